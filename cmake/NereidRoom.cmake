@@ -1,0 +1,52 @@
+# nereid_room(NAME [MLIR] [DEPENDS room...] [LIBRARIES target...])
+# One room of the house: every .cpp file in its folder. MLIR rooms share one precompiled header.
+function(nereid_room name)
+  cmake_parse_arguments(ROOM "MLIR" "" "DEPENDS;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  if(NOT sources)
+    add_library(nereid_${name} INTERFACE)
+    set(scope INTERFACE)
+  else()
+    add_library(nereid_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    nereid_flags(nereid_${name})
+  endif()
+  target_include_directories(nereid_${name} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+                             ${CMAKE_BINARY_DIR}/src)
+  foreach(room ${ROOM_DEPENDS})
+    target_link_libraries(nereid_${name} ${scope} nereid_${room})
+  endforeach()
+  if(ROOM_LIBRARIES)
+    target_link_libraries(nereid_${name} ${scope} ${ROOM_LIBRARIES})
+  endif()
+  if(ROOM_MLIR)
+    target_link_libraries(nereid_${name} ${scope} nereid_mlir)
+    if(sources AND NEREID_PCH)
+      target_precompile_headers(nereid_${name} REUSE_FROM nereid_pch)
+    endif()
+  endif()
+endfunction()
+
+# Warnings and sanitizers for our own code.
+function(nereid_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Werror=return-type
+                         -ffunction-sections -fdata-sections)
+  if(NEREID_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${NEREID_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${NEREID_SANITIZE})
+  endif()
+endfunction()
+
+# nereid_tablegen(OUTPUT source.td flags...): run mlir-tblgen into the build tree.
+function(nereid_tablegen output source)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  file(GLOB all_td CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.td)
+  add_custom_command(
+    OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output}
+    COMMAND /usr/lib/llvm-19/bin/mlir-tblgen ${ARGN} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+            -I ${CMAKE_SOURCE_DIR}/src -I /usr/lib/llvm-19/include
+            -o ${CMAKE_CURRENT_BINARY_DIR}/${output}
+    DEPENDS ${all_td}
+    COMMENT "tablegen ${output}")
+  set_property(DIRECTORY APPEND PROPERTY NEREID_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/${output})
+endfunction()
