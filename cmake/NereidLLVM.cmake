@@ -7,7 +7,7 @@ if(NOT TARGET zstd::libzstd_shared)
     IMPORTED_LOCATION /usr/lib/x86_64-linux-gnu/libzstd.so.1)
 endif()
 
-find_package(MLIR 19 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir NO_DEFAULT_PATH)
+find_package(MLIR 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir NO_DEFAULT_PATH)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
