@@ -27,7 +27,7 @@ function(nereid_room name)
   endif()
 endfunction()
 
-# Warnings and sanitizers for our own code.
+# Warnings and sanitizers for our own code. Rooms that share the precompiled header must share these flags.
 function(nereid_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Werror=return-type
                          -ffunction-sections -fdata-sections)
@@ -49,4 +49,26 @@ function(nereid_tablegen output source)
     DEPENDS ${all_td}
     COMMENT "tablegen ${output}")
   set_property(DIRECTORY APPEND PROPERTY NEREID_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/${output})
+endfunction()
+
+# nereid_executable(NAME ROOMS room... [SOURCES file...]): a program of ours. The shipped build drops what
+# nothing reaches and hides every symbol of LLVM: two LLVMs in one process crash.
+function(nereid_executable name)
+  cmake_parse_arguments(PROGRAM "" "" "ROOMS;SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  nereid_flags(${name})
+  foreach(room ${PROGRAM_ROOMS})
+    target_link_libraries(${name} PRIVATE nereid_${room})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${PROGRAM_LIBRARIES})
+  nereid_link_flags(${name})
+endfunction()
+
+# How programs are linked; also for targets that are made without nereid_executable.
+function(nereid_link_flags name)
+  target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
+  if(NEREID_STATIC_LLVM)
+    target_link_options(${name} PRIVATE -Wl,--icf=all -Wl,--exclude-libs,ALL -static-libstdc++
+                        -static-libgcc -s)
+  endif()
 endfunction()
