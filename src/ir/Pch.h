@@ -1,5 +1,5 @@
-// The headers that nearly every MLIR file includes, compiled once. No file may rely on it: the preset
-// `no-pch` builds without.
+// The headers that nearly every MLIR file includes, compiled once. No file may rely on it: the
+// preset `no-pch` builds without.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
