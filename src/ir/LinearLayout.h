@@ -10,6 +10,7 @@
 //     lane bit 1     -> (1, 0)
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <array>
