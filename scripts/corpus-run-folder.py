@@ -126,6 +126,13 @@ class Launch:
         return list(found.values())
 
 
+class Unsupported:
+    """A variant's word that a case is not for it."""
+
+    def __init__(self, reason):
+        self.reason = reason
+
+
 class Builders:
     """The names that a spec uses without importing them."""
 
@@ -184,7 +191,7 @@ class Builders:
             randn=randn, rand=rand, randint=randint, full=full, zeros=zeros, ones=ones, empty=empty,
             arange=arange, permutation=permutation, values=values, special=special, computed=computed,
             launch=lambda kernel, grid, *args, **kwargs: Launch(kernel, grid, args, kwargs),
-            descriptor=Descriptor, cdiv=lambda a, b: -(-a // b),
+            unsupported=Unsupported, descriptor=Descriptor, cdiv=lambda a, b: -(-a // b),
             next_power_of_2=lambda n: 1 << max(n - 1, 0).bit_length(), prod=math.prod,
             sqrt=math.sqrt, exp=math.exp, log=math.log, log2=math.log2, inf=math.inf, nan=math.nan,
             eps=lambda dtype: EPSILON[dtype], sizeof=lambda dtype: DTYPES[dtype].itemsize)
@@ -232,7 +239,14 @@ def bind(function, *scopes):
 def loadPython(path, name):
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # A file may import its neighbours: `from kernel import helper`.
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+        for neighbour in path.parent.glob("*.py"):
+            sys.modules.pop(neighbour.stem, None)
     return module
 
 
@@ -325,6 +339,8 @@ def plan(folder, variant, config, inputs, outputs, case):
 def runCase(folder, task, variant, config, case):
     inputs, outputs = folder.build(task, case, labelOf(case))
     launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
+    if isinstance(launches, Unsupported):
+        return "skipped", launches.reason, []
     for i, tensor in enumerate([*outputs.values(), *temporaries]):
         tensor.allocate(i)
     for launch in launches:
@@ -351,9 +367,13 @@ def showPlans(folder, task, name, variant):
         outputs = bind(folder.field(task, "outputs"), inputs, case)
         for config in variant.get("configs") or [{}]:
             launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
+            if isinstance(launches, Unsupported):
+                continue
             for launch in launches:
                 folder.kernel(launch)
         scopes = (outputs, inputs, case)
+        if isinstance(launches, Unsupported):
+            continue
         moved = bind(variant["bytes"], *scopes) if "bytes" in variant else sum(
             tensor.nbytes for launch in launches for tensor in launch.tensors())
         flops = folder.field(task, "flops")
@@ -370,7 +390,7 @@ def main():
     parser.add_argument("--plan", action="store_true", help="also evaluate the plans of `bench` and `demo`")
     options = parser.parse_args()
     installReferenceModule()
-    count = dict(passed=0, FAILED=0, doubtful=0)
+    count = dict(passed=0, FAILED=0, doubtful=0, skipped=0)
     for path in options.folders:
         folder = Folder(path)
         for task in folder.tasks():
@@ -392,7 +412,7 @@ def main():
                               f"({len(launches)} launches, {time.time() - start:.1f} s)", flush=True)
                 if options.plan:
                     showPlans(folder, task, name, variant)
-    print(f"{count['passed']} passed, {count['FAILED']} failed, {count['doubtful']} doubtful")
+    print(f"{count['passed']} passed, {count['FAILED']} failed, {count['doubtful']} doubtful, {count['skipped']} skipped")
     return 1 if count["FAILED"] else 0
 
 

@@ -1,0 +1,95 @@
+doc = "C = activation(A @ B + bias)"
+
+
+def inputs(M, N, K, dtype, bias=False, transposed="", activation="none", precision="ieee"):
+    return dict(
+        a=randn((M, K), dtype, strides=(1, M) if "a" in transposed else (K, 1)),
+        b=randn((K, N), dtype, strides=(1, K) if "b" in transposed else (N, 1)),
+        bias=randn((N,), dtype) if bias else None,
+        activation=activation,
+        precision=precision,
+    )
+
+
+def outputs(M, N, dtype):
+    return dict(c=empty((M, N), "f16" if sizeof(dtype) == 1 else dtype))
+
+
+def grouped(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+    return [launch("matmul", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),), a, b, bias, c, M, N, K,
+                   a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+                   BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
+                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+
+
+def descriptors(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+    # A descriptor needs a last stride of 1 and other strides of a multiple of 16 bytes.
+    if not all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 for t in (a, b, c)]):
+        return unsupported("strides that a tensor descriptor can't have")
+    return [launch("matmul_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),),
+                   descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias, descriptor(c, [BLOCK_M, BLOCK_N]),
+                   M, N, K, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
+                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+
+
+def split_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, SPLITS):
+    depth = cdiv(cdiv(K, SPLITS), BLOCK_K) * BLOCK_K
+    splits = max(cdiv(K, depth), 1)
+    partial = empty((splits, M, N), "f32")
+    return [
+        launch("matmul_split_k", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N), splits), a, b, partial, M, N, K, depth,
+               a.stride(0), a.stride(1), b.stride(0), b.stride(1),
+               BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, PRECISION=precision),
+        launch("sum_splits", (M, cdiv(N, 512)), partial, bias, c, M, N, splits, c.stride(0), c.stride(1),
+               BLOCK=512, ACTIVATION=activation),
+    ]
+
+
+def unfused(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M):
+    product = empty((M, N), "f32")
+    biased = empty((M, N), "f32") if bias != None else product
+    return [
+        launch("matmul", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),), a, b, None, product, M, N, K,
+               a.stride(0), a.stride(1), b.stride(0), b.stride(1), N, 1,
+               BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, ACTIVATION="none", PRECISION=precision),
+        *([launch("unfused.py:add_bias", (M, cdiv(N, 512)), product, bias, biased, N, BLOCK=512)] if bias != None else []),
+        launch("unfused.py:apply", (cdiv(M * N, 1024),), biased, c, M * N, BLOCK=1024, ACTIVATION=activation),
+    ]
+
+
+def tile(m, n, k, warps, stages, group=8):
+    return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, GROUP_M=group, num_warps=warps, num_stages=stages)
+
+
+tiles = [tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8, 3), tile(64, 128, 32, 4, 4),
+         tile(32, 64, 64, 4, 4), tile(16, 128, 64, 4, 4)]
+
+variants = dict(
+    grouped=dict(run=grouped, configs=tiles),
+    row_order=dict(run=grouped, configs=[tile(64, 64, 32, 4, 3, group=1), tile(128, 128, 64, 8, 3, group=1)]),
+    descriptors=dict(run=descriptors, configs=tiles),
+    split_k=dict(run=split_k, configs=[dict(BLOCK_M=32, BLOCK_N=64, BLOCK_K=64, SPLITS=s) for s in (4, 2, 8)]),
+    unfused=dict(run=unfused, configs=[tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3)]),
+)
+
+cases = [
+    *[dict(M=M, N=N, K=K, dtype="f16") for (M, N, K) in ((64, 64, 64), (1, 1, 1), (100, 72, 40), (256, 192, 130), (7, 300, 513))],
+    *[dict(M=96, N=80, K=64, dtype=d) for d in ("f32", "bf16", "f8e4nv", "f8e5")],
+    dict(M=96, N=80, K=64, dtype="f32", precision="tf32"),
+    *[dict(M=70, N=136, K=64, dtype="f16", bias=True, activation=f) for f in ("none", "relu", "silu", "gelu")],
+    *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
+]
+demo = [dict(M=512, N=512, K=512, dtype="f32")]
+bench = [dict(M=n, N=n, K=n, dtype=d) for d in ("f16", "f32") for n in (128, 256, 512, 1024, 2048, 4096, 8192)]
+
+
+def tolerance(K, dtype, precision):
+    # K products of order 1 are summed in f32: the sum grows to sqrt(K) and is rounded K times, so
+    # its error is of order eps * K / 2 at worst. tf32 also rounds both operands of each product.
+    # gelu and silu have slopes up to 1.13 and cost a few units more. Then one rounding to dtype.
+    operands = 8 * sqrt(K) * eps("tf32") if precision == "tf32" else 0
+    return dict(rel=8 * eps("f32") + eps("f16" if sizeof(dtype) == 1 else dtype) / 2, abs=1.2 * (K * eps("f32") + operands) + 1e-7)
+
+
+flops = lambda M, N, K: 2 * M * N * K
+peers = dict(torch="torch.matmul(a, b)")
