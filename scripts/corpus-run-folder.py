@@ -197,8 +197,8 @@ class Builders:
             eps=lambda dtype: EPSILON[dtype], sizeof=lambda dtype: DTYPES[dtype].itemsize)
 
 
-def uniform(seed, offset):
-    """What `tl.rand(seed, offset)` gives: ten rounds of Philox 4x32, first word, scaled in f32."""
+def uniform(seed, offset, word=0):
+    """What `tl.rand4x(seed, offset)[word]` gives: ten rounds of Philox 4x32, scaled in f32."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     offset = np.asarray(offset, dtype=np.int64).astype(np.uint64)
     c0, c1 = offset & low, offset >> half
@@ -209,9 +209,9 @@ def uniform(seed, offset):
         c0, c1 = (b >> half) ^ c1 ^ np.uint64(k0), b & low
         c2, c3 = (a >> half) ^ c3 ^ np.uint64(k1), a & low
         k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
-    word = c0.astype(np.uint32).view(np.int32)
-    word = np.where(word < 0, -word - 1, word)
-    return (word.astype(np.float32) * np.float32(4.6566127342e-10)).astype(np.float64)
+    bits = (c0, c1, c2, c3)[word].astype(np.uint32).view(np.int32)
+    magnitude = np.where(bits < 0, -bits - 1, bits)
+    return (magnitude.astype(np.float32) * np.float32(4.6566127342e-10)).astype(np.float64)
 
 
 def installReferenceModule():

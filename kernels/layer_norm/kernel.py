@@ -1,0 +1,61 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def layer_norm_row(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, x_stride, y_stride, N, epsilon, BLOCK: tl.constexpr):
+    """One row a program, held at once: the variance is taken about the mean, not from the sum of squares."""
+    row = tl.program_id(0).to(tl.int64)
+    columns = tl.arange(0, BLOCK)
+    mask = columns < N
+    x = tl.load(x_ptr + row * x_stride + columns, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / N
+    centred = tl.where(mask, x - mean, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / N + epsilon)
+    w = tl.load(w_ptr + columns, mask=mask).to(tl.float32)
+    b = tl.load(b_ptr + columns, mask=mask).to(tl.float32)
+    y = centred * rstd * w + b
+    tl.store(y_ptr + row * y_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
+
+
+@triton.jit
+def join_moments(mean_a, m2_a, count_a, mean_b, m2_b, count_b):
+    """Moments of two sets together: m2 is the sum of squared distances from the mean."""
+    count = count_a + count_b
+    share = count_b / tl.maximum(count, 1.0)
+    delta = mean_b - mean_a
+    return mean_a + delta * share, m2_a + m2_b + delta * delta * count_a * share, count
+
+
+@triton.jit
+def layer_norm_welford(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, x_stride, y_stride, N, epsilon, BLOCK: tl.constexpr):
+    """Rows of any length in two passes: each lane keeps moments of its own, which are joined once at the end."""
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * x_stride
+    y_row = y_ptr + row * y_stride
+    columns = tl.arange(0, BLOCK)
+
+    means = tl.zeros([BLOCK], dtype=tl.float32)
+    m2s = tl.zeros([BLOCK], dtype=tl.float32)
+    counts = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        mask = start + columns < N
+        x = tl.load(x_row + start + columns, mask=mask, other=0.0).to(tl.float32)
+        delta = x - means
+        counts += mask.to(tl.float32)
+        means += tl.where(mask, delta / tl.maximum(counts, 1.0), 0.0)
+        m2s += tl.where(mask, delta * (x - means), 0.0)
+
+    mean, m2, count = tl.reduce((means, m2s, counts), 0, join_moments)
+    rstd = 1.0 / tl.sqrt(m2 / count + epsilon)
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
+    for start in range(0, N, BLOCK):
+        mask = start + columns < N
+        x = tl.load(x_row + start + columns, mask=mask).to(tl.float32)
+        w = tl.load(w_ptr + start + columns, mask=mask).to(tl.float32)
+        b = tl.load(b_ptr + start + columns, mask=mask).to(tl.float32)
+        y = (x - mean) * rstd * w + b
+        tl.store(y_row + start + columns, y.to(y_ptr.dtype.element_ty), mask=mask)

@@ -1,0 +1,88 @@
+doc = "RMS norm over the rows of a matrix, also with a residual added first"
+
+
+def forward_inputs(M, N, dtype):
+    return dict(x=randn((M, N), dtype), w=randn((N,), dtype, mean=1, std=0.2), epsilon=1e-6)
+
+
+def forward_outputs(M, N, dtype):
+    return dict(y=empty((M, N), dtype), rstd=empty((M,), "f32"))
+
+
+def warps(N):
+    return max(min(next_power_of_2(N) // 256, 16), 1)
+
+
+def row(x, w, y, rstd, M, N, epsilon):
+    return [launch("rms_norm_row", (M,), x, None, w, y, None, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=warps(N))]
+
+
+def loop(x, w, y, rstd, M, N, epsilon, BLOCK):
+    return [launch("rms_norm_loop", (M,), x, w, y, rstd, N, epsilon, BLOCK=BLOCK)]
+
+
+def residual_inputs(M, N, dtype):
+    return dict(**forward_inputs(M, N, dtype), residual=randn((M, N), dtype))
+
+
+def residual_outputs(M, N, dtype):
+    return dict(**forward_outputs(M, N, dtype), total=empty((M, N), dtype))
+
+
+def residual_row(x, residual, w, y, total, rstd, M, N, epsilon):
+    return [launch("rms_norm_row", (M,), x, residual, w, y, total, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=warps(N))]
+
+
+def backward_inputs(M, N, dtype):
+    return dict(**forward_inputs(M, N, dtype), dy=randn((M, N), dtype), rstd=computed((M,), "f32"))
+
+
+def backward_outputs(M, N, dtype):
+    return dict(dx=empty((M, N), dtype), dw=empty((N,), dtype))
+
+
+def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS):
+    rows = cdiv(M, PROGRAMS)
+    programs = cdiv(M, rows)
+    part = empty((programs, N), "f32")
+    return [
+        launch("rms_norm_backward", (programs,), x, w, dy, rstd, dx, part, M, N, rows, BLOCK=next_power_of_2(N), num_warps=warps(N)),
+        launch("sum_rows", (cdiv(N, 128),), part, dw, programs, N, BLOCK_M=32, BLOCK_N=128),
+    ]
+
+
+def units(N):
+    # A sum of N squares in f32, then a square root and three products.
+    return (8 + log2(N + 1)) * eps("f32")
+
+
+def forward_tolerance(N, dtype):
+    return dict(y=dict(rel=eps(dtype) / 2 + units(N), abs=3e-8 if dtype == "f16" else 1e-38), rstd=dict(rel=units(N), abs=0))
+
+
+def residual_tolerance(N, dtype):
+    # The sum is rounded to dtype before the norm, which the reference does not do.
+    return dict(y=dict(rel=1.1 * eps(dtype) + units(N), abs=2 * eps(dtype)), rstd=dict(rel=eps(dtype) + units(N), abs=0),
+                total=dict(rel=eps(dtype) / 2 + eps("f32"), abs=1e-38))
+
+
+def backward_tolerance(M, N, dtype):
+    # The mean is of order 1 and cancels against g; rstd is large only for a row of one element.
+    return dict(dx=dict(rel=eps(dtype), abs=8 * units(N) * (20 if N == 1 else 1)), dw=dict(rel=eps(dtype), abs=(8 + M) * eps("f32")))
+
+
+tasks = dict(
+    forward=dict(inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda M, N: 4 * M * N,
+                 variants=dict(row=row, loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
+    residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
+                  variants=dict(row=residual_row)),
+    backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,
+                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=[dict(PROGRAMS=p) for p in (264, 132, 528)]))),
+)
+cases = [
+    *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (300, 40), (2, 3000))],
+    *[dict(M=6, N=781, dtype=d) for d in ("f16", "bf16")],
+]
+demo = [dict(M=1024, N=1024, dtype="f32")]
+bench = [dict(M=M, N=N, dtype="bf16") for (M, N) in ((4096, 1024), (4096, 4096), (4096, 8192), (16384, 4096))]
+peers = dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)")
