@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Fuzz one target or all: `./dev fuzz [TARGET] [SECONDS]`. What crashes lands in build/fuzz/found/TARGET; minimise it and
+commit it to test/fuzz/corpus/TARGET, where every test run replays it."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# One input may take this long and this much; past it, the input counts as a find.
+INPUT_SECONDS = 10
+INPUT_MEGABYTES = 2048
+
+
+def targets():
+    """test/fuzz/FuzzParser.cpp is the target `parser`."""
+    names = (path.stem for path in sorted((ROOT / "test" / "fuzz").glob("*.cpp")))
+    return [re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("Fuzz")).lower() for name in names]
+
+
+def build(names):
+    if not (ROOT / "build/fuzz/build.ninja").exists():
+        check(["cmake", "--preset", "fuzz"])
+    jobs = os.environ.get("JOBS", str(os.cpu_count()))
+    check(["ninja", "-C", "build/fuzz", "-j", jobs] + [f"fuzz_{name}" for name in names])
+
+
+def check(command):
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        sys.stdout.buffer.write(done.stdout[-8000:])
+        raise SystemExit(f"failed: {' '.join(command)}")
+
+
+def run(name, seconds, slack=300):
+    """Replay the corpus, then search for `seconds` (0: only replay). (exit code or None for a hang, output)"""
+    corpus = ROOT / "test" / "fuzz" / "corpus" / name
+    grown = ROOT / "build" / "fuzz" / "grown" / name
+    found = ROOT / "build" / "fuzz" / "found" / name
+    for folder in (grown, found):
+        folder.mkdir(parents=True, exist_ok=True)
+    command = [f"build/fuzz/bin/fuzz_{name}", f"-artifact_prefix={found}/", f"-timeout={INPUT_SECONDS}",
+               f"-rss_limit_mb={INPUT_MEGABYTES}", "-print_final_stats=1"]
+    dictionary = ROOT / "test" / "fuzz" / f"{name}.dict"
+    if dictionary.exists():
+        command.append(f"-dict={dictionary}")
+    # The search writes what it learns to the first folder, never to the tree.
+    folders = [str(grown)] + ([str(corpus)] if corpus.is_dir() else [])
+    command += [f"-max_total_time={seconds}"] + folders if seconds else ["-runs=0"] + folders[1:]
+    # Debian's LLVM is not instrumented, so containers that cross into it look overflowed.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=1",
+                   "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
+    try:
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=seconds + slack, env=environment)
+        return done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace")
+
+
+def main():
+    known = targets()
+    words = sys.argv[1:]
+    seconds = int(words.pop()) if words and words[-1].isdigit() else 600
+    chosen = words or known
+    if not known:
+        print("./dev fuzz: there is no fuzz target yet: test/fuzz is empty")
+        return 3
+    unknown = set(chosen) - set(known)
+    if unknown:
+        print(f"./dev fuzz: no target {', '.join(sorted(unknown))}; there are {' '.join(known)}")
+        return 2
+    build(chosen)
+    failed = 0
+    for name in chosen:
+        print(f"{name}: {seconds} s ...", flush=True)
+        code, output = run(name, seconds)
+        done = re.search(r"stat::number_of_executed_units:\s*(\d+)", output)
+        if code == 0:
+            print(f"{name}: clean, {done.group(1) if done else '?'} inputs")
+        else:
+            failed += 1
+            print("\n".join(output.splitlines()[-60:]))
+            print(f"{name}: {'hangs' if code is None else 'found a fault'}; see build/fuzz/found/{name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Run every suite, or the named ones, and close with the line `N passed, N failed, N skipped`.
+
+A suite is a function that returns a Count. What counts as one: a GoogleTest case, a lit test, a unittest
+method, a row of `nereid test`, a recorded launch of the corpus, the replay of a fuzz corpus, a fuzz run.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
+# Seconds for one GoogleTest binary, and for one fuzz target beyond its own run.
+UNIT_LIMIT = 900
+FUZZ_SLACK = 120
+
+
+class Count:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+        self.notes = []
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.notes += other.notes
+        return self
+
+    def fail(self, note):
+        self.failed += 1
+        self.notes.append(note)
+
+    def __str__(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run(command, limit, **more):
+    """(exit code, output); code None if it ran into the limit."""
+    try:
+        done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, timeout=limit, cwd=ROOT, **more)
+        return done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace")
+
+
+def tail(text, lines=40):
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def configure(preset, *settings):
+    """Configure the build of `preset` when there is none or a setting differs."""
+    cache = ROOT / "build" / preset / "CMakeCache.txt"
+    known = cache.read_text() if cache.exists() else ""
+    wanted = [one for one in settings if not re.search("^%s:[A-Z]+=%s$" % tuple(one.split("=")), known, re.M)]
+    if wanted or not (cache.parent / "build.ninja").exists():
+        command = ["cmake", "--preset", preset] + [f"-D{one}" for one in settings]
+        code, output = run(command, 300)
+        if code != 0:
+            raise SystemExit(f"{output}\ncannot configure the build `{preset}`")
+
+
+def build(preset):
+    """Build all that can be built; a failure counts as one failed test, and the suites run all the same."""
+    started, count = time.time(), Count()
+    command = ["ninja", "-C", f"build/{preset}", "-k", "0", "-j", os.environ.get("JOBS", str(os.cpu_count()))]
+    code, output = run(command, 3600)
+    if code != 0:
+        failures = re.findall(r"^FAILED: .*?(?=^\[\d+/\d+\]|\Z)", output, re.M | re.S)
+        count.fail("the build:\n" + "\n".join(tail(one, 30) for one in failures[:5]))
+    if "no work to do" not in output:
+        say(f"{'build:':10}{preset}, {time.time() - started:.0f} s")
+    return count
+
+
+# --- suites -----------------------------------------------------------------------------------------
+
+
+def suite_rooms(arguments):
+    count = Count()
+    code, output = run([sys.executable, "scripts/check-rooms.py"], 60)
+    if code == 0:
+        count.passed = 1
+    else:
+        count.fail(output)
+    return count
+
+
+def unittest_folder(folder):
+    """The unittest files of a folder, each in a process of its own."""
+    count = Count()
+    for path in sorted((ROOT / folder).glob("test_*.py")):
+        code, output = run([sys.executable, "-m", "unittest", "-v", str(path)], 600)
+        ran = re.search(r"^Ran (\d+) tests?", output, re.M)
+        closing = re.search(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
+        if not ran or not closing:
+            count.fail(f"{path.name}: no result\n{tail(output)}")
+            continue
+        parts = dict(re.findall(r"(\w+)=(\d+)", closing.group(1) or ""))
+        failed = sum(int(parts.get(kind, 0)) for kind in ("failures", "errors"))
+        skipped = int(parts.get("skipped", 0))
+        count += Count(int(ran.group(1)) - failed - skipped, failed, skipped)
+        if failed:
+            count.notes.append(f"{path.name}:\n{tail(output, 80)}")
+        elif code != 0:
+            count.fail(f"{path.name}: exit code {code}\n{tail(output)}")
+    return count
+
+
+def suite_scripts(arguments):
+    return unittest_folder("test/scripts")
+
+
+def gtest(name, command, folder):
+    """One GoogleTest binary."""
+    count = Count()
+    if not os.path.exists(command[0]):
+        count.fail(f"{name} was not built")
+        return count
+    report = pathlib.Path(folder) / f"{name}.json"
+    code, output = run(command + [f"--gtest_output=json:{report}"], UNIT_LIMIT)
+    if not report.exists():
+        # It died: what it said it passed has passed, and one test killed it.
+        count.passed = len(re.findall(r"^\[       OK \] ", output, re.M))
+        how = "ran too long" if code is None else f"died with exit code {code}"
+        count.fail(f"{name} {how}\n{tail(output)}")
+        return count
+    results = json.loads(report.read_text())
+    for group in results["testsuites"]:
+        for test in group["testsuite"]:
+            if test.get("failures"):
+                text = "\n".join(one["failure"] for one in test["failures"])
+                count.fail(f"{name}: {group['name']}.{test['name']}\n{tail(text)}")
+            elif test["result"] in ("SKIPPED", "SUPPRESSED") or test["status"] == "NOTRUN":
+                count.skipped += 1
+            else:
+                count.passed += 1
+    if code != 0 and not count.failed:
+        count.fail(f"{name}: exit code {code} after its last test\n{tail(output)}")
+    return count
+
+
+def suite_unit(arguments):
+    code, output = run(["ctest", "--test-dir", f"build/{arguments.preset}", "--show-only=json-v1"], 60)
+    listed = output[output.index("{") :] if code == 0 and "{" in output else "{}"
+    tests = [(one["name"], one["command"]) for one in json.loads(listed).get("tests", [])]
+    count = Count()
+    if not tests:
+        count.fail("no unit tests found")
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for one in pool.map(lambda test: gtest(*test, folder), tests):
+            count += one
+    return count
+
+
+def suite_lit(arguments):
+    count = Count()
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "lit.json"
+        command = [sys.executable, LIT, "-q", "-j", os.cpu_count(), "-o", report, "--no-progress-bar",
+                   "--order=lexical", "-v", f"-Dbuild=build/{arguments.preset}"]
+        if arguments.filter:
+            command += ["--filter", arguments.filter]
+        code, output = run(command + ["test"], 3600, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        if not report.exists():
+            if "did not discover any tests" in output:
+                return count
+            count.fail(f"lit gave no report\n{tail(output)}")
+            return count
+        for test in json.loads(report.read_text())["tests"]:
+            if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+                count.passed += 1
+            elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+                count.skipped += 1
+            else:
+                count.fail(f"{test['name']} ({test['code']})\n{tail(test['output'], 60)}")
+        if code != 0 and not count.failed:
+            count.fail(f"lit: exit code {code}\n{tail(output)}")
+    return count
+
+
+def suite_kernels(arguments):
+    """Every kernel folder: its cases on each device, and its code assembled for each GPU target."""
+    count = Count()
+    folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
+    nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
+    if not folders:
+        return count
+    for folder in folders:
+        code, output = run([nereid, "test", folder, "--json"], 1200)
+        try:
+            rows = json.loads(output[output.index("{") :])["rows"]
+        except ValueError:
+            count.fail(f"{folder}: exit code {code}\n{tail(output)}")
+            continue
+        before = count.failed
+        for row in rows:
+            name = " ".join(str(row.get(key)) for key in ("kernel", "variant", "device", "dtype", "shape"))
+            if row.get("skipped_reason"):
+                count.skipped += 1
+            elif row.get("passed") is True:
+                count.passed += 1
+            else:
+                count.fail(f"{name}: error {row.get('max_error')}, tolerance {row.get('tolerance')}")
+        if not rows or code != 0 and count.failed == before:
+            count.fail(f"{folder}: exit code {code}, {len(rows)} rows\n{tail(output)}")
+    return count
+
+
+def suite_corpus(arguments):
+    """Recorded launches of public kernels; the script prints one JSON line of counts last."""
+    count = Count()
+    script = ROOT / "scripts" / "corpus-ci.py"
+    if not script.exists():
+        return count
+    code, output = run([sys.executable, script, "--bin", f"build/{arguments.preset}/bin"], 1800)
+    try:
+        result = json.loads(output.strip().splitlines()[-1])
+        count += Count(result["passed"], result["failed"], result.get("skipped", 0))
+        count.notes += result.get("failures", [])
+    except (ValueError, KeyError, IndexError):
+        count.fail(f"corpus: exit code {code}, no counts\n{tail(output)}")
+    return count
+
+
+def suite_fuzz(arguments):
+    """Each target over its corpus (what was found before must stay found), then a few seconds of search."""
+    import fuzz
+
+    count = Count()
+    targets = fuzz.targets()
+    if not targets:
+        return count
+    fuzz.build(targets)
+
+    def one(target):
+        part = Count()
+        for seconds, name in ((0, "corpus"), (arguments.fuzz_seconds, "search")):
+            code, output = fuzz.run(target, seconds, FUZZ_SLACK)
+            if code == 0:
+                part.passed += 1
+            else:
+                part.fail(f"fuzz {target}, {name}: {'hangs' if code is None else f'exit code {code}'}\n{tail(output)}")
+        return part
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in pool.map(one, targets):
+            count += part
+    return count
+
+
+SUITES = {
+    "rooms": suite_rooms,
+    "scripts": suite_scripts,
+    "unit": suite_unit,
+    "lit": suite_lit,
+    "kernels": suite_kernels,
+    "corpus": suite_corpus,
+    "fuzz": suite_fuzz,
+}
+NEED_BUILD = {"unit", "lit", "kernels", "corpus"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {' '.join(SUITES)}; all by default")
+    parser.add_argument("--preset", default="release", help="the build to test (default: the one that ships)")
+    parser.add_argument("--filter", help="regular expression for lit tests")
+    parser.add_argument("--fuzz-seconds", type=int, default=10)
+    arguments = parser.parse_args()
+    unknown = set(arguments.suites) - set(SUITES)
+    if unknown:
+        parser.error(f"no suite {', '.join(sorted(unknown))}; there are {' '.join(SUITES)}")
+    chosen = [name for name in SUITES if not arguments.suites or name in arguments.suites]
+
+    total = Count()
+    if NEED_BUILD & set(chosen):
+        configure(arguments.preset, "NEREID_TESTS=ON")
+        total += build(arguments.preset)
+        for note in total.notes:
+            say(f"FAILED {note}\n")
+    for name in chosen:
+        started = time.time()
+        count = SUITES[name](arguments)
+        for note in count.notes:
+            say(f"FAILED {note}\n")
+        say(f"{name + ':':10}{count} ({time.time() - started:.1f} s)")
+        total += count
+    say("")
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "scripts"))
+    sys.exit(main())

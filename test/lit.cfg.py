@@ -1,0 +1,37 @@
+# The lit suite. Run by scripts/test.py, or by hand:
+#   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -sv [-Dbuild=build/dev] test/ir
+import os
+import sys
+
+import lit.formats
+
+source = os.path.dirname(os.path.abspath(__file__))
+root = os.path.dirname(source)
+sys.path.insert(0, os.path.join(source, "harness"))
+import kernel_tests
+
+build = os.path.join(root, lit_config.params.get("build", "build/release"))
+llvm_tools = "/usr/lib/llvm-19/bin"
+
+config.name = "nereid"
+config.test_source_root = source
+config.test_exec_root = os.path.join(build, "lit")
+config.suffixes = [".mlir", ".test", ".py", ".ll"]
+config.excludes = [
+    "lit.cfg.py", "harness", "scripts", "unit", "fuzz", "corpus", "smoke", "python", "Inputs", "CMakeLists.txt",
+]
+config.test_format = lit.formats.ShTest(execute_external=False)
+
+# A test that hangs fails after this many seconds.
+limit = 60
+programs = os.path.join(build, "bin")
+config.environment["PATH"] = os.pathsep.join([programs, llvm_tools, os.environ.get("PATH", "")])
+for name in ("nereid-opt", "nereid-ast", "nereid"):
+    config.substitutions.append((rf"(?<![\w/-])%?{name}(?![\w/.-])", f"timeout {limit} {programs}/{name}"))
+config.substitutions.append(("%root", root))
+
+config.available_features |= kernel_tests.devices_here(lit_config.params.get("gpu"))
+ptxas = kernel_tests.find_ptxas(root)
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", f"timeout {limit} {ptxas}"))
