@@ -2,6 +2,7 @@
 """Runs kernel folders under Triton's own interpreter, to test the folders themselves.
 
     scripts/corpus-run-folder.py kernels/softmax ... [--case TEXT] [--variant TEXT] [--plan]
+    scripts/corpus-run-folder.py --compile kernels/softmax ...    Triton's compiler, to sm_90 PTX, no run
 
 Needs torch, triton and numpy below 2.4. The spec is executed by CPython with the names of
 docs/design/contract-kernel-folder.md, the reference by NumPy, the kernels with TRITON_INTERPRET=1.
@@ -22,7 +23,9 @@ import time
 import types
 import zlib
 
-os.environ["TRITON_INTERPRET"] = "1"
+COMPILE = "--compile" in sys.argv
+if not COMPILE:
+    os.environ["TRITON_INTERPRET"] = "1"
 sys.dont_write_bytecode = True
 
 import numpy as np  # noqa: E402
@@ -336,6 +339,35 @@ def plan(folder, variant, config, inputs, outputs, case):
         folder.builders.temporaries = None
 
 
+class Sm90Driver:
+    """Lets Triton compile for a chip that this machine need not have."""
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device):
+        return 0
+
+    def get_current_target(self):
+        from triton.backends.compiler import GPUTarget
+        return GPUTarget("cuda", 90, 32)
+
+
+def compileCase(folder, task, variant, config, case):
+    inputs, outputs = folder.build(task, case, labelOf(case))
+    launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
+    if isinstance(launches, Unsupported):
+        return "skipped", launches.reason, []
+    for i, tensor in enumerate([*outputs.values(), *temporaries]):
+        tensor.allocate(i)
+    figures = []
+    for launch in launches:
+        kwargs = {k: hostValue(v) for k, v in launch.kwargs.items()}
+        compiled = folder.kernel(launch).run(*map(hostValue, launch.args), grid=launch.grid, warmup=True, **kwargs)
+        figures.append(f"{launch.kernel} {len(compiled.asm['ptx'])} B of PTX")
+    return "passed", ", ".join(figures), launches
+
+
 def runCase(folder, task, variant, config, case):
     inputs, outputs = folder.build(task, case, labelOf(case))
     launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
@@ -388,7 +420,11 @@ def main():
     parser.add_argument("--variant", default="", help="only variants whose name contains this")
     parser.add_argument("--all-configs", action="store_true", help="run every configuration, not only the first")
     parser.add_argument("--plan", action="store_true", help="also evaluate the plans of `bench` and `demo`")
+    parser.add_argument("--compile", action="store_true", help="compile each launch of the cases with Triton instead of running it")
     options = parser.parse_args()
+    if COMPILE:
+        import triton
+        triton.runtime.driver.set_active(Sm90Driver())
     installReferenceModule()
     count = dict(passed=0, FAILED=0, doubtful=0, skipped=0)
     for path in options.folders:
@@ -405,7 +441,7 @@ def main():
                         continue
                     for config in configs if options.all_configs else configs[:1]:
                         start = time.time()
-                        status, figures, launches = runCase(folder, task, variant, config, case)
+                        status, figures, launches = (compileCase if COMPILE else runCase)(folder, task, variant, config, case)
                         count[status] += 1
                         shown = labelOf(case) + (f" {config}" if options.all_configs else "")
                         print(f"{status:8} {folder.path.name:18} {name:22} {shown:44} {figures} "

@@ -73,6 +73,7 @@ def backward_tolerance(M, N, dtype):
 
 tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda M, N: 4 * M * N,
+                 peers=dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)"),
                  variants=dict(row=row, loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
                   variants=dict(row=residual_row)),
@@ -85,4 +86,3 @@ cases = [
 ]
 demo = [dict(M=1024, N=1024, dtype="f32")]
 bench = [dict(M=M, N=N, dtype="bf16") for (M, N) in ((4096, 1024), (4096, 4096), (4096, 8192), (16384, 4096))]
-peers = dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)")

@@ -1,0 +1,120 @@
+"""Decoding over a paged cache: one new query a sequence, keys and values in pages of PAGE tokens.
+
+The cache is [page, PAGE, key head, D]; `table` names the pages of each sequence in order. The GROUP
+query heads that share a key head are the rows of one small matrix product, so that each page is read
+once for all of them. GROUP is filled up to 16 rows, the least that a matrix unit takes.
+"""
+import triton
+import triton.language as tl
+
+LOG2E = tl.constexpr(1.4426950408889634)
+LOWEST = tl.constexpr(-3.4028234663852886e38)
+
+
+@triton.jit
+def attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_row, sequence, key_head, first, last, KV, GROUP, scale,
+                  stride_page, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
+                  BLOCK_N: tl.constexpr, PRECISION: tl.constexpr):
+    """Tokens [first, last) of a sequence: weighted values, maximum and sum for the heads of one group."""
+    members = tl.arange(0, BLOCK_G)
+    d = tl.arange(0, BLOCK_D)
+    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
+    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=(members[:, None] < GROUP) & (d[None, :] < D), other=0.0)
+
+    m = tl.full([BLOCK_G], LOWEST, dtype=tl.float32)
+    l = tl.zeros([BLOCK_G], dtype=tl.float32)
+    acc = tl.zeros([BLOCK_G, BLOCK_D], dtype=tl.float32)
+    for start in range(first, last, BLOCK_N):
+        tokens = start + tl.arange(0, BLOCK_N)
+        inside = tokens < last
+        page = tl.load(table_row + tokens // PAGE, mask=inside, other=0).to(tl.int64)
+        at = page * stride_page + ((tokens % PAGE) * KV + key_head) * D
+        present = inside[:, None] & (d[None, :] < D)
+        k = tl.load(k_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
+        s = tl.dot(q, tl.trans(k), input_precision=PRECISION) * (scale * LOG2E)
+        s = tl.where(inside[None, :], s, -float("inf"))
+        m_new = tl.maximum(m, tl.max(s, axis=1))
+        shrink = tl.exp2(m - m_new)
+        weights = tl.exp2(s - m_new[:, None])
+        l = l * shrink + tl.sum(weights, axis=1)
+        v = tl.load(v_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
+        acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision=PRECISION)
+        m = m_new
+    return acc, m, l
+
+
+@triton.jit
+def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV, GROUP, scale, stride_page, stride_table,
+           D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
+           PRECISION: tl.constexpr):
+    """One key head of one sequence a program: enough work for the machine when there are many sequences."""
+    sequence = tl.program_id(0)
+    key_head = tl.program_id(1)
+    length = tl.load(lengths_ptr + sequence)
+    acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head, 0, length,
+                              KV, GROUP, scale, stride_page, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION)
+    out = acc / tl.where(l > 0, l, 1.0)[:, None]
+    members = tl.arange(0, BLOCK_G)
+    d = tl.arange(0, BLOCK_D)
+    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
+    tl.store(out_ptr + heads[:, None] * D + d[None, :], out.to(out_ptr.dtype.element_ty),
+             mask=(members[:, None] < GROUP) & (d[None, :] < D))
+
+
+@triton.jit
+def decode_split(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_ptr, m_ptr, l_ptr, KV, GROUP, scale,
+                 stride_page, stride_table, SPLIT_TOKENS,
+                 D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
+                 PRECISION: tl.constexpr):
+    """SPLIT_TOKENS tokens of it a program, for few or long sequences; `join_splits` puts the parts together."""
+    sequence = tl.program_id(0)
+    key_head = tl.program_id(1)
+    split = tl.program_id(2)
+    length = tl.load(lengths_ptr + sequence)
+    first = split * SPLIT_TOKENS
+    if first >= length:
+        return
+    acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head,
+                              first, min(first + SPLIT_TOKENS, length), KV, GROUP, scale, stride_page,
+                              D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION)
+    members = tl.arange(0, BLOCK_G)
+    d = tl.arange(0, BLOCK_D)
+    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
+    slot = heads * tl.num_programs(2) + split
+    tl.store(part_ptr + slot[:, None] * D + d[None, :], acc, mask=(members[:, None] < GROUP) & (d[None, :] < D))
+    tl.store(m_ptr + slot, m, mask=members < GROUP)
+    tl.store(l_ptr + slot, l, mask=members < GROUP)
+
+
+@triton.jit
+def join_splits(part_ptr, m_ptr, l_ptr, lengths_ptr, out_ptr, H, SPLITS, SPLIT_TOKENS,
+                D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_S: tl.constexpr):
+    """One query head of one sequence a program: weighs its parts by their maxima and adds them."""
+    sequence = tl.program_id(0)
+    head = sequence.to(tl.int64) * H + tl.program_id(1)
+    used = tl.cdiv(tl.load(lengths_ptr + sequence), SPLIT_TOKENS)
+    splits = tl.arange(0, BLOCK_S)
+    d = tl.arange(0, BLOCK_D)
+    slot = head * SPLITS + splits
+    m = tl.load(m_ptr + slot, mask=splits < used, other=LOWEST)
+    l = tl.load(l_ptr + slot, mask=splits < used, other=0.0)
+    share = tl.exp2(m - tl.max(m, axis=0))
+    total = tl.sum(l * share, axis=0)
+    part = tl.load(part_ptr + slot[:, None] * D + d[None, :], mask=(splits[:, None] < used) & (d[None, :] < D), other=0.0)
+    out = tl.sum(part * share[:, None], axis=0) / tl.where(total > 0, total, 1.0)
+    tl.store(out_ptr + head * D + d, out.to(out_ptr.dtype.element_ty), mask=d < D)
+
+
+@triton.jit
+def append(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, ROW, stride_page, stride_table,
+           PAGE: tl.constexpr, BLOCK: tl.constexpr):
+    """Writes the newest token's keys and values, ROW = key heads * D of each, to the last place of each sequence."""
+    sequence = tl.program_id(0)
+    last = tl.load(lengths_ptr + sequence) - 1
+    page = tl.load(table_ptr + sequence * stride_table + last // PAGE).to(tl.int64)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = columns < ROW
+    source = sequence.to(tl.int64) * ROW + columns
+    target = page * stride_page + (last % PAGE) * ROW + columns
+    tl.store(k_cache_ptr + target, tl.load(k_ptr + source, mask=inside), mask=inside)
+    tl.store(v_cache_ptr + target, tl.load(v_ptr + source, mask=inside), mask=inside)
