@@ -56,6 +56,16 @@ function(nereid_tablegen output source)
   set_property(DIRECTORY APPEND PROPERTY NEREID_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/${output})
 endfunction()
 
+# nereid_use_pch(NAME): the files of a program share the precompiled header of the MLIR rooms.
+function(nereid_use_pch name)
+  if(NEREID_PCH)
+    # The header is compiled as position-independent library code; a program must be compiled the same way.
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+    target_precompile_headers(${name} REUSE_FROM nereid_pch)
+  endif()
+endfunction()
+
 # nereid_executable(NAME ROOMS room... [SOURCES file...]): a program of ours. The shipped build drops what
 # nothing reaches and hides every symbol of LLVM: two LLVMs in one process crash.
 function(nereid_executable name)
