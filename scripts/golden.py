@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Rewrite golden files: `./dev golden` all of them, `./dev golden test/errors/NAME.py` one, made if it is not there.
+
+A golden file is NAME.golden beside a kernel file of test/errors (the whole text of its messages). Read the
+diff before it is committed.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "test" / "harness"), "/usr/lib/llvm-19/build/utils/lit"]
+import kernel_tests
+
+
+def programs():
+    for preset in ("release", "dev"):
+        folder = ROOT / "build" / preset / "bin"
+        if (folder / "nereid").exists():
+            return folder
+    raise SystemExit("./dev golden: build the command first (`./dev build`)")
+
+
+def rewrite(path, text):
+    old = path.read_text() if path.exists() else None
+    if old != text:
+        path.write_text(text)
+        print(f"{'wrote' if old is None else 'changed'} {path.relative_to(ROOT)}")
+    return old != text
+
+
+def golden_of(source, nereid):
+    """The text of one kernel file's messages; refuses to record a crash."""
+    text = source.read_text(errors="surrogateescape")
+    code, _, stderr = kernel_tests.run_command(kernel_tests.error_command(str(nereid), str(source), text))
+    if code not in (0, 1):
+        raise SystemExit(f"{source}: exit code {code}; not recorded\n{stderr}")
+    return kernel_tests.golden_text(stderr, str(source))
+
+
+def main():
+    nereid = programs() / "nereid"
+    if sys.argv[1:]:
+        sources = [pathlib.Path(os.path.abspath(name)) for name in sys.argv[1:]]
+    else:
+        sources = [path.with_suffix(".py") for path in sorted((ROOT / "test" / "errors").rglob("*.golden"))]
+    changed = sum(rewrite(source.with_suffix(".golden"), golden_of(source, nereid)) for source in sources)
+    print(f"golden: {len(sources)} files, {changed} changed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
