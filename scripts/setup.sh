@@ -77,7 +77,8 @@ setup_ptxas() {
   fi
   echo "installing ptxas (nvidia-cuda-nvcc) into $ptxas_venv" >&2
   if ! { python3 -m venv "$ptxas_venv" &&
-    "$ptxas_venv/bin/pip" install -q --disable-pip-version-check nvidia-cuda-nvcc; } </dev/null >&2; then
+    "$ptxas_venv/bin/pip" install -q --no-deps --retries 1 --disable-pip-version-check \
+      nvidia-cuda-nvcc==13.0.88; } </dev/null >&2 || ! find_ptxas >/dev/null; then
     echo "./dev setup: no ptxas; tests that need it are skipped" >&2
   fi
   return 0
