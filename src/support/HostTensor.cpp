@@ -1,0 +1,350 @@
+#include "support/HostTensor.h"
+
+#include "support/FloatFormat.h"
+#include "support/Hash.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+namespace nereid::support {
+
+namespace {
+
+constexpr size_t alignment = 64;
+constexpr uint64_t maxBytes = uint64_t(1) << 40;
+
+// Philox 4x32-10 (Salmon et al., SC'11): 128 random bits of a counter under a key.
+struct Random {
+  explicit Random(std::string_view seed) {
+    uint64_t hash = hash64(seed.data(), seed.size());
+    key[0] = uint32_t(hash);
+    key[1] = uint32_t(hash >> 32);
+  }
+  void draw(uint64_t index, uint32_t (&out)[4]) const {
+    uint32_t c[4] = {uint32_t(index), uint32_t(index >> 32), 0, 0}, k[2] = {key[0], key[1]};
+    for (int round = 0; round < 10; ++round) {
+      uint64_t a = uint64_t(0xD2511F53) * c[0], b = uint64_t(0xCD9E8D57) * c[2];
+      uint32_t next[4] = {uint32_t(b >> 32) ^ c[1] ^ k[0], uint32_t(b),
+                          uint32_t(a >> 32) ^ c[3] ^ k[1], uint32_t(a)};
+      std::memcpy(c, next, sizeof c);
+      k[0] += 0x9E3779B9;
+      k[1] += 0xBB67AE85;
+    }
+    std::memcpy(out, c, sizeof c);
+  }
+  uint64_t bits(uint64_t index) const {
+    uint32_t r[4];
+    draw(index, r);
+    return uint64_t(r[1]) << 32 | r[0];
+  }
+  // In [0, 1), 53 bits.
+  double uniform(uint64_t index) const { return double(bits(index) >> 11) * 0x1p-53; }
+  uint32_t key[2];
+};
+
+bool isInteger(DType type) { return !info(type).isFloat; }
+
+int64_t greatest(DType type) {
+  switch (type) {
+  case DType::Int1:
+    return 1;
+  case DType::UInt64:
+    return -1;
+  default: {
+    unsigned valueBits = info(type).bits - (info(type).isSigned ? 1 : 0);
+    return int64_t((uint64_t(1) << valueBits) - 1);
+  }
+  }
+}
+int64_t least(DType type) {
+  return info(type).isSigned && isInteger(type) ? int64_t(~uint64_t(0) << (info(type).bits - 1))
+                                                : 0;
+}
+
+} // namespace
+
+HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                       int64_t offset)
+    : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset) {
+  if (strides_.empty()) {
+    strides_.assign(shape_.size(), 1);
+    for (size_t d = shape_.size(); d-- > 1;)
+      strides_[d - 1] = int64_t(uint64_t(strides_[d]) * uint64_t(shape_[d]));
+  }
+  if (strides_.size() != shape_.size())
+    throw ArrayError{"strides of rank " + std::to_string(strides_.size()) + " for shape " +
+                     shapeText(shape_)};
+  // The last element's place bounds the allocation.
+  unsigned __int128 last = offset < 0 ? 0 : uint64_t(offset), count = 1;
+  bool empty = false;
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    if (shape_[d] < 0 || strides_[d] < 0 || offset < 0)
+      throw ArrayError{"negative extent, stride or offset in a tensor of shape " +
+                       shapeText(shape_)};
+    empty |= shape_[d] == 0;
+    count *= uint64_t(shape_[d]);
+    if (shape_[d])
+      last += (unsigned __int128)(uint64_t(shape_[d]) - 1) * uint64_t(strides_[d]);
+    if (count > maxBytes || last > maxBytes)
+      throw ArrayError{"a tensor of shape " + shapeText(shape_) + " is too large"};
+  }
+  size_t elements = empty ? size_t(offset) : size_t(last) + 1;
+  bytes_ = elements * elementBytes();
+  size_t rounded = (std::max<size_t>(bytes_, 1) + alignment - 1) / alignment * alignment;
+  auto *memory = static_cast<std::byte *>(std::aligned_alloc(alignment, rounded));
+  if (!memory)
+    throw ArrayError{"no memory for a tensor of shape " + shapeText(shape_) + " (" +
+                     std::to_string(bytes_) + " bytes)"};
+  memory_ = std::shared_ptr<std::byte>(memory, [](std::byte *p) { std::free(p); });
+  poison();
+}
+
+int64_t HostTensor::numel() const {
+  int64_t count = 1;
+  for (int64_t extent : shape_)
+    count *= extent;
+  return count;
+}
+
+size_t HostTensor::addressOf(int64_t index) const {
+  int64_t place = offset_;
+  for (size_t d = shape_.size(); d-- > 0;) {
+    place += index % shape_[d] * strides_[d];
+    index /= shape_[d];
+  }
+  return size_t(place) * elementBytes();
+}
+
+void HostTensor::set(int64_t index, double value) {
+  if (isInteger(dtype_)) {
+    Array exact = Array::scalar(value); // saturating, NaN gives 0
+    setInt(index, exact.intAt(0));
+    return;
+  }
+  std::byte *to = memory_.get() + addressOf(index);
+  if (dtype_ == DType::Float64) {
+    std::memcpy(to, &value, 8);
+  } else if (dtype_ == DType::Float32) {
+    float narrow = static_cast<float>(value);
+    std::memcpy(to, &narrow, 4);
+  } else {
+    uint32_t bits = encodeFloat(formatOf(dtype_), value);
+    std::memcpy(to, &bits, elementBytes());
+  }
+}
+
+void HostTensor::setInt(int64_t index, int64_t value) {
+  if (!isInteger(dtype_)) {
+    set(index, double(value));
+    return;
+  }
+  if (dtype_ == DType::Int1)
+    value = value != 0;
+  std::memcpy(memory_.get() + addressOf(index), &value, elementBytes());
+}
+
+double HostTensor::get(int64_t index) const {
+  if (isInteger(dtype_)) {
+    int64_t value = getInt(index);
+    return dtype_ == DType::UInt64 ? double(uint64_t(value)) : double(value);
+  }
+  const std::byte *from = memory_.get() + addressOf(index);
+  if (dtype_ == DType::Float64) {
+    double value;
+    std::memcpy(&value, from, 8);
+    return value;
+  }
+  uint32_t bits = 0;
+  std::memcpy(&bits, from, elementBytes());
+  return dtype_ == DType::Float32 ? double(std::bit_cast<float>(bits))
+                                  : decodeFloat(formatOf(dtype_), bits);
+}
+
+int64_t HostTensor::getInt(int64_t index) const {
+  if (!isInteger(dtype_))
+    return Array::scalar(get(index)).intAt(0);
+  uint64_t bits = 0;
+  std::memcpy(&bits, memory_.get() + addressOf(index), elementBytes());
+  unsigned unused = 64 - 8 * elementBytes();
+  return info(dtype_).isSigned ? int64_t(bits << unused) >> unused : int64_t(bits);
+}
+
+Array HostTensor::toArray() const {
+  Array out(dtype_ == DType::Int1 ? Array::Kind::Bool
+            : isInteger(dtype_)   ? Array::Kind::Int
+                                  : Array::Kind::Float,
+            shape_);
+  for (int64_t i = 0; i < out.size(); ++i)
+    switch (out.kind()) {
+    case Array::Kind::Bool:
+      out.bools()[i] = getInt(i) != 0;
+      break;
+    case Array::Kind::Int:
+      out.ints()[i] = getInt(i);
+      break;
+    case Array::Kind::Float:
+      out.floats()[i] = get(i);
+      break;
+    }
+  return out;
+}
+
+void HostTensor::fromArray(const Array &array) {
+  if (array.size() != numel())
+    throw ArrayError{"values of shape " + shapeText(array.shape()) + " for a tensor of shape " +
+                     shapeText(shape_)};
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (array.kind() == Array::Kind::Float)
+      set(i, array.floatAt(i));
+    else
+      setInt(i, array.intAt(i));
+}
+
+std::vector<uint8_t> HostTensor::packed() const {
+  std::vector<uint8_t> out(numel() * elementBytes());
+  for (int64_t i = 0; i < numel(); ++i)
+    std::memcpy(out.data() + i * elementBytes(), memory_.get() + addressOf(i), elementBytes());
+  return out;
+}
+
+void HostTensor::unpack(const uint8_t *bytes) {
+  for (int64_t i = 0; i < numel(); ++i)
+    std::memcpy(memory_.get() + addressOf(i), bytes + i * elementBytes(), elementBytes());
+}
+
+void HostTensor::poison() {
+  // e4b15 has no NaN: its bits of greatest value serve.
+  if (!isInteger(dtype_)) {
+    uint64_t bits = dtype_ == DType::Float64
+                        ? 0x7ff8dead7ff8deadull
+                        : encodeFloat(formatOf(dtype_), std::numeric_limits<double>::quiet_NaN());
+    for (size_t at = 0; at < bytes_; at += elementBytes())
+      std::memcpy(memory_.get() + at, &bits, elementBytes());
+    return;
+  }
+  int64_t value = greatest(dtype_);
+  for (size_t at = 0; at < bytes_; at += elementBytes())
+    std::memcpy(memory_.get() + at, &value, elementBytes());
+}
+
+void fillNormal(HostTensor &tensor, std::string_view seed, double mean, double deviation) {
+  Random random(seed);
+  for (int64_t i = 0, n = tensor.numel(); i < n; i += 2) {
+    // Box-Muller gives two; 1 - u is never 0.
+    uint32_t r[4];
+    random.draw(uint64_t(i), r);
+    double u = double((uint64_t(r[1]) << 32 | r[0]) >> 11) * 0x1p-53,
+           v = double((uint64_t(r[3]) << 32 | r[2]) >> 11) * 0x1p-53;
+    double radius = std::sqrt(-2 * std::log1p(-u)), angle = 2 * std::numbers::pi * v;
+    tensor.set(i, mean + deviation * radius * std::cos(angle));
+    if (i + 1 < n)
+      tensor.set(i + 1, mean + deviation * radius * std::sin(angle));
+  }
+}
+
+void fillUniform(HostTensor &tensor, std::string_view seed, double low, double high) {
+  Random random(seed);
+  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+    tensor.set(i, low + (high - low) * random.uniform(uint64_t(i)));
+}
+
+void fillInteger(HostTensor &tensor, std::string_view seed, int64_t low, int64_t high) {
+  Random random(seed);
+  if (high <= low)
+    throw ArrayError{"no integer x with " + std::to_string(low) + " <= x < " +
+                     std::to_string(high)};
+  uint64_t range = uint64_t(high) - uint64_t(low);
+  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+    tensor.setInt(i, int64_t(uint64_t(low) +
+                             uint64_t((unsigned __int128)random.bits(uint64_t(i)) * range >> 64)));
+}
+
+void fillPermutation(HostTensor &tensor, std::string_view seed) {
+  Random random(seed);
+  std::vector<int64_t> order(tensor.numel());
+  for (size_t i = 0; i < order.size(); ++i) {
+    // Inside-out Fisher-Yates.
+    size_t j = size_t((unsigned __int128)random.bits(i) * (i + 1) >> 64);
+    order[i] = order[j];
+    order[j] = int64_t(i);
+  }
+  for (size_t i = 0; i < order.size(); ++i)
+    tensor.setInt(int64_t(i), order[i]);
+}
+
+void fillRange(HostTensor &tensor, int64_t start, int64_t step) {
+  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+    tensor.setInt(i, int64_t(uint64_t(start) + uint64_t(i) * uint64_t(step)));
+}
+
+void fillValue(HostTensor &tensor, double value) {
+  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+    tensor.set(i, value);
+}
+
+void fillSpecial(HostTensor &tensor) {
+  DType type = tensor.dtype();
+  if (isInteger(type)) {
+    const int64_t values[] = {0, 1, greatest(type), least(type), -1, greatest(type) - 1};
+    for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+      tensor.setInt(i, values[i % 6]);
+    return;
+  }
+  double smallest, largest;
+  if (type == DType::Float64) {
+    smallest = std::numeric_limits<double>::denorm_min();
+    largest = std::numeric_limits<double>::max();
+  } else {
+    FloatFormat format = formatOf(type);
+    smallest = decodeFloat(format, 1);
+    largest = decodeFloat(
+        format, encodeFloat(format, std::numeric_limits<double>::max(), Round::TowardsZero));
+  }
+  const double values[] = {0.0, -0.0,     1.0,       -1.0,    INFINITY, -INFINITY,
+                           NAN, smallest, -smallest, largest, -largest, 0.5};
+  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
+    tensor.set(i, values[i % 12]);
+}
+
+Comparison compare(const HostTensor &got, const Array &want, Tolerance tolerance) {
+  if (want.size() != got.numel())
+    throw ArrayError{"the reference has shape " + shapeText(want.shape()) + ", the result " +
+                     shapeText(got.shape())};
+  Comparison out;
+  double worst = -1;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    double error, allowed, g, w;
+    if (isInteger(got.dtype()) && want.kind() != Array::Kind::Float) {
+      int64_t a = got.getInt(i), b = want.intAt(i);
+      g = double(a), w = double(b);
+      error = a == b ? 0 : std::max(1.0, std::fabs(g - w));
+      allowed = 0;
+    } else {
+      g = got.get(i), w = want.floatAt(i);
+      allowed = tolerance.absolute + tolerance.relative * std::fabs(w);
+      bool alike = (std::isnan(g) && std::isnan(w)) || g == w;
+      // NaN or an infinity against anything else is infinitely wrong.
+      error = alike ? 0 : std::isfinite(g) && std::isfinite(w) ? std::fabs(g - w) : INFINITY;
+      if (!std::isfinite(allowed))
+        allowed = 0;
+    }
+    bool passed = error <= allowed;
+    out.failures += !passed;
+    double badness = passed        ? (allowed > 0 ? error / allowed : 0)
+                     : allowed > 0 ? error / allowed
+                                   : INFINITY;
+    if (badness > worst) {
+      worst = badness;
+      out.worstIndex = i, out.error = error, out.tolerance = allowed, out.got = g, out.want = w;
+    }
+  }
+  out.passed = out.failures == 0;
+  return out;
+}
+
+} // namespace nereid::support

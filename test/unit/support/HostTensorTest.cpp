@@ -1,0 +1,121 @@
+#include "support/HostTensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+using namespace nereid;
+using namespace nereid::support;
+
+namespace {
+
+TEST(HostTensor, StridesLeavePoisonedGaps) {
+  HostTensor t(DType::Float32, {2, 3}, {5, 1}, 4);
+  fillRange(t);
+  EXPECT_EQ(t.allocationBytes(), (4 + 5 + 3) * sizeof(float));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(t.allocation()) % 64, 0u);
+  const float *all = static_cast<const float *>(t.allocation());
+  EXPECT_TRUE(std::isnan(all[0]));
+  EXPECT_EQ(all[4], 0);
+  EXPECT_TRUE(std::isnan(all[7]));
+  EXPECT_EQ(all[9], 3);
+  EXPECT_EQ(t.get(5), 5);
+  EXPECT_EQ(t.toArray().floatAt(4), 4);
+}
+
+TEST(HostTensor, ConvertsAsTheLanguageDoes) {
+  HostTensor f16(DType::Float16, {1}), i8(DType::Int8, {1}), u64(DType::UInt64, {1}),
+      b(DType::Int1, {1});
+  f16.set(0, 1.0 + 0x1p-11); // half-way: to even
+  EXPECT_EQ(f16.get(0), 1.0);
+  i8.setInt(0, 300);
+  EXPECT_EQ(i8.getInt(0), 44);
+  u64.setInt(0, -1);
+  EXPECT_EQ(u64.get(0), 0x1p64);
+  b.setInt(0, 2);
+  EXPECT_EQ(b.getInt(0), 1);
+}
+
+TEST(HostTensor, RandomValuesDependOnSeedAndIndexOnly) {
+  HostTensor a(DType::Float32, {64}), b(DType::Float32, {8, 8}, {16, 1}), c(DType::Float32, {64});
+  fillNormal(a, "x"), fillNormal(b, "x"), fillNormal(c, "y");
+  EXPECT_EQ(a.packed(), b.packed());
+  EXPECT_NE(a.packed(), c.packed());
+}
+
+TEST(HostTensor, RandomValuesHaveTheirDistribution) {
+  constexpr int64_t n = 200000;
+  HostTensor t(DType::Float64, {n});
+  fillNormal(t, "seed", 2, 3);
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i)
+    sum += t.get(i);
+  for (int64_t i = 0; i < n; ++i)
+    squares += (t.get(i) - 2) * (t.get(i) - 2);
+  EXPECT_NEAR(sum / n, 2, 0.03); // four standard errors
+  EXPECT_NEAR(squares / n, 9, 0.12);
+  fillUniform(t, "seed", -1, 1);
+  sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += t.get(i);
+    ASSERT_GE(t.get(i), -1);
+    ASSERT_LT(t.get(i), 1);
+  }
+  EXPECT_NEAR(sum / n, 0, 0.006);
+  HostTensor k(DType::Int32, {1000});
+  fillInteger(k, "seed", -3, 4);
+  std::set<int64_t> seen;
+  for (int64_t i = 0; i < 1000; ++i)
+    seen.insert(k.getInt(i));
+  EXPECT_EQ(seen, (std::set<int64_t>{-3, -2, -1, 0, 1, 2, 3}));
+  fillPermutation(k, "seed");
+  seen.clear();
+  for (int64_t i = 0; i < 1000; ++i)
+    seen.insert(k.getInt(i));
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_EQ(*seen.rbegin(), 999);
+  EXPECT_THROW(fillInteger(k, "s", 3, 3), ArrayError);
+}
+
+TEST(HostTensor, ComparesWithDerivedTolerance) {
+  HostTensor t(DType::Float32, {4});
+  Array want(Array::Kind::Float, {4});
+  const double values[] = {1, NAN, INFINITY, 100};
+  for (int i = 0; i < 4; ++i)
+    t.set(i, values[i]), want.floats()[i] = values[i];
+  EXPECT_TRUE(compare(t, want, {}).passed);
+  t.set(3, 100.5);
+  Comparison c = compare(t, want, {1e-3, 0});
+  EXPECT_FALSE(c.passed);
+  EXPECT_EQ(c.worstIndex, 3);
+  EXPECT_EQ(c.failures, 1);
+  EXPECT_NEAR(c.tolerance, 0.1, 1e-12);
+  EXPECT_TRUE(compare(t, want, {1e-2, 0}).passed);
+  t.set(1, 0); // a number where NaN is due never passes
+  EXPECT_FALSE(compare(t, want, {1e9, 1e9}).passed);
+  t.poison();
+  EXPECT_EQ(compare(t, want, {1, 1}).failures, 3);
+}
+
+TEST(HostTensor, SpecialValuesReachEveryKind) {
+  HostTensor t(DType::BFloat16, {12});
+  fillSpecial(t);
+  EXPECT_TRUE(std::signbit(t.get(1)));
+  EXPECT_TRUE(std::isinf(t.get(4)));
+  EXPECT_TRUE(std::isnan(t.get(6)));
+  EXPECT_GT(t.get(7), 0);
+  EXPECT_GT(t.get(9), 3e38);
+  HostTensor i(DType::Int64, {4});
+  fillSpecial(i);
+  EXPECT_EQ(i.getInt(3), INT64_MIN);
+}
+
+TEST(HostTensor, RefusesAbsurdSizes) {
+  EXPECT_THROW(HostTensor(DType::Float32, {int64_t(1) << 40, int64_t(1) << 40}), ArrayError);
+  EXPECT_THROW(HostTensor(DType::Float32, {2}, {int64_t(1) << 62}), ArrayError);
+  EXPECT_THROW(HostTensor(DType::Float32, {-1}), ArrayError);
+  EXPECT_EQ(HostTensor(DType::Float32, {0, 5}).numel(), 0);
+}
+
+} // namespace
