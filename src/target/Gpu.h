@@ -1,0 +1,60 @@
+// What an NVIDIA chip can do: one row a chip. Passes ask for abilities and limits here and never
+// compare compute capabilities themselves.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace nereid::target {
+
+/// What a chip may be asked to do; a row of the table holds a set of these.
+enum GpuAbility : uint32_t {
+  AsyncCopy = 1,     ///< cp.async
+  Bf16Mma = 2,       ///< mma.sync on bf16 and tf32
+  Fp8Convert = 4,    ///< cvt to and from e4m3 and e5m2
+  Fp8Mma = 8,        ///< products of fp8 operands
+  Tma = 16,          ///< bulk tensor copies, mbarriers with transaction counts
+  Clusters = 32,     ///< thread block clusters, distributed shared memory
+  Pdl = 64,          ///< programmatic dependent launch
+  Bf16Atomics = 128, ///< red and atom on packed bf16
+  Wgmma = 256,       ///< warp-group products from shared memory
+  SetMaxNReg = 512,  ///< registers moved between warp groups
+};
+
+struct GpuChip {
+  std::string_view name;        ///< as PTX's `.target` spells it: "sm_90a"
+  uint16_t capability;          ///< 80, 86, 89, 90, 100, ...
+  bool onlyThisChip;            ///< an `a` target: runs on this capability alone
+  uint16_t ptxVersion;          ///< lowest PTX version that knows the target: 70 is 7.0
+  uint32_t sharedBytesPerBlock; ///< with opt-in
+  uint32_t sharedBytesPerSm;
+  uint16_t warpsPerSm;
+  uint16_t blocksPerSm;
+  // A clock and SM, for the roofline: multiply-adds of 16-bit operands on the tensor cores, of f32
+  // on the plain units, and special functions (ex2).
+  uint16_t mma16PerClock;
+  uint16_t fma32PerClock;
+  uint16_t specialPerClock;
+  uint32_t abilities; ///< GpuAbility flags
+
+  bool can(GpuAbility ability) const { return abilities & ability; }
+};
+
+// Equal on every chip of the table.
+inline constexpr uint32_t registersPerSm = 65536;
+inline constexpr uint32_t maxRegistersPerThread = 255;
+inline constexpr uint32_t maxThreadsPerBlock = 1024;
+
+std::span<const GpuChip> gpuChips();
+/// The row that `.target name` means, or null.
+const GpuChip *gpuChip(std::string_view name);
+/// The best target for a device of this compute capability: its own `a` row if there is one, else
+/// the highest row not above it; null below sm_80.
+const GpuChip *gpuChipForDevice(unsigned major, unsigned minor);
+/// Whether a cubin built for `chip` runs on a device of this compute capability.
+bool cubinRunsOn(const GpuChip &chip, unsigned major, unsigned minor);
+/// Whether PTX built for `chip` can be compiled by the driver for such a device.
+bool ptxRunsOn(const GpuChip &chip, unsigned major, unsigned minor);
+
+} // namespace nereid::target
