@@ -1,0 +1,164 @@
+#include "runtime/CpuKernel.h"
+
+#include "runtime/Memory.h"
+#include "target/Cpu.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace nereid::runtime {
+
+using support::CodeKind;
+using support::CodeRecord;
+using support::CpuContext;
+using support::LaunchFault;
+
+namespace {
+// Waking a sleeping worker and seeing it finish takes about this long.
+constexpr float wakeNanoseconds = 5000;
+// Pieces a worker: enough that uneven programs even out, few enough that the shared counter is
+// cold.
+constexpr uint64_t piecesPerWorker = 8;
+// Memory that a thread keeps between launches.
+constexpr size_t keptArenaBytes = size_t(64) << 20;
+
+// The temporary memory of the kernels that run on this thread, one at a time.
+thread_local HostBlock threadArena;
+
+uint64_t nanoseconds() {
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+struct Job {
+  support::CpuEntry entry;
+  CpuContext context;
+  uint32_t arenaBytes;
+  uint64_t programs, piece;
+  alignas(64) std::atomic<uint64_t> next = 0;
+  std::atomic<bool> outOfMemory = false;
+  uint32_t fault = 0;
+};
+
+void runPieces(void *data, unsigned) {
+  Job &job = *static_cast<Job *>(data);
+  CpuContext context = job.context;
+  if (job.arenaBytes) {
+    if (threadArena.size() < job.arenaBytes && !threadArena.allocate(job.arenaBytes)) {
+      job.outOfMemory = true;
+      return;
+    }
+    context.arena = threadArena.data();
+  }
+  for (;;) {
+    uint64_t first = job.next.fetch_add(job.piece, std::memory_order_relaxed);
+    if (first >= job.programs || std::atomic_ref(job.fault).load(std::memory_order_relaxed))
+      break;
+    job.entry(first, std::min(job.piece, job.programs - first), &context);
+  }
+  if (threadArena.size() > keptArenaBytes)
+    threadArena.release();
+}
+} // namespace
+
+Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &artifact) {
+  std::string tried;
+  for (const CodeRecord &code : artifact.codes()) {
+    if (CodeKind(code.kind) != CodeKind::X86Object)
+      continue;
+    std::string_view text = artifact.text(code.features);
+    auto needed = target::CpuFeatureSet::parse(text);
+    if (!needed) {
+      tried += "; its code needs features that this build does not know: " + std::string(text);
+      continue;
+    }
+    auto missing = needed->missingFrom(target::hostCpuFeatures());
+    if (!missing.empty()) {
+      tried += "; its code needs ";
+      for (size_t i = 0; i < missing.size(); ++i)
+        tried += (i ? ", " : "") + std::string(missing[i]);
+      tried += ", which this processor lacks";
+      continue;
+    }
+    auto image = LoadedObject::load(artifact.blob(code.code), artifact.name());
+    if (!image)
+      return image.takeError();
+    void *entry = image->symbol(artifact.text(code.entry));
+    if (!entry)
+      return Error{"cannot load kernel `" + std::string(artifact.name()) +
+                       "`: its object has no `" + std::string(artifact.text(code.entry)) + "`",
+                   {}};
+    return std::unique_ptr<CpuKernel>(new CpuKernel(artifact, &code, std::move(*image),
+                                                    reinterpret_cast<support::CpuEntry>(entry)));
+  }
+  return Error{"kernel `" + std::string(artifact.name()) + "` has no code for this CPU (" +
+                   target::hostCpuName() + ")" + tried,
+               {}};
+}
+
+Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
+                         support::RecordBuffer *records) const {
+  if (arguments.packedBytes != source.kernel().packedBytes)
+    return Error{"cannot launch `" + std::string(source.name()) +
+                     "`: " + std::to_string(arguments.packedBytes) +
+                     " bytes of arguments, it takes " + std::to_string(source.kernel().packedBytes),
+                 {}};
+  uint64_t plane = uint64_t(arguments.grid[0]) * arguments.grid[1], programs;
+  if (__builtin_mul_overflow(plane, uint64_t(arguments.grid[2]), &programs) ||
+      programs > uint64_t(INT64_MAX))
+    return Error{"cannot launch `" + std::string(source.name()) + "`: grid (" +
+                     std::to_string(arguments.grid[0]) + ", " + std::to_string(arguments.grid[1]) +
+                     ", " + std::to_string(arguments.grid[2]) + ") has over 2^63 programs",
+                 {}};
+  if (programs == 0)
+    return Success{};
+  if (record->flags & support::CodeYields)
+    return Error{"cannot launch `" + std::string(source.name()) +
+                     "`: it waits for other programs, which needs fibers",
+                 {}};
+
+  Job job;
+  job.entry = entry;
+  job.arenaBytes = record->arenaBytes;
+  job.context = {};
+  job.context.arguments = arguments.packed;
+  std::copy_n(arguments.grid, 3, job.context.grid);
+  job.context.records = records;
+  job.context.fault = &job.fault;
+  job.programs = programs;
+
+  HostBlock scratch;
+  if (record->scratchBytes) {
+    uint64_t bytes;
+    if (__builtin_mul_overflow(record->scratchBytes, programs, &bytes) ||
+        !scratch.allocate(size_t(bytes)))
+      return Error{"cannot launch `" + std::string(source.name()) + "`: no memory for " +
+                       std::to_string(record->scratchBytes) + " bytes of scratch a program",
+                   {}};
+    job.context.scratch = scratch.data();
+  }
+
+  unsigned workers = unsigned(std::min<uint64_t>(executor.concurrency(), programs));
+  float cost = programCost.load(std::memory_order_relaxed);
+  if (workers > 1 && cost > 0 && cost * float(programs) < wakeNanoseconds)
+    workers = 1;
+  uint64_t start = nanoseconds();
+  if (workers <= 1) {
+    job.piece = programs;
+    runPieces(&job, 0);
+  } else {
+    job.piece = std::max<uint64_t>(1, programs / (workers * piecesPerWorker));
+    executor.run(workers, runPieces, &job);
+  }
+  float seen = float(nanoseconds() - start) * float(workers) / float(programs);
+  programCost.store(cost > 0 ? cost + (seen - cost) / 4 : seen, std::memory_order_relaxed);
+
+  if (job.outOfMemory)
+    return Error{"cannot launch `" + std::string(source.name()) + "`: no memory for an arena of " +
+                     std::to_string(record->arenaBytes) + " bytes a worker",
+                 {}};
+  if (LaunchFault(job.fault) == LaunchFault::Trap)
+    return Error{"kernel `" + std::string(source.name()) + "` trapped", {}};
+  return Success{};
+}
+
+} // namespace nereid::runtime
