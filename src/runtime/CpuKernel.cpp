@@ -1,10 +1,10 @@
 #include "runtime/CpuKernel.h"
 
-#include "runtime/Memory.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 namespace nereid::runtime {
 
@@ -12,6 +12,8 @@ using support::CodeKind;
 using support::CodeRecord;
 using support::CpuContext;
 using support::LaunchFault;
+using support::Record;
+using support::RecordBuffer;
 
 namespace {
 // Waking a sleeping worker and seeing it finish takes about this long.
@@ -87,28 +89,52 @@ Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &arti
       return Error{"cannot load kernel `" + std::string(artifact.name()) +
                        "`: its object has no `" + std::string(artifact.text(code.entry)) + "`",
                    {}};
-    return std::unique_ptr<CpuKernel>(new CpuKernel(artifact, &code, std::move(*image),
+    std::unique_ptr<CpuKernel> kernel(new CpuKernel(artifact, &code, std::move(*image),
                                                     reinterpret_cast<support::CpuEntry>(entry)));
+    if (code.flags & support::CodeRecords) {
+      size_t bytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
+      if (!kernel->recordMemory.allocate(bytes))
+        return Error{"cannot load kernel `" + std::string(artifact.name()) +
+                         "`: no memory for its records",
+                     {}};
+      std::memset(kernel->recordMemory.data(), 0, bytes);
+      static_cast<RecordBuffer *>(kernel->recordMemory.data())->capacity = recordCapacity;
+    }
+    return kernel;
   }
   return Error{"kernel `" + std::string(artifact.name()) + "` has no code for this CPU (" +
                    target::hostCpuName() + ")" + tried,
                {}};
 }
 
-Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
-                         support::RecordBuffer *records) const {
+Result<std::vector<support::Record>> CpuKernel::takeRecords(uint64_t &lost) {
+  std::vector<Record> taken;
+  lost = 0;
+  auto *buffer = static_cast<RecordBuffer *>(recordMemory.data());
+  if (!buffer)
+    return taken;
+  auto *records = reinterpret_cast<Record *>(buffer + 1);
+  uint64_t claimed = std::atomic_ref(buffer->claimed).exchange(0, std::memory_order_acquire);
+  uint64_t count = std::min(claimed, buffer->capacity);
+  lost = claimed - count;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (std::atomic_ref(records[i].kind).load(std::memory_order_acquire))
+      taken.push_back(records[i]);
+    records[i].kind = 0;
+  }
+  return taken;
+}
+
+Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor) {
   if (arguments.packedBytes != source.kernel().packedBytes)
     return Error{"cannot launch `" + std::string(source.name()) +
                      "`: " + std::to_string(arguments.packedBytes) +
                      " bytes of arguments, it takes " + std::to_string(source.kernel().packedBytes),
                  {}};
-  uint64_t plane = uint64_t(arguments.grid[0]) * arguments.grid[1], programs;
-  if (__builtin_mul_overflow(plane, uint64_t(arguments.grid[2]), &programs) ||
-      programs > uint64_t(INT64_MAX))
-    return Error{"cannot launch `" + std::string(source.name()) + "`: grid (" +
-                     std::to_string(arguments.grid[0]) + ", " + std::to_string(arguments.grid[1]) +
-                     ", " + std::to_string(arguments.grid[2]) + ") has over 2^63 programs",
-                 {}};
+  Result<uint64_t> counted = countPrograms(source.name(), arguments.grid);
+  if (!counted)
+    return counted.takeError();
+  uint64_t programs = *counted;
   if (programs == 0)
     return Success{};
   if (record->flags & support::CodeYields)
@@ -121,8 +147,8 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   job.arenaBytes = record->arenaBytes;
   job.context = {};
   job.context.arguments = arguments.packed;
-  std::copy_n(arguments.grid, 3, job.context.grid);
-  job.context.records = records;
+  std::copy_n(arguments.grid.data(), 3, job.context.grid);
+  job.context.records = static_cast<RecordBuffer *>(recordMemory.data());
   job.context.fault = &job.fault;
   job.programs = programs;
 

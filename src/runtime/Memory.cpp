@@ -37,7 +37,7 @@ bool HostBlock::allocate(size_t wanted, size_t alignment) {
   release();
   if (wanted == 0)
     return true;
-  if (wanted > SIZE_MAX - alignment)
+  if (wanted > maxHostBytes)
     return false;
   // aligned_alloc wants whole multiples.
   void *memory = std::aligned_alloc(alignment, (wanted + alignment - 1) & ~(alignment - 1));

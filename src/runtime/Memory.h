@@ -29,6 +29,9 @@ private:
 /// The counter of host memory: buffers of the CPU device, arenas, scratch.
 MemoryCounter &hostMemory();
 
+/// No host allocation is larger: half of a process's addresses.
+inline constexpr uint64_t maxHostBytes = uint64_t(1) << 46;
+
 /// Counted host memory at a multiple of `alignment` (a power of two, at least 64). Contents are
 /// undefined.
 class HostBlock {

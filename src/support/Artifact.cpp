@@ -202,7 +202,7 @@ Status Artifact::check() const {
         (code.code.size == 0 || blobBytes[size_t(code.code.offset + code.code.size - 1)] != 0))
       return damaged("PTX does not end with a NUL");
     if (code.numWarps == 0 || code.numWarps > 64 || !code.cluster[0] || !code.cluster[1] ||
-        !code.cluster[2])
+        !code.cluster[2] || code.blocksPerProgram == 0 || code.blocksPerProgram > 16)
       return damaged("bad launch shape");
   }
 

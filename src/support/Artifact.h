@@ -149,15 +149,17 @@ struct CodeRecord {
   uint32_t flags = 0;
   uint32_t numWarps = 1;
   uint32_t numStages = 0;
-  uint32_t cluster[3] = {1, 1, 1};
-  uint32_t sharedBytes = 0;       ///< dynamic shared memory of a program
-  uint32_t staticSharedBytes = 0; ///< declared in the code, reported only
-  uint32_t arenaBytes = 0;        ///< CPU: temporary memory of a worker
-  uint64_t scratchBytes = 0;      ///< global memory of a program
-  uint32_t registers = 0;         ///< a thread, as read back from ptxas; 0 if not known
+  uint32_t cluster[3] = {1, 1, 1}; ///< GPU: blocks of a cluster along x, y, z
+  uint32_t sharedBytes = 0;        ///< dynamic shared memory of a program
+  uint32_t staticSharedBytes = 0;  ///< declared in the code, reported only
+  uint32_t arenaBytes = 0;         ///< CPU: temporary memory of a worker
+  uint64_t scratchBytes = 0;       ///< global memory of a program
+  uint32_t registers = 0;          ///< a thread, as read back from ptxas; 0 if not known
   uint32_t spillStoreBytes = 0;
   uint32_t spillLoadBytes = 0;
   uint32_t stackBytes = 0;
+  uint32_t blocksPerProgram = 1; ///< GPU: blocks along x that run one program together (num_ctas)
+  uint32_t reserved = 0;
 };
 
 // ---- What the compiler knew and chose

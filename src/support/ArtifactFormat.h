@@ -60,7 +60,7 @@ static_assert(isFlat<KernelRecord, 104>);
 static_assert(isFlat<ParameterRecord, 28>);
 static_assert(isFlat<SlotRecord, 36>);
 static_assert(isFlat<DescriptorRecord, 72>);
-static_assert(isFlat<CodeRecord, 104>);
+static_assert(isFlat<CodeRecord, 112>);
 static_assert(isFlat<OptionRecord, 20>);
 static_assert(isFlat<FactRecord, 24>);
 static_assert(isFlat<LocationRecord, 28>);

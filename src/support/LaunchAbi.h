@@ -27,11 +27,19 @@ struct Record {
   uint32_t site;    ///< index in the artifact's table of record sites
   uint16_t operand; ///< which operand of the site
   uint16_t kind;    ///< RecordKind
-  uint64_t program; ///< linear program index, x fastest
+  uint64_t program; ///< x | y << 32 | z << 48, see packProgram
   uint64_t value;   ///< bits of the element, zero-extended
   uint32_t index;   ///< row-major index of the element in its tile, 0 for scalars
   uint32_t reserved;
 };
+
+/// Largest grid, on every device: that of CUDA.
+inline constexpr uint32_t maxGridX = 0x7fffffff, maxGridYZ = 0xffff;
+
+/// A program of such a grid in one word.
+constexpr uint64_t packProgram(uint32_t x, uint32_t y, uint32_t z) {
+  return uint64_t(x) | uint64_t(y) << 32 | uint64_t(z) << 48;
+}
 
 /// Heads an array of `capacity` records. A writer claims a slot with an atomic add on `claimed`,
 /// and drops the record if the slot is not below `capacity`; so `claimed - capacity` were lost.

@@ -1,6 +1,6 @@
 #include "runtime/CpuKernel.h"
 
-#include "TestObjects.h"
+#include "TestArtifacts.h"
 #include "runtime/ThreadPool.h"
 #include "target/Cpu.h"
 
@@ -17,33 +17,7 @@ using namespace nereid::support;
 
 namespace {
 
-struct Options {
-  uint32_t arenaBytes = 0;
-  uint64_t scratchBytes = 0;
-  const char *features = "";
-  std::vector<SlotKind> slots = {SlotKind::Pointer};
-};
-
-Artifact makeArtifact(const std::string &source, const Options &options = {}) {
-  ArtifactBuilder builder;
-  builder.kernel.name = builder.text("kernel");
-  for (size_t i = 0; i < options.slots.size(); ++i) {
-    std::string name = "p" + std::to_string(i);
-    builder.parameters.push_back({builder.text(name), {}, 0, uint32_t(i), 1});
-    builder.addSlot(name, options.slots[i], DType::Int32, uint32_t(i));
-  }
-  CodeRecord code;
-  code.arch = builder.text("x86-64");
-  code.features = builder.text(options.features);
-  code.entry = builder.text("run");
-  code.code = builder.blob(test::compileC(test::kernelPrelude + source));
-  code.arenaBytes = options.arenaBytes;
-  code.scratchBytes = options.scratchBytes;
-  builder.codes.push_back(code);
-  auto bytes = builder.finish();
-  EXPECT_TRUE(bytes) << bytes.error().what;
-  return *Artifact::take(*bytes);
-}
+using test::makeArtifact;
 
 // Every program adds 1 to its own cell, at x + grid[0] * (y + grid[1] * z).
 const char *countSource = R"(
@@ -114,7 +88,8 @@ TEST(CpuKernel, RefusesWrongArgumentsAndHugeGrids) {
   InlineExecutor executor;
   int *pointer = nullptr;
   EXPECT_FALSE((*kernel)->launch({&pointer, 4, {1, 1, 1}}, executor));
-  EXPECT_FALSE((*kernel)->launch({&pointer, 8, {1u << 31, 1u << 31, 4}}, executor));
+  EXPECT_FALSE((*kernel)->launch({&pointer, 8, {1u << 31, 1, 1}}, executor));
+  EXPECT_FALSE((*kernel)->launch({&pointer, 8, {1, 65536, 1}}, executor));
 }
 
 TEST(CpuKernel, ChecksFeatures) {

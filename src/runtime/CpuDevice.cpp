@@ -1,0 +1,349 @@
+#include "runtime/CpuDevice.h"
+
+#include "runtime/CpuKernel.h"
+#include "runtime/ThreadPool.h"
+#include "target/Cpu.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace nereid::runtime {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+using Operation = std::function<Status()>;
+
+class HostAllocator final : public Allocator {
+public:
+  void *allocate(size_t bytes, void *) override {
+    if (bytes > maxHostBytes)
+      return nullptr;
+    return std::aligned_alloc(64, (bytes + 63) & ~size_t(63));
+  }
+  void free(void *pointer, size_t, void *) override { std::free(pointer); }
+};
+
+// ---- Events
+// --------------------------------------------------------------------------------------
+
+// Shared between the event and the operations that mark it.
+struct EventState {
+  std::mutex mutex;
+  std::condition_variable reached;
+  uint64_t wanted = 0, done = 0; // marks queued, marks passed
+  Clock::time_point time;
+
+  void pass(uint64_t mark) {
+    {
+      std::lock_guard lock(mutex);
+      done = std::max(done, mark);
+      time = Clock::now();
+    }
+    reached.notify_all();
+  }
+  void await(uint64_t mark) {
+    std::unique_lock lock(mutex);
+    reached.wait(lock, [&] { return done >= mark; });
+  }
+};
+
+class CpuEvent final : public Event {
+public:
+  Status synchronize() override {
+    std::unique_lock lock(state->mutex);
+    uint64_t mark = state->wanted;
+    lock.unlock();
+    state->await(mark);
+    return Success{};
+  }
+  Result<bool> query() override {
+    std::lock_guard lock(state->mutex);
+    return state->done >= state->wanted;
+  }
+  Result<double> secondsSince(const Event &start) const override {
+    auto *other = dynamic_cast<const CpuEvent *>(&start);
+    if (!other)
+      return Error{"cannot take the time between events of two devices", {}};
+    std::scoped_lock lock(state->mutex);
+    Clock::time_point end = state->time;
+    bool ready = state->wanted && state->done >= state->wanted;
+    if (other != this) {
+      std::scoped_lock otherLock(other->state->mutex);
+      ready = ready && other->state->wanted && other->state->done >= other->state->wanted;
+      if (ready)
+        return std::chrono::duration<double>(end - other->state->time).count();
+    }
+    if (!ready)
+      return Error{"cannot take the time between events that were not both reached", {}};
+    return 0.0;
+  }
+
+  std::shared_ptr<EventState> state = std::make_shared<EventState>();
+};
+
+// ---- Graphs and streams
+// --------------------------------------------------------------------------
+
+class CpuGraph final : public Graph {
+public:
+  size_t nodeCount() const override { return operations.size(); }
+  Status run() const {
+    for (const Operation &operation : operations)
+      if (Status status = operation(); !status)
+        return status;
+    return Success{};
+  }
+  std::vector<Operation> operations;
+};
+
+// An argument block that outlives the call that passed it.
+struct ArgumentCopy {
+  alignas(support::packedAlignment) uint8_t bytes[support::packedLimit];
+};
+
+class CpuStream : public Stream {
+public:
+  CpuStream(CpuDevice &owner, bool isInline) : owner(owner), isInline(isInline) {}
+  ~CpuStream() override {
+    {
+      std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    if (thread.joinable())
+      thread.join();
+  }
+
+  Device &device() const override { return owner; }
+  void *native() const override { return nullptr; }
+  std::shared_ptr<const void> hold() const override { return nullptr; }
+
+  Status launch(LoadedKernel &kernel, const LaunchArguments &arguments) override {
+    auto *cpuKernel = dynamic_cast<CpuKernel *>(&kernel);
+    if (!cpuKernel)
+      return Error{"cannot launch `" + std::string(kernel.artifact().name()) +
+                       "` on cpu: it was loaded for another device",
+                   {}};
+    if (isInline)
+      return cpuKernel->launch(arguments, *owner.executor());
+    if (arguments.packedBytes > support::packedLimit)
+      return Error{"cannot launch `" + std::string(kernel.artifact().name()) +
+                       "`: " + std::to_string(arguments.packedBytes) + " bytes of arguments",
+                   {}};
+    // Now, so that the caller learns of it where it happens.
+    if (auto programs = countPrograms(kernel.artifact().name(), arguments.grid); !programs)
+      return programs.takeError();
+    auto copy = std::make_shared<ArgumentCopy>();
+    std::memcpy(copy->bytes, arguments.packed, arguments.packedBytes);
+    return submit([this, cpuKernel, copy, bytes = arguments.packedBytes, grid = arguments.grid] {
+      return cpuKernel->launch({copy->bytes, bytes, grid}, *owner.executor());
+    });
+  }
+
+  Status launch(Graph &graph) override {
+    auto *cpuGraph = dynamic_cast<CpuGraph *>(&graph);
+    if (!cpuGraph)
+      return Error{"cannot run on cpu a graph of another device", {}};
+    return submit([cpuGraph] { return cpuGraph->run(); });
+  }
+
+  Status copy(void *to, const void *from, size_t bytes) override {
+    return submit([=]() -> Status {
+      std::memmove(to, from, bytes);
+      return Success{};
+    });
+  }
+
+  Status fill(void *to, uint32_t pattern, unsigned width, size_t count) override {
+    if (width != 1 && width != 2 && width != 4)
+      return Error{"cannot fill elements of " + std::to_string(width) + " bytes", {}};
+    return submit([=]() -> Status {
+      if (width == 1)
+        std::memset(to, int(pattern & 0xff), count);
+      else if (width == 2)
+        std::fill_n(static_cast<uint16_t *>(to), count, uint16_t(pattern));
+      else
+        std::fill_n(static_cast<uint32_t *>(to), count, pattern);
+      return Success{};
+    });
+  }
+
+  Status record(Event &event) override {
+    auto *cpuEvent = dynamic_cast<CpuEvent *>(&event);
+    if (!cpuEvent)
+      return Error{"cannot record on cpu an event of another device", {}};
+    uint64_t mark;
+    {
+      std::lock_guard lock(cpuEvent->state->mutex);
+      mark = ++cpuEvent->state->wanted;
+    }
+    return submit([state = cpuEvent->state, mark]() -> Status {
+      state->pass(mark);
+      return Success{};
+    });
+  }
+
+  Status wait(Event &event) override {
+    auto *cpuEvent = dynamic_cast<CpuEvent *>(&event);
+    if (!cpuEvent)
+      return Error{"cannot wait on cpu for an event of another device", {}};
+    uint64_t mark;
+    {
+      std::lock_guard lock(cpuEvent->state->mutex);
+      mark = cpuEvent->state->wanted;
+    }
+    return submit([state = cpuEvent->state, mark]() -> Status {
+      state->await(mark);
+      return Success{};
+    });
+  }
+
+  Status synchronize() override {
+    if (isInline)
+      return Success{};
+    if (capture)
+      return Error{"cannot synchronize a stream while it captures", {}};
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return queue.empty() && !busy; });
+    if (failures.empty())
+      return Success{};
+    Error first = std::move(failures.front());
+    failures.clear();
+    return first;
+  }
+
+  Status beginCapture() override {
+    if (isInline)
+      return Error{"the default stream cannot capture: create a stream for it", {}};
+    if (capture)
+      return Error{"the stream captures already", {}};
+    capture = std::make_unique<CpuGraph>();
+    return Success{};
+  }
+
+  Result<std::unique_ptr<Graph>> endCapture() override {
+    if (!capture)
+      return Error{"the stream does not capture", {}};
+    return std::unique_ptr<Graph>(std::move(capture));
+  }
+
+private:
+  Status submit(Operation operation) {
+    if (isInline)
+      return operation();
+    if (capture) {
+      capture->operations.push_back(std::move(operation));
+      return Success{};
+    }
+    {
+      std::lock_guard lock(mutex);
+      queue.push_back(std::move(operation));
+      if (!thread.joinable())
+        thread = std::thread([this] { work(); });
+    }
+    changed.notify_all();
+    return Success{};
+  }
+
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return !queue.empty() || stopping; });
+      if (queue.empty())
+        return;
+      Operation operation = std::move(queue.front());
+      queue.pop_front();
+      busy = true;
+      lock.unlock();
+      Status status = operation();
+      operation = nullptr;
+      lock.lock();
+      busy = false;
+      // Work behind a failure still runs, as it would on a GPU after a failed launch.
+      if (!status)
+        failures.push_back(status.takeError());
+      changed.notify_all();
+    }
+  }
+
+  CpuDevice &owner;
+  const bool isInline;
+  std::unique_ptr<CpuGraph> capture;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Operation> queue;
+  std::vector<Error> failures;
+  bool busy = false, stopping = false;
+  std::thread thread; // starts with the first operation
+};
+
+// Made when first needed and never torn down: threads may outlive static destruction order.
+const std::shared_ptr<Executor> &ownExecutor() {
+  static auto *pool = new std::shared_ptr<Executor>(std::make_shared<ThreadPool>());
+  return *pool;
+}
+} // namespace
+
+CpuDevice::CpuDevice() : Device(&hostMemory()) {
+  description.name = "cpu";
+  description.description = target::hostCpuName();
+  description.arch = "x86-64";
+  description.features = target::hostCpuFeatures().text();
+  description.units = availableProcessors();
+  long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0)
+    description.memoryBytes = uint64_t(pages) * uint64_t(page);
+  if (long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE); cache > 0)
+    description.cacheBytes = uint64_t(cache);
+  inlineStream = std::make_unique<CpuStream>(*this, true);
+}
+
+CpuDevice::~CpuDevice() = default;
+
+Result<std::unique_ptr<Stream>> CpuDevice::createStream() {
+  return std::unique_ptr<Stream>(std::make_unique<CpuStream>(*this, false));
+}
+
+Result<std::unique_ptr<Stream>> CpuDevice::wrapStream(void *) {
+  return Error{"a CPU has no streams of a host program to wrap", {}};
+}
+
+Result<std::unique_ptr<Event>> CpuDevice::createEvent() {
+  return std::unique_ptr<Event>(std::make_unique<CpuEvent>());
+}
+
+Result<std::shared_ptr<LoadedKernel>> CpuDevice::load(const support::Artifact &artifact) {
+  auto kernel = CpuKernel::load(artifact);
+  if (!kernel)
+    return kernel.takeError();
+  return std::shared_ptr<LoadedKernel>(std::move(*kernel));
+}
+
+void CpuDevice::setExecutor(std::shared_ptr<Executor> executor) {
+  std::atomic_store(&chosen, std::move(executor));
+}
+
+std::shared_ptr<Executor> CpuDevice::executor() {
+  std::shared_ptr<Executor> executor = std::atomic_load(&chosen);
+  return executor ? executor : ownExecutor();
+}
+
+std::shared_ptr<Allocator> CpuDevice::ownAllocator() {
+  static auto allocator = std::make_shared<HostAllocator>();
+  return allocator;
+}
+
+CpuDevice &cpuDevice() {
+  static auto *device = new CpuDevice();
+  return *device;
+}
+
+} // namespace nereid::runtime

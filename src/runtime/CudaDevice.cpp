@@ -1,0 +1,834 @@
+#include "runtime/CudaDevice.h"
+
+#include "runtime/CudaDriver.h"
+#include "target/Gpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace nereid::runtime {
+
+namespace {
+using namespace cuda;
+using support::CodeKind;
+using support::CodeRecord;
+using support::GpuContext;
+using support::Record;
+using support::RecordBuffer;
+
+Status done() { return nereid::Success{}; }
+
+class CudaDevice;
+
+// Makes a device's context current while it lives, if it is not.
+class Current {
+public:
+  explicit Current(const CudaDevice &device);
+  ~Current();
+  Current(const Current &) = delete;
+
+private:
+  const Driver *pushed = nullptr;
+};
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(const Driver &driver, unsigned ordinal) : Device(&counter), driver(driver) {
+    description.name = "cuda:" + std::to_string(ordinal);
+  }
+  Status start(unsigned ordinal);
+
+  DeviceKind kind() const override { return DeviceKind::Cuda; }
+  const DeviceInfo &info() const override { return description; }
+  Stream &defaultStream() override { return *legacyStream; }
+  Result<std::unique_ptr<Stream>> createStream() override;
+  Result<std::unique_ptr<Stream>> wrapStream(void *native) override;
+  Result<std::unique_ptr<Event>> createEvent() override;
+  Status synchronize() override;
+  Result<std::shared_ptr<LoadedKernel>> load(const support::Artifact &artifact) override;
+
+  /// Success, or what went wrong. After a fault in a kernel the driver answers every call with an
+  /// error: the first time says so with the kernel's name, later calls fail without asking it.
+  Status check(Code code, std::string_view what, std::string_view kernel = {}) {
+    if (code == Ok) [[likely]]
+      return done();
+    return failed(code, what, kernel);
+  }
+  /// Fails if the context was lost.
+  Status usable() const {
+    if (!lost.load(std::memory_order_relaxed)) [[likely]]
+      return done();
+    return Error{name() + " was lost to an earlier fault: start a new process to use it again", {}};
+  }
+
+  /// Device memory of the runtime's own, counted.
+  Result<DevicePointer> ownMemory(size_t bytes);
+  void freeOwnMemory(DevicePointer pointer, size_t bytes);
+  /// Writes words without a host copy that would have to outlive the call.
+  Status writeWords(DevicePointer to, std::initializer_list<uint64_t> words);
+
+  const Driver &driver;
+  DeviceHandle handle = 0;
+  Context context = nullptr;
+  int major = 0, minor = 0;
+  bool hasPools = false;
+
+protected:
+  std::shared_ptr<Allocator> ownAllocator() override { return allocator; }
+
+private:
+  Status failed(Code code, std::string_view what, std::string_view kernel);
+
+  DeviceInfo description;
+  MemoryCounter counter;
+  std::unique_ptr<Stream> legacyStream;
+  std::shared_ptr<Allocator> allocator;
+  std::atomic<bool> lost = false;
+  std::mutex sideMutex;
+  StreamHandle side = nullptr; // for the runtime's own small writes, ordered with nothing
+};
+
+Current::Current(const CudaDevice &device) {
+  Context now = nullptr;
+  device.driver.cuCtxGetCurrent(&now);
+  if (now != device.context && device.driver.cuCtxPushCurrent(device.context) == Ok)
+    pushed = &device.driver;
+}
+
+Current::~Current() {
+  Context popped;
+  if (pushed)
+    pushed->cuCtxPopCurrent(&popped);
+}
+
+// Memory on a stream comes and goes in the stream's order; memory on no stream is there at once,
+// and freeing it waits for the device.
+class CudaAllocator final : public Allocator {
+public:
+  explicit CudaAllocator(CudaDevice &device) : device(device) {}
+  void *allocate(size_t bytes, void *stream) override {
+    Current current(device);
+    DevicePointer pointer = 0;
+    Code code =
+        stream && device.hasPools
+            ? device.driver.cuMemAllocAsync(&pointer, bytes, static_cast<StreamHandle>(stream))
+            : device.driver.cuMemAlloc(&pointer, bytes);
+    return code == Ok ? reinterpret_cast<void *>(pointer) : nullptr;
+  }
+  void free(void *pointer, size_t, void *stream) override {
+    Current current(device);
+    auto address = reinterpret_cast<DevicePointer>(pointer);
+    if (stream && device.hasPools)
+      device.driver.cuMemFreeAsync(address, static_cast<StreamHandle>(stream));
+    else
+      device.driver.cuMemFree(address);
+  }
+
+private:
+  CudaDevice &device;
+};
+
+// ---- Kernels
+// -------------------------------------------------------------------------------------
+
+constexpr size_t maxSlots = 512;
+
+// A GpuContext, followed by scratch memory.
+struct ContextBlock {
+  CudaDevice *device = nullptr;
+  DevicePointer memory = 0;
+  size_t bytes = 0;
+
+  ContextBlock() = default;
+  ContextBlock(ContextBlock &&other) noexcept { swap(other); }
+  ContextBlock &operator=(ContextBlock &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~ContextBlock() {
+    if (memory)
+      device->freeOwnMemory(memory, bytes);
+  }
+  void swap(ContextBlock &other) noexcept {
+    std::swap(device, other.device);
+    std::swap(memory, other.memory);
+    std::swap(bytes, other.bytes);
+  }
+  static constexpr size_t scratchOffset = 256;
+};
+
+class CudaKernel final : public LoadedKernel {
+public:
+  CudaKernel(CudaDevice &device, const support::Artifact &artifact, const CodeRecord &code)
+      : device(device), source(artifact), record(&code) {}
+  ~CudaKernel() override {
+    Current current(device);
+    if (library)
+      device.driver.cuLibraryUnload(library);
+    if (module)
+      device.driver.cuModuleUnload(module);
+    if (records)
+      device.freeOwnMemory(records, recordBytes);
+  }
+
+  const support::Artifact &artifact() const override { return source; }
+  const CodeRecord &code() const override { return *record; }
+  Result<std::vector<Record>> takeRecords(uint64_t &lost) override;
+
+  Status load();
+  bool needsContext() const {
+    return record->scratchBytes || (record->flags & support::CodeRecords);
+  }
+  /// Makes a block with room for `programs` and fills in its head.
+  Result<ContextBlock> makeBlock(uint64_t programs);
+
+  CudaDevice &device;
+  support::Artifact source;
+  const CodeRecord *record;
+  Library library = nullptr;
+  Module module = nullptr;
+  Function function = nullptr;
+  DevicePointer records = 0;
+  static constexpr size_t recordBytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
+
+  // Launches on one stream run one after the other and share a block; those that are captured by
+  // the host program keep theirs to the end.
+  std::mutex blockMutex;
+  std::map<StreamHandle, ContextBlock> blocks;
+  std::vector<ContextBlock> capturedBlocks;
+};
+
+Status CudaKernel::load() {
+  const Driver &driver = device.driver;
+  auto bytes = source.blob(record->code);
+  std::string name(source.name()), entry(source.text(record->entry));
+  if (source.slots().size() > maxSlots)
+    return Error{"cannot load kernel `" + name + "`: " + std::to_string(source.slots().size()) +
+                     " arguments, at most " + std::to_string(maxSlots) + " can be passed",
+                 {}};
+  uint32_t limit = device.info().sharedBytesPerBlock;
+  if (record->sharedBytes > limit)
+    return Error{"cannot load kernel `" + name + "` on " + device.name() + ": it needs " +
+                     std::to_string(record->sharedBytes) + " bytes of shared memory, " +
+                     device.info().description + " has " + std::to_string(limit),
+                 {}};
+
+  char log[4096] = {};
+  enum : int { ErrorLogBuffer = 5, ErrorLogBytes = 6 };
+  int options[] = {ErrorLogBuffer, ErrorLogBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  Current current(device);
+  Code result;
+  if (driver.cuLibraryLoadData && driver.cuLibraryGetKernel && driver.cuKernelGetFunction) {
+    result =
+        driver.cuLibraryLoadData(&library, bytes.data(), options, values, 2, nullptr, nullptr, 0);
+    Kernel kernel = nullptr;
+    if (result == Ok)
+      result = driver.cuLibraryGetKernel(&kernel, library, entry.c_str());
+    if (result == Ok)
+      result = driver.cuKernelGetFunction(&function, kernel);
+  } else {
+    result = driver.cuModuleLoadDataEx(&module, bytes.data(), 2, options, values);
+    if (result == Ok)
+      result = driver.cuModuleGetFunction(&function, module, entry.c_str());
+  }
+  if (result != Ok) {
+    std::string what = "cannot load kernel `" + name + "` on " + device.name() + " (" +
+                       (CodeKind(record->kind) == CodeKind::Ptx ? "PTX for " : "cubin for ") +
+                       std::string(source.text(record->arch)) + ")";
+    if (log[0])
+      what += ": " + std::string(log, ::strnlen(log, sizeof log));
+    return device.check(result, what);
+  }
+  if (record->sharedBytes > 48 * 1024)
+    if (Status status =
+            device.check(driver.cuFuncSetAttribute(function, MaxDynamicSharedSizeBytes,
+                                                   int(record->sharedBytes)),
+                         "cannot give `" + name + "` " + std::to_string(record->sharedBytes) +
+                             " bytes of shared memory");
+        !status)
+      return status;
+  const uint32_t *cluster = record->cluster;
+  if (uint64_t(cluster[0]) * cluster[1] * cluster[2] > 8)
+    if (Status status =
+            device.check(driver.cuFuncSetAttribute(function, NonPortableClusterSizeAllowed, 1),
+                         "cannot give `" + name + "` clusters of over 8 blocks");
+        !status)
+      return status;
+  if (record->flags & support::CodeRecords) {
+    auto memory = device.ownMemory(recordBytes);
+    if (!memory)
+      return memory.takeError();
+    records = *memory;
+    if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
+      return status;
+  }
+  return done();
+}
+
+Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs) {
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(record->scratchBytes, programs, &bytes) ||
+      __builtin_add_overflow(bytes, ContextBlock::scratchOffset, &bytes))
+    return Error{"cannot launch `" + std::string(source.name()) +
+                     "`: " + std::to_string(record->scratchBytes) +
+                     " bytes of scratch for each of " + std::to_string(programs) + " programs",
+                 {}};
+  auto memory = device.ownMemory(bytes);
+  if (!memory)
+    return memory.takeError();
+  ContextBlock block;
+  block.device = &device;
+  block.memory = *memory;
+  block.bytes = bytes;
+  if (Status status =
+          device.writeWords(block.memory, {block.memory + ContextBlock::scratchOffset, records});
+      !status)
+    return status.takeError();
+  return block;
+}
+
+Result<std::vector<Record>> CudaKernel::takeRecords(uint64_t &lost) {
+  lost = 0;
+  std::vector<Record> taken;
+  if (!records)
+    return taken;
+  if (Status status = device.usable(); !status)
+    return status.takeError();
+  Current current(device);
+  RecordBuffer head = {};
+  if (Status status = device.check(device.driver.cuMemcpyDtoH(&head, records, sizeof head),
+                                   "cannot read records", source.name());
+      !status)
+    return status.takeError();
+  uint64_t count = std::min(head.claimed, recordCapacity);
+  lost = head.claimed - count;
+  if (count == 0)
+    return taken;
+  taken.resize(count);
+  if (Status status = device.check(
+          device.driver.cuMemcpyDtoH(taken.data(), records + sizeof head, count * sizeof(Record)),
+          "cannot read records", source.name());
+      !status)
+    return status.takeError();
+  if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
+    return status.takeError();
+  return taken;
+}
+
+// ---- Events, graphs, streams
+// ---------------------------------------------------------------------
+
+class CudaEvent final : public Event {
+public:
+  CudaEvent(CudaDevice &device, EventHandle handle) : device(device), handle(handle) {}
+  ~CudaEvent() override {
+    Current current(device);
+    device.driver.cuEventDestroy(handle);
+  }
+  Status synchronize() override {
+    Current current(device);
+    return device.check(device.driver.cuEventSynchronize(handle), "cannot wait for an event");
+  }
+  Result<bool> query() override {
+    Current current(device);
+    Code code = device.driver.cuEventQuery(handle);
+    if (code == NotReady)
+      return false;
+    if (Status status = device.check(code, "cannot query an event"); !status)
+      return status.takeError();
+    return true;
+  }
+  Result<double> secondsSince(const Event &start) const override {
+    auto *other = dynamic_cast<const CudaEvent *>(&start);
+    if (!other)
+      return Error{"cannot take the time between events of two devices", {}};
+    Current current(device);
+    float milliseconds = 0;
+    if (Status status =
+            device.check(device.driver.cuEventElapsedTime(&milliseconds, other->handle, handle),
+                         "cannot take the time between events");
+        !status)
+      return status.takeError();
+    return double(milliseconds) * 1e-3;
+  }
+
+  CudaDevice &device;
+  EventHandle handle;
+};
+
+class CudaGraph final : public Graph {
+public:
+  explicit CudaGraph(CudaDevice &device) : device(device) {}
+  ~CudaGraph() override {
+    Current current(device);
+    if (exec)
+      device.driver.cuGraphExecDestroy(exec);
+    if (graph)
+      device.driver.cuGraphDestroy(graph);
+  }
+  size_t nodeCount() const override {
+    size_t count = 0;
+    device.driver.cuGraphGetNodes(graph, nullptr, &count);
+    return count;
+  }
+
+  CudaDevice &device;
+  GraphHandle graph = nullptr;
+  GraphExec exec = nullptr;
+  std::vector<ContextBlock> blocks; // of the kernels in it
+};
+
+// Destroys a stream of ours when the last user of it is gone.
+struct StreamOwner {
+  CudaDevice &device;
+  StreamHandle handle;
+  bool foreign;
+  ~StreamOwner() {
+    if (foreign || !handle)
+      return;
+    Current current(device);
+    device.driver.cuStreamDestroy(handle);
+  }
+};
+
+class CudaStream final : public Stream {
+public:
+  CudaStream(CudaDevice &owner, StreamHandle handle, bool foreign)
+      : owner(owner), handle(handle),
+        ownership(std::make_shared<StreamOwner>(owner, handle, foreign)) {}
+
+  Device &device() const override { return owner; }
+  void *native() const override { return handle; }
+  std::shared_ptr<const void> hold() const override { return ownership; }
+
+  Status launch(LoadedKernel &kernel, const LaunchArguments &arguments) override;
+  Status launch(Graph &graph) override;
+  Status copy(void *to, const void *from, size_t bytes) override;
+  Status fill(void *to, uint32_t pattern, unsigned width, size_t count) override;
+  Status record(Event &event) override;
+  Status wait(Event &event) override;
+  Status synchronize() override;
+  Status beginCapture() override;
+  Result<std::unique_ptr<Graph>> endCapture() override;
+
+private:
+  Result<DevicePointer> contextFor(CudaKernel &kernel, uint64_t programs);
+
+  CudaDevice &owner;
+  StreamHandle handle;
+  std::shared_ptr<StreamOwner> ownership;
+  std::unique_ptr<CudaGraph> capture;
+  char lastKernel[64] = {}; // its name, for the message after a fault
+};
+
+Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t programs) {
+  int capturing = 0;
+  Current current(owner);
+  owner.driver.cuStreamIsCapturing(handle, &capturing);
+  if (capturing) {
+    auto block = kernel.makeBlock(programs);
+    if (!block)
+      return block.takeError();
+    DevicePointer memory = block->memory;
+    if (capture) {
+      capture->blocks.push_back(std::move(*block));
+    } else {
+      std::lock_guard lock(kernel.blockMutex);
+      kernel.capturedBlocks.push_back(std::move(*block));
+    }
+    return memory;
+  }
+  std::lock_guard lock(kernel.blockMutex);
+  ContextBlock &block = kernel.blocks[handle];
+  if (!block.memory || (block.bytes - ContextBlock::scratchOffset) /
+                               std::max<uint64_t>(kernel.record->scratchBytes, 1) <
+                           programs) {
+    if (!kernel.record->scratchBytes && block.memory)
+      return block.memory;
+    auto larger = kernel.makeBlock(programs);
+    if (!larger)
+      return larger.takeError();
+    block = std::move(*larger); // the old one is freed once the device is idle, see cuMemFree
+  }
+  return block.memory;
+}
+
+Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments) {
+  auto *kernel = dynamic_cast<CudaKernel *>(&loaded);
+  if (!kernel || &kernel->device != &owner) [[unlikely]]
+    return Error{"cannot launch `" + std::string(loaded.artifact().name()) + "` on " +
+                     owner.name() + ": it was loaded for another device",
+                 {}};
+  if (Status status = owner.usable(); !status)
+    return status;
+  const support::Artifact &artifact = kernel->source;
+  const CodeRecord &code = *kernel->record;
+  if (arguments.packedBytes != artifact.kernel().packedBytes) [[unlikely]]
+    return Error{"cannot launch `" + std::string(artifact.name()) + "`: " +
+                     std::to_string(arguments.packedBytes) + " bytes of arguments, it takes " +
+                     std::to_string(artifact.kernel().packedBytes),
+                 {}};
+  auto programs = countPrograms(artifact.name(), arguments.grid);
+  if (!programs)
+    return programs.takeError();
+  if (*programs == 0)
+    return done();
+  if (uint64_t(arguments.grid[0]) * code.blocksPerProgram > support::maxGridX)
+    return Error{"cannot launch `" + std::string(artifact.name()) +
+                     "`: " + std::to_string(arguments.grid[0]) + " programs of " +
+                     std::to_string(code.blocksPerProgram) + " blocks along x",
+                 {}};
+
+  DevicePointer hidden = 0;
+  if (kernel->needsContext()) {
+    auto block = contextFor(*kernel, *programs);
+    if (!block)
+      return block.takeError();
+    hidden = *block;
+  }
+  void *parameters[maxSlots + 1];
+  size_t count = 0;
+  for (const support::SlotRecord &slot : artifact.slots())
+    parameters[count++] =
+        const_cast<char *>(static_cast<const char *>(arguments.packed)) + slot.offset;
+  parameters[count] = &hidden;
+
+  LaunchAttribute attributes[3];
+  uint32_t attributeCount = 0;
+  if (code.cluster[0] * code.cluster[1] * code.cluster[2] > 1) {
+    attributes[attributeCount].id = ClusterDimension;
+    std::copy_n(code.cluster, 3, attributes[attributeCount++].value.dim);
+  }
+  // Launches that share scratch must not overlap.
+  if ((code.flags & support::CodePdl) && !code.scratchBytes) {
+    attributes[attributeCount].id = ProgrammaticStreamSerialization;
+    attributes[attributeCount++].value.flag = 1;
+  }
+  if (code.flags & support::CodeCooperative) {
+    attributes[attributeCount].id = Cooperative;
+    attributes[attributeCount++].value.flag = 1;
+  }
+
+  std::string_view name = artifact.name();
+  size_t kept = std::min(name.size(), sizeof lastKernel - 1);
+  std::memcpy(lastKernel, name.data(), kept);
+  lastKernel[kept] = 0;
+
+  Current current(owner);
+  Code result;
+  uint32_t threads = code.numWarps * 32;
+  if (owner.driver.cuLaunchKernelEx) {
+    LaunchConfig config = {arguments.grid[0] * code.blocksPerProgram,
+                           arguments.grid[1],
+                           arguments.grid[2],
+                           threads,
+                           1,
+                           1,
+                           code.sharedBytes,
+                           handle,
+                           attributes,
+                           attributeCount};
+    result = owner.driver.cuLaunchKernelEx(&config, kernel->function, parameters, nullptr);
+  } else if (attributeCount) {
+    return Error{"cannot launch `" + std::string(name) +
+                     "`: clusters and dependent launches need a driver for CUDA 11.8",
+                 {}};
+  } else {
+    result = owner.driver.cuLaunchKernel(
+        kernel->function, arguments.grid[0] * code.blocksPerProgram, arguments.grid[1],
+        arguments.grid[2], threads, 1, 1, code.sharedBytes, handle, parameters, nullptr);
+  }
+  if (result == Ok) [[likely]]
+    return done();
+  return owner.check(result, "cannot launch `" + std::string(name) + "`", name);
+}
+
+Status CudaStream::launch(Graph &graph) {
+  auto *cudaGraph = dynamic_cast<CudaGraph *>(&graph);
+  if (!cudaGraph || &cudaGraph->device != &owner)
+    return Error{"cannot run on " + owner.name() + " a graph of another device", {}};
+  if (Status status = owner.usable(); !status)
+    return status;
+  std::strcpy(lastKernel, "a graph");
+  Current current(owner);
+  return owner.check(owner.driver.cuGraphLaunch(cudaGraph->exec, handle), "cannot launch a graph");
+}
+
+Status CudaStream::copy(void *to, const void *from, size_t bytes) {
+  if (bytes == 0)
+    return done();
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  return owner.check(owner.driver.cuMemcpyAsync(reinterpret_cast<DevicePointer>(to),
+                                                reinterpret_cast<DevicePointer>(from), bytes,
+                                                handle),
+                     "cannot copy " + std::to_string(bytes) + " bytes", lastKernel);
+}
+
+Status CudaStream::fill(void *to, uint32_t pattern, unsigned width, size_t count) {
+  if (width != 1 && width != 2 && width != 4)
+    return Error{"cannot fill elements of " + std::to_string(width) + " bytes", {}};
+  if (count == 0)
+    return done();
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  auto address = reinterpret_cast<DevicePointer>(to);
+  const Driver &driver = owner.driver;
+  Code result = width == 1   ? driver.cuMemsetD8Async(address, uint8_t(pattern), count, handle)
+                : width == 2 ? driver.cuMemsetD16Async(address, uint16_t(pattern), count, handle)
+                             : driver.cuMemsetD32Async(address, pattern, count, handle);
+  return owner.check(result, "cannot fill " + std::to_string(count * width) + " bytes", lastKernel);
+}
+
+Status CudaStream::record(Event &event) {
+  auto *cudaEvent = dynamic_cast<CudaEvent *>(&event);
+  if (!cudaEvent || &cudaEvent->device != &owner)
+    return Error{"cannot record on " + owner.name() + " an event of another device", {}};
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  return owner.check(owner.driver.cuEventRecord(cudaEvent->handle, handle),
+                     "cannot record an event", lastKernel);
+}
+
+Status CudaStream::wait(Event &event) {
+  auto *cudaEvent = dynamic_cast<CudaEvent *>(&event);
+  if (!cudaEvent)
+    return Error{"cannot wait on " + owner.name() + " for an event of another kind of device", {}};
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  return owner.check(owner.driver.cuStreamWaitEvent(handle, cudaEvent->handle, 0),
+                     "cannot wait for an event", lastKernel);
+}
+
+Status CudaStream::synchronize() {
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  return owner.check(owner.driver.cuStreamSynchronize(handle), "cannot synchronize a stream",
+                     lastKernel);
+}
+
+Status CudaStream::beginCapture() {
+  if (!handle)
+    return Error{"the default stream cannot capture: create a stream for it", {}};
+  if (capture)
+    return Error{"the stream captures already", {}};
+  if (Status status = owner.usable(); !status)
+    return status;
+  Current current(owner);
+  // Relaxed: making a context block allocates while capturing.
+  constexpr int relaxed = 2;
+  if (Status status =
+          owner.check(owner.driver.cuStreamBeginCapture(handle, relaxed), "cannot begin a capture");
+      !status)
+    return status;
+  capture = std::make_unique<CudaGraph>(owner);
+  return done();
+}
+
+Result<std::unique_ptr<Graph>> CudaStream::endCapture() {
+  if (!capture)
+    return Error{"the stream does not capture", {}};
+  std::unique_ptr<CudaGraph> graph = std::move(capture);
+  Current current(owner);
+  if (Status status = owner.check(owner.driver.cuStreamEndCapture(handle, &graph->graph),
+                                  "cannot end a capture");
+      !status)
+    return status.takeError();
+  if (Status status =
+          owner.check(owner.driver.cuGraphInstantiateWithFlags(&graph->exec, graph->graph, 0),
+                      "cannot instantiate a graph");
+      !status)
+    return status.takeError();
+  return std::unique_ptr<Graph>(std::move(graph));
+}
+
+// ---- The device
+// ----------------------------------------------------------------------------------
+
+Status CudaDevice::start(unsigned ordinal) {
+  if (Status status = check(driver.cuDeviceGet(&handle, int(ordinal)), "cannot open " + name());
+      !status)
+    return status;
+  auto attribute = [&](int which) {
+    int value = 0;
+    driver.cuDeviceGetAttribute(&value, which, handle);
+    return value;
+  };
+  char text[256] = {};
+  driver.cuDeviceGetName(text, sizeof text - 1, handle);
+  description.description = text;
+  major = attribute(CapabilityMajor);
+  minor = attribute(CapabilityMinor);
+  const target::GpuChip *chip = target::gpuChipForDevice(unsigned(major), unsigned(minor));
+  if (!chip)
+    return Error{name() + " (" + description.description + ") has compute capability " +
+                     std::to_string(major) + "." + std::to_string(minor) +
+                     ", at least 8.0 is needed",
+                 {}};
+  description.arch = std::string(chip->name);
+  description.units = unsigned(attribute(MultiprocessorCount));
+  description.cacheBytes = uint64_t(attribute(L2CacheBytes));
+  description.sharedBytesPerBlock = uint32_t(attribute(SharedBytesPerBlockOptin));
+  description.clockKHz = uint32_t(attribute(ClockRate));
+  size_t bytes = 0;
+  driver.cuDeviceTotalMem(&bytes, handle);
+  description.memoryBytes = bytes;
+  hasPools = attribute(MemoryPoolsSupported) != 0;
+  if (Status status = check(driver.cuDevicePrimaryCtxRetain(&context, handle),
+                            "cannot open the primary context of " + name());
+      !status)
+    return status;
+  Current current(*this);
+  constexpr unsigned nonBlocking = 1;
+  if (Status status = check(driver.cuStreamCreate(&side, nonBlocking), "cannot create a stream");
+      !status)
+    return status;
+  legacyStream = std::make_unique<CudaStream>(*this, nullptr, true);
+  allocator = std::make_shared<CudaAllocator>(*this);
+  return done();
+}
+
+Status CudaDevice::failed(Code code, std::string_view what, std::string_view kernel) {
+  std::string text = std::string(what) + ": " + driver.explain(code);
+  // Errors that a kernel causes end the context: illegal address, instruction, program counter,
+  // misalignment, assertion, trap, time-out, hardware stack error, uncorrectable memory.
+  bool fatal =
+      code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719) || code == 214;
+  if (fatal && !lost.exchange(true)) {
+    text += "; " +
+            (kernel.empty() ? std::string("a kernel")
+                            : "`" + std::string(kernel) + "` or a kernel before it") +
+            " faulted, and " + name() + " is lost to this process";
+  }
+  return Error{std::move(text), {}};
+}
+
+Result<DevicePointer> CudaDevice::ownMemory(size_t bytes) {
+  Current current(*this);
+  DevicePointer pointer = 0;
+  if (Status status = check(driver.cuMemAlloc(&pointer, bytes),
+                            "no memory on " + name() + " for " + std::to_string(bytes) + " bytes");
+      !status)
+    return status.takeError();
+  counter.allocated(bytes);
+  return pointer;
+}
+
+void CudaDevice::freeOwnMemory(DevicePointer pointer, size_t bytes) {
+  Current current(*this);
+  driver.cuMemFree(pointer);
+  counter.freed(bytes);
+}
+
+Status CudaDevice::writeWords(DevicePointer to, std::initializer_list<uint64_t> words) {
+  std::lock_guard lock(sideMutex);
+  Current current(*this);
+  for (uint64_t word : words)
+    for (unsigned half = 0; half < 2; ++half, to += 4)
+      if (Status status = check(driver.cuMemsetD32Async(to, uint32_t(word >> (32 * half)), 1, side),
+                                "cannot write to " + name());
+          !status)
+        return status;
+  return check(driver.cuStreamSynchronize(side), "cannot write to " + name());
+}
+
+Result<std::unique_ptr<Stream>> CudaDevice::createStream() {
+  if (Status status = usable(); !status)
+    return status.takeError();
+  Current current(*this);
+  StreamHandle stream = nullptr;
+  constexpr unsigned nonBlocking = 1;
+  if (Status status = check(driver.cuStreamCreate(&stream, nonBlocking), "cannot create a stream");
+      !status)
+    return status.takeError();
+  return std::unique_ptr<Stream>(std::make_unique<CudaStream>(*this, stream, false));
+}
+
+Result<std::unique_ptr<Stream>> CudaDevice::wrapStream(void *native) {
+  return std::unique_ptr<Stream>(
+      std::make_unique<CudaStream>(*this, static_cast<StreamHandle>(native), true));
+}
+
+Result<std::unique_ptr<Event>> CudaDevice::createEvent() {
+  if (Status status = usable(); !status)
+    return status.takeError();
+  Current current(*this);
+  EventHandle event = nullptr;
+  if (Status status = check(driver.cuEventCreate(&event, 0), "cannot create an event"); !status)
+    return status.takeError();
+  return std::unique_ptr<Event>(std::make_unique<CudaEvent>(*this, event));
+}
+
+Status CudaDevice::synchronize() {
+  if (Status status = usable(); !status)
+    return status;
+  Current current(*this);
+  return check(driver.cuCtxSynchronize(), "cannot synchronize " + name());
+}
+
+Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &artifact) {
+  if (Status status = usable(); !status)
+    return status.takeError();
+  std::string has;
+  for (const CodeRecord &code : artifact.codes()) {
+    std::string_view arch = artifact.text(code.arch);
+    has += (has.empty() ? "" : ", ") + std::string(arch);
+    const target::GpuChip *chip = target::gpuChip(arch);
+    bool runs = chip && ((CodeKind(code.kind) == CodeKind::Cubin &&
+                          target::cubinRunsOn(*chip, unsigned(major), unsigned(minor))) ||
+                         (CodeKind(code.kind) == CodeKind::Ptx &&
+                          target::ptxRunsOn(*chip, unsigned(major), unsigned(minor))));
+    if (!runs)
+      continue;
+    auto kernel = std::make_shared<CudaKernel>(*this, artifact, code);
+    if (Status status = kernel->load(); !status)
+      return status.takeError();
+    return std::shared_ptr<LoadedKernel>(std::move(kernel));
+  }
+  return Error{"kernel `" + std::string(artifact.name()) + "` has no code for " + name() + " (" +
+                   description.description + ", " + description.arch + "); it has code for " +
+                   (has.empty() ? "nothing" : has),
+               {}};
+}
+
+std::mutex registryMutex;
+} // namespace
+
+unsigned cudaDeviceCount() {
+  auto opened = cuda::driver();
+  int count = 0;
+  if (!opened || (*opened)->cuDeviceGetCount(&count) != Ok)
+    return 0;
+  return unsigned(std::max(count, 0));
+}
+
+Result<Device *> cudaDevice(unsigned ordinal) {
+  auto opened = cuda::driver();
+  if (!opened)
+    return Error{"cannot open cuda:" + std::to_string(ordinal) + ": " + opened.error().what, {}};
+  // Never torn down: the driver may be gone before our static objects are.
+  static auto *registry = new std::map<unsigned, std::unique_ptr<CudaDevice>>();
+  std::lock_guard lock(registryMutex);
+  auto found = registry->find(ordinal);
+  if (found != registry->end())
+    return static_cast<Device *>(found->second.get());
+  if (unsigned count = cudaDeviceCount(); ordinal >= count)
+    return Error{"there is no cuda:" + std::to_string(ordinal) + ": the driver sees " +
+                     std::to_string(count) + " devices",
+                 {}};
+  auto device = std::make_unique<CudaDevice>(**opened, ordinal);
+  if (Status status = device->start(ordinal); !status)
+    return status.takeError();
+  return static_cast<Device *>(registry->emplace(ordinal, std::move(device)).first->second.get());
+}
+
+} // namespace nereid::runtime

@@ -1,0 +1,15 @@
+// NVIDIA GPUs as devices, through the driver API.
+#pragma once
+
+#include "runtime/Device.h"
+
+namespace nereid::runtime {
+
+/// The device `cuda:ordinal`, made on the first call, on the device's primary context (which the
+/// CUDA runtime, PyTorch and most programs share).
+Result<Device *> cudaDevice(unsigned ordinal);
+
+/// How many GPUs there are; 0 without a driver.
+unsigned cudaDeviceCount();
+
+} // namespace nereid::runtime

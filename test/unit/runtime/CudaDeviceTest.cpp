@@ -1,0 +1,304 @@
+// What needs a GPU; skipped where there is none.
+#include "runtime/CudaDevice.h"
+
+#include "TestArtifacts.h"
+#include "runtime/CudaDriver.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+using namespace nereid;
+using namespace nereid::runtime;
+using namespace nereid::support;
+
+namespace {
+
+// out[i] = a[i] + b[i] for i < n, 128 elements a program.
+const char *addPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 a, .param .u64 b, .param .u64 out, .param .u32 n,
+                    .param .u64 hidden)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<6>;
+  .reg .b64 %d<8>;
+  .reg .f32 %f<4>;
+  ld.param.u64 %d1, [a];
+  ld.param.u64 %d2, [b];
+  ld.param.u64 %d3, [out];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r2, 128, %r3;
+  setp.ge.s32 %p1, %r4, %r1;
+  @%p1 ret;
+  mul.wide.s32 %d4, %r4, 4;
+  add.s64 %d5, %d1, %d4;
+  add.s64 %d6, %d2, %d4;
+  add.s64 %d7, %d3, %d4;
+  ld.global.f32 %f1, [%d5];
+  ld.global.f32 %f2, [%d6];
+  add.f32 %f3, %f1, %f2;
+  st.global.f32 [%d7], %f3;
+  ret;
+}
+)";
+
+// Thread 0 of each program writes its index to scratch, reads it back, and records it.
+const char *recordPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<16>;
+  mov.u32 %r1, %tid.x;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 ret;
+  mov.u32 %r2, %ctaid.x;
+  cvt.u64.u32 %d1, %r2;
+  ld.param.u64 %d2, [out];
+  ld.param.u64 %d3, [hidden];
+  ld.global.u64 %d4, [%d3];
+  shl.b64 %d5, %d1, 4;
+  add.s64 %d6, %d4, %d5;
+  st.global.u32 [%d6+8], %r2;
+  ld.volatile.global.u32 %r3, [%d6+8];
+  shl.b64 %d7, %d1, 2;
+  add.s64 %d7, %d2, %d7;
+  st.global.u32 [%d7], %r3;
+  ld.global.u64 %d8, [%d3+8];
+  atom.global.add.u64 %d9, [%d8], 1;
+  ld.global.u64 %d10, [%d8+8];
+  setp.ge.u64 %p2, %d9, %d10;
+  @%p2 ret;
+  shl.b64 %d11, %d9, 5;
+  add.s64 %d11, %d8, %d11;
+  mov.u32 %r4, 5;
+  st.global.u32 [%d11+32], %r4;
+  st.global.u64 [%d11+40], %d1;
+  st.global.u64 [%d11+48], %d1;
+  mov.u32 %r5, 0;
+  st.global.u32 [%d11+56], %r5;
+  mov.u32 %r6, 65536;
+  st.global.u32 [%d11+36], %r6;
+  ret;
+}
+)";
+
+const char *faultPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden)
+{
+  .reg .b64 %d<2>;
+  mov.u64 %d1, 64;
+  st.global.u64 [%d1], %d1;
+  ret;
+}
+)";
+
+const char *emptyPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden) { ret; }
+)";
+
+class Cuda : public testing::Test {
+protected:
+  void SetUp() override {
+    auto found = device("cuda:0");
+    if (!found)
+      GTEST_SKIP() << found.error().what;
+    gpu = *found;
+  }
+  std::shared_ptr<LoadedKernel> load(const Artifact &artifact) {
+    auto kernel = gpu->load(artifact);
+    EXPECT_TRUE(kernel) << kernel.error().what;
+    return kernel ? *kernel : nullptr;
+  }
+  Device *gpu = nullptr;
+};
+
+const test::KernelOptions addOptions = {
+    .slots = {SlotKind::Pointer, SlotKind::Pointer, SlotKind::Pointer, SlotKind::Int}};
+
+struct AddArguments {
+  void *a, *b, *out;
+  int32_t n;
+};
+
+TEST_F(Cuda, AddsVectors) {
+  auto kernel = load(test::makePtxArtifact(addPtx, addOptions));
+  ASSERT_TRUE(kernel);
+  const int n = 100003;
+  std::vector<float> a(n), b(n), out(n);
+  for (int i = 0; i < n; ++i) {
+    a[i] = float(i);
+    b[i] = 0.5f * float(i % 100);
+  }
+  auto own = gpu->createStream();
+  ASSERT_TRUE(own) << own.error().what;
+  uint64_t before = gpu->memory().stats().currentBytes;
+  for (Stream *stream : {&gpu->defaultStream(), own->get()}) {
+    auto da = *gpu->allocate(n * 4, stream), db = *gpu->allocate(n * 4, stream),
+         dout = *gpu->allocate(n * 4, stream);
+    EXPECT_EQ(gpu->memory().stats().currentBytes, before + 12 * uint64_t(n));
+    ASSERT_TRUE(stream->copy(da.data(), a.data(), n * 4));
+    ASSERT_TRUE(stream->copy(db.data(), b.data(), n * 4));
+    ASSERT_TRUE(stream->fill(dout.data(), 0x7fc00000, 4, n));
+    AddArguments arguments{da.data(), db.data(), dout.data(), n};
+    Status status = stream->launch(*kernel, {&arguments, 28, {uint32_t((n + 127) / 128), 1, 1}});
+    ASSERT_TRUE(status) << status.error().what;
+    ASSERT_TRUE(stream->copy(out.data(), dout.data(), n * 4));
+    ASSERT_TRUE(stream->synchronize());
+    for (int i = 0; i < n; ++i)
+      ASSERT_EQ(out[i], a[i] + b[i]) << i;
+  }
+  EXPECT_EQ(gpu->memory().stats().currentBytes, before);
+}
+
+TEST_F(Cuda, GivesScratchAndRecords) {
+  auto kernel = load(
+      test::makePtxArtifact(recordPtx, {.scratchBytes = 16, .flags = CodeRecords, .numWarps = 1}));
+  ASSERT_TRUE(kernel);
+  auto stream = *gpu->createStream();
+  for (uint32_t programs : {10u, 1000u, 3u}) {
+    auto out = *gpu->allocate(programs * 4, stream.get());
+    void *argument = out.data();
+    ASSERT_TRUE(stream->launch(*kernel, {&argument, 8, {programs, 1, 1}}));
+    std::vector<uint32_t> cells(programs);
+    ASSERT_TRUE(stream->copy(cells.data(), out.data(), programs * 4));
+    Status status = stream->synchronize();
+    ASSERT_TRUE(status) << status.error().what;
+    for (uint32_t i = 0; i < programs; ++i)
+      ASSERT_EQ(cells[i], i);
+    uint64_t lost;
+    auto records = kernel->takeRecords(lost);
+    ASSERT_TRUE(records);
+    ASSERT_EQ(records->size(), programs);
+    uint64_t sum = 0;
+    for (const Record &record : *records) {
+      EXPECT_EQ(record.site, 5u);
+      EXPECT_EQ(RecordKind(record.kind), RecordKind::Print);
+      EXPECT_EQ(record.operand, 0);
+      sum += record.program;
+    }
+    EXPECT_EQ(sum, uint64_t(programs) * (programs - 1) / 2);
+  }
+}
+
+TEST_F(Cuda, CapturesAndReplaysGraphs) {
+  auto add = load(test::makePtxArtifact(addPtx, addOptions));
+  auto scratch = load(
+      test::makePtxArtifact(recordPtx, {.scratchBytes = 16, .flags = CodeRecords, .numWarps = 1}));
+  auto stream = *gpu->createStream();
+  auto a = *gpu->allocate(512), out = *gpu->allocate(512);
+  AddArguments arguments{a.data(), a.data(), a.data(), 128}; // doubles
+  void *cells = out.data();
+  ASSERT_TRUE(stream->fill(a.data(), 0x3f800000, 4, 128)); // 1.0f
+  ASSERT_TRUE(stream->beginCapture());
+  ASSERT_TRUE(stream->launch(*add, {&arguments, 28, {1, 1, 1}}));
+  ASSERT_TRUE(stream->launch(*add, {&arguments, 28, {1, 1, 1}}));
+  Status status = stream->launch(*scratch, {&cells, 8, {100, 1, 1}});
+  ASSERT_TRUE(status) << status.error().what;
+  auto graph = stream->endCapture();
+  ASSERT_TRUE(graph) << graph.error().what;
+  EXPECT_EQ((*graph)->nodeCount(), 3u);
+  for (int replay = 0; replay < 3; ++replay)
+    ASSERT_TRUE(stream->launch(**graph));
+  std::vector<float> result(128);
+  ASSERT_TRUE(stream->copy(result.data(), a.data(), 512));
+  ASSERT_TRUE(stream->synchronize());
+  EXPECT_EQ(result, std::vector<float>(128, 64.0f));
+  uint64_t lost;
+  EXPECT_EQ(scratch->takeRecords(lost)->size(), 300u);
+}
+
+TEST_F(Cuda, TimesWithEvents) {
+  auto kernel = load(test::makePtxArtifact(emptyPtx, {.numWarps = 1}));
+  auto stream = *gpu->createStream();
+  auto start = *gpu->createEvent(), end = *gpu->createEvent();
+  void *argument = nullptr;
+  ASSERT_TRUE(stream->record(*start));
+  ASSERT_TRUE(stream->launch(*kernel, {&argument, 8, {1, 1, 1}}));
+  ASSERT_TRUE(stream->record(*end));
+  ASSERT_TRUE(end->synchronize());
+  auto seconds = end->secondsSince(*start);
+  ASSERT_TRUE(seconds);
+  EXPECT_GT(*seconds, 0);
+  EXPECT_LT(*seconds, 1);
+}
+
+TEST_F(Cuda, RefusesWhatCannotWork) {
+  auto shared = gpu->load(test::makePtxArtifact(emptyPtx, {.sharedBytes = 1 << 20}));
+  ASSERT_FALSE(shared);
+  EXPECT_NE(shared.error().what.find("1048576 bytes of shared memory"), std::string::npos);
+  auto broken = gpu->load(test::makePtxArtifact(".version 7.0\n.target sm_80\nnonsense"));
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().what.find("line"), std::string::npos) << broken.error().what;
+  auto newer = gpu->load(test::makePtxArtifact(emptyPtx, {.arch = "sm_120"}));
+  if (gpu->info().arch != "sm_120") {
+    ASSERT_FALSE(newer);
+    EXPECT_NE(newer.error().what.find("it has code for sm_120"), std::string::npos);
+  }
+  auto kernel = load(test::makePtxArtifact(emptyPtx));
+  void *argument = nullptr;
+  EXPECT_FALSE(gpu->defaultStream().launch(*kernel, {&argument, 8, {1, 70000, 1}}));
+  EXPECT_FALSE(gpu->defaultStream().launch(*kernel, {&argument, 4, {1, 1, 1}}));
+  auto huge = gpu->allocate(size_t(1) << 50);
+  ASSERT_FALSE(huge);
+  EXPECT_NE(huge.error().what.find("no memory on cuda:0"), std::string::npos);
+}
+
+TEST_F(Cuda, LaunchCostIsNearTheDriver) {
+  auto kernel = load(test::makePtxArtifact(emptyPtx, {.numWarps = 1}));
+  auto stream = *gpu->createStream();
+  alignas(64) void *argument = nullptr;
+  LaunchArguments arguments{&argument, 8, {1, 1, 1}};
+  auto time = [&](auto &&once) {
+    double best = 1e9;
+    for (int round = 0; round < 20; ++round) {
+      auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < 200; ++i)
+        once();
+      best = std::min(
+          best,
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 200);
+      EXPECT_TRUE(stream->synchronize());
+    }
+    return best * 1e6;
+  };
+  double ours = time([&] { (void)stream->launch(*kernel, arguments); });
+  RecordProperty("microseconds", std::to_string(ours));
+  std::printf("launch through Stream: %.2f us\n", ours);
+}
+
+// Ends the process's use of the GPU, so it runs in a process of its own.
+[[noreturn]] void faultAndLook(Device &gpu) {
+  auto kernel = *gpu.load(test::makePtxArtifact(faultPtx, {.numWarps = 1}));
+  void *argument = nullptr;
+  Stream &stream = gpu.defaultStream();
+  bool launched = bool(stream.launch(*kernel, {&argument, 8, {1, 1, 1}}));
+  Status first = stream.synchronize(), second = stream.synchronize();
+  bool named = !first && first.error().what.find("`kernel`") != std::string::npos &&
+               first.error().what.find("is lost") != std::string::npos;
+  bool fast = !second && second.error().what.find("was lost") != std::string::npos;
+  std::fprintf(stderr, "%s\n", first ? "no error" : first.error().what.c_str());
+  std::exit(launched && named && fast ? 0 : 1);
+}
+
+TEST_F(Cuda, SurvivesAFaultingKernel) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(faultAndLook(*gpu), testing::ExitedWithCode(0), "is lost");
+}
+
+} // namespace
