@@ -259,27 +259,60 @@ TEST_F(Cuda, RefusesWhatCannotWork) {
   EXPECT_NE(huge.error().what.find("no memory on cuda:0"), std::string::npos);
 }
 
+// PTX of an empty kernel with `count` pointers.
+std::string emptyWith(int count) {
+  std::string text = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry run(";
+  for (int i = 0; i < count; ++i)
+    text += ".param .u64 p" + std::to_string(i) + ", ";
+  return text + ".param .u64 hidden) { ret; }\n";
+}
+
+// Prints, and holds the runtime to a generous multiple of what the driver itself takes.
 TEST_F(Cuda, LaunchCostIsNearTheDriver) {
-  auto kernel = load(test::makePtxArtifact(emptyPtx, {.numWarps = 1}));
   auto stream = *gpu->createStream();
-  alignas(64) void *argument = nullptr;
-  LaunchArguments arguments{&argument, 8, {1, 1, 1}};
-  auto time = [&](auto &&once) {
-    double best = 1e9;
-    for (int round = 0; round < 20; ++round) {
-      auto start = std::chrono::steady_clock::now();
-      for (int i = 0; i < 200; ++i)
-        once();
-      best = std::min(
-          best,
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 200);
-      EXPECT_TRUE(stream->synchronize());
-    }
-    return best * 1e6;
-  };
-  double ours = time([&] { (void)stream->launch(*kernel, arguments); });
-  RecordProperty("microseconds", std::to_string(ours));
-  std::printf("launch through Stream: %.2f us\n", ours);
+  const cuda::Driver &driver = **cuda::driver();
+  cuda::Context context;
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&context, 0), cuda::Ok);
+  ASSERT_EQ(driver.cuCtxPushCurrent(context), cuda::Ok);
+  for (int count : {5, 19}) {
+    std::string ptx = emptyWith(count);
+    test::KernelOptions options;
+    options.slots.assign(size_t(count), SlotKind::Pointer);
+    options.numWarps = 1;
+    auto kernel = load(test::makePtxArtifact(ptx, options));
+    ASSERT_TRUE(kernel);
+    alignas(64) void *block[32] = {};
+    LaunchArguments arguments{block, uint32_t(count) * 8, {1, 1, 1}};
+
+    cuda::Module module;
+    cuda::Function function;
+    ASSERT_EQ(driver.cuModuleLoadDataEx(&module, ptx.c_str(), 0, nullptr, nullptr), cuda::Ok);
+    ASSERT_EQ(driver.cuModuleGetFunction(&function, module, "run"), cuda::Ok);
+    void *parameters[32];
+    for (int i = 0; i <= count; ++i)
+      parameters[i] = &block[i];
+    cuda::LaunchConfig config = {
+        1, 1, 1, 32, 1, 1, 0, static_cast<cuda::StreamHandle>(stream->native()), nullptr, 0};
+
+    auto time = [&](auto &&once) {
+      double best = 1e9;
+      for (int round = 0; round < 50; ++round) {
+        auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < 200; ++i)
+          once();
+        std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        best = std::min(best, spent.count() / 200);
+        EXPECT_TRUE(stream->synchronize());
+      }
+      return best * 1e6;
+    };
+    double raw = time([&] { driver.cuLaunchKernelEx(&config, function, parameters, nullptr); });
+    double ours = time([&] { (void)stream->launch(*kernel, arguments); });
+    std::printf("%d arguments: driver %.2f us, Stream::launch %.2f us\n", count, raw, ours);
+    EXPECT_LT(ours, 1.5 * raw + 1);
+    driver.cuModuleUnload(module);
+  }
+  driver.cuCtxPopCurrent(&context);
 }
 
 // Ends the process's use of the GPU, so it runs in a process of its own.
