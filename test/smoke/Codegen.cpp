@@ -1,12 +1,6 @@
-// Proves that the LLVM we link works: a context, a module that goes from the LLVM dialect to LLVM IR,
-// the optimiser, and code for both targets. A binary that holds two copies of LLVM crashes here.
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
+// Proves that the LLVM we link works: a context, a module that goes from the LLVM dialect to LLVM
+// IR, the optimiser, and code for both targets. A binary that holds two copies of LLVM crashes
+// here.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -14,6 +8,13 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <gtest/gtest.h>
 
@@ -89,8 +90,7 @@ TEST(CodegenSmoke, nvptx) {
   LLVMInitializeNVPTXTarget();
   LLVMInitializeNVPTXTargetMC();
   LLVMInitializeNVPTXAsmPrinter();
-  std::string ptx =
-      compile("nvptx64-nvidia-cuda", "sm_90a", llvm::CodeGenFileType::AssemblyFile);
+  std::string ptx = compile("nvptx64-nvidia-cuda", "sm_90a", llvm::CodeGenFileType::AssemblyFile);
   EXPECT_NE(ptx.find(".target sm_90a"), std::string::npos) << ptx;
   EXPECT_NE(ptx.find("ld.global.f32"), std::string::npos) << ptx;
 }
@@ -103,5 +103,6 @@ TEST(CodegenSmoke, x86) {
   std::string object =
       compile("x86_64-unknown-linux-gnu", "x86-64-v3", llvm::CodeGenFileType::ObjectFile);
   ASSERT_GT(object.size(), 64u);
-  EXPECT_EQ(object.substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(object.substr(0, 4), "\x7f"
+                                 "ELF");
 }
