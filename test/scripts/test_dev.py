@@ -1,0 +1,73 @@
+"""./dev: its verbs, and what it says when packages are missing."""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def dev(*words, fakes=None):
+    """Run ./dev with programs replaced by the shell texts in `fakes`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (fakes or {}).items():
+            path = pathlib.Path(folder) / name
+            path.write_text("#!/bin/sh\n" + text)
+            path.chmod(0o755)
+        done = subprocess.run([str(ROOT / "dev"), *words], capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        return done.returncode, done.stdout, done.stderr
+
+
+class Dev(unittest.TestCase):
+    def test_help_names_every_verb(self):
+        code, out, _ = dev("help")
+        self.assertEqual(code, 0)
+        for verb in "setup build test demo bench fmt lint new golden replay fuzz soak corpus".split():
+            self.assertRegex(out, rf"(?m)^  {verb}\b")
+
+    def test_unknown_verb(self):
+        code, _, err = dev("colour")
+        self.assertEqual(code, 2)
+        self.assertIn("`colour`", err)
+
+    def test_without_root_it_names_the_packages_and_stops(self):
+        # Everything is installed but two packages, one of them half.
+        fakes = {
+            "id": "echo 1000",
+            "dpkg-query": 'shift 2\nfor p in "$@"; do case $p in ninja-build) ;; cmake) printf "rc cmake " ;;'
+                          ' *) printf "ii %s " "$p" ;; esac; done\n',
+            "apt-get": "echo apt-get was called; exit 9",
+        }
+        code, out, err = dev("setup", "build", fakes=fakes)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"missing: cmake ninja-build")
+        self.assertNotIn("apt-get was called", out + err)
+
+    def test_with_root_it_installs_just_the_missing_ones(self):
+        fakes = {
+            "id": "echo 0",
+            "dpkg-query": 'shift 2\nfor p in "$@"; do [ $p = ninja-build ] || printf "ii %s " "$p"; done\n',
+            "apt-get": 'echo "apt-get $@" >&2; case "$*" in *install*) exit 9 ;; esac\n',
+        }
+        code, _, err = dev("setup", "build", fakes=fakes)
+        self.assertNotEqual(code, 0)
+        self.assertRegex(err, r"apt-get install .*--no-install-recommends ninja-build\n")
+
+    def test_nothing_missing_calls_nothing(self):
+        fakes = {"dpkg-query": 'shift 2\nfor p in "$@"; do printf "ii %s " "$p"; done\n',
+                 "apt-get": "echo apt-get was called; exit 9"}
+        code, out, err = dev("setup", "build", fakes=fakes)
+        self.assertEqual((code, out + err), (0, ""))
+
+    def test_every_package_name_is_plain(self):
+        text = (ROOT / "scripts" / "setup.sh").read_text()
+        for group in re.findall(r"packages_\w+=\(([^)]*)\)", text):
+            for name in group.split():
+                self.assertRegex(name, r"^[a-z0-9.+-]+$")
+
+
+if __name__ == "__main__":
+    unittest.main()
