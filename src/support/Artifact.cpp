@@ -1,6 +1,7 @@
 #include "support/Artifact.h"
 
 #include "support/ArtifactFormat.h"
+#include "support/HostExpression.h"
 #include "support/LaunchAbi.h"
 
 #include <algorithm>
@@ -240,7 +241,8 @@ Status Artifact::check() const {
 
   for (const ExpressionRecord &expression : expressionRecords)
     if (!is.text(expression.name) || !is.blob(expression.code) ||
-        !inEnum(expression.role, ExpressionRole::Hook))
+        !inEnum(expression.role, ExpressionRole::Hook) ||
+        !HostExpression::open(blob(expression.code)))
       return damaged("bad expression record");
   return Success{};
 }

@@ -1,4 +1,5 @@
 #include "support/Artifact.h"
+#include "support/HostExpression.h"
 #include "support/LaunchAbi.h"
 
 #include "support/ArtifactFormat.h"
@@ -47,6 +48,10 @@ ArtifactBuilder smallKernel() {
   builder.lines = {{0, outer, 0}, {0, inner, 8}, {0, none, 16}, {1, outer, 4}};
   builder.sites.push_back({uint32_t(RecordKind::Print), inner, builder.text("x = "), 0, 1, 0});
   builder.operands.push_back({builder.text("x"), uint32_t(DType::Float32), 1, 0, {128}});
+  HostExpressionBuilder grid;
+  auto blocks = grid.binary(HostOp::Cdiv, grid.argument(1), grid.meta(0));
+  builder.expressions.push_back(
+      {builder.text(""), uint32_t(ExpressionRole::Grid), 0, builder.blob(*grid.finish(blocks))});
   builder.addOption("num_warps", "4", OptionSource::Compiler);
   builder.addFact("environment", "USE_FAST", "1");
   return builder;
@@ -70,6 +75,10 @@ TEST(Artifact, GivesBackWhatWasPutIn) {
   EXPECT_EQ(artifact->blob(artifact->codes()[1].code).back(), 0);
   EXPECT_EQ(artifact->option("num_warps"), "4");
   EXPECT_EQ(artifact->option("absent"), "");
+  ASSERT_EQ(artifact->expressions().size(), 1u);
+  auto grid = HostExpression::open(artifact->blob(artifact->expressions()[0].code));
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->toPython({{"x", "n"}, {"BLOCK"}, {}, {}}), "triton.cdiv(n, BLOCK)");
 }
 
 TEST(Artifact, SameInputSameBytes) { EXPECT_EQ(*smallKernel().finish(), *smallKernel().finish()); }
