@@ -1,0 +1,45 @@
+# run: ref cpu gpu
+# Rule 11: max drops NaN unless asked, != is true for NaN, the leftmost of equal maxima wins.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def maxima(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(y, tl.max(v, 0))
+    tl.store(y + 1, tl.min(v, 0))
+    tl.store(y + 2, tl.max(tl.maximum(v, 0.5), 0))
+
+# expect: maxima(x=[nan, 1, -2, nan]:f32, y=zeros(3,f32), N=4) -> y == [1, -2, 1]
+
+
+@triton.jit
+def propagate(x, y):
+    v = tl.load(x)
+    tl.store(y, tl.maximum(v, 1.0, propagate_nan=tl.PropagateNan.ALL))
+    tl.store(y + 1, tl.maximum(v, 1.0))
+
+# expect: propagate(x=[nan]:f32, y=zeros(2,f32)) -> y == [nan, 1]
+
+
+@triton.jit
+def unordered(x, y):
+    v = tl.load(x)
+    tl.store(y, v != v)
+    tl.store(y + 1, v == v)
+    tl.store(y + 2, v < v)
+    tl.store(y + 3, (v < 1.0) | (v >= 1.0))
+
+# expect: unordered(x=[nan]:f32, y=zeros(4,i32)) -> y == [1, 0, 0, 0]
+
+
+@triton.jit
+def ties(x, y, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(y, tl.argmax(v, 0))
+    tl.store(y + 1, tl.argmin(v, 0))
+
+# expect: ties(x=[1, 5, 0, 5, 0, 5, 1, 1]:f32, y=zeros(2,i32), N=8) -> y == [1, 2]
+# expect: ties(x=[3, 3, 3, 3, 3, 3, 3, 3]:i32, y=zeros(2,i32), N=8) -> y == [0, 0]

@@ -1,0 +1,38 @@
+# run: ref cpu gpu
+# Rule 17: an atomic acts once for each element.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def count(y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.atomic_add(y + i * 0, tl.full([N], 1, tl.int32))
+    tl.atomic_add(y + 1, 1)
+
+# expect: count[3](y=zeros(2,i32), N=256) -> y == [768, 3]
+# expect: count[5](y=zeros(2,i32), N=8) -> y == [40, 5]
+
+
+@triton.jit
+def masked(y, o, N: tl.constexpr):
+    i = tl.arange(0, N)
+    old = tl.atomic_add(y + i, i.to(tl.float32), mask=i % 2 == 1, sem="relaxed")
+    tl.store(o + i, old, mask=i % 2 == 1)
+
+# expect: masked(y=full(4,10,f32), o=zeros(4,f32), N=4) -> y == [10, 11, 10, 13] and o == [0, 10, 0, 10]
+
+
+@triton.jit
+def kinds(y, o):
+    tl.store(o, tl.atomic_max(y, 7))
+    tl.store(o + 1, tl.atomic_min(y + 1, -7))
+    tl.store(o + 2, tl.atomic_and(y + 2, 6))
+    tl.store(o + 3, tl.atomic_or(y + 3, 8))
+    tl.store(o + 4, tl.atomic_xor(y + 4, 5))
+    tl.store(o + 5, tl.atomic_xchg(y + 5, 42))
+    tl.store(o + 6, tl.atomic_cas(y + 6, 5, 9))
+    tl.store(o + 7, tl.atomic_cas(y + 7, 4, 9))
+
+# expect: kinds(y=full(8,5,i32), o=zeros(8,i32))
+#     -> y == [7, -7, 4, 13, 0, 42, 9, 5] and o == [5, 5, 5, 5, 5, 5, 5, 5]
