@@ -27,6 +27,7 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::nereid::tile";
   let summary = "Triton kernels as tiles, before any target";
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -202,7 +203,7 @@ def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
+def Tile_SplitOp : Tile_Op<"split", [Pure, TypesMatchWith<"halves have one type", "lhs", "rhs", "$_self">]> {
   let summary = "The two halves of a minor dimension of size two";
   let arguments = (ins Tile_Tensor:$source);
   let results = (outs Tile_Value:$lhs, Tile_Value:$rhs);
