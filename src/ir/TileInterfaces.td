@@ -57,14 +57,23 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
 def LanesOpInterface : OpInterface<"LanesOpInterface"> {
   let cppNamespace = "::nereid::tile";
   let description = [{
-    Code for some lanes of a tile op on the CPU: given where the lanes stand, the op asks for the lanes of
-    its operands and computes its own. The fusion plan decides which operands are recomputed and which are
-    read from a buffer; the op does not know.
+    Code for a tile op on the CPU, in one of two ways. Most ops are lazy: given where some lanes stand, the
+    op asks for the lanes of its operands and computes its own; the fusion plan decides which operands are
+    recomputed and which are read from a buffer, and the op does not know. An op that runs whole (a store, a
+    reduction, a product) is emitted at its place in program order and leaves its results in buffers.
   }];
   let methods = [
     InterfaceMethod<"Emits the lanes of result `result` that `lanes` names.",
       "::mlir::Value", "emitLanes", (ins "::nereid::cpu::LaneEmitter &":$emitter, "unsigned":$result,
-      "const ::nereid::cpu::Lanes &":$lanes)>,
+      "const ::nereid::cpu::Lanes &":$lanes), [{}], [{ return {}; }]>,
+    InterfaceMethod<"True if the op is emitted whole, by `emitWhole`.", "bool", "runsWhole", (ins), [{}],
+      [{ return false; }]>,
+    InterfaceMethod<"Emits the whole op; it sets the buffer or scalar of each result.",
+      "void", "emitWhole", (ins "::nereid::cpu::LaneEmitter &":$emitter), [{}], [{ return; }]>,
+    InterfaceMethod<"True if the op reads operand `operand` at places of its own choice, so that the operand "
+      "must lie in a buffer.", "bool", "needsBuffer", (ins "unsigned":$operand), [{}], [{ return false; }]>,
+    InterfaceMethod<"True if computing a lane again costs more than reading it from a buffer.",
+      "bool", "isCostlyLane", (ins), [{}], [{ return false; }]>,
   ];
 }
 

@@ -1,0 +1,39 @@
+// What a launch must know of a kernel and its IR tells: the packed arguments, what each pointer
+// reaches, how many axes of the grid are read.
+#pragma once
+
+#include "ir/TileOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "nereid/base.h"
+#include "support/Artifact.h"
+
+namespace nereid::analysis {
+
+/// One slot of the packed argument block (support/LaunchAbi.h). A descriptor takes one.
+struct ArgumentSlot {
+  std::string name;
+  support::SlotKind kind = support::SlotKind::Int;
+  DType type = DType::Int32; ///< of the scalar, the pointee or the descriptor's element
+  uint32_t offset = 0;
+  uint32_t width = 0;
+  uint32_t alignment = 1;
+  uint32_t divisibility = 1;
+  uint8_t access = support::AccessNone;
+};
+
+struct KernelFacts {
+  std::vector<ArgumentSlot> slots; ///< one an argument of the function, in order
+  uint32_t packedBytes = 0;
+  uint32_t gridRank = 1;
+  bool mayWait = false; ///< a loop ends by what another program writes
+};
+
+KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);
+
+/// The only function of the module that is a kernel, or null.
+mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);
+
+/// True for a `while` whose end depends on what other programs write: it reads memory atomically.
+bool waitsForOthers(mlir::Operation *loop);
+
+} // namespace nereid::analysis

@@ -1,0 +1,304 @@
+// Elementwise ops: the same op on lanes, or a few that make an undefined case of the machine defined.
+#include "cpu/LaneModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+// The lanes of every operand; scalars among them are repeated.
+SmallVector<Value> operandLanes(Operation *op, LaneEmitter &emitter, const Lanes &where) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    Value value = emitter.lanes(operand, where);
+    operands.push_back(widthOf(value.getType()) == where.width ? value
+                                                               : emitter.splat(value, where.width));
+  }
+  return operands;
+}
+
+Type resultType(Operation *op, unsigned result, const Lanes &where) {
+  return laneType(tile::elementType(op->getResult(result).getType()), where.width);
+}
+
+// The op itself, on lanes.
+template <typename Op> struct SameOp : LaneModel<SameOp<Op>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    IRMapping mapping;
+    for (auto [from, to] : llvm::zip(op->getOperands(), operandLanes(op, emitter, where)))
+      mapping.map(from, to);
+    Operation *copy = emitter.builder.clone(*op, mapping);
+    copy->setLoc(emitter.loc());
+    for (OpResult value : copy->getResults())
+      value.setType(resultType(op, value.getResultNumber(), where));
+    return copy->getResult(result);
+  }
+};
+
+struct ConstantLanes : LaneModel<ConstantLanes, arith::ConstantOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    TypedAttr value = cast<arith::ConstantOp>(op).getValue();
+    if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+      if (!dense.isSplat())
+        return emitter.unsupported(op, resultType(op, 0, where), "elements differ");
+      value = cast<TypedAttr>(dense.getSplatValue<Attribute>());
+    }
+    // An 8-bit float travels as its bits.
+    if (auto number = dyn_cast<FloatAttr>(value); number && number.getType().getIntOrFloatBitWidth() == 8)
+      value = emitter.builder.getIntegerAttr(emitter.builder.getI8Type(),
+                                             number.getValue().bitcastToAPInt());
+    return emitter.constant(value, where.width);
+  }
+};
+
+struct SelectLanes : LaneModel<SelectLanes, arith::SelectOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    SmallVector<Value> values = operandLanes(op, emitter, where);
+    if (isa<tile::PtrType>(tile::elementType(op->getResult(0).getType())))
+      return emitter.builder.create<LLVM::SelectOp>(emitter.loc(), values[0], values[1], values[2]);
+    return emitter.builder.create<arith::SelectOp>(emitter.loc(), values[0], values[1], values[2]);
+  }
+};
+
+// --- total integer arithmetic ---
+
+enum class Total { DivS, DivU, RemS, RemU, ShL, ShRS, ShRU };
+
+Value emitTotal(LaneEmitter &emitter, Total kind, Value x, Value y) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type element = scalarOf(x.getType());
+  int64_t width = widthOf(x.getType());
+  auto number = [&](int64_t value) { return emitter.constant(element, value, width); };
+  auto select = [&](Value c, Value t, Value f) -> Value {
+    return b.create<arith::SelectOp>(loc, c, t, f);
+  };
+  auto equals = [&](int64_t value) -> Value {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y, number(value));
+  };
+  if (kind >= Total::ShL) {
+    Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, y,
+                                           number(element.getIntOrFloatBitWidth()));
+    if (kind == Total::ShL)
+      return select(inside, b.create<arith::ShLIOp>(loc, x, y), number(0));
+    if (kind == Total::ShRU)
+      return select(inside, b.create<arith::ShRUIOp>(loc, x, y), number(0));
+    Value most = number(element.getIntOrFloatBitWidth() - 1);
+    return b.create<arith::ShRSIOp>(loc, x, select(inside, y, most));
+  }
+  Value byZero = equals(0);
+  bool isSigned = kind == Total::DivS || kind == Total::RemS;
+  // -1 is kept from the divider too: INT_MIN / -1 traps.
+  Value byMinusOne = isSigned ? equals(-1) : Value();
+  Value unsafe = isSigned ? b.create<arith::OrIOp>(loc, byZero, byMinusOne) : byZero;
+  Value safe = select(unsafe, number(1), y);
+  switch (kind) {
+  case Total::DivS: {
+    Value quotient = b.create<arith::DivSIOp>(loc, x, safe);
+    quotient = select(byMinusOne, b.create<arith::SubIOp>(loc, number(0), x), quotient);
+    return select(byZero, number(-1), quotient);
+  }
+  case Total::DivU:
+    return select(byZero, number(-1), b.create<arith::DivUIOp>(loc, x, safe));
+  case Total::RemS:
+    return select(byZero, x, b.create<arith::RemSIOp>(loc, x, safe));
+  default:
+    return select(byZero, x, b.create<arith::RemUIOp>(loc, x, safe));
+  }
+}
+
+template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, kind>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    SmallVector<Value> values = operandLanes(op, emitter, where);
+    return emitTotal(emitter, kind, values[0], values[1]);
+  }
+};
+
+struct MulHiLanes : LaneModel<MulHiLanes, tile::MulHiUIOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    SmallVector<Value> values = operandLanes(op, emitter, where);
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    unsigned bits = scalarOf(values[0].getType()).getIntOrFloatBitWidth();
+    Type wide = laneType(b.getIntegerType(bits * 2), where.width);
+    Value product = b.create<arith::MulIOp>(loc, b.create<arith::ExtUIOp>(loc, wide, values[0]),
+                                            b.create<arith::ExtUIOp>(loc, wide, values[1]));
+    Value upper = b.create<arith::ShRUIOp>(
+        loc, product, emitter.constant(b.getIntegerType(bits * 2), bits, where.width));
+    return b.create<arith::TruncIOp>(loc, values[0].getType(), upper);
+  }
+};
+
+// --- conversions ---
+
+struct FPToIntLanes : LaneModel<FPToIntLanes, tile::FPToIntOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Value source = operandLanes(op, emitter, where)[0];
+    OpBuilder &b = emitter.builder;
+    Type from = tile::elementType(op->getOperand(0).getType());
+    if (from.getIntOrFloatBitWidth() < 32)
+      source = emitFloatConversion(emitter, op, source, from, b.getF32Type(), tile::Rounding::RTNE);
+    bool isUnsigned = cast<tile::FPToIntOp>(op).getIsUnsigned();
+    Type type = resultType(op, 0, where);
+    // A boolean is not a narrow number: anything but zero is true.
+    if (scalarOf(type).isInteger(1))
+      return b.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNE, source,
+                                     emitter.zero(source.getType()));
+    return b
+        .create<LLVM::CallIntrinsicOp>(
+            emitter.loc(), type,
+            b.getStringAttr(isUnsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat"), ValueRange{source})
+        .getResult(0);
+  }
+};
+
+struct FPConvertLanes : LaneModel<FPConvertLanes, tile::FPConvertOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto convert = cast<tile::FPConvertOp>(op);
+    return emitFloatConversion(emitter, op, operandLanes(op, emitter, where)[0],
+                               tile::elementType(convert.getSource().getType()),
+                               tile::elementType(convert.getType()), convert.getRounding());
+  }
+};
+
+struct BitcastLanes : LaneModel<BitcastLanes, tile::BitcastOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Value source = operandLanes(op, emitter, where)[0];
+    Type type = resultType(op, 0, where);
+    if (source.getType() == type)
+      return source;
+    return emitter.builder.create<LLVM::BitcastOp>(emitter.loc(), type, source);
+  }
+};
+
+template <typename Op, typename LLVMOp> struct CastLanes : LaneModel<CastLanes<Op, LLVMOp>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    return emitter.builder.create<LLVMOp>(emitter.loc(), resultType(op, 0, where),
+                                          operandLanes(op, emitter, where)[0]);
+  }
+};
+
+struct AddPtrLanes : LaneModel<AddPtrLanes, tile::AddPtrOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto add = cast<tile::AddPtrOp>(op);
+    SmallVector<Value> values = operandLanes(op, emitter, where);
+    OpBuilder &b = emitter.builder;
+    Type wide = laneType(b.getI64Type(), where.width);
+    Value offset = values[1];
+    if (offset.getType() != wide)
+      offset = add.getIsUnsigned() ? b.create<arith::ExtUIOp>(emitter.loc(), wide, offset).getResult()
+                                   : b.create<arith::ExtSIOp>(emitter.loc(), wide, offset).getResult();
+    Type pointee = cast<tile::PtrType>(tile::elementType(add.getType())).getPointee();
+    return emitter.elementAddress(values[0], offset, pointee);
+  }
+};
+
+template <typename Op> struct OperandLanes : LaneModel<OperandLanes<Op>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    return operandLanes(op, emitter, where)[0];
+  }
+};
+
+// --- functions ---
+
+template <typename Op> StringRef mathName() { return Op::getOperationName().drop_front(5); }
+
+template <typename Op> struct MathLanes : LaneModel<MathLanes<Op>, Op> {
+  bool isCostlyLane(Operation *) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    return emitMath(emitter, mathName<Op>(), operandLanes(op, emitter, where));
+  }
+};
+
+struct SqrtRnLanes : LaneModel<SqrtRnLanes, tile::SqrtRnOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    return emitter.builder.create<math::SqrtOp>(emitter.loc(), operandLanes(op, emitter, where)[0]);
+  }
+};
+struct DivRnLanes : LaneModel<DivRnLanes, tile::DivRnOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    SmallVector<Value> values = operandLanes(op, emitter, where);
+    return emitter.builder.create<arith::DivFOp>(emitter.loc(), values[0], values[1]);
+  }
+};
+
+// What the C library calls as libdevice does, but for the prefix: __nv_tanhf is tanhf.
+bool isLibraryFunction(StringRef name) {
+  static const llvm::StringSet<llvm::MallocAllocator> names = {
+#define UNARY(type, name) #name,
+#define BINARY(type, name) #name,
+#define TERNARY(type, name) #name,
+#include "support/CpuSymbols.def"
+  };
+  return names.contains(name);
+}
+
+struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
+  bool isCostlyLane(Operation *) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    StringRef name = cast<tile::ExternOp>(op).getSymbol();
+    Type type = resultType(op, 0, where);
+    if (!name.consume_front("__nv_") || !isLibraryFunction(name))
+      return emitter.unsupported(op, type, "unknown function `" + cast<tile::ExternOp>(op).getSymbol() + "`");
+    Type element = scalarOf(type);
+    return emitter.perLane(where.width, element, operandLanes(op, emitter, where),
+                           [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
+  }
+};
+
+template <template <typename> typename Model, typename... Ops> void attach(MLIRContext *context) {
+  (Ops::template attachInterface<Model<Ops>>(*context), ...);
+}
+
+} // namespace
+
+void registerElementwiseLanes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    using namespace arith;
+    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp,
+           MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp,
+           XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp,
+           ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp,
+           BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    ConstantOp::attachInterface<ConstantLanes>(*context);
+    SelectOp::attachInterface<SelectLanes>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+    using namespace math;
+    // One instruction, or a few.
+    attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, SqrtOp, CopySignOp,
+           CountLeadingZerosOp, CountTrailingZerosOp, CtPopOp>(context);
+    attach<MathLanes, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op, Log1pOp, SinOp, CosOp, TanOp,
+           TanhOp, SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, AsinhOp, AcoshOp, AtanhOp, ErfOp,
+           CbrtOp, PowFOp, RsqrtOp, RoundOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    using namespace tile;
+    DivSIOp::attachInterface<TotalLanes<DivSIOp, Total::DivS>>(*context);
+    DivUIOp::attachInterface<TotalLanes<DivUIOp, Total::DivU>>(*context);
+    RemSIOp::attachInterface<TotalLanes<RemSIOp, Total::RemS>>(*context);
+    RemUIOp::attachInterface<TotalLanes<RemUIOp, Total::RemU>>(*context);
+    ShLOp::attachInterface<TotalLanes<ShLOp, Total::ShL>>(*context);
+    ShRSOp::attachInterface<TotalLanes<ShRSOp, Total::ShRS>>(*context);
+    ShRUOp::attachInterface<TotalLanes<ShRUOp, Total::ShRU>>(*context);
+    MulHiUIOp::attachInterface<MulHiLanes>(*context);
+    FPToIntOp::attachInterface<FPToIntLanes>(*context);
+    FPConvertOp::attachInterface<FPConvertLanes>(*context);
+    BitcastOp::attachInterface<BitcastLanes>(*context);
+    PtrToIntOp::attachInterface<CastLanes<PtrToIntOp, LLVM::PtrToIntOp>>(*context);
+    IntToPtrOp::attachInterface<CastLanes<IntToPtrOp, LLVM::IntToPtrOp>>(*context);
+    AddPtrOp::attachInterface<AddPtrLanes>(*context);
+    HintOp::attachInterface<OperandLanes<HintOp>>(*context);
+    SqrtRnOp::attachInterface<SqrtRnLanes>(*context);
+    DivRnOp::attachInterface<DivRnLanes>(*context);
+    ExternOp::attachInterface<ExternLanes>(*context);
+  });
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,320 @@
+#include "cpu/EmitKernel.h"
+
+#include "cpu/LaneEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "support/LaunchAbi.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// Walks the kernel in program order: control flow stays, tiles become loops.
+class KernelWalker {
+public:
+  explicit KernelWalker(LaneEmitter &emitter) : emitter(emitter), b(emitter.builder) {}
+
+  void emit(Block &block) {
+    for (Operation &op : block)
+      emit(&op);
+  }
+
+private:
+  void emit(Operation *op) {
+    emitter.setLocation(op->getLoc());
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return emitFor(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return emitWhile(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return emitIf(branch);
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return; // what a region ends with is the affair of its owner
+    auto lanes = dyn_cast<tile::LanesOpInterface>(op);
+    if (!lanes) {
+      emitter.unsupported(op, {});
+      for (Value result : op->getResults())
+        if (!isTile(result))
+          emitter.setScalar(result, emitter.undef(laneType(result.getType(), 1)));
+      return;
+    }
+    if (lanes.runsWhole())
+      return lanes.emitWhole(emitter);
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      if (!isTile(result))
+        emitter.setScalar(result, lanes.emitLanes(emitter, i, {}));
+      else if (emitter.plan.stored(result))
+        emitter.materialize(result);
+    }
+  }
+
+  // --- values that cross regions: tiles lie in buffers, descriptors are several scalars ---
+
+  void addTypes(Type type, SmallVectorImpl<Type> &types) {
+    if (auto desc = dyn_cast<tile::DescType>(type)) {
+      types.push_back(laneType(tile::PtrType::get(type.getContext(), desc.getElementType()), 1));
+      types.append(2 * desc.getBlockShape().size(), b.getI64Type());
+    } else if (!isa<RankedTensorType>(type)) {
+      types.push_back(laneType(type, 1));
+    }
+  }
+  SmallVector<Type> typesOf(TypeRange sources) {
+    SmallVector<Type> types;
+    for (Type type : sources)
+      addTypes(type, types);
+    return types;
+  }
+  SmallVector<Value> valuesOf(ValueRange sources) {
+    SmallVector<Value> values;
+    for (Value source : sources) {
+      if (isa<tile::DescType>(source.getType()))
+        llvm::append_range(values, emitter.descriptor(source));
+      else if (!isTile(source))
+        values.push_back(emitter.scalar(source));
+    }
+    return values;
+  }
+  // Binds sources to the values that stand for them now.
+  void bind(ValueRange sources, ValueRange values) {
+    size_t next = 0;
+    for (Value source : sources) {
+      SmallVector<Type> types;
+      addTypes(source.getType(), types);
+      SmallVector<Value> mine(values.slice(next, types.size()));
+      next += types.size();
+      if (isa<tile::DescType>(source.getType()))
+        emitter.setDescriptor(source, std::move(mine));
+      else if (!isTile(source))
+        emitter.setScalar(source, mine[0]);
+    }
+  }
+  // Computes tiles into the buffers of what they become.
+  void fillAll(ValueRange into, ValueRange from) {
+    for (auto [target, source] : llvm::zip(into, from))
+      if (isTile(target) && !sameBuffer(target, source))
+        emitter.fill(emitter.buffer(target), source);
+  }
+  bool sameBuffer(Value a, Value c) {
+    const FusionPlan::Stored *x = emitter.plan.stored(a), *y = emitter.plan.stored(c);
+    return x && y && x->offset == y->offset;
+  }
+
+  // --- control flow ---
+
+  void emitFor(scf::ForOp loop) {
+    fillAll(loop.getRegionIterArgs(), loop.getInitArgs());
+    auto made = b.create<scf::ForOp>(loop.getLoc(), emitter.scalar(loop.getLowerBound()),
+                                     emitter.scalar(loop.getUpperBound()),
+                                     emitter.scalar(loop.getStep()), valuesOf(loop.getInitArgs()));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (made.getNumResults() == 0)
+        b.setInsertionPoint(made.getBody()->getTerminator());
+      else
+        b.setInsertionPointToStart(made.getBody());
+      emitter.setScalar(loop.getInductionVar(), made.getInductionVar());
+      bind(loop.getRegionIterArgs(), made.getRegionIterArgs());
+      emit(*loop.getBody());
+      emitter.setLocation(loop.getLoc());
+      carryTiles(loop);
+      if (made.getNumResults())
+        b.create<scf::YieldOp>(loop.getLoc(),
+                               valuesOf(loop.getBody()->getTerminator()->getOperands()));
+    }
+    bind(loop.getResults(), made.getResults());
+  }
+
+  // Moves the tiles that a round yields to where the next round expects them. Those that cannot be
+  // computed in place are put aside first, so that no value is lost before it is read.
+  void carryTiles(scf::ForOp loop) {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    SmallVector<std::pair<Buffer, Buffer>> moves;
+    uint64_t offset = emitter.plan.scratchOffset(yield);
+    auto each = [&](bool inPlace, auto action) {
+      for (OpOperand &operand : yield->getOpOperands()) {
+        Value argument = loop.getRegionIterArg(operand.getOperandNumber());
+        if (isTile(argument) && emitter.plan.yieldsInPlace(operand) == inPlace &&
+            !sameBuffer(argument, operand.get()))
+          action(argument, operand.get());
+      }
+    };
+    each(false, [&](Value argument, Value yielded) {
+      Buffer into = emitter.buffer(argument);
+      Buffer aside = emitter.arenaBuffer(offset, into.element, into.shape);
+      offset = llvm::alignTo(offset + bufferBytes(argument.getType()), 64);
+      emitter.fill(aside, yielded);
+      moves.push_back({into, aside});
+    });
+    each(true, [&](Value argument, Value yielded) {
+      emitter.fill(emitter.buffer(argument), yielded);
+    });
+    for (auto &[into, from] : moves)
+      emitter.copy(into, from);
+  }
+
+  void emitIf(scf::IfOp branch) {
+    auto made = b.create<scf::IfOp>(branch.getLoc(), typesOf(branch.getResultTypes()),
+                                    emitter.scalar(branch.getCondition()),
+                                    !branch.getElseRegion().empty());
+    auto side = [&](Region &from, Region &to) {
+      if (from.empty())
+        return;
+      OpBuilder::InsertionGuard guard(b);
+      Block &block = to.front();
+      if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+        b.setInsertionPoint(&block.back());
+      else
+        b.setInsertionPointToStart(&block);
+      emit(from.front());
+      emitter.setLocation(branch.getLoc());
+      auto yielded = from.front().getTerminator()->getOperands();
+      fillAll(branch.getResults(), yielded);
+      if (made.getNumResults())
+        b.create<scf::YieldOp>(branch.getLoc(), valuesOf(yielded));
+    };
+    side(branch.getThenRegion(), made.getThenRegion());
+    side(branch.getElseRegion(), made.getElseRegion());
+    bind(branch.getResults(), made.getResults());
+  }
+
+  void emitWhile(scf::WhileOp loop) {
+    fillAll(loop.getBeforeArguments(), loop.getInits());
+    auto condition = loop.getConditionOp();
+    auto made =
+        b.create<scf::WhileOp>(loop.getLoc(), typesOf(loop.getResultTypes()),
+                               valuesOf(loop.getInits()));
+    OpBuilder::InsertionGuard guard(b);
+    auto enter = [&](Region &region, TypeRange sources) {
+      SmallVector<Type> types = typesOf(sources);
+      b.createBlock(&region, region.end(), types,
+                    SmallVector<Location>(types.size(), loop.getLoc()));
+    };
+    enter(made.getBefore(), ValueRange(loop.getBeforeArguments()).getTypes());
+    bind(loop.getBeforeArguments(), made.getBeforeArguments());
+    emit(*loop.getBeforeBody());
+    emitter.setLocation(loop.getLoc());
+    fillAll(loop.getAfterArguments(), condition.getArgs());
+    b.create<scf::ConditionOp>(loop.getLoc(), emitter.scalar(condition.getCondition()),
+                               valuesOf(condition.getArgs()));
+    enter(made.getAfter(), ValueRange(loop.getAfterArguments()).getTypes());
+    bind(loop.getAfterArguments(), made.getAfterArguments());
+    emit(*loop.getAfterBody());
+    emitter.setLocation(loop.getLoc());
+    auto yielded = loop.getYieldOp().getOperands();
+    fillAll(loop.getBeforeArguments(), yielded);
+    if (analysis::waitsForOthers(loop))
+      emitYield();
+    b.create<scf::YieldOp>(loop.getLoc(), valuesOf(yielded));
+    b.setInsertionPointAfter(made);
+    bind(loop.getResults(), made.getResults());
+  }
+
+  // Lets the other programs run: what this one waits for, one of them will write.
+  void emitYield() {
+    Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Value field = b.create<LLVM::GEPOp>(
+        emitter.loc(), pointer, b.getI8Type(), emitter.program.context,
+        ArrayRef<LLVM::GEPArg>{int32_t(offsetof(support::CpuContext, yield))});
+    Value function = b.create<LLVM::LoadOp>(emitter.loc(), pointer, field);
+    Value exists = b.create<LLVM::ICmpOp>(emitter.loc(), LLVM::ICmpPredicate::ne, function,
+                                          emitter.zero(pointer));
+    emitter.when(exists, [&] {
+      auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer});
+      b.create<LLVM::CallOp>(emitter.loc(), type, ValueRange{function, emitter.program.context});
+    });
+  }
+
+  LaneEmitter &emitter;
+  OpBuilder &b;
+};
+
+// Reads what the launch packed for one argument.
+void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::ArgumentSlot &slot,
+                  Value block) {
+  OpBuilder &b = emitter.builder;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto field = [&](uint32_t offset, Type type) -> Value {
+    Value address = b.create<LLVM::GEPOp>(emitter.loc(), pointer, b.getI8Type(), block,
+                                          ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return emitter.loadElements(address, type, 1, {}, {});
+  };
+  auto desc = dyn_cast<tile::DescType>(argument.getType());
+  if (!desc)
+    return emitter.setScalar(argument, field(slot.offset, argument.getType()));
+  SmallVector<Value> fields = {
+      field(slot.offset, tile::PtrType::get(b.getContext(), desc.getElementType()))};
+  for (uint32_t i = 0; i < 2 * desc.getBlockShape().size(); ++i)
+    fields.push_back(field(slot.offset + 8 + 8 * i, b.getI64Type()));
+  emitter.setDescriptor(argument, std::move(fields));
+}
+
+} // namespace
+
+EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
+                         const analysis::KernelFacts &facts, unsigned vectorBytes) {
+  MLIRContext *context = kernel.getContext();
+  OpBuilder b(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
+  b.setInsertionPointToStart(module->getBody());
+  Location loc = kernel.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type(), i32 = b.getI32Type();
+  auto function = b.create<LLVM::LLVMFuncOp>(
+      loc, entrySymbol,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {i64, i64, pointer}));
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToEnd(entry);
+
+  analysis::AxisAnalysis axes(kernel);
+  LaneEmitter emitter(b, plan, axes, vectorBytes);
+  emitter.entry = entry;
+  emitter.setLocation(loc);
+  ProgramValues &program = emitter.program;
+  program.context = entry->getArgument(2);
+  auto field = [&](size_t offset, Type type) -> Value {
+    Value address = b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), program.context,
+                                          ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return b.create<LLVM::LoadOp>(loc, type, address);
+  };
+  for (unsigned axis = 0; axis < 3; ++axis)
+    program.grid[axis] = field(offsetof(support::CpuContext, grid) + 4 * axis, i32);
+  program.arena = field(offsetof(support::CpuContext, arena), pointer);
+  Value packed = field(offsetof(support::CpuContext, arguments), pointer);
+  for (auto [argument, slot] : llvm::zip(kernel.getArguments(), facts.slots))
+    bindArgument(emitter, argument, slot, packed);
+
+  Value first = entry->getArgument(0);
+  Value last = b.create<arith::AddIOp>(loc, first, entry->getArgument(1));
+  auto programs = b.create<scf::ForOp>(loc, first, last, emitter.index(1));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(programs.getBody()->getTerminator());
+    program.program = programs.getInductionVar();
+    // p = x + grid.x * (y + grid.y * z)
+    auto wide = [&](Value value) -> Value { return b.create<arith::ExtUIOp>(loc, i64, value); };
+    Value rest = program.program;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      Value extent = wide(program.grid[axis]);
+      Value id = axis == 2 ? rest : b.create<arith::RemUIOp>(loc, rest, extent).getResult();
+      program.id[axis] = b.create<arith::TruncIOp>(loc, i32, id);
+      if (axis < 2)
+        rest = b.create<arith::DivUIOp>(loc, rest, extent);
+    }
+    KernelWalker(emitter).emit(kernel.getFunctionBody().front());
+  }
+  b.setInsertionPointToEnd(entry);
+  b.create<LLVM::ReturnOp>(loc, ValueRange{});
+
+  EmittedKernel out;
+  if (!emitter.failed())
+    out.module = std::move(module);
+  out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
+  return out;
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,30 @@
+// Turns a kernel of tile IR into one LLVM-dialect function that runs a range of programs:
+// `run(first, count, context)` of support/LaunchAbi.h.
+#pragma once
+
+#include "analysis/KernelFacts.h"
+#include "cpu/FusionPlan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace nereid::cpu {
+
+inline constexpr llvm::StringLiteral entrySymbol = "run";
+
+/// A print or assert of the kernel and the number under which its records are written.
+struct RecordSite {
+  mlir::Operation *op;
+  uint32_t kind; ///< support::RecordKind
+};
+
+struct EmittedKernel {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< scf, arith, math and LLVM ops; null on failure
+  std::vector<RecordSite> sites;
+};
+
+/// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `vectorBytes` is
+/// the width of the processor's vectors.
+EmittedKernel emitKernel(mlir::FunctionOpInterface kernel, const FusionPlan &plan,
+                         const analysis::KernelFacts &facts, unsigned vectorBytes);
+
+} // namespace nereid::cpu

@@ -1,0 +1,362 @@
+#include "cpu/FusionPlan.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/AsmState.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+int64_t elementsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getNumElements() : 1;
+}
+
+// A loop that contains `inner` but not `outer`, outermost, or null.
+Operation *loopBetween(Operation *outer, Operation *inner) {
+  Operation *found = nullptr;
+  for (Operation *parent = inner->getParentOp(); parent && !parent->isProperAncestor(outer);
+       parent = parent->getParentOp())
+    if (isa<LoopLikeOpInterface>(parent))
+      found = parent;
+  return found;
+}
+
+bool readsGlobalMemory(Operation *op) {
+  auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+  return access && access.readsMemory();
+}
+
+bool isCostly(Operation *op) {
+  auto lanes = dyn_cast<tile::LanesOpInterface>(op);
+  return lanes && lanes.isCostlyLane();
+}
+
+// Elementwise ops read their operands where they stand themselves.
+bool keepsPlaces(Operation *op) { return op->hasTrait<OpTrait::Elementwise>() || readsGlobalMemory(op); }
+
+} // namespace
+
+bool isLazy(Operation *op) {
+  auto lanes = dyn_cast<tile::LanesOpInterface>(op);
+  return lanes && !lanes.runsWhole();
+}
+
+bool writesGlobalMemory(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> found;
+  effects.getEffectsOnResource(tile::GlobalMemory::get(), found);
+  return llvm::any_of(found, [](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect());
+  });
+}
+
+uint64_t bufferBytes(Type tile) {
+  return elementsOf(tile) * tile::bytesInMemory(tile::elementType(tile));
+}
+
+FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel) {
+  unsigned next = 0;
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    order[op] = next++;
+    if (writesGlobalMemory(op))
+      writers.push_back(op);
+  });
+  storeStructural();
+  // A stored tile is a loop of its own, which changes who computes what, so until nothing changes.
+  while (storeForMemoryOrder() || storeReused())
+    ;
+  shareBuffers();
+  chooseInPlaceYields();
+  allocate();
+}
+
+const FusionPlan::Stored *FusionPlan::stored(Value tile) const {
+  auto found = storedTiles.find(tile);
+  return found == storedTiles.end() ? nullptr : &found->second;
+}
+
+bool FusionPlan::store(Value tile, Reason reason) {
+  if (!isTile(tile) || !storedTiles.try_emplace(tile, Stored{reason, 0, {}}).second)
+    return false;
+  storedOrder.push_back(tile);
+  return true;
+}
+
+// Tiles that must be stored whatever their use costs.
+void FusionPlan::storeStructural() {
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto lanes = dyn_cast<tile::LanesOpInterface>(op)) {
+      if (lanes.runsWhole())
+        for (Value result : op->getResults())
+          store(result, Reason::Whole);
+      for (OpOperand &operand : op->getOpOperands())
+        if (lanes.needsBuffer(operand.getOperandNumber()))
+          store(operand.get(), Reason::Indexed);
+      return;
+    }
+    if (op->getDialect() && op->getDialect()->getNamespace() == "scf") {
+      for (Region &region : op->getRegions())
+        for (Value argument : region.getArguments())
+          store(argument, Reason::Carried);
+      for (Value result : op->getResults())
+        store(result, Reason::Carried);
+    }
+  });
+}
+
+SmallVector<FusionPlan::Root> FusionPlan::roots() const {
+  SmallVector<Root> found;
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isLazy(op) && llvm::any_of(op->getResults(), isTile)) {
+      for (Value result : op->getResults())
+        if (stored(result))
+          found.push_back({op, {result}, true});
+      return;
+    }
+    Root root{op, {}, false};
+    llvm::copy_if(op->getOperands(), std::back_inserter(root.tiles), isTile);
+    if (!root.tiles.empty())
+      found.push_back(std::move(root));
+  });
+  return found;
+}
+
+FusionPlan::Cone FusionPlan::cone(const Root &root) const {
+  Cone out;
+  for (Value tile : root.tiles)
+    visit(tile, root.materializes, false, false, out);
+  return out;
+}
+
+// `expand`: look at how a stored tile is computed instead of at its buffer.
+void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, Cone &cone) const {
+  if (!isTile(tile))
+    return;
+  if (!expand && stored(tile)) {
+    cone.leaves.insert(tile);
+    if (displaced)
+      cone.displaced.insert(tile);
+    return;
+  }
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return;
+  bool fresh = cone.ops.insert(op);
+  bool newlyRepeated = repeated && cone.repeated.insert(op).second;
+  // Lanes are found again within a loop, so what was seen as it is now needs no second look. A
+  // displaced leaf below is reached by the first or by this visit.
+  if (!fresh && !newlyRepeated && !displaced)
+    return;
+  for (Value operand : op->getOperands()) {
+    if (!isTile(operand))
+      continue;
+    // Each of its lanes is asked for several times, in different rounds of the loop.
+    bool again = repeated || elementsOf(operand.getType()) < elementsOf(tile.getType());
+    visit(operand, false, again, displaced || !keepsPlaces(op), cone);
+  }
+}
+
+bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root) const {
+  unsigned from = order.lookup(load), to = order.lookup(root.place);
+  Operation *loop = loopBetween(load, root.place);
+  for (Operation *writer : writers) {
+    unsigned at = order.lookup(writer);
+    if (writer != root.place && at > from && at < to)
+      return true;
+    if (loop && loop->isProperAncestor(writer))
+      return true;
+  }
+  return false;
+}
+
+// A load is evaluated where its lanes are used. It moves back to its own place if something may be
+// written in between; and a loop that writes must have finished reading first, unless each of its
+// lanes reads the very address that it then writes.
+bool FusionPlan::storeForMemoryOrder() {
+  for (const Root &root : roots()) {
+    Cone all = cone(root);
+    for (Operation *op : all.ops)
+      if (readsGlobalMemory(op) && !stored(op->getResult(0)) && mayBeWrittenBetween(op, root) &&
+          store(op->getResult(0), Reason::MemoryOrder))
+        return true;
+    if (!writesGlobalMemory(root.place))
+      continue;
+    auto write = dyn_cast<tile::MemoryAccessOpInterface>(root.place);
+    for (Value tile : root.tiles) {
+      Cone one;
+      visit(tile, false, false, false, one);
+      for (Operation *op : one.ops) {
+        auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
+        if (!read || !read.readsMemory())
+          continue;
+        bool sameLanes = write && read.getAccessed() == write.getAccessed() &&
+                         !one.repeated.contains(op) && tile != write.getAccessed() &&
+                         isTile(read.getAccessed());
+        // A chain of elementwise ops keeps the lanes in their places.
+        for (Operation *other : one.ops)
+          sameLanes &= keepsPlaces(other) || isa<tile::SplatOp>(other) ||
+                       !llvm::any_of(other->getOperands(), isTile);
+        if (!sameLanes && store(tile, Reason::MemoryOrder))
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Users first: storing what an expensive tile feeds may leave it with one user.
+bool FusionPlan::storeReused() {
+  SmallVector<Root> all = roots();
+  DenseMap<Operation *, unsigned> evaluations;
+  for (const Root &root : all) {
+    Cone used = cone(root);
+    for (Operation *op : used.ops) {
+      if (root.materializes && op == root.place)
+        continue;
+      bool often = used.repeated.contains(op) || loopBetween(op, root.place);
+      evaluations[op] += often ? 2 : 1;
+    }
+  }
+  SmallVector<Operation *> candidates;
+  for (auto [op, count] : evaluations)
+    if (count > 1 && isCostly(op))
+      candidates.push_back(op);
+  llvm::sort(candidates,
+             [&](Operation *a, Operation *b) { return order.lookup(a) > order.lookup(b); });
+  for (Operation *op : candidates)
+    for (Value result : op->getResults())
+      if (store(result, Reason::Reused))
+        return true;
+  return false;
+}
+
+// Results of loops live where the loop keeps them; a product adds to its accumulator in place if
+// nobody else sees it.
+void FusionPlan::shareBuffers() {
+  kernel->walk([&](Operation *op) {
+    auto share = [&](Value tile, Value with) {
+      if (isTile(tile))
+        storedTiles[tile].sameAs = with;
+    };
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+        share(result, argument);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
+        share(result, argument);
+    } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      auto argument = dyn_cast<BlockArgument>(dot.getAcc());
+      if (!argument || !argument.hasOneUse() || !dot.getResult().hasOneUse())
+        return;
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      OpOperand &use = *dot.getResult().getUses().begin();
+      if (loop && loop.getBody() == dot->getBlock() && isa<scf::YieldOp>(use.getOwner()) &&
+          use.getOwner()->getParentOp() == loop &&
+          use.getOperandNumber() + loop.getNumInductionVars() == argument.getArgNumber())
+        share(dot.getResult(), argument);
+    }
+  });
+}
+
+void FusionPlan::chooseInPlaceYields() {
+  kernel->walk([&](scf::ForOp loop) {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    auto coneOf = [&](Value tile) {
+      Cone out;
+      visit(tile, false, false, false, out);
+      return out;
+    };
+    for (OpOperand &operand : yield->getOpOperands()) {
+      if (!isTile(operand.get()))
+        continue;
+      Value argument = loop.getRegionIterArg(operand.getOperandNumber());
+      bool safe = !coneOf(operand.get()).displaced.contains(argument);
+      // Yields are computed in order; no later one may want the old value.
+      for (OpOperand &later : yield->getOpOperands().drop_front(operand.getOperandNumber() + 1))
+        safe &= !coneOf(later.get()).leaves.contains(argument);
+      if (safe)
+        direct.insert(&operand);
+      else if (auto *op = operand.get().getDefiningOp(); op && isLazy(op))
+        store(operand.get(), Reason::Carried);
+    }
+  });
+}
+
+void FusionPlan::allocate() {
+  auto take = [&](uint64_t size) {
+    uint64_t at = bytes;
+    bytes = llvm::alignTo(bytes + size, 64);
+    return at;
+  };
+  for (Value tile : storedOrder)
+    if (Stored &plan = storedTiles[tile]; !plan.sameAs)
+      plan.offset = take(bufferBytes(tile.getType()));
+  for (Value tile : storedOrder)
+    if (Stored &plan = storedTiles[tile]; plan.sameAs) {
+      Value root = plan.sameAs;
+      while (storedTiles[root].sameAs)
+        root = storedTiles[root].sameAs;
+      plan.offset = storedTiles[root].offset;
+    }
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto user = dyn_cast<tile::ScratchOpInterface>(op))
+      scratch[op] = take(user.scratchBytes());
+    // A yield that cannot write in place keeps the tiles of its own loop here for a moment.
+    if (auto yield = dyn_cast<scf::YieldOp>(op); yield && isa<scf::ForOp>(yield->getParentOp())) {
+      uint64_t size = 0;
+      for (OpOperand &operand : yield->getOpOperands())
+        if (isTile(operand.get()) && !direct.contains(&operand))
+          size += llvm::alignTo(bufferBytes(operand.get().getType()), 64);
+      if (size)
+        scratch[op] = take(size);
+    }
+  });
+}
+
+void FusionPlan::print(llvm::raw_ostream &os) const {
+  AsmState state(kernel);
+  auto name = [&](Value value) { value.printAsOperand(os, state); };
+  constexpr StringLiteral reasons[] = {"whole", "indexed", "carried", "reused", "memory order"};
+  os << "cpu plan of @" << mlir::FunctionOpInterface(kernel).getName() << ": arena " << bytes << " bytes\n";
+  for (const Root &root : roots()) {
+    bool loops = !isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place);
+    os << "  ";
+    if (root.materializes) {
+      os << "store ";
+      name(root.tiles[0]);
+    } else {
+      os << root.place->getName();
+      for (Value result : root.place->getResults()) {
+        os << " ";
+        name(result);
+      }
+    }
+    if (const Stored *plan = root.place->getNumResults() ? stored(root.place->getResult(0)) : nullptr)
+      os << " at " << plan->offset << " (" << reasons[unsigned(plan->reason)] << ")";
+    Cone used = cone(root);
+    if (loops && !used.ops.empty()) {
+      os << " computes";
+      for (Operation *op : llvm::reverse(used.ops.takeVector()))
+        if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
+          os << " " << op->getName().getStringRef();
+    }
+    if (!used.leaves.empty()) {
+      os << " reads";
+      for (Value leaf : used.leaves) {
+        os << " ";
+        name(leaf);
+      }
+    }
+    os << "\n";
+  }
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,90 @@
+// Decides, before any code is emitted, which tiles of a kernel are stored and which are recomputed.
+//
+// A tile lives in a buffer of the arena if an op needs it at places of its own choice (a product, a
+// gather), if it crosses a loop or a branch, if more than one loop uses it and recomputing costs more
+// than reading, or if memory order asks for it. All other tiles are lanes inside the loops of their
+// users. Printed by `--emit cpu-plan`.
+#pragma once
+
+#include "ir/TileOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace nereid::cpu {
+
+class FusionPlan {
+public:
+  /// Why a tile is stored.
+  enum class Reason : uint8_t {
+    Whole,      ///< the op that makes it runs whole
+    Indexed,    ///< a user reads it at places of its own choice
+    Carried,    ///< it crosses the border of a loop or branch
+    Reused,     ///< it is computed more than once, and that costs more than reading it
+    MemoryOrder ///< it reads memory that is written before or while it is used
+  };
+  struct Stored {
+    Reason reason = Reason::Whole;
+    uint64_t offset = 0; ///< in the arena
+    mlir::Value sameAs;  ///< shares this value's buffer, or null
+  };
+
+  explicit FusionPlan(mlir::FunctionOpInterface kernel);
+
+  /// How `tile` is stored, or null if it is recomputed.
+  const Stored *stored(mlir::Value tile) const;
+  /// True if the tile that a loop yields is computed straight into the buffer of the tile that it
+  /// replaces; else it is copied there after all others were computed.
+  bool yieldsInPlace(mlir::OpOperand &yielded) const { return direct.contains(&yielded); }
+  /// Where the op's scratch memory begins in the arena.
+  uint64_t scratchOffset(mlir::Operation *op) const { return scratch.lookup(op); }
+  uint64_t arenaBytes() const { return bytes; }
+
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  // A loop over tiles that stands at `place`.
+  struct Root {
+    mlir::Operation *place;
+    llvm::SmallVector<mlir::Value> tiles; // what it evaluates
+    bool materializes;                    // tiles[0] itself, into its buffer
+  };
+  // Ops that a root evaluates.
+  struct Cone {
+    llvm::SetVector<mlir::Operation *> ops;
+    llvm::SetVector<mlir::Value> leaves;          // stored tiles that it reads
+    llvm::DenseSet<mlir::Operation *> repeated;   // evaluated more than once a loop
+    llvm::DenseSet<mlir::Value> displaced;        // leaves that it reads at other places
+  };
+
+  bool store(mlir::Value tile, Reason reason);
+  llvm::SmallVector<Root> roots() const;
+  Cone cone(const Root &root) const;
+  void visit(mlir::Value tile, bool expand, bool repeated, bool displaced, Cone &cone) const;
+  bool mayBeWrittenBetween(mlir::Operation *load, const Root &root) const;
+  void storeStructural();
+  bool storeForMemoryOrder();
+  bool storeReused();
+  void shareBuffers();
+  void chooseInPlaceYields();
+  void allocate();
+
+  mlir::FunctionOpInterface kernel;
+  llvm::DenseMap<mlir::Value, Stored> storedTiles;
+  llvm::SmallVector<mlir::Value> storedOrder;
+  llvm::DenseSet<mlir::OpOperand *> direct;
+  llvm::DenseMap<mlir::Operation *, uint64_t> scratch;
+  llvm::DenseMap<mlir::Operation *, unsigned> order; // in program text
+  llvm::SmallVector<mlir::Operation *> writers;
+  uint64_t bytes = 0;
+};
+
+/// True for ops whose tile results can be computed a few lanes at a time, wherever they are used.
+bool isLazy(mlir::Operation *op);
+/// True if the op may write global memory (ops with regions: never; ask the ops inside).
+bool writesGlobalMemory(mlir::Operation *op);
+/// Bytes of a buffer that holds a tile of this type.
+uint64_t bufferBytes(mlir::Type tile);
+
+} // namespace nereid::cpu

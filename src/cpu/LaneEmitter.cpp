@@ -1,0 +1,493 @@
+#include "cpu/LaneEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+Type laneType(Type element, int64_t width) {
+  if (isa<tile::PtrType>(element)) {
+    Type pointer = LLVM::LLVMPointerType::get(element.getContext());
+    return width == 1 ? pointer : LLVM::getFixedVectorType(pointer, width);
+  }
+  // LLVM has no 8-bit floats: they travel as their bits.
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+    element = IntegerType::get(element.getContext(), 8);
+  return width == 1 ? element : VectorType::get({width}, element);
+}
+
+int64_t widthOf(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements();
+  if (auto vector = dyn_cast<LLVM::LLVMFixedVectorType>(type))
+    return vector.getNumElements();
+  return 1;
+}
+
+Type scalarOf(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getElementType();
+  if (auto vector = dyn_cast<LLVM::LLVMFixedVectorType>(type))
+    return vector.getElementType();
+  return type;
+}
+
+bool LaneEmitter::LaneKey::operator<(const LaneKey &other) const {
+  auto tuple = [](const LaneKey &key) {
+    return std::make_tuple(key.tile.getAsOpaquePointer(), key.dim, key.width, key.position.size());
+  };
+  if (tuple(*this) != tuple(other))
+    return tuple(*this) < tuple(other);
+  for (auto [a, b] : llvm::zip(position, other.position))
+    if (a != b)
+      return a.getAsOpaquePointer() < b.getAsOpaquePointer();
+  return false;
+}
+
+// Lanes emitted inside a region are found again until the region ends.
+struct LaneEmitter::MemoScope {
+  explicit MemoScope(LaneEmitter &emitter) : emitter(emitter) { emitter.memo.emplace_back(); }
+  ~MemoScope() { emitter.memo.pop_back(); }
+  LaneEmitter &emitter;
+};
+
+LaneEmitter::LaneEmitter(OpBuilder &builder, const FusionPlan &plan,
+                         const analysis::AxisAnalysis &axes, unsigned vectorBytes)
+    : builder(builder), plan(plan), axes(axes), vectorBytes(vectorBytes),
+      location(builder.getUnknownLoc()) {}
+
+// --- values ---
+
+Value LaneEmitter::lanes(Value tile, const Lanes &where) {
+  if (!isa<RankedTensorType>(tile.getType()))
+    return scalar(tile);
+  LaneKey key{tile, where.dim, where.width, where.position};
+  if (where.width == 1)
+    key.dim = 0;
+  for (auto &scope : llvm::reverse(memo))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value value = plan.stored(tile) ? read(buffer(tile), where) : compute(tile, where);
+  if (!memo.empty())
+    memo.back()[key] = value;
+  return value;
+}
+
+Value LaneEmitter::compute(Value tile, const Lanes &where) {
+  auto result = dyn_cast<OpResult>(tile);
+  auto op = result ? dyn_cast<tile::LanesOpInterface>(result.getOwner()) : nullptr;
+  Type type = laneType(tile::elementType(tile.getType()), where.width);
+  if (!op)
+    return unsupported(result ? result.getOwner() : nullptr, type);
+  Location outer = location;
+  location = result.getOwner()->getLoc();
+  Value value = op.emitLanes(*this, result.getResultNumber(), where);
+  if (!value)
+    value = unsupported(op, type);
+  location = outer;
+  return value;
+}
+
+Value LaneEmitter::scalar(Value source) const { return scalars.lookup(source); }
+void LaneEmitter::setScalar(Value source, Value value) { scalars[source] = value; }
+ArrayRef<Value> LaneEmitter::descriptor(Value source) const {
+  return descriptors.find(source)->second;
+}
+void LaneEmitter::setDescriptor(Value source, SmallVector<Value> fields) {
+  descriptors[source] = std::move(fields);
+}
+
+// --- buffers ---
+
+Buffer LaneEmitter::buffer(Value tile) {
+  const FusionPlan::Stored *stored = plan.stored(tile);
+  return arenaBuffer(stored->offset, tile::elementType(tile.getType()),
+                     tile::shapeOf(tile.getType()));
+}
+
+Buffer LaneEmitter::arenaBuffer(uint64_t offset, Type element, ArrayRef<int64_t> shape) {
+  Value base = builder.create<LLVM::GEPOp>(
+      location, LLVM::LLVMPointerType::get(builder.getContext()), builder.getI8Type(),
+      program.arena, ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(offset))});
+  return {base, element, SmallVector<int64_t, 4>(shape)};
+}
+
+static Type memoryType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : laneType(element, 1);
+}
+
+Value LaneEmitter::linear(ArrayRef<int64_t> shape, ArrayRef<Value> position) {
+  Value offset = index(0);
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    offset = addScaled(offset, position[d], stride);
+  return offset;
+}
+
+Value LaneEmitter::address(const Buffer &buffer, ArrayRef<Value> position) {
+  return builder.create<LLVM::GEPOp>(location, buffer.base.getType(), memoryType(buffer.element),
+                                     buffer.base, linear(buffer.shape, position));
+}
+
+static int64_t strideOf(const Buffer &buffer, unsigned dim) {
+  int64_t stride = 1;
+  for (unsigned d = dim + 1; d < buffer.shape.size(); ++d)
+    stride *= buffer.shape[d];
+  return stride;
+}
+
+Value LaneEmitter::read(const Buffer &buffer, const Lanes &where) {
+  Value first = address(buffer, where.position);
+  int64_t stride = strideOf(buffer, where.dim);
+  if (where.width == 1 || stride == 1)
+    return loadElements(first, buffer.element, where.width, {}, {});
+  Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
+                                              constant(builder.getI64Type(), stride, where.width));
+  return loadElements(elementAddress(first, steps, buffer.element), buffer.element, where.width,
+                      {}, {});
+}
+
+void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
+  Value first = address(buffer, where.position);
+  int64_t stride = strideOf(buffer, where.dim);
+  if (where.width == 1 || stride == 1)
+    return storeElements(first, buffer.element, where.width, value, {});
+  Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
+                                              constant(builder.getI64Type(), stride, where.width));
+  storeElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, value,
+                {});
+}
+
+void LaneEmitter::materialize(Value tile) {
+  Buffer into = buffer(tile);
+  unsigned dim = preferredDim(into.shape);
+  forEach(into.shape, dim, preferredWidth(into.shape, dim),
+          [&](const Lanes &where) { write(into, where, compute(tile, where)); });
+}
+
+void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert) {
+  unsigned dim = preferredDim(into.shape);
+  forEach(into.shape, dim, preferredWidth(into.shape, dim), [&](const Lanes &where) {
+    Value value = lanes(tile, where);
+    write(into, where, convert ? convert(value) : value);
+  });
+}
+
+void LaneEmitter::copy(const Buffer &into, const Buffer &from) {
+  unsigned dim = preferredDim(into.shape);
+  forEach(into.shape, dim, preferredWidth(into.shape, dim),
+          [&](const Lanes &where) { write(into, where, read(from, where)); });
+}
+
+// --- loops ---
+
+unsigned LaneEmitter::preferredDim(ArrayRef<int64_t> shape) {
+  unsigned dim = shape.size() - 1;
+  while (dim > 0 && shape[dim] == 1)
+    --dim;
+  return dim;
+}
+
+int64_t LaneEmitter::preferredWidth(ArrayRef<int64_t> shape, unsigned dim) const {
+  return std::min<int64_t>(shape[dim], vectorBytes / 4);
+}
+
+SmallVector<Value> LaneEmitter::loop(int64_t lower, int64_t upper, int64_t step,
+                                     ArrayRef<Value> carried, LoopBody body) {
+  if (upper - lower == step) {
+    MemoScope scope(*this);
+    return body(index(lower), carried);
+  }
+  auto loop = builder.create<scf::ForOp>(location, index(lower), index(upper), index(step), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  // The builder adds the terminator itself if there is nothing to carry.
+  if (carried.empty())
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    builder.setInsertionPointToStart(loop.getBody());
+  MemoScope scope(*this);
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    builder.create<scf::YieldOp>(location, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void LaneEmitter::forEach(ArrayRef<int64_t> shape, unsigned dim, int64_t width,
+                          llvm::function_ref<void(const Lanes &)> body) {
+  Lanes where;
+  where.dim = dim;
+  where.width = width;
+  where.position.resize(shape.size());
+  std::function<void(unsigned)> nest = [&](unsigned d) {
+    if (d == shape.size())
+      return body(where);
+    loop(0, shape[d], d == dim ? width : 1, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+      where.position[d] = at;
+      nest(d + 1);
+      return {};
+    });
+  };
+  if (shape.empty()) {
+    MemoScope scope(*this);
+    return body(where);
+  }
+  nest(0);
+}
+
+void LaneEmitter::when(Value condition, llvm::function_ref<void()> body) {
+  auto branch = builder.create<scf::IfOp>(location, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  MemoScope scope(*this);
+  body();
+}
+
+Value LaneEmitter::choose(Value condition, Type type, llvm::function_ref<Value()> compute) {
+  auto branch = builder.create<scf::IfOp>(location, TypeRange{type}, condition, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  builder.create<scf::YieldOp>(location, zero(type));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  MemoScope scope(*this);
+  Value value = compute();
+  builder.create<scf::YieldOp>(location, value);
+  return branch.getResult(0);
+}
+
+// --- small pieces of code ---
+
+Value LaneEmitter::index(int64_t value) {
+  Value &found = indexConstants[value];
+  if (!found) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entry);
+    found = builder.create<arith::ConstantOp>(builder.getUnknownLoc(),
+                                              builder.getI64IntegerAttr(value));
+  }
+  return found;
+}
+
+Value LaneEmitter::constant(Type element, int64_t value, int64_t width) {
+  TypedAttr attr = isa<FloatType>(element)
+                       ? TypedAttr(builder.getFloatAttr(element, double(value)))
+                       : TypedAttr(builder.getIntegerAttr(element, value));
+  return constant(attr, width);
+}
+
+Value LaneEmitter::constant(TypedAttr value, int64_t width) {
+  if (width > 1)
+    value = DenseElementsAttr::get(VectorType::get({width}, value.getType()), Attribute(value));
+  return builder.create<arith::ConstantOp>(location, value);
+}
+
+Value LaneEmitter::splat(Value scalar, int64_t width) {
+  if (width == 1)
+    return scalar;
+  Type type = LLVM::getFixedVectorType(scalar.getType(), width);
+  Value one = insert(undef(type), scalar, 0);
+  return shuffle(one, one, SmallVector<int32_t>(width, 0));
+}
+
+static Value laneIndex(LaneEmitter &emitter, int64_t lane) {
+  return emitter.builder.create<LLVM::ConstantOp>(emitter.loc(), emitter.builder.getI32Type(),
+                                                  emitter.builder.getI32IntegerAttr(lane));
+}
+
+Value LaneEmitter::extract(Value vector, int64_t lane) {
+  if (widthOf(vector.getType()) == 1 && scalarOf(vector.getType()) == vector.getType())
+    return vector;
+  return builder.create<LLVM::ExtractElementOp>(location, vector, laneIndex(*this, lane));
+}
+
+Value LaneEmitter::insert(Value vector, Value scalar, int64_t lane) {
+  if (vector.getType() == scalar.getType())
+    return scalar;
+  return builder.create<LLVM::InsertElementOp>(location, vector, scalar, laneIndex(*this, lane));
+}
+
+Value LaneEmitter::shuffle(Value a, Value b, ArrayRef<int32_t> mask) {
+  if (mask.size() == 1)
+    return mask[0] < widthOf(a.getType()) ? extract(a, mask[0])
+                                          : extract(b, mask[0] - widthOf(a.getType()));
+  return builder.create<LLVM::ShuffleVectorOp>(location, a, b, mask);
+}
+
+Value LaneEmitter::iota(Type element, int64_t width) {
+  if (width == 1)
+    return constant(element, 0);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  SmallVector<APInt> values;
+  for (int64_t i = 0; i < width; ++i)
+    values.push_back(APInt(bits, uint64_t(i)));
+  return builder.create<arith::ConstantOp>(
+      location, DenseIntElementsAttr::get(VectorType::get({width}, element), values));
+}
+
+Value LaneEmitter::add(Value a, Value b) { return builder.create<arith::AddIOp>(location, a, b); }
+
+Value LaneEmitter::addScaled(Value a, Value b, int64_t factor) {
+  if (b == index(0))
+    return a;
+  if (factor != 1)
+    b = builder.create<arith::MulIOp>(location, b, index(factor));
+  return a == index(0) ? b : add(a, b);
+}
+
+Value LaneEmitter::undef(Type type) { return builder.create<LLVM::UndefOp>(location, type); }
+
+Value LaneEmitter::elementAddress(Value pointer, Value offset, Type element) {
+  int64_t width = std::max(widthOf(pointer.getType()), widthOf(offset.getType()));
+  Type type = laneType(tile::PtrType::get(element.getContext(), element), width);
+  return builder.create<LLVM::GEPOp>(location, type, memoryType(element), pointer, offset);
+}
+
+// One bool a byte in memory.
+Value LaneEmitter::toMemory(Value value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  return builder.create<arith::ExtUIOp>(location, laneType(builder.getI8Type(), widthOf(value.getType())),
+                                        value);
+}
+
+Value LaneEmitter::fromMemory(Value value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  Value zero = constant(builder.getI8Type(), 0, widthOf(value.getType()));
+  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value, zero);
+}
+
+Value LaneEmitter::loadElements(Value pointer, Type element, int64_t width, Value mask, Value other,
+                                bool isVolatile) {
+  Type memory = memoryType(element);
+  unsigned align = tile::bytesInMemory(element);
+  bool scattered = widthOf(pointer.getType()) > 1;
+  if (width == 1) {
+    auto load = [&] {
+      return fromMemory(builder.create<LLVM::LoadOp>(location, memory, pointer, align, isVolatile),
+                        element);
+    };
+    if (!mask)
+      return load();
+    Value loaded = choose(mask, laneType(element, 1), load);
+    return other ? builder.create<LLVM::SelectOp>(location, mask, loaded, other).getResult()
+                 : loaded;
+  }
+  Type type = element.isInteger(1) ? laneType(builder.getI8Type(), width) : laneType(element, width);
+  if (!mask && !scattered)
+    return fromMemory(builder.create<LLVM::LoadOp>(location, type, pointer, align, isVolatile),
+                      element);
+  if (!mask)
+    mask = constant(builder.getI1Type(), 1, width);
+  Value otherwise = other ? toMemory(other, element) : zero(type);
+  auto alignment = builder.getI32IntegerAttr(align);
+  Value loaded;
+  if (scattered)
+    loaded = builder.create<LLVM::masked_gather>(location, type, pointer, mask,
+                                                 ValueRange{otherwise}, alignment);
+  else
+    loaded = builder.create<LLVM::MaskedLoadOp>(location, type, pointer, mask,
+                                                ValueRange{otherwise}, alignment);
+  return fromMemory(loaded, element);
+}
+
+void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Value value,
+                                Value mask) {
+  unsigned align = tile::bytesInMemory(element);
+  bool scattered = widthOf(pointer.getType()) > 1;
+  value = toMemory(value, element);
+  if (width == 1) {
+    auto plain = [&] { builder.create<LLVM::StoreOp>(location, value, pointer, align); };
+    return mask ? when(mask, plain) : plain();
+  }
+  if (!mask && !scattered) {
+    builder.create<LLVM::StoreOp>(location, value, pointer, align);
+    return;
+  }
+  if (!mask)
+    mask = constant(builder.getI1Type(), 1, width);
+  auto alignment = builder.getI32IntegerAttr(align);
+  if (scattered)
+    builder.create<LLVM::masked_scatter>(location, value, pointer, mask, alignment);
+  else
+    builder.create<LLVM::MaskedStoreOp>(location, value, pointer, mask, alignment);
+}
+
+Value LaneEmitter::zero(Type type) { return builder.create<LLVM::ZeroOp>(location, type); }
+
+Value LaneEmitter::call(StringRef symbol, Type result, ValueRange arguments) {
+  auto module = entry->getParentOp()->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    Type returned = result ? result : LLVM::LLVMVoidType::get(builder.getContext());
+    function = builder.create<LLVM::LLVMFuncOp>(
+        builder.getUnknownLoc(), symbol,
+        LLVM::LLVMFunctionType::get(returned, llvm::to_vector(arguments.getTypes())));
+  }
+  auto called = builder.create<LLVM::CallOp>(location, function, arguments);
+  return result ? called.getResult() : Value();
+}
+
+Value LaneEmitter::perLane(int64_t width, Type resultScalar, ValueRange operands,
+                           llvm::function_ref<Value(ValueRange)> compute) {
+  if (width == 1)
+    return compute(operands);
+  Value result = undef(LLVM::getFixedVectorType(resultScalar, width));
+  for (int64_t lane = 0; lane < width; ++lane) {
+    SmallVector<Value> scalars;
+    for (Value operand : operands)
+      scalars.push_back(extract(operand, lane));
+    result = insert(result, compute(scalars), lane);
+  }
+  return result;
+}
+
+SmallVector<Value> LaneEmitter::inlineRegion(Block &block, ValueRange arguments, int64_t width) {
+  // The region is emitted again at every use, so what it computed before must be forgotten.
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    setScalar(argument, value);
+  for (Operation &op : block.without_terminator()) {
+    auto lanesOp = dyn_cast<tile::LanesOpInterface>(op);
+    if (!lanesOp || !isLazy(&op) || op.getNumRegions()) {
+      for (Value result : op.getResults())
+        setScalar(result, unsupported(&op, laneType(result.getType(), width)));
+      continue;
+    }
+    Lanes where;
+    where.width = width;
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
+      setScalar(result, lanesOp.emitLanes(*this, i, where));
+  }
+  SmallVector<Value> yielded;
+  for (Value value : block.getTerminator()->getOperands()) {
+    Value now = scalar(value);
+    // A value from outside the region is the same for all lanes.
+    yielded.push_back(widthOf(now.getType()) == width ? now : splat(now, width));
+  }
+  return yielded;
+}
+
+// --- problems and records ---
+
+Value LaneEmitter::unsupported(Operation *op, Type type, const Twine &why) {
+  hasFailed = true;
+  if (op) {
+    InFlightDiagnostic message = op->emitError()
+                                 << "`" << op->getName() << "` is not supported on the CPU yet";
+    std::string reason = why.str();
+    if (!reason.empty())
+      message << ": " << reason;
+  }
+  return type ? undef(type) : Value();
+}
+
+uint32_t LaneEmitter::recordSite(Operation *op, uint32_t kind) {
+  sites.push_back({op, kind});
+  return sites.size() - 1;
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,196 @@
+// How tile ops become vector code on the CPU: an op is asked for a few adjacent lanes of its result
+// at a position that may be a loop variable, and asks its operands in turn. One loop then runs a
+// whole chain of ops, and the size of the code does not depend on the size of the block.
+//
+//   y = exp(x - splat(m))                 for i in 0..N step 16:
+//   store p, y                              v = lanes(y, {i}, 16)
+//                                             = exp(lanes(x, {i}, 16) - broadcast(m))
+//
+// One lane is a scalar, more are a vector: i1..i64, f16..f64 as themselves, 8-bit floats as i8,
+// pointers as !llvm.ptr or !llvm.vec<W x ptr>.
+#pragma once
+
+#include "analysis/AxisAnalysis.h"
+#include "cpu/EmitKernel.h"
+#include "cpu/FusionPlan.h"
+#include "ir/TileOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <functional>
+#include <map>
+
+namespace nereid::cpu {
+
+/// Where some lanes of a tile stand: `width` of them, adjacent along `dim`, lane 0 at `position`.
+/// `width` is a power of two that divides the extent of `dim` and position[dim].
+struct Lanes {
+  llvm::SmallVector<mlir::Value, 4> position; ///< i64, one a dimension
+  unsigned dim = 0;
+  int64_t width = 1;
+
+  /// Lane 0 alone.
+  Lanes first() const { return {position, dim, 1}; }
+};
+
+/// Memory that holds a tile in row-major order. An i1 takes a byte, a pointer eight.
+struct Buffer {
+  mlir::Value base; ///< !llvm.ptr
+  mlir::Type element;
+  llvm::SmallVector<int64_t, 4> shape;
+};
+
+/// What the program reads of its context, set up by the entry point.
+struct ProgramValues {
+  mlir::Value context;    ///< !llvm.ptr to CpuContext
+  mlir::Value program;    ///< i64: linear index
+  mlir::Value id[3];      ///< i32
+  mlir::Value grid[3];    ///< i32
+  mlir::Value arena;      ///< !llvm.ptr
+};
+
+class LaneEmitter {
+public:
+  /// `vectorBytes` is the width of the processor's vectors.
+  LaneEmitter(mlir::OpBuilder &builder, const FusionPlan &plan, const analysis::AxisAnalysis &axes,
+              unsigned vectorBytes);
+
+  mlir::OpBuilder &builder;
+  ProgramValues program;
+  mlir::Block *entry = nullptr; ///< constants are made at its start
+
+  // --- values ---
+
+  /// The lanes of an operand: computed here, or read from its buffer. A scalar operand is given as it
+  /// is, whatever the width.
+  mlir::Value lanes(mlir::Value tile, const Lanes &lanes);
+  /// What a scalar of the source is now.
+  mlir::Value scalar(mlir::Value source) const;
+  void setScalar(mlir::Value source, mlir::Value value);
+  /// Fields of a descriptor: base, shape..., strides...
+  llvm::ArrayRef<mlir::Value> descriptor(mlir::Value source) const;
+  void setDescriptor(mlir::Value source, llvm::SmallVector<mlir::Value> fields);
+
+  // --- buffers ---
+
+  /// The buffer that the plan gave to `tile`. The plan must have given one.
+  Buffer buffer(mlir::Value tile);
+  mlir::Value read(const Buffer &buffer, const Lanes &lanes);
+  void write(const Buffer &buffer, const Lanes &lanes, mlir::Value value);
+  /// Address of an element.
+  mlir::Value address(const Buffer &buffer, llvm::ArrayRef<mlir::Value> position);
+  Buffer arenaBuffer(uint64_t offset, mlir::Type element, llvm::ArrayRef<int64_t> shape);
+  /// Row-major index of a position.
+  mlir::Value linear(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<mlir::Value> position);
+  /// Computes all of `tile` into its buffer.
+  void materialize(mlir::Value tile);
+  /// Computes all of `tile` into another buffer of its shape, converting with `convert` if given.
+  void fill(const Buffer &into, mlir::Value tile,
+            llvm::function_ref<mlir::Value(mlir::Value)> convert = {});
+  /// Copies a tile to another buffer of the same shape and element.
+  void copy(const Buffer &into, const Buffer &from);
+
+  // --- loops ---
+
+  /// Runs `body` for all lanes of a tile of `shape`, vectors along `dim`.
+  void forEach(llvm::ArrayRef<int64_t> shape, unsigned dim, int64_t width,
+               llvm::function_ref<void(const Lanes &)> body);
+  using LoopBody =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+  /// for i in [lower, upper) step `step`, with carried values; `body` returns their next ones.
+  llvm::SmallVector<mlir::Value>
+  loop(int64_t lower, int64_t upper, int64_t step, llvm::ArrayRef<mlir::Value> carried,
+       LoopBody body);
+  /// if (condition) body, without results.
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// condition ? compute : zero, where `compute` runs only if the condition holds.
+  mlir::Value choose(mlir::Value condition, mlir::Type type,
+                     llvm::function_ref<mlir::Value()> compute);
+  /// A good number of lanes for a tile of `shape` along `dim`.
+  int64_t preferredWidth(llvm::ArrayRef<int64_t> shape, unsigned dim) const;
+  /// A good dimension for vectors over `tile`: the last of more than one element.
+  static unsigned preferredDim(llvm::ArrayRef<int64_t> shape);
+
+  // --- small pieces of code ---
+
+  mlir::Location loc() const { return location; }
+  void setLocation(mlir::Location loc) { location = loc; }
+  mlir::Value index(int64_t value); ///< i64 constant; one value a number, so that lanes are found again
+  mlir::Value constant(mlir::Type element, int64_t value, int64_t width = 1);
+  mlir::Value constant(mlir::TypedAttr value, int64_t width);
+  mlir::Value zero(mlir::Type type);
+  mlir::Value splat(mlir::Value scalar, int64_t width);
+  mlir::Value extract(mlir::Value vector, int64_t lane);
+  mlir::Value insert(mlir::Value vector, mlir::Value scalar, int64_t lane);
+  mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int32_t> mask);
+  /// 0, 1, 2 ...
+  mlir::Value iota(mlir::Type element, int64_t width);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value addScaled(mlir::Value a, mlir::Value b, int64_t factor); ///< a + b * factor, i64
+  mlir::Value undef(mlir::Type type);
+  /// `pointer` (scalar or vector) plus an i64 offset in elements.
+  mlir::Value elementAddress(mlir::Value pointer, mlir::Value offset, mlir::Type element);
+  /// Loads and stores of memory form: i1 is a byte.
+  mlir::Value loadElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value mask,
+                           mlir::Value other, bool isVolatile = false);
+  void storeElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value value,
+                     mlir::Value mask);
+  /// Calls one of support/CpuSymbols.def.
+  mlir::Value call(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange arguments);
+  /// Applies scalar code to each lane; for what the processor has no vectors for.
+  mlir::Value perLane(int64_t width, mlir::Type resultScalar, mlir::ValueRange operands,
+                      llvm::function_ref<mlir::Value(mlir::ValueRange)> compute);
+  /// Clones a region of elementwise ops with `arguments` (all of one width) for its block arguments,
+  /// and returns what it yields.
+  llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments,
+                                              int64_t width);
+
+  // --- facts ---
+
+  const FusionPlan &plan;
+  const analysis::AxisAnalysis &axes;
+  const unsigned vectorBytes;
+
+  // --- problems and records ---
+
+  /// Reports that the CPU cannot do `op` yet; compilation fails, emission goes on with `undef`.
+  mlir::Value unsupported(mlir::Operation *op, mlir::Type type, const llvm::Twine &why = "");
+  bool failed() const { return hasFailed; }
+  /// Index of a print or assert in the table of sites.
+  uint32_t recordSite(mlir::Operation *op, uint32_t kind);
+  llvm::ArrayRef<RecordSite> recordSites() const { return sites; }
+
+private:
+  mlir::Value compute(mlir::Value tile, const Lanes &lanes);
+  mlir::Value toMemory(mlir::Value value, mlir::Type element);
+  mlir::Value fromMemory(mlir::Value value, mlir::Type element);
+
+  struct LaneKey {
+    mlir::Value tile;
+    unsigned dim;
+    int64_t width;
+    llvm::SmallVector<mlir::Value, 4> position;
+    bool operator<(const LaneKey &other) const;
+  };
+  // Lanes already emitted in the loops that are open here, innermost last.
+  std::vector<std::map<LaneKey, mlir::Value>> memo;
+  struct MemoScope;
+
+  mlir::Location location;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;
+  std::map<int64_t, mlir::Value> indexConstants;
+  std::vector<RecordSite> sites;
+  bool hasFailed = false;
+};
+
+/// What one lane (a scalar) or several (a vector) of an element type are.
+mlir::Type laneType(mlir::Type element, int64_t width);
+/// The lanes of a value's type.
+int64_t widthOf(mlir::Type type);
+/// The scalar type of lanes.
+mlir::Type scalarOf(mlir::Type type);
+
+/// Gives upstream and tile ops their code on the CPU.
+void registerCpuModels(mlir::DialectRegistry &registry);
+
+} // namespace nereid::cpu

@@ -1,0 +1,23 @@
+// The external models that give ops their code on the CPU, one registration function a file.
+#pragma once
+
+#include "cpu/LaneEmitter.h"
+
+namespace nereid::cpu {
+
+void registerElementwiseLanes(mlir::DialectRegistry &registry);
+void registerShapeLanes(mlir::DialectRegistry &registry);
+void registerMemoryLanes(mlir::DialectRegistry &registry);
+void registerReductionLanes(mlir::DialectRegistry &registry);
+void registerProgramLanes(mlir::DialectRegistry &registry);
+
+template <typename Model, typename Op>
+using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
+
+/// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32.
+mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
+/// Float to float by the rules of `tile.fp_convert`; 8-bit floats are i8 lanes.
+mlir::Value emitFloatConversion(LaneEmitter &emitter, mlir::Operation *op, mlir::Value source,
+                                mlir::Type from, mlir::Type to, tile::Rounding rounding);
+
+} // namespace nereid::cpu

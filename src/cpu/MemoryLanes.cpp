@@ -1,0 +1,215 @@
+// Loads, stores and atomics through pointers.
+#include "cpu/LaneModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+// Where the lanes of an access stand: adjacent addresses, one address, or anywhere.
+enum class Reach { Adjacent, One, Scattered };
+
+Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
+  if (where.width == 1)
+    return Reach::Adjacent;
+  tile::AxisFacts facts = emitter.axes.facts(pointer);
+  if (facts.contiguity[where.dim] >= where.width)
+    return Reach::Adjacent;
+  if (facts.constancy[where.dim] >= where.width)
+    return Reach::One;
+  return Reach::Scattered;
+}
+
+Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
+  if (!mask)
+    return {};
+  Value value = emitter.lanes(mask, where);
+  return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
+}
+
+struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
+  bool isCostlyLane(Operation *) const { return true; }
+  bool runsWhole(Operation *op) const { return cast<tile::LoadOp>(op).getIsVolatile(); }
+
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto load = cast<tile::LoadOp>(op);
+    Type element = load.getAccessElementType();
+    Value mask = maskLanes(emitter, load.getMask(), where);
+    Value other = load.getOther() ? emitter.lanes(load.getOther(), where) : Value();
+    switch (reachOf(emitter, load.getPointer(), where)) {
+    case Reach::Adjacent: {
+      Value pointer = emitter.lanes(load.getPointer(), where.first());
+      return emitter.loadElements(pointer, element, where.width, mask, other, load.getIsVolatile());
+    }
+    case Reach::One:
+      if (!mask) {
+        Value pointer = emitter.lanes(load.getPointer(), where.first());
+        Value one = emitter.loadElements(pointer, element, 1, {}, {}, load.getIsVolatile());
+        return emitter.splat(one, where.width);
+      }
+      [[fallthrough]];
+    case Reach::Scattered:
+      break;
+    }
+    Value pointers = emitter.lanes(load.getPointer(), where);
+    return emitter.loadElements(pointers, element, where.width, mask, other, load.getIsVolatile());
+  }
+
+  // A volatile load reads each element once, where it stands in the program.
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    Value result = op->getResult(0);
+    if (!isa<RankedTensorType>(result.getType()))
+      return emitter.setScalar(result, emitLanes(op, emitter, 0, {}));
+    Buffer into = emitter.buffer(result);
+    emitter.forEach(into.shape, LaneEmitter::preferredDim(into.shape), 1, [&](const Lanes &where) {
+      emitter.write(into, where, emitLanes(op, emitter, 0, where));
+    });
+  }
+};
+
+struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto store = cast<tile::StoreOp>(op);
+    auto shape = tile::shapeOf(store.getPointer().getType());
+    unsigned dim = shape.empty() ? 0 : LaneEmitter::preferredDim(shape);
+    int64_t width = shape.empty() ? 1 : emitter.preferredWidth(shape, dim);
+    emitter.forEach(shape, dim, width, [&](const Lanes &where) {
+      Value value = emitter.lanes(store.getValue(), where);
+      Value mask = maskLanes(emitter, store.getMask(), where);
+      bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
+      Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
+      emitter.storeElements(pointer, store.getAccessElementType(), where.width, value, mask);
+    });
+  }
+};
+
+LLVM::AtomicOrdering orderingOf(tile::MemSemantic semantic) {
+  switch (semantic) {
+  case tile::MemSemantic::Relaxed:
+    return LLVM::AtomicOrdering::monotonic;
+  case tile::MemSemantic::Acquire:
+    return LLVM::AtomicOrdering::acquire;
+  case tile::MemSemantic::Release:
+    return LLVM::AtomicOrdering::release;
+  case tile::MemSemantic::AcqRel:
+    return LLVM::AtomicOrdering::acq_rel;
+  }
+  return LLVM::AtomicOrdering::acq_rel;
+}
+
+LLVM::AtomicBinOp binaryOf(tile::AtomicKind kind) {
+  using K = tile::AtomicKind;
+  using B = LLVM::AtomicBinOp;
+  switch (kind) {
+  case K::Add:
+    return B::add;
+  case K::FAdd:
+    return B::fadd;
+  case K::Max:
+    return B::max;
+  case K::Min:
+    return B::min;
+  case K::UMax:
+    return B::umax;
+  case K::UMin:
+    return B::umin;
+  case K::And:
+    return B::_and;
+  case K::Or:
+    return B::_or;
+  case K::Xor:
+    return B::_xor;
+  case K::Xchg:
+    return B::xchg;
+  case K::FMax:
+    return B::fmax;
+  case K::FMin:
+    return B::fmin;
+  }
+  return B::xchg;
+}
+
+// Runs `access` for each element whose mask is true, in row-major order, and keeps what it returns.
+void forEachElement(Operation *op, LaneEmitter &emitter, Value mask,
+                    llvm::function_ref<Value(const Lanes &)> access) {
+  Value result = op->getResult(0);
+  bool isTile = isa<RankedTensorType>(result.getType());
+  bool used = !result.use_empty();
+  Type element = tile::elementType(result.getType());
+  Buffer into = isTile && used ? emitter.buffer(result) : Buffer();
+  auto shape = tile::shapeOf(result.getType());
+  emitter.forEach(shape, shape.empty() ? 0 : shape.size() - 1, 1, [&](const Lanes &where) {
+    Value old;
+    if (mask)
+      old = emitter.choose(emitter.lanes(mask, where), laneType(element, 1),
+                           [&] { return access(where); });
+    else
+      old = access(where);
+    if (!isTile)
+      emitter.setScalar(result, old);
+    else if (used)
+      emitter.write(into, where, old);
+  });
+}
+
+struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto atomic = cast<tile::AtomicRMWOp>(op);
+    forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
+      Value pointer = emitter.lanes(atomic.getPointer(), where);
+      Value value = emitter.lanes(atomic.getValue(), where);
+      if (value.getType().isInteger(1))
+        return emitter.unsupported(op, value.getType(), "an atomic on booleans");
+      return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(atomic.getKind()),
+                                                       pointer, value, orderingOf(atomic.getSem()));
+    });
+  }
+};
+
+struct AtomicCASLanes : LaneModel<AtomicCASLanes, tile::AtomicCASOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto atomic = cast<tile::AtomicCASOp>(op);
+    OpBuilder &b = emitter.builder;
+    forEachElement(op, emitter, {}, [&](const Lanes &where) -> Value {
+      Value pointer = emitter.lanes(atomic.getPointer(), where);
+      Value compare = emitter.lanes(atomic.getCompare(), where);
+      Value value = emitter.lanes(atomic.getValue(), where);
+      Type type = value.getType();
+      // Bits are compared, not numbers.
+      Type bits = isa<FloatType>(type) ? b.getIntegerType(type.getIntOrFloatBitWidth()) : type;
+      if (bits != type) {
+        compare = b.create<LLVM::BitcastOp>(emitter.loc(), bits, compare);
+        value = b.create<LLVM::BitcastOp>(emitter.loc(), bits, value);
+      }
+      LLVM::AtomicOrdering success = orderingOf(atomic.getSem());
+      LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel ||
+                                             success == LLVM::AtomicOrdering::acquire
+                                         ? LLVM::AtomicOrdering::acquire
+                                         : LLVM::AtomicOrdering::monotonic;
+      Value pair = b.create<LLVM::AtomicCmpXchgOp>(emitter.loc(), pointer, compare, value, success,
+                                                   failure);
+      Value old = b.create<LLVM::ExtractValueOp>(emitter.loc(), pair, ArrayRef<int64_t>{0});
+      return bits == type ? old : b.create<LLVM::BitcastOp>(emitter.loc(), type, old).getResult();
+    });
+  }
+};
+
+} // namespace
+
+void registerMemoryLanes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    tile::LoadOp::attachInterface<LoadLanes>(*context);
+    tile::StoreOp::attachInterface<StoreLanes>(*context);
+    tile::AtomicRMWOp::attachInterface<AtomicRMWLanes>(*context);
+    tile::AtomicCASOp::attachInterface<AtomicCASLanes>(*context);
+  });
+}
+
+} // namespace nereid::cpu

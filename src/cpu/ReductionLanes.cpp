@@ -1,0 +1,282 @@
+// Reductions, scans and products: ops that run whole.
+#include "cpu/LaneModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+// True if `combine` may take its elements in any order: one op that commutes.
+bool commutes(Block &combine) {
+  if (combine.getOperations().size() != 2)
+    return false;
+  Operation &op = combine.front();
+  return op.hasTrait<OpTrait::IsCommutative>() && op.getNumOperands() == 2 &&
+         op.getOperand(0) == combine.getArgument(0) && op.getOperand(1) == combine.getArgument(1);
+}
+
+// True if the region can run on vectors: no control flow of its own.
+bool vectorizes(Block &combine) {
+  return llvm::all_of(combine.without_terminator(), [](Operation &op) {
+    return op.getNumRegions() == 0 && isLazy(&op);
+  });
+}
+
+SmallVector<Value> joined(ArrayRef<Value> a, ArrayRef<Value> b) {
+  SmallVector<Value> all(a);
+  all.append(b.begin(), b.end());
+  return all;
+}
+
+SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lanes &where) {
+  SmallVector<Value> values;
+  for (Value tile : tiles)
+    values.push_back(emitter.lanes(tile, where));
+  return values;
+}
+
+// Combines the lanes of vectors into one, pairs of neighbours first, so the order is kept.
+SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVector<Value> values,
+                                int64_t width, bool anyOrder) {
+  while (width > 1) {
+    int64_t half = width / 2;
+    SmallVector<int32_t> left, right;
+    for (int32_t i = 0; i < half; ++i) {
+      // Halves are cheaper to cut out than every other lane.
+      left.push_back(anyOrder ? i : 2 * i);
+      right.push_back(anyOrder ? i + half : 2 * i + 1);
+    }
+    SmallVector<Value> a, b;
+    for (Value value : values) {
+      a.push_back(emitter.shuffle(value, value, left));
+      b.push_back(emitter.shuffle(value, value, right));
+    }
+    values = emitter.inlineRegion(combine, joined(a, b), half);
+    width = half;
+  }
+  return values;
+}
+
+// Along the vectors if the axis is the one of adjacent elements, else across them.
+struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
+  bool runsWhole(Operation *) const { return true; }
+
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto reduce = cast<tile::ReduceOp>(op);
+    Block &combine = reduce.getCombine().front();
+    auto shape = tile::shapeOf(reduce.getSources().front().getType());
+    unsigned axis = reduce.getAxis();
+    SmallVector<int64_t> outer(shape);
+    outer.erase(outer.begin() + axis);
+    bool vector = vectorizes(combine);
+    bool along = axis == LaneEmitter::preferredDim(shape);
+    unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
+    int64_t outerWidth = along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
+
+    emitter.forEach(outer, outerDim, outerWidth, [&](const Lanes &outerWhere) {
+      Lanes where;
+      where.position = outerWhere.position;
+      where.position.insert(where.position.begin() + axis, emitter.index(0));
+      where.dim = along ? axis : outerDim + (outerDim >= axis);
+      where.width = outerWidth;
+      SmallVector<Value> values =
+          along ? reduceAlong(reduce, emitter, where, vector)
+                : fold(reduce, emitter, where, 1, shape[axis]);
+      for (auto [result, value] : llvm::zip(reduce.getResults(), values)) {
+        if (outer.empty())
+          emitter.setScalar(result, value);
+        else
+          emitter.write(emitter.buffer(result), outerWhere, value);
+      }
+    });
+  }
+
+  // Folds the lanes at steps of `step` along the axis.
+  static SmallVector<Value> fold(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
+                                 int64_t step, int64_t extent) {
+    unsigned axis = reduce.getAxis();
+    Block &combine = reduce.getCombine().front();
+    where.position[axis] = emitter.index(0);
+    SmallVector<Value> first = lanesOfAll(emitter, reduce.getSources(), where);
+    if (extent == step)
+      return first;
+    return emitter.loop(step, extent, step, first,
+                        [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                          where.position[axis] = at;
+                          SmallVector<Value> next =
+                              lanesOfAll(emitter, reduce.getSources(), where);
+                          return emitter.inlineRegion(
+                              combine, joined(llvm::to_vector(carried), next), where.width);
+                        });
+  }
+
+  static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
+                                        bool vector) {
+    unsigned axis = reduce.getAxis();
+    Block &combine = reduce.getCombine().front();
+    auto shape = tile::shapeOf(reduce.getSources().front().getType());
+    where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
+    if (where.width == 1 || commutes(combine)) {
+      SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
+      return combineLanes(emitter, combine, values, where.width, true);
+    }
+    // Each vector is combined in order, then joins what stood before it.
+    SmallVector<Value> first = combineLanes(
+        emitter, combine, lanesOfAll(emitter, reduce.getSources(), where), where.width, false);
+    if (shape[axis] == where.width)
+      return first;
+    return emitter.loop(where.width, shape[axis], where.width, first,
+                        [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                          where.position[axis] = at;
+                          SmallVector<Value> next = combineLanes(
+                              emitter, combine, lanesOfAll(emitter, reduce.getSources(), where),
+                              where.width, false);
+                          return emitter.inlineRegion(
+                              combine, joined(llvm::to_vector(carried), next), 1);
+                        });
+  }
+};
+
+// One step an element along the axis; vectors run along another dimension where there is one.
+struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
+  bool runsWhole(Operation *) const { return true; }
+
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto scan = cast<tile::ScanOp>(op);
+    Block &combine = scan.getCombine().front();
+    auto shape = tile::shapeOf(scan.getSources().front().getType());
+    unsigned axis = scan.getAxis();
+    int64_t extent = shape[axis];
+    SmallVector<int64_t> outer(shape);
+    outer.erase(outer.begin() + axis);
+    unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
+    int64_t width =
+        outer.empty() || !vectorizes(combine) ? 1 : emitter.preferredWidth(outer, outerDim);
+
+    emitter.forEach(outer, outerDim, width, [&](const Lanes &outerWhere) {
+      Lanes where;
+      where.position = outerWhere.position;
+      where.position.insert(where.position.begin() + axis, emitter.index(0));
+      where.dim = outerDim + (outerDim >= axis);
+      if (outer.empty())
+        where.dim = 0;
+      where.width = width;
+      auto place = [&](Value step) {
+        where.position[axis] =
+            scan.getReverse() ? emitter.builder
+                                    .create<arith::SubIOp>(emitter.loc(),
+                                                           emitter.index(extent - 1), step)
+                                    .getResult()
+                              : step;
+      };
+      auto keep = [&](ArrayRef<Value> values) {
+        for (auto [result, value] : llvm::zip(scan.getResults(), values))
+          emitter.write(emitter.buffer(result), where, value);
+      };
+      place(emitter.index(0));
+      SmallVector<Value> first = lanesOfAll(emitter, scan.getSources(), where);
+      keep(first);
+      if (extent == 1)
+        return;
+      emitter.loop(1, extent, 1, first, [&](Value step, ValueRange carried) -> SmallVector<Value> {
+        place(step);
+        SmallVector<Value> next = lanesOfAll(emitter, scan.getSources(), where);
+        SmallVector<Value> sums =
+            emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), width);
+        keep(sums);
+        return sums;
+      });
+    });
+  }
+};
+
+// The type in which products are summed.
+Type sumType(Type operand, Type accumulator) {
+  if (isa<IntegerType>(operand))
+    return accumulator;
+  return operand.isF64() ? operand : Float32Type::get(operand.getContext());
+}
+
+// Plain: each round holds a few rows of one vector of columns and runs through K.
+struct DotLanes : LaneModel<DotLanes, tile::DotOp> {
+  bool runsWhole(Operation *) const { return true; }
+  bool needsBuffer(Operation *, unsigned operand) const { return operand < 2; }
+
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto dot = cast<tile::DotOp>(op);
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Buffer lhs = emitter.buffer(dot.getLhs()), rhs = emitter.buffer(dot.getRhs()),
+           out = emitter.buffer(dot.getResult());
+    Type sum = sumType(lhs.element, out.element);
+    size_t rank = out.shape.size();
+    int64_t depth = lhs.shape[rank - 1];
+    unsigned m = rank - 2, n = rank - 1;
+    int64_t width = emitter.preferredWidth(out.shape, n);
+    int64_t rows = std::min<int64_t>(out.shape[m], 4);
+
+    auto widen = [&](Value value, Type element) -> Value {
+      Type type = laneType(sum, widthOf(value.getType()));
+      if (value.getType() == type)
+        return value;
+      if (isa<IntegerType>(element))
+        return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
+                                   : b.create<arith::ExtSIOp>(loc, type, value).getResult();
+      return emitFloatConversion(emitter, op, value, element, sum, tile::Rounding::RTNE);
+    };
+    auto narrow = [&](Value value) -> Value {
+      Type type = laneType(out.element, widthOf(value.getType()));
+      return value.getType() == type ? value : b.create<arith::TruncFOp>(loc, type, value);
+    };
+
+    SmallVector<int64_t> blocks(out.shape.begin(), out.shape.end());
+    blocks[m] /= rows;
+    emitter.forEach(blocks, n, width, [&](const Lanes &block) {
+      Lanes where = block;
+      Value firstRow = b.create<arith::MulIOp>(loc, block.position[m], emitter.index(rows));
+      auto rowAt = [&](int64_t r) { return emitter.add(firstRow, emitter.index(r)); };
+      SmallVector<Value> sums;
+      for (int64_t r = 0; r < rows; ++r) {
+        where.position[m] = rowAt(r);
+        Value value = emitter.lanes(dot.getAcc(), where);
+        sums.push_back(value.getType() == laneType(sum, width) ? value : widen(value, out.element));
+      }
+      sums = emitter.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
+        Lanes at = block;
+        at.position[m] = k;
+        Value column = widen(emitter.read(rhs, at), rhs.element);
+        SmallVector<Value> next;
+        for (int64_t r = 0; r < rows; ++r) {
+          at.position[m] = rowAt(r);
+          at.position[n] = k;
+          Value row = emitter.splat(widen(emitter.read(lhs, at.first()), lhs.element), width);
+          if (isa<FloatType>(sum))
+            next.push_back(b.create<LLVM::FMulAddOp>(loc, row, column, carried[r]));
+          else
+            next.push_back(emitter.add(b.create<arith::MulIOp>(loc, row, column), carried[r]));
+        }
+        return next;
+      });
+      for (int64_t r = 0; r < rows; ++r) {
+        where.position[m] = rowAt(r);
+        emitter.write(out, where, narrow(sums[r]));
+      }
+    });
+  }
+};
+
+} // namespace
+
+void registerReductionLanes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    tile::ReduceOp::attachInterface<ReduceLanes>(*context);
+    tile::ScanOp::attachInterface<ScanLanes>(*context);
+    tile::DotOp::attachInterface<DotLanes>(*context);
+  });
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,236 @@
+// Ops that only say where an element comes from.
+#include "cpu/LaneModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+struct ArangeLanes : LaneModel<ArangeLanes, tile::ArangeOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    OpBuilder &b = emitter.builder;
+    Value first = b.create<arith::TruncIOp>(emitter.loc(), b.getI32Type(), where.position[0]);
+    if (int32_t start = cast<tile::ArangeOp>(op).getStart())
+      first = emitter.add(first, emitter.constant(b.getI32Type(), start));
+    if (where.width == 1)
+      return first;
+    return emitter.add(emitter.splat(first, where.width),
+                       emitter.iota(b.getI32Type(), where.width));
+  }
+};
+
+struct SplatLanes : LaneModel<SplatLanes, tile::SplatOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    return emitter.splat(emitter.scalar(op->getOperand(0)), where.width);
+  }
+};
+
+struct UnsplatLanes : LaneModel<UnsplatLanes, tile::UnsplatOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &) const {
+    Lanes only;
+    only.position.assign(tile::shapeOf(op->getOperand(0).getType()).size(), emitter.index(0));
+    return emitter.lanes(op->getOperand(0), only);
+  }
+};
+
+struct BroadcastLanes : LaneModel<BroadcastLanes, tile::BroadcastOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Value source = op->getOperand(0);
+    auto from = tile::shapeOf(source.getType()), to = tile::shapeOf(op->getResult(0).getType());
+    Lanes there = where;
+    for (unsigned d = 0; d < from.size(); ++d)
+      if (from[d] != to[d])
+        there.position[d] = emitter.index(0);
+    if (from[where.dim] == to[where.dim])
+      return emitter.lanes(source, there);
+    return emitter.splat(emitter.lanes(source, there.first()), where.width);
+  }
+};
+
+struct ExpandDimsLanes : LaneModel<ExpandDimsLanes, tile::ExpandDimsOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    unsigned axis = cast<tile::ExpandDimsOp>(op).getAxis();
+    Lanes there = where;
+    there.position.erase(there.position.begin() + axis);
+    if (where.dim == axis)
+      there.dim = 0; // one lane: it runs along any dimension
+    else if (where.dim > axis)
+      there.dim = where.dim - 1;
+    return emitter.lanes(op->getOperand(0), there);
+  }
+};
+
+struct TransLanes : LaneModel<TransLanes, tile::TransOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto perm = cast<tile::TransOp>(op).getPerm();
+    Lanes there = where;
+    for (auto [d, from] : llvm::enumerate(perm))
+      there.position[from] = where.position[d];
+    there.dim = perm[where.dim];
+    return emitter.lanes(op->getOperand(0), there);
+  }
+};
+
+// The source lies in a buffer, row by row: the same memory under another shape.
+struct ReshapeLanes : LaneModel<ReshapeLanes, tile::ReshapeOp> {
+  bool needsBuffer(Operation *, unsigned) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Buffer source = emitter.buffer(op->getOperand(0));
+    source.shape.assign(tile::shapeOf(op->getResult(0).getType()).begin(),
+                        tile::shapeOf(op->getResult(0).getType()).end());
+    return emitter.read(source, where);
+  }
+};
+
+// lhs where `second` is false, else rhs.
+Value choose(LaneEmitter &emitter, Value second, Value lhs, Value rhs) {
+  return emitter.builder.create<LLVM::SelectOp>(emitter.loc(), second, rhs, lhs);
+}
+
+struct JoinLanes : LaneModel<JoinLanes, tile::JoinOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Lanes there = where;
+    Value which = there.position.pop_back_val();
+    bool across = where.dim + 1 == where.position.size() && where.width > 1;
+    if (where.dim + 1 == where.position.size()) {
+      there.dim = 0;
+      there.width = 1;
+    }
+    Value lhs = emitter.lanes(op->getOperand(0), there);
+    Value rhs = emitter.lanes(op->getOperand(1), there);
+    if (across) {
+      Type type = laneType(tile::elementType(op->getResult(0).getType()), 2);
+      return emitter.insert(emitter.insert(emitter.undef(type), lhs, 0), rhs, 1);
+    }
+    Value second = emitter.builder.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne,
+                                                         which, emitter.index(0));
+    return choose(emitter, second, lhs, rhs);
+  }
+};
+
+struct SplitLanes : LaneModel<SplitLanes, tile::SplitOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    Lanes there = where;
+    there.position.push_back(emitter.index(result));
+    return emitter.lanes(op->getOperand(0), there);
+  }
+};
+
+struct CatLanes : LaneModel<CatLanes, tile::CatOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    OpBuilder &b = emitter.builder;
+    int64_t half = tile::shapeOf(op->getOperand(0).getType())[0];
+    Value at = where.position[0];
+    Value second = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::sge, at,
+                                           emitter.index(half));
+    // Lanes of which half are in either tile only come with tiles of one vector.
+    if (where.width > half) {
+      Lanes all;
+      all.position = {emitter.index(0)};
+      all.width = half;
+      Value lhs = emitter.lanes(op->getOperand(0), all), rhs = emitter.lanes(op->getOperand(1), all);
+      if (half == 1) {
+        Type type = laneType(tile::elementType(op->getResult(0).getType()), 2);
+        return emitter.insert(emitter.insert(emitter.undef(type), lhs, 0), rhs, 1);
+      }
+      return emitter.shuffle(lhs, rhs, llvm::to_vector(llvm::seq<int32_t>(0, 2 * half)));
+    }
+    Lanes there = where;
+    Value beyond = b.create<arith::SubIOp>(emitter.loc(), at, emitter.index(half));
+    there.position[0] = b.create<arith::SelectOp>(emitter.loc(), second, emitter.index(0), at);
+    Value lhs = emitter.lanes(op->getOperand(0), there);
+    there.position[0] = b.create<arith::SelectOp>(emitter.loc(), second, beyond, emitter.index(0));
+    Value rhs = emitter.lanes(op->getOperand(1), there);
+    return choose(emitter, second, lhs, rhs);
+  }
+};
+
+struct GatherLanes : LaneModel<GatherLanes, tile::GatherOp> {
+  bool needsBuffer(Operation *, unsigned operand) const { return operand == 0; }
+  bool isCostlyLane(Operation *) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto gather = cast<tile::GatherOp>(op);
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Buffer source = emitter.buffer(gather.getSource());
+    unsigned axis = gather.getAxis();
+    Type wide = laneType(b.getI64Type(), where.width);
+    Value indices = emitter.lanes(gather.getIndices(), where);
+    if (indices.getType() != wide)
+      indices = b.create<arith::ExtSIOp>(loc, wide, indices);
+    // An index out of range reads some element of the tile and never foreign memory.
+    indices = b.create<arith::AndIOp>(
+        loc, indices, emitter.constant(b.getI64Type(), source.shape[axis] - 1, where.width));
+    SmallVector<Value> first(where.position.begin(), where.position.end());
+    first[axis] = emitter.index(0);
+    auto stride = [&](unsigned dim) {
+      int64_t product = 1;
+      for (unsigned d = dim + 1; d < source.shape.size(); ++d)
+        product *= source.shape[d];
+      return product;
+    };
+    Value offset = b.create<arith::MulIOp>(
+        loc, indices, emitter.constant(b.getI64Type(), stride(axis), where.width));
+    if (where.dim != axis && where.width > 1)
+      offset = emitter.add(
+          offset, b.create<arith::MulIOp>(
+                      loc, emitter.iota(b.getI64Type(), where.width),
+                      emitter.constant(b.getI64Type(), stride(where.dim), where.width)));
+    Value address = emitter.elementAddress(emitter.address(source, first), offset, source.element);
+    return emitter.loadElements(address, source.element, where.width, {}, {});
+  }
+};
+
+struct HistogramLanes : LaneModel<HistogramLanes, tile::HistogramOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto histogram = cast<tile::HistogramOp>(op);
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Buffer bins = emitter.buffer(histogram.getResult());
+    Value zero = emitter.constant(b.getI32Type(), 0);
+    emitter.forEach(bins.shape, 0, 1, [&](const Lanes &where) { emitter.write(bins, where, zero); });
+    Value source = histogram.getSource();
+    emitter.forEach(tile::shapeOf(source.getType()), 0, 1, [&](const Lanes &where) {
+      Value bin = emitter.lanes(source, where);
+      if (bin.getType() != b.getI64Type())
+        bin = b.create<arith::ExtSIOp>(loc, b.getI64Type(), bin);
+      Value counts = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, bin,
+                                             emitter.index(bins.shape[0]));
+      if (Value mask = histogram.getMask())
+        counts = b.create<arith::AndIOp>(loc, counts, emitter.lanes(mask, where));
+      emitter.when(counts, [&] {
+        Lanes at;
+        at.position = {bin};
+        Value more = emitter.add(emitter.read(bins, at), emitter.constant(b.getI32Type(), 1));
+        emitter.write(bins, at, more);
+      });
+    });
+  }
+};
+
+} // namespace
+
+void registerShapeLanes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    using namespace tile;
+    ArangeOp::attachInterface<ArangeLanes>(*context);
+    SplatOp::attachInterface<SplatLanes>(*context);
+    UnsplatOp::attachInterface<UnsplatLanes>(*context);
+    BroadcastOp::attachInterface<BroadcastLanes>(*context);
+    ExpandDimsOp::attachInterface<ExpandDimsLanes>(*context);
+    TransOp::attachInterface<TransLanes>(*context);
+    ReshapeOp::attachInterface<ReshapeLanes>(*context);
+    JoinOp::attachInterface<JoinLanes>(*context);
+    SplitOp::attachInterface<SplitLanes>(*context);
+    CatOp::attachInterface<CatLanes>(*context);
+    GatherOp::attachInterface<GatherLanes>(*context);
+    HistogramOp::attachInterface<HistogramLanes>(*context);
+  });
+}
+
+} // namespace nereid::cpu
