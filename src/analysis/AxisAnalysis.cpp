@@ -101,8 +101,9 @@ void AxisAnalysis::visit(Operation *op) {
   }
 }
 
-// Starts from the facts of the initial values and weakens them until the body keeps them. Facts only
-// get weaker and each has few steps to fall, but a pointer that doubles could take many rounds.
+// Starts from the facts of the initial values and weakens them until the body keeps them. Facts
+// only get weaker and each has few steps to fall, but a pointer that doubles could take many
+// rounds.
 void AxisAnalysis::visitLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop) {

@@ -1,5 +1,5 @@
-// What is known about the integers and addresses of every value of a kernel: a walk in program order
-// over the transfer functions of AxisFactsOpInterface, to a fixpoint around loops.
+// What is known about the integers and addresses of every value of a kernel: a walk in program
+// order over the transfer functions of AxisFactsOpInterface, to a fixpoint around loops.
 //
 //   %o = arange 0 to 8        contiguity 8, divisibility 2^30, constancy 1
 //   %s = splat %n (%n % 16)   contiguity 1, divisibility 16,   constancy 8
@@ -9,8 +9,8 @@
 
 #include "ir/TileOps.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace nereid::analysis {
 
@@ -31,9 +31,9 @@ private:
   llvm::DenseMap<mlir::Value, tile::AxisFacts> known;
 };
 
-/// How many consecutive elements a memory access may move at once along `dim`: lanes whose addresses
-/// are consecutive, whose first address is a multiple of the moved bytes, and whose mask is uniform.
-/// At most `limitBytes` of `elementBytes` elements.
+/// How many consecutive elements a memory access may move at once along `dim`: lanes whose
+/// addresses are consecutive, whose first address is a multiple of the moved bytes, and whose mask
+/// is uniform. At most `limitBytes` of `elementBytes` elements.
 int64_t accessWidth(const tile::AxisFacts &pointer, const tile::AxisFacts *mask, unsigned dim,
                     unsigned elementBytes, unsigned limitBytes);
 

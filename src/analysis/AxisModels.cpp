@@ -17,9 +17,7 @@ namespace {
 // Zero is divisible by everything; this is enough.
 constexpr int64_t limit = int64_t(1) << 30;
 
-int64_t powerOfTwoIn(int64_t value) {
-  return value == 0 ? limit : std::min(limit, value & -value);
-}
+int64_t powerOfTwoIn(int64_t value) { return value == 0 ? limit : std::min(limit, value & -value); }
 int64_t product(int64_t a, int64_t b) { return a > limit / b ? limit : a * b; }
 
 unsigned rankOf(const AxisFacts &facts) { return facts.contiguity.size(); }
@@ -69,11 +67,10 @@ AxisFacts sum(Operation *op, const AxisFacts &a, const AxisFacts &b, int64_t uni
     if (!subtract) // x - (0 1 2 3) falls
       run = std::max(run, std::gcd(a.constancy[d], b.contiguity[d]));
     out.contiguity[d] = run;
-    out.divisibility[d] = std::gcd(divisibilityAt(a, d, run, unit),
-                                   product(divisibilityAt(b, d, run), unit));
+    out.divisibility[d] =
+        std::gcd(divisibilityAt(a, d, run, unit), product(divisibilityAt(b, d, run), unit));
   }
-  out.scalarDivisibility =
-      std::gcd(a.scalarDivisibility, product(b.scalarDivisibility, unit));
+  out.scalarDivisibility = std::gcd(a.scalarDivisibility, product(b.scalarDivisibility, unit));
   if (a.constant && b.constant && unit == 1)
     out.constant = subtract ? int64_t(uint64_t(*a.constant) - uint64_t(*b.constant))
                             : int64_t(uint64_t(*a.constant) + uint64_t(*b.constant));
@@ -255,7 +252,8 @@ struct CompareModel : Base<CompareModel, arith::CmpIOp> {
     AxisFacts out = lanewise(op, operands);
     auto uniform = [&](const AxisFacts &run, const AxisFacts &bound, unsigned d) {
       int64_t length = std::gcd(run.contiguity[d], bound.constancy[d]);
-      return std::gcd(length, std::gcd(divisibilityAt(run, d, length), divisibilityOfAll(bound, d)));
+      return std::gcd(length,
+                      std::gcd(divisibilityAt(run, d, length), divisibilityOfAll(bound, d)));
     };
     // a < b and a >= b cut between multiples; a <= b and a > b cut one further on.
     auto predicate = cast<arith::CmpIOp>(op).getPredicate();
@@ -281,7 +279,8 @@ struct SelectModel : Base<SelectModel, arith::SelectOp> {
       if (rankOf(condition))
         run = std::gcd(run, condition.constancy[d]);
       out.contiguity[d] = run;
-      // The distance of consecutive values is at least 1; for pointers it is more, which only helps.
+      // The distance of consecutive values is at least 1; for pointers it is more, which only
+      // helps.
       out.divisibility[d] = std::gcd(divisibilityAt(a, d, run), divisibilityAt(b, d, run));
     }
     out.scalarDivisibility = std::gcd(a.scalarDivisibility, b.scalarDivisibility);

@@ -1,4 +1,5 @@
-// Elementwise ops: the same op on lanes, or a few that make an undefined case of the machine defined.
+// Elementwise ops: the same op on lanes, or a few that make an undefined case of the machine
+// defined.
 #include "cpu/LaneModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,7 +51,8 @@ struct ConstantLanes : LaneModel<ConstantLanes, arith::ConstantOp> {
       value = cast<TypedAttr>(dense.getSplatValue<Attribute>());
     }
     // An 8-bit float travels as its bits.
-    if (auto number = dyn_cast<FloatAttr>(value); number && number.getType().getIntOrFloatBitWidth() == 8)
+    if (auto number = dyn_cast<FloatAttr>(value);
+        number && number.getType().getIntOrFloatBitWidth() == 8)
       value = emitter.builder.getIntegerAttr(emitter.builder.getI8Type(),
                                              number.getValue().bitcastToAPInt());
     return emitter.constant(value, where.width);
@@ -192,8 +194,9 @@ struct AddPtrLanes : LaneModel<AddPtrLanes, tile::AddPtrOp> {
     Type wide = laneType(b.getI64Type(), where.width);
     Value offset = values[1];
     if (offset.getType() != wide)
-      offset = add.getIsUnsigned() ? b.create<arith::ExtUIOp>(emitter.loc(), wide, offset).getResult()
-                                   : b.create<arith::ExtSIOp>(emitter.loc(), wide, offset).getResult();
+      offset = add.getIsUnsigned()
+                   ? b.create<arith::ExtUIOp>(emitter.loc(), wide, offset).getResult()
+                   : b.create<arith::ExtSIOp>(emitter.loc(), wide, offset).getResult();
     Type pointee = cast<tile::PtrType>(tile::elementType(add.getType())).getPointee();
     return emitter.elementAddress(values[0], offset, pointee);
   }
@@ -245,10 +248,12 @@ struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
     StringRef name = cast<tile::ExternOp>(op).getSymbol();
     Type type = resultType(op, 0, where);
     if (!name.consume_front("__nv_") || !isLibraryFunction(name))
-      return emitter.unsupported(op, type, "unknown function `" + cast<tile::ExternOp>(op).getSymbol() + "`");
+      return emitter.unsupported(op, type,
+                                 "unknown function `" + cast<tile::ExternOp>(op).getSymbol() + "`");
     Type element = scalarOf(type);
-    return emitter.perLane(where.width, element, operandLanes(op, emitter, where),
-                           [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
+    return emitter.perLane(
+        where.width, element, operandLanes(op, emitter, where),
+        [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
   }
 };
 
@@ -261,11 +266,11 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp,
-           MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp,
-           XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp,
-           ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp,
-           BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp,
+           MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp,
+           OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp,
+           CmpFOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp,
+           FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
     ConstantOp::attachInterface<ConstantLanes>(*context);
     SelectOp::attachInterface<SelectLanes>(*context);
   });
@@ -275,8 +280,8 @@ void registerElementwiseLanes(DialectRegistry &registry) {
     attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, SqrtOp, CopySignOp,
            CountLeadingZerosOp, CountTrailingZerosOp, CtPopOp>(context);
     attach<MathLanes, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op, Log1pOp, SinOp, CosOp, TanOp,
-           TanhOp, SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, AsinhOp, AcoshOp, AtanhOp, ErfOp,
-           CbrtOp, PowFOp, RsqrtOp, RoundOp>(context);
+           TanhOp, SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, AsinhOp, AcoshOp, AtanhOp,
+           ErfOp, CbrtOp, PowFOp, RsqrtOp, RoundOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     using namespace tile;

@@ -151,17 +151,16 @@ private:
       emitter.fill(aside, yielded);
       moves.push_back({into, aside});
     });
-    each(true, [&](Value argument, Value yielded) {
-      emitter.fill(emitter.buffer(argument), yielded);
-    });
+    each(true,
+         [&](Value argument, Value yielded) { emitter.fill(emitter.buffer(argument), yielded); });
     for (auto &[into, from] : moves)
       emitter.copy(into, from);
   }
 
   void emitIf(scf::IfOp branch) {
-    auto made = b.create<scf::IfOp>(branch.getLoc(), typesOf(branch.getResultTypes()),
-                                    emitter.scalar(branch.getCondition()),
-                                    !branch.getElseRegion().empty());
+    auto made =
+        b.create<scf::IfOp>(branch.getLoc(), typesOf(branch.getResultTypes()),
+                            emitter.scalar(branch.getCondition()), !branch.getElseRegion().empty());
     auto side = [&](Region &from, Region &to) {
       if (from.empty())
         return;
@@ -186,9 +185,8 @@ private:
   void emitWhile(scf::WhileOp loop) {
     fillAll(loop.getBeforeArguments(), loop.getInits());
     auto condition = loop.getConditionOp();
-    auto made =
-        b.create<scf::WhileOp>(loop.getLoc(), typesOf(loop.getResultTypes()),
-                               valuesOf(loop.getInits()));
+    auto made = b.create<scf::WhileOp>(loop.getLoc(), typesOf(loop.getResultTypes()),
+                                       valuesOf(loop.getInits()));
     OpBuilder::InsertionGuard guard(b);
     auto enter = [&](Region &region, TypeRange sources) {
       SmallVector<Type> types = typesOf(sources);

@@ -38,7 +38,9 @@ bool isCostly(Operation *op) {
 }
 
 // Elementwise ops read their operands where they stand themselves.
-bool keepsPlaces(Operation *op) { return op->hasTrait<OpTrait::Elementwise>() || readsGlobalMemory(op); }
+bool keepsPlaces(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || readsGlobalMemory(op);
+}
 
 } // namespace
 
@@ -71,7 +73,8 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel) {
   });
   storeStructural();
   // A stored tile is a loop of its own, which changes who computes what, so until nothing changes.
-  while (storeForMemoryOrder() || storeReused())
+  // Reuse first: it often ends the chains that memory order asks about.
+  while (storeReused() || storeForMemoryOrder())
     ;
   shareBuffers();
   chooseInPlaceYields();
@@ -322,10 +325,11 @@ void FusionPlan::allocate() {
 }
 
 void FusionPlan::print(llvm::raw_ostream &os) const {
-  AsmState state(kernel);
+  FunctionOpInterface function = kernel;
+  AsmState state(function.getOperation());
   auto name = [&](Value value) { value.printAsOperand(os, state); };
   constexpr StringLiteral reasons[] = {"whole", "indexed", "carried", "reused", "memory order"};
-  os << "cpu plan of @" << mlir::FunctionOpInterface(kernel).getName() << ": arena " << bytes << " bytes\n";
+  os << "cpu plan of @" << function.getName() << ": arena " << bytes << " bytes\n";
   for (const Root &root : roots()) {
     bool loops = !isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place);
     os << "  ";
@@ -339,12 +343,13 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
         name(result);
       }
     }
-    if (const Stored *plan = root.place->getNumResults() ? stored(root.place->getResult(0)) : nullptr)
+    if (const Stored *plan =
+            root.place->getNumResults() ? stored(root.place->getResult(0)) : nullptr)
       os << " at " << plan->offset << " (" << reasons[unsigned(plan->reason)] << ")";
     Cone used = cone(root);
     if (loops && !used.ops.empty()) {
       os << " computes";
-      for (Operation *op : llvm::reverse(used.ops.takeVector()))
+      for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
         if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
           os << " " << op->getName().getStringRef();
     }

@@ -1,16 +1,16 @@
 // Decides, before any code is emitted, which tiles of a kernel are stored and which are recomputed.
 //
 // A tile lives in a buffer of the arena if an op needs it at places of its own choice (a product, a
-// gather), if it crosses a loop or a branch, if more than one loop uses it and recomputing costs more
-// than reading, or if memory order asks for it. All other tiles are lanes inside the loops of their
-// users. Printed by `--emit cpu-plan`.
+// gather), if it crosses a loop or a branch, if more than one loop uses it and recomputing costs
+// more than reading, or if memory order asks for it. All other tiles are lanes inside the loops of
+// their users. Printed by `--emit cpu-plan`.
 #pragma once
 
 #include "ir/TileOps.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace nereid::cpu {
 
@@ -53,9 +53,9 @@ private:
   // Ops that a root evaluates.
   struct Cone {
     llvm::SetVector<mlir::Operation *> ops;
-    llvm::SetVector<mlir::Value> leaves;          // stored tiles that it reads
-    llvm::DenseSet<mlir::Operation *> repeated;   // evaluated more than once a loop
-    llvm::DenseSet<mlir::Value> displaced;        // leaves that it reads at other places
+    llvm::SetVector<mlir::Value> leaves;        // stored tiles that it reads
+    llvm::DenseSet<mlir::Operation *> repeated; // evaluated more than once a loop
+    llvm::DenseSet<mlir::Value> displaced;      // leaves that it reads at other places
   };
 
   bool store(mlir::Value tile, Reason reason);

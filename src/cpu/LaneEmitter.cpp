@@ -146,8 +146,8 @@ Value LaneEmitter::read(const Buffer &buffer, const Lanes &where) {
     return loadElements(first, buffer.element, where.width, {}, {});
   Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
                                               constant(builder.getI64Type(), stride, where.width));
-  return loadElements(elementAddress(first, steps, buffer.element), buffer.element, where.width,
-                      {}, {});
+  return loadElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, {},
+                      {});
 }
 
 void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
@@ -201,7 +201,8 @@ SmallVector<Value> LaneEmitter::loop(int64_t lower, int64_t upper, int64_t step,
     MemoScope scope(*this);
     return body(index(lower), carried);
   }
-  auto loop = builder.create<scf::ForOp>(location, index(lower), index(upper), index(step), carried);
+  auto loop =
+      builder.create<scf::ForOp>(location, index(lower), index(upper), index(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   // The builder adds the terminator itself if there is nothing to carry.
   if (carried.empty())
@@ -271,9 +272,8 @@ Value LaneEmitter::index(int64_t value) {
 }
 
 Value LaneEmitter::constant(Type element, int64_t value, int64_t width) {
-  TypedAttr attr = isa<FloatType>(element)
-                       ? TypedAttr(builder.getFloatAttr(element, double(value)))
-                       : TypedAttr(builder.getIntegerAttr(element, value));
+  TypedAttr attr = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, double(value)))
+                                           : TypedAttr(builder.getIntegerAttr(element, value));
   return constant(attr, width);
 }
 
@@ -348,8 +348,8 @@ Value LaneEmitter::elementAddress(Value pointer, Value offset, Type element) {
 Value LaneEmitter::toMemory(Value value, Type element) {
   if (!element.isInteger(1))
     return value;
-  return builder.create<arith::ExtUIOp>(location, laneType(builder.getI8Type(), widthOf(value.getType())),
-                                        value);
+  return builder.create<arith::ExtUIOp>(
+      location, laneType(builder.getI8Type(), widthOf(value.getType())), value);
 }
 
 Value LaneEmitter::fromMemory(Value value, Type element) {
@@ -375,7 +375,8 @@ Value LaneEmitter::loadElements(Value pointer, Type element, int64_t width, Valu
     return other ? builder.create<LLVM::SelectOp>(location, mask, loaded, other).getResult()
                  : loaded;
   }
-  Type type = element.isInteger(1) ? laneType(builder.getI8Type(), width) : laneType(element, width);
+  Type type =
+      element.isInteger(1) ? laneType(builder.getI8Type(), width) : laneType(element, width);
   if (!mask && !scattered)
     return fromMemory(builder.create<LLVM::LoadOp>(location, type, pointer, align, isVolatile),
                       element);

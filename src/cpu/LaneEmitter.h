@@ -41,11 +41,11 @@ struct Buffer {
 
 /// What the program reads of its context, set up by the entry point.
 struct ProgramValues {
-  mlir::Value context;    ///< !llvm.ptr to CpuContext
-  mlir::Value program;    ///< i64: linear index
-  mlir::Value id[3];      ///< i32
-  mlir::Value grid[3];    ///< i32
-  mlir::Value arena;      ///< !llvm.ptr
+  mlir::Value context; ///< !llvm.ptr to CpuContext
+  mlir::Value program; ///< i64: linear index
+  mlir::Value id[3];   ///< i32
+  mlir::Value grid[3]; ///< i32
+  mlir::Value arena;   ///< !llvm.ptr
 };
 
 class LaneEmitter {
@@ -60,8 +60,8 @@ public:
 
   // --- values ---
 
-  /// The lanes of an operand: computed here, or read from its buffer. A scalar operand is given as it
-  /// is, whatever the width.
+  /// The lanes of an operand: computed here, or read from its buffer. A scalar operand is given as
+  /// it is, whatever the width.
   mlir::Value lanes(mlir::Value tile, const Lanes &lanes);
   /// What a scalar of the source is now.
   mlir::Value scalar(mlir::Value source) const;
@@ -97,9 +97,8 @@ public:
   using LoopBody =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   /// for i in [lower, upper) step `step`, with carried values; `body` returns their next ones.
-  llvm::SmallVector<mlir::Value>
-  loop(int64_t lower, int64_t upper, int64_t step, llvm::ArrayRef<mlir::Value> carried,
-       LoopBody body);
+  llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, int64_t step,
+                                      llvm::ArrayRef<mlir::Value> carried, LoopBody body);
   /// if (condition) body, without results.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   /// condition ? compute : zero, where `compute` runs only if the condition holds.
@@ -114,7 +113,8 @@ public:
 
   mlir::Location loc() const { return location; }
   void setLocation(mlir::Location loc) { location = loc; }
-  mlir::Value index(int64_t value); ///< i64 constant; one value a number, so that lanes are found again
+  mlir::Value
+  index(int64_t value); ///< i64 constant; one value a number, so that lanes are found again
   mlir::Value constant(mlir::Type element, int64_t value, int64_t width = 1);
   mlir::Value constant(mlir::TypedAttr value, int64_t width);
   mlir::Value zero(mlir::Type type);
@@ -139,8 +139,8 @@ public:
   /// Applies scalar code to each lane; for what the processor has no vectors for.
   mlir::Value perLane(int64_t width, mlir::Type resultScalar, mlir::ValueRange operands,
                       llvm::function_ref<mlir::Value(mlir::ValueRange)> compute);
-  /// Clones a region of elementwise ops with `arguments` (all of one width) for its block arguments,
-  /// and returns what it yields.
+  /// Clones a region of elementwise ops with `arguments` (all of one width) for its block
+  /// arguments, and returns what it yields.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments,
                                               int64_t width);
 

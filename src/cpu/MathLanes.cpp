@@ -21,7 +21,9 @@ struct F32 {
   Type integer = laneType(b.getI32Type(), width);
 
   Value number(double value) { return emitter.constant(b.getF32FloatAttr(float(value)), width); }
-  Value bits(uint32_t value) { return emitter.constant(b.getI32IntegerAttr(int32_t(value)), width); }
+  Value bits(uint32_t value) {
+    return emitter.constant(b.getI32IntegerAttr(int32_t(value)), width);
+  }
   Value mul(Value a, Value b_) { return b.create<arith::MulFOp>(loc, a, b_); }
   Value add(Value a, Value b_) { return b.create<arith::AddFOp>(loc, a, b_); }
   Value sub(Value a, Value b_) { return b.create<arith::SubFOp>(loc, a, b_); }
@@ -62,7 +64,8 @@ struct F32 {
   }
 };
 
-// p * 2^n for |n| <= 252, in two steps so that denormal results round once and overflow is infinite.
+// p * 2^n for |n| <= 252, in two steps so that denormal results round once and overflow is
+// infinite.
 Value scale(F32 &f, Value p, Value n) {
   Value half = f.sar(n, 1), rest = f.subBits(n, half);
   auto power = [&](Value e) { return f.toReal(f.shl(f.addBits(e, f.bits(127)), 23)); };
@@ -70,8 +73,8 @@ Value scale(F32 &f, Value p, Value n) {
 }
 
 // 1/k!: the remainder after x^7 is below 6e-9 for |x| <= ln(2)/2.
-constexpr double factorials[] = {1.0,        1.0,         1.0 / 2,    1.0 / 6,
-                                 1.0 / 24,   1.0 / 120,   1.0 / 720,  1.0 / 5040};
+constexpr double factorials[] = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
+                                 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
 
 // e^x = 2^n e^r with n the integer nearest to x / ln 2.
 Value emitExp(F32 &f, Value x) {
@@ -126,8 +129,8 @@ Value emitLog(F32 &f, Value x, bool base2) {
   result = f.select(f.equal(x, f.number(0.0)), f.toReal(f.bits(infinity | 0x80000000)), result);
   result = f.select(f.less(x, f.number(0.0)), f.toReal(f.bits(nan)), result);
   // Infinity and NaN are their own logarithms.
-  Value special = f.b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x,
-                                            f.toReal(f.bits(infinity)));
+  Value special =
+      f.b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x, f.toReal(f.bits(infinity)));
   return f.select(special, x, result);
 }
 
@@ -169,13 +172,13 @@ Value fromFloat8(F32 &f, Value code, Type type) {
   value = f.toReal(f.orBits(f.toBits(value), sign));
   if (isa<Float8E5M2Type>(type)) {
     // 0x7c is infinite, above is NaN.
-    value = f.select(f.above(magnitude, f.bits(0x7b)),
-                     f.toReal(f.orBits(sign, f.bits(0x7f800000))), value);
+    value = f.select(f.above(magnitude, f.bits(0x7b)), f.toReal(f.orBits(sign, f.bits(0x7f800000))),
+                     value);
     value = f.select(f.above(magnitude, f.bits(0x7c)), f.toReal(f.bits(0x7fc00000)), value);
   } else if (format.nan) {
-    Value isNan = f.b.create<arith::CmpIOp>(
-        f.loc, arith::CmpIPredicate::eq, *format.nan == 0x80 ? wide : magnitude,
-        f.bits(*format.nan));
+    Value isNan =
+        f.b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::eq,
+                                  *format.nan == 0x80 ? wide : magnitude, f.bits(*format.nan));
     value = f.select(isNan, f.toReal(f.bits(0x7fc00000)), value);
   }
   return value;
@@ -192,8 +195,8 @@ Value toFloat8(F32 &f, Value value, Type type, tile::Rounding rounding) {
   if (nearest)
     rounded = f.addBits(f.addBits(magnitude, f.bits((1u << (drop - 1)) - 1)),
                         f.andBits(f.shr(magnitude, drop), f.bits(1)));
-  Value normal = f.subBits(f.shr(rounded, drop), f.bits(uint32_t(127 - format.bias)
-                                                        << format.fraction));
+  Value normal =
+      f.subBits(f.shr(rounded, drop), f.bits(uint32_t(127 - format.bias) << format.fraction));
   // Denormal results: multiples of the least value, by the rounding of an addition or of a
   // truncation.
   double least = std::ldexp(1.0, 1 - format.bias - int(format.fraction));
@@ -227,9 +230,9 @@ Value truncateTowardsZero(LaneEmitter &emitter, Value source, Type from, Type to
   int64_t width = widthOf(source.getType());
   Value nearest = b.create<arith::TruncFOp>(loc, laneType(to, width), source);
   Value back = b.create<arith::ExtFOp>(loc, laneType(from, width), nearest);
-  Value grew = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT,
-                                       b.create<math::AbsFOp>(loc, back),
-                                       b.create<math::AbsFOp>(loc, source));
+  Value grew =
+      b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, b.create<math::AbsFOp>(loc, back),
+                              b.create<math::AbsFOp>(loc, source));
   Type bits = b.getIntegerType(to.getIntOrFloatBitWidth());
   Value code = b.create<LLVM::BitcastOp>(loc, laneType(bits, width), nearest);
   Value less = b.create<arith::SubIOp>(loc, code, emitter.constant(bits, 1, width));
@@ -287,8 +290,7 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
   if (element.getIntOrFloatBitWidth() < 32) {
     SmallVector<Value> wide;
     for (Value operand : operands)
-      wide.push_back(
-          b.create<arith::ExtFOp>(loc, laneType(b.getF32Type(), width), operand));
+      wide.push_back(b.create<arith::ExtFOp>(loc, laneType(b.getF32Type(), width), operand));
     return b.create<arith::TruncFOp>(loc, type, emitMath(emitter, function, wide));
   }
   if (function == "rsqrt")
@@ -306,9 +308,8 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
   std::string name = function == "powf" ? "pow" : function.str();
   if (element.isF32())
     name += "f";
-  return emitter.perLane(width, element, operands, [&](ValueRange scalars) {
-    return emitter.call(name, element, scalars);
-  });
+  return emitter.perLane(width, element, operands,
+                         [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
 }
 
 } // namespace nereid::cpu

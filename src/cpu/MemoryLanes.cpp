@@ -189,12 +189,12 @@ struct AtomicCASLanes : LaneModel<AtomicCASLanes, tile::AtomicCASOp> {
         value = b.create<LLVM::BitcastOp>(emitter.loc(), bits, value);
       }
       LLVM::AtomicOrdering success = orderingOf(atomic.getSem());
-      LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel ||
-                                             success == LLVM::AtomicOrdering::acquire
-                                         ? LLVM::AtomicOrdering::acquire
-                                         : LLVM::AtomicOrdering::monotonic;
-      Value pair = b.create<LLVM::AtomicCmpXchgOp>(emitter.loc(), pointer, compare, value, success,
-                                                   failure);
+      LLVM::AtomicOrdering failure =
+          success == LLVM::AtomicOrdering::acq_rel || success == LLVM::AtomicOrdering::acquire
+              ? LLVM::AtomicOrdering::acquire
+              : LLVM::AtomicOrdering::monotonic;
+      Value pair =
+          b.create<LLVM::AtomicCmpXchgOp>(emitter.loc(), pointer, compare, value, success, failure);
       Value old = b.create<LLVM::ExtractValueOp>(emitter.loc(), pair, ArrayRef<int64_t>{0});
       return bits == type ? old : b.create<LLVM::BitcastOp>(emitter.loc(), type, old).getResult();
     });

@@ -55,9 +55,8 @@ void emitRecord(LaneEmitter &emitter, uint32_t site, unsigned operand, support::
 void forEachElement(LaneEmitter &emitter, Type type,
                     llvm::function_ref<void(const Lanes &, Value)> body) {
   auto shape = tile::shapeOf(type);
-  emitter.forEach(shape, shape.empty() ? 0 : shape.size() - 1, 1, [&](const Lanes &where) {
-    body(where, emitter.linear(shape, where.position));
-  });
+  emitter.forEach(shape, shape.empty() ? 0 : shape.size() - 1, 1,
+                  [&](const Lanes &where) { body(where, emitter.linear(shape, where.position)); });
 }
 
 struct PrintLanes : LaneModel<PrintLanes, tile::PrintOp> {
@@ -65,10 +64,11 @@ struct PrintLanes : LaneModel<PrintLanes, tile::PrintOp> {
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     uint32_t site = emitter.recordSite(op, uint32_t(support::RecordKind::Print));
     for (auto [i, value] : llvm::enumerate(cast<tile::PrintOp>(op).getValues()))
-      forEachElement(emitter, value.getType(), [&, i = i, value = value](const Lanes &where, Value index) {
-        emitRecord(emitter, site, i, support::RecordKind::Print, index,
-                   bitsOf(emitter, emitter.lanes(value, where)));
-      });
+      forEachElement(emitter, value.getType(),
+                     [&, i = i, value = value](const Lanes &where, Value index) {
+                       emitRecord(emitter, site, i, support::RecordKind::Print, index,
+                                  bitsOf(emitter, emitter.lanes(value, where)));
+                     });
   }
 };
 
@@ -79,10 +79,12 @@ struct AssertLanes : LaneModel<AssertLanes, tile::AssertOp> {
     OpBuilder &b = emitter.builder;
     uint32_t site = emitter.recordSite(op, uint32_t(support::RecordKind::Assert));
     forEachElement(emitter, check.getCondition().getType(), [&](const Lanes &where, Value index) {
-      Value fails = b.create<arith::XOrIOp>(emitter.loc(), emitter.lanes(check.getCondition(), where),
-                                            emitter.constant(b.getI1Type(), 1));
+      Value fails =
+          b.create<arith::XOrIOp>(emitter.loc(), emitter.lanes(check.getCondition(), where),
+                                  emitter.constant(b.getI1Type(), 1));
       if (check.getMask())
-        fails = b.create<arith::AndIOp>(emitter.loc(), fails, emitter.lanes(check.getMask(), where));
+        fails =
+            b.create<arith::AndIOp>(emitter.loc(), fails, emitter.lanes(check.getMask(), where));
       emitter.when(fails, [&] {
         emitRecord(emitter, site, 0, support::RecordKind::Assert, index, emitter.index(0));
       });

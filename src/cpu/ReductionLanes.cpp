@@ -21,9 +21,8 @@ bool commutes(Block &combine) {
 
 // True if the region can run on vectors: no control flow of its own.
 bool vectorizes(Block &combine) {
-  return llvm::all_of(combine.without_terminator(), [](Operation &op) {
-    return op.getNumRegions() == 0 && isLazy(&op);
-  });
+  return llvm::all_of(combine.without_terminator(),
+                      [](Operation &op) { return op.getNumRegions() == 0 && isLazy(&op); });
 }
 
 SmallVector<Value> joined(ArrayRef<Value> a, ArrayRef<Value> b) {
@@ -83,9 +82,8 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
       where.position.insert(where.position.begin() + axis, emitter.index(0));
       where.dim = along ? axis : outerDim + (outerDim >= axis);
       where.width = outerWidth;
-      SmallVector<Value> values =
-          along ? reduceAlong(reduce, emitter, where, vector)
-                : fold(reduce, emitter, where, 1, shape[axis]);
+      SmallVector<Value> values = along ? reduceAlong(reduce, emitter, where, vector)
+                                        : fold(reduce, emitter, where, 1, shape[axis]);
       for (auto [result, value] : llvm::zip(reduce.getResults(), values)) {
         if (outer.empty())
           emitter.setScalar(result, value);
@@ -104,14 +102,12 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
     SmallVector<Value> first = lanesOfAll(emitter, reduce.getSources(), where);
     if (extent == step)
       return first;
-    return emitter.loop(step, extent, step, first,
-                        [&](Value at, ValueRange carried) -> SmallVector<Value> {
-                          where.position[axis] = at;
-                          SmallVector<Value> next =
-                              lanesOfAll(emitter, reduce.getSources(), where);
-                          return emitter.inlineRegion(
-                              combine, joined(llvm::to_vector(carried), next), where.width);
-                        });
+    return emitter.loop(
+        step, extent, step, first, [&](Value at, ValueRange carried) -> SmallVector<Value> {
+          where.position[axis] = at;
+          SmallVector<Value> next = lanesOfAll(emitter, reduce.getSources(), where);
+          return emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), where.width);
+        });
   }
 
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
@@ -129,15 +125,15 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         emitter, combine, lanesOfAll(emitter, reduce.getSources(), where), where.width, false);
     if (shape[axis] == where.width)
       return first;
-    return emitter.loop(where.width, shape[axis], where.width, first,
-                        [&](Value at, ValueRange carried) -> SmallVector<Value> {
-                          where.position[axis] = at;
-                          SmallVector<Value> next = combineLanes(
-                              emitter, combine, lanesOfAll(emitter, reduce.getSources(), where),
-                              where.width, false);
-                          return emitter.inlineRegion(
-                              combine, joined(llvm::to_vector(carried), next), 1);
-                        });
+    return emitter.loop(
+        where.width, shape[axis], where.width, first,
+        [&](Value at, ValueRange carried) -> SmallVector<Value> {
+          where.position[axis] = at;
+          SmallVector<Value> next =
+              combineLanes(emitter, combine, lanesOfAll(emitter, reduce.getSources(), where),
+                           where.width, false);
+          return emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), 1);
+        });
   }
 };
 
@@ -167,11 +163,11 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
       where.width = width;
       auto place = [&](Value step) {
         where.position[axis] =
-            scan.getReverse() ? emitter.builder
-                                    .create<arith::SubIOp>(emitter.loc(),
-                                                           emitter.index(extent - 1), step)
-                                    .getResult()
-                              : step;
+            scan.getReverse()
+                ? emitter.builder
+                      .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - 1), step)
+                      .getResult()
+                : step;
       };
       auto keep = [&](ArrayRef<Value> values) {
         for (auto [result, value] : llvm::zip(scan.getResults(), values))

@@ -125,14 +125,15 @@ struct CatLanes : LaneModel<CatLanes, tile::CatOp> {
     OpBuilder &b = emitter.builder;
     int64_t half = tile::shapeOf(op->getOperand(0).getType())[0];
     Value at = where.position[0];
-    Value second = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::sge, at,
-                                           emitter.index(half));
+    Value second =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::sge, at, emitter.index(half));
     // Lanes of which half are in either tile only come with tiles of one vector.
     if (where.width > half) {
       Lanes all;
       all.position = {emitter.index(0)};
       all.width = half;
-      Value lhs = emitter.lanes(op->getOperand(0), all), rhs = emitter.lanes(op->getOperand(1), all);
+      Value lhs = emitter.lanes(op->getOperand(0), all),
+            rhs = emitter.lanes(op->getOperand(1), all);
       if (half == 1) {
         Type type = laneType(tile::elementType(op->getResult(0).getType()), 2);
         return emitter.insert(emitter.insert(emitter.undef(type), lhs, 0), rhs, 1);
@@ -176,10 +177,10 @@ struct GatherLanes : LaneModel<GatherLanes, tile::GatherOp> {
     Value offset = b.create<arith::MulIOp>(
         loc, indices, emitter.constant(b.getI64Type(), stride(axis), where.width));
     if (where.dim != axis && where.width > 1)
-      offset = emitter.add(
-          offset, b.create<arith::MulIOp>(
-                      loc, emitter.iota(b.getI64Type(), where.width),
-                      emitter.constant(b.getI64Type(), stride(where.dim), where.width)));
+      offset = emitter.add(offset,
+                           b.create<arith::MulIOp>(
+                               loc, emitter.iota(b.getI64Type(), where.width),
+                               emitter.constant(b.getI64Type(), stride(where.dim), where.width)));
     Value address = emitter.elementAddress(emitter.address(source, first), offset, source.element);
     return emitter.loadElements(address, source.element, where.width, {}, {});
   }
@@ -193,7 +194,8 @@ struct HistogramLanes : LaneModel<HistogramLanes, tile::HistogramOp> {
     Location loc = emitter.loc();
     Buffer bins = emitter.buffer(histogram.getResult());
     Value zero = emitter.constant(b.getI32Type(), 0);
-    emitter.forEach(bins.shape, 0, 1, [&](const Lanes &where) { emitter.write(bins, where, zero); });
+    emitter.forEach(bins.shape, 0, 1,
+                    [&](const Lanes &where) { emitter.write(bins, where, zero); });
     Value source = histogram.getSource();
     emitter.forEach(tile::shapeOf(source.getType()), 0, 1, [&](const Lanes &where) {
       Value bin = emitter.lanes(source, where);

@@ -1,0 +1,144 @@
+#include "pipeline/Cpu.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "cpu/Codegen.h"
+#include "cpu/EmitKernel.h"
+#include "cpu/FusionPlan.h"
+#include "cpu/LaneEmitter.h"
+#include "pipeline/BackEnd.h"
+#include "transforms/ToLlvm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+
+namespace nereid::pipeline {
+
+namespace {
+
+// The passes on tile IR.
+void addCpuPasses(OpPassManager &pm) {
+  // Fold what is known and drop what is unused: the plan counts users.
+  pm.addPass(createCanonicalizerPass());
+  // One value a computation, so that lanes are found again.
+  pm.addPass(createCSEPass());
+}
+
+template <typename T> std::string printed(T &&thing) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  thing.print(stream);
+  return text;
+}
+
+// The story. Stops after `stage` with its text; runs to the object, and adds to `builder` if there
+// is one.
+Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &options,
+                            support::ArtifactBuilder *builder) {
+  MLIRContext *context = module.getContext();
+  DiagnosticCollector reports(context);
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                       math::MathDialect, scf::SCFDialect>();
+  PassManager passes(context, ModuleOp::getOperationName());
+  addCpuPasses(passes);
+  if (failed(passes.run(module)))
+    return reports.error("cannot compile the kernel for the CPU");
+  FunctionOpInterface kernel = analysis::findKernel(module);
+  if (!kernel)
+    return reports.error("the module does not hold exactly one kernel");
+  if (stage == CpuStage::Tile)
+    return printed(module);
+
+  // Choose which tiles are stored and which are recomputed in the loops of their users.
+  cpu::FusionPlan plan(kernel);
+  if (stage == CpuStage::Plan)
+    return printed(plan) + printed(module);
+
+  // Tiles become loops over vectors, the kernel a function that runs a range of programs.
+  analysis::KernelFacts facts = analysis::kernelFacts(kernel);
+  cpu::EmittedKernel emitted =
+      cpu::emitKernel(kernel, plan, facts, cpu::vectorBytes(options.features));
+  if (!emitted.module)
+    return reports.error("cannot compile `" + kernel.getName().str() + "` for the CPU");
+  if (stage == CpuStage::Loops)
+    return printed(*emitted.module);
+
+  // From here on there are no tiles.
+
+  if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
+    return reports.error("cannot lower `" + kernel.getName().str() + "` to LLVM");
+  llvm::LLVMContext llvmContext;
+  auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
+  auto machine = cpu::createMachine(options.features);
+  if (!llvmModule || !machine)
+    return reports.error("cannot translate `" + kernel.getName().str() + "` to LLVM IR");
+  cpu::prepare(*llvmModule, *machine);
+  // LLVM hoists what does not change in a loop, and folds addresses.
+  transforms::optimize(*llvmModule, *machine);
+  if (stage == CpuStage::Llvm)
+    return transforms::printLlvm(*llvmModule);
+  if (stage == CpuStage::Asm)
+    return transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+
+  // The object may call what the loader binds, and nothing else.
+  std::string object =
+      transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
+  if (Status status = cpu::checkSymbols(object); !status)
+    return reports.error(status.error().what);
+  if (!builder)
+    return object;
+
+  addKernel(*builder, kernel, facts);
+  support::CodeRecord code;
+  code.kind = uint32_t(support::CodeKind::X86Object);
+  code.arch = builder->text("x86-64");
+  code.features = builder->text(options.features.text());
+  code.entry = builder->text(cpu::entrySymbol.str());
+  code.code = builder->blob({reinterpret_cast<const uint8_t *>(object.data()), object.size()});
+  code.arenaBytes = uint32_t(plan.arenaBytes());
+  code.flags = (facts.mayWait ? support::CodeYields : 0) |
+               (emitted.sites.empty() ? 0 : support::CodeRecords);
+  builder->codes.push_back(code);
+  for (const cpu::RecordSite &site : emitted.sites)
+    addRecordSite(*builder, site.op, site.kind);
+  return object;
+}
+
+} // namespace
+
+Status addCpuCode(ModuleOp module, const CpuOptions &options, support::ArtifactBuilder &builder) {
+  auto object = compile(module, CpuStage::Object, options, &builder);
+  if (!object)
+    return object.takeError();
+  return Success{};
+}
+
+Result<std::vector<uint8_t>> compileForCpu(ModuleOp module, const CpuOptions &options) {
+  support::ArtifactBuilder builder;
+  builder.kernel.target = builder.text("x86-64");
+  if (Status status = addCpuCode(module, options, builder); !status)
+    return status.takeError();
+  return builder.finish();
+}
+
+Result<std::string> emitForCpu(ModuleOp module, CpuStage stage, const CpuOptions &options) {
+  return compile(module, stage, options, nullptr);
+}
+
+void registerCpuPipeline(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  math::MathDialect, scf::SCFDialect, tile::TileDialect>();
+  analysis::registerAxisModels(registry);
+  cpu::registerCpuModels(registry);
+  transforms::registerLlvmTranslations(registry);
+}
+
+} // namespace nereid::pipeline

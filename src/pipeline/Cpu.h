@@ -1,0 +1,43 @@
+// Tile IR -> code for the host's kind of CPU.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "nereid/base.h"
+#include "support/Artifact.h"
+#include "target/Cpu.h"
+
+#include <vector>
+
+namespace nereid::pipeline {
+
+struct CpuOptions {
+  /// What the code may use beyond the x86-64 baseline.
+  target::CpuFeatureSet features = target::hostCpuFeatures();
+};
+
+/// Where `emitForCpu` stops.
+enum class CpuStage {
+  Tile,   ///< tile IR, as the CPU back end reads it
+  Plan,   ///< which tiles are stored and which recomputed
+  Loops,  ///< scf, arith and LLVM ops
+  Llvm,   ///< optimised LLVM IR
+  Asm,    ///< assembly
+  Object, ///< the relocatable object
+};
+
+/// Compiles the module's kernel and adds its slots (unless there are some) and its code to
+/// `builder`. The module is changed.
+Status addCpuCode(mlir::ModuleOp module, const CpuOptions &options,
+                  support::ArtifactBuilder &builder);
+
+/// An artifact of that alone.
+Result<std::vector<uint8_t>> compileForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
+
+/// The kernel after a stage, as text (or as bytes, for the object).
+Result<std::string> emitForCpu(mlir::ModuleOp module, CpuStage stage,
+                               const CpuOptions &options = {});
+
+/// The dialects and models that compilation needs.
+void registerCpuPipeline(mlir::DialectRegistry &registry);
+
+} // namespace nereid::pipeline
