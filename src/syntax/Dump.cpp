@@ -40,7 +40,7 @@ public:
     }
     void text(const char *field, std::string_view value) {
       name(field);
-      out += reprString(value);
+      out += dumper.repr(value);
     }
     void identifier(const char *field, std::string_view value) {
       if (!value.empty())
@@ -104,7 +104,7 @@ public:
     else
       out += "None";
   }
-  void visitElement(const Identifier &name) { out += reprString(name); }
+  void visitElement(const Identifier &name) { out += repr(name); }
   template <typename T> void visitElement(const T &value) { visit(value); }
 
   void visit(const Module &module) {
@@ -186,6 +186,9 @@ public:
   void visit(const Pattern &pattern);
 
 private:
+  std::string repr(std::string_view text) const {
+    return reprString(text, /*bytes=*/false, options.ascii);
+  }
   void visitSpine(const Expr &expr);
   void visitIfChain(const If &first);
   void constant(const ConstantValue &value);
@@ -224,7 +227,7 @@ void Dumper::constant(const ConstantValue &value) {
     return;
   }
   case Kind::Str:
-    out += reprString(value.text);
+    out += repr(value.text);
     return;
   case Kind::Bytes:
     out += reprString(value.text, /*bytes=*/true);

@@ -403,8 +403,8 @@ private:
     }
     flags |= has('r') ? RawString : 0;
     flags |= has('b') ? BytesString : 0;
-    flags |= has('u') ? UnicodeString : 0;
-    flags |= has('f') ? FormatSpec : 0; // here: is an f-string
+    flags |= prefix[0] == 'u' ? UnicodeString : 0; // CPython's `kind` marks no `U`
+    flags |= has('f') ? FormatSpec : 0;            // here: is an f-string
     return flags;
   }
 

@@ -163,6 +163,28 @@ void Parser::parseFString(StringPieces &pieces) {
   advance();
 }
 
+// The source text from the end of one token to the begin of another, without comments.
+std::string_view Parser::sourceBetween(const Token &from, const Token &to) {
+  std::string_view source = unit.text;
+  uint32_t at = from.offset + from.length;
+  std::string_view text = source.substr(at, to.offset - at);
+  if (text.find('#') == std::string_view::npos)
+    return text;
+  std::string out;
+  for (const Token *t = &from + 1; t <= &to; ++t) {
+    std::string_view gap = source.substr(at, t->offset - at);
+    for (size_t comment; (comment = gap.find('#')) != std::string_view::npos;) {
+      out += gap.substr(0, comment);
+      gap.remove_prefix(std::min(gap.find('\n', comment), gap.size()));
+    }
+    out += gap;
+    if (t != &to)
+      out += textOf(*t);
+    at = t->offset + t->length;
+  }
+  return arena.copy(out);
+}
+
 // replacement_field = "{" (yield_expr | star_expressions) "="? ("!" NAME)? (":" format_spec)? "}"
 // With `=`, the text up to what follows it goes before the value.
 void Parser::parseField(StringPieces &pieces) {
@@ -174,13 +196,13 @@ void Parser::parseField(StringPieces &pieces) {
   auto *field = make<FormattedValue>(beginOf(opener));
   field->value = parseStarExpressionsOrYield();
   bool debug = accept(TokenKind::Equal);
-  if (debug) {
-    uint32_t from = opener.offset + opener.length;
-    pieces.append(std::string_view(unit.text).substr(from, cur().offset - from), endOf(opener),
-                  here());
-  }
-  if (accept(TokenKind::Exclamation)) {
+  if (debug)
+    pieces.append(sourceBetween(opener, cur()), endOf(opener), here());
+  if (at(TokenKind::Exclamation)) {
+    const Token &mark = advance();
     std::string_view name = textOf(cur());
+    if (mark.offset + 1 != cur().offset)
+      fail("BadFString", "the conversion must follow the `!` at once", range(mark));
     if (!at(TokenKind::Name) || (name != "s" && name != "r" && name != "a"))
       fail("BadFString", "the conversion after `!` is `s`, `r` or `a`, not " + describe(cur()),
            range(cur()));

@@ -195,6 +195,7 @@ private:
   void parsePlainString(StringPieces &pieces);
   void parseFString(StringPieces &pieces);
   void parseField(StringPieces &pieces);
+  std::string_view sourceBetween(const Token &from, const Token &to);
   Expr *parseFormatSpec();
   std::string_view decode(const Token &t, std::string_view body, uint8_t flags, bool fstring);
 

@@ -19,6 +19,8 @@ struct DumpOptions {
   /// Prints 0 for the positions of all that is in an f-string and of itself; CPython's differ
   /// between 3.11 and 3.12 there.
   bool looseFStrings = false;
+  /// Escapes all that is not ASCII; what `repr` shows plainly differs between versions of Unicode.
+  bool ascii = false;
 };
 
 /// The text of `ast.dump(tree, include_attributes=True)` of CPython 3.11. Fields that came
@@ -28,7 +30,7 @@ std::string dump(const Module &module, DumpOptions options = {});
 std::string dump(const Expr &expr, DumpOptions options = {});
 
 /// As Python's `repr` shows them.
-std::string reprString(std::string_view text, bool bytes = false);
+std::string reprString(std::string_view text, bool bytes = false, bool ascii = false);
 std::string reprFloat(double value);
 /// An integer given in hexadecimal digits (`ConstantValue::text`), in decimal.
 std::string decimalDigits(std::string_view hex);

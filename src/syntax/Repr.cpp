@@ -20,7 +20,7 @@ void appendHex(std::string &out, char kind, uint32_t value, int digits) {
 
 } // namespace
 
-std::string reprString(std::string_view text, bool bytes) {
+std::string reprString(std::string_view text, bool bytes, bool ascii) {
   bool single = text.find('\'') != std::string_view::npos;
   char quote = single && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string out;
@@ -43,7 +43,7 @@ std::string reprString(std::string_view text, bool bytes) {
       out += "\\t";
     } else if (c >= 32 && c < 127) {
       out += char(c);
-    } else if (!bytes && isPrintable(c)) {
+    } else if (!bytes && !ascii && isPrintable(c)) {
       out.append(start, p);
     } else if (c < 0x100) {
       appendHex(out, 'x', c, 2);

@@ -1,6 +1,6 @@
 // Prints the trees of source files, for scripts/compare-ast.py and lit tests.
 //
-//   nereid-ast [--dump | --loose | --print | --check | --time] FILE...    or - for stdin
+//   nereid-ast [--dump | --ascii | --loose | --print | --check | --time] FILE...    - is stdin
 //   nereid-ast ... --files LIST     one path a line; `-` is stdin
 // With several files each tree is one line of output, or `error: ...`.
 #include "syntax/Parser.h"
@@ -19,7 +19,7 @@ using namespace nereid::syntax;
 
 namespace {
 
-enum class Mode { Dump, Loose, Print, Check, Time };
+enum class Mode { Dump, Ascii, Loose, Print, Check, Time };
 
 std::string readAll(std::istream &in) { return {std::istreambuf_iterator<char>(in), {}}; }
 
@@ -84,8 +84,11 @@ bool process(const std::string &path, Mode mode, bool single) {
   std::string why;
   switch (mode) {
   case Mode::Dump:
+  case Mode::Ascii:
   case Mode::Loose:
-    std::cout << dump(*result.module, {.looseFStrings = mode == Mode::Loose}) << "\n";
+    std::cout << dump(*result.module,
+                      {.looseFStrings = mode == Mode::Loose, .ascii = mode != Mode::Dump})
+              << "\n";
     break;
   case Mode::Print:
     std::cout << print(*result.module);
@@ -112,6 +115,8 @@ int main(int argc, char **argv) {
     std::string arg = argv[i];
     if (arg == "--dump") {
       mode = Mode::Dump;
+    } else if (arg == "--ascii") {
+      mode = Mode::Ascii;
     } else if (arg == "--loose") {
       mode = Mode::Loose;
     } else if (arg == "--print") {
