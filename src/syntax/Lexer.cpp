@@ -466,6 +466,10 @@ private:
            "this triple-quoted string is not closed; the file ends at line " +
                std::to_string(lastLine),
            range(from, from + 1), "close it with three quotes");
+    // The quote of the f-string around this place more likely was to end that one.
+    if (inField() && modes.back().quote == *from && !(modes.back().flags & TripleString))
+      fail("BadFString", "the replacement field of this f-string is not closed",
+           rangeOf(out.tokens[modes.back().token]), "add `}`");
     fail("UnterminatedString", "this string is not closed on its line", range(from, from + 1),
          "close it with the quote that opened it, or use three quotes for a string of many lines");
   }
@@ -723,7 +727,8 @@ private:
         lexDigits(kind, isDigit);
         if (p < end && classOf(*p) == Digit)
           fail("InvalidNumber",
-               "digit `" + std::string(1, *p) + "` in a " + std::string(kind) + " literal",
+               "digit `" + std::string(1, *p) + "` is not " +
+                   (kind[0] == 'o' ? "an octal" : "a binary") + " digit",
                range(p, p + 1));
         endNumber(from, kind);
       };

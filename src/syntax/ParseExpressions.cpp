@@ -388,6 +388,25 @@ Expr *Parser::parsePrimary() {
   }
 }
 
+// `&&`, `||`, `++` and `--` of other languages are two operators here, and no operand follows.
+void Parser::failForeignOperator() {
+  const Token &before = last();
+  auto adjacent = [](const Token &a, const Token &b) { return a.offset + a.length == b.offset; };
+  if ((at(TokenKind::Amper) || at(TokenKind::VBar)) && before.kind == cur().kind &&
+      adjacent(before, cur())) {
+    bool isAnd = at(TokenKind::Amper);
+    fail("InvalidSyntax", isAnd ? "`&&` is not an operator" : "`||` is not an operator",
+         {unit.file, beginOf(before), endOf(cur())}, isAnd ? "write `and`" : "write `or`");
+  }
+  if ((before.kind == TokenKind::Plus || before.kind == TokenKind::Minus) &&
+      &before > buffer.tokens.data() && before.kind == (&before)[-1].kind &&
+      adjacent((&before)[-1], before) && !isKeyword(cur().kind)) {
+    std::string sign(textOf(before));
+    fail("InvalidSyntax", "`" + sign + sign + "` is not an operator",
+         {unit.file, beginOf((&before)[-1]), endOf(before)}, "write `" + sign + "= 1`");
+  }
+}
+
 // atom = NAME | "True" | "False" | "None" | "..." | NUMBER | strings
 //      | tuple | group | genexp | list | listcomp | dict | set | dictcomp | setcomp
 Expr *Parser::parseAtom() {
@@ -440,6 +459,7 @@ Expr *Parser::parseAtom() {
       break;
     }
   }
+  failForeignOperator();
   if (at(TokenKind::Star) || at(TokenKind::DoubleStar))
     fail("InvalidSyntax", "cannot unpack with " + describe(cur()) + " here", range(cur()));
   failUnexpected("an expression");
@@ -922,8 +942,8 @@ void Parser::setContext(Expr *expr, Context ctx) {
   std::string what(describe(expr));
   if (ctx == Context::Del)
     fail("InvalidTarget", "cannot delete " + what, range(expr));
-  bool comparable = isa<Call>(expr) || isa<BinOp>(expr) || isa<Constant>(expr) ||
-                    isa<Compare>(expr) || isa<BoolOp>(expr) || isa<UnaryOp>(expr);
+  bool comparable = isa<Call>(expr) || isa<BinOp>(expr) || isa<Compare>(expr) ||
+                    isa<BoolOp>(expr) || isa<UnaryOp>(expr) || what == "a literal";
   fail("InvalidTarget", "cannot assign to " + what, range(expr),
        comparable && at(TokenKind::Equal) ? "write `==` to compare" : "");
 }

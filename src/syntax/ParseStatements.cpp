@@ -1,6 +1,7 @@
 #include "syntax/ParserImpl.h"
 
 #include <array>
+#include <utility>
 
 namespace nereid::syntax {
 namespace {
@@ -25,6 +26,24 @@ constexpr auto AugmentedOps = [] {
   row(TokenKind::CircumflexEqual, BinaryOp::BitXor);
   return table;
 }();
+
+// Whether one letter more, less or other, or two letters swapped, make `a` of `b`.
+bool oneSlipApart(std::string_view a, std::string_view b) {
+  if (a.size() > b.size())
+    std::swap(a, b);
+  if (b.size() - a.size() > 1)
+    return false;
+  size_t i = 0;
+  while (i < a.size() && a[i] == b[i])
+    ++i;
+  if (a.size() < b.size())
+    return a.substr(i) == b.substr(i + 1);
+  if (i == a.size())
+    return false;
+  bool swapped = i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] &&
+                 a.substr(i + 2) == b.substr(i + 2);
+  return swapped || a.substr(i + 1) == b.substr(i + 1);
+}
 
 } // namespace
 
@@ -129,41 +148,29 @@ void Parser::parseSimpleStatements(ListBuilder<Stmt *> &into) {
 // A simple statement is over, but its line is not.
 void Parser::failStatementEnd(const Token &start, const Expr *expr) {
   checkLexError();
-  bool soft = start.kind == TokenKind::Name && expr && isa<Name>(expr);
-  if (soft && (start.extra == SoftPrint || start.extra == SoftExec) && startsExpression())
-    fail("PrintStatement", "`" + std::string(nameOf(start)) + "` is a function", range(start),
-         "write `" + std::string(nameOf(start)) + "(...)`");
+  std::string end = "expected the end of the statement, not " + describe(cur());
   if (at(TokenKind::ColonEqual))
     fail("InvalidSyntax", "`:=` at the level of a statement", range(cur()), "write `=`");
-  if (soft && cur().kind == TokenKind::Name && cur().line == start.line) {
-    std::string_view text = nameOf(start);
-    for (std::string_view keyword : {"def", "class", "if", "for", "while", "return", "import",
-                                     "from", "elif", "else", "with", "raise", "assert", "del"}) {
-      bool alike = text.size() == keyword.size() + 1 && text.starts_with(keyword);
-      size_t common = 0;
-      while (common < text.size() && common < keyword.size() && text[common] == keyword[common])
-        ++common;
-      size_t differences = 0;
-      if (text.size() == keyword.size())
-        for (size_t i = 0; i < text.size(); ++i)
-          differences += (text[i] | 32) != keyword[i];
-      else
-        differences = 9;
-      bool swapped = text.size() == keyword.size() && differences == 2 && text.size() > 2;
-      if (alike || differences <= 1 || swapped)
-        fail("InvalidSyntax", "expected the end of the statement, not " + describe(cur()),
-             range(cur()),
-             "did you mean `" + std::string(keyword) + "` for `" + std::string(text) + "`?");
-    }
-    if (text == "elseif")
-      fail("InvalidSyntax", "`elseif` is not a keyword", range(start), "write `elif`");
-    if (text == "function" || text == "func" || text == "fn")
-      fail("InvalidSyntax", "`" + std::string(text) + "` is not a keyword", range(start),
-           "write `def`");
-  }
-  if (at(TokenKind::LBrace) && !soft)
-    fail("InvalidSyntax", "expected the end of the statement, not `{`", range(cur()),
-         "a block starts with `:` and is indented");
+  if (last().kind == TokenKind::String && at(TokenKind::Name) &&
+      last().offset + last().length == cur().offset)
+    fail("InvalidSyntax", end, range(cur()),
+         "inside a string its own quote is written with a `\\` before it");
+  if (start.kind != TokenKind::Name || !expr || !isa<Name>(expr))
+    failUnexpected("the end of the statement");
+
+  std::string name(nameOf(start));
+  if ((start.extra == SoftPrint || start.extra == SoftExec) && startsExpression())
+    fail("PrintStatement", "`" + name + "` is a function", range(start),
+         "write `" + name + "(...)`");
+  if (name == "elseif" || name == "elsif")
+    fail("InvalidSyntax", "`" + name + "` is not a keyword", range(start), "write `elif`");
+  if ((name == "function" || name == "func" || name == "fn") && at(TokenKind::Name))
+    fail("InvalidSyntax", "`" + name + "` is not a keyword", range(start), "write `def`");
+  if (startsExpression())
+    for (int kind = int(TokenKind::KwAssert); kind < int(TokenKind::Count); ++kind)
+      if (spelling(TokenKind(kind)).size() > 2 && oneSlipApart(name, spelling(TokenKind(kind))))
+        fail("InvalidSyntax", end, range(cur()),
+             "did you mean `" + std::string(spelling(TokenKind(kind))) + "` for `" + name + "`?");
   failUnexpected("the end of the statement");
 }
 
@@ -734,6 +741,9 @@ Stmt *Parser::parseFunction(SourcePos begin, bool isAsync, Span<Expr *> decorato
   advance();
   function->name = expectName("the name of a function");
   function->typeParams = parseTypeParams();
+  if (at(TokenKind::Colon))
+    fail("InvalidSyntax", "expected `(` after the name of a function, not `:`", range(cur()),
+         "write `def " + std::string(function->name) + "():`");
   expect(TokenKind::LPar, "after the name of a function");
   function->args = parseParameters(TokenKind::RPar);
   expect(TokenKind::RPar, "or `,` after a parameter");

@@ -119,9 +119,12 @@ void Parser::failUnexpected(std::string_view expected) {
     const Token &opener = buffer.tokens[buffer.unclosed[i]];
     if (&opener < token) {
       bool field = opener.flags & FieldBrace;
+      std::vector<Diagnostic::Label> labels;
+      if (!at(TokenKind::EndOfFile) && !textOf(cur()).empty())
+        labels.push_back({range(cur()), "no closing bracket before this"});
       fail(field ? "BadFString" : "UnclosedBracket",
            "`" + std::string(textOf(opener)) + "` is never closed", range(opener), "",
-           {{range(cur()), "no closing bracket before this"}});
+           std::move(labels));
     }
   }
   if (at(TokenKind::Indent))

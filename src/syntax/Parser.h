@@ -1,9 +1,9 @@
 // Text to tree. The whole of Python 3.8 to 3.13 parses, to the tree that CPython's `ast` makes.
 //
 // What the parser promises about a tree, so that walkers can be plain recursive functions:
-//   - no path from the root passes more than `MaxTreeDepth` nodes, once these two chains count as
-//   one
-//     node each, however long they are (walk them with a loop):
+//   - no path from the root passes more than about 5,000 nodes (200 levels of brackets with one
+//     operator of each strength in them, and 1,000 of what nests without brackets), once these two
+//     chains count as one node each, however long they are (walk them with a loop):
 //       the left spine of BinOp, Call, Attribute and Subscript (`a + b + c`, `a.b(c).d`), and
 //       the `elif` chain of If (an If alone in `orelse`).
 //   - every `ctx` is set, and what stands in a Store or Del context can stand there.
@@ -19,8 +19,8 @@
 
 namespace nereid::syntax {
 
-/// Nodes on a path from the root, statement and expression nodes together. CPython's own limits are
-/// 100 levels of indentation and 200 of brackets; both hold here too.
+/// How deep statements, expressions, and operators that bind to the right may nest, all together.
+/// CPython's own limits are 99 levels of indentation and 200 of brackets; both hold here too.
 inline constexpr uint32_t MaxTreeDepth = 1000;
 /// Digits of a decimal integer literal; their conversion takes quadratic time.
 inline constexpr uint32_t MaxDecimalDigits = 100'000;

@@ -167,6 +167,7 @@ private:
   Expr *parsePower();
   Expr *parsePrimary();
   Expr *parseAtom();
+  void failForeignOperator();
   Expr *parseParenthesised();
   Expr *parseListDisplay();
   Expr *parseBraces();
