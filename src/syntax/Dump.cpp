@@ -219,13 +219,9 @@ void Dumper::constant(const ConstantValue &value) {
   case Kind::Float:
     out += reprFloat(value.number);
     return;
-  case Kind::Complex: {
-    std::string text = reprFloat(value.number);
-    if (text.ends_with(".0"))
-      text.resize(text.size() - 2);
-    out += text + "j";
+  case Kind::Complex:
+    out += reprImaginary(value.number);
     return;
-  }
   case Kind::Str:
     out += repr(value.text);
     return;

@@ -497,7 +497,7 @@ void Parser::failAfterElement(const Expr *element, std::string_view expected) {
       !at(TokenKind::Plus))
     fail("MissingComma", "expected `,` or " + std::string(expected) + " before " + describe(cur()),
          range(cur()), "is a comma missing?", {{range(element), "after this"}});
-  if (at(TokenKind::Equal))
+  if (!unclosed && at(TokenKind::Equal))
     fail("AssignInCondition", "`=` cannot stand inside an expression", range(cur()),
          "write `==` to compare, `:=` to bind a name");
   failUnexpected("`,` or " + std::string(expected));

@@ -492,10 +492,10 @@ void Printer::constant(const ConstantValue &value) {
     out += value.text.size() <= 256 ? decimalDigits(value.text) : "0x" + std::string(value.text);
     return;
   case Kind::Float:
-  case Kind::Complex:
     out += std::isinf(value.number) ? "1e309" : reprFloat(value.number);
-    if (value.kind == Kind::Complex)
-      out += 'j';
+    return;
+  case Kind::Complex:
+    out += std::isinf(value.number) ? "1e309j" : reprImaginary(value.number);
     return;
   case Kind::Str:
     if (value.unicodePrefix)

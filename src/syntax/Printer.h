@@ -32,6 +32,7 @@ std::string dump(const Expr &expr, DumpOptions options = {});
 /// As Python's `repr` shows them.
 std::string reprString(std::string_view text, bool bytes = false, bool ascii = false);
 std::string reprFloat(double value);
+std::string reprImaginary(double value);
 /// An integer given in hexadecimal digits (`ConstantValue::text`), in decimal.
 std::string decimalDigits(std::string_view hex);
 

@@ -96,6 +96,13 @@ std::string reprFloat(double value) {
   return out + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
+std::string reprImaginary(double value) {
+  std::string text = reprFloat(value);
+  if (text.ends_with(".0"))
+    text.resize(text.size() - 2);
+  return text + "j";
+}
+
 std::string decimalDigits(std::string_view hex) {
   constexpr uint64_t Base = 1'000'000'000;
   std::vector<uint32_t> limbs; // base 10^9, lowest first
