@@ -99,11 +99,10 @@ TEST(Parser, Displays) {
 }
 
 TEST(Parser, Calls) {
-  EXPECT_EQ(
-      exprTree("f(a, *b, c=d, **e)"),
-      "Call(func=" NAME("f") ", args=[" NAME(
-          "a") ", Starred(value=" NAME("b") ", ctx=Load())], keywords=[keyword(arg='c', "
-                                            "value=" NAME("d") "), keyword(value=" NAME("e") ")])");
+  EXPECT_EQ(exprTree("f(a, *b, c=d, **e)"),
+            "Call(func=" NAME("f") ", args=[" NAME("a") ", Starred(value=" NAME(
+                "b") ", ctx=Load())], keywords=[keyword(arg='c', "
+                     "value=" NAME("d") "), keyword(value=" NAME("e") ")])");
   EXPECT_EQ(
       exprTree("f(a for a in b)"),
       "Call(func=" NAME("f") ", args=[GeneratorExp(elt=" NAME(
@@ -181,10 +180,10 @@ TEST(Parser, ElifIsAnIfInOrelse) {
 
 TEST(Parser, TryAndExceptStar) {
   EXPECT_EQ(onlyStmt("try: pass\nexcept* (A, B) as e: pass\nelse: x\nfinally: y"),
-            "TryStar(body=[Pass()], handlers=[ExceptHandler(type=Tuple(elts=[" NAME(
-                "A") ", " NAME("B") "], ctx=Load()), name='e', body=[Pass()])], "
-                                    "orelse=[Expr(value=" NAME("x") ")], "
-                                                                    "finalbody=[Expr(value=" NAME("y") ")])");
+            "TryStar(body=[Pass()], handlers=[ExceptHandler(type=Tuple(elts=[" NAME("A") ", " NAME(
+                "B") "], ctx=Load()), name='e', body=[Pass()])], "
+                     "orelse=[Expr(value=" NAME("x") ")], "
+                                                     "finalbody=[Expr(value=" NAME("y") ")])");
 }
 
 TEST(Parser, With) {
