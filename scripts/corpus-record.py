@@ -533,6 +533,8 @@ def main():
     root = pathlib.Path(options.root).resolve()
     sys.path.insert(0, str(root))
     recorder = Recorder(options.package, root)
+    # torch.empty then holds NaN, not whatever was there: the facts are the same each time.
+    torch.use_deterministic_algorithms(True, warn_only=True)
     installInterpreter()
     installCuda()
     install(recorder, not options.no_values)

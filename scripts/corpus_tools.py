@@ -1,0 +1,282 @@
+"""What the corpus drivers share: kernels of a file by CPython's ast, and recorded launches as command lines."""
+import ast
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import tempfile
+
+from corpus_inputs import digest, differs, makeInput
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# dtype of a recorded tensor -> (NumPy's code, struct's code). Others have no .npy form.
+NPY = {"fp64": ("<f8", "d"), "fp32": ("<f4", "f"), "fp16": ("<f2", "e"), "i64": ("<i8", "q"), "i32": ("<i4", "i"), "i16": ("<i2", "h"),
+       "i8": ("|i1", "b"), "u8": ("|u1", "B"), "u16": ("<u2", "H"), "u32": ("<u4", "I"), "u64": ("<u8", "Q"), "i1": ("|b1", "?")}
+
+
+# --- kernels by CPython ------------------------------------------------------------------------------
+
+def isJit(decorator):
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else ""
+    if isinstance(target, ast.Attribute) and not (isinstance(target.value, ast.Name) and target.value.id in ("triton", "tl")):
+        return False
+    return name == "jit"
+
+
+def astKernels(text):
+    """The @triton.jit functions outside of other functions: [(name, line of `def`, parameters, node)]."""
+    found = []
+
+    def walk(nodes):
+        for node in nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if any(isJit(decorator) for decorator in node.decorator_list):
+                    arguments = node.args
+                    names = [a.arg for a in arguments.posonlyargs + arguments.args]
+                    if arguments.vararg:
+                        names.append(arguments.vararg.arg)
+                    names += [a.arg for a in arguments.kwonlyargs]
+                    found.append((node.name, node.lineno, names, node))
+            else:
+                for field in ("body", "orelse", "finalbody"):
+                    walk(getattr(node, field, []))
+                for handler in getattr(node, "handlers", []):
+                    walk(handler.body)
+
+    walk(ast.parse(text).body)
+    return found
+
+
+# --- the command ---------------------------------------------------------------------------------------
+
+class Nereid:
+    def __init__(self, binary, limit=60):
+        self.binary, self.limit = pathlib.Path(binary), limit
+
+    def run(self, words):
+        """(exit code or None on a time-out, stdout, stderr)."""
+        try:
+            done = subprocess.run([str(self.binary), *map(str, words)], capture_output=True, stdin=subprocess.DEVNULL, timeout=self.limit)
+            return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+
+    def list(self, file):
+        """(kernels, None) or (None, why)."""
+        code, out, err = self.run(["list", file, "--json"])
+        if code != 0:
+            return None, reasonOf(code, err)
+        try:
+            return json.loads(out)["kernels"], None
+        except (ValueError, KeyError) as error:
+            return None, f"list --json: {error}"
+
+    def emit(self, file, kernel, signature, options=()):
+        """None, or why tile IR was not emitted."""
+        code, out, err = self.run(["compile", f"{file}:{kernel}", "--signature", signature, "--emit", "tile", "-o", "-", *options])
+        return None if code == 0 and out.strip() else reasonOf(code, err)
+
+
+def reasonOf(code, err):
+    """The first diagnostic, without its place, so that equal reasons count together."""
+    if code is None:
+        return "time-out"
+    if code not in (0, 1, 2):
+        return f"crash ({code})"
+    for line in err.splitlines():
+        found = re.search(r"error: (.*)", line)
+        if found:
+            return found.group(1).strip()
+    lines = err.strip().splitlines()
+    return lines[-1][:200] if lines else f"exit code {code}"
+
+
+# --- recorded launches -----------------------------------------------------------------------------------
+
+def literal(value):
+    """A recorded constexpr as the text of a Python expression."""
+    if isinstance(value, dict):
+        if "dtype" in value:
+            return f"tl.{longName(value['dtype'])}"
+        if "function" in value:
+            return value["function"]
+        if "tuple" in value:
+            items = ", ".join(literal(v) for v in value["tuple"])
+            return f"({items},)" if len(value["tuple"]) == 1 else f"({items})"
+        raise ValueError(f"a constexpr of type {value.get('unknown')}")
+    return repr(value)
+
+
+def longName(dtype):
+    names = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5"}
+    return names.get(dtype) or re.sub(r"^([iu])(\d+)$", lambda m: ("int" if m[1] == "i" else "uint") + m[2], dtype)
+
+
+def typeText(fact):
+    kind = fact["kind"]
+    if kind == "constexpr":
+        return literal(fact["value"])
+    if kind == "pointer":
+        return f"*{fact['dtype']}" + (":16" if fact["aligned"] else "")
+    if kind == "none":
+        return "None"
+    if kind == "int":
+        return fact["type"] + (":1" if fact["value"] == 1 else ":16" if fact["value"] % 16 == 0 else "")
+    if kind == "float":
+        return "fp32"
+    if kind == "bool":
+        return "i1"
+    if kind == "tuple":
+        items = ", ".join(typeText(item) for item in fact["items"])
+        return f"({items},)" if len(fact["items"]) == 1 else f"({items})"
+    if kind == "descriptor":
+        return f"tensordesc<{fact['dtype']}[{', '.join(map(str, fact['block_shape']))}]>"
+    raise ValueError(f"an argument of type {fact.get('type')}")
+
+
+def signatureOf(launch):
+    return ", ".join(typeText(fact) for fact in launch["args"])
+
+
+def optionsOf(launch):
+    return [word for name, value in launch["options"].items() for word in (f"--{name.replace('_', '-')}", value)]
+
+
+def writeNpy(path, dtype, values):
+    code, form = NPY[dtype]
+    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({len(values)},), }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        out.write(struct.pack(f"<{len(values)}{form}", *values))
+
+
+def readNpy(path):
+    data = pathlib.Path(path).read_bytes()
+    if data[:6] != b"\x93NUMPY":
+        raise ValueError("no .npy file")
+    wide = data[6] >= 2
+    length = struct.unpack_from("<I" if wide else "<H", data, 8)[0]
+    start = (12 if wide else 10) + length
+    header = ast.literal_eval(data[start - length:start].decode())
+    form = {code: form for code, form in NPY.values()}[header["descr"]]
+    count = (len(data) - start) // struct.calcsize(form)
+    return list(struct.unpack_from(f"<{count}{form}", data, start))
+
+
+def replay(nereid, file, launch, device="ref"):
+    """None if the launch gives what was recorded, else why not."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["run", f"{file}:{launch['kernel']}", "--device", device, "--grid", str(tuple(launch["grid"])), *optionsOf(launch)]
+        saved = {}
+        for index, fact in enumerate(launch["args"]):
+            name = fact["name"]
+            if fact["kind"] == "constexpr":
+                words += ["--const", f"{name}={literal(fact['value'])}"]
+            elif fact["kind"] == "pointer":
+                path = os.path.join(folder, f"{name}.npy")
+                values = makeInput(fact, index)
+                writeNpy(path, fact["dtype"], [float(v) for v in values] if fact["dtype"].startswith("fp") else [int(v) for v in values])
+                words += ["--arg", f"{name}={path}"]
+                if name in launch["expect"]:
+                    saved[name] = os.path.join(folder, f"{name}.out.npy")
+                    words += ["--save", f"{name}={saved[name]}"]
+            else:
+                words += ["--arg", f"{name}={fact.get('value')}"]
+        code, _, err = nereid.run(words)
+        if code != 0:
+            return reasonOf(code, err)
+        for name, path in saved.items():
+            try:
+                values = [float(v) for v in readNpy(path)]
+            except (OSError, ValueError, KeyError, struct.error) as error:
+                return f"--save {name}: {error}"
+            # Kernels sum and exponentiate in f32; the interpreter that made `expect` does so in NumPy.
+            why = differs(digest(values), launch["expect"][name], rel=1e-5, quantum=1e-6)
+            if why:
+                return f"wrong `{name}`: {why}"
+    return None
+
+
+# --- guesses, for kernels without a recorded launch --------------------------------------------------------
+
+def guessSignature(node):
+    """A plausible signature from how the body uses each parameter, or None if there is no telling."""
+    arguments = node.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        return None
+    parameters = arguments.posonlyargs + arguments.args
+    defaults = dict(zip([p.arg for p in parameters][::-1], arguments.defaults[::-1]))
+    pointers = pointerNames(node)
+    words = []
+    for parameter in parameters:
+        name = parameter.arg
+        annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if "constexpr" in annotation:
+            default = defaults.get(name)
+            words.append(ast.unparse(default) if isinstance(default, ast.Constant) else guessConstexpr(name))
+        elif name in pointers or re.search(r"(_ptr|_ptrs|^ptr)\d*$", name, re.I):
+            words.append("*fp32:16")
+        elif re.search(r"(^|_)(eps|epsilon|scale|alpha|beta|p|prob|temperature|softcap|momentum|lr)$", name, re.I):
+            words.append("fp32")
+        else:
+            words.append("i32")
+    return ", ".join(words)
+
+
+def guessConstexpr(name):
+    if re.match(r"(IS_|HAS_|USE_|EVEN_|DO_|ENABLE_|WITH_|STORE_|RETURN_|CAUSAL|TRANS|UPCAST|MASK)", name):
+        return "True"
+    if re.search(r"group_?(size_)?m$|stages|splits?$|num_", name, re.I):
+        return "4"
+    if re.search(r"dtype", name, re.I):
+        return "tl.float32"
+    return "32"
+
+
+def pointerNames(node):
+    """Parameters that reach the address of a load, store or atomic through sums and assignments."""
+    reached = set()
+    sources = {}
+
+    def names(expression):
+        # Of `base + offset * stride` only `base` can be the pointer; subscripts and comparisons can't.
+        if isinstance(expression, ast.Name):
+            return {expression.id}
+        if isinstance(expression, ast.BinOp) and isinstance(expression.op, (ast.Add, ast.Sub)):
+            return names(expression.left) | names(expression.right)
+        if isinstance(expression, ast.Subscript):
+            return names(expression.value)
+        return set()
+
+    def first(expression):
+        """The leftmost name of a sum: where pointers stand by custom."""
+        while isinstance(expression, (ast.BinOp, ast.Subscript)):
+            expression = expression.left if isinstance(expression, ast.BinOp) else expression.value
+        return {expression.id} if isinstance(expression, ast.Name) else set()
+
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Assign) and isinstance(inner.value, (ast.BinOp, ast.Name)):
+            for target in inner.targets:
+                if isinstance(target, ast.Name):
+                    sources.setdefault(target.id, set()).update(first(inner.value))
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            callee = inner.func.attr
+            if callee in ("load", "store") or callee.startswith("atomic_"):
+                if isinstance(inner.func.value, ast.Name) and inner.func.value.id in ("tl", "triton", "language") and inner.args:
+                    reached |= first(inner.args[0])
+            if callee in ("make_block_ptr", "make_tensor_descriptor"):
+                for keyword in inner.keywords:
+                    if keyword.arg == "base":
+                        reached |= first(keyword.value)
+                if inner.args:
+                    reached |= first(inner.args[0])
+    parameters = {a.arg for a in node.args.posonlyargs + node.args.args}
+    while True:
+        more = set().union(*[sources.get(name, set()) for name in reached]) - reached if reached else set()
+        if not more:
+            return reached & parameters
+        reached |= more

@@ -1,0 +1,97 @@
+"""The corpus: recorded results against formulas, and the parts of the drivers that turn facts into command lines."""
+import importlib.util
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import corpus_inputs  # noqa: E402
+import corpus_tools  # noqa: E402
+
+
+def loadFormulas():
+    spec = importlib.util.spec_from_file_location("formulas", ROOT / "test" / "corpus" / "formulas.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.FORMULAS
+
+
+def launches():
+    for facts in sorted((ROOT / "test" / "corpus").glob("*.json")):
+        yield from json.loads(facts.read_text())["launches"]
+
+
+class Results(unittest.TestCase):
+    def test_recorded_results_follow_the_formulas(self):
+        formulas, tried = loadFormulas(), set()
+        for launch in launches():
+            formula = formulas.get(launch["kernel"])
+            if formula is None or "expect" not in launch:
+                continue
+            arguments = {fact["name"]: corpus_inputs.makeInput(fact, index) if fact["kind"] == "pointer" else fact.get("value")
+                         for index, fact in enumerate(launch["args"])}
+            with self.subTest(kernel=launch["kernel"], by=launch["by"]):
+                for name, values in formula(**arguments).items():
+                    if name in launch["expect"]:
+                        tried.add((launch["kernel"], name))
+                        self.assertIsNone(corpus_inputs.differs(corpus_inputs.digest(values), launch["expect"][name], 1e-5, 1e-6))
+        self.assertEqual({kernel for kernel, _ in tried}, set(formulas))
+
+    def test_every_launch_has_a_signature(self):
+        for launch in launches():
+            with self.subTest(kernel=launch["kernel"], by=launch["by"]):
+                self.assertTrue(corpus_tools.signatureOf(launch))
+
+
+class Digests(unittest.TestCase):
+    values = [((i * 7919) % 101) / 101 - 0.4 for i in range(1000)]
+
+    def why(self, other):
+        return corpus_inputs.differs(corpus_inputs.digest(other), corpus_inputs.digest(self.values), 1e-5, 1e-6)
+
+    def test_rounding_is_allowed(self):
+        self.assertIsNone(self.why([v * (1 + 1e-7) for v in self.values]))
+
+    def test_one_wrong_element_is_seen(self):
+        self.assertIsNotNone(self.why([v + (i == 517) * 0.5 for i, v in enumerate(self.values)]))
+
+    def test_two_exchanged_elements_are_seen(self):
+        other = list(self.values)
+        other[10], other[400] = other[400], other[10]
+        self.assertIsNotNone(self.why(other))
+
+    def test_nan_is_seen(self):
+        self.assertIsNotNone(self.why([float("nan")] + self.values[1:]))
+
+
+class Tools(unittest.TestCase):
+    def test_kernels_of_a_module(self):
+        text = "@triton.jit\ndef a(x, N: tl.constexpr): pass\nif c:\n  @jit(debug=True)\n  def b(): pass\n@torch.jit.script\ndef c(): pass\n" \
+               "def host():\n  @triton.jit\n  def inner(): pass\n@triton.autotune(configs=[], key=[])\n@triton.jit\ndef d(*xs): pass\n"
+        self.assertEqual([(name, line, names) for name, line, names, _ in corpus_tools.astKernels(text)],
+                         [("a", 2, ["x", "N"]), ("b", 5, []), ("d", 13, ["xs"])])
+
+    def test_signature(self):
+        facts = [{"kind": "pointer", "dtype": "fp32", "aligned": True}, {"kind": "pointer", "dtype": "i64", "aligned": False}, {"kind": "none"},
+                 {"kind": "int", "type": "i32", "value": 1}, {"kind": "int", "type": "i32", "value": 48}, {"kind": "int", "type": "i64", "value": 7},
+                 {"kind": "float", "value": 0.5}, {"kind": "constexpr", "value": "relu"}, {"kind": "constexpr", "value": None},
+                 {"kind": "constexpr", "value": {"dtype": "bf16"}}, {"kind": "constexpr", "value": {"tuple": [1, True]}}]
+        self.assertEqual(corpus_tools.signatureOf({"args": facts}),
+                         "*fp32:16, *i64, None, i32:1, i32:16, i64, fp32, 'relu', None, tl.bfloat16, (1, True)")
+
+    def test_npy_reads_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for dtype, values in (("fp32", [0.5, -2.0, 3.25]), ("i64", [-(1 << 62), 5]), ("i8", [-128, 127]), ("fp16", [1.5])):
+                corpus_tools.writeNpy(f"{folder}/x.npy", dtype, values)
+                self.assertEqual(corpus_tools.readNpy(f"{folder}/x.npy"), values)
+
+    def test_guess(self):
+        text = "@triton.jit\ndef k(x_ptr, Y, n, eps, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr):\n  p = Y + n\n  tl.store(p, tl.load(x_ptr))\n"
+        self.assertEqual(corpus_tools.guessSignature(corpus_tools.astKernels(text)[0][3]), "*fp32:16, *fp32:16, i32, fp32, 32, True")
+
+
+if __name__ == "__main__":
+    unittest.main()
