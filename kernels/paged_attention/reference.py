@@ -1,24 +1,27 @@
 import numpy as np
 
 
+def attend(q, k_cache, v_cache, pages, length, scale):
+    """One sequence: q is [H, D], `pages` the pages that hold its `length` tokens."""
+    H, D = q.shape
+    kv_heads = k_cache.shape[2]
+    if length == 0:
+        return np.zeros((H, D))
+    k = np.take(k_cache, pages, axis=0).reshape(-1, kv_heads, D)[:length]
+    v = np.take(v_cache, pages, axis=0).reshape(-1, kv_heads, D)[:length]
+    k = np.repeat(k.swapaxes(0, 1), H // kv_heads, axis=0)
+    v = np.repeat(v.swapaxes(0, 1), H // kv_heads, axis=0)
+    s = scale * (q[:, None, :] @ k.swapaxes(1, 2))
+    e = np.exp(s - np.max(s, axis=2, keepdims=True))
+    return ((e / np.sum(e, axis=2, keepdims=True)) @ v)[:, 0, :]
+
+
 def decode(q, k_cache, v_cache, table, lengths, scale):
-    B, H, D = q.shape
-    page, kv_heads = k_cache.shape[1], k_cache.shape[2]
-    rows = []
-    for b in range(B):
-        length = int(lengths[b])
-        if length == 0:
-            rows.append(np.zeros((H, D)))
-            continue
-        pages = table[b, : (length + page - 1) // page]
-        k = np.take(k_cache, pages, axis=0).reshape(-1, kv_heads, D)[:length]
-        v = np.take(v_cache, pages, axis=0).reshape(-1, kv_heads, D)[:length]
-        k = np.repeat(k.swapaxes(0, 1), H // kv_heads, axis=0)
-        v = np.repeat(v.swapaxes(0, 1), H // kv_heads, axis=0)
-        s = scale * (q[b][:, None, :] @ k.swapaxes(1, 2))
-        e = np.exp(s - np.max(s, axis=2, keepdims=True))
-        rows.append(((e / np.sum(e, axis=2, keepdims=True)) @ v)[:, 0, :])
-    return dict(out=np.stack(rows))
+    page = k_cache.shape[1]
+    return dict(out=np.stack([
+        attend(q[b], k_cache, v_cache, table[b, : (int(lengths[b]) + page - 1) // page], int(lengths[b]), scale)
+        for b in range(q.shape[0])
+    ]))
 
 
 def append(k, v, table, lengths, pages, PAGE):
