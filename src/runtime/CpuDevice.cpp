@@ -133,7 +133,7 @@ public:
                        "` on cpu: it was loaded for another device",
                    {}};
     if (isInline)
-      return cpuKernel->launch(arguments, *owner.executor());
+      return cpuKernel->launch(arguments, *owner.executor(), owner.fibers);
     if (arguments.packedBytes > support::packedLimit)
       return Error{"cannot launch `" + std::string(kernel.artifact().name()) +
                        "`: " + std::to_string(arguments.packedBytes) + " bytes of arguments",
@@ -144,7 +144,7 @@ public:
     auto copy = std::make_shared<ArgumentCopy>();
     std::memcpy(copy->bytes, arguments.packed, arguments.packedBytes);
     return submit([this, cpuKernel, copy, bytes = arguments.packedBytes, grid = arguments.grid] {
-      return cpuKernel->launch({copy->bytes, bytes, grid}, *owner.executor());
+      return cpuKernel->launch({copy->bytes, bytes, grid}, *owner.executor(), owner.fibers);
     });
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Device.h"
+#include "runtime/Fibers.h"
 
 namespace nereid::runtime {
 
@@ -23,6 +24,9 @@ public:
   /// needed.
   void setExecutor(std::shared_ptr<Executor> executor);
   std::shared_ptr<Executor> executor();
+
+  /// How kernels run whose programs wait for each other. Set it before launches, not beside them.
+  FiberOptions fibers;
 
 protected:
   std::shared_ptr<Allocator> ownAllocator() override;

@@ -60,6 +60,19 @@ void runPieces(void *data, unsigned) {
   if (threadArena.size() > keptArenaBytes)
     threadArena.release();
 }
+
+void yieldFiber(const CpuContext *context) {
+  FiberRun::yield(static_cast<Fiber *>(context->yieldState));
+}
+
+void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
+  const Job &job = *static_cast<const Job *>(data);
+  CpuContext context = job.context;
+  context.arena = arena;
+  context.yield = yieldFiber;
+  context.yieldState = self;
+  job.entry(program, 1, &context);
+}
 } // namespace
 
 Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &artifact) {
@@ -125,7 +138,8 @@ Result<std::vector<support::Record>> CpuKernel::takeRecords(uint64_t &lost) {
   return taken;
 }
 
-Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor) {
+Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
+                         const FiberOptions &fibers) {
   if (arguments.packedBytes != source.kernel().packedBytes)
     return Error{"cannot launch `" + std::string(source.name()) +
                      "`: " + std::to_string(arguments.packedBytes) +
@@ -137,11 +151,6 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor) {
   uint64_t programs = *counted;
   if (programs == 0)
     return Success{};
-  if (record->flags & support::CodeYields)
-    return Error{"cannot launch `" + std::string(source.name()) +
-                     "`: it waits for other programs, which needs fibers",
-                 {}};
-
   Job job;
   job.entry = entry;
   job.arenaBytes = record->arenaBytes;
@@ -163,6 +172,12 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor) {
     job.context.scratch = scratch.data();
   }
 
+  if (record->flags & support::CodeYields) {
+    FiberRun run(programs, record->arenaBytes, runOnFiber, &job, fibers, &job.fault);
+    if (Status status = run.run(executor); !status)
+      return Error{"kernel `" + std::string(source.name()) + "`: " + status.error().what, {}};
+    return faultOf(job.fault);
+  }
   unsigned workers = unsigned(std::min<uint64_t>(executor.concurrency(), programs));
   float cost = programCost.load(std::memory_order_relaxed);
   if (workers > 1 && cost > 0 && cost * float(programs) < wakeNanoseconds)
@@ -182,9 +197,13 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor) {
     return Error{"cannot launch `" + std::string(source.name()) + "`: no memory for an arena of " +
                      std::to_string(record->arenaBytes) + " bytes a worker",
                  {}};
-  if (LaunchFault(job.fault) == LaunchFault::Trap)
-    return Error{"kernel `" + std::string(source.name()) + "` trapped", {}};
-  return Success{};
+  return faultOf(job.fault);
+}
+
+Status CpuKernel::faultOf(uint32_t fault) const {
+  if (LaunchFault(fault) == LaunchFault::None)
+    return Success{};
+  return Error{"kernel `" + std::string(source.name()) + "` trapped", {}};
 }
 
 } // namespace nereid::runtime

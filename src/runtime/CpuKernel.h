@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/Device.h"
+#include "runtime/Fibers.h"
 #include "runtime/ObjectLoader.h"
 
 #include <atomic>
@@ -17,7 +18,8 @@ public:
 
   /// Runs the whole grid and returns when it is done. A grid with a zero in it does nothing.
   /// Allocates nothing in the ordinary case.
-  Status launch(const LaunchArguments &arguments, Executor &executor);
+  Status launch(const LaunchArguments &arguments, Executor &executor,
+                const FiberOptions &fibers = {});
 
   const support::Artifact &artifact() const override { return source; }
   const support::CodeRecord &code() const override { return *record; }
@@ -28,6 +30,7 @@ private:
   CpuKernel(support::Artifact source, const support::CodeRecord *record, LoadedObject image,
             support::CpuEntry entry)
       : source(std::move(source)), record(record), image(std::move(image)), entry(entry) {}
+  Status faultOf(uint32_t fault) const;
 
   support::Artifact source;
   const support::CodeRecord *record;

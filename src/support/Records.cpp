@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 namespace nereid::support {
 
@@ -72,15 +73,17 @@ std::string DecodedRecord::text() const {
 
 std::vector<DecodedRecord> decodeRecords(const Artifact &artifact, std::span<const Record> records,
                                          bool sorted) {
-  std::vector<Record> ordered(records.begin(), records.end());
-  if (sorted)
-    // z and y are above x in the word, so this is the linear order of any grid.
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const Record &a, const Record &b) { return a.program < b.program; });
+  std::vector<uint32_t> order(records.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (sorted) // z and y are above x in the word, so this is the linear order of any grid
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(records[a].program, a) < std::pair(records[b].program, b);
+    });
 
   std::vector<DecodedRecord> decoded;
-  decoded.reserve(ordered.size());
-  for (const Record &record : ordered) {
+  decoded.reserve(order.size());
+  for (uint32_t number : order) {
+    const Record &record = records[number];
     if (record.site >= artifact.sites().size())
       continue;
     const SiteRecord &site = artifact.sites()[record.site];
