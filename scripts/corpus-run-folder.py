@@ -3,6 +3,7 @@
 
     scripts/corpus-run-folder.py kernels/softmax ... [--case TEXT] [--variant TEXT] [--plan]
     scripts/corpus-run-folder.py --compile kernels/softmax ...    Triton's compiler, to sm_90 PTX, no run
+    scripts/corpus-run-folder.py --signatures kernels/softmax ... each different launch as FILE:KERNEL and signature
 
 Needs torch, triton and numpy below 2.4. The spec is executed by CPython with the names of
 docs/design/contract-kernel-folder.md, the reference by NumPy, the kernels with TRITON_INTERPRET=1.
@@ -23,7 +24,7 @@ import time
 import types
 import zlib
 
-COMPILE = "--compile" in sys.argv
+COMPILE = "--compile" in sys.argv or "--signatures" in sys.argv
 if not COMPILE:
     os.environ["TRITON_INTERPRET"] = "1"
 sys.dont_write_bytecode = True
@@ -353,6 +354,49 @@ class Sm90Driver:
         return GPUTarget("cuda", 90, 32)
 
 
+DUMP = None
+SHORT = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "f8e4nv": "fp8e4nv", "f8e5": "fp8e5"}
+
+
+def signatureOf(folder, launch):
+    """The launch's signature as `nereid compile` takes it."""
+    from corpus_tools import typeText
+    function = folder.kernel(launch).fn
+    signature = inspect.signature(function)
+    kwargs = {k: v for k, v in launch.kwargs.items() if k in signature.parameters}
+    bound = signature.bind(*launch.args, **kwargs)
+    bound.apply_defaults()
+    words = []
+    for name, value in bound.arguments.items():
+        if "constexpr" in str(signature.parameters[name].annotation):
+            fact = dict(kind="constexpr", value=value)
+        elif value is None:
+            fact = dict(kind="none")
+        elif isinstance(value, Descriptor):
+            fact = dict(kind="descriptor", dtype=SHORT.get(value.tensor.dtype, value.tensor.dtype), block_shape=value.block_shape)
+        elif isinstance(value, Tensor):
+            aligned = value.offset * value.element_size() % 16 == 0
+            fact = dict(kind="pointer", dtype=SHORT.get(value.dtype, value.dtype), aligned=aligned)
+        elif isinstance(value, int):
+            fact = dict(kind="int", type="i32" if -(1 << 31) <= value < 1 << 31 else "i64", value=value)
+        else:
+            fact = dict(kind="float")
+        words.append(typeText(fact))
+    return ", ".join(words)
+
+
+def showSignatures(folder, task, variant, seen):
+    for case in folder.field(task, "cases", []) + folder.field(task, "demo", []):
+        inputs = bind(folder.field(task, "inputs"), case)
+        outputs = bind(folder.field(task, "outputs"), inputs, case)
+        launches, _ = plan(folder, variant, (variant.get("configs") or [{}])[0], inputs, outputs, case)
+        for launch in [] if isinstance(launches, Unsupported) else launches:
+            line = f"{(folder.path / launch.file).relative_to(pathlib.Path.cwd())}:{launch.kernel}\t{signatureOf(folder, launch)}"
+            if line not in seen:
+                seen.add(line)
+                print(line)
+
+
 def compileCase(folder, task, variant, config, case):
     inputs, outputs = folder.build(task, case, labelOf(case))
     launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
@@ -365,6 +409,10 @@ def compileCase(folder, task, variant, config, case):
         kwargs = {k: hostValue(v) for k, v in launch.kwargs.items()}
         compiled = folder.kernel(launch).run(*map(hostValue, launch.args), grid=launch.grid, warmup=True, **kwargs)
         figures.append(f"{launch.kernel} {len(compiled.asm['ptx'])} B of PTX")
+        if DUMP:
+            path = pathlib.Path(DUMP) / f"{folder.path.name}-{launch.kernel}.ttir"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(compiled.asm["ttir"])
     return "passed", ", ".join(figures), launches
 
 
@@ -421,11 +469,16 @@ def main():
     parser.add_argument("--all-configs", action="store_true", help="run every configuration, not only the first")
     parser.add_argument("--plan", action="store_true", help="also evaluate the plans of `bench` and `demo`")
     parser.add_argument("--compile", action="store_true", help="compile each launch of the cases with Triton instead of running it")
+    parser.add_argument("--signatures", action="store_true", help="print each different launch instead of running it")
+    parser.add_argument("--dump", help="with --compile: a folder for the last Triton IR of each kernel, to compare by eye")
     options = parser.parse_args()
+    global DUMP
+    DUMP = options.dump
     if COMPILE:
         import triton
         triton.runtime.driver.set_active(Sm90Driver())
     installReferenceModule()
+    seen = set()
     count = dict(passed=0, FAILED=0, doubtful=0, skipped=0)
     for path in options.folders:
         folder = Folder(path)
@@ -435,6 +488,9 @@ def main():
                 if options.variant not in name:
                     continue
                 variant = variant if isinstance(variant, dict) else dict(run=variant)
+                if options.signatures:
+                    showSignatures(folder, task, variant, seen)
+                    continue
                 configs = variant.get("configs") or [{}]
                 for case in folder.field(task, "cases", []):
                     if options.case not in labelOf(case):
@@ -448,6 +504,8 @@ def main():
                               f"({len(launches)} launches, {time.time() - start:.1f} s)", flush=True)
                 if options.plan:
                     showPlans(folder, task, name, variant)
+    if options.signatures:
+        return 0
     print(f"{count['passed']} passed, {count['FAILED']} failed, {count['doubtful']} doubtful, {count['skipped']} skipped")
     return 1 if count["FAILED"] else 0
 
