@@ -509,6 +509,20 @@ def unslothCalls(dtype, root):
         module("nf4_gemv").gemv_nf4(torch.randn(1, 1, 128).to(dtype), W, absmax, code2, absmax2, offset, code, 64, 256, torch.Size((64, 128)), dtype)
 
     add("nf4 gemv", gemv)
+
+    # Its host code asserts that tensors are on a GPU.
+    loader = importlib.machinery.SourceFileLoader
+    loader.source_to_code = lambda self, data, path, *, _optimize=-1: compile(data, path, "exec", dont_inherit=True, optimize=1 if "grouped_gemm" in path else -1)
+    grouped = lambda: module("moe.grouped_gemm.interface")
+    sizes = lambda: torch.tensor([5, 0, 12, 7], dtype=torch.int32)
+    order = lambda: torch.randperm(24).to(torch.int32)
+    for permute_x, permute_y in ((False, False), (True, False), (False, True)):
+        name = f"grouped_gemm x {permute_x} y {permute_y}"
+        permuted = dict(permute_x=permute_x, permute_y=permute_y)
+        X = lambda p=permute_x: torch.randn(12 if p else 24, 64).to(dtype)
+        add(name, lambda o=permuted, X=X: grouped()._grouped_gemm_forward_impl(X(), torch.randn(4, 96, 64).to(dtype), 2, sizes(), order(), **o))
+        add(name + " dX", lambda o=permuted: grouped()._grouped_gemm_dX_impl(torch.randn(24, 96).to(dtype), torch.randn(4, 96, 64).to(dtype), order(), sizes(), 2, **o))
+        add(name + " dW", lambda o=permuted, X=X: grouped()._grouped_gemm_dW_impl(X(), torch.randn(24, 96).to(dtype), sizes(), order(), 2, **o))
     return calls
 
 
