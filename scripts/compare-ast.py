@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compare our syntax trees with those of the running Python.
 
-    compare-ast.py [--tool build/dev/bin/nereid-ast] [--jobs 2] [--limit N] [--strict] PATH...
+    compare-ast.py [--tool .../nereid-ast] [--jobs 2] [--limit N] [--strict] PATH...
     compare-ast.py --mutate N [--seed S] PATH...
 
-Each PATH is a file or a folder (searched for *.py); none means the standard library. A file passes if
+Each PATH is a file or a folder (searched for *.py); none means the standard library, without what is
+installed below it. The tool is looked for in PATH, then in build/dev/bin. A file passes if
 both accept it and the trees are equal to the last column, or both reject it. What only we accept is
 counted as "newer syntax": CPython's parser is the older one then.
 
@@ -24,6 +25,7 @@ import multiprocessing
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -210,7 +212,8 @@ def find(paths):
         if os.path.isfile(path):
             yield path
         for folder, subfolders, names in os.walk(path):
-            subfolders[:] = sorted(s for s in subfolders if s != "__pycache__")
+            skipped = ["__pycache__"] + (["site-packages", "dist-packages"] if folder == path else [])
+            subfolders[:] = sorted(s for s in subfolders if s not in skipped)
             for name in sorted(names):
                 if name.endswith(".py"):
                     yield os.path.join(folder, name)
@@ -218,7 +221,7 @@ def find(paths):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--tool", default=os.path.join(
+    parser.add_argument("--tool", default=shutil.which("nereid-ast") or os.path.join(
         os.path.dirname(__file__), "..", "build", "dev", "bin", "nereid-ast"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=int, default=0)

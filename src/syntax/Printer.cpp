@@ -152,6 +152,7 @@ private:
   void joined(const JoinedStr &node);
   void joinedPieces(const JoinedStr &node, char quote, bool spec);
   void literalText(std::string_view text, char quote, bool spec);
+  void docString(std::string_view text);
 
   uint32_t indent = 0;
   uint32_t fstringDepth = 0;
@@ -569,6 +570,28 @@ void Printer::literalText(std::string_view text, char quote, bool spec) {
   }
 }
 
+// A string that is a statement, with its lines as lines.
+void Printer::docString(std::string_view text) {
+  out += "\"\"\"";
+  const char *p = text.data(), *end = p + text.size();
+  while (p < end) {
+    const char *start = p;
+    uint32_t c = decodeUtf8(p);
+    // Neither three quotes nor one at the end may stand bare.
+    bool quote = c == '"' && (p == end || *p == '"');
+    if (quote || c == '\\') {
+      out += '\\';
+      out += char(c);
+    } else if (c == '\n' || isPrintable(c)) {
+      out.append(start, p);
+    } else {
+      std::string escaped = reprString({start, size_t(p - start)});
+      out += std::string_view(escaped).substr(1, escaped.size() - 2);
+    }
+  }
+  out += "\"\"\"";
+}
+
 // --- patterns ---
 
 void Printer::pattern(const Pattern &pattern) {
@@ -895,8 +918,14 @@ void Printer::simple(const Stmt &stmt) {
     return names("global ", cast<Global>(&stmt).names);
   case StmtKind::Nonlocal:
     return names("nonlocal ", cast<Nonlocal>(&stmt).names);
-  case StmtKind::ExprStmt:
-    return naked(*cast<ExprStmt>(&stmt).value);
+  case StmtKind::ExprStmt: {
+    const Expr *value = cast<ExprStmt>(&stmt).value;
+    const auto *constant = dynCast<Constant>(value);
+    if (constant && constant->value.kind == ConstantValue::Kind::Str &&
+        !constant->value.unicodePrefix)
+      return docString(constant->value.text);
+    return naked(*value);
+  }
   case StmtKind::Pass:
     out += "pass";
     return;

@@ -1,0 +1,8 @@
+if a:
+	b;
+  # c
+
+	if d: \
+  e
+else :
+ pass
