@@ -133,7 +133,7 @@ def typeText(fact):
         items = ", ".join(typeText(item) for item in fact["items"])
         return f"({items},)" if len(fact["items"]) == 1 else f"({items})"
     if kind == "descriptor":
-        return f"tensordesc<{fact['dtype']}[{', '.join(map(str, fact['block_shape']))}]>"
+        return f"tensordesc<{fact['dtype']}[{','.join(map(str, fact['block_shape']))}]>"
     raise ValueError(f"an argument of type {fact.get('type')}")
 
 

@@ -12,11 +12,15 @@ import corpus_inputs  # noqa: E402
 import corpus_tools  # noqa: E402
 
 
-def loadFormulas():
-    spec = importlib.util.spec_from_file_location("formulas", ROOT / "test" / "corpus" / "formulas.py")
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem.replace("-", "_"), path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.FORMULAS
+    return module
+
+
+def loadFormulas():
+    return load(ROOT / "test" / "corpus" / "formulas.py").FORMULAS
 
 
 def launches():
@@ -65,6 +69,27 @@ class Digests(unittest.TestCase):
 
     def test_nan_is_seen(self):
         self.assertIsNotNone(self.why([float("nan")] + self.values[1:]))
+
+
+class Faults(unittest.TestCase):
+    def test_each_fault_can_be_planted(self):
+        driver = load(ROOT / "scripts" / "corpus-faults.py")
+        faults = driver.load()
+        for number, fault in enumerate(faults.FAULTS):
+            with self.subTest(number=number, launch=fault.launch):
+                folder = ROOT / "kernels" / faults.LAUNCHES[fault.launch].kernel.partition("/")[0]
+                holders = [path for path in sorted(folder.glob("*.py")) if f"@triton.jit\ndef {fault.function}(" in path.read_text()]
+                changed = driver.plant(holders[0].read_text(), fault)
+                first, last = driver.expectedLines(changed, fault)
+                self.assertLessEqual(first, last)
+
+    def test_each_launch_gives_all_arguments(self):
+        driver = load(ROOT / "scripts" / "corpus-faults.py")
+        for name, launch in driver.load().LAUNCHES.items():
+            with self.subTest(launch=name):
+                file, _, kernel = launch.kernel.rpartition(":")
+                kernels = {k: parameters for k, _, parameters, _ in corpus_tools.astKernels((ROOT / "kernels" / file).read_text())}
+                self.assertEqual(sorted(kernels[kernel]), sorted(launch.arguments))
 
 
 class Tools(unittest.TestCase):
