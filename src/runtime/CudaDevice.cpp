@@ -49,6 +49,9 @@ public:
   Result<std::unique_ptr<Event>> createEvent() override;
   Status synchronize() override;
   Result<std::shared_ptr<LoadedKernel>> load(const support::Artifact &artifact) override;
+  Status encodeTensorMap(const support::DescriptorRecord &descriptor, const void *base,
+                         std::span<const int64_t> shape, std::span<const int64_t> strides,
+                         void *map) override;
 
   /// Success, or what went wrong. After a fault in a kernel the driver answers every call with an
   /// error: the first time says so with the kernel's name, later calls fail without asking it.
@@ -773,6 +776,80 @@ Status CudaDevice::synchronize() {
     return status;
   Current current(*this);
   return check(driver.cuCtxSynchronize(), "cannot synchronize " + name());
+}
+
+// CUtensorMapDataType; 8-bit floats travel as bytes.
+int tensorMapType(DType type) {
+  switch (type) {
+  case DType::Int16:
+  case DType::UInt16:
+    return 1;
+  case DType::UInt32:
+    return 2;
+  case DType::Int32:
+    return 3;
+  case DType::UInt64:
+    return 4;
+  case DType::Int64:
+    return 5;
+  case DType::Float16:
+    return 6;
+  case DType::Float32:
+    return 7;
+  case DType::Float64:
+    return 8;
+  case DType::BFloat16:
+    return 9;
+  default:
+    return 0;
+  }
+}
+
+Status CudaDevice::encodeTensorMap(const support::DescriptorRecord &descriptor, const void *base,
+                                   std::span<const int64_t> shape, std::span<const int64_t> strides,
+                                   void *map) {
+  auto refuse = [](const std::string &why) {
+    return Error{"cannot describe a tensor to the copy engine: " + why, {}};
+  };
+  if (!driver.cuTensorMapEncodeTiled)
+    return refuse("the driver knows no tensor maps, CUDA 12.0 does");
+  uint32_t rank = descriptor.rank;
+  if (shape.size() != rank || strides.size() != rank)
+    return refuse("it has " + std::to_string(shape.size()) + " dimensions, the kernel expects " +
+                  std::to_string(rank));
+  int64_t itemBytes = nereid::info(DType(descriptor.type)).bytes;
+  if (reinterpret_cast<uintptr_t>(base) % 16)
+    return refuse("its address is no multiple of 16");
+  if (strides[rank - 1] != 1)
+    return refuse("its last dimension has stride " + std::to_string(strides[rank - 1]) +
+                  ", it must be 1");
+  // The hardware counts dimensions from the innermost one.
+  uint64_t sizes[support::maxRank], steps[support::maxRank];
+  uint32_t box[support::maxRank], traversal[support::maxRank];
+  for (uint32_t i = 0; i < rank; ++i) {
+    uint32_t from = rank - 1 - i;
+    if (shape[from] < 1 || shape[from] > int64_t(1) << 32)
+      return refuse("dimension " + std::to_string(from) + " has size " +
+                    std::to_string(shape[from]));
+    sizes[i] = uint64_t(shape[from]);
+    box[i] = descriptor.box[from];
+    traversal[i] = descriptor.elementStride[from];
+    if (i == 0)
+      continue;
+    int64_t step;
+    if (__builtin_mul_overflow(strides[from], itemBytes, &step) || step <= 0 || step % 16 ||
+        step >= int64_t(1) << 40)
+      return refuse("the stride of dimension " + std::to_string(from) + " is " +
+                    std::to_string(strides[from]) + " elements of " + std::to_string(itemBytes) +
+                    " bytes, no multiple of 16 bytes below 2^40");
+    steps[i - 1] = uint64_t(step);
+  }
+  Current current(*this);
+  return check(driver.cuTensorMapEncodeTiled(
+                   static_cast<TensorMap *>(map), tensorMapType(DType(descriptor.type)), rank,
+                   const_cast<void *>(base), sizes, steps, box, traversal, descriptor.interleave,
+                   descriptor.swizzle, descriptor.l2Promotion, descriptor.padding),
+               "cannot describe a tensor to the copy engine");
 }
 
 Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &artifact) {

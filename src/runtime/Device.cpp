@@ -48,6 +48,11 @@ Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
   return buffer;
 }
 
+Status Device::encodeTensorMap(const support::DescriptorRecord &, const void *,
+                               std::span<const int64_t>, std::span<const int64_t>, void *) {
+  return Error{name() + " has no tensor maps", {}};
+}
+
 Result<uint64_t> countPrograms(std::string_view kernel, const std::array<uint32_t, 3> &grid) {
   if (grid[0] > support::maxGridX || grid[1] > support::maxGridYZ || grid[2] > support::maxGridYZ)
     return Error{"cannot launch `" + std::string(kernel) + "`: grid (" + std::to_string(grid[0]) +

@@ -161,6 +161,13 @@ public:
   virtual Result<std::unique_ptr<Event>> createEvent() = 0;
   virtual Status synchronize() = 0;
 
+  /// Encodes a tensor map (support::tensorMapBytes at a multiple of 64) for memory of this device.
+  /// Fails where there are none, and on layouts that hardware cannot walk: it says which rule of
+  /// alignment or size is broken.
+  virtual Status encodeTensorMap(const support::DescriptorRecord &descriptor, const void *base,
+                                 std::span<const int64_t> shape, std::span<const int64_t> strides,
+                                 void *map);
+
   /// Loads the first code section that this device can run.
   virtual Result<std::shared_ptr<LoadedKernel>> load(const support::Artifact &artifact) = 0;
 

@@ -1,0 +1,178 @@
+#include "launch/Launcher.h"
+
+#include "support/Specialization.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace nereid::launch {
+
+using support::Constant;
+using support::HostValue;
+
+namespace {
+// What a host expression sees of compiled-in text.
+HostValue hostValueOf(std::string_view text) {
+  auto parsed = support::Specialization::parse(text);
+  if (!parsed || parsed->arguments.size() != 1)
+    return HostValue::none();
+  const Constant &constant = parsed->arguments[0].constant;
+  switch (constant.kind) {
+  case Constant::Kind::Bool:
+    return HostValue::boolean(constant.flag);
+  case Constant::Kind::Float:
+    return HostValue::of(constant.number);
+  case Constant::Kind::Int: {
+    int64_t value = 0;
+    const char *end = constant.text.data() + constant.text.size();
+    if (std::from_chars(constant.text.data(), end, value).ptr != end)
+      return HostValue::none();
+    return HostValue::of(value);
+  }
+  default:
+    return HostValue::none();
+  }
+}
+} // namespace
+
+Result<std::unique_ptr<PreparedKernel>> PreparedKernel::make(const support::Artifact &artifact,
+                                                             runtime::Device &device) {
+  auto prepared = std::make_unique<PreparedKernel>();
+  auto plan = PackPlan::make(artifact, device);
+  if (!plan)
+    return plan.takeError();
+  prepared->plan = *std::move(plan);
+  auto kernel = device.load(artifact);
+  if (!kernel)
+    return kernel.takeError();
+  prepared->kernel = *std::move(kernel);
+
+  auto parameters = artifact.parameters();
+  prepared->isCompiledIn = std::make_unique<bool[]>(parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    bool passed = support::ParameterKind(parameters[i].kind) == support::ParameterKind::Slots;
+    prepared->isCompiledIn[i] = !passed;
+    prepared->constants.push_back(support::ParameterKind(parameters[i].kind) ==
+                                          support::ParameterKind::One
+                                      ? HostValue::of(int64_t(1))
+                                  : passed ? HostValue::none()
+                                           : hostValueOf(artifact.text(parameters[i].value)));
+  }
+  for (const support::OptionRecord &option : artifact.options())
+    prepared->options.push_back(hostValueOf(artifact.text(option.value)));
+  for (const support::ExpressionRecord &expression : artifact.expressions())
+    if (support::ExpressionRole(expression.role) == support::ExpressionRole::Grid &&
+        expression.index < 3)
+      if (auto opened = support::HostExpression::open(artifact.blob(expression.code)))
+        prepared->grid[expression.index] = *opened;
+  return prepared;
+}
+
+Result<std::array<uint32_t, 3>>
+PreparedKernel::gridFor(std::span<const Argument *const> leaves) const {
+  std::string_view name = kernel->artifact().name();
+  if (!grid[0])
+    return Error{"cannot launch `" + std::string(name) + "`: no grid is given", {}};
+  ExpressionArguments arguments(leaves, constants, {isCompiledIn.get(), leaves.size()}, options);
+  std::array<uint32_t, 3> result = {1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!grid[axis])
+      continue;
+    support::HostResult value = grid[axis]->evaluate(arguments);
+    if (!value.ok())
+      return Error{"cannot launch `" + std::string(name) + "`: in its grid: " + value.error, {}};
+    if (value.value.isNone() || value.value.isFloat() || value.value.integer < 0 ||
+        value.value.integer > UINT32_MAX)
+      return Error{"cannot launch `" + std::string(name) + "`: axis " + std::to_string(axis) +
+                       " of its grid is " +
+                       (value.value.isNone()    ? "None"
+                        : value.value.isFloat() ? "a float"
+                                                : std::to_string(value.value.integer)),
+                   {}};
+    result[size_t(axis)] = uint32_t(value.value.integer);
+  }
+  return result;
+}
+
+Status Launcher::launch(runtime::Stream &stream, std::span<const Argument> arguments,
+                        std::optional<Grid> grid, uint32_t variant) {
+  LaunchKey key;
+  if (Status status = makeKey(signature, arguments, variant, key); !status)
+    return status;
+  PreparedKernel *prepared = cache.find(key);
+  if (!prepared) [[unlikely]] {
+    auto loaded = miss(key, arguments, variant);
+    if (!loaded)
+      return loaded.takeError();
+    prepared = *loaded;
+  }
+  Leaves leaves;
+  if (!flatten(arguments, [&](size_t i) { return signature.parameters[i].isConstexpr; }, leaves))
+    return Error{"cannot launch `" + signature.name + "`: over " + std::to_string(maxLeaves) +
+                     " values in its arguments",
+                 {}};
+  alignas(support::packedAlignment) uint8_t block[support::packedLimit];
+  if (Status status = prepared->plan.pack(leaves.all(), block); !status)
+    return status;
+  runtime::LaunchArguments packed;
+  packed.packed = block;
+  packed.packedBytes = prepared->plan.bytes();
+  if (grid) {
+    packed.grid = *grid;
+  } else {
+    auto computed = prepared->gridFor(leaves.all());
+    if (!computed)
+      return computed.takeError();
+    packed.grid = *computed;
+  }
+  return stream.launch(*prepared->kernel, packed);
+}
+
+Result<const PreparedKernel *> Launcher::prepare(std::span<const Argument> arguments,
+                                                 uint32_t variant) {
+  LaunchKey key;
+  if (Status status = makeKey(signature, arguments, variant, key); !status)
+    return status.takeError();
+  if (const PreparedKernel *prepared = cache.find(key))
+    return prepared;
+  auto loaded = miss(key, arguments, variant);
+  if (!loaded)
+    return loaded.takeError();
+  return static_cast<const PreparedKernel *>(*loaded);
+}
+
+Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Argument> arguments,
+                                        uint32_t variant) {
+  {
+    std::unique_lock lock(missMutex);
+    auto isPending = [&] {
+      return std::find(pending.begin(), pending.end(), key) != pending.end();
+    };
+    missDone.wait(lock, [&] { return !isPending(); });
+    if (PreparedKernel *prepared = cache.find(key))
+      return prepared;
+    pending.push_back(key);
+  }
+  auto compile = [&]() -> Result<PreparedKernel *> {
+    std::vector<uint32_t> defaulted;
+    auto specialization = specialize(signature, arguments, &defaulted);
+    if (!specialization)
+      return specialization.takeError();
+    auto artifact = source.kernelFor(*specialization, defaulted, variant);
+    if (!artifact)
+      return artifact.takeError();
+    auto prepared = PreparedKernel::make(*artifact, device);
+    if (!prepared)
+      return prepared.takeError();
+    return &cache.insert(key, *std::move(prepared));
+  };
+  Result<PreparedKernel *> result = compile();
+  {
+    std::lock_guard lock(missMutex);
+    pending.erase(std::find(pending.begin(), pending.end(), key));
+  }
+  missDone.notify_all();
+  return result;
+}
+
+} // namespace nereid::launch

@@ -1,0 +1,74 @@
+// The launch path: arguments in, a running kernel out. On a hit one key, one probe, one packed
+// block on the stack, one call of the device; on a miss it asks its source for an artifact.
+#pragma once
+
+#include "launch/Argument.h"
+#include "launch/KernelCache.h"
+#include "launch/Packing.h"
+#include "launch/Signature.h"
+#include "runtime/Device.h"
+
+#include <condition_variable>
+#include <optional>
+
+namespace nereid::launch {
+
+/// Where artifacts come from when a launch needs one: the compiler, a cache, a pack, a policy that
+/// refuses.
+class KernelSource {
+public:
+  virtual ~KernelSource() = default;
+  /// The kernel for these classes of arguments. `defaulted` lists the arguments that the call left
+  /// open; `variant` is the number that the caller of `launch` gave. Called by several threads.
+  virtual Result<support::Artifact> kernelFor(const support::Specialization &specialization,
+                                              std::span<const uint32_t> defaulted,
+                                              uint32_t variant) = 0;
+};
+
+/// A kernel that is loaded, with what every launch of it needs again.
+struct PreparedKernel {
+  std::shared_ptr<runtime::LoadedKernel> kernel;
+  PackPlan plan;
+  std::optional<support::HostExpression> grid[3]; ///< if the artifact brings its grid
+  std::vector<support::HostValue> constants, options;
+  std::unique_ptr<bool[]> isCompiledIn; ///< by leaf
+
+  static Result<std::unique_ptr<PreparedKernel>> make(const support::Artifact &artifact,
+                                                      runtime::Device &device);
+  /// The grid that the artifact's expressions give for these leaves.
+  Result<std::array<uint32_t, 3>> gridFor(std::span<const Argument *const> leaves) const;
+};
+
+/// Launches one kernel function on one device. Any number of threads.
+class Launcher {
+public:
+  Launcher(Signature signature, runtime::Device &device, KernelSource &source)
+      : signature(std::move(signature)), device(device), source(source) {}
+
+  using Grid = std::array<uint32_t, 3>;
+
+  /// One argument a parameter, in order. Without `grid`, the artifact must bring one. `variant`
+  /// stands for the options of the call (see makeKey).
+  Status launch(runtime::Stream &stream, std::span<const Argument> arguments,
+                std::optional<Grid> grid, uint32_t variant = 0);
+
+  /// Compiles and loads what such a launch needs, and launches nothing.
+  Result<const PreparedKernel *> prepare(std::span<const Argument> arguments, uint32_t variant = 0);
+
+  size_t preparedCount() const { return cache.size(); }
+
+private:
+  Result<PreparedKernel *> miss(const LaunchKey &key, std::span<const Argument> arguments,
+                                uint32_t variant);
+
+  const Signature signature;
+  runtime::Device &device;
+  KernelSource &source;
+  KernelCache<PreparedKernel> cache;
+  // Keys on their way, so that threads that miss together compile once.
+  std::mutex missMutex;
+  std::condition_variable missDone;
+  std::vector<LaunchKey> pending;
+};
+
+} // namespace nereid::launch
