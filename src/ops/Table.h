@@ -50,20 +50,27 @@ using Args = std::span<Value>;
 struct Row {
   enum class Status : uint8_t { Supported, Partial, Unsupported };
 
-  std::string_view
-      name; ///< under `tl`: "load", "math.exp", "extra.cuda.globaltimer"; "libdevice.tanh"
-  std::string_view family; ///< "memory", "reduction", ...: the heading in docs/language.md
-  std::string_view
-      signature; ///< Python syntax: "pointer, mask=None, *, volatile=False"; defaults are literals
-  Value (*build)(OpContext &context, Args args); ///< null when unsupported or a prelude function
-  std::string_view summary;                      ///< one line: what it does
-  bool method = false; ///< also a method of tensors, with the tensor as first argument
+  /// Under `tl`: "load", "math.exp", "extra.cuda.globaltimer"; "libdevice.tanh". Methods that are
+  /// no functions are "tensor.to", "tensor_descriptor.load", "block_ptr.load".
+  std::string_view name;
+  std::string_view family;    ///< "memory", "reduction", ...: the heading in docs/language.md
+  std::string_view signature; ///< as Python writes it: "pointer, mask=None, *, volatile=False";
+                              ///< defaults are literals; empty for constants
+  /// Null for what is unsupported, a prelude function, a constant or the emitter's own.
+  Value (*build)(OpContext &context, Args args);
+  std::string_view summary; ///< one line: what it does
+  bool method = false;      ///< also a method of tensors, with the tensor as first argument
   Status status = Status::Supported;
-  std::string_view remark =
-      {}; ///< a difference from Triton, the reason of Unsupported, or today's spelling
-  std::string_view aliases =
-      {}; ///< other names, separated by spaces; "old:" marks spellings that get a note
+  /// A difference from Triton, the reason of Unsupported, or today's spelling.
+  std::string_view remark = {};
+  /// Other names, separated by spaces; "old:" marks spellings that get a note.
+  std::string_view aliases = {};
   bool prelude = false; ///< defined in prelude.py under the same name
+  /// For names that are values, not functions: `tl.float32`, `tl.PropagateNan.ALL`.
+  Value (*constant)() = nullptr;
+  /// Needs the syntax around it, so the emitter has its own code for it by name: `tl.constexpr` as
+  /// an annotation, `isinstance(x, tl.tensor)`, `tl.aggregate_replace`.
+  bool emitter = false;
 };
 
 /// Every row, in the order of families.
@@ -73,6 +80,12 @@ std::span<const Row> table();
 const Row *find(std::string_view name, bool *oldSpelling = nullptr);
 /// The row behind the tensor method `name`; null if there is none.
 const Row *findMethod(std::string_view name);
+/// The row behind the method `name` of a tile, descriptor, block pointer or number; null if there
+/// is none. The object is the first argument.
+const Row *findMethod(const Value &self, std::string_view name);
+
+/// How a user writes the name: "tl.load", "libdevice.tanh", "x.to", "desc.load".
+std::string spelling(const Row &row);
 
 /// A parameter of a row, parsed from its signature once.
 struct Parameter {

@@ -32,11 +32,25 @@ struct Tile {
 /// Base of everything that lives on the heap. Evaluator-only kinds (instances, modules, ...) derive
 /// from it in their room with kind `Host`.
 struct Object {
-  enum class Kind : uint8_t { Str, Tuple, List, Dict, Slice, TypeObject, Callable, Host };
+  enum class Kind : uint8_t {
+    Str,
+    Tuple,
+    List,
+    Dict,
+    Slice,
+    TypeObject,
+    Callable,
+    Aggregate,
+    Host
+  };
   explicit Object(Kind kind) : kind(kind) {}
   virtual ~Object() = default;
   /// As Python's type(x).__name__.
   virtual std::string typeName() const = 0;
+  /// As Python's repr(x); asked of kinds Aggregate and Host only.
+  virtual std::string repr() const;
+  /// Python's `==` with another object of the same kind; asked of kinds Aggregate and Host only.
+  virtual bool equals(const Object &other) const { return this == &other; }
   const Kind kind;
 };
 
@@ -156,6 +170,17 @@ struct Callable : Object {
   /// Calls it at the context's insertion point and location.
   virtual Value call(OpContext &context, std::vector<Value> args,
                      std::vector<std::pair<std::string, Value>> keywords) = 0;
+};
+
+/// A bundle of tiles with a fixed shape, such as a block pointer. Control flow carries it as its
+/// tiles and puts it together again on the other side.
+struct Aggregate : Object {
+  Aggregate() : Object(Kind::Aggregate) {}
+  virtual std::vector<Tile> tiles() const = 0;
+  /// The same bundle around other tiles, whose number and types are those of `tiles()`.
+  virtual Value withTiles(std::span<const Tile> tiles) const = 0;
+  /// True if `other` differs at most in its tiles, so that one can stand for the other in a loop.
+  virtual bool sameShape(const Aggregate &other) const = 0;
 };
 
 /// Equality as Python's `==` on values known now; tiles are never equal.

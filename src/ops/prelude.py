@@ -26,14 +26,14 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = 10):
     for _ in tl.static_range(n_rounds):
         high_0 = tl.umulhi(c0, MULTIPLIER_0)
         high_2 = tl.umulhi(c2, MULTIPLIER_1)
-        low_0 = c0 * MULTIPLIER_0
-        low_2 = c2 * MULTIPLIER_1
+        low_0 = tl.mul(c0, MULTIPLIER_0, sanitize_overflow=False)
+        low_2 = tl.mul(c2, MULTIPLIER_1, sanitize_overflow=False)
         c0 = high_2 ^ c1 ^ k0
         c1 = low_2
         c2 = high_0 ^ c3 ^ k1
         c3 = low_0
-        k0 = k0 + WEYL_0
-        k1 = k1 + WEYL_1
+        k0 = tl.add(k0, WEYL_0, sanitize_overflow=False)
+        k1 = tl.add(k1, WEYL_1, sanitize_overflow=False)
     return c0, c1, c2, c3
 
 
@@ -210,9 +210,9 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 
 # Runs of k are sorted in alternating directions; then the better of each pair of neighbouring runs survives,
-# element by element, which is bitonic and holds the k best of both.
+# element by element, which is bitonic and holds the k best of both. The survivors have the result type of `tl.max`.
 @triton.jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
     axis: tl.constexpr = len(x.shape) - 1 if dim is None else dim
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be searched")
     n: tl.constexpr = x.shape[axis]
@@ -222,12 +222,15 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
     kept: tl.constexpr = _log2_exact(k)
     y = tl.reshape(x, [rows, n])
     for stage in tl.static_range(1, kept + 1):
-        y = _merge_runs(y, rows, n, stage, stage == stages, True)
+        y = _merge_runs(y, rows, n, stage, stage == stages, descending)
     for fold in tl.static_range(kept, stages):
         left: tl.constexpr = 2**(stages - 1 - fold + kept)
-        a, b = _halves(y, rows, left // k, k)
-        y = tl.reshape(tl.where(a > b, a, b), [rows, left])
-        y = _merge_runs(y, rows, left, kept, fold == stages - 1, True)
+        pairs = tl.reshape(y, [rows, left // k, 2, k])
+        if descending:
+            best = tl.max(pairs, 2)
+        else:
+            best = tl.min(pairs, 2)
+        y = _merge_runs(tl.reshape(best, [rows, left]), rows, left, kept, fold == stages - 1, descending)
     return tl.reshape(y, x.shape[:-1] + [k])
 
 

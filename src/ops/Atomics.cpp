@@ -1,0 +1,166 @@
+// Atomic read-modify-write and compare-and-swap.
+
+#include "ops/Build.h"
+
+using namespace mlir;
+
+namespace nereid::ops {
+namespace {
+
+bool is(const Type &type, DType dtype) { return type.isScalarKind() && type.dtype() == dtype; }
+
+tile::MemSemantic semantic(const Value &value) {
+  std::string text = optionalStr(value, "sem");
+  if (text.empty() || text == "acq_rel")
+    return tile::MemSemantic::AcqRel;
+  if (text == "relaxed")
+    return tile::MemSemantic::Relaxed;
+  if (text == "acquire")
+    return tile::MemSemantic::Acquire;
+  if (text == "release")
+    return tile::MemSemantic::Release;
+  fail("WrongArgument", "`sem` is " + quote(text),
+       "it can be `acq_rel`, `acquire`, `release` or `relaxed`");
+}
+
+tile::MemScope scope(const Value &value) {
+  std::string text = optionalStr(value, "scope");
+  if (text.empty() || text == "gpu")
+    return tile::MemScope::Gpu;
+  if (text == "cta")
+    return tile::MemScope::Cta;
+  if (text == "sys")
+    return tile::MemScope::Sys;
+  fail("WrongArgument", "`scope` is " + quote(text), "it can be `gpu`, `cta` or `sys`");
+}
+
+Type elementOf(const Tile &pointer, std::string_view operation) {
+  if (!pointer.type.isPointer())
+    fail("NotAPointer", quote(operation) + " needs a pointer, but got " + describe(Value(pointer)));
+  if (pointer.type.isConstPointer())
+    fail("ConstPointer", quote(operation) + " writes through a constant pointer",
+         "drop `tl.const` from the parameter's annotation");
+  return pointer.type.pointee();
+}
+
+// `value` in the type of the memory, of the pointers' shape.
+Tile valueArgument(OpContext &context, const Value &value, const Tile &pointer, const Type &element,
+                   std::string_view operation) {
+  Tile tile =
+      value.isNumber() ? castNumber(context, value, element) : tileArgument(context, value, "val");
+  if (!pointer.type.isBlock() && tile.type.isBlock())
+    fail("IncompatibleShapes",
+         "`val` of " + quote(operation) + " has shape " + shapeText(tile.type.shape()) +
+             ", but the pointer is a scalar",
+         "add `tl.arange` to the pointer");
+  if (pointer.type.isBlock())
+    tile = broadcastTo(context, tile, pointer.type.shape());
+  return cast(context, tile, element);
+}
+
+enum class Operation { Add, Max, Min, And, Or, Xor, Xchg };
+constexpr std::string_view Names[] = {"tl.atomic_add", "tl.atomic_max", "tl.atomic_min",
+                                      "tl.atomic_and", "tl.atomic_or",  "tl.atomic_xor",
+                                      "tl.atomic_xchg"};
+
+tile::AtomicKind kindOf(Operation operation, const Type &element) {
+  using Kind = tile::AtomicKind;
+  bool isFloat = element.isFloat(), isSigned = element.isSigned();
+  switch (operation) {
+  case Operation::Add:
+    return isFloat ? Kind::FAdd : Kind::Add;
+  case Operation::Max:
+    return isFloat ? Kind::FMax : isSigned ? Kind::Max : Kind::UMax;
+  case Operation::Min:
+    return isFloat ? Kind::FMin : isSigned ? Kind::Min : Kind::UMin;
+  case Operation::And:
+    return Kind::And;
+  case Operation::Or:
+    return Kind::Or;
+  case Operation::Xor:
+    return Kind::Xor;
+  case Operation::Xchg:
+    return Kind::Xchg;
+  }
+  return Kind::Xchg;
+}
+
+void checkElement(Operation operation, const Type &element) {
+  std::string_view name = Names[size_t(operation)];
+  bool half = is(element, DType::Float16) || is(element, DType::BFloat16);
+  bool bits =
+      operation == Operation::And || operation == Operation::Or || operation == Operation::Xor;
+  if (element.isPointer() || element.isVoid() || element.isBlock() || element.bits() < 16 ||
+      is(element, DType::Int16) || is(element, DType::UInt16) ||
+      (half && operation != Operation::Add) || (bits && element.isFloat()))
+    fail("UnsupportedDType", quote(name) + " does not take " + quote(element),
+         half ? "accumulate in `tl.float32`, or compare and swap" : "");
+}
+
+template <Operation Op> Value buildAtomic(OpContext &context, Args args) {
+  std::string_view name = Names[size_t(Op)];
+  Tile pointer = tileArgument(context, args[0], "pointer");
+  Type element = elementOf(pointer, name);
+  checkElement(Op, element);
+  Tile value = valueArgument(context, args[1], pointer, element, name);
+  auto mask = optionalTile(context, args[2], "mask");
+  if (mask) {
+    if (!mask->type.isBool())
+      fail("MaskNotBoolean", "`mask` has type " + quote(mask->type.element()) + ", not `int1`",
+           "compare it: `mask != 0`");
+    if (!pointer.type.isBlock() && mask->type.isBlock())
+      fail("IncompatibleShapes", "`mask` of " + quote(name) + " has shape " +
+                                     shapeText(mask->type.shape()) +
+                                     ", but the pointer is a scalar");
+    if (pointer.type.isBlock())
+      *mask = broadcastTo(context, *mask, pointer.type.shape());
+  }
+  auto *mlirContext = context.builder.getContext();
+  return build<tile::AtomicRMWOp>(context, value.type,
+                                  tile::AtomicKindAttr::get(mlirContext, kindOf(Op, element)),
+                                  pointer.value, value.value, mask ? mask->value : mlir::Value(),
+                                  tile::MemSemanticAttr::get(mlirContext, semantic(args[3])),
+                                  tile::MemScopeAttr::get(mlirContext, scope(args[4])));
+}
+
+Value buildAtomicCas(OpContext &context, Args args) {
+  Tile pointer = tileArgument(context, args[0], "pointer");
+  Type element = elementOf(pointer, "tl.atomic_cas");
+  unsigned bits = element.bits();
+  if (element.isPointer() || (bits != 16 && bits != 32 && bits != 64))
+    fail("UnsupportedDType", "`tl.atomic_cas` does not take " + quote(element),
+         "elements of 16, 32 or 64 bits can be compared and swapped");
+  Tile compare = valueArgument(context, args[1], pointer, element, "tl.atomic_cas");
+  Tile value = valueArgument(context, args[2], pointer, element, "tl.atomic_cas");
+  auto *mlirContext = context.builder.getContext();
+  return build<tile::AtomicCASOp>(context, value.type, pointer.value, compare.value, value.value,
+                                  tile::MemSemanticAttr::get(mlirContext, semantic(args[3])),
+                                  tile::MemScopeAttr::get(mlirContext, scope(args[4])));
+}
+
+constexpr std::string_view Signature = "pointer, val, mask=None, sem=None, scope=None";
+
+constexpr Row Rows[] = {
+    {"atomic_add", "atomic", Signature, buildAtomic<Operation::Add>,
+     "Adds to memory; gives the old value.", true},
+    {"atomic_max", "atomic", Signature, buildAtomic<Operation::Max>,
+     "Replaces memory by the greater value; gives the old value.", true},
+    {"atomic_min", "atomic", Signature, buildAtomic<Operation::Min>,
+     "Replaces memory by the lesser value; gives the old value.", true},
+    {"atomic_and", "atomic", Signature, buildAtomic<Operation::And>,
+     "Bitwise and into memory; gives the old value.", true},
+    {"atomic_or", "atomic", Signature, buildAtomic<Operation::Or>,
+     "Bitwise or into memory; gives the old value.", true},
+    {"atomic_xor", "atomic", Signature, buildAtomic<Operation::Xor>,
+     "Bitwise exclusive or into memory; gives the old value.", true},
+    {"atomic_xchg", "atomic", Signature, buildAtomic<Operation::Xchg>,
+     "Replaces memory; gives the old value.", true},
+    {"atomic_cas", "atomic", "pointer, cmp, val, sem=None, scope=None", buildAtomicCas,
+     "Replaces memory where it equals `cmp`; gives the old value.", true},
+};
+
+} // namespace
+
+std::span<const Row> atomicRows() { return Rows; }
+
+} // namespace nereid::ops

@@ -1,0 +1,286 @@
+#include "ops/Build.h"
+#include "ops/Objects.h"
+
+#include <charconv>
+#include <map>
+#include <unordered_map>
+
+namespace nereid::ops {
+namespace {
+
+// --- signatures ---
+
+// signature = [parameter {"," parameter}]
+// parameter = "*" | ["*"] name ["=" literal]
+// literal   = "None" | "True" | "False" | number | string | "()" | dtype | "PropagateNan.NONE"
+class SignatureParser {
+public:
+  explicit SignatureParser(std::string_view text) : rest(text) {}
+
+  std::vector<Parameter> parse() {
+    std::vector<Parameter> parameters;
+    bool keywordOnly = false;
+    for (skip(); !rest.empty(); skip()) {
+      bool star = take('*');
+      skip();
+      if (star && (rest.empty() || rest[0] == ',')) {
+        keywordOnly = true;
+      } else {
+        Parameter parameter;
+        parameter.name = word();
+        parameter.variadic = star;
+        parameter.keywordOnly = keywordOnly;
+        keywordOnly |= star;
+        skip();
+        if (take('=')) {
+          parameter.hasDefault = true;
+          parameter.defaultValue = literal();
+        }
+        parameters.push_back(std::move(parameter));
+      }
+      skip();
+      if (!take(','))
+        break;
+    }
+    if (!rest.empty())
+      throw std::logic_error("bad signature near: " + std::string(rest));
+    return parameters;
+  }
+
+private:
+  void skip() {
+    while (!rest.empty() && rest[0] == ' ')
+      rest.remove_prefix(1);
+  }
+  bool take(char c) {
+    if (rest.empty() || rest[0] != c)
+      return false;
+    rest.remove_prefix(1);
+    return true;
+  }
+  std::string_view word() {
+    size_t n = 0;
+    while (n < rest.size() && (std::isalnum(uint8_t(rest[n])) || rest[n] == '_' || rest[n] == '.'))
+      ++n;
+    if (n == 0)
+      throw std::logic_error("a name is missing in a signature near: " + std::string(rest));
+    std::string_view name = rest.substr(0, n);
+    rest.remove_prefix(n);
+    return name;
+  }
+  Value literal() {
+    skip();
+    if (take('\'')) {
+      size_t end = rest.find('\'');
+      std::string text(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
+      return Value::str(text == "\\n" ? "\n" : text);
+    }
+    if (take('(')) {
+      take(')');
+      return Value::tuple({});
+    }
+    bool negative = take('-');
+    std::string_view text = word();
+    if (std::isdigit(uint8_t(text[0]))) {
+      if (text.find('.') != text.npos)
+        return std::stod(std::string(text)) * (negative ? -1 : 1);
+      int64_t number = 0;
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      return negative ? -number : number;
+    }
+    if (text == "None")
+      return None{};
+    if (text == "True" || text == "False")
+      return text == "True";
+    if (text == "PropagateNan.NONE")
+      return std::make_shared<EnumMember>(std::string(text));
+    if (auto dtype = parseDType(text))
+      return Value::type(Type::scalar(*dtype));
+    throw std::logic_error("unknown default in a signature: " + std::string(text));
+  }
+
+  std::string_view rest;
+};
+
+// --- the index ---
+
+struct Index {
+  std::vector<Row> rows;
+  struct Entry {
+    const Row *row;
+    bool old;
+  };
+  std::unordered_map<std::string_view, Entry> byName;
+  std::unordered_map<std::string_view, const Row *> methods, descriptorMethods, pointerMethods;
+  std::unordered_map<const Row *, std::vector<Parameter>> parameters;
+
+  Index() {
+    for (auto family :
+         {programRows(),    typeRows(),     creationRows(), shapeRows(),       memoryRows(),
+          descriptorRows(), operatorRows(), mathRows(),     elementwiseRows(), dotRows(),
+          reductionRows(),  scanRows(),     sortRows(),     atomicRows(),      randomRows(),
+          iterationRows(),  hintRows(),     debugRows(),    targetRows(),      libdeviceRows()})
+      rows.insert(rows.end(), family.begin(), family.end());
+    for (const Row &row : rows) {
+      add(row.name, row, false);
+      parameters.emplace(&row, SignatureParser(row.signature).parse());
+      std::string_view rest = row.aliases;
+      while (!rest.empty()) {
+        std::string_view alias = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), alias.size() + 1));
+        bool old = alias.starts_with("old:");
+        add(alias.substr(old ? 4 : 0), row, old);
+      }
+      constexpr std::string_view tensor = "tensor.", descriptor = "tensor_descriptor.",
+                                 pointer = "block_ptr.";
+      if (row.name.starts_with(descriptor))
+        descriptorMethods.emplace(row.name.substr(descriptor.size()), &row);
+      else if (row.name.starts_with(pointer))
+        pointerMethods.emplace(row.name.substr(pointer.size()), &row);
+      else if (row.method)
+        methods.emplace(row.name.substr(row.name.starts_with(tensor) ? tensor.size() : 0), &row);
+    }
+  }
+
+  void add(std::string_view name, const Row &row, bool old) {
+    if (!byName.emplace(name, Entry{&row, old}).second)
+      throw std::logic_error("two rows are called " + std::string(name));
+  }
+};
+
+const Index &index() {
+  static const Index instance;
+  return instance;
+}
+
+// Modules whose names are those of `tl` itself.
+constexpr std::string_view Modules[] = {"core.", "standard.", "semantic.", "random.", "math."};
+constexpr std::string_view LibdeviceModules[] = {"extra.cuda.libdevice.", "extra.libdevice.",
+                                                 "extra.hip.libdevice."};
+
+} // namespace
+
+std::span<const Row> table() { return index().rows; }
+
+const Row *find(std::string_view name, bool *oldSpelling) {
+  if (oldSpelling)
+    *oldSpelling = false;
+  const Index &all = index();
+  auto look = [&](std::string_view key) -> const Row * {
+    auto found = all.byName.find(key);
+    if (found == all.byName.end())
+      return nullptr;
+    if (oldSpelling)
+      *oldSpelling |= found->second.old;
+    return found->second.row;
+  };
+  if (const Row *row = look(name))
+    return row;
+  for (std::string_view module : LibdeviceModules)
+    if (name.starts_with(module))
+      return look("libdevice." + std::string(name.substr(module.size())));
+  for (std::string_view module : Modules) {
+    if (!name.starts_with(module))
+      continue;
+    std::string_view rest = name.substr(module.size());
+    if (const Row *row = look(rest))
+      return row;
+    // Before 3.0 `tl.math` held libdevice.
+    if (module == "math.")
+      if (const Row *row = look("libdevice." + std::string(rest))) {
+        if (oldSpelling)
+          *oldSpelling = true;
+        return row;
+      }
+  }
+  return nullptr;
+}
+
+const Row *findMethod(std::string_view name) {
+  auto found = index().methods.find(name);
+  return found == index().methods.end() ? nullptr : found->second;
+}
+
+const Row *findMethod(const Value &self, std::string_view name) {
+  const Index &all = index();
+  auto look = [&](const auto &methods) -> const Row * {
+    auto found = methods.find(name);
+    return found == methods.end() ? nullptr : found->second;
+  };
+  if (self.isTile())
+    return look(self.asTile().type.isDescriptor() ? all.descriptorMethods : all.methods);
+  if (self.as<BlockPointer>())
+    return look(all.pointerMethods);
+  // A number that is known now has the methods of a tensor: a stride may be specialised to 1.
+  return self.isNumber() ? look(all.methods) : nullptr;
+}
+
+std::string spelling(const Row &row) {
+  constexpr std::string_view tensor = "tensor.", block = "block_ptr.";
+  if (row.name.starts_with("libdevice."))
+    return std::string(row.name);
+  if (row.name.starts_with(tensor))
+    return "x" + std::string(row.name.substr(tensor.size() - 1));
+  if (row.name.starts_with(block))
+    return "block" + std::string(row.name.substr(block.size() - 1));
+  if (row.name.starts_with("tensor_descriptor."))
+    return "desc" + std::string(row.name.substr(row.name.find('.')));
+  return "tl." + std::string(row.name);
+}
+
+std::span<const Parameter> parameters(const Row &row) { return index().parameters.at(&row); }
+
+std::vector<Value> bind(const Row &row, std::vector<Value> positional,
+                        std::vector<std::pair<std::string, Value>> keywords) {
+  auto formal = parameters(row);
+  std::string name = quote(spelling(row));
+  std::vector<Value> bound(formal.size());
+  std::vector<bool> given(formal.size());
+  size_t next = 0;
+  for (size_t i = 0; i < formal.size(); ++i) {
+    if (formal[i].variadic) {
+      std::vector<Value> rest(std::make_move_iterator(positional.begin() + std::ptrdiff_t(next)),
+                              std::make_move_iterator(positional.end()));
+      next = positional.size();
+      bound[i] = Value::tuple(std::move(rest));
+      given[i] = true;
+    } else if (next < positional.size() && !formal[i].keywordOnly) {
+      bound[i] = std::move(positional[next++]);
+      given[i] = true;
+    }
+  }
+  std::string hint =
+      "the signature is " + quote(spelling(row) + "(" + std::string(row.signature) + ")");
+  if (next < positional.size())
+    fail("TooManyArguments",
+         name + " takes " + std::to_string(next) + " positional arguments, but " +
+             std::to_string(positional.size()) + " were given",
+         hint);
+  for (auto &[key, value] : keywords) {
+    size_t i = 0;
+    while (i < formal.size() && formal[i].name != key)
+      ++i;
+    // A shape may be given by name: `tl.reshape(x, shape=[4, 4])`.
+    if (i < formal.size() && formal[i].variadic && bound[i].items().empty()) {
+      bound[i] = Value::tuple({std::move(value)});
+      continue;
+    }
+    if (i == formal.size() || formal[i].variadic)
+      fail("UnknownArgument", name + " has no parameter " + quote(key), hint);
+    if (given[i])
+      fail("RepeatedArgument", name + " got two values for " + quote(key), hint);
+    bound[i] = std::move(value);
+    given[i] = true;
+  }
+  for (size_t i = 0; i < formal.size(); ++i) {
+    if (given[i])
+      continue;
+    if (!formal[i].hasDefault)
+      fail("MissingArgument", name + " needs a value for " + quote(formal[i].name), hint);
+    bound[i] = formal[i].defaultValue;
+  }
+  return bound;
+}
+
+} // namespace nereid::ops
