@@ -1,6 +1,7 @@
 #include "runtime/CpuDevice.h"
 
 #include "runtime/CpuKernel.h"
+#include "runtime/Recorder.h"
 #include "runtime/ThreadPool.h"
 #include "target/Cpu.h"
 
@@ -157,6 +158,9 @@ public:
 
   Status copy(void *to, const void *from, size_t bytes) override {
     return submit([=]() -> Status {
+      TraceScope trace(TraceKind::Copy, "copy", "cpu");
+      if (trace)
+        trace->bytes = int64_t(bytes) * 2; // read and written
       std::memmove(to, from, bytes);
       return Success{};
     });
@@ -166,6 +170,9 @@ public:
     if (width != 1 && width != 2 && width != 4)
       return Error{"cannot fill elements of " + std::to_string(width) + " bytes", {}};
     return submit([=]() -> Status {
+      TraceScope trace(TraceKind::Fill, "fill", "cpu");
+      if (trace)
+        trace->bytes = int64_t(count * width);
       if (width == 1)
         std::memset(to, int(pattern & 0xff), count);
       else if (width == 2)
@@ -211,6 +218,7 @@ public:
       return Success{};
     if (capture)
       return Error{"cannot synchronize a stream while it captures", {}};
+    TraceScope trace(TraceKind::Sync, "synchronize", "cpu");
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return queue.empty() && !busy; });
     if (failures.empty())
@@ -321,6 +329,7 @@ Result<std::unique_ptr<Event>> CpuDevice::createEvent() {
 }
 
 Result<std::shared_ptr<LoadedKernel>> CpuDevice::load(const support::Artifact &artifact) {
+  TraceScope trace(TraceKind::Load, artifact.name(), "cpu");
   auto kernel = CpuKernel::load(artifact);
   if (!kernel)
     return kernel.takeError();

@@ -1,5 +1,6 @@
 #include "runtime/CpuKernel.h"
 
+#include "runtime/Recorder.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
@@ -151,6 +152,12 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   uint64_t programs = *counted;
   if (programs == 0)
     return Success{};
+  TraceScope trace(TraceKind::Launch, source.name(), "cpu");
+  if (trace) {
+    trace->grid = arguments.grid;
+    describeWork(source, programs, *trace.operator->());
+  }
+
   Job job;
   job.entry = entry;
   job.arenaBytes = record->arenaBytes;

@@ -1,6 +1,7 @@
 #include "runtime/CudaDevice.h"
 
 #include "runtime/CudaDriver.h"
+#include "runtime/Recorder.h"
 #include "target/Gpu.h"
 
 #include <algorithm>
@@ -72,6 +73,22 @@ public:
   void freeOwnMemory(DevicePointer pointer, size_t bytes);
   /// Writes words without a host copy that would have to outlive the call.
   Status writeWords(DevicePointer to, std::initializer_list<uint64_t> words);
+
+  /// Makes the base event of traces, once. With the context current.
+  bool startTracing() {
+    std::lock_guard lock(sideMutex);
+    if (traceBase)
+      return true;
+    EventHandle event = nullptr;
+    if (driver.cuEventCreate(&event, 0) != Ok || driver.cuEventRecord(event, side) != Ok ||
+        driver.cuEventSynchronize(event) != Ok)
+      return false;
+    traceBaseTime = Recorder::now();
+    traceBase = event;
+    return true;
+  }
+  EventHandle traceBase = nullptr;
+  int64_t traceBaseTime = 0;
 
   const Driver &driver;
   DeviceHandle handle = 0;
@@ -385,6 +402,70 @@ public:
   std::vector<ContextBlock> blocks; // of the kernels in it
 };
 
+// Two events around queued work. Their distance to a base event, whose time on the host is known,
+// places them on the recorder's clock.
+class CudaTimer final : public DeviceTimer {
+public:
+  explicit CudaTimer(CudaDevice &device) : device(device) {
+    device.driver.cuEventCreate(&begin, 0);
+    device.driver.cuEventCreate(&end, 0);
+  }
+  ~CudaTimer() override {
+    Current current(device);
+    if (begin)
+      device.driver.cuEventDestroy(begin);
+    if (end)
+      device.driver.cuEventDestroy(end);
+  }
+  bool times(int64_t &beginTime, int64_t &endTime) override {
+    Current current(device);
+    float toBegin = 0, toEnd = 0;
+    if (!device.usable() || device.driver.cuEventSynchronize(end) != Ok ||
+        device.driver.cuEventElapsedTime(&toBegin, device.traceBase, begin) != Ok ||
+        device.driver.cuEventElapsedTime(&toEnd, device.traceBase, end) != Ok)
+      return false;
+    beginTime = device.traceBaseTime + int64_t(double(toBegin) * 1e6);
+    endTime = device.traceBaseTime + int64_t(double(toEnd) * 1e6);
+    return true;
+  }
+
+  CudaDevice &device;
+  EventHandle begin = nullptr, end = nullptr;
+};
+
+// A trace scope for work on a stream, timed on the device too.
+class StreamTrace {
+public:
+  StreamTrace(TraceKind kind, std::string_view name, CudaDevice &device, StreamHandle stream)
+      : scope(kind, name, device.name()), stream(stream) {
+    if (!scope) [[likely]]
+      return;
+    scope->stream = reinterpret_cast<uintptr_t>(stream);
+    Current current(device);
+    int capturing = 0;
+    if (device.driver.cuStreamIsCapturing(stream, &capturing) != Ok || capturing ||
+        !device.startTracing())
+      return;
+    timer = std::make_shared<CudaTimer>(device);
+    if (timer->begin && timer->end && device.driver.cuEventRecord(timer->begin, stream) == Ok)
+      scope->timer = timer;
+  }
+  ~StreamTrace() {
+    if (!timer) [[likely]]
+      return;
+    Current current(timer->device);
+    if (timer->device.driver.cuEventRecord(timer->end, stream) != Ok)
+      scope->timer = nullptr;
+  }
+  explicit operator bool() const { return bool(scope); }
+  TraceEvent *operator->() { return scope.operator->(); }
+
+private:
+  TraceScope scope;
+  StreamHandle stream;
+  std::shared_ptr<CudaTimer> timer;
+};
+
 // Destroys a stream of ours when the last user of it is gone.
 struct StreamOwner {
   CudaDevice &device;
@@ -521,6 +602,11 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   std::memcpy(lastKernel, name.data(), kept);
   lastKernel[kept] = 0;
 
+  StreamTrace trace(TraceKind::Launch, name, owner, handle);
+  if (trace) [[unlikely]] {
+    trace->grid = arguments.grid;
+    describeWork(artifact, *programs, *trace.operator->());
+  }
   Current current(owner);
   Code result;
   uint32_t threads = code.numWarps * 32;
@@ -557,6 +643,7 @@ Status CudaStream::launch(Graph &graph) {
   if (Status status = owner.usable(); !status)
     return status;
   std::strcpy(lastKernel, "a graph");
+  StreamTrace trace(TraceKind::Graph, "graph", owner, handle);
   Current current(owner);
   return owner.check(owner.driver.cuGraphLaunch(cudaGraph->exec, handle), "cannot launch a graph");
 }
@@ -566,6 +653,9 @@ Status CudaStream::copy(void *to, const void *from, size_t bytes) {
     return done();
   if (Status status = owner.usable(); !status)
     return status;
+  StreamTrace trace(TraceKind::Copy, "copy", owner, handle);
+  if (trace)
+    trace->bytes = int64_t(bytes) * 2; // read and written
   Current current(owner);
   return owner.check(owner.driver.cuMemcpyAsync(reinterpret_cast<DevicePointer>(to),
                                                 reinterpret_cast<DevicePointer>(from), bytes,
@@ -580,6 +670,9 @@ Status CudaStream::fill(void *to, uint32_t pattern, unsigned width, size_t count
     return done();
   if (Status status = owner.usable(); !status)
     return status;
+  StreamTrace trace(TraceKind::Fill, "fill", owner, handle);
+  if (trace)
+    trace->bytes = int64_t(count * width);
   Current current(owner);
   auto address = reinterpret_cast<DevicePointer>(to);
   const Driver &driver = owner.driver;
@@ -614,6 +707,7 @@ Status CudaStream::wait(Event &event) {
 Status CudaStream::synchronize() {
   if (Status status = owner.usable(); !status)
     return status;
+  TraceScope trace(TraceKind::Sync, "synchronize", owner.name());
   Current current(owner);
   return owner.check(owner.driver.cuStreamSynchronize(handle), "cannot synchronize a stream",
                      lastKernel);
@@ -866,6 +960,7 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &
                           target::ptxRunsOn(*chip, unsigned(major), unsigned(minor))));
     if (!runs)
       continue;
+    TraceScope trace(TraceKind::Load, artifact.name(), name());
     auto kernel = std::make_shared<CudaKernel>(*this, artifact, code);
     if (Status status = kernel->load(); !status)
       return status.takeError();

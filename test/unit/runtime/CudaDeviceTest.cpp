@@ -3,6 +3,7 @@
 
 #include "TestArtifacts.h"
 #include "runtime/CudaDriver.h"
+#include "runtime/Recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -236,6 +237,30 @@ TEST_F(Cuda, TimesWithEvents) {
   ASSERT_TRUE(seconds);
   EXPECT_GT(*seconds, 0);
   EXPECT_LT(*seconds, 1);
+}
+
+TEST_F(Cuda, TracesDeviceTimes) {
+  auto kernel = load(test::makePtxArtifact(addPtx, addOptions));
+  auto stream = *gpu->createStream();
+  const int n = 1 << 24;
+  auto a = *gpu->allocate(n * 4, stream.get());
+  AddArguments arguments{a.data(), a.data(), a.data(), n};
+  ASSERT_TRUE(stream->fill(a.data(), 0, 4, n));
+  recorder().take();
+  recorder().enable(true);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(stream->launch(*kernel, {&arguments, 28, {n / 128, 1, 1}}));
+  ASSERT_TRUE(stream->synchronize());
+  recorder().enable(false);
+  auto events = recorder().take();
+  ASSERT_EQ(events.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(events[i].kind, TraceKind::Launch);
+    EXPECT_GT(events[i].deviceEnd - events[i].deviceBegin, 5000); // 128 MiB take over 5 us
+    EXPECT_GE(events[i].deviceBegin, events[i].begin - 100000);
+    EXPECT_LE(events[i].deviceEnd, events[3].end + 100000);
+  }
+  EXPECT_NE(chromeTrace(events).find("cuda:0"), std::string::npos);
 }
 
 TEST_F(Cuda, RefusesWhatCannotWork) {

@@ -1,0 +1,212 @@
+#include "runtime/Recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+namespace nereid::runtime {
+
+std::string_view name(TraceKind kind) {
+  static constexpr std::string_view names[] = {"compile", "load", "launch", "graph",
+                                               "copy",    "fill", "sync",   "range"};
+  return names[size_t(kind)];
+}
+
+int64_t Recorder::now() {
+  static const auto start = std::chrono::steady_clock::now();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              start)
+      .count();
+}
+
+uint64_t Recorder::threadNumber() {
+  static std::atomic<uint64_t> next = 1;
+  thread_local const uint64_t mine = next.fetch_add(1);
+  return mine;
+}
+
+void Recorder::add(TraceEvent event) {
+  std::shared_ptr<const std::function<void(const TraceEvent &)>> watching;
+  {
+    std::lock_guard lock(mutex);
+    watching = observer;
+    if (!watching) {
+      if (events.size() < capacity)
+        events.push_back(std::move(event));
+      else
+        ++lost;
+      return;
+    }
+    if (events.size() < capacity)
+      events.push_back(event);
+    else
+      ++lost;
+  }
+  (*watching)(event);
+}
+
+std::vector<TraceEvent> Recorder::take() {
+  std::vector<TraceEvent> taken;
+  {
+    std::lock_guard lock(mutex);
+    taken.swap(events);
+    lost = 0;
+  }
+  for (TraceEvent &event : taken) {
+    if (event.timer && !event.timer->times(event.deviceBegin, event.deviceEnd))
+      event.deviceBegin = event.deviceEnd = 0;
+    event.timer = nullptr;
+  }
+  // What encloses comes before what it encloses.
+  std::sort(taken.begin(), taken.end(), [](const TraceEvent &a, const TraceEvent &b) {
+    return std::pair(a.begin, b.end) < std::pair(b.begin, a.end);
+  });
+  return taken;
+}
+
+uint64_t Recorder::dropped() const {
+  std::lock_guard lock(mutex);
+  return lost;
+}
+
+void Recorder::observe(std::function<void(const TraceEvent &)> function) {
+  auto shared =
+      function
+          ? std::make_shared<const std::function<void(const TraceEvent &)>>(std::move(function))
+          : nullptr;
+  std::lock_guard lock(mutex);
+  observer = std::move(shared);
+}
+
+Recorder &recorder() {
+  static auto *instance = new Recorder(); // used by threads that outlive static objects
+  return *instance;
+}
+
+void TraceScope::start(TraceKind kind, std::string_view name, std::string_view device) {
+  event = std::make_unique<TraceEvent>();
+  event->kind = kind;
+  event->name = name;
+  event->device = device;
+  event->thread = Recorder::threadNumber();
+  event->begin = Recorder::now();
+}
+
+void TraceScope::finish() {
+  event->end = Recorder::now();
+  if (recorder().enabled())
+    recorder().add(std::move(*event));
+}
+
+void describeWork(const support::Artifact &artifact, uint64_t programs, TraceEvent &event) {
+  const support::KernelRecord &kernel = artifact.kernel();
+  int64_t bytes, operations;
+  if (kernel.bytesRead >= 0 && kernel.bytesWritten >= 0 &&
+      !__builtin_add_overflow(kernel.bytesRead, kernel.bytesWritten, &bytes) &&
+      !__builtin_mul_overflow(bytes, int64_t(programs), &bytes))
+    event.bytes = bytes;
+  if (kernel.operations >= 0 &&
+      !__builtin_mul_overflow(kernel.operations, int64_t(programs), &operations))
+    event.operations = operations;
+}
+
+std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events) {
+  std::map<std::tuple<TraceKind, std::string, std::string>, TraceRow> rows;
+  auto accumulate = [](int64_t &sum, int64_t part) { sum = sum < 0 || part < 0 ? -1 : sum + part; };
+  for (const TraceEvent &event : events) {
+    TraceRow &row = rows[{event.kind, event.name, event.device}];
+    int64_t duration = event.duration();
+    if (row.count++ == 0) {
+      row.kind = event.kind;
+      row.name = event.name;
+      row.device = event.device;
+      row.least = row.greatest = duration;
+    }
+    row.total += duration;
+    row.least = std::min(row.least, duration);
+    row.greatest = std::max(row.greatest, duration);
+    accumulate(row.bytes, event.bytes);
+    accumulate(row.operations, event.operations);
+  }
+  std::vector<TraceRow> sorted;
+  for (auto &[key, row] : rows)
+    sorted.push_back(std::move(row));
+  std::sort(sorted.begin(), sorted.end(), [](const TraceRow &a, const TraceRow &b) {
+    return std::tie(b.total, a.name, a.device) < std::tie(a.total, b.name, b.device);
+  });
+  return sorted;
+}
+
+namespace {
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      (result += '\\') += c;
+    } else if (uint8_t(c) < 0x20) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\u%04x", unsigned(uint8_t(c)));
+      result += buffer;
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string microseconds(int64_t nanoseconds) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3f", double(nanoseconds) * 1e-3);
+  return buffer;
+}
+} // namespace
+
+std::string chromeTrace(const std::vector<TraceEvent> &events) {
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  bool isFirst = true;
+  auto emit = [&](const std::string &object) {
+    text += isFirst ? "\n" : ",\n";
+    isFirst = false;
+    text += object;
+  };
+  // Process 1 is the host, one track a thread; devices follow, one track a stream.
+  std::map<std::string, int> processes;
+  emit(R"({"name":"process_name","ph":"M","pid":1,"args":{"name":"host"}})");
+  auto processOf = [&](const std::string &device) {
+    auto [found, isNew] = processes.emplace(device, int(processes.size()) + 2);
+    if (isNew)
+      emit("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":" + std::to_string(found->second) +
+           ",\"args\":{\"name\":" + quoted(device) + "}}");
+    return found->second;
+  };
+  auto span = [&](const TraceEvent &event, int process, uint64_t track, int64_t begin,
+                  int64_t end) {
+    std::string arguments;
+    auto add = [&](const char *key, const std::string &value) {
+      arguments += (arguments.empty() ? "\"" : ",\"") + std::string(key) + "\":" + value;
+    };
+    if (!event.device.empty())
+      add("device", quoted(event.device));
+    if (event.kind == TraceKind::Launch)
+      add("grid", "[" + std::to_string(event.grid[0]) + "," + std::to_string(event.grid[1]) + "," +
+                      std::to_string(event.grid[2]) + "]");
+    if (event.bytes >= 0)
+      add("bytes", std::to_string(event.bytes));
+    if (event.operations >= 0)
+      add("operations", std::to_string(event.operations));
+    emit("{\"name\":" + quoted(event.name) + ",\"cat\":" + quoted(name(event.kind)) +
+         ",\"ph\":\"X\",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(track) +
+         ",\"ts\":" + microseconds(begin) + ",\"dur\":" +
+         microseconds(std::max<int64_t>(end - begin, 0)) + ",\"args\":{" + arguments + "}}");
+  };
+  for (const TraceEvent &event : events) {
+    span(event, 1, event.thread, event.begin, event.end);
+    if (event.deviceEnd > event.deviceBegin)
+      span(event, processOf(event.device), event.stream, event.deviceBegin, event.deviceEnd);
+  }
+  return text + "\n]}\n";
+}
+
+} // namespace nereid::runtime
