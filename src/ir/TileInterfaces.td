@@ -79,10 +79,13 @@ def LanesOpInterface : OpInterface<"LanesOpInterface"> {
 
 def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   let cppNamespace = "::nereid::tile";
-  let description = [{ What the op means: the interpreter runs this, slowly and plainly. }];
+  let description = [{
+    What the op means: the interpreter runs this, plainly. An op is decoded once a kernel; the step it gives
+    reads the slots of the operands from a frame and writes those of the results.
+  }];
   let methods = [
-    InterfaceMethod<"Reads the operands from `frame`, computes, writes the results to `frame`.",
-      "void", "execute", (ins "::nereid::ref::Frame &":$frame)>,
+    InterfaceMethod<"The step that computes the results; asks `decoder` where values lie.",
+      "::nereid::ref::Step", "decode", (ins "::nereid::ref::Decoder &":$decoder)>,
   ];
 }
 

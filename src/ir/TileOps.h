@@ -13,9 +13,14 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <functional>
+
 namespace nereid::ref {
+class Decoder;
 class Frame;
-}
+/// Runs one op on the values of a frame (src/ref/Program.h).
+using Step = std::function<void(Frame &)>;
+} // namespace nereid::ref
 namespace nereid::cpu {
 class LaneEmitter;
 struct Lanes;

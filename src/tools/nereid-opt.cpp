@@ -1,5 +1,6 @@
 // nereid-opt: runs passes over IR files, for lit tests and for looking at one pass alone.
 #include "ir/TileOps.h"
+#include "ref/Reference.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<nereid::tile::TileDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+  nereid::ref::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
