@@ -1,6 +1,7 @@
 // Elementwise ops: the same op on lanes, or a few that make an undefined case of the machine
 // defined.
 #include "cpu/LaneModels.h"
+#include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -70,70 +71,19 @@ struct SelectLanes : LaneModel<SelectLanes, arith::SelectOp> {
 
 // --- total integer arithmetic ---
 
-enum class Total { DivS, DivU, RemS, RemU, ShL, ShRS, ShRU };
-
-Value emitTotal(LaneEmitter &emitter, Total kind, Value x, Value y) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Type element = scalarOf(x.getType());
-  int64_t width = widthOf(x.getType());
-  auto number = [&](int64_t value) { return emitter.constant(element, value, width); };
-  auto select = [&](Value c, Value t, Value f) -> Value {
-    return b.create<arith::SelectOp>(loc, c, t, f);
-  };
-  auto equals = [&](int64_t value) -> Value {
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y, number(value));
-  };
-  if (kind >= Total::ShL) {
-    Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, y,
-                                           number(element.getIntOrFloatBitWidth()));
-    if (kind == Total::ShL)
-      return select(inside, b.create<arith::ShLIOp>(loc, x, y), number(0));
-    if (kind == Total::ShRU)
-      return select(inside, b.create<arith::ShRUIOp>(loc, x, y), number(0));
-    Value most = number(element.getIntOrFloatBitWidth() - 1);
-    return b.create<arith::ShRSIOp>(loc, x, select(inside, y, most));
-  }
-  Value byZero = equals(0);
-  bool isSigned = kind == Total::DivS || kind == Total::RemS;
-  // -1 is kept from the divider too: INT_MIN / -1 traps.
-  Value byMinusOne = isSigned ? equals(-1) : Value();
-  Value unsafe = isSigned ? b.create<arith::OrIOp>(loc, byZero, byMinusOne) : byZero;
-  Value safe = select(unsafe, number(1), y);
-  switch (kind) {
-  case Total::DivS: {
-    Value quotient = b.create<arith::DivSIOp>(loc, x, safe);
-    quotient = select(byMinusOne, b.create<arith::SubIOp>(loc, number(0), x), quotient);
-    return select(byZero, number(-1), quotient);
-  }
-  case Total::DivU:
-    return select(byZero, number(-1), b.create<arith::DivUIOp>(loc, x, safe));
-  case Total::RemS:
-    return select(byZero, x, b.create<arith::RemSIOp>(loc, x, safe));
-  default:
-    return select(byZero, x, b.create<arith::RemUIOp>(loc, x, safe));
-  }
-}
+using transforms::Total;
 
 template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, kind>, Op> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     SmallVector<Value> values = operandLanes(op, emitter, where);
-    return emitTotal(emitter, kind, values[0], values[1]);
+    return transforms::expandTotal(emitter.builder, emitter.loc(), kind, values[0], values[1]);
   }
 };
 
 struct MulHiLanes : LaneModel<MulHiLanes, tile::MulHiUIOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     SmallVector<Value> values = operandLanes(op, emitter, where);
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    unsigned bits = scalarOf(values[0].getType()).getIntOrFloatBitWidth();
-    Type wide = laneType(b.getIntegerType(bits * 2), where.width);
-    Value product = b.create<arith::MulIOp>(loc, b.create<arith::ExtUIOp>(loc, wide, values[0]),
-                                            b.create<arith::ExtUIOp>(loc, wide, values[1]));
-    Value upper = b.create<arith::ShRUIOp>(
-        loc, product, emitter.constant(b.getIntegerType(bits * 2), bits, where.width));
-    return b.create<arith::TruncIOp>(loc, values[0].getType(), upper);
+    return transforms::expandMulHigh(emitter.builder, emitter.loc(), values[0], values[1]);
   }
 };
 
@@ -145,7 +95,7 @@ struct FPToIntLanes : LaneModel<FPToIntLanes, tile::FPToIntOp> {
     OpBuilder &b = emitter.builder;
     Type from = tile::elementType(op->getOperand(0).getType());
     if (from.getIntOrFloatBitWidth() < 32)
-      source = emitFloatConversion(emitter, op, source, from, b.getF32Type(), tile::Rounding::RTNE);
+      source = transforms::expandFloatConversion(b, emitter.loc(), source, from, b.getF32Type());
     bool isUnsigned = cast<tile::FPToIntOp>(op).getIsUnsigned();
     Type type = resultType(op, 0, where);
     // A boolean is not a narrow number: anything but zero is true.
@@ -163,9 +113,10 @@ struct FPToIntLanes : LaneModel<FPToIntLanes, tile::FPToIntOp> {
 struct FPConvertLanes : LaneModel<FPConvertLanes, tile::FPConvertOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     auto convert = cast<tile::FPConvertOp>(op);
-    return emitFloatConversion(emitter, op, operandLanes(op, emitter, where)[0],
-                               tile::elementType(convert.getSource().getType()),
-                               tile::elementType(convert.getType()), convert.getRounding());
+    return transforms::expandFloatConversion(
+        emitter.builder, emitter.loc(), operandLanes(op, emitter, where)[0],
+        tile::elementType(convert.getSource().getType()), tile::elementType(convert.getType()),
+        convert.getRounding());
   }
 };
 

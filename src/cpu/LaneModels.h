@@ -16,8 +16,5 @@ using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
 
 /// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
-/// Float to float by the rules of `tile.fp_convert`; 8-bit floats are i8 lanes.
-mlir::Value emitFloatConversion(LaneEmitter &emitter, mlir::Operation *op, mlir::Value source,
-                                mlir::Type from, mlir::Type to, tile::Rounding rounding);
 
 } // namespace nereid::cpu

@@ -1,5 +1,6 @@
 // Reductions, scans and products: ops that run whole.
 #include "cpu/LaneModels.h"
+#include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -222,7 +223,7 @@ struct DotLanes : LaneModel<DotLanes, tile::DotOp> {
       if (isa<IntegerType>(element))
         return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
                                    : b.create<arith::ExtSIOp>(loc, type, value).getResult();
-      return emitFloatConversion(emitter, op, value, element, sum, tile::Rounding::RTNE);
+      return transforms::expandFloatConversion(b, loc, value, element, sum);
     };
     auto narrow = [&](Value value) -> Value {
       Type type = laneType(out.element, widthOf(value.getType()));

@@ -54,7 +54,7 @@ public:
 
 private:
   unsigned rank_ = 0;
-  std::array<llvm::SmallVector<Basis, 6>, 4> bases_;
+  std::array<llvm::SmallVector<Basis, 0>, 4> bases_;
 };
 
 } // namespace nereid::tile

@@ -47,10 +47,12 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let methods = [
     InterfaceMethod<"The layout of result `result` that follows from `layout` on operand `operand`.",
       "::std::optional<::nereid::tile::LinearLayout>", "forwardLayout",
-      (ins "unsigned":$operand, "const ::nereid::tile::LinearLayout &":$layout, "unsigned":$result)>,
+      (ins "unsigned":$operand, "const ::nereid::tile::LinearLayout &":$layout, "unsigned":$result), [{}],
+      [{ return ::std::nullopt; }]>,
     InterfaceMethod<"The layout of operand `operand` that gives `layout` on result `result`.",
       "::std::optional<::nereid::tile::LinearLayout>", "backwardLayout",
-      (ins "unsigned":$result, "const ::nereid::tile::LinearLayout &":$layout, "unsigned":$operand)>,
+      (ins "unsigned":$result, "const ::nereid::tile::LinearLayout &":$layout, "unsigned":$operand), [{}],
+      [{ return ::std::nullopt; }]>,
   ];
 }
 

@@ -256,7 +256,8 @@ LogicalResult ReduceOp::verify() {
     if (getAxis() >= shape.size())
       return emitOpError("axis out of range");
     shape.erase(shape.begin() + getAxis());
-    if (result.getType() != typeOf(shape, elementType(source.getType())))
+    if (ArrayRef<int64_t>(shape) != shapeOf(result.getType()) ||
+        elementType(result.getType()) != elementType(source.getType()))
       return emitOpError("result does not follow from its source");
   }
   return verifyCombine(*this, getSources(), getCombine().front());

@@ -8,6 +8,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -40,6 +41,7 @@ LogicalResult lowerToLlvmDialect(ModuleOp module) {
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
+  target.addLegalDialect<NVVM::NVVMDialect>();
   return applyFullConversion(module, target, std::move(patterns));
 }
 

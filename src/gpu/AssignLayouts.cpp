@@ -1,0 +1,522 @@
+#include "gpu/AssignLayouts.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "analysis/KernelFacts.h"
+#include "gpu/Layouts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+class Assigner {
+public:
+  Assigner(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps)
+      : kernel(kernel), chip(chip), warps(warps), b(kernel.getContext()), axes(kernel) {
+    chooseAccessLayouts();
+  }
+
+  LogicalResult run() {
+    auto from = cast<func::FuncOp>(kernel.getOperation());
+    b.setInsertionPoint(from);
+    auto to = cast<func::FuncOp>(b.cloneWithoutRegions(*from));
+    Block *entry = to.addEntryBlock();
+    scopes.emplace_back();
+    for (auto [old, now] : llvm::zip(from.getArguments(), entry->getArguments()))
+      scalars.map(old, now);
+    b.setInsertionPointToStart(entry);
+    if (failed(emit(from.getBody().front())))
+      return failure();
+    b.create<func::ReturnOp>(from.getLoc());
+    from.erase();
+    return success();
+  }
+
+private:
+  struct Version {
+    LinearLayout layout;
+    Value value;
+  };
+  using Scope = DenseMap<Value, SmallVector<Version, 2>>;
+
+  // --- layouts that ops ask for ---
+
+  // One layout a shape: the vectors of the access that moves most elements at once, so that what is
+  // loaded together meets without conversions.
+  void chooseAccessLayouts() {
+    struct Choice {
+      int64_t contiguity = 0;
+      unsigned dim = 0;
+      int64_t perThread = 1;
+    };
+    std::map<std::vector<int64_t>, Choice> choices;
+    kernel->walk([&](tile::MemoryAccessOpInterface access) {
+      Value pointer = access.getAccessed();
+      auto shape = tile::shapeOf(pointer.getType());
+      if (shape.empty())
+        return;
+      tile::AxisFacts facts = axes.facts(pointer), maskFacts;
+      Value mask = access.getAccessMask();
+      if (mask)
+        maskFacts = axes.facts(mask);
+      unsigned dim = shape.size() - 1;
+      for (unsigned d = shape.size(); d-- > 0;)
+        if (facts.contiguity[d] > facts.contiguity[dim])
+          dim = d;
+      int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim,
+                                            tile::bytesInMemory(access.getAccessElementType()), 16);
+      Choice &choice = choices[shape.vec()];
+      if (facts.contiguity[dim] > choice.contiguity) {
+        choice.contiguity = facts.contiguity[dim];
+        choice.dim = dim;
+      }
+      if (choice.dim == dim)
+        choice.perThread = std::max(choice.perThread, width);
+    });
+    for (auto &[shape, choice] : choices) {
+      int64_t elements = 1;
+      for (int64_t extent : shape)
+        elements *= extent;
+      int64_t share = std::max<int64_t>(1, elements / (int64_t(warps) * lanesPerWarp));
+      SmallVector<unsigned> order = {choice.dim};
+      for (unsigned d = shape.size(); d-- > 0;)
+        if (d != choice.dim)
+          order.push_back(d);
+      defaults[shape] =
+          blockedLayout(shape, unsigned(std::min(choice.perThread, share)), order, warps);
+    }
+  }
+
+  LinearLayout defaultLayout(ArrayRef<int64_t> shape) {
+    auto [found, fresh] = defaults.try_emplace(shape.vec());
+    if (fresh) {
+      SmallVector<unsigned> order;
+      for (unsigned d = shape.size(); d-- > 0;)
+        order.push_back(d);
+      found->second = blockedLayout(shape, 1, order, warps);
+    }
+    return found->second;
+  }
+
+  // The instruction for a product, and the layouts that it wants.
+  struct Product {
+    StringRef instruction = "fma";
+    LinearLayout lhs, rhs, sum;
+  };
+  Product productOf(tile::DotOp dot) {
+    auto a = tile::shapeOf(dot.getLhs().getType()), c = tile::shapeOf(dot.getRhs().getType()),
+         out = tile::shapeOf(dot.getType());
+    Type element = tile::elementType(dot.getLhs().getType());
+    bool half = (element.isF16() || (element.isBF16() && chip.can(target::Bf16Mma))) &&
+                element == tile::elementType(dot.getRhs().getType()) &&
+                tile::elementType(dot.getType()).isF32();
+    if (half && out.size() == 2) {
+      auto sum = mmaAccumulator(out, warps);
+      auto lhs = mmaLhs(a, out[1], warps);
+      auto rhs = mmaRhs(c, out[0], warps);
+      if (sum && lhs && rhs)
+        return {"mma.m16n8k16", *lhs, *rhs, *sum};
+    }
+    return {"fma", defaultLayout(a), defaultLayout(c), defaultLayout(out)};
+  }
+
+  // --- versions of tiles ---
+
+  const Version *find(Value old, const LinearLayout *layout) const {
+    for (const Scope &scope : llvm::reverse(scopes))
+      if (auto found = scope.find(old); found != scope.end())
+        for (const Version &version : found->second)
+          if (!layout || version.layout == *layout)
+            return &version;
+    return nullptr;
+  }
+  void add(Value old, Value now) { scopes.back()[old].push_back({layoutOf(now.getType()), now}); }
+  // The layout that a tile has without asking for any; nothing if it is computed where it is
+  // wanted.
+  std::optional<LinearLayout> ownLayout(Value old) const {
+    if (recomputed.contains(old))
+      return std::nullopt;
+    // The first version is the one that its op made; conversions come behind it, in inner scopes.
+    for (const Scope &scope : scopes)
+      if (auto found = scope.find(old); found != scope.end())
+        return found->second.front().layout;
+    return std::nullopt;
+  }
+
+  Value require(Value old, const LinearLayout &layout) {
+    if (!isTile(old))
+      return scalars.lookup(old);
+    if (const Version *version = find(old, &layout))
+      return version->value;
+    Value now;
+    if (recomputed.contains(old)) {
+      now = recompute(cast<OpResult>(old), layout);
+    } else {
+      const Version *version = nullptr;
+      for (const Scope &scope : scopes)
+        if (auto found = scope.find(old); found != scope.end()) {
+          version = &found->second.front();
+          break;
+        }
+      now = b.create<ConvertLayoutOp>(old.getLoc(), withLayout(old.getType(), layout),
+                                      version->value);
+    }
+    add(old, now);
+    return now;
+  }
+
+  std::optional<LinearLayout> backward(Operation *op, unsigned result, const LinearLayout &layout,
+                                       unsigned operand) {
+    if (keepsLayout(op))
+      return layout;
+    auto transfer = dyn_cast<tile::LayoutOpInterface>(op);
+    return transfer ? transfer.backwardLayout(result, layout, operand) : std::nullopt;
+  }
+  std::optional<LinearLayout> forward(Operation *op, unsigned operand, const LinearLayout &layout,
+                                      unsigned result) {
+    if (keepsLayout(op))
+      return layout;
+    auto transfer = dyn_cast<tile::LayoutOpInterface>(op);
+    return transfer ? transfer.forwardLayout(operand, layout, result) : std::nullopt;
+  }
+  static bool keepsLayout(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() || isa<tile::MemoryAccessOpInterface>(op);
+  }
+
+  // Emits `op` again with a result in `layout`.
+  Value recompute(OpResult old, const LinearLayout &layout) {
+    Operation *op = old.getOwner();
+    IRMapping mapping;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      if (!isTile(operand)) {
+        mapping.map(operand, scalars.lookup(operand));
+        continue;
+      }
+      auto wanted = backward(op, old.getResultNumber(), layout, i);
+      mapping.map(
+          operand,
+          require(operand, wanted ? *wanted : defaultLayout(tile::shapeOf(operand.getType()))));
+    }
+    return cloneWith(op, mapping, layout)->getResult(old.getResultNumber());
+  }
+
+  // Clones an op whose tile results all get `layout`.
+  Operation *cloneWith(Operation *op, IRMapping &mapping, const LinearLayout &layout) {
+    Operation *copy = b.clone(*op, mapping);
+    for (OpResult result : copy->getResults())
+      if (isTile(result))
+        result.setType(withLayout(result.getType(), layout));
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy)) {
+      auto dense = cast<DenseElementsAttr>(constant.getValue());
+      auto type = cast<ShapedType>(constant.getType());
+      constant.setValueAttr(dense.isSplat()
+                                ? dense.resizeSplat(type)
+                                : DenseElementsAttr::getFromRawBuffer(type, dense.getRawData()));
+    }
+    return copy;
+  }
+
+  // What is made of numbers alone is computed where it is wanted, unless that is a lot.
+  bool isRecomputable(Operation *op) {
+    constexpr unsigned most = 24;
+    if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
+        !llvm::all_of(op->getResults(), [](Value v) { return isTile(v); }))
+      return false;
+    bool fromNothing = llvm::none_of(op->getOperands(), [](Value v) { return isTile(v); });
+    if (!fromNothing && !keepsLayout(op) && !isa<tile::LayoutOpInterface>(op))
+      return false;
+    // An op that can't say where its operands lie is emitted once.
+    if (isa<tile::JoinOp, tile::SplitOp, tile::CatOp, tile::GatherOp, tile::DotOp>(op))
+      return false;
+    unsigned cost = 1;
+    for (Value operand : op->getOperands()) {
+      if (!isTile(operand))
+        continue;
+      if (!recomputed.contains(operand))
+        return false;
+      cost += costs.lookup(operand);
+    }
+    if (cost > most)
+      return false;
+    for (Value result : op->getResults())
+      costs[result] = cost;
+    return true;
+  }
+
+  // --- ops ---
+
+  LogicalResult emit(Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (failed(emit(&op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult emit(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return emitFor(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return emitIf(branch);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return emitWhile(loop);
+    if (isRecomputable(op)) {
+      for (Value result : op->getResults())
+        recomputed.insert(result);
+      return success();
+    }
+    auto tiles = [](auto range) { return llvm::any_of(range, [](Value v) { return isTile(v); }); };
+    if (!tiles(op->getOperands()) && !tiles(op->getResults())) {
+      b.clone(*op, scalars);
+      return success();
+    }
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      Product product = productOf(dot);
+      IRMapping mapping;
+      mapping.map(dot.getLhs(), require(dot.getLhs(), product.lhs));
+      mapping.map(dot.getRhs(), require(dot.getRhs(), product.rhs));
+      mapping.map(dot.getAcc(), require(dot.getAcc(), product.sum));
+      Operation *copy = cloneWith(op, mapping, product.sum);
+      copy->setAttr(instructionAttr, b.getStringAttr(product.instruction));
+      add(dot.getResult(), copy->getResult(0));
+      return success();
+    }
+    return emitPlain(op);
+  }
+
+  // An op whose layouts follow from one of its operands.
+  LogicalResult emitPlain(Operation *op) {
+    std::optional<LinearLayout> result;
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+    unsigned anchor = ~0u;
+    if (access && isTile(access.getAccessed())) {
+      result = defaultLayout(tile::shapeOf(access.getAccessed().getType()));
+    } else {
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isTile(operand.get()) || result)
+          continue;
+        unsigned i = operand.getOperandNumber();
+        if (auto own = ownLayout(operand.get())) {
+          result = forward(op, i, *own, 0);
+          if (result)
+            anchor = i;
+        }
+      }
+    }
+    // Regions refer to scalars outside, so the clone uses the map of all scalars.
+    IRMapping &mapping = scalars;
+    if (!result && op->getNumResults() && isTile(op->getResult(0)) && !isa<tile::ReduceOp>(op)) {
+      result = defaultLayout(tile::shapeOf(op->getResult(0).getType()));
+    } else if (!result) {
+      // A reduction of what is computed where it is wanted, or an op without tile results.
+      for (Value operand : op->getOperands())
+        if (isTile(operand) && !result) {
+          LinearLayout layout = defaultLayout(tile::shapeOf(operand.getType()));
+          result = forward(op, 0, layout, 0);
+          reduced = layout;
+          if (!result)
+            result = layout;
+        }
+    }
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isTile(operand.get()))
+        continue;
+      unsigned i = operand.getOperandNumber();
+      std::optional<LinearLayout> layout;
+      if (i == anchor)
+        layout = ownLayout(operand.get());
+      else if (isa<tile::ReduceOp>(op))
+        layout = anchor != ~0u ? ownLayout(op->getOperand(anchor)) : reduced;
+      else
+        layout = backward(op, 0, *result, i);
+      if (!layout)
+        layout = defaultLayout(tile::shapeOf(operand.get().getType()));
+      mapping.map(operand.get(), require(operand.get(), *layout));
+    }
+    Operation *copy = b.clone(*op, mapping);
+    for (auto [old, now] : llvm::zip(op->getResults(), copy->getResults())) {
+      if (!isTile(now))
+        continue;
+      now.setType(withLayout(now.getType(), *result));
+      add(old, now);
+    }
+    return success();
+  }
+
+  // --- control flow ---
+
+  Value lookup(Value old) { return scalars.lookup(old); }
+
+  SmallVector<Value> requireAll(ValueRange values, ArrayRef<LinearLayout> layouts) {
+    SmallVector<Value> out;
+    for (auto [value, layout] : llvm::zip(values, layouts))
+      out.push_back(require(value, layout));
+    return out;
+  }
+  void bind(Value old, Value now) {
+    if (isTile(now))
+      add(old, now);
+    else
+      scalars.map(old, now);
+  }
+  Type typeWith(Type type, const LinearLayout &layout) {
+    return isTile(type) ? Type(withLayout(type, layout)) : type;
+  }
+
+  // A carried tile keeps the layout in which the loop computes it.
+  LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
+    Value init = loop.getInitArgs()[i];
+    if (!isTile(init))
+      return {};
+    Value yielded = loop.getBody()->getTerminator()->getOperand(i);
+    // A sum of products, perhaps rescaled on the way.
+    for (unsigned steps = 0; steps < 8; ++steps) {
+      Operation *op = yielded.getDefiningOp();
+      if (!op || op->getBlock() != loop.getBody())
+        break;
+      if (auto dot = dyn_cast<tile::DotOp>(op))
+        return productOf(dot).sum;
+      if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumOperands() == 0)
+        break;
+      yielded = op->getOperand(0);
+    }
+    if (auto own = ownLayout(init))
+      return *own;
+    return defaultLayout(tile::shapeOf(init.getType()));
+  }
+
+  LogicalResult emitFor(scf::ForOp loop) {
+    SmallVector<LinearLayout> layouts;
+    for (unsigned i = 0; i < loop.getInitArgs().size(); ++i)
+      layouts.push_back(carriedLayout(loop, i));
+    auto made = b.create<scf::ForOp>(loop.getLoc(), lookup(loop.getLowerBound()),
+                                     lookup(loop.getUpperBound()), lookup(loop.getStep()),
+                                     requireAll(loop.getInitArgs(), layouts));
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (loop.getNumResults() == 0)
+        made.getBody()->getTerminator()->erase();
+      b.setInsertionPointToStart(made.getBody());
+      scopes.emplace_back();
+      scalars.map(loop.getInductionVar(), made.getInductionVar());
+      for (auto [old, now] : llvm::zip(loop.getRegionIterArgs(), made.getRegionIterArgs()))
+        bind(old, now);
+      if (failed(emit(*loop.getBody())))
+        return failure();
+      b.create<scf::YieldOp>(loop.getLoc(),
+                             requireAll(loop.getBody()->getTerminator()->getOperands(), layouts));
+      scopes.pop_back();
+    }
+    for (auto [old, now] : llvm::zip(loop.getResults(), made.getResults()))
+      bind(old, now);
+    return success();
+  }
+
+  SmallVector<LinearLayout> defaultsFor(TypeRange types) {
+    SmallVector<LinearLayout> out;
+    for (Type type : types)
+      out.push_back(isTile(type) ? defaultLayout(tile::shapeOf(type)) : LinearLayout());
+    return out;
+  }
+  SmallVector<Type> typesWith(TypeRange types, ArrayRef<LinearLayout> layouts) {
+    SmallVector<Type> out;
+    for (auto [type, layout] : llvm::zip(types, layouts))
+      out.push_back(typeWith(type, layout));
+    return out;
+  }
+
+  LogicalResult emitIf(scf::IfOp branch) {
+    SmallVector<LinearLayout> layouts = defaultsFor(branch.getResultTypes());
+    auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),
+                                    lookup(branch.getCondition()), !branch.getElseRegion().empty());
+    auto side = [&](Region &from, Region &to) -> LogicalResult {
+      if (from.empty())
+        return success();
+      OpBuilder::InsertionGuard guard(b);
+      Block &block = to.front();
+      if (!block.empty())
+        block.clear();
+      b.setInsertionPointToStart(&block);
+      scopes.emplace_back();
+      if (failed(emit(from.front())))
+        return failure();
+      b.create<scf::YieldOp>(branch.getLoc(),
+                             requireAll(from.front().getTerminator()->getOperands(), layouts));
+      scopes.pop_back();
+      return success();
+    };
+    if (failed(side(branch.getThenRegion(), made.getThenRegion())) ||
+        failed(side(branch.getElseRegion(), made.getElseRegion())))
+      return failure();
+    for (auto [old, now] : llvm::zip(branch.getResults(), made.getResults()))
+      bind(old, now);
+    return success();
+  }
+
+  LogicalResult emitWhile(scf::WhileOp loop) {
+    SmallVector<LinearLayout> before = defaultsFor(loop.getInits().getTypes());
+    SmallVector<LinearLayout> after = defaultsFor(loop.getResultTypes());
+    auto made = b.create<scf::WhileOp>(loop.getLoc(), typesWith(loop.getResultTypes(), after),
+                                       requireAll(loop.getInits(), before));
+    auto side = [&](Block &from, Region &to, TypeRange types, bool isBefore) -> LogicalResult {
+      OpBuilder::InsertionGuard guard(b);
+      Block *block =
+          b.createBlock(&to, to.end(), types, SmallVector<Location>(types.size(), loop.getLoc()));
+      scopes.emplace_back();
+      for (auto [old, now] : llvm::zip(from.getArguments(), block->getArguments()))
+        bind(old, now);
+      if (failed(emit(from)))
+        return failure();
+      if (isBefore) {
+        auto condition = loop.getConditionOp();
+        b.create<scf::ConditionOp>(loop.getLoc(), lookup(condition.getCondition()),
+                                   requireAll(condition.getArgs(), after));
+      } else {
+        b.create<scf::YieldOp>(loop.getLoc(), requireAll(loop.getYieldOp().getOperands(), before));
+      }
+      scopes.pop_back();
+      return success();
+    };
+    if (failed(side(*loop.getBeforeBody(), made.getBefore(),
+                    typesWith(loop.getInits().getTypes(), before), true)) ||
+        failed(side(*loop.getAfterBody(), made.getAfter(), typesWith(loop.getResultTypes(), after),
+                    false)))
+      return failure();
+    for (auto [old, now] : llvm::zip(loop.getResults(), made.getResults()))
+      bind(old, now);
+    return success();
+  }
+
+  FunctionOpInterface kernel;
+  const target::GpuChip &chip;
+  unsigned warps;
+  OpBuilder b;
+  analysis::AxisAnalysis axes;
+  std::map<std::vector<int64_t>, LinearLayout> defaults;
+  IRMapping scalars;
+  SmallVector<Scope> scopes;
+  DenseSet<Value> recomputed;
+  DenseMap<Value, unsigned> costs;
+  std::optional<LinearLayout> reduced;
+};
+
+} // namespace
+
+LogicalResult assignLayouts(ModuleOp module, const target::GpuChip &chip, unsigned warps) {
+  FunctionOpInterface kernel = analysis::findKernel(module);
+  if (!kernel || !isa<func::FuncOp>(kernel.getOperation()))
+    return module.emitError("the module does not hold exactly one kernel");
+  return Assigner(kernel, chip, warps).run();
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,25 @@
+// From tile IR to level 2: every tensor gets a layout.
+//
+// Memory accesses and products ask for layouts of their own, other ops take that of an operand.
+// Tiles that cost little (ranges, constants, what is computed from them) are computed again in each
+// layout that is wanted; other tiles are converted.
+#pragma once
+
+#include "gpu/TileGpu.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "target/Gpu.h"
+
+namespace nereid::gpu {
+
+/// On a dot: which instruction computes it, "mma.m16n8k16" or "fma".
+inline constexpr llvm::StringLiteral instructionAttr = "tilegpu.instruction";
+
+/// Replaces the kernel of the module by its level 2 form. Requires: verified tile IR, one kernel.
+/// Ensures: every tensor has a layout of `warps` warps.
+mlir::LogicalResult assignLayouts(mlir::ModuleOp module, const target::GpuChip &chip,
+                                  unsigned warps);
+
+/// Gives tile ops their layout transfer.
+void registerLayoutModels(mlir::DialectRegistry &registry);
+
+} // namespace nereid::gpu

@@ -1,0 +1,137 @@
+#include "gpu/Codegen.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+namespace nereid::gpu {
+
+static constexpr const char *triple = "nvptx64-nvidia-cuda";
+
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  // LLVM 19 knows chips up to sm_90a and PTX up to 8.5; code for newer chips is that of sm_90.
+  std::string name = chip.capability > 90 ? "sm_90" : std::string(chip.name);
+  unsigned version = std::max<unsigned>(chip.ptxVersion, 80);
+  std::string features = "+ptx" + std::to_string(std::min(version, 85u));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, name, features, options, llvm::Reloc::PIC_));
+}
+
+void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
+  module.setTargetTriple(triple);
+  module.setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block) {
+        auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+        if (!text)
+          continue;
+        call->addFnAttr(llvm::Attribute::NoUnwind);
+        if (!text->hasSideEffects()) {
+          call->setDoesNotAccessMemory();
+          call->addFnAttr(llvm::Attribute::WillReturn);
+        }
+        llvm::StringRef ptx = text->getAsmString();
+        if (ptx.contains(".sync") || ptx.contains(".aligned"))
+          call->setConvergent();
+      }
+}
+
+Status checkSelectable(const llvm::Module &module) {
+  static const llvm::StringSet<llvm::MallocAllocator> intrinsics = {
+      "llvm.abs",
+      "llvm.assume",
+      "llvm.bitreverse",
+      "llvm.bswap",
+      "llvm.ceil",
+      "llvm.copysign",
+      "llvm.ctlz",
+      "llvm.ctpop",
+      "llvm.cttz",
+      "llvm.fabs",
+      "llvm.floor",
+      "llvm.fma",
+      "llvm.fmuladd",
+      "llvm.fptosi.sat",
+      "llvm.fptoui.sat",
+      "llvm.fshl",
+      "llvm.fshr",
+      "llvm.maximum",
+      "llvm.maxnum",
+      "llvm.minimum",
+      "llvm.minnum",
+      "llvm.nearbyint",
+      "llvm.rint",
+      "llvm.roundeven",
+      "llvm.sadd.sat",
+      "llvm.smax",
+      "llvm.smin",
+      "llvm.sqrt",
+      "llvm.ssub.sat",
+      "llvm.trunc",
+      "llvm.uadd.sat",
+      "llvm.uadd.with.overflow",
+      "llvm.umax",
+      "llvm.umin",
+      "llvm.umul.with.overflow",
+      "llvm.usub.sat",
+      "llvm.usub.with.overflow",
+      "llvm.smul.with.overflow",
+      "llvm.lifetime.start",
+      "llvm.lifetime.end",
+      "llvm.experimental.noalias.scope.decl",
+      "llvm.is.fpclass",
+      "llvm.sadd.with.overflow",
+      "llvm.ssub.with.overflow",
+      "llvm.dbg.value"};
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      for (const llvm::Instruction &instruction : block) {
+        std::string what;
+        if (const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+          if (call->isInlineAsm())
+            continue;
+          const llvm::Function *callee = call->getCalledFunction();
+          if (!callee || !callee->isIntrinsic()) {
+            what = callee ? callee->getName().str() : "a function pointer";
+          } else {
+            llvm::StringRef name = llvm::Intrinsic::getBaseName(callee->getIntrinsicID());
+            if (!name.starts_with("llvm.nvvm.") && !intrinsics.contains(name))
+              what = name.str();
+          }
+        } else if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::FenceInst,
+                             llvm::InvokeInst, llvm::VAArgInst, llvm::IndirectBrInst>(
+                       instruction)) {
+          what = instruction.getOpcodeName();
+        } else if (instruction.isAtomic()) {
+          what = "atomic " + std::string(instruction.getOpcodeName());
+        }
+        if (!what.empty())
+          return Error{"the compiled kernel uses `" + what +
+                           "`, which cannot become PTX (a fault of the compiler)",
+                       {}};
+      }
+  return Success{};
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,28 @@
+// LLVM IR of a kernel -> PTX.
+#pragma once
+
+#include "nereid/base.h"
+#include "target/Gpu.h"
+
+#include "llvm/IR/Module.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace nereid::gpu {
+
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip);
+
+/// Sets target and layout, and tells the optimiser what inline PTX does: pure pieces touch no
+/// memory, those that all lanes run together stay where they all come by.
+void prepare(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
+/// intrinsic or instruction that is not known to work.
+Status checkSelectable(const llvm::Module &module);
+
+} // namespace nereid::gpu

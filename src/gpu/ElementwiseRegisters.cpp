@@ -1,0 +1,265 @@
+// Elementwise ops: the same op on each register, or the instructions that the processor has for it.
+#include "gpu/RegisterModels.h"
+#include "transforms/Expansions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+void emitElementwise(Operation *op, RegisterEmitter &emitter,
+                     llvm::function_ref<Value(ValueRange)> compute) {
+  Value result = op->getResult(0);
+  if (!isa<RankedTensorType>(result.getType())) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(emitter.scalar(operand));
+    return emitter.setScalar(result, compute(operands));
+  }
+  unsigned count = registersOf(layoutOf(result.getType()));
+  SmallVector<SmallVector<Value>> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(emitter.operand(operand, count));
+  SmallVector<Value> values;
+  for (unsigned reg = 0; reg < count; ++reg) {
+    SmallVector<Value> one;
+    for (auto &operand : operands)
+      one.push_back(operand[reg]);
+    values.push_back(compute(one));
+  }
+  emitter.setRegisters(result, std::move(values));
+}
+
+namespace {
+
+Type resultElement(Operation *op, unsigned result = 0) {
+  return registerType(tile::elementType(op->getResult(result).getType()));
+}
+
+template <typename Op> struct SameOp : RegisterModel<SameOp<Op>, Op> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    bool tiles = isa<RankedTensorType>(op->getResult(0).getType());
+    unsigned count = tiles ? registersOf(layoutOf(op->getResult(0).getType())) : 1;
+    SmallVector<SmallVector<Value>> results(op->getNumResults());
+    for (unsigned reg = 0; reg < count; ++reg) {
+      IRMapping mapping;
+      for (Value operand : op->getOperands())
+        mapping.map(operand, emitter.operand(operand, count)[reg]);
+      Operation *copy = emitter.builder.clone(*op, mapping);
+      copy->setLoc(emitter.loc());
+      for (OpResult value : copy->getResults()) {
+        value.setType(resultElement(op, value.getResultNumber()));
+        results[value.getResultNumber()].push_back(value);
+      }
+    }
+    for (auto [result, values] : llvm::zip(op->getResults(), results)) {
+      if (tiles)
+        emitter.setRegisters(result, values);
+      else
+        emitter.setScalar(result, values[0]);
+    }
+  }
+};
+
+struct ConstantRegisters : RegisterModel<ConstantRegisters, arith::ConstantOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    TypedAttr value = cast<arith::ConstantOp>(op).getValue();
+    if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+      if (!dense.isSplat())
+        return emitter.unsupported(op, "elements differ");
+      value = cast<TypedAttr>(dense.getSplatValue<Attribute>());
+    }
+    if (auto number = dyn_cast<FloatAttr>(value);
+        number && number.getType().getIntOrFloatBitWidth() == 8)
+      value = emitter.builder.getIntegerAttr(emitter.builder.getI8Type(),
+                                             number.getValue().bitcastToAPInt());
+    Value constant = emitter.builder.create<arith::ConstantOp>(emitter.loc(), value);
+    emitElementwise(op, emitter, [&](ValueRange) { return constant; });
+  }
+};
+
+// Elementwise code on one element, written as a function of the emitter.
+template <typename Op, typename Code>
+struct Elementwise : RegisterModel<Elementwise<Op, Code>, Op> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    emitElementwise(op, emitter,
+                    [&](ValueRange values) { return Code::emit(cast<Op>(op), emitter, values); });
+  }
+};
+
+struct SelectCode {
+  static Value emit(arith::SelectOp, RegisterEmitter &e, ValueRange v) {
+    return e.builder.create<LLVM::SelectOp>(e.loc(), v[0], v[1], v[2]);
+  }
+};
+template <transforms::Total kind> struct TotalCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    return transforms::expandTotal(e.builder, e.loc(), kind, v[0], v[1]);
+  }
+};
+struct MulHighCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    return transforms::expandMulHigh(e.builder, e.loc(), v[0], v[1]);
+  }
+};
+struct FPToIntCode {
+  static Value emit(tile::FPToIntOp op, RegisterEmitter &e, ValueRange v) {
+    Type from = tile::elementType(op.getSource().getType());
+    Value source = v[0];
+    if (from.getIntOrFloatBitWidth() < 32)
+      source = transforms::expandFloatConversion(e.builder, e.loc(), source, from,
+                                                 e.builder.getF32Type());
+    Type type = resultElement(op);
+    if (type.isInteger(1))
+      return e.builder.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNE, source,
+                                             e.zero(source.getType()));
+    return e.builder
+        .create<LLVM::CallIntrinsicOp>(
+            e.loc(), type,
+            e.builder.getStringAttr(op.getIsUnsigned() ? "llvm.fptoui.sat" : "llvm.fptosi.sat"),
+            ValueRange{source})
+        .getResult(0);
+  }
+};
+struct FPConvertCode {
+  static Value emit(tile::FPConvertOp op, RegisterEmitter &e, ValueRange v) {
+    return transforms::expandFloatConversion(e.builder, e.loc(), v[0],
+                                             tile::elementType(op.getSource().getType()),
+                                             tile::elementType(op.getType()), op.getRounding());
+  }
+};
+struct CastCode {
+  static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
+    return e.cast(v[0], resultElement(op));
+  }
+};
+struct AddPtrCode {
+  static Value emit(tile::AddPtrOp op, RegisterEmitter &e, ValueRange v) {
+    OpBuilder &b = e.builder;
+    Value offset = v[1];
+    if (offset.getType() != b.getI64Type())
+      offset = op.getIsUnsigned()
+                   ? b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), offset).getResult()
+                   : b.create<arith::ExtSIOp>(e.loc(), b.getI64Type(), offset).getResult();
+    Type pointee = cast<tile::PtrType>(tile::elementType(op.getType())).getPointee();
+    Type memory = pointee.isInteger(1) ? b.getI8Type() : registerType(pointee);
+    return b.create<LLVM::GEPOp>(e.loc(), v[0].getType(), memory, v[0], offset);
+  }
+};
+struct OperandCode {
+  static Value emit(Operation *, RegisterEmitter &, ValueRange v) { return v[0]; }
+};
+
+// --- functions ---
+
+Value f32(RegisterEmitter &e, double value) {
+  return e.builder.create<arith::ConstantOp>(e.loc(), e.builder.getF32FloatAttr(float(value)));
+}
+Value mul(RegisterEmitter &e, Value a, Value b) {
+  return e.builder.create<arith::MulFOp>(e.loc(), a, b);
+}
+// An instruction of the special function unit.
+Value special(RegisterEmitter &e, StringRef instruction, Value x) {
+  return e.assembly((instruction + " $0, $1;").str(), "=f,f", e.builder.getF32Type(), x, true);
+}
+
+Value emitMath(Operation *op, RegisterEmitter &e, ValueRange v) {
+  OpBuilder &b = e.builder;
+  StringRef name = op->getName().stripDialect();
+  Type type = v[0].getType();
+  if (type.getIntOrFloatBitWidth() < 32) {
+    SmallVector<Value> wide;
+    for (Value value : v)
+      wide.push_back(b.create<arith::ExtFOp>(e.loc(), b.getF32Type(), value));
+    Value result = emitMath(op, e, wide);
+    return result ? b.create<arith::TruncFOp>(e.loc(), type, result).getResult() : Value();
+  }
+  if (!type.isF32())
+    return {};
+  if (name == "exp2")
+    return special(e, "ex2.approx.f32", v[0]);
+  if (name == "exp")
+    return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 1.44269504088896341)));
+  if (name == "log2")
+    return special(e, "lg2.approx.f32", v[0]);
+  if (name == "log")
+    return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.693147180559945309));
+  if (name == "log10")
+    return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.301029995663981195));
+  if (name == "rsqrt")
+    return special(e, "rsqrt.approx.f32", v[0]);
+  return {};
+}
+
+struct MathCode {
+  static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
+    if (Value value = emitMath(op, e, v))
+      return value;
+    e.unsupported(op);
+    return e.undef(v[0].getType());
+  }
+};
+struct SqrtRnCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    return e.builder.create<math::SqrtOp>(e.loc(), v[0]);
+  }
+};
+struct DivRnCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    return e.builder.create<arith::DivFOp>(e.loc(), v[0], v[1]);
+  }
+};
+
+template <template <typename> typename Model, typename... Ops> void attach(MLIRContext *context) {
+  (Ops::template attachInterface<Model<Ops>>(*context), ...);
+}
+template <typename Code, typename... Ops> void attachCode(MLIRContext *context) {
+  (Ops::template attachInterface<Elementwise<Ops, Code>>(*context), ...);
+}
+
+} // namespace
+
+void registerElementwiseRegisters(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    using namespace arith;
+    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp,
+           MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp,
+           OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp,
+           CmpFOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp,
+           FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    ConstantOp::attachInterface<ConstantRegisters>(*context);
+    attachCode<SelectCode, SelectOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+    using namespace math;
+    attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, SqrtOp, CopySignOp,
+           CountLeadingZerosOp, CountTrailingZerosOp, CtPopOp>(context);
+    attachCode<MathCode, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op, Log1pOp, SinOp, CosOp,
+               TanOp, TanhOp, SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, AsinhOp, AcoshOp,
+               AtanhOp, ErfOp, CbrtOp, PowFOp, RsqrtOp, RoundOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    using namespace tile;
+    using transforms::Total;
+    attachCode<TotalCode<Total::DivS>, DivSIOp>(context);
+    attachCode<TotalCode<Total::DivU>, DivUIOp>(context);
+    attachCode<TotalCode<Total::RemS>, RemSIOp>(context);
+    attachCode<TotalCode<Total::RemU>, RemUIOp>(context);
+    attachCode<TotalCode<Total::ShL>, ShLOp>(context);
+    attachCode<TotalCode<Total::ShRS>, ShRSOp>(context);
+    attachCode<TotalCode<Total::ShRU>, ShRUOp>(context);
+    attachCode<MulHighCode, MulHiUIOp>(context);
+    attachCode<FPToIntCode, FPToIntOp>(context);
+    attachCode<FPConvertCode, FPConvertOp>(context);
+    attachCode<CastCode, BitcastOp, PtrToIntOp, IntToPtrOp>(context);
+    attachCode<AddPtrCode, AddPtrOp>(context);
+    attachCode<OperandCode, HintOp>(context);
+    attachCode<SqrtRnCode, SqrtRnOp>(context);
+    attachCode<DivRnCode, DivRnOp>(context);
+  });
+}
+
+} // namespace nereid::gpu

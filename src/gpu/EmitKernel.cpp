@@ -1,0 +1,79 @@
+#include "gpu/EmitKernel.h"
+
+#include "gpu/RegisterEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+// The type in which the launch passes a value.
+static Type parameterType(Type type) {
+  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : registerType(type);
+}
+
+EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps) {
+  MLIRContext *context = kernel.getContext();
+  Location loc = kernel.getLoc();
+  OpBuilder b(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToStart(module->getBody());
+
+  // Dynamic shared memory: the launch says how much there is.
+  b.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                           LLVM::Linkage::External, "nereid_shared", Attribute(), /*alignment=*/16,
+                           /*addrSpace=*/3);
+
+  SmallVector<Type> parameters;
+  for (BlockArgument argument : kernel.getArguments()) {
+    if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
+      parameters.push_back(LLVM::LLVMPointerType::get(context, 1));
+      parameters.append(2 * desc.getBlockShape().size(), b.getI64Type());
+    } else {
+      parameters.push_back(parameterType(argument.getType()));
+    }
+  }
+  parameters.push_back(LLVM::LLVMPointerType::get(context, 1)); // GpuContext
+  auto function = b.create<LLVM::LLVMFuncOp>(
+      loc, kernel.getName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters));
+  function->setAttr("nvvm.kernel", b.getUnitAttr());
+  function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(warps * lanesPerWarp), 1, 1}));
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToEnd(entry);
+
+  analysis::AxisAnalysis axes(kernel);
+  RegisterEmitter emitter(b, axes, chip, warps);
+  emitter.setLocation(loc);
+  size_t next = 0;
+  for (BlockArgument argument : kernel.getArguments()) {
+    if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
+      size_t count = 1 + 2 * desc.getBlockShape().size();
+      emitter.setDescriptor(argument, SmallVector<Value>(entry->getArguments().slice(next, count)));
+      next += count;
+      continue;
+    }
+    Value value = entry->getArgument(next++);
+    if (argument.getType().isInteger(1))
+      value = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value,
+                                      emitter.number(b.getI8Type(), 0));
+    emitter.setScalar(argument, value);
+  }
+  emitter.context = entry->getArgument(next);
+  emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
+  emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
+  emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
+
+  emitter.emit(kernel.getFunctionBody().front());
+  b.create<LLVM::ReturnOp>(loc, ValueRange{});
+
+  EmittedKernel out;
+  out.sharedBytes = emitter.sharedBytes();
+  if (!emitter.failed())
+    out.module = std::move(module);
+  return out;
+}
+
+} // namespace nereid::gpu

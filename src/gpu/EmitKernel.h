@@ -1,0 +1,23 @@
+// Turns a kernel of level 2 into one NVVM kernel function: what a thread does.
+#pragma once
+
+#include "analysis/KernelFacts.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "target/Gpu.h"
+
+namespace nereid::gpu {
+
+struct EmittedKernel {
+  mlir::OwningOpRef<mlir::ModuleOp>
+      module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
+  uint64_t sharedBytes = 0; ///< dynamic shared memory
+};
+
+/// Emits the kernel for `warps` warps. Parameters are the slots of the launch ABI, a descriptor as
+/// its fields, then the context pointer. What the GPU cannot do yet is reported as an error at its
+/// op.
+EmittedKernel emitKernel(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
+                         unsigned warps);
+
+} // namespace nereid::gpu

@@ -1,0 +1,224 @@
+#include "gpu/Layouts.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+namespace nereid::gpu {
+
+namespace {
+
+LinearLayout::Basis unit(unsigned rank, unsigned dim, int64_t value) {
+  LinearLayout::Basis basis(rank, 0);
+  basis[dim] = int32_t(value);
+  return basis;
+}
+
+bool isZero(const LinearLayout::Basis &basis) {
+  return std::all_of(basis.begin(), basis.end(), [](int32_t value) { return value == 0; });
+}
+
+// Applies `change` to every basis; registers that then hold copies are dropped.
+template <typename F> LinearLayout mapBases(const LinearLayout &layout, unsigned rank, F change) {
+  LinearLayout out(rank);
+  for (LayoutInput input :
+       {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+    for (const LinearLayout::Basis &basis : layout.bases(input)) {
+      LinearLayout::Basis changed = change(basis);
+      if (input != LayoutInput::Register || !isZero(changed))
+        out.addBasis(input, changed);
+    }
+  return out;
+}
+
+// Adds bits of `input` that walk from `from` to `to` along `dim`.
+void addWalk(LinearLayout &layout, LayoutInput input, unsigned dim, int64_t from, int64_t to) {
+  for (; from < to; from *= 2)
+    layout.addBasis(input, unit(layout.rank(), dim, from));
+}
+
+void fillWithCopies(LinearLayout &layout, unsigned warps) {
+  LinearLayout::Basis zero(layout.rank(), 0);
+  while (layout.bits(LayoutInput::Lane) < 5)
+    layout.addBasis(LayoutInput::Lane, zero);
+  while (layout.bits(LayoutInput::Warp) < llvm::Log2_32(warps))
+    layout.addBasis(LayoutInput::Warp, zero);
+}
+
+} // namespace
+
+LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
+                           llvm::ArrayRef<unsigned> order, unsigned warps) {
+  LinearLayout layout(shape.size());
+  llvm::SmallVector<int64_t> done(shape.size(), 1);
+  // Takes up to `bits` bits from the dimensions, fastest first.
+  auto take = [&](LayoutInput input, unsigned bits) {
+    for (unsigned dim : order)
+      for (; bits && done[dim] < shape[dim]; --bits, done[dim] *= 2)
+        layout.addBasis(input, unit(shape.size(), dim, done[dim]));
+  };
+  // A thread's own elements are adjacent along the fastest dimension.
+  if (!order.empty())
+    for (; done[order[0]] < std::min<int64_t>(perThread, shape[order[0]]); done[order[0]] *= 2)
+      layout.addBasis(LayoutInput::Register, unit(shape.size(), order[0], done[order[0]]));
+  take(LayoutInput::Lane, 5);
+  take(LayoutInput::Warp, llvm::Log2_32(warps));
+  take(LayoutInput::Register, 64);
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
+std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps) {
+  unsigned alongM = 1, alongN = 1;
+  // Squarer pieces read fewer operands; rows come first because an instruction has twice as many.
+  while (alongM * alongN < warps) {
+    bool canM = alongM * 16 < m, canN = alongN * 8 < n;
+    if (!canM && !canN)
+      break;
+    if (canM && (!canN || m / alongM >= n / alongN))
+      alongM *= 2;
+    else
+      alongN *= 2;
+  }
+  return {alongM, alongN};
+}
+
+std::optional<LinearLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps) {
+  int64_t m = shape[0], n = shape[1];
+  if (m < 16 || n < 8)
+    return std::nullopt;
+  auto [alongM, alongN] = mmaWarps(m, n, warps);
+  LinearLayout layout(2);
+  layout.addBasis(LayoutInput::Register, {0, 1});
+  layout.addBasis(LayoutInput::Register, {8, 0});
+  addWalk(layout, LayoutInput::Lane, 1, 2, 8);
+  addWalk(layout, LayoutInput::Lane, 0, 1, 8);
+  addWalk(layout, LayoutInput::Warp, 0, 16, 16 * alongM);
+  addWalk(layout, LayoutInput::Warp, 1, 8, 8 * alongN);
+  addWalk(layout, LayoutInput::Register, 1, 8 * alongN, n);
+  addWalk(layout, LayoutInput::Register, 0, 16 * alongM, m);
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
+std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps) {
+  int64_t m = shape[0], k = shape[1];
+  if (m < 16 || n < 8 || k < 16)
+    return std::nullopt;
+  auto [alongM, alongN] = mmaWarps(m, n, warps);
+  LinearLayout layout(2);
+  layout.addBasis(LayoutInput::Register, {0, 1});
+  layout.addBasis(LayoutInput::Register, {8, 0});
+  layout.addBasis(LayoutInput::Register, {0, 8});
+  addWalk(layout, LayoutInput::Lane, 1, 2, 8);
+  addWalk(layout, LayoutInput::Lane, 0, 1, 8);
+  addWalk(layout, LayoutInput::Warp, 0, 16, 16 * alongM);
+  for (unsigned i = 1; i < alongN; i *= 2)
+    layout.addBasis(LayoutInput::Warp, {0, 0});
+  addWalk(layout, LayoutInput::Register, 1, 16, k);
+  addWalk(layout, LayoutInput::Register, 0, 16 * alongM, m);
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
+std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps) {
+  int64_t k = shape[0], n = shape[1];
+  if (m < 16 || n < 8 || k < 16)
+    return std::nullopt;
+  auto [alongM, alongN] = mmaWarps(m, n, warps);
+  LinearLayout layout(2);
+  layout.addBasis(LayoutInput::Register, {1, 0});
+  layout.addBasis(LayoutInput::Register, {8, 0});
+  addWalk(layout, LayoutInput::Lane, 0, 2, 8);
+  addWalk(layout, LayoutInput::Lane, 1, 1, 8);
+  for (unsigned i = 1; i < alongM; i *= 2)
+    layout.addBasis(LayoutInput::Warp, {0, 0});
+  addWalk(layout, LayoutInput::Warp, 1, 8, 8 * alongN);
+  addWalk(layout, LayoutInput::Register, 0, 16, k);
+  addWalk(layout, LayoutInput::Register, 1, 8 * alongN, n);
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
+LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim) {
+  return mapBases(layout, layout.rank() - 1, [&](LinearLayout::Basis basis) {
+    basis.erase(basis.begin() + dim);
+    return basis;
+  });
+}
+
+LinearLayout expandLayout(const LinearLayout &layout, unsigned dim) {
+  return mapBases(layout, layout.rank() + 1, [&](LinearLayout::Basis basis) {
+    basis.insert(basis.begin() + dim, 0);
+    return basis;
+  });
+}
+
+LinearLayout unbroadcastLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
+                               llvm::ArrayRef<int64_t> to) {
+  return mapBases(layout, layout.rank(), [&](LinearLayout::Basis basis) {
+    for (unsigned d = 0; d < basis.size(); ++d)
+      if (from[d] != to[d])
+        basis[d] = 0;
+    return basis;
+  });
+}
+
+LinearLayout transposeLayout(const LinearLayout &layout, llvm::ArrayRef<int32_t> perm) {
+  return mapBases(layout, layout.rank(), [&](const LinearLayout::Basis &basis) {
+    LinearLayout::Basis out(basis.size());
+    for (unsigned d = 0; d < basis.size(); ++d)
+      out[d] = basis[perm[d]];
+    return out;
+  });
+}
+
+LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
+                           llvm::ArrayRef<int64_t> to) {
+  return mapBases(layout, to.size(), [&](const LinearLayout::Basis &basis) {
+    int64_t index = rowMajor(basis, from);
+    LinearLayout::Basis out(to.size());
+    for (unsigned d = to.size(); d-- > 0; index /= to[d])
+      out[d] = int32_t(index % to[d]);
+    return out;
+  });
+}
+
+unsigned consecutiveRegisters(const LinearLayout &layout, unsigned dim) {
+  unsigned count = 1;
+  for (const LinearLayout::Basis &basis : layout.bases(LayoutInput::Register)) {
+    if (basis != unit(layout.rank(), dim, count))
+      break;
+    count *= 2;
+  }
+  return count;
+}
+
+int64_t rowMajor(llvm::ArrayRef<int32_t> coordinate, llvm::ArrayRef<int64_t> shape) {
+  int64_t index = 0;
+  for (unsigned d = 0; d < shape.size(); ++d)
+    index = index * shape[d] + coordinate[d];
+  return index;
+}
+
+bool covers(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape) {
+  if (layout.rank() != shape.size())
+    return false;
+  // Each bit of the row-major index must be the basis of exactly one hardware bit.
+  int64_t seen = 0, size = 1;
+  for (int64_t extent : shape)
+    size *= extent;
+  for (LayoutInput input :
+       {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+    for (const LinearLayout::Basis &basis : layout.bases(input)) {
+      int64_t index = rowMajor(basis, shape);
+      if (index == 0 && input != LayoutInput::Register)
+        continue;
+      if (index == 0 || (index & (index - 1)) || (seen & index))
+        return false;
+      seen |= index;
+    }
+  return seen == size - 1;
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,61 @@
+// The layouts that the GPU back end makes, and how they pass through ops that rename dimensions.
+// All extents are powers of two, and a basis vector is nonzero in one dimension at most.
+#pragma once
+
+#include "ir/LinearLayout.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+
+namespace nereid::gpu {
+
+using tile::LayoutInput;
+using tile::LinearLayout;
+
+inline constexpr unsigned lanesPerWarp = 32;
+
+/// Spreads a tile over `warps` warps along `order` (fastest first): `perThread` elements a thread,
+/// then lanes, then warps, then what is left goes to further registers. A tile of fewer elements
+/// than threads is copied.
+///
+///   shape 4 x 16, perThread 4, order (1, 0)  ->  lanes 0-3 own row 0, lanes 4-7 row 1, ...
+LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
+                           llvm::ArrayRef<unsigned> order, unsigned warps);
+
+/// How `warps` warps share the rows and columns of a product: (along M, along N).
+std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps);
+/// The accumulator of `mma.sync.m16n8k16` (PTX ISA, "Matrix Fragments for mma.m16n8k16"), repeated
+/// to fill the tile. Null if the tile is too small.
+std::optional<LinearLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
+/// Its operands for a product of M x N: lhs is M x K, rhs is K x N.
+std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps);
+std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps);
+
+/// The layout of a tile without dimension `dim`: every thread that held a part of a row holds a
+/// copy of what the row becomes.
+LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim);
+/// The layout with a new dimension of size one at `dim`.
+LinearLayout expandLayout(const LinearLayout &layout, unsigned dim);
+/// The layout of the source of a broadcast.
+LinearLayout unbroadcastLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
+                               llvm::ArrayRef<int64_t> to);
+/// Result dimension i is source dimension perm[i].
+LinearLayout transposeLayout(const LinearLayout &layout, llvm::ArrayRef<int32_t> perm);
+/// The same elements in row-major order under another shape.
+LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
+                           llvm::ArrayRef<int64_t> to);
+
+/// Registers a thread.
+inline unsigned registersOf(const LinearLayout &layout) {
+  return 1u << layout.bits(LayoutInput::Register);
+}
+/// How many consecutive registers, from an aligned one on, hold consecutive elements along `dim`.
+unsigned consecutiveRegisters(const LinearLayout &layout, unsigned dim);
+/// Row-major index of a coordinate.
+int64_t rowMajor(llvm::ArrayRef<int32_t> coordinate, llvm::ArrayRef<int64_t> shape);
+/// True if each element of `shape` has exactly one place, apart from copies by zero bases.
+bool covers(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape);
+
+} // namespace nereid::gpu

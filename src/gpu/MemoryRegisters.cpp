@@ -1,0 +1,453 @@
+// Loads, stores and atomics on global memory: as few instructions as layout and facts allow,
+// predicated so that a masked lane touches nothing, each element written once.
+#include "gpu/RegisterModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+unsigned bitsOf(Type type) {
+  return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
+}
+
+// How many registers one access moves.
+unsigned vectorOf(RegisterEmitter &emitter, Value pointer, Value mask, Type element) {
+  if (!isTile(pointer))
+    return 1;
+  LinearLayout layout = layoutOf(pointer.getType());
+  tile::AxisFacts facts = emitter.axes.facts(pointer);
+  tile::AxisFacts maskFacts = mask ? emitter.axes.facts(mask) : facts;
+  unsigned best = 1;
+  for (unsigned d = 0; d < layout.rank(); ++d) {
+    int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, d,
+                                          tile::bytesInMemory(element), 16);
+    best = std::max(best, unsigned(std::min<int64_t>(width, consecutiveRegisters(layout, d))));
+  }
+  return best;
+}
+
+StringRef cacheText(tile::CacheModifier cache) {
+  switch (cache) {
+  case tile::CacheModifier::CA:
+    return ".ca";
+  case tile::CacheModifier::CG:
+    return ".cg";
+  case tile::CacheModifier::CS:
+    return ".cs";
+  case tile::CacheModifier::CV:
+    return ".cv";
+  case tile::CacheModifier::WB:
+    return ".wb";
+  case tile::CacheModifier::WT:
+    return ".wt";
+  case tile::CacheModifier::None:
+    return "";
+  }
+  return "";
+}
+StringRef evictText(tile::EvictionPolicy evict) {
+  return evict == tile::EvictionPolicy::First  ? ".L1::evict_first"
+         : evict == tile::EvictionPolicy::Last ? ".L1::evict_last"
+                                               : "";
+}
+
+// One access is some pieces of 8 to 64 bits: a vector of 32-bit words where it has that many.
+struct Pieces {
+  unsigned bits, count;
+  static Pieces of(unsigned totalBits) {
+    return totalBits <= 32 ? Pieces{totalBits, 1} : Pieces{32, totalBits / 32};
+  }
+  std::string suffix() const {
+    std::string vector = count > 1 ? ".v" + std::to_string(count) : "";
+    return vector + ".b" + std::to_string(bits);
+  }
+  // Registers of 8 bits do not exist; 16 bits carry them.
+  char constraint() const { return bits <= 16 ? 'h' : 'r'; }
+  Type type(OpBuilder &b) const { return b.getIntegerType(bits <= 16 ? 16 : 32); }
+  std::string operands(unsigned first) const {
+    if (count == 1)
+      return "$" + std::to_string(first);
+    std::string text = "{";
+    for (unsigned i = 0; i < count; ++i)
+      text += (i ? ", $" : "$") + std::to_string(first + i);
+    return text + "}";
+  }
+};
+
+// Registers to the words of an access, and back. i1 is a byte.
+SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element, Pieces pieces) {
+  OpBuilder &b = e.builder;
+  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  unsigned bits = bitsOf(memory);
+  SmallVector<Value> numbers;
+  for (Value value : values) {
+    if (element.isInteger(1))
+      value = b.create<arith::ExtUIOp>(e.loc(), memory, value);
+    numbers.push_back(e.cast(value, b.getIntegerType(bits)));
+  }
+  if (bits == 64) {
+    SmallVector<Value> words;
+    for (Value number : numbers)
+      llvm::append_range(words, e.toWords(number));
+    return words;
+  }
+  if (bits == pieces.bits)
+    return bits == 8
+               ? SmallVector<Value>{b.create<arith::ExtUIOp>(e.loc(), b.getI16Type(), numbers[0])}
+               : numbers;
+  unsigned share = pieces.bits / bits;
+  SmallVector<Value> words;
+  for (unsigned i = 0; i < numbers.size(); i += share) {
+    Value vector = e.undef(VectorType::get({share}, b.getIntegerType(bits)));
+    for (unsigned j = 0; j < share; ++j)
+      vector = b.create<LLVM::InsertElementOp>(e.loc(), vector, numbers[i + j], e.i32(j));
+    words.push_back(b.create<LLVM::BitcastOp>(e.loc(), b.getIntegerType(pieces.bits), vector));
+  }
+  return words;
+}
+
+SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type element, Pieces pieces) {
+  OpBuilder &b = e.builder;
+  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  unsigned bits = bitsOf(memory);
+  SmallVector<Value> values;
+  auto finish = [&](Value number) {
+    if (element.isInteger(1))
+      number =
+          b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ne, number, e.number(memory, 0));
+    values.push_back(element.isInteger(1) ? number : e.cast(number, memory));
+  };
+  if (bits == 64) {
+    for (unsigned i = 0; i < words.size(); i += 2)
+      finish(e.fromWords(words.slice(i, 2), b.getI64Type()));
+    return values;
+  }
+  for (Value word : words) {
+    if (bits == pieces.bits) {
+      finish(bits == 8 ? b.create<arith::TruncIOp>(e.loc(), b.getI8Type(), word).getResult()
+                       : word);
+      continue;
+    }
+    unsigned share = pieces.bits / bits;
+    Value vector =
+        b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({share}, b.getIntegerType(bits)), word);
+    for (unsigned j = 0; j < share; ++j)
+      finish(b.create<LLVM::ExtractElementOp>(e.loc(), vector, e.i32(j)));
+  }
+  return values;
+}
+
+// Loads of which a false predicate gives zeros.
+SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
+                            Value predicate, StringRef qualifiers) {
+  OpBuilder &b = e.builder;
+  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  Pieces pieces = Pieces::of(bitsOf(memory) * count);
+  std::string text, constraints;
+  for (unsigned i = 0; i < pieces.count; ++i) {
+    constraints += std::string(i ? ",=" : "=") + pieces.constraint();
+    if (predicate)
+      text += std::string("mov.") + (pieces.constraint() == 'h' ? "u16" : "u32") + " $" +
+              std::to_string(i) + ", 0; ";
+  }
+  constraints += ",l";
+  std::string access = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
+                       ", [$" + std::to_string(pieces.count) + "];";
+  SmallVector<Value> operands = {pointer};
+  if (predicate) {
+    text += "@$" + std::to_string(pieces.count + 1) + " ";
+    constraints += ",b";
+    operands.push_back(predicate);
+  }
+  Type piece = pieces.type(b);
+  Type result = pieces.count == 1 ? piece
+                                  : LLVM::LLVMStructType::getLiteral(
+                                        b.getContext(), SmallVector<Type>(pieces.count, piece));
+  // Not pure: the optimiser takes pure assembly for code that reads no memory.
+  Value loaded = e.assembly(text + access, constraints, result, operands, false);
+  SmallVector<Value> words;
+  for (unsigned i = 0; i < pieces.count; ++i)
+    words.push_back(pieces.count == 1
+                        ? loaded
+                        : b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i)).getResult());
+  return unpack(e, words, element, pieces);
+}
+
+void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> values,
+               Value predicate, StringRef qualifiers) {
+  OpBuilder &b = e.builder;
+  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  Pieces pieces = Pieces::of(bitsOf(memory) * values.size());
+  SmallVector<Value> operands = pack(e, values, element, pieces);
+  std::string constraints;
+  for (unsigned i = 0; i < pieces.count; ++i)
+    constraints += std::string(i ? "," : "") + pieces.constraint();
+  constraints += ",l";
+  operands.push_back(pointer);
+  std::string text;
+  if (predicate) {
+    text = "@$" + std::to_string(pieces.count + 1) + " ";
+    constraints += ",b";
+    operands.push_back(predicate);
+  }
+  text += ("st" + qualifiers).str() + pieces.suffix() + " [$" + std::to_string(pieces.count) +
+          "], " + pieces.operands(0) + ";";
+  e.assembly(text, constraints, {}, operands, false);
+}
+
+struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto load = cast<tile::LoadOp>(op);
+    Type element = load.getAccessElementType();
+    std::string qualifiers = load.getIsVolatile() ? ".volatile.global" : ".global";
+    if (!load.getIsVolatile())
+      qualifiers += (cacheText(load.getCache()) + evictText(load.getEvict())).str();
+    unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
+    unsigned vector = vectorOf(e, load.getPointer(), load.getMask(), element);
+    SmallVector<Value> pointers = e.operand(load.getPointer(), count), masks, others;
+    if (load.getMask())
+      masks = e.operand(load.getMask(), count);
+    if (load.getOther())
+      others = e.operand(load.getOther(), count);
+    SmallVector<Value> values;
+    for (unsigned reg = 0; reg < count; reg += vector)
+      llvm::append_range(values, emitLoad(e, pointers[reg], element, vector,
+                                          masks.empty() ? Value() : masks[reg], qualifiers));
+    for (unsigned reg = 0; reg < others.size(); ++reg)
+      values[reg] = e.builder.create<LLVM::SelectOp>(e.loc(), masks[reg], values[reg], others[reg]);
+    if (isTile(load.getResult()))
+      e.setRegisters(load.getResult(), std::move(values));
+    else
+      e.setScalar(load.getResult(), values[0]);
+  }
+};
+
+struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto store = cast<tile::StoreOp>(op);
+    Type element = store.getAccessElementType();
+    std::string qualifiers =
+        (".global" + cacheText(store.getCache()) + evictText(store.getEvict())).str();
+    bool tile = isTile(store.getPointer());
+    unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
+    unsigned vector = vectorOf(e, store.getPointer(), store.getMask(), element);
+    Value owner = tile ? e.isOwner(layoutOf(store.getPointer().getType())) : e.isFirstThread();
+    SmallVector<Value> pointers = e.operand(store.getPointer(), count),
+                       values = e.operand(store.getValue(), count), masks(count);
+    if (store.getMask())
+      masks = e.operand(store.getMask(), count);
+    for (unsigned reg = 0; reg < count; reg += vector)
+      emitStore(e, pointers[reg], element, ArrayRef(values).slice(reg, vector),
+                e.both(owner, masks[reg]), qualifiers);
+  }
+};
+
+// --- atomics ---
+
+StringRef orderText(tile::MemSemantic semantic) {
+  switch (semantic) {
+  case tile::MemSemantic::Relaxed:
+    return ".relaxed";
+  case tile::MemSemantic::Acquire:
+    return ".acquire";
+  case tile::MemSemantic::Release:
+    return ".release";
+  case tile::MemSemantic::AcqRel:
+    return ".acq_rel";
+  }
+  return "";
+}
+StringRef scopeText(tile::MemScope scope) {
+  return scope == tile::MemScope::Cta ? ".cta" : scope == tile::MemScope::Sys ? ".sys" : ".gpu";
+}
+
+char constraintOf(unsigned bits) { return bits == 64 ? 'l' : bits == 16 ? 'h' : 'r'; }
+
+// One atomic instruction on numbers of `bits` bits; gives the old bits, 0 where predicated off.
+Value atomicInstruction(RegisterEmitter &e, const std::string &name, unsigned bits, Value pointer,
+                        ArrayRef<Value> inputs, Value predicate) {
+  OpBuilder &b = e.builder;
+  Type type = b.getIntegerType(bits);
+  char constraint = constraintOf(bits);
+  std::string text = "mov.b" + std::to_string(bits) + " $0, 0; ";
+  std::string constraints = std::string("=&") + constraint + ",l";
+  SmallVector<Value> operands = {pointer};
+  std::string list;
+  for (Value input : inputs) {
+    constraints += std::string(",") + constraint;
+    operands.push_back(input);
+    list += ", $" + std::to_string(operands.size());
+  }
+  if (predicate) {
+    constraints += ",b";
+    operands.push_back(predicate);
+    text += "@$" + std::to_string(operands.size()) + " ";
+  }
+  text += name + " $0, [$1]" + list + ";";
+  return e.assembly(text, constraints, type, operands, false);
+}
+
+// Runs `access` for each element by its owner, and gives the old values to all copies.
+void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, Value pointer,
+                Value mask, llvm::function_ref<Value(unsigned, Value)> access) {
+  Value result = op->getResult(0);
+  bool tile = isTile(pointer);
+  Type element = tile::elementType(result.getType());
+  unsigned count = tile ? registersOf(layoutOf(pointer.getType())) : 1;
+  Value owner = tile ? e.isOwner(layoutOf(pointer.getType())) : e.isFirstThread();
+  SmallVector<Value> masks(count);
+  if (mask)
+    masks = e.operand(mask, count);
+  // What other threads of the program wrote before is released too.
+  if (semantic != tile::MemSemantic::Relaxed)
+    e.barrier();
+  SmallVector<Value> values;
+  for (unsigned reg = 0; reg < count; ++reg)
+    values.push_back(access(reg, e.both(owner, masks[reg])));
+  if (!result.use_empty() && owner) {
+    uint64_t elements = tile ? cast<RankedTensorType>(result.getType()).getNumElements() : 1;
+    Value base = e.beginShared(elements * tile::bytesInMemory(element));
+    if (tile) {
+      LinearLayout layout = layoutOf(result.getType());
+      auto shape = tile::shapeOf(result.getType());
+      e.when(owner, [&] { e.writeShared(base, element, shape, layout, values); });
+      e.barrier();
+      values = e.readShared(base, element, shape, layout);
+    } else {
+      e.when(owner, [&] { e.storeElement(base, element, values[0]); });
+      e.barrier();
+      values = {e.loadElement(base, element)};
+    }
+  } else if (semantic != tile::MemSemantic::Relaxed) {
+    e.barrier();
+  }
+  if (tile)
+    e.setRegisters(result, std::move(values));
+  else
+    e.setScalar(result, values[0]);
+}
+
+struct AtomicRMWRegisters : RegisterModel<AtomicRMWRegisters, tile::AtomicRMWOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto atomic = cast<tile::AtomicRMWOp>(op);
+    OpBuilder &b = e.builder;
+    Type type = registerType(tile::elementType(atomic.getType()));
+    unsigned bits = bitsOf(type);
+    unsigned count =
+        isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
+    SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
+                       values = e.operand(atomic.getValue(), count);
+    std::string prefix =
+        ("atom" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) + ".global").str();
+    std::string width = std::to_string(bits);
+    using K = tile::AtomicKind;
+    K kind = atomic.getKind();
+    bool narrow = bits < 32 && !(kind == K::FAdd && bits == 16);
+    bool noFloat = (kind == K::FMax || kind == K::FMin) && bits < 32;
+    if (narrow || noFloat || (type.isBF16() && !e.chip.can(target::Bf16Atomics)))
+      return e.unsupported(op, "an atomic on " + width + " bits");
+    emitAtomic(
+        op, e, atomic.getSem(), atomic.getPointer(), atomic.getMask(),
+        [&](unsigned reg, Value predicate) -> Value {
+          Type number = b.getIntegerType(bits);
+          Value value = e.cast(values[reg], number), pointer = pointers[reg];
+          auto run = [&](const std::string &name, Value active) {
+            return atomicInstruction(e, prefix + name, bits, pointer, value, active);
+          };
+          Value old;
+          switch (kind) {
+          case K::Add:
+            old = run(".add.u" + width, predicate);
+            break;
+          case K::FAdd:
+            old = run(bits == 16 ? (type.isBF16() ? ".add.noftz.bf16" : ".add.noftz.f16")
+                                 : ".add.f" + width,
+                      predicate);
+            break;
+          case K::Max:
+            old = run(".max.s" + width, predicate);
+            break;
+          case K::Min:
+            old = run(".min.s" + width, predicate);
+            break;
+          case K::UMax:
+            old = run(".max.u" + width, predicate);
+            break;
+          case K::UMin:
+            old = run(".min.u" + width, predicate);
+            break;
+          case K::And:
+            old = run(".and.b" + width, predicate);
+            break;
+          case K::Or:
+            old = run(".or.b" + width, predicate);
+            break;
+          case K::Xor:
+            old = run(".xor.b" + width, predicate);
+            break;
+          case K::Xchg:
+            old = run(".exch.b" + width, predicate);
+            break;
+          case K::FMax:
+          case K::FMin: {
+            // Floats order as signed integers if positive, and backwards as unsigned ones if
+            // negative.
+            Value negative = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::slt, value,
+                                                     e.number(number, 0));
+            Value positive = b.create<arith::XOrIOp>(e.loc(), negative, e.number(b.getI1Type(), 1));
+            bool max = kind == K::FMax;
+            Value first = run((max ? ".max.s" : ".min.s") + width, e.both(positive, predicate));
+            Value second = run((max ? ".min.u" : ".max.u") + width, e.both(negative, predicate));
+            old = b.create<arith::OrIOp>(e.loc(), first, second);
+            break;
+          }
+          }
+          return e.cast(old, type);
+        });
+  }
+};
+
+struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto atomic = cast<tile::AtomicCASOp>(op);
+    Type type = registerType(tile::elementType(atomic.getType()));
+    unsigned bits = bitsOf(type);
+    if (bits < 16)
+      return e.unsupported(op, "an atomic on 8 bits");
+    unsigned count =
+        isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
+    SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
+                       compares = e.operand(atomic.getCompare(), count),
+                       values = e.operand(atomic.getValue(), count);
+    std::string name = ("atom" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) +
+                        ".global.cas.b" + Twine(bits))
+                           .str();
+    emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), {}, [&](unsigned reg, Value predicate) {
+      Type number = e.builder.getIntegerType(bits);
+      Value old = atomicInstruction(e, name, bits, pointers[reg],
+                                    {e.cast(compares[reg], number), e.cast(values[reg], number)},
+                                    predicate);
+      return e.cast(old, type);
+    });
+  }
+};
+
+} // namespace
+
+void registerMemoryRegisters(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    tile::LoadOp::attachInterface<LoadRegisters>(*context);
+    tile::StoreOp::attachInterface<StoreRegisters>(*context);
+    tile::AtomicRMWOp::attachInterface<AtomicRMWRegisters>(*context);
+    tile::AtomicCASOp::attachInterface<AtomicCASRegisters>(*context);
+  });
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,94 @@
+// Where a program stands in the grid, and what orders its threads.
+#include "gpu/RegisterModels.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+template <typename X, typename Y, typename Z>
+Value specialRegister(RegisterEmitter &emitter, unsigned axis) {
+  Type i32 = emitter.builder.getI32Type();
+  if (axis == 0)
+    return emitter.builder.create<X>(emitter.loc(), i32);
+  if (axis == 1)
+    return emitter.builder.create<Y>(emitter.loc(), i32);
+  return emitter.builder.create<Z>(emitter.loc(), i32);
+}
+
+struct ProgramIdRegisters : RegisterModel<ProgramIdRegisters, tile::ProgramIdOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto id = cast<tile::ProgramIdOp>(op);
+    emitter.setScalar(id.getResult(),
+                      specialRegister<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(
+                          emitter, id.getAxis()));
+  }
+};
+struct NumProgramsRegisters : RegisterModel<NumProgramsRegisters, tile::NumProgramsOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto count = cast<tile::NumProgramsOp>(op);
+    emitter.setScalar(count.getResult(),
+                      specialRegister<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(
+                          emitter, count.getAxis()));
+  }
+};
+struct BarrierRegisters : RegisterModel<BarrierRegisters, tile::BarrierOp> {
+  void emitRegisters(Operation *, RegisterEmitter &emitter) const { emitter.barrier(); }
+};
+struct AssumeRegisters : RegisterModel<AssumeRegisters, tile::AssumeOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    emitter.builder.create<LLVM::AssumeOp>(emitter.loc(), emitter.scalar(op->getOperand(0)));
+  }
+};
+struct ClockRegisters : RegisterModel<ClockRegisters, tile::ClockOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    emitter.setScalar(op->getResult(0), emitter.assembly("mov.u64 $0, %globaltimer;", "=l",
+                                                         emitter.builder.getI64Type(), {}, false));
+  }
+};
+struct SmIdRegisters : RegisterModel<SmIdRegisters, tile::SmIdOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    emitter.setScalar(op->getResult(0), emitter.assembly("mov.u32 $0, %smid;", "=r",
+                                                         emitter.builder.getI32Type(), {}, false));
+  }
+};
+struct GridDependencyRegisters : RegisterModel<GridDependencyRegisters, tile::GridDependencyOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    if (!emitter.chip.can(target::Pdl))
+      return;
+    emitter.assembly(cast<tile::GridDependencyOp>(op).getWait()
+                         ? "griddepcontrol.wait;"
+                         : "griddepcontrol.launch_dependents;",
+                     "", {}, {}, false);
+  }
+};
+
+} // namespace
+
+void registerProgramRegisters(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    using namespace tile;
+    ProgramIdOp::attachInterface<ProgramIdRegisters>(*context);
+    NumProgramsOp::attachInterface<NumProgramsRegisters>(*context);
+    BarrierOp::attachInterface<BarrierRegisters>(*context);
+    AssumeOp::attachInterface<AssumeRegisters>(*context);
+    ClockOp::attachInterface<ClockRegisters>(*context);
+    SmIdOp::attachInterface<SmIdRegisters>(*context);
+    GridDependencyOp::attachInterface<GridDependencyRegisters>(*context);
+  });
+}
+
+void registerRegisterModels(DialectRegistry &registry) {
+  registerElementwiseRegisters(registry);
+  registerShapeRegisters(registry);
+  registerMemoryRegisters(registry);
+  registerReductionRegisters(registry);
+  registerDotRegisters(registry);
+  registerProgramRegisters(registry);
+}
+
+} // namespace nereid::gpu

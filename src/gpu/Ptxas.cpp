@@ -1,0 +1,122 @@
+#include "gpu/Ptxas.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace nereid::gpu {
+
+namespace {
+
+bool isProgram(const std::string &path) { return !path.empty() && access(path.c_str(), X_OK) == 0; }
+
+// A folder that goes with what is in it.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    const char *root = std::getenv("TMPDIR");
+    path = std::string(root && *root ? root : "/tmp") + "/nereid-XXXXXX";
+    if (!mkdtemp(path.data()))
+      path.clear();
+  }
+  ~TemporaryFolder() {
+    if (path.empty())
+      return;
+    for (const char *name : {"/in.ptx", "/out.cubin", "/log"})
+      unlink((path + name).c_str());
+    rmdir(path.c_str());
+  }
+  std::string path;
+};
+
+std::string readAll(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The number in front of `text`, as in "32 bytes stack frame", summed over the log.
+uint32_t numberBefore(const std::string &log, const char *text) {
+  uint32_t sum = 0;
+  for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && (log[begin - 1] == ' '))
+      --begin;
+    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9')
+      --begin;
+    sum += uint32_t(std::strtoul(log.c_str() + begin, nullptr, 10));
+  }
+  return sum;
+}
+
+} // namespace
+
+std::string findPtxas(const std::string &hint) {
+  if (isProgram(hint))
+    return hint;
+  if (const char *path = std::getenv("PATH")) {
+    std::string all = path;
+    for (size_t begin = 0; begin <= all.size();) {
+      size_t end = std::min(all.find(':', begin), all.size());
+      std::string candidate = all.substr(begin, end - begin) + "/ptxas";
+      if (end > begin && isProgram(candidate))
+        return candidate;
+      begin = end + 1;
+    }
+  }
+  const char *usual = "/usr/local/cuda/bin/ptxas";
+  return isProgram(usual) ? usual : "";
+}
+
+Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
+  TemporaryFolder folder;
+  if (folder.path.empty())
+    return Error{std::string("cannot make a temporary folder: ") + std::strerror(errno), {}};
+  std::string in = folder.path + "/in.ptx", out = folder.path + "/out.cubin",
+              logPath = folder.path + "/log", archOption = "-arch=" + std::string(arch);
+  if (!(std::ofstream(in) << ptx).flush())
+    return Error{"cannot write `" + in + "`", {}};
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, logPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", in, "-o", out};
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  int failure = posix_spawn(&process, ptxas.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure)
+    return Error{"cannot start `" + ptxas + "`: " + std::strerror(failure), {}};
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+    ;
+  Cubin cubin;
+  cubin.log = readAll(logPath);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return Error{"`ptxas` rejects the kernel for " + std::string(arch) + ":\n" + cubin.log, {}};
+  std::string code = readAll(out);
+  if (code.empty())
+    return Error{"`ptxas` made no cubin:\n" + cubin.log, {}};
+  cubin.code.assign(code.begin(), code.end());
+  if (size_t at = cubin.log.find("Used "); at != std::string::npos)
+    cubin.registers = uint32_t(std::strtoul(cubin.log.c_str() + at + 5, nullptr, 10));
+  cubin.stackBytes = numberBefore(cubin.log, "bytes stack frame");
+  cubin.spillStoreBytes = numberBefore(cubin.log, "bytes spill stores");
+  cubin.spillLoadBytes = numberBefore(cubin.log, "bytes spill loads");
+  return cubin;
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,26 @@
+// PTX -> cubin by the `ptxas` program, where there is one.
+#pragma once
+
+#include "nereid/base.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nereid::gpu {
+
+struct Cubin {
+  std::vector<uint8_t> code;
+  uint32_t registers = 0; ///< a thread
+  uint32_t spillStoreBytes = 0, spillLoadBytes = 0, stackBytes = 0;
+  std::string log; ///< what ptxas said
+};
+
+/// The path of `ptxas`: `hint` if it names a program, else one on the PATH, else that of a CUDA
+/// toolkit in its usual place; empty if there is none.
+std::string findPtxas(const std::string &hint = "");
+
+/// Runs ptxas on temporary files that are gone afterwards.
+Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch);
+
+} // namespace nereid::gpu

@@ -1,0 +1,460 @@
+#include "gpu/RegisterEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+Type registerType(Type element) {
+  if (isa<tile::PtrType>(element))
+    return LLVM::LLVMPointerType::get(element.getContext(), 1);
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+    return IntegerType::get(element.getContext(), 8);
+  return element;
+}
+
+namespace {
+
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+Type memoryType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : registerType(element);
+}
+
+unsigned bitsOf(Type type) {
+  return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
+}
+
+} // namespace
+
+RegisterEmitter::RegisterEmitter(OpBuilder &builder, const analysis::AxisAnalysis &axes,
+                                 const target::GpuChip &chip, unsigned warps)
+    : builder(builder), axes(axes), chip(chip), warps(warps), location(builder.getUnknownLoc()) {}
+
+// --- values ---
+
+ArrayRef<Value> RegisterEmitter::registers(Value tile) const { return tiles.find(tile)->second; }
+void RegisterEmitter::setRegisters(Value tile, SmallVector<Value> values) {
+  tiles[tile] = std::move(values);
+}
+ArrayRef<Value> RegisterEmitter::descriptor(Value source) const {
+  return descriptors.find(source)->second;
+}
+void RegisterEmitter::setDescriptor(Value source, SmallVector<Value> fields) {
+  descriptors[source] = std::move(fields);
+}
+SmallVector<Value> RegisterEmitter::operand(Value value, unsigned count) const {
+  if (isTile(value.getType()))
+    return SmallVector<Value>(registers(value));
+  return SmallVector<Value>(count, scalar(value));
+}
+
+// --- places ---
+
+Value RegisterEmitter::threadCoordinate(const LinearLayout &layout, unsigned dim) {
+  Value sum;
+  auto addBits = [&](LayoutInput input, Value index) {
+    ArrayRef<LinearLayout::Basis> bases = layout.bases(input);
+    for (unsigned bit = 0; bit < bases.size();) {
+      if (bases[bit][dim] == 0) {
+        ++bit;
+        continue;
+      }
+      // Bits that walk together move in one shift.
+      unsigned count = 1;
+      while (bit + count < bases.size() && bases[bit + count][dim] == bases[bit][dim] << count)
+        ++count;
+      Value part = index;
+      if (bit)
+        part = builder.create<arith::ShRUIOp>(location, part, i32(bit));
+      part = builder.create<arith::AndIOp>(location, part, i32((1 << count) - 1));
+      if (bases[bit][dim] != 1)
+        part = builder.create<arith::MulIOp>(location, part, i32(bases[bit][dim]));
+      sum = sum ? add(sum, part) : part;
+      bit += count;
+    }
+  };
+  addBits(LayoutInput::Lane, lane);
+  addBits(LayoutInput::Warp, warp);
+  return sum ? sum : i32(0);
+}
+
+// Bits of a dimension belong to one input each, so parts add up.
+Value RegisterEmitter::coordinate(const LinearLayout &layout, unsigned reg, unsigned dim) {
+  Value part = threadCoordinate(layout, dim);
+  int32_t constant = layout.apply(reg, 0, 0)[dim];
+  return constant ? add(part, i32(constant)) : part;
+}
+
+Value RegisterEmitter::rowMajorIndex(const LinearLayout &layout, ArrayRef<int64_t> shape,
+                                     unsigned reg) {
+  Value index = i32(rowMajor(layout.apply(reg, 0, 0), shape));
+  int64_t stride = 1;
+  for (unsigned d = shape.size(); d-- > 0; stride *= shape[d]) {
+    Value part = threadCoordinate(layout, d);
+    index = add(index, builder.create<arith::MulIOp>(location, part, i32(stride)));
+  }
+  return index;
+}
+
+Value RegisterEmitter::isOwner(const LinearLayout &layout) {
+  auto copies = [&](LayoutInput input, Value index) -> Value {
+    int64_t mask = 0;
+    for (auto [bit, basis] : llvm::enumerate(layout.bases(input)))
+      if (llvm::all_of(basis, [](int32_t value) { return value == 0; }))
+        mask |= int64_t(1) << bit;
+    if (!mask)
+      return {};
+    Value bits = builder.create<arith::AndIOp>(location, index, i32(mask));
+    return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, bits, i32(0));
+  };
+  return both(copies(LayoutInput::Lane, lane), copies(LayoutInput::Warp, warp));
+}
+
+Value RegisterEmitter::isFirstThread() {
+  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, thread, i32(0));
+}
+
+// --- shared memory ---
+
+void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
+
+Value RegisterEmitter::beginShared(uint64_t bytes) {
+  sharedSize = std::max(sharedSize, bytes);
+  barrier();
+  return builder.create<LLVM::AddressOfOp>(
+      location, LLVM::LLVMPointerType::get(builder.getContext(), 3), "nereid_shared");
+}
+
+Value RegisterEmitter::sharedAddress(Value base, Type element, Value index) {
+  return builder.create<LLVM::GEPOp>(location, base.getType(), memoryType(element), base, index);
+}
+
+void RegisterEmitter::storeElement(Value address, Type element, Value value) {
+  if (element.isInteger(1))
+    value = builder.create<arith::ExtUIOp>(location, builder.getI8Type(), value);
+  builder.create<LLVM::StoreOp>(location, value, address);
+}
+
+Value RegisterEmitter::loadElement(Value address, Type element) {
+  Value value = builder.create<LLVM::LoadOp>(location, memoryType(element), address);
+  if (!element.isInteger(1))
+    return value;
+  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value,
+                                       number(builder.getI8Type(), 0));
+}
+
+// Registers with adjacent elements move together, up to 16 bytes.
+static unsigned sharedVector(Type element, ArrayRef<int64_t> shape, const LinearLayout &layout) {
+  Type memory = memoryType(element);
+  if (isa<LLVM::LLVMPointerType>(memory))
+    return 1;
+  unsigned bytes = bitsOf(memory) / 8;
+  return std::min(consecutiveRegisters(layout, shape.size() - 1), std::max(1u, 16 / bytes));
+}
+
+void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> shape,
+                                  const LinearLayout &layout, ArrayRef<Value> values) {
+  unsigned vector = sharedVector(element, shape, layout);
+  for (unsigned reg = 0; reg < values.size(); reg += vector) {
+    Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
+    if (vector == 1) {
+      storeElement(address, element, values[reg]);
+      continue;
+    }
+    Type memory = memoryType(element);
+    Value packed = undef(VectorType::get({vector}, memory));
+    for (unsigned i = 0; i < vector; ++i) {
+      Value value = values[reg + i];
+      if (element.isInteger(1))
+        value = builder.create<arith::ExtUIOp>(location, memory, value);
+      packed = builder.create<LLVM::InsertElementOp>(location, packed, value, i32(i));
+    }
+    builder.create<LLVM::StoreOp>(location, packed, address, vector * bitsOf(memory) / 8);
+  }
+}
+
+SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRef<int64_t> shape,
+                                               const LinearLayout &layout) {
+  unsigned vector = sharedVector(element, shape, layout);
+  SmallVector<Value> values;
+  for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
+    Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
+    if (vector == 1) {
+      values.push_back(loadElement(address, element));
+      continue;
+    }
+    Type memory = memoryType(element);
+    Value packed = builder.create<LLVM::LoadOp>(location, VectorType::get({vector}, memory),
+                                                address, vector * bitsOf(memory) / 8);
+    for (unsigned i = 0; i < vector; ++i) {
+      Value value = builder.create<LLVM::ExtractElementOp>(location, packed, i32(i));
+      if (element.isInteger(1))
+        value = builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value,
+                                              number(memory, 0));
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+// --- small pieces of code ---
+
+Value RegisterEmitter::number(Type type, int64_t value) {
+  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, double(value)))
+                                        : TypedAttr(builder.getIntegerAttr(type, value));
+  return builder.create<arith::ConstantOp>(location, attr);
+}
+Value RegisterEmitter::i32(int64_t value) { return number(builder.getI32Type(), value); }
+Value RegisterEmitter::i64(int64_t value) { return number(builder.getI64Type(), value); }
+Value RegisterEmitter::zero(Type type) { return builder.create<LLVM::ZeroOp>(location, type); }
+Value RegisterEmitter::undef(Type type) { return builder.create<LLVM::UndefOp>(location, type); }
+Value RegisterEmitter::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(location, a, b);
+}
+Value RegisterEmitter::both(Value a, Value b) {
+  if (!a || !b)
+    return a ? a : b;
+  return builder.create<arith::AndIOp>(location, a, b);
+}
+
+void RegisterEmitter::when(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = builder.create<scf::IfOp>(location, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  body();
+}
+
+SmallVector<Value>
+RegisterEmitter::loop(Value lower, Value upper, Value step, ArrayRef<Value> carried,
+                      llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = builder.create<scf::ForOp>(location, lower, upper, step, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  if (carried.empty())
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    builder.create<scf::YieldOp>(location, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value RegisterEmitter::cast(Value value, Type type) {
+  Type from = value.getType();
+  if (from == type)
+    return value;
+  bool fromPointer = isa<LLVM::LLVMPointerType>(from), toPointer = isa<LLVM::LLVMPointerType>(type);
+  if (fromPointer)
+    return cast(builder.create<LLVM::PtrToIntOp>(location, builder.getI64Type(), value), type);
+  if (toPointer)
+    return builder.create<LLVM::IntToPtrOp>(location, type, cast(value, builder.getI64Type()));
+  return builder.create<LLVM::BitcastOp>(location, type, value);
+}
+
+SmallVector<Value> RegisterEmitter::toWords(Value value) {
+  unsigned bits = bitsOf(value.getType());
+  Type i32Type = builder.getI32Type();
+  Value whole = cast(value, builder.getIntegerType(bits));
+  if (bits == 32)
+    return {whole};
+  if (bits < 32)
+    return {builder.create<arith::ExtUIOp>(location, i32Type, whole)};
+  Value high = builder.create<arith::ShRUIOp>(location, whole, i64(32));
+  return {builder.create<arith::TruncIOp>(location, i32Type, whole),
+          builder.create<arith::TruncIOp>(location, i32Type, high)};
+}
+
+Value RegisterEmitter::fromWords(ArrayRef<Value> words, Type type) {
+  unsigned bits = bitsOf(type);
+  Value whole = words[0];
+  if (bits < 32)
+    whole = builder.create<arith::TruncIOp>(location, builder.getIntegerType(bits), whole);
+  if (bits == 64) {
+    Type wide = builder.getI64Type();
+    Value low = builder.create<arith::ExtUIOp>(location, wide, words[0]);
+    Value high = builder.create<arith::ExtUIOp>(location, wide, words[1]);
+    high = builder.create<arith::ShLIOp>(location, high, i64(32));
+    whole = builder.create<arith::OrIOp>(location, low, high);
+  }
+  return cast(whole, type);
+}
+
+Value RegisterEmitter::shuffleXor(Value value, unsigned mask) {
+  SmallVector<Value> words;
+  for (Value word : toWords(value))
+    words.push_back(builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), word,
+                                                 i32(mask), i32(31), NVVM::ShflKind::bfly,
+                                                 UnitAttr()));
+  return fromWords(words, value.getType());
+}
+
+Value RegisterEmitter::assembly(StringRef text, StringRef constraints, Type result,
+                                ValueRange operands, bool pure) {
+  auto op = builder.create<LLVM::InlineAsmOp>(
+      location, result ? result : LLVM::LLVMVoidType::get(builder.getContext()), operands, text,
+      constraints, /*has_side_effects=*/!pure, /*is_align_stack=*/false,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  return result ? op.getRes() : Value();
+}
+
+SmallVector<Value> RegisterEmitter::inlineRegion(Block &block, ValueRange arguments) {
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    setScalar(argument, value);
+  Location outer = location;
+  emit(block);
+  location = outer;
+  SmallVector<Value> yielded;
+  for (Value value : block.getTerminator()->getOperands())
+    yielded.push_back(scalar(value));
+  return yielded;
+}
+
+// --- control flow ---
+
+void RegisterEmitter::emit(Block &block) {
+  for (Operation &op : block.without_terminator())
+    emit(&op);
+}
+
+void RegisterEmitter::emit(Operation *op) {
+  setLocation(op->getLoc());
+  if (isa<scf::ForOp>(op))
+    return emitFor(op);
+  if (isa<scf::IfOp>(op))
+    return emitIf(op);
+  if (isa<scf::WhileOp>(op))
+    return emitWhile(op);
+  if (auto code = dyn_cast<RegistersOpInterface>(op))
+    return code.emitRegisters(*this);
+  unsupported(op);
+}
+
+SmallVector<Type> RegisterEmitter::typesOf(Type type) const {
+  if (auto desc = dyn_cast<tile::DescType>(type)) {
+    SmallVector<Type> types = {LLVM::LLVMPointerType::get(type.getContext(), 1)};
+    types.append(2 * desc.getBlockShape().size(), IntegerType::get(type.getContext(), 64));
+    return types;
+  }
+  if (isTile(type))
+    return SmallVector<Type>(registersOf(layoutOf(type)), registerType(tile::elementType(type)));
+  return {registerType(type)};
+}
+SmallVector<Type> RegisterEmitter::typesOf(TypeRange types) const {
+  SmallVector<Type> all;
+  for (Type type : types)
+    llvm::append_range(all, typesOf(type));
+  return all;
+}
+SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) const {
+  SmallVector<Value> all;
+  for (Value source : sources) {
+    if (isTile(source.getType()))
+      llvm::append_range(all, registers(source));
+    else if (isa<tile::DescType>(source.getType()))
+      llvm::append_range(all, descriptor(source));
+    else
+      all.push_back(scalar(source));
+  }
+  return all;
+}
+void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
+  size_t next = 0;
+  for (Value source : sources) {
+    SmallVector<Value> mine(values.slice(next, typesOf(source.getType()).size()));
+    next += mine.size();
+    if (isTile(source.getType()))
+      setRegisters(source, std::move(mine));
+    else if (isa<tile::DescType>(source.getType()))
+      setDescriptor(source, std::move(mine));
+    else
+      setScalar(source, mine[0]);
+  }
+}
+
+void RegisterEmitter::emitFor(Operation *op) {
+  auto source = llvm::cast<scf::ForOp>(op);
+  auto made = builder.create<scf::ForOp>(op->getLoc(), scalar(source.getLowerBound()),
+                                         scalar(source.getUpperBound()), scalar(source.getStep()),
+                                         valuesOf(source.getInitArgs()));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (made.getNumResults() == 0)
+      builder.setInsertionPoint(made.getBody()->getTerminator());
+    else
+      builder.setInsertionPointToStart(made.getBody());
+    setScalar(source.getInductionVar(), made.getInductionVar());
+    bind(source.getRegionIterArgs(), made.getRegionIterArgs());
+    emit(*source.getBody());
+    if (made.getNumResults())
+      builder.create<scf::YieldOp>(op->getLoc(),
+                                   valuesOf(source.getBody()->getTerminator()->getOperands()));
+  }
+  bind(source.getResults(), made.getResults());
+}
+
+void RegisterEmitter::emitIf(Operation *op) {
+  auto source = llvm::cast<scf::IfOp>(op);
+  auto made =
+      builder.create<scf::IfOp>(op->getLoc(), typesOf(source.getResultTypes()),
+                                scalar(source.getCondition()), !source.getElseRegion().empty());
+  auto side = [&](Region &from, Region &to) {
+    if (from.empty())
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = to.front();
+    block.clear();
+    builder.setInsertionPointToStart(&block);
+    emit(from.front());
+    builder.create<scf::YieldOp>(op->getLoc(),
+                                 valuesOf(from.front().getTerminator()->getOperands()));
+  };
+  side(source.getThenRegion(), made.getThenRegion());
+  side(source.getElseRegion(), made.getElseRegion());
+  bind(source.getResults(), made.getResults());
+}
+
+void RegisterEmitter::emitWhile(Operation *op) {
+  auto source = llvm::cast<scf::WhileOp>(op);
+  auto made = builder.create<scf::WhileOp>(op->getLoc(), typesOf(source.getResultTypes()),
+                                           valuesOf(source.getInits()));
+  OpBuilder::InsertionGuard guard(builder);
+  auto enter = [&](Block &from, Region &region) {
+    SmallVector<Type> types = typesOf(from.getArgumentTypes());
+    Block *block = builder.createBlock(&region, region.end(), types,
+                                       SmallVector<Location>(types.size(), op->getLoc()));
+    bind(from.getArguments(), block->getArguments());
+    emit(from);
+  };
+  enter(*source.getBeforeBody(), made.getBefore());
+  auto condition = source.getConditionOp();
+  builder.create<scf::ConditionOp>(op->getLoc(), scalar(condition.getCondition()),
+                                   valuesOf(condition.getArgs()));
+  enter(*source.getAfterBody(), made.getAfter());
+  builder.create<scf::YieldOp>(op->getLoc(), valuesOf(source.getYieldOp().getOperands()));
+  builder.setInsertionPointAfter(made);
+  bind(source.getResults(), made.getResults());
+}
+
+void RegisterEmitter::unsupported(Operation *op, const Twine &why) {
+  hasFailed = true;
+  InFlightDiagnostic message = op->emitError()
+                               << "`" << op->getName() << "` is not supported on the GPU yet";
+  std::string reason = why.str();
+  if (!reason.empty())
+    message << ": " << reason;
+  for (Value result : op->getResults()) {
+    SmallVector<Value> values;
+    for (Type type : typesOf(result.getType()))
+      values.push_back(undef(type));
+    bind(result, values);
+  }
+}
+
+} // namespace nereid::gpu

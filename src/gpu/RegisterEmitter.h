@@ -1,0 +1,135 @@
+// How ops of level 2 become the code of one thread: a tile is the list of the registers that its
+// layout gives to a thread, each an SSA value.
+//
+// Values in registers: i1..i64, f16..f64 as themselves, 8-bit floats as i8, pointers as
+// !llvm.ptr<1>. Code is emitted for all threads of the block together; ops that go through shared
+// memory use one scratch area from its start, with a barrier before the first write and after the
+// last read of the op before.
+#pragma once
+
+#include "analysis/AxisAnalysis.h"
+#include "gpu/EmitKernel.h"
+#include "gpu/Layouts.h"
+#include "gpu/TileGpu.h"
+#include "mlir/IR/Builders.h"
+#include "target/Gpu.h"
+
+namespace nereid::gpu {
+
+class RegisterEmitter {
+public:
+  RegisterEmitter(mlir::OpBuilder &builder, const analysis::AxisAnalysis &axes,
+                  const target::GpuChip &chip, unsigned warps);
+
+  mlir::OpBuilder &builder;
+  const analysis::AxisAnalysis &axes;
+  const target::GpuChip &chip;
+  const unsigned warps;
+
+  mlir::Value lane;    ///< i32
+  mlir::Value warp;    ///< i32
+  mlir::Value thread;  ///< i32
+  mlir::Value context; ///< !llvm.ptr to GpuContext
+
+  // --- values ---
+
+  llvm::ArrayRef<mlir::Value> registers(mlir::Value tile) const;
+  void setRegisters(mlir::Value tile, llvm::SmallVector<mlir::Value> values);
+  mlir::Value scalar(mlir::Value source) const { return scalars.lookup(source); }
+  void setScalar(mlir::Value source, mlir::Value value) { scalars[source] = value; }
+  llvm::ArrayRef<mlir::Value> descriptor(mlir::Value source) const;
+  void setDescriptor(mlir::Value source, llvm::SmallVector<mlir::Value> fields);
+  /// Registers of a tile, or the scalar as often.
+  llvm::SmallVector<mlir::Value> operand(mlir::Value value, unsigned count) const;
+
+  // --- places ---
+
+  /// The part of the coordinate along `dim` (i32) that lane and warp give.
+  mlir::Value threadCoordinate(const LinearLayout &layout, unsigned dim);
+  /// The coordinate of a register.
+  mlir::Value coordinate(const LinearLayout &layout, unsigned reg, unsigned dim);
+  /// Row-major index of a register's element, i32.
+  mlir::Value rowMajorIndex(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape,
+                            unsigned reg);
+  /// True (i1) in one of the threads that hold copies of an element; null if there are none.
+  mlir::Value isOwner(const LinearLayout &layout);
+  /// True in thread 0.
+  mlir::Value isFirstThread();
+
+  // --- shared memory ---
+
+  void barrier();
+  /// Makes sure that the scratch area has so many bytes, and that nobody still reads it.
+  mlir::Value beginShared(uint64_t bytes);
+  /// Address of an element of `element` at an i32 index.
+  mlir::Value sharedAddress(mlir::Value base, mlir::Type element, mlir::Value index);
+  /// Writes a tile row by row; every element once (copies write the same).
+  void writeShared(mlir::Value base, mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                   const LinearLayout &layout, llvm::ArrayRef<mlir::Value> values);
+  llvm::SmallVector<mlir::Value> readShared(mlir::Value base, mlir::Type element,
+                                            llvm::ArrayRef<int64_t> shape,
+                                            const LinearLayout &layout);
+  /// One element; i1 takes a byte.
+  void storeElement(mlir::Value address, mlir::Type element, mlir::Value value);
+  mlir::Value loadElement(mlir::Value address, mlir::Type element);
+  uint64_t sharedBytes() const { return sharedSize; }
+
+  // --- small pieces of code ---
+
+  mlir::Location loc() const { return location; }
+  void setLocation(mlir::Location loc) { location = loc; }
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value number(mlir::Type type, int64_t value);
+  mlir::Value zero(mlir::Type type);
+  mlir::Value undef(mlir::Type type);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value both(mlir::Value a, mlir::Value b); ///< i1 and, null is true
+  /// if (condition) body
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// for (i = lower; i < upper; i += step) on i32
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value lower, mlir::Value upper, mlir::Value step, llvm::ArrayRef<mlir::Value> carried,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  /// Value of lane (this ^ mask), any type.
+  mlir::Value shuffleXor(mlir::Value value, unsigned mask);
+  /// Inline PTX. `pure`: no memory, no side effect.
+  mlir::Value assembly(llvm::StringRef text, llvm::StringRef constraints, mlir::Type result,
+                       mlir::ValueRange operands, bool pure);
+  /// Pieces of 32 bits, and back. The type has a multiple of 32 bits, or fewer.
+  llvm::SmallVector<mlir::Value> toWords(mlir::Value value);
+  mlir::Value fromWords(llvm::ArrayRef<mlir::Value> words, mlir::Type type);
+  mlir::Value cast(mlir::Value value, mlir::Type type); ///< same bits
+  /// Clones a region on scalars and returns what it yields.
+  llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments);
+  void emit(mlir::Block &block); ///< all ops but the terminator
+  void emit(mlir::Operation *op);
+
+  /// Reports that the GPU back end cannot do `op` yet, and gives its results some value.
+  void unsupported(mlir::Operation *op, const llvm::Twine &why = "");
+  bool failed() const { return hasFailed; }
+
+private:
+  void emitFor(mlir::Operation *op);
+  void emitIf(mlir::Operation *op);
+  void emitWhile(mlir::Operation *op);
+  llvm::SmallVector<mlir::Type> typesOf(mlir::Type type) const;
+  llvm::SmallVector<mlir::Type> typesOf(mlir::TypeRange types) const;
+  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange sources) const;
+  void bind(mlir::ValueRange sources, mlir::ValueRange values);
+
+  mlir::Location location;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> tiles;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;
+  uint64_t sharedSize = 0;
+  bool hasFailed = false;
+};
+
+/// The type of one register.
+mlir::Type registerType(mlir::Type element);
+
+/// Gives ops of level 2 their code.
+void registerRegisterModels(mlir::DialectRegistry &registry);
+
+} // namespace nereid::gpu

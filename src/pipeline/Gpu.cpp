@@ -1,0 +1,201 @@
+#include "pipeline/Gpu.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "gpu/AssignLayouts.h"
+#include "gpu/Codegen.h"
+#include "gpu/EmitKernel.h"
+#include "gpu/Layouts.h"
+#include "gpu/Ptxas.h"
+#include "gpu/RegisterEmitter.h"
+#include "pipeline/BackEnd.h"
+#include "transforms/ToLlvm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+
+namespace nereid::pipeline {
+
+namespace {
+
+// The passes on tile IR.
+void addTilePasses(OpPassManager &pm) {
+  // Fold what is known and drop what is unused.
+  pm.addPass(createCanonicalizerPass());
+  // One value a computation, so that a tile meets itself in one layout.
+  pm.addPass(createCSEPass());
+}
+
+// The passes on level 2.
+void addGpuPasses(OpPassManager &pm) {
+  // Layout assignment computes cheap tiles where they are wanted; the same ones are one again.
+  pm.addPass(createCSEPass());
+}
+
+template <typename T> std::string printed(T &&thing) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  thing.print(stream);
+  return text;
+}
+
+unsigned warpsOf(ModuleOp module, const GpuOptions &options) {
+  unsigned warps = options.numWarps;
+  if (auto attr = module->getAttrOfType<IntegerAttr>(tile::numWarpsAttr); !warps && attr)
+    warps = unsigned(attr.getInt());
+  return warps ? warps : 4;
+}
+
+// The story. Stops after `stage` with its text; runs to the end, and adds to `builder` if there is
+// one.
+Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
+                            const GpuOptions &options, support::ArtifactBuilder *builder) {
+  MLIRContext *context = module.getContext();
+  DiagnosticCollector reports(context);
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                       gpu::TileGpuDialect, LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect,
+                       scf::SCFDialect>();
+  unsigned warps = warpsOf(module, options);
+  if (warps > 32 || !llvm::isPowerOf2_32(warps))
+    return Error{"num_warps is " + std::to_string(warps) + "; it is a power of two up to 32", {}};
+
+  PassManager tilePasses(context, ModuleOp::getOperationName());
+  addTilePasses(tilePasses);
+  if (failed(tilePasses.run(module)))
+    return reports.error("cannot compile the kernel for the GPU");
+  FunctionOpInterface kernel = analysis::findKernel(module);
+  if (!kernel)
+    return reports.error("the module does not hold exactly one kernel");
+  std::string name = kernel.getName().str();
+  analysis::KernelFacts facts = analysis::kernelFacts(kernel);
+  if (stage == GpuStage::Tile)
+    return printed(module);
+
+  // Give every tile a place in the threads: memory accesses and products say where they want
+  // theirs.
+  if (failed(gpu::assignLayouts(module, chip, warps)))
+    return reports.error("cannot lay `" + name + "` out on the GPU");
+  PassManager gpuPasses(context, ModuleOp::getOperationName());
+  addGpuPasses(gpuPasses);
+  if (failed(gpuPasses.run(module)))
+    return reports.error("cannot compile `" + name + "` for the GPU");
+  kernel = analysis::findKernel(module);
+  if (stage == GpuStage::Gpu)
+    return printed(module);
+
+  // From here on every tensor has a layout.
+
+  // Write down what one thread does.
+  gpu::EmittedKernel emitted = gpu::emitKernel(kernel, chip, warps);
+  if (!emitted.module)
+    return reports.error("cannot compile `" + name + "` for the GPU");
+  if (stage == GpuStage::Nvvm)
+    return printed(*emitted.module);
+  if (emitted.sharedBytes > chip.sharedBytesPerBlock)
+    return Error{"`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
+                     " bytes of shared memory; " + std::string(chip.name) + " has " +
+                     std::to_string(chip.sharedBytesPerBlock),
+                 {}};
+
+  // From here on there are no tiles.
+
+  if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
+    return reports.error("cannot lower `" + name + "` to LLVM");
+  llvm::LLVMContext llvmContext;
+  auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
+  auto machine = gpu::createMachine(chip);
+  if (!llvmModule || !machine)
+    return reports.error("cannot translate `" + name + "` to LLVM IR");
+  gpu::prepare(*llvmModule, *machine);
+  transforms::optimize(*llvmModule, *machine);
+  if (stage == GpuStage::Llvm)
+    return transforms::printLlvm(*llvmModule);
+  // The code generator ends the process on what it cannot select.
+  if (Status status = gpu::checkSelectable(*llvmModule); !status)
+    return reports.error(status.error().what);
+  std::string ptx =
+      transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+  if (stage == GpuStage::Ptx)
+    return ptx;
+
+  std::optional<gpu::Cubin> cubin;
+  std::string ptxas = options.assemble ? gpu::findPtxas(options.ptxas) : "";
+  if (!ptxas.empty()) {
+    auto assembled = gpu::assemble(ptxas, ptx, chip.name);
+    if (!assembled)
+      return assembled.takeError();
+    cubin = std::move(*assembled);
+  } else if (!builder) {
+    return Error{"no `ptxas` found to assemble a cubin", {}};
+  }
+  if (!builder)
+    return std::string(cubin->code.begin(), cubin->code.end());
+
+  addKernel(*builder, kernel, facts);
+  support::CodeRecord code;
+  code.arch = builder->text(std::string(chip.name));
+  code.entry = builder->text(name);
+  code.numWarps = warps;
+  code.sharedBytes = uint32_t(emitted.sharedBytes);
+  if (cubin) {
+    code.kind = uint32_t(support::CodeKind::Cubin);
+    code.code = builder->blob(cubin->code);
+    code.registers = cubin->registers;
+    code.spillStoreBytes = cubin->spillStoreBytes;
+    code.spillLoadBytes = cubin->spillLoadBytes;
+    code.stackBytes = cubin->stackBytes;
+    builder->codes.push_back(code);
+  }
+  code.kind = uint32_t(support::CodeKind::Ptx);
+  code.code = builder->ptx(ptx);
+  builder->codes.push_back(code);
+  return ptx;
+}
+
+} // namespace
+
+Status addGpuCode(ModuleOp module, const target::GpuChip &chip, const GpuOptions &options,
+                  support::ArtifactBuilder &builder) {
+  auto code = compile(module, chip, GpuStage::Cubin, options, &builder);
+  if (!code)
+    return code.takeError();
+  return Success{};
+}
+
+Result<std::vector<uint8_t>> compileForGpu(ModuleOp module, const target::GpuChip &chip,
+                                           const GpuOptions &options) {
+  support::ArtifactBuilder builder;
+  builder.kernel.target = builder.text(std::string(chip.name));
+  if (Status status = addGpuCode(module, chip, options, builder); !status)
+    return status.takeError();
+  return builder.finish();
+}
+
+Result<std::string> emitForGpu(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
+                               const GpuOptions &options) {
+  return compile(module, chip, stage, options, nullptr);
+}
+
+void registerGpuPipeline(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                  gpu::TileGpuDialect, LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect,
+                  scf::SCFDialect, tile::TileDialect>();
+  analysis::registerAxisModels(registry);
+  gpu::registerLayoutModels(registry);
+  gpu::registerRegisterModels(registry);
+  transforms::registerLlvmTranslations(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+} // namespace nereid::pipeline

@@ -1,0 +1,49 @@
+// Tile IR -> PTX and cubin for an NVIDIA chip.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "nereid/base.h"
+#include "support/Artifact.h"
+#include "target/Gpu.h"
+
+#include <string>
+#include <vector>
+
+namespace nereid::pipeline {
+
+struct GpuOptions {
+  /// Warps a program; 0: what the module says, else 4.
+  unsigned numWarps = 0;
+  /// Path of `ptxas`; empty: look for it. Where there is none the artifact holds PTX only.
+  std::string ptxas;
+  /// Assemble a cubin if there is an assembler.
+  bool assemble = true;
+};
+
+/// Where `emitForGpu` stops.
+enum class GpuStage {
+  Tile, ///< tile IR, as the GPU back end reads it
+  Gpu,  ///< level 2: tiles with layouts
+  Nvvm, ///< scf, arith, LLVM and NVVM ops of one thread
+  Llvm, ///< optimised LLVM IR
+  Ptx,
+  Cubin,
+};
+
+/// Compiles the module's kernel and adds its slots (unless there are some) and its code to
+/// `builder`: the cubin first, then PTX. The module is changed.
+Status addGpuCode(mlir::ModuleOp module, const target::GpuChip &chip, const GpuOptions &options,
+                  support::ArtifactBuilder &builder);
+
+/// An artifact of that alone.
+Result<std::vector<uint8_t>> compileForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
+                                           const GpuOptions &options = {});
+
+/// The kernel after a stage, as text (or as bytes, for the cubin).
+Result<std::string> emitForGpu(mlir::ModuleOp module, const target::GpuChip &chip, GpuStage stage,
+                               const GpuOptions &options = {});
+
+/// The dialects and models that compilation needs.
+void registerGpuPipeline(mlir::DialectRegistry &registry);
+
+} // namespace nereid::pipeline
