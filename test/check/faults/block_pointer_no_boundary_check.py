@@ -1,0 +1,13 @@
+# check: copy[2, 2](x=randn(24x24,f32), y=empty(24x24,f32), M=24, N=24, B=16)
+# A block pointer knows the shape, but checks it only where told to.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x, y, M, N, B: tl.constexpr):
+    at = (tl.program_id(0) * B, tl.program_id(1) * B)
+    source = tl.make_block_ptr(x, shape=(M, N), strides=(N, 1), offsets=at, block_shape=(B, B), order=(1, 0))
+    target = tl.make_block_ptr(y, shape=(M, N), strides=(N, 1), offsets=at, block_shape=(B, B), order=(1, 0))
+    tile = tl.load(source)  # fault: . OutOfBounds `x`
+    tl.store(target, tile, boundary_check=(0, 1))

@@ -1,0 +1,14 @@
+# check: two_phases[3](x=randn(3,f32), y=empty(3,f32), arrived=zeros(1,i32), PROGRAMS=4)
+# A barrier over the grid waits for one program more than there are.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def two_phases(x, y, arrived, PROGRAMS: tl.constexpr):
+    program = tl.program_id(0)
+    tl.store(y + program, tl.load(x + program) * 2)
+    tl.debug_barrier()
+    tl.atomic_add(arrived, 1)
+    while tl.atomic_add(arrived, 0) < PROGRAMS:  # fault: . Deadlock
+        pass

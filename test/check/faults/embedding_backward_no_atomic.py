@@ -1,0 +1,14 @@
+# check: backward[3](grad=randn(3x16,f32), ids=[5, 2, 5]:i32, table=zeros(8x16,f32), D=16)
+# check: backward[3](grad=randn(3x16,f32), ids=[5, 2, 4]:i32, table=zeros(8x16,f32), D=16) -> clean
+# Two tokens are the same word, and their gradients meet in one row.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def backward(grad, ids, table, D: tl.constexpr):
+    token = tl.program_id(0)
+    d = tl.arange(0, D)
+    row = tl.load(ids + token)
+    old = tl.load(table + row * D + d)
+    tl.store(table + row * D + d, old + tl.load(grad + token * D + d))  # fault: .|.-1 DataRace `table`

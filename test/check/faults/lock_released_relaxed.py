@@ -1,0 +1,15 @@
+# check: accumulate[4](x=randn(4x16,f32), out=zeros(16,f32), lock=zeros(1,i32), N=16)
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def accumulate(x, out, lock, N: tl.constexpr):
+    columns = tl.arange(0, N)
+    value = tl.load(x + tl.program_id(0) * N + columns)
+    while tl.atomic_cas(lock, 0, 1, sem="acquire") == 1:
+        pass
+    old = tl.load(out + columns)  # fault: .|.+1 DataRace `out`
+    tl.store(out + columns, old + value)  # maybe: . DataRace
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0, sem="relaxed")
