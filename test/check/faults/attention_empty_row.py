@@ -11,4 +11,4 @@ def normalise(p, v, out, B: tl.constexpr):
     values = tl.load(v + i[:, None] * B + i[None, :])
     total = tl.sum(weights, axis=1)
     acc = tl.dot(weights, values)
-    tl.store(out + i[:, None] * B + i[None, :], acc / total[:, None])  # fault: . NaNProduced
+    tl.store(out + i[:, None] * B + i[None, :], acc / total[:, None])  # fault: . NotANumber

@@ -13,7 +13,7 @@ def attention_delta(o, do, delta, out, D: tl.constexpr, B: tl.constexpr):
     b = tl.load(do + rows[:, None] * D + d[None, :])
     tl.store(delta + block * B // 2 + tl.arange(0, B // 2), tl.sum(a * b, axis=1).reshape(B // 2, 2).sum(axis=1))
     tl.debug_barrier()
-    sums = tl.load(delta + rows)  # fault: . UninitializedRead `delta`
+    sums = tl.load(delta + rows)  # fault: . UninitialisedRead `delta`
     # maybe: .-1 DataRace
     # maybe: .-4 DataRace
     tl.store(out + rows[:, None] * D + d[None, :], b - sums[:, None])

@@ -9,5 +9,5 @@ def difference(x, y, N: tl.constexpr):
     i = tl.arange(0, N)
     value = tl.load(x + i)
     square = value * value
-    spread = square - tl.max(square, axis=0).to(tl.float16)  # fault: . NaNProduced
+    spread = square - tl.max(square, axis=0).to(tl.float16)  # fault: . NotANumber
     tl.store(y + i, spread)

@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def histogram(x, bins, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.atomic_add(bins + tl.load(x + i), 1)  # fault: . UninitializedRead `bins`
+    tl.atomic_add(bins + tl.load(x + i), 1)  # fault: . UninitialisedRead `bins`

@@ -10,5 +10,5 @@ def partial_weights(dy, part, ROWS: tl.constexpr, N: tl.constexpr):
     columns = tl.arange(0, N)
     for row in range(program * ROWS, (program + 1) * ROWS):
         value = tl.load(dy + row * N + columns)
-        total = tl.load(part + program * N + columns) + value  # fault: . UninitializedRead `part`
+        total = tl.load(part + program * N + columns) + value  # fault: . UninitialisedRead `part`
         tl.store(part + program * N + columns, total)

@@ -8,4 +8,4 @@ import triton.language as tl
 def log_odds(p, out, N: tl.constexpr):
     i = tl.arange(0, N)
     value = tl.load(p + i)
-    tl.store(out + i, tl.log(value) - tl.log(1 - value))  # fault: . NaNProduced
+    tl.store(out + i, tl.log(value) - tl.log(1 - value))  # fault: . NotANumber

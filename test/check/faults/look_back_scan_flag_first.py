@@ -16,5 +16,5 @@ def scan(x, y, sums, flags, BLOCK: tl.constexpr):
         before = tl.load(sums + program - 1)  # fault: .|.+2 DataRace `sums`
     tl.atomic_xchg(flags + program, 1)
     tl.store(sums + program, before + tl.max(value, axis=0))
-    # maybe: .-3 UninitializedRead
+    # maybe: .-3 UninitialisedRead
     tl.store(y + i, before + value)

@@ -11,4 +11,4 @@ def rms_norm(x, y, epsilon, N: tl.constexpr):
     row = tl.program_id(0)
     value = tl.load(x + row * N + i)
     rrms = tl.rsqrt(tl.sum(value * value, axis=0) / N + epsilon)
-    tl.store(y + row * N + i, value * rrms)  # fault: . NaNProduced
+    tl.store(y + row * N + i, value * rrms)  # fault: . NotANumber

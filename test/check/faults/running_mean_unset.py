@@ -9,5 +9,5 @@ def update(x, mean, M, N: tl.constexpr, momentum):
     total = tl.zeros([N], dtype=tl.float32)
     for row in range(0, M):
         total += tl.load(x + row * N + columns)
-    old = tl.load(mean + columns)  # fault: . UninitializedRead `mean`
+    old = tl.load(mean + columns)  # fault: . UninitialisedRead `mean`
     tl.store(mean + columns, old * (1 - momentum) + total / M * momentum)

@@ -10,5 +10,5 @@ def row_max(x, scratch, out, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
     mask = columns < N
     tl.store(scratch + row * BLOCK + columns, tl.abs(tl.load(x + row * N + columns, mask=mask)), mask=mask)
-    value = tl.load(scratch + row * BLOCK + columns)  # fault: . UninitializedRead `scratch`
+    value = tl.load(scratch + row * BLOCK + columns)  # fault: . UninitialisedRead `scratch`
     tl.store(out + row, tl.max(value, axis=0))

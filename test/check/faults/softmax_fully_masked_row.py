@@ -10,5 +10,5 @@ def softmax(x, lengths, y, N: tl.constexpr):
     i = tl.arange(0, N)
     length = tl.load(lengths + row)
     value = tl.load(x + row * N + i, mask=i < length, other=-float("inf"))
-    e = tl.exp(value - tl.max(value, axis=0))  # fault: . NaNProduced
+    e = tl.exp(value - tl.max(value, axis=0))  # fault: . NotANumber
     tl.store(y + row * N + i, e / tl.sum(e, axis=0))

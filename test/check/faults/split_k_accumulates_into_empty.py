@@ -12,4 +12,4 @@ def matmul(a, b, c, K, B: tl.constexpr, PARTS: tl.constexpr):
     k = part * (K // PARTS) + i
     left = tl.load(a + i[:, None] * K + k[None, :])
     right = tl.load(b + k[:, None] * B + i[None, :])
-    tl.atomic_add(c + i[:, None] * B + i[None, :], tl.dot(left, right))  # fault: . UninitializedRead `c`
+    tl.atomic_add(c + i[:, None] * B + i[None, :], tl.dot(left, right))  # fault: . UninitialisedRead `c`

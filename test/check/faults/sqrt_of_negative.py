@@ -9,4 +9,4 @@ def distances(a, b, out, N: tl.constexpr):
     i = tl.arange(0, N)
     x = tl.load(a + i)
     y = tl.load(b + i)
-    tl.store(out + i, tl.sqrt(x * x + y * y - 3 * x * y))  # fault: . NaNProduced
+    tl.store(out + i, tl.sqrt(x * x + y * y - 3 * x * y))  # fault: . NotANumber
