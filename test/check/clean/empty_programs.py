@@ -1,0 +1,10 @@
+# check: scale[5](x=randn(40,f32), y=empty(40,f32), n=40, BLOCK=32)
+# Programs behind the end have nothing but masked lanes.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n, other=1.0) * 2, mask=i < n)
