@@ -305,23 +305,29 @@ DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(\d+): (error|warning|note): (.*?)(?: \[(
 
 
 class Wanted:
-    """`# error: LINE:COLUMN CODE FRAGMENT` and the same for warning and note"""
+    """`# error: LINE{|LINE}[:COLUMN] CODE FRAGMENT` and the same for warning and note; CODE is `-` where there is none"""
 
     def __init__(self, line, severity, text):
-        match = re.match(r"^(\.(?:[+-]\d+)?|\d+):(\d+)\s+(\w+)(?:\s+(.*))?$", text)
+        match = re.match(r"^([\d.|+-]+)(?::(\d+))?\s+(\w+|-)(?:\s+(.*))?$", text)
         if not match:
             raise Malformed(f"line {line}: not `LINE:COLUMN Code fragment`: {text}")
-        place, column, self.code, fragment = match.groups()
-        self.line = line + int(place[1:] or 0) if place.startswith(".") else int(place)
-        self.column, self.severity, self.fragment = int(column), severity, fragment or ""
+        places, column, code, fragment = match.groups()
+        self.lines = []
+        for place in places.split("|"):
+            if not re.match(r"^(\.([+-]\d+)?|\d+)$", place):
+                raise Malformed(f"line {line}: not a line: {place}")
+            self.lines.append(line + int(place[1:] or 0) if place.startswith(".") else int(place))
+        self.column, self.code = int(column or 0), None if code == "-" else code
+        self.severity, self.fragment = severity, fragment or ""
 
     def matches(self, seen):
         _, line, column, severity, message, code = seen
-        return (int(line), int(column), severity, code) == (self.line, self.column, self.severity, self.code) \
-            and self.fragment in message
+        return int(line) in self.lines and self.column in (0, int(column)) and \
+            (severity, code) == (self.severity, self.code) and self.fragment in message
 
     def __str__(self):
-        return f"{self.line}:{self.column}: {self.severity}: ...{self.fragment}... [{self.code}]"
+        place = "|".join(map(str, self.lines)) + (f":{self.column}" if self.column else "")
+        return f"{place}: {self.severity}: ...{self.fragment}... [{self.code}]"
 
 
 def judge_errors(text, code, stderr):

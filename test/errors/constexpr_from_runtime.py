@@ -1,0 +1,9 @@
+# nereid: compile %s:kernel --signature "*fp32, i32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p, n):
+    m: tl.constexpr = n * 2  # error: . NotConstexpr
+    tl.store(p + tl.arange(0, m), 0.0)

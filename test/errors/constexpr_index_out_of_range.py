@@ -1,0 +1,9 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    sizes: tl.constexpr = (1, 2, 3)
+    tl.store(p, sizes[3])  # error: . IndexError out of range

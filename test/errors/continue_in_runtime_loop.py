@@ -1,0 +1,11 @@
+# nereid: compile %s:kernel --signature "*fp32, i32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p, n):
+    for i in range(0, n):
+        if tl.load(p + i) > 0:
+            continue  # error: . UnsupportedSyntax `continue`
+        tl.store(p + i, 0.0)

@@ -1,0 +1,10 @@
+# nereid: compile %s:kernel --signature "*i32" --emit tile
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def kernel(p):
+    tl.store(p, libdevice.tanh(tl.load(p)))  # error: . UnsupportedDType takes
+# hint: .to(

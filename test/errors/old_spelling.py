@@ -1,0 +1,12 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def kernel(p):
+    i = tl.arange(0, 8)
+    x = tl.load(p + i)
+    y = tl.libdevice.tanh(x)  # note: . OldSpelling old spelling
+    tl.store(p + i, y + x.no_such_thing)  # error: . NoAttribute `no_such_thing`

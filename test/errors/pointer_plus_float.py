@@ -1,0 +1,8 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    tl.store(p + 1.0, 0.0)  # error: . OperandTypes

@@ -1,0 +1,15 @@
+# nereid: compile %s:kernel --signature "*fp32, i32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pick(n):
+    if n > 3:
+        return 1.0
+
+
+@triton.jit
+def kernel(p, n):
+    tl.store(p, pick(n))  # error: . MissingReturn returns a value on some run-time paths only
+# hint: end the function with a `return`

@@ -1,0 +1,8 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p, n, BLOCK: tl.constexpr):  # error: . Signature
+    tl.store(p + tl.arange(0, BLOCK), 0.0)

@@ -1,0 +1,10 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    x = tl.load(p + tl.arange(0, 8))
+    tl.store(p, x)  # error: . IncompatibleShapes `value` of `tl.store` has shape
+# hint: tl.arange

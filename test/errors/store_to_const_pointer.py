@@ -1,0 +1,9 @@
+# nereid: compile %s:kernel --signature "*kfp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    tl.store(p, 0.0)  # error: . ConstPointer `tl.store` writes through a constant pointer
+# hint: tl.const

@@ -1,0 +1,14 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+import torch
+
+WIDE = torch.cuda.get_device_capability()[0] >= 9
+
+
+@triton.jit
+def kernel(p):
+    if WIDE:  # error: . UnknownValue `WIDE` is not known
+        tl.store(p, 0.0)
+# hint: --define WIDE=

@@ -1,0 +1,8 @@
+# nereid: compile %s:kernel --signature "*fp32" --emit tile
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    yield tl.load(p)  # error: . UnsupportedSyntax `yield` is not part of the kernel language
