@@ -9,7 +9,7 @@ import re
 import lit.formats
 import lit.Test
 
-from kernel_tests import Call, Malformed, directives, run_command, shown
+from kernel_tests import Call, Malformed, directives, expected_failure, run_command, shown
 
 
 class Place:
@@ -80,12 +80,6 @@ class CheckFile:
             seen += findings
         wrong += [f"missing: {fault}" for fault in self.faults if not any(fault.matches(one) for one in seen)]
         return wrong
-
-
-def expected_failure(text):
-    """The reason of `# xfail: REASON`, or None."""
-    found = directives(text, ["xfail"])
-    return found[0][2] if found else None
 
 
 class CheckTest(lit.formats.FileBasedTest):

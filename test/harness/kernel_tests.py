@@ -68,6 +68,12 @@ def directives(text, names):
     return found
 
 
+def expected_failure(text):
+    """The reason of `# xfail: REASON`: what the engine does not yet get right. None without."""
+    found = directives(text, ["xfail"])
+    return found[0][2] if found else None
+
+
 # --- test/run ---------------------------------------------------------------------------------------
 
 
@@ -379,6 +385,8 @@ class ErrorTest(lit.formats.FileBasedTest):
         source = test.getSourcePath()
         with open(source, errors="surrogateescape") as file:
             text = file.read()
+        if expected_failure(text) is not None:
+            test.xfails = ["*"]
         command = error_command(self.nereid, source, text)
         code, _, stderr = run_command(command)
         try:

@@ -81,6 +81,22 @@ class Errors(unittest.TestCase):
             with self.subTest(new):
                 self.assertNotEqual(kernels.judge_errors(self.TEXT, 1, self.STDERR.replace(old, new, 1)), [])
 
+    def test_looser_places(self):
+        for place in (".", "3", ".+1|.", "3:5", "1|3:5"):
+            with self.subTest(place):
+                self.assertEqual(kernels.judge_errors(self.TEXT.replace(".:5", place), 1, self.STDERR), [])
+        for place in (".+1", "4", "1|2", "3:6"):
+            with self.subTest(place):
+                self.assertNotEqual(kernels.judge_errors(self.TEXT.replace(".:5", place), 1, self.STDERR), [])
+        note = "\na.py:9:1: note: in `f`, called here"
+        self.assertEqual(kernels.judge_errors(self.TEXT + "\n# note: 9 - called here", 1, self.STDERR + note), [])
+        self.assertNotEqual(kernels.judge_errors(self.TEXT + "\n# note: 9 - called here", 1, self.STDERR), [])
+
+    def test_malformed_messages(self):
+        for place in ("x", ".:", "3:5:6", "+3"):
+            with self.subTest(place), self.assertRaises(kernels.Malformed):
+                kernels.judge_errors(self.TEXT.replace(".:5", place), 1, self.STDERR)
+
     def test_exit_codes(self):
         for code in (0, 2, -11, 134):
             self.assertNotEqual(kernels.judge_errors(self.TEXT, code, self.STDERR), [])
