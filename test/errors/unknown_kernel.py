@@ -4,6 +4,6 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p):  # error: 1 UnknownKernel `kernle`
+def kernel(p):  # error: 1 NoSuchKernel `kernle`
     tl.store(p, 0.0)
 # hint: kernel

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    while n > 3:  # error: . EndlessLoop the condition of this `while` never changes
-        tl.store(p, 0.0)
+    xs = [i for i in (1, 2, 3) if i < n]  # error: . RuntimeCondition can't be filtered by a run-time value
+    tl.store(p, xs[0])

@@ -1,0 +1,6 @@
+import triton
+
+
+@triton.jit
+def kernel(p):
+    tl.store(p, (0.0)  # error: . UnclosedBracket
