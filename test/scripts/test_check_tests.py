@@ -59,7 +59,7 @@ class Check(unittest.TestCase):
                 CheckFile(text)
 
     def test_the_planted_faults_and_the_clean_kernels_are_well_formed_and_enough(self):
-        for folder, least in (("faults", 50), ("clean", 50)):
+        for folder, least in (("faults", 80), ("clean", 100)):
             files = sorted((ROOT / "test" / "check" / folder).glob("*.py"))
             self.assertGreaterEqual(len(files), least)
             for file in files:
