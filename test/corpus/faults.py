@@ -171,5 +171,5 @@ FAULTS = [
     # What the kernel says of itself.
     Fault("softmax", "softmax_row", "row = tl.program_id(0).to(tl.int64)", "row = tl.multiple_of(tl.program_id(0), 4).to(tl.int64)", "FalseHint"),
     Fault("softmax", "softmax_row", "mask = columns < N", "mask = columns < N\n    tl.assume(N > 1000)", "FalseHint", "tl.assume"),
-    Fault("gelu", "gelu_tanh", "mask = offsets < n", "mask = offsets < n\n    tl.device_assert(offsets < n, \"offset past the end\")", "AssertionFailed", "tl.device_assert"),
+    Fault("gelu", "gelu_tanh", "mask = offsets < n", "mask = offsets < n\n    tl.device_assert(offsets < n, \"offset past the end\")", "AssertFailed", "tl.device_assert"),
 ]

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def safe_reciprocal(x):
-    tl.device_assert(x > 0, "sum must be positive")  # fault: . AssertionFailed sum must be positive
+    tl.device_assert(x > 0, "sum must be positive")  # fault: . AssertFailed sum must be positive
     return 1.0 / tl.maximum(x, 1e-20)
 
 

@@ -7,6 +7,6 @@ import triton.language as tl
 def pick(logits, labels, out, V):
     row = tl.program_id(0)
     label = tl.load(labels + row)
-    tl.device_assert(label < V, "label out of range")  # fault: . AssertionFailed label out of range
+    tl.device_assert(label < V, "label out of range")  # fault: . AssertFailed label out of range
     value = tl.load(logits + row * V + label, mask=label < V, other=0.0)
     tl.store(out + row, value)
