@@ -3,6 +3,7 @@
 #include "runtime/CpuKernel.h"
 #include "runtime/Recorder.h"
 #include "runtime/ThreadPool.h"
+#include "support/Knobs.h"
 #include "target/Cpu.h"
 
 #include <atomic>
@@ -295,7 +296,8 @@ private:
 
 // Made when first needed and never torn down: threads may outlive static destruction order.
 const std::shared_ptr<Executor> &ownExecutor() {
-  static auto *pool = new std::shared_ptr<Executor>(std::make_shared<ThreadPool>());
+  static auto *pool = new std::shared_ptr<Executor>(std::make_shared<ThreadPool>(
+      unsigned(std::clamp<int64_t>(support::knobs().cpuThreads, 0, 4096))));
   return *pool;
 }
 } // namespace
@@ -311,6 +313,11 @@ CpuDevice::CpuDevice() : Device(&hostMemory()) {
     description.memoryBytes = uint64_t(pages) * uint64_t(page);
   if (long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE); cache > 0)
     description.cacheBytes = uint64_t(cache);
+  const support::Knobs &knobs = support::knobs();
+  fibers.seed = uint64_t(knobs.fiberSeed);
+  fibers.stallSeconds = knobs.fiberStallSeconds;
+  if (knobs.perfMap)
+    enablePerfMap(true);
   inlineStream = std::make_unique<CpuStream>(*this, true);
 }
 
