@@ -158,6 +158,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     builder->codes.push_back(code);
   }
   code.kind = uint32_t(support::CodeKind::Ptx);
+  code.arch = builder->text(machine->getTargetCPU().str());
   code.code = builder->ptx(ptx);
   builder->codes.push_back(code);
   return ptx;

@@ -1,5 +1,6 @@
 // The three kernels of the walking skeleton, from tile IR to results on this CPU.
 #include "CpuHarness.h"
+#include "Kernels.h"
 
 #include <cmath>
 #include <random>
@@ -8,33 +9,6 @@ using namespace nereid;
 using namespace nereid::test;
 
 namespace {
-
-constexpr const char *vectorAdd = R"(
-func.func @add(%x: !tile.ptr<f32> {tile.name = "x", tile.divisibility = 16 : i64, tile.dtype = "*fp32"},
-               %y: !tile.ptr<f32> {tile.name = "y", tile.divisibility = 16 : i64, tile.dtype = "*fp32"},
-               %out: !tile.ptr<f32> {tile.name = "out", tile.divisibility = 16 : i64, tile.dtype = "*fp32"},
-               %n: i32 {tile.name = "n", tile.dtype = "i32"}) attributes {tile.kernel} {
-  %block = arith.constant 1024 : i32
-  %pid = tile.program_id 0
-  %start = arith.muli %pid, %block : i32
-  %r = tile.arange 0 to 1024 : tensor<1024xi32>
-  %s = tile.splat %start : i32 -> tensor<1024xi32>
-  %o = arith.addi %s, %r : tensor<1024xi32>
-  %ns = tile.splat %n : i32 -> tensor<1024xi32>
-  %mask = arith.cmpi slt, %o, %ns : tensor<1024xi32>
-  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
-  %xp = tile.addptr %xs, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
-  %xv = tile.load %xp mask %mask : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
-  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
-  %yp = tile.addptr %ys, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
-  %yv = tile.load %yp mask %mask : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
-  %sum = arith.addf %xv, %yv : tensor<1024xf32>
-  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
-  %op = tile.addptr %os, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
-  tile.store %op, %sum mask %mask : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
-  return
-}
-)";
 
 std::vector<float> randomFloats(size_t count, unsigned seed) {
   std::mt19937 generator(seed);
@@ -84,40 +58,7 @@ TEST(CpuKernels, EveryFeatureLevelAgrees) {
 }
 
 TEST(CpuKernels, Softmax) {
-  auto kernel = compileForCpu(R"(
-func.func @softmax(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
-  %row = tile.program_id 0
-  %start = arith.muli %row, %n : i32
-  %xr = tile.addptr %x, %start : !tile.ptr<f32>, i32
-  %yr = tile.addptr %y, %start : !tile.ptr<f32>, i32
-  %r = tile.arange 0 to 1024 : tensor<1024xi32>
-  %ns = tile.splat %n : i32 -> tensor<1024xi32>
-  %mask = arith.cmpi slt, %r, %ns : tensor<1024xi32>
-  %xs = tile.splat %xr : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
-  %xp = tile.addptr %xs, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
-  %ninf = arith.constant dense<0xFF800000> : tensor<1024xf32>
-  %v = tile.load %xp mask %mask : tensor<1024xi1> other %ninf : tensor<1024xf32> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
-  %max = tile.reduce(%v) axis 0 : (tensor<1024xf32>) -> f32 {
-  ^bb0(%a: f32, %b: f32):
-    %m = arith.maxnumf %a, %b : f32
-    tile.yield %m : f32
-  }
-  %ms = tile.splat %max : f32 -> tensor<1024xf32>
-  %d = arith.subf %v, %ms : tensor<1024xf32>
-  %e = math.exp %d : tensor<1024xf32>
-  %sum = tile.reduce(%e) axis 0 : (tensor<1024xf32>) -> f32 {
-  ^bb0(%a: f32, %b: f32):
-    %m = arith.addf %a, %b : f32
-    tile.yield %m : f32
-  }
-  %ss = tile.splat %sum : f32 -> tensor<1024xf32>
-  %q = arith.divf %e, %ss : tensor<1024xf32>
-  %ys = tile.splat %yr : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
-  %yp = tile.addptr %ys, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
-  tile.store %yp, %q mask %mask : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
-  return
-}
-)");
+  auto kernel = compileForCpu(softmax);
   ASSERT_TRUE(kernel.kernel) << kernel.failure;
   constexpr int rows = 7, n = 781;
   auto x = randomFloats(rows * n, 3);
@@ -136,90 +77,8 @@ func.func @softmax(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>, %n: i32) attributes {
   }
 }
 
-// Pointers walk along K, the accumulator is carried.
 TEST(CpuKernels, HalfMatmul) {
-  auto kernel = compileForCpu(R"(
-func.func @matmul(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %c: !tile.ptr<f16>, %M: i32, %N: i32, %K: i32)
-    attributes {tile.kernel} {
-  %pm = tile.program_id 0
-  %pn = tile.program_id 1
-  %c32 = arith.constant 32 : i32
-  %c64 = arith.constant 64 : i32
-  %c16 = arith.constant 16 : i32
-  %c0 = arith.constant 0 : i32
-  %m0 = arith.muli %pm, %c32 : i32
-  %n0 = arith.muli %pn, %c64 : i32
-  %rm = tile.arange 0 to 32 : tensor<32xi32>
-  %rn = tile.arange 0 to 64 : tensor<64xi32>
-  %rk = tile.arange 0 to 16 : tensor<16xi32>
-  %m0s = tile.splat %m0 : i32 -> tensor<32xi32>
-  %om = arith.addi %m0s, %rm : tensor<32xi32>
-  %n0s = tile.splat %n0 : i32 -> tensor<64xi32>
-  %on = arith.addi %n0s, %rn : tensor<64xi32>
-  %om2 = tile.expand_dims %om axis 1 : tensor<32xi32> -> tensor<32x1xi32>
-  %on2 = tile.expand_dims %on axis 0 : tensor<64xi32> -> tensor<1x64xi32>
-  %Ks = tile.splat %K : i32 -> tensor<32x1xi32>
-  %arow = arith.muli %om2, %Ks : tensor<32x1xi32>
-  %arowb = tile.broadcast %arow : tensor<32x1xi32> -> tensor<32x16xi32>
-  %rk1 = tile.expand_dims %rk axis 0 : tensor<16xi32> -> tensor<1x16xi32>
-  %rk1b = tile.broadcast %rk1 : tensor<1x16xi32> -> tensor<32x16xi32>
-  %aoff = arith.addi %arowb, %rk1b : tensor<32x16xi32>
-  %as = tile.splat %a : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>>
-  %ap = tile.addptr %as, %aoff : tensor<32x16x!tile.ptr<f16>>, tensor<32x16xi32>
-  %rk2 = tile.expand_dims %rk axis 1 : tensor<16xi32> -> tensor<16x1xi32>
-  %Ns = tile.splat %N : i32 -> tensor<16x1xi32>
-  %brow = arith.muli %rk2, %Ns : tensor<16x1xi32>
-  %browb = tile.broadcast %brow : tensor<16x1xi32> -> tensor<16x64xi32>
-  %on2b = tile.broadcast %on2 : tensor<1x64xi32> -> tensor<16x64xi32>
-  %boff = arith.addi %browb, %on2b : tensor<16x64xi32>
-  %bs = tile.splat %b : !tile.ptr<f16> -> tensor<16x64x!tile.ptr<f16>>
-  %bp = tile.addptr %bs, %boff : tensor<16x64x!tile.ptr<f16>>, tensor<16x64xi32>
-  %Ms1 = tile.splat %M : i32 -> tensor<32x1xi32>
-  %mm = arith.cmpi slt, %om2, %Ms1 : tensor<32x1xi32>
-  %Ns1 = tile.splat %N : i32 -> tensor<1x64xi32>
-  %mn = arith.cmpi slt, %on2, %Ns1 : tensor<1x64xi32>
-  %zero = arith.constant dense<0.0> : tensor<32x64xf32>
-  %za = arith.constant dense<0.0> : tensor<32x16xf16>
-  %zb = arith.constant dense<0.0> : tensor<16x64xf16>
-  %bstep = arith.muli %N, %c16 : i32
-  %acc, %apl, %bpl = scf.for %k = %c0 to %K step %c16
-      iter_args(%acc0 = %zero, %ap0 = %ap, %bp0 = %bp)
-      -> (tensor<32x64xf32>, tensor<32x16x!tile.ptr<f16>>, tensor<16x64x!tile.ptr<f16>>) : i32 {
-    %left = arith.subi %K, %k : i32
-    %lefts1 = tile.splat %left : i32 -> tensor<1x16xi32>
-    %mk1 = arith.cmpi slt, %rk1, %lefts1 : tensor<1x16xi32>
-    %mk1b = tile.broadcast %mk1 : tensor<1x16xi1> -> tensor<32x16xi1>
-    %mmb = tile.broadcast %mm : tensor<32x1xi1> -> tensor<32x16xi1>
-    %ma = arith.andi %mk1b, %mmb : tensor<32x16xi1>
-    %av = tile.load %ap0 mask %ma : tensor<32x16xi1> other %za : tensor<32x16xf16> : tensor<32x16x!tile.ptr<f16>> -> tensor<32x16xf16>
-    %lefts2 = tile.splat %left : i32 -> tensor<16x1xi32>
-    %mk2 = arith.cmpi slt, %rk2, %lefts2 : tensor<16x1xi32>
-    %mk2b = tile.broadcast %mk2 : tensor<16x1xi1> -> tensor<16x64xi1>
-    %mnb = tile.broadcast %mn : tensor<1x64xi1> -> tensor<16x64xi1>
-    %mb = arith.andi %mk2b, %mnb : tensor<16x64xi1>
-    %bv = tile.load %bp0 mask %mb : tensor<16x64xi1> other %zb : tensor<16x64xf16> : tensor<16x64x!tile.ptr<f16>> -> tensor<16x64xf16>
-    %acc1 = tile.dot %av, %bv, %acc0 : tensor<32x16xf16>, tensor<16x64xf16> -> tensor<32x64xf32>
-    %s1 = tile.splat %c16 : i32 -> tensor<32x16xi32>
-    %ap1 = tile.addptr %ap0, %s1 : tensor<32x16x!tile.ptr<f16>>, tensor<32x16xi32>
-    %s2 = tile.splat %bstep : i32 -> tensor<16x64xi32>
-    %bp1 = tile.addptr %bp0, %s2 : tensor<16x64x!tile.ptr<f16>>, tensor<16x64xi32>
-    scf.yield %acc1, %ap1, %bp1 : tensor<32x64xf32>, tensor<32x16x!tile.ptr<f16>>, tensor<16x64x!tile.ptr<f16>>
-  }
-  %h = arith.truncf %acc : tensor<32x64xf32> to tensor<32x64xf16>
-  %Ns3 = tile.splat %N : i32 -> tensor<32x1xi32>
-  %crow = arith.muli %om2, %Ns3 : tensor<32x1xi32>
-  %crowb = tile.broadcast %crow : tensor<32x1xi32> -> tensor<32x64xi32>
-  %oncb = tile.broadcast %on2 : tensor<1x64xi32> -> tensor<32x64xi32>
-  %coff = arith.addi %crowb, %oncb : tensor<32x64xi32>
-  %cs = tile.splat %c : !tile.ptr<f16> -> tensor<32x64x!tile.ptr<f16>>
-  %cp = tile.addptr %cs, %coff : tensor<32x64x!tile.ptr<f16>>, tensor<32x64xi32>
-  %mmc = tile.broadcast %mm : tensor<32x1xi1> -> tensor<32x64xi1>
-  %mnc = tile.broadcast %mn : tensor<1x64xi1> -> tensor<32x64xi1>
-  %mc = arith.andi %mmc, %mnc : tensor<32x64xi1>
-  tile.store %cp, %h mask %mc : tensor<32x64xi1> : tensor<32x64x!tile.ptr<f16>>, tensor<32x64xf16>
-  return
-}
-)");
+  auto kernel = compileForCpu(halfMatmul);
   ASSERT_TRUE(kernel.kernel) << kernel.failure;
   constexpr int M = 45, N = 70, K = 37;
   auto af = randomFloats(M * K, 4), bf = randomFloats(K * N, 5);
@@ -232,6 +91,72 @@ func.func @matmul(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %c: !tile.ptr<f16>, %M
         want += double(a[i * K + k]) * double(b[k * N + j]);
       ASSERT_NEAR(double(c[i * N + j]), want, 1e-3 * std::abs(want) + 1e-3) << i << " " << j;
     }
+}
+
+TEST(CpuKernels, ReductionsScansAndShapes) {
+  auto kernel = compileForCpu(shapes);
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  constexpr int M = 64, N = 32;
+  auto x = randomFloats(M * N, 6);
+  std::vector<float> columns(N), rows(M), turned(M * N), scan(M * N), last(M);
+  int32_t count = 0;
+  float total = 0;
+  kernel.run(Arguments()
+                 .add(x.data())
+                 .add(columns.data())
+                 .add(rows.data())
+                 .add(turned.data())
+                 .add(scan.data())
+                 .add(last.data())
+                 .add(&count)
+                 .add(&total),
+             {1, 1, 1});
+  int positive = 0;
+  for (int j = 0; j < N; ++j) {
+    double sum = 0;
+    for (int i = 0; i < M; ++i)
+      sum += x[i * N + j];
+    EXPECT_NEAR(columns[j], sum, 1e-5);
+  }
+  for (int i = 0; i < M; ++i) {
+    float max = -INFINITY;
+    double sum = 0;
+    for (int j = 0; j < N; ++j) {
+      max = std::max(max, x[i * N + j]);
+      sum += x[i * N + j];
+      EXPECT_NEAR(scan[i * N + j], sum, 1e-5);
+      EXPECT_EQ(turned[j * M + i], x[i * N + j]);
+      positive += x[i * N + j] > 0;
+    }
+    EXPECT_EQ(rows[i], max);
+    EXPECT_EQ(last[i], x[i * N + N - 1]) << "an ordered combine lost the order";
+  }
+  EXPECT_EQ(count, positive);
+  EXPECT_EQ(total, x.back());
+}
+
+// load, then store backwards over the same memory: the whole tile is read first.
+TEST(CpuKernels, ReversesInPlace) {
+  auto kernel = compileForCpu(R"(
+func.func @reverse(%p: !tile.ptr<i32>) attributes {tile.kernel} {
+  %r = tile.arange 0 to 256 : tensor<256xi32>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %r : tensor<256x!tile.ptr<i32>>, tensor<256xi32>
+  %v = tile.load %from : tensor<256x!tile.ptr<i32>> -> tensor<256xi32>
+  %last = arith.constant dense<255> : tensor<256xi32>
+  %b = arith.subi %last, %r : tensor<256xi32>
+  %to = tile.addptr %ps, %b : tensor<256x!tile.ptr<i32>>, tensor<256xi32>
+  tile.store %to, %v : tensor<256x!tile.ptr<i32>>, tensor<256xi32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  std::vector<int32_t> data(256);
+  for (int i = 0; i < 256; ++i)
+    data[i] = i;
+  kernel.run(Arguments().add(data.data()), {1, 1, 1});
+  for (int i = 0; i < 256; ++i)
+    ASSERT_EQ(data[i], 255 - i);
 }
 
 } // namespace

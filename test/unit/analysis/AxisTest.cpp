@@ -1,0 +1,167 @@
+// Contiguity, divisibility and constancy of values of small kernels.
+#include "analysis/AxisAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace nereid;
+
+namespace {
+
+struct Facts {
+  int64_t contiguity, divisibility, constancy;
+  bool operator==(const Facts &) const = default;
+};
+std::ostream &operator<<(std::ostream &os, const Facts &facts) {
+  return os << "{" << facts.contiguity << ", " << facts.divisibility << ", " << facts.constancy
+            << "}";
+}
+
+// Facts along `dim` of the operand of the op `test.of`-like marker: the first value stored.
+class AxisTest : public testing::Test {
+protected:
+  AxisTest() {
+    analysis::registerAxisModels(registry);
+    registry.insert<tile::TileDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                    mlir::scf::SCFDialect>();
+    context.appendDialectRegistry(registry);
+  }
+
+  // The facts of the value named last: that which the function's only `tile.print` shows.
+  Facts facts(const std::string &body, unsigned dim = 0) {
+    std::string source = "func.func @k(%n: i32, %n16: i32 {tile.divisibility = 16 : i64}, "
+                         "%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}) "
+                         "attributes {tile.kernel} {\n" +
+                         body + "\nreturn\n}";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    EXPECT_TRUE(module) << source;
+    if (!module)
+      return {};
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    analysis::AxisAnalysis axes(function);
+    Facts out{};
+    function.walk([&](tile::PrintOp print) {
+      tile::AxisFacts found = axes.facts(print.getValues().front());
+      out = {found.contiguity[dim], found.divisibility[dim], found.constancy[dim]};
+    });
+    return out;
+  }
+
+  mlir::DialectRegistry registry;
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+};
+
+std::string show(const std::string &value, const std::string &type) {
+  return "tile.print \"\" hex false signed [true] : " + value + " : " + type;
+}
+
+constexpr const char *offsets = R"(
+  %r = tile.arange 0 to 128 : tensor<128xi32>
+  %b = arith.constant 128 : i32
+  %pid = tile.program_id 0
+  %s = arith.muli %pid, %b : i32
+  %ss = tile.splat %s : i32 -> tensor<128xi32>
+  %o = arith.addi %ss, %r : tensor<128xi32>
+)";
+
+TEST_F(AxisTest, BlockOffsetsAreContiguousAndAligned) {
+  EXPECT_EQ(facts(std::string(offsets) + show("%o", "tensor<128xi32>")), (Facts{128, 128, 1}));
+}
+
+TEST_F(AxisTest, PointersCountBytes) {
+  EXPECT_EQ(facts(std::string(offsets) + R"(
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %q = tile.addptr %ps, %o : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+)" + show("%q", "tensor<128x!tile.ptr<f32>>")),
+            (Facts{128, 16, 1}));
+}
+
+TEST_F(AxisTest, MaskOfAnAlignedBoundIsUniformOverRuns) {
+  auto mask = [&](const std::string &bound) {
+    return std::string(offsets) + "%bs = tile.splat " + bound +
+           " : i32 -> tensor<128xi32>\n%m = arith.cmpi slt, %o, %bs : tensor<128xi32>\n" +
+           show("%m", "tensor<128xi1>");
+  };
+  EXPECT_EQ(facts(mask("%n16")).constancy, 16);
+  EXPECT_EQ(facts(mask("%n")).constancy, 1);
+}
+
+TEST_F(AxisTest, StridesBreakRuns) {
+  EXPECT_EQ(facts(std::string(offsets) + R"(
+  %two = arith.constant dense<2> : tensor<128xi32>
+  %t = arith.muli %o, %two : tensor<128xi32>
+)" + show("%t", "tensor<128xi32>")),
+            (Facts{1, 2, 1}));
+}
+
+TEST_F(AxisTest, RemainderKeepsRunsThatItDoesNotCut) {
+  auto rem = [&](const std::string &bound) {
+    return std::string(offsets) + "%bs = tile.splat " + bound +
+           " : i32 -> tensor<128xi32>\n%m = tile.remsi %o, %bs : tensor<128xi32>\n" +
+           show("%m", "tensor<128xi32>");
+  };
+  EXPECT_EQ(facts(rem("%n16")), (Facts{16, 16, 1}));
+  EXPECT_EQ(facts(rem("%n")).contiguity, 1);
+}
+
+TEST_F(AxisTest, DimensionsKeepTheirOwnFacts) {
+  std::string body = R"(
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %row : tensor<1x64xi32> -> tensor<32x64xi32>
+  %c = tile.arange 0 to 32 : tensor<32xi32>
+  %col = tile.expand_dims %c axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %stride = tile.splat %n16 : i32 -> tensor<32x1xi32>
+  %scaled = arith.muli %col, %stride : tensor<32x1xi32>
+  %cols = tile.broadcast %scaled : tensor<32x1xi32> -> tensor<32x64xi32>
+  %sum = arith.addi %cols, %rows : tensor<32x64xi32>
+)" + show("%sum", "tensor<32x64xi32>");
+  EXPECT_EQ(facts(body, 1), (Facts{64, 16, 1}));
+  EXPECT_EQ(facts(body, 0).contiguity, 1);
+}
+
+// A pointer that walks by a multiple of 16 elements keeps its alignment; one that walks by n does
+// not.
+TEST_F(AxisTest, LoopsWeakenWhatTheyChange) {
+  auto walk = [&](const std::string &step) {
+    return std::string(offsets) + R"(
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %q = tile.addptr %ps, %o : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %steps = tile.splat )" +
+           step + R"( : i32 -> tensor<128xi32>
+  %e = scf.for %i = %c0 to %n step %c1 iter_args(%a = %q) -> (tensor<128x!tile.ptr<f32>>) : i32 {
+    %next = tile.addptr %a, %steps : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+    scf.yield %next : tensor<128x!tile.ptr<f32>>
+  }
+)" + show("%e", "tensor<128x!tile.ptr<f32>>");
+  };
+  EXPECT_EQ(facts(walk("%n16")), (Facts{128, 16, 1}));
+  EXPECT_EQ(facts(walk("%n")), (Facts{128, 4, 1}));
+}
+
+TEST_F(AxisTest, AccessWidthNeedsRunAlignmentAndMask) {
+  auto with = [](int64_t contiguity, int64_t divisibility) {
+    tile::AxisFacts facts = tile::AxisFacts::unknown(1);
+    facts.contiguity[0] = contiguity;
+    facts.divisibility[0] = divisibility;
+    return facts;
+  };
+  tile::AxisFacts mask = tile::AxisFacts::unknown(1);
+  mask.constancy[0] = 2;
+  EXPECT_EQ(analysis::accessWidth(with(128, 16), nullptr, 0, 4, 16), 4);
+  EXPECT_EQ(analysis::accessWidth(with(128, 8), nullptr, 0, 4, 16), 2);
+  EXPECT_EQ(analysis::accessWidth(with(128, 16), &mask, 0, 4, 16), 2);
+  EXPECT_EQ(analysis::accessWidth(with(1, 16), nullptr, 0, 4, 16), 1);
+  EXPECT_EQ(analysis::accessWidth(with(128, 1), nullptr, 0, 1, 16), 1);
+  EXPECT_EQ(analysis::accessWidth(with(128, 16), nullptr, 0, 2, 16), 8);
+}
+
+} // namespace

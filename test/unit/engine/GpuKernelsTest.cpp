@@ -1,0 +1,108 @@
+// The kernels of the walking skeleton, from tile IR to PTX that assembles.
+#include "Kernels.h"
+
+#include "gpu/Ptxas.h"
+#include "pipeline/Gpu.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace nereid;
+using namespace nereid::test;
+
+namespace {
+
+class GpuKernels : public testing::Test {
+protected:
+  GpuKernels() {
+    pipeline::registerGpuPipeline(registry);
+    context.appendDialectRegistry(registry);
+  }
+
+  std::string emit(const std::string &source, const char *chip, pipeline::GpuStage stage) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    if (!module)
+      return "does not parse";
+    auto text = pipeline::emitForGpu(*module, *target::gpuChip(chip), stage);
+    if (text)
+      return *text;
+    std::string message = "error: " + text.error().what;
+    for (const Diagnostic &diagnostic : text.error().diagnostics)
+      message += "\n  " + diagnostic.message;
+    return message;
+  }
+
+  mlir::DialectRegistry registry;
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+};
+
+size_t countOf(const std::string &text, const std::string &piece) {
+  size_t count = 0;
+  for (size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1))
+    ++count;
+  return count;
+}
+
+TEST_F(GpuKernels, AccessesAreAsWideAsFactsAllow) {
+  std::string ptx = emit(vectorAdd, "sm_90a", pipeline::GpuStage::Ptx);
+  // The mask may cut anywhere: n is not known to be a multiple of anything.
+  EXPECT_EQ(countOf(ptx, "ld.global.b32"), 16u) << ptx;
+  std::string aligned = vectorAdd;
+  size_t at = aligned.find("%n: i32 {");
+  ASSERT_NE(at, std::string::npos);
+  aligned.insert(at + 9, "tile.divisibility = 16 : i64, ");
+  ptx = emit(aligned, "sm_90a", pipeline::GpuStage::Ptx);
+  EXPECT_EQ(countOf(ptx, "ld.global.v4.b32"), 4u) << ptx;
+  EXPECT_EQ(countOf(ptx, "st.global.v4.b32"), 2u) << ptx;
+  EXPECT_EQ(countOf(ptx, "global.b32"), 0u) << ptx;
+}
+
+TEST_F(GpuKernels, ProductsUseTensorCores) {
+  std::string ptx = emit(halfMatmul, "sm_90a", pipeline::GpuStage::Ptx);
+  // 32 x 64 x 16 in pieces of 16 x 8 x 16 over four warps.
+  EXPECT_EQ(countOf(ptx, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 4u) << ptx;
+  EXPECT_NE(ptx.find(".reqntid 128, 1, 1"), std::string::npos);
+  EXPECT_EQ(ptx.find(", debug"), std::string::npos) << "ptxas would not optimise";
+}
+
+TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
+  std::string ptx = emit(softmax, "sm_90a", pipeline::GpuStage::Ptx);
+  // Five shuffles and two barriers for each of the maximum and the sum.
+  EXPECT_EQ(countOf(ptx, "shfl.sync.bfly"), 10u) << ptx;
+  EXPECT_EQ(countOf(ptx, "bar.sync"), 4u) << ptx;
+  EXPECT_NE(ptx.find("ex2.approx"), std::string::npos);
+}
+
+TEST_F(GpuKernels, AllAssemble) {
+  if (gpu::findPtxas().empty())
+    GTEST_SKIP() << "no ptxas on this machine";
+  for (const char *chip : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"})
+    for (const char *source : {vectorAdd, softmax, halfMatmul, shapes}) {
+      auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+      ASSERT_TRUE(module);
+      auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip));
+      ASSERT_TRUE(bytes) << chip << ": " << bytes.error().what;
+      auto artifact = support::Artifact::take(std::move(*bytes));
+      ASSERT_TRUE(artifact) << artifact.error().what;
+      ASSERT_EQ(artifact->codes().size(), 2u);
+      const support::CodeRecord &cubin = artifact->codes()[0], &ptx = artifact->codes()[1];
+      EXPECT_EQ(cubin.kind, uint32_t(support::CodeKind::Cubin));
+      EXPECT_EQ(ptx.kind, uint32_t(support::CodeKind::Ptx));
+      EXPECT_EQ(artifact->text(cubin.arch), chip);
+      EXPECT_EQ(cubin.numWarps, 4u);
+      EXPECT_GT(cubin.registers, 0u);
+      EXPECT_EQ(cubin.spillStoreBytes, 0u);
+    }
+}
+
+TEST_F(GpuKernels, WarpCountsAreChecked) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(vectorAdd, &context);
+  auto bytes = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"), {.numWarps = 3});
+  ASSERT_FALSE(bytes);
+  EXPECT_NE(bytes.error().what.find("num_warps is 3"), std::string::npos) << bytes.error().what;
+}
+
+} // namespace
