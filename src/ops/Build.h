@@ -50,9 +50,6 @@ void checkShape(std::span<const int64_t> shape);
 Type literalType(const Value &number);
 /// A number as a scalar or tile of `type`; fails if an integer type can't hold it.
 Tile constant(OpContext &context, const Value &number, const Type &type);
-inline Tile constant(OpContext &context, int64_t number, const Type &type) {
-  return constant(context, Value(number), type);
-}
 Tile zero(OpContext &context, const Type &type);
 
 // --- arguments ---

@@ -231,24 +231,22 @@ Value buildLoad(OpContext &context, Args args) {
     fail("WrongArgument", "`padding_option` of `tl.load` is for block pointers only",
          "pass a `mask` and `other`");
   auto mask = optionalTile(context, args[1], "mask");
-  std::optional<Tile> other;
-  if (args[2].isNumber())
-    other = castNumber(context, args[2], element);
-  else
-    other = optionalTile(context, args[2], "other");
-  if (other && !mask)
+  if (!args[2].isNone() && !mask)
     fail("OtherWithoutMask", "`other` of `tl.load` is given without a `mask`",
          "`other` is the value of masked elements; drop it or add a mask");
-  if (mask)
+  if (mask) {
     requireMask(*mask);
-  if (!pointer.type.isBlock()) {
-    refuseBlock(mask, "mask", "tl.load");
-    refuseBlock(other, "other", "tl.load");
-  }
-  if (mask)
+    if (!pointer.type.isBlock())
+      refuseBlock(mask, "mask", "tl.load");
     std::tie(pointer, *mask) = broadcastPair(context, pointer, *mask, "tl.load");
-  if (other) {
-    *other = cast(context, *other, element);
+  }
+  std::optional<Tile> other;
+  if (args[2].isNumber()) {
+    other = castNumber(context, args[2], pointer.type.withElement(element));
+  } else if (!args[2].isNone()) {
+    other = cast(context, tileArgument(context, args[2], "other"), element);
+    if (!pointer.type.isBlock())
+      refuseBlock(other, "other", "tl.load");
     std::tie(pointer, *other) = broadcastPair(context, pointer, *other, "tl.load");
     std::tie(pointer, *mask) = broadcastPair(context, pointer, *mask, "tl.load");
   }
