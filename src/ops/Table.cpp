@@ -229,6 +229,18 @@ std::string spelling(const Row &row) {
   return "tl." + std::string(row.name);
 }
 
+std::string callSpelling(const Row &row) {
+  std::string_view signature = row.signature;
+  // The object of a method stands before the dot.
+  if (row.name.starts_with("tensor.") || row.name.starts_with("tensor_descriptor.") ||
+      row.name.starts_with("block_ptr.")) {
+    signature.remove_prefix(std::min(signature.size(), signature.find(',')));
+    while (signature.starts_with(',') || signature.starts_with(' '))
+      signature.remove_prefix(1);
+  }
+  return spelling(row) + "(" + std::string(signature) + ")";
+}
+
 std::span<const Parameter> parameters(const Row &row) { return index().parameters.at(&row); }
 
 std::vector<Value> bind(const Row &row, std::vector<Value> positional,
@@ -250,8 +262,7 @@ std::vector<Value> bind(const Row &row, std::vector<Value> positional,
       given[i] = true;
     }
   }
-  std::string hint =
-      "the signature is " + quote(spelling(row) + "(" + std::string(row.signature) + ")");
+  std::string hint = "the signature is " + quote(callSpelling(row));
   if (next < positional.size())
     fail("TooManyArguments",
          name + " takes " + std::to_string(next) + " positional arguments, but " +

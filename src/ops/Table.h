@@ -86,6 +86,8 @@ const Row *findMethod(const Value &self, std::string_view name);
 
 /// How a user writes the name: "tl.load", "libdevice.tanh", "x.to", "desc.load".
 std::string spelling(const Row &row);
+/// The same with the signature: "tl.exp(x)", "x.to(dtype, ...)".
+std::string callSpelling(const Row &row);
 
 /// A parameter of a row, parsed from its signature once.
 struct Parameter {
@@ -149,6 +151,9 @@ Tile cast(OpContext &context, const Tile &value, Type element);
 mlir::Value toCondition(OpContext &context, const Value &value);
 /// `x` broadcast to `shape` (splat for scalars).
 Tile broadcastTo(OpContext &context, const Tile &value, std::span<const int64_t> shape);
+
+/// The generated part of docs/language.md: every name with its status.
+std::string languageTable();
 
 /// The text of prelude.py: composites written in the language itself.
 std::string_view preludeSource();
