@@ -18,7 +18,9 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 // Walks the kernel in program order: control flow stays, tiles become loops.
 class KernelWalker {
 public:
-  explicit KernelWalker(LaneEmitter &emitter) : emitter(emitter), b(emitter.builder) {}
+  explicit KernelWalker(LaneEmitter &emitter) : emitter(emitter), b(emitter.builder) {
+    emitter.emitControlFlow = [this](Operation *op) { emit(op); };
+  }
 
   void emit(Block &block) {
     for (Operation &op : block)
@@ -303,7 +305,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
       if (axis < 2)
         rest = b.create<arith::DivUIOp>(loc, rest, extent);
     }
-    KernelWalker(emitter).emit(kernel.getFunctionBody().front());
+    KernelWalker walker(emitter);
+    walker.emit(kernel.getFunctionBody().front());
   }
   b.setInsertionPointToEnd(entry);
   b.create<LLVM::ReturnOp>(loc, ValueRange{});

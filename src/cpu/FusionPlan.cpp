@@ -39,7 +39,8 @@ bool isCostly(Operation *op) {
 
 // Elementwise ops read their operands where they stand themselves.
 bool keepsPlaces(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() || readsGlobalMemory(op);
+  auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+  return op->hasTrait<OpTrait::Elementwise>() || (access && isTile(access.getAccessed()));
 }
 
 } // namespace

@@ -453,6 +453,10 @@ SmallVector<Value> LaneEmitter::inlineRegion(Block &block, ValueRange arguments,
     setScalar(argument, value);
   for (Operation &op : block.without_terminator()) {
     auto lanesOp = dyn_cast<tile::LanesOpInterface>(op);
+    if (width == 1 && (op.getNumRegions() || (lanesOp && lanesOp.runsWhole()))) {
+      emitControlFlow(&op);
+      continue;
+    }
     if (!lanesOp || !isLazy(&op) || op.getNumRegions()) {
       for (Value result : op.getResults())
         setScalar(result, unsupported(&op, laneType(result.getType(), width)));

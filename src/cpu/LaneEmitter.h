@@ -57,6 +57,8 @@ public:
   mlir::OpBuilder &builder;
   ProgramValues program;
   mlir::Block *entry = nullptr; ///< constants are made at its start
+  /// Emits an op on scalars that has regions of its own; set by the walker of the kernel.
+  std::function<void(mlir::Operation *)> emitControlFlow;
 
   // --- values ---
 

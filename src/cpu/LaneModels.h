@@ -9,11 +9,15 @@ void registerElementwiseLanes(mlir::DialectRegistry &registry);
 void registerShapeLanes(mlir::DialectRegistry &registry);
 void registerMemoryLanes(mlir::DialectRegistry &registry);
 void registerReductionLanes(mlir::DialectRegistry &registry);
+void registerDescriptorLanes(mlir::DialectRegistry &registry);
 void registerProgramLanes(mlir::DialectRegistry &registry);
 
 template <typename Model, typename Op>
 using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
 
+/// One atomic read-modify-write; gives the old value.
+mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKind kind,
+                       tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);
 /// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
 

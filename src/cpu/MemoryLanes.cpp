@@ -162,12 +162,9 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto atomic = cast<tile::AtomicRMWOp>(op);
     forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
-      Value pointer = emitter.lanes(atomic.getPointer(), where);
-      Value value = emitter.lanes(atomic.getValue(), where);
-      if (value.getType().isInteger(1))
-        return emitter.unsupported(op, value.getType(), "an atomic on booleans");
-      return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(atomic.getKind()),
-                                                       pointer, value, orderingOf(atomic.getSem()));
+      return emitAtomic(emitter, op, atomic.getKind(), atomic.getSem(),
+                        emitter.lanes(atomic.getPointer(), where),
+                        emitter.lanes(atomic.getValue(), where));
     });
   }
 };
@@ -202,6 +199,16 @@ struct AtomicCASLanes : LaneModel<AtomicCASLanes, tile::AtomicCASOp> {
 };
 
 } // namespace
+
+Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
+                 tile::MemSemantic semantic, Value pointer, Value value) {
+  if (value.getType().isInteger(1))
+    return emitter.unsupported(op, value.getType(), "an atomic on booleans");
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    return emitter.unsupported(op, value.getType(), "an atomic on pointers");
+  return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
+                                                   orderingOf(semantic));
+}
 
 void registerMemoryLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {

@@ -119,6 +119,7 @@ void registerCpuModels(DialectRegistry &registry) {
   registerShapeLanes(registry);
   registerMemoryLanes(registry);
   registerReductionLanes(registry);
+  registerDescriptorLanes(registry);
   registerProgramLanes(registry);
 }
 

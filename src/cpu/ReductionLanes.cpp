@@ -266,6 +266,162 @@ struct DotLanes : LaneModel<DotLanes, tile::DotOp> {
   }
 };
 
+// Applies a region to `pack` elements at a time, one scalar at a time.
+struct MapLanes : LaneModel<MapLanes, tile::MapOp> {
+  bool runsWhole(Operation *) const { return true; }
+
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto map = cast<tile::MapOp>(op);
+    auto shape = tile::shapeOf(map.getInputs().front().getType());
+    int64_t pack = map.getPack();
+    unsigned dim = shape.size() - 1;
+    if (shape[dim] % pack)
+      return void(emitter.unsupported(op, {}, "groups that cross rows"));
+    SmallVector<int64_t> groups(shape);
+    groups[dim] /= pack;
+    emitter.forEach(groups, dim, 1, [&](const Lanes &group) {
+      Lanes where = group;
+      Value first = emitter.builder.create<arith::MulIOp>(emitter.loc(), group.position[dim],
+                                                          emitter.index(pack));
+      auto element = [&](int64_t i) {
+        where.position[dim] = emitter.add(first, emitter.index(i));
+        return where;
+      };
+      SmallVector<Value> arguments;
+      for (Value input : map.getInputs())
+        for (int64_t i = 0; i < pack; ++i)
+          arguments.push_back(emitter.lanes(input, element(i)));
+      SmallVector<Value> results =
+          emitter.inlineRegion(map.getBody().front(), arguments, 1);
+      for (auto [i, output] : llvm::enumerate(map.getOutputs()))
+        for (int64_t j = 0; j < pack; ++j)
+          emitter.write(emitter.buffer(output), element(j), results[i * pack + j]);
+    });
+  }
+};
+
+// An element of a microscaled operand and its scale, as f32.
+class ScaledOperand {
+public:
+  ScaledOperand(LaneEmitter &emitter, Value tile, Value scale, tile::ScaledFormat format,
+                bool packedAlongK, bool isLhs)
+      : emitter(emitter), b(emitter.builder), data(emitter.buffer(tile)), format(format),
+        packedAlongK(packedAlongK), isLhs(isLhs) {
+    if (scale)
+      scales = emitter.buffer(scale);
+  }
+
+  // Element (row, k) of lhs, or (k, column) of rhs.
+  Value at(Value outer, Value k) {
+    Value value = element(outer, k);
+    if (!scales)
+      return value;
+    // One scale for 32 elements along K; the scales of rhs lie column by column.
+    Lanes where;
+    where.position = {outer, b.create<arith::ShRUIOp>(emitter.loc(), k, emitter.index(5))};
+    Value code = extend(emitter.read(*scales, where));
+    Value nan = i32(0x7fc00000), denormal = i32(0x00400000);
+    Value bits = b.create<arith::ShLIOp>(emitter.loc(), code, i32(23));
+    bits = b.create<arith::SelectOp>(emitter.loc(), equals(code, 0), denormal, bits);
+    bits = b.create<arith::SelectOp>(emitter.loc(), equals(code, 255), nan, bits);
+    return b.create<arith::MulFOp>(emitter.loc(), value, toFloat(bits));
+  }
+
+private:
+  Value element(Value outer, Value k) {
+    Lanes where;
+    bool isPacked = format == tile::ScaledFormat::E2M1;
+    Value outerAt = outer, kAt = k, which = packedAlongK ? k : outer;
+    if (isPacked) {
+      Value &halved = packedAlongK ? kAt : outerAt;
+      halved = b.create<arith::ShRUIOp>(emitter.loc(), halved, emitter.index(1));
+    }
+    where.position = isLhs ? SmallVector<Value, 4>{outerAt, kAt} : SmallVector<Value, 4>{kAt, outerAt};
+    Value raw = emitter.read(data, where);
+    Type f32 = b.getF32Type();
+    switch (format) {
+    case tile::ScaledFormat::BF16:
+    case tile::ScaledFormat::FP16: {
+      Type half = format == tile::ScaledFormat::BF16 ? Type(b.getBF16Type()) : Type(b.getF16Type());
+      return transforms::expandFloatConversion(
+          b, emitter.loc(), b.create<LLVM::BitcastOp>(emitter.loc(), half, raw), half, f32);
+    }
+    case tile::ScaledFormat::E4M3:
+      return transforms::expandFloatConversion(b, emitter.loc(), raw, b.getFloat8E4M3FNType(), f32);
+    case tile::ScaledFormat::E5M2:
+      return transforms::expandFloatConversion(b, emitter.loc(), raw, b.getFloat8E5M2Type(), f32);
+    case tile::ScaledFormat::E2M1:
+      break;
+    }
+    // Two bits of exponent with bias 1, one of fraction; low half first.
+    Value odd = b.create<arith::AndIOp>(emitter.loc(), which, emitter.index(1));
+    Value shift = b.create<arith::TruncIOp>(
+        emitter.loc(), b.getI32Type(),
+        b.create<arith::ShLIOp>(emitter.loc(), odd, emitter.index(2)));
+    Value code = b.create<arith::ShRUIOp>(emitter.loc(), extend(raw), shift);
+    Value magnitude = b.create<arith::AndIOp>(emitter.loc(), code, i32(7));
+    // As f32 it is too small by 2^126, denormals too: the product is exact.
+    Value value = b.create<arith::MulFOp>(
+        emitter.loc(), toFloat(b.create<arith::ShLIOp>(emitter.loc(), magnitude, i32(22))),
+        toFloat(i32((127 + 126) << 23)));
+    Value sign = b.create<arith::ShLIOp>(
+        emitter.loc(), b.create<arith::AndIOp>(emitter.loc(), code, i32(8)), i32(28));
+    Value bits = b.create<LLVM::BitcastOp>(emitter.loc(), b.getI32Type(), value);
+    return toFloat(b.create<arith::OrIOp>(emitter.loc(), bits, sign));
+  }
+
+  Value i32(int32_t value) { return emitter.constant(b.getI32Type(), value); }
+  Value extend(Value value) {
+    return b.create<arith::ExtUIOp>(emitter.loc(), b.getI32Type(), value);
+  }
+  Value equals(Value value, int32_t number) {
+    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq, value, i32(number));
+  }
+  Value toFloat(Value bits) {
+    return b.create<LLVM::BitcastOp>(emitter.loc(), b.getF32Type(), bits);
+  }
+
+  LaneEmitter &emitter;
+  OpBuilder &b;
+  Buffer data;
+  std::optional<Buffer> scales;
+  tile::ScaledFormat format;
+  bool packedAlongK, isLhs;
+};
+
+struct DotScaledLanes : LaneModel<DotScaledLanes, tile::DotScaledOp> {
+  bool runsWhole(Operation *) const { return true; }
+  bool needsBuffer(Operation *op, unsigned operand) const {
+    return op->getOperand(operand) != cast<tile::DotScaledOp>(op).getAcc();
+  }
+
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    auto dot = cast<tile::DotScaledOp>(op);
+    OpBuilder &b = emitter.builder;
+    Buffer out = emitter.buffer(dot.getResult());
+    if (out.shape.size() != 2)
+      return void(emitter.unsupported(op, {}, "a batch of products"));
+    ScaledOperand lhs(emitter, dot.getLhs(), dot.getLhsScale(), dot.getLhsFormat(),
+                      dot.getLhsPackedK(), true);
+    ScaledOperand rhs(emitter, dot.getRhs(), dot.getRhsScale(), dot.getRhsFormat(),
+                      dot.getRhsPackedK(), false);
+    bool halved = dot.getLhsFormat() == tile::ScaledFormat::E2M1 && dot.getLhsPackedK();
+    int64_t depth = tile::shapeOf(dot.getLhs().getType())[1] * (halved ? 2 : 1);
+    emitter.forEach(out.shape, 1, 1, [&](const Lanes &where) {
+      Value first = transforms::expandFloatConversion(
+          b, emitter.loc(), emitter.lanes(dot.getAcc(), where), out.element, b.getF32Type());
+      SmallVector<Value> sum =
+          emitter.loop(0, depth, 1, first, [&](Value k, ValueRange carried) -> SmallVector<Value> {
+            return {b.create<LLVM::FMulAddOp>(emitter.loc(), lhs.at(where.position[0], k),
+                                              rhs.at(where.position[1], k), carried[0])};
+          });
+      emitter.write(out, where,
+                    transforms::expandFloatConversion(b, emitter.loc(), sum[0], b.getF32Type(),
+                                                      out.element));
+    });
+  }
+};
+
 } // namespace
 
 void registerReductionLanes(DialectRegistry &registry) {
@@ -273,6 +429,8 @@ void registerReductionLanes(DialectRegistry &registry) {
     tile::ReduceOp::attachInterface<ReduceLanes>(*context);
     tile::ScanOp::attachInterface<ScanLanes>(*context);
     tile::DotOp::attachInterface<DotLanes>(*context);
+    tile::DotScaledOp::attachInterface<DotScaledLanes>(*context);
+    tile::MapOp::attachInterface<MapLanes>(*context);
   });
 }
 

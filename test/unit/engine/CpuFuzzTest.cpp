@@ -1,0 +1,522 @@
+// Random kernels in tile IR, run by the reference interpreter and by the CPU engine on the same
+// memory: every byte must agree. NEREID_FUZZ_ROUNDS and NEREID_FUZZ_SEED change how many and which.
+#include "CpuHarness.h"
+
+#include "ref/Interpreter.h"
+#include "ref/Reference.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+using namespace nereid;
+using namespace nereid::test;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+struct Tile {
+  std::string name, element;
+  Shape shape; // empty: a scalar
+};
+
+// The four arrays that a kernel reads and writes; stores and loads overlap.
+constexpr int64_t arrayElements = 8192;
+constexpr const char *arrayElementsText[] = {"f32", "i32", "f16", "i8"};
+
+// Writes a well-formed kernel, one random op after the other.
+class Writer {
+public:
+  explicit Writer(uint32_t seed) : random(seed) {}
+
+  std::string kernel() {
+    scalar("i32", "arith.constant " + std::to_string(int(pick(100)) - 50) + " : i32");
+    scalar("i32", "tile.program_id 0");
+    ranges();
+    block(18, 0);
+    // What is left unused would be dropped before it is tested.
+    for (int i = 0; i < 4; ++i)
+      store();
+    return "func.func @k(%p0: !tile.ptr<f32>, %p1: !tile.ptr<i32>, %p2: !tile.ptr<f16>, "
+           "%p3: !tile.ptr<i8>, %n: i32) attributes {tile.kernel} {\n" +
+           text.str() + "  return\n}\n";
+  }
+
+private:
+  uint32_t pick(uint32_t count) { return random() % count; }
+  bool chance(uint32_t percent) { return pick(100) < percent; }
+
+  static std::string type(const Shape &shape, const std::string &element) {
+    if (shape.empty())
+      return element;
+    std::string out = "tensor<";
+    for (int64_t extent : shape)
+      out += std::to_string(extent) + "x";
+    return out + element + ">";
+  }
+  static std::string type(const Tile &tile) { return type(tile.shape, tile.element); }
+  static int64_t elements(const Shape &shape) {
+    int64_t count = 1;
+    for (int64_t extent : shape)
+      count *= extent;
+    return count;
+  }
+  static bool isFloat(const std::string &element) { return element[0] == 'f'; }
+  static int bits(const std::string &element) { return std::atoi(element.c_str() + 1); }
+
+  std::string fresh() { return "%v" + std::to_string(next++); }
+  Tile define(const Shape &shape, const std::string &element, const std::string &code) {
+    Tile tile{fresh(), element, shape};
+    text << "  " << tile.name << " = " << code << "\n";
+    tiles.push_back(tile);
+    return tile;
+  }
+  Tile scalar(const std::string &element, const std::string &code) {
+    return define({}, element, code);
+  }
+
+  // A value of a kind, made if there is none.
+  template <typename Want> const Tile *find(Want want) {
+    std::vector<const Tile *> fitting;
+    for (const Tile &tile : tiles)
+      if (want(tile))
+        fitting.push_back(&tile);
+    return fitting.empty() ? nullptr : fitting[pick(fitting.size())];
+  }
+  Tile any() { return tiles[pick(tiles.size())]; }
+  Tile some(const Shape &shape, const std::string &element) {
+    if (const Tile *tile = find(
+            [&](const Tile &t) { return t.shape == shape && t.element == element; }))
+      return *tile;
+    std::string number = element == "i1"    ? (chance(50) ? "true" : "false")
+                         : isFloat(element) ? std::to_string(int(pick(64)) - 32) + ".5"
+                                            : std::to_string(int(pick(200)) - 100);
+    if (shape.empty())
+      return scalar(element, element == "i1" ? "arith.constant " + number
+                                             : "arith.constant " + number + " : " + element);
+    return define(shape, element, "arith.constant dense<" + number + "> : " + type(shape, element));
+  }
+
+  void ranges() {
+    for (int64_t extent : {64, 16}) {
+      Tile range = define({extent}, "i32", "tile.arange 0 to " + std::to_string(extent) + " : " +
+                                               type({extent}, "i32"));
+      for (int axis : {0, 1}) {
+        Shape shape = axis ? Shape{extent, 1} : Shape{1, extent};
+        Tile wide = define(shape, "i32",
+                           "tile.expand_dims " + range.name + " axis " + std::to_string(axis) +
+                               " : " + type(range) + " -> " + type(shape, "i32"));
+      }
+    }
+  }
+
+  // Row-major index of each element, from a random start, so that each address occurs once.
+  Tile linear(const Shape &shape) {
+    int64_t count = elements(shape);
+    Tile range = define({count}, "i32",
+                        "tile.arange 0 to " + std::to_string(count) + " : " + type({count}, "i32"));
+    Tile index = range;
+    if (shape.size() > 1)
+      index = define(shape, "i32",
+                     "tile.reshape " + range.name + " : " + type(range) + " -> " +
+                         type(shape, "i32"));
+    if (chance(30)) { // backwards
+      Tile last = define(shape, "i32", "arith.constant dense<" + std::to_string(count - 1) +
+                                           "> : " + type(shape, "i32"));
+      index = define(shape, "i32",
+                     "arith.subi " + last.name + ", " + index.name + " : " + type(shape, "i32"));
+    }
+    Tile start = define(shape, "i32", "arith.constant dense<" + std::to_string(pick(2048)) +
+                                          "> : " + type(shape, "i32"));
+    return define(shape, "i32",
+                  "arith.addi " + index.name + ", " + start.name + " : " + type(shape, "i32"));
+  }
+
+  std::string pointers(unsigned array, const Tile &offsets) {
+    std::string pointer = std::string("!tile.ptr<") + arrayElementsText[array] + ">";
+    std::string splat = fresh(), sum = fresh();
+    std::string types = type(offsets.shape, pointer);
+    text << "  " << splat << " = tile.splat %p" << array << " : " << pointer << " -> " << types
+         << "\n  " << sum << " = tile.addptr " << splat << ", " << offsets.name << " : " << types
+         << ", " << type(offsets) << "\n";
+    return sum;
+  }
+  std::string mask(const Shape &shape) {
+    return " mask " + some(shape, "i1").name + " : " + type(shape, "i1");
+  }
+
+  void load() {
+    Shape shape = any().shape;
+    if (shape.empty())
+      shape = {32};
+    unsigned array = pick(4);
+    Tile offsets = linear(shape);
+    if (chance(30)) { // anywhere
+      Tile value = some(shape, "i32");
+      Tile bound = define(shape, "i32",
+                          "arith.constant dense<" + std::to_string(arrayElements) + "> : " +
+                              type(shape, "i32"));
+      offsets = define(shape, "i32",
+                       "tile.remui " + value.name + ", " + bound.name + " : " + type(shape, "i32"));
+    }
+    std::string where = pointers(array, offsets), element = arrayElementsText[array];
+    std::string options;
+    if (chance(50)) {
+      options = mask(shape);
+      if (chance(50)) {
+        Tile other = some(shape, element);
+        options += " other " + other.name + " : " + type(other);
+      }
+    }
+    define(shape, element,
+           "tile.load " + where + options + " : " +
+               type(shape, "!tile.ptr<" + element + ">") + " -> " + type(shape, element));
+  }
+
+  void store() {
+    unsigned array = pick(4);
+    std::string element = arrayElementsText[array];
+    const Tile *value =
+        find([&](const Tile &t) { return t.element == element && !t.shape.empty(); });
+    Tile source = value ? *value : some({64}, element);
+    std::string where = pointers(array, linear(source.shape));
+    std::string options = chance(40) ? mask(source.shape) : "";
+    text << "  tile.store " << where << ", " << source.name << options << " : "
+         << type(source.shape, "!tile.ptr<" + element + ">") << ", " << type(source) << "\n";
+  }
+
+  void elementwise() {
+    Tile a = any();
+    Tile b = some(a.shape, a.element);
+    std::string types = " : " + type(a);
+    auto binary = [&](const std::string &op) {
+      define(a.shape, a.element, op + " " + a.name + ", " + b.name + types);
+    };
+    if (chance(15)) {
+      Tile condition = some(a.shape, "i1");
+      std::string head = a.shape.empty() ? types : " : " + type(condition) + ", " + type(a);
+      define(a.shape, a.element,
+             "arith.select " + condition.name + ", " + a.name + ", " + b.name + head);
+    } else if (isFloat(a.element)) {
+      const char *ops[] = {"arith.addf", "arith.subf",    "arith.mulf",
+                           "arith.divf", "arith.maxnumf", "arith.minimumf"};
+      if (chance(20))
+        define(a.shape, "i1",
+               "arith.cmpf " + std::string(chance(50) ? "olt" : "une") + ", " + a.name + ", " +
+                   b.name + types);
+      else if (chance(20))
+        define(a.shape, a.element, (chance(50) ? "math.absf " : "math.floor ") + a.name + types);
+      else
+        binary(ops[pick(6)]);
+    } else if (a.element == "i1") {
+      const char *ops[] = {"arith.andi", "arith.ori", "arith.xori"};
+      binary(ops[pick(3)]);
+    } else {
+      const char *ops[] = {"arith.addi", "arith.subi", "arith.muli",   "arith.andi",
+                           "arith.ori",  "arith.xori", "arith.maxsi",  "arith.minui",
+                           "tile.divsi", "tile.divui", "tile.remsi",   "tile.remui",
+                           "tile.shl",   "tile.shrs",  "tile.shru",    "tile.mulhiui"};
+      const char *compares[] = {"slt", "uge", "eq", "sgt", "ule"};
+      if (chance(25))
+        define(a.shape, "i1",
+               "arith.cmpi " + std::string(compares[pick(5)]) + ", " + a.name + ", " + b.name +
+                   types);
+      else
+        binary(ops[pick(16)]);
+    }
+  }
+
+  void cast() {
+    Tile a = any();
+    const char *targets[] = {"i8", "i32", "i64", "f16", "f32"};
+    std::string to = targets[pick(5)];
+    if (to == a.element)
+      return;
+    bool fromFloat = isFloat(a.element), toFloat = isFloat(to);
+    std::string op;
+    if (fromFloat && toFloat)
+      op = bits(to) > bits(a.element) ? "arith.extf" : "arith.truncf";
+    else if (fromFloat)
+      return void(define(a.shape, to, "tile.fp_to_int " + a.name + (chance(50) ? " unsigned" : "") +
+                                          " : " + type(a) + " -> " + type(a.shape, to)));
+    else if (toFloat)
+      op = a.element == "i1" || chance(50) ? "arith.uitofp" : "arith.sitofp";
+    else
+      op = bits(to) < bits(a.element) ? "arith.trunci"
+           : chance(50)               ? "arith.extui"
+                                      : "arith.extsi";
+    define(a.shape, to, op + " " + a.name + " : " + type(a) + " to " + type(a.shape, to));
+  }
+
+  void reshape() {
+    Tile a = any();
+    if (a.shape.empty()) {
+      Shape shape = chance(50) ? Shape{64} : Shape{16, 4};
+      define(shape, a.element,
+             "tile.splat " + a.name + " : " + type(a) + " -> " + type(shape, a.element));
+      return;
+    }
+    switch (pick(6)) {
+    case 0:
+      if (a.shape.size() == 2)
+        define({a.shape[1], a.shape[0]}, a.element,
+               "tile.trans " + a.name + " [1, 0] : " + type(a) + " -> " +
+                   type({a.shape[1], a.shape[0]}, a.element));
+      break;
+    case 1: {
+      int64_t count = elements(a.shape);
+      Shape shape = a.shape.size() == 1 && count >= 4 ? Shape{count / 4, 4} : Shape{count};
+      define(shape, a.element,
+             "tile.reshape " + a.name + " : " + type(a) + " -> " + type(shape, a.element));
+      break;
+    }
+    case 2: {
+      if (a.shape.size() != 2 || (a.shape[0] != 1 && a.shape[1] != 1))
+        break;
+      Shape shape = a.shape;
+      int64_t wide = chance(50) ? 16 : 4;
+      shape[shape[0] == 1 ? 0 : 1] = wide;
+      if (elements(shape) <= 2048)
+        define(shape, a.element,
+               "tile.broadcast " + a.name + " : " + type(a) + " -> " + type(shape, a.element));
+      break;
+    }
+    case 3: {
+      Tile b = some(a.shape, a.element);
+      Shape shape = a.shape;
+      shape.push_back(2);
+      if (shape.size() > 3 || elements(shape) > 2048)
+        break;
+      Tile joined = define(shape, a.element,
+                           "tile.join " + a.name + ", " + b.name + " : " + type(a) + " -> " +
+                               type(shape, a.element));
+      Tile first{fresh(), a.element, a.shape};
+      text << "  " << first.name << ":2 = tile.split " << joined.name << " : " << type(joined)
+           << " -> " << type(a) << "\n";
+      tiles.push_back({first.name + "#0", a.element, a.shape});
+      tiles.push_back({first.name + "#1", a.element, a.shape});
+      break;
+    }
+    case 4: {
+      if (a.shape.size() != 1 || a.shape[0] > 1024)
+        break;
+      Tile b = some(a.shape, a.element);
+      Shape shape = {a.shape[0] * 2};
+      define(shape, a.element,
+             "tile.cat " + a.name + ", " + b.name + " : " + type(a) + ", " + type(b) + " -> " +
+                 type(shape, a.element));
+      break;
+    }
+    case 5: {
+      unsigned axis = pick(a.shape.size());
+      Tile value = some(a.shape, "i32");
+      Tile bound = define(a.shape, "i32", "arith.constant dense<" + std::to_string(a.shape[axis]) +
+                                              "> : " + type(a.shape, "i32"));
+      Tile index = define(a.shape, "i32",
+                          "tile.remui " + value.name + ", " + bound.name + " : " +
+                              type(a.shape, "i32"));
+      define(a.shape, a.element,
+             "tile.gather " + a.name + "[" + index.name + "] axis " + std::to_string(axis) + " : " +
+                 type(a) + ", " + type(index) + " -> " + type(a));
+      break;
+    }
+    }
+  }
+
+  // Combines that give the same bits in any grouping.
+  std::string combine(const std::string &element, bool ordered) {
+    std::string e = element;
+    std::string code = " {\n  ^bb0(%l: " + e + ", %r: " + e + "):\n";
+    if (ordered)
+      return code + "    tile.yield %r : " + e + "\n  }\n";
+    std::string op = isFloat(e)  ? "arith.maxnumf"
+                     : chance(50) ? "arith.addi"
+                                  : "arith.xori";
+    return code + "    %c = " + op + " %l, %r : " + e + "\n    tile.yield %c : " + e + "\n  }\n";
+  }
+
+  void reduce() {
+    const Tile *found = find([](const Tile &t) { return !t.shape.empty(); });
+    if (!found)
+      return;
+    Tile a = *found;
+    unsigned axis = pick(a.shape.size());
+    bool scan = chance(40);
+    Shape shape = a.shape;
+    if (!scan)
+      shape.erase(shape.begin() + axis);
+    std::string reverse = scan && chance(50) ? " reverse" : "";
+    std::string code = std::string(scan ? "tile.scan" : "tile.reduce") + "(" + a.name + ") axis " +
+                       std::to_string(axis) + reverse + " : (" + type(a) + ") -> " +
+                       type(shape, a.element) + combine(a.element, chance(25));
+    define(shape, a.element, code);
+  }
+
+  // Values defined inside are not seen outside.
+  template <typename Body> void scoped(Body body) {
+    std::vector<Tile> outer = tiles;
+    body();
+    tiles = outer;
+  }
+
+  void loop(unsigned depth) {
+    Tile a = any(), b = any();
+    std::string results = fresh(), first = fresh(), second = fresh(), i = fresh();
+    std::string types = "(" + type(a) + ", " + type(b) + ")";
+    std::string lower = fresh(), upper = fresh(), step = fresh();
+    text << "  " << lower << " = arith.constant 0 : i32\n  " << upper << " = arith.constant "
+         << pick(4) << " : i32\n  " << step << " = arith.constant 1 : i32\n";
+    text << "  " << results << ":2 = scf.for " << i << " = " << lower << " to " << upper << " step "
+         << step << " iter_args(" << first << " = " << a.name << ", " << second << " = " << b.name
+         << ") -> " << types << " : i32 {\n";
+    scoped([&] {
+      tiles.push_back({i, "i32", {}});
+      tiles.push_back({first, a.element, a.shape});
+      tiles.push_back({second, b.element, b.shape});
+      block(6, depth + 1);
+      Tile x = some(a.shape, a.element), y = some(b.shape, b.element);
+      if (type(a) == type(b) && chance(40)) { // swapped
+        x.name = second;
+        y.name = first;
+      }
+      text << "  scf.yield " << x.name << ", " << y.name << " : " << type(a) << ", " << type(b)
+           << "\n  }\n";
+    });
+    tiles.push_back({results + "#0", a.element, a.shape});
+    tiles.push_back({results + "#1", b.element, b.shape});
+  }
+
+  void branch(unsigned depth) {
+    Tile a = any(), condition = some({}, "i1");
+    std::string result = fresh();
+    text << "  " << result << " = scf.if " << condition.name << " -> (" << type(a) << ") {\n";
+    auto side = [&] {
+      scoped([&] {
+        block(3, depth + 1);
+        Tile x = some(a.shape, a.element);
+        text << "  scf.yield " << x.name << " : " << type(a) << "\n";
+      });
+    };
+    side();
+    text << "  } else {\n";
+    side();
+    text << "  }\n";
+    tiles.push_back({result, a.element, a.shape});
+  }
+
+  void block(unsigned count, unsigned depth) {
+    for (unsigned i = 0; i < count; ++i) {
+      uint32_t kind = pick(100);
+      if (kind < 35)
+        elementwise();
+      else if (kind < 48)
+        load();
+      else if (kind < 58)
+        store();
+      else if (kind < 68)
+        cast();
+      else if (kind < 84)
+        reshape();
+      else if (kind < 92)
+        reduce();
+      else if (depth < 2)
+        chance(60) ? loop(depth) : branch(depth);
+    }
+  }
+
+  std::mt19937 random;
+  std::ostringstream text;
+  std::vector<Tile> tiles;
+  unsigned next = 0;
+};
+
+struct Arrays {
+  std::vector<float> f32 = std::vector<float>(arrayElements);
+  std::vector<int32_t> i32 = std::vector<int32_t>(arrayElements);
+  std::vector<_Float16> f16 = std::vector<_Float16>(arrayElements);
+  std::vector<int8_t> i8 = std::vector<int8_t>(arrayElements);
+
+  explicit Arrays(uint32_t seed) {
+    std::mt19937 random(seed);
+    constexpr float special[] = {0.f, -0.f, INFINITY, -INFINITY, NAN, 1e-40f, 3e38f, 65504.f};
+    for (int64_t i = 0; i < arrayElements; ++i) {
+      f32[i] = random() % 16 ? float(int32_t(random())) / 65536.f : special[random() % 8];
+      i32[i] = random() % 4 ? int32_t(random() % 64) - 32 : int32_t(random());
+      f16[i] = _Float16(f32[random() % (i + 1)]);
+      i8[i] = int8_t(random());
+    }
+  }
+};
+
+template <typename T> ::testing::AssertionResult same(const char *name, const std::vector<T> &got,
+                                                       const std::vector<T> &want) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    bool equal = got[i] == want[i];
+    if constexpr (!std::is_integral_v<T>)
+      equal |= got[i] != got[i] && want[i] != want[i];
+    if (!equal)
+      return ::testing::AssertionFailure()
+             << name << "[" << i << "] is " << double(got[i]) << ", the interpreter has "
+             << double(want[i]);
+  }
+  return ::testing::AssertionSuccess();
+}
+
+unsigned numberFrom(const char *name, unsigned otherwise) {
+  const char *text = std::getenv(name);
+  return text ? unsigned(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+TEST(CpuFuzz, AgreesWithTheInterpreter) {
+  unsigned rounds = numberFrom("NEREID_FUZZ_ROUNDS", 60), seed = numberFrom("NEREID_FUZZ_SEED", 1);
+  mlir::DialectRegistry registry;
+  pipeline::registerCpuPipeline(registry);
+  ref::registerReferenceModels(registry);
+  for (unsigned round = seed; round < seed + rounds; ++round) {
+    std::string source = Writer(round).kernel();
+    Arrays want(round), got(round);
+    SCOPED_TRACE("seed " + std::to_string(round) + "\n" + source);
+    {
+      mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+      auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+      ASSERT_TRUE(module) << "the fuzzer writes bad IR";
+      auto function = *module->getOps<mlir::func::FuncOp>().begin();
+      auto interpreter = ref::Interpreter::prepare(function, {});
+      ASSERT_TRUE(interpreter) << explain(interpreter.error());
+      ref::Launch launch;
+      launch.grid = {2, 1, 1};
+      auto add = [&](auto &array, const char *name) {
+        launch.arguments.push_back(int64_t(reinterpret_cast<uintptr_t>(array.data())));
+        launch.memory.push_back({.base = reinterpret_cast<uintptr_t>(array.data()),
+                                 .bytes = array.size() * sizeof(array[0]),
+                                 .name = name});
+      };
+      add(want.f32, "f32");
+      add(want.i32, "i32");
+      add(want.f16, "f16");
+      add(want.i8, "i8");
+      launch.arguments.push_back(int64_t(100));
+      auto done = interpreter->launch(launch);
+      ASSERT_TRUE(done) << explain(done.error());
+    }
+    auto kernel = compileForCpu(source);
+    ASSERT_TRUE(kernel.kernel) << kernel.failure;
+    kernel.run(Arguments()
+                   .add(got.f32.data())
+                   .add(got.i32.data())
+                   .add(got.f16.data())
+                   .add(got.i8.data())
+                   .add(int32_t(100)),
+               {2, 1, 1});
+    ASSERT_TRUE(same("f32", got.f32, want.f32));
+    ASSERT_TRUE(same("i32", got.i32, want.i32));
+    ASSERT_TRUE(same("f16", got.f16, want.f16));
+    ASSERT_TRUE(same("i8", got.i8, want.i8));
+  }
+}
+
+} // namespace
