@@ -93,11 +93,11 @@ Step decodeAssert(tile::AssertOp op, Decoder &d) {
     for (uint32_t i = 0; i < condition.count; ++i) {
       if (holds[i] || (active && !active[i]))
         continue;
-      Finding found = frame.machine.finding(frame, Severity::Error, "AssertionFailed",
+      Finding found = frame.machine.finding(frame, Severity::Error, "AssertFailed",
                                             "device assertion failed" +
                                                 (message.empty() ? "" : ": " + message));
       found.index = indexOf(i, shape);
-      frame.machine.assertionFailed(std::move(found));
+      frame.machine.assertionFailed(frame, std::move(found));
     }
   };
 }
@@ -135,7 +135,7 @@ Step decodeAssume(tile::AssumeOp op, Decoder &d) {
   return [condition = d.slot(op.getCondition())](Frame &frame) {
     if (!frame.scalar<uint8_t>(condition))
       frame.machine.report(
-          frame, frame.machine.finding(frame, Severity::Error, "FalseAssumption",
+          frame, frame.machine.finding(frame, Severity::Error, "FalseHint",
                                        "what `tl.assume` promises does not hold",
                                        "compiled code may rely on it and go wrong in any way"));
   };

@@ -81,6 +81,7 @@ struct BlockAccess {
   SmallVector<int64_t> block; ///< shape of the tile, with the descriptor's rank
   Storage inMemory;
   AccessSite site;
+  std::optional<Slot> stored; ///< what a store writes, if its bits are those of memory
 
   template <typename Op> BlockAccess(Op op, Type tileType, AccessKind kind, Decoder &d) {
     auto type = cast<tile::DescType>(op.getDesc().getType());
@@ -107,13 +108,15 @@ struct BlockAccess {
     for (Slot offset : offsets)
       origin.push_back(frame.scalar<int32_t>(offset));
     unsigned bytes = widthOf(inMemory);
+    const std::byte *bits = stored ? frame.data<std::byte>(*stored) : nullptr;
     auto &statistics = frame.machine.statistics;
     forBlock(*frame.data<DescriptorValue>(desc), block, origin,
              rows ? frame.data<int32_t>(*rows) : nullptr, bytes,
              [&](uint32_t element, std::optional<uint64_t> address) {
                Memory::Spot spot;
                if (address) {
-                 spot = frame.machine.reach(frame, site, *address, bytes, element);
+                 spot = frame.machine.reach(frame, site, *address, bytes, element,
+                                            bits ? bits + size_t(element) * bytes : nullptr);
                  (site.kind == AccessKind::Load ? statistics.bytesLoaded
                                                 : statistics.bytesStored) += bytes;
                }
@@ -156,6 +159,8 @@ template <typename Op> Step decodeWrite(Op op, Decoder &d) {
   BlockAccess access(op, op.getValue().getType(), AccessKind::Store, d);
   Slot value = d.slot(op.getValue());
   bool wide = d.wide();
+  if (!wide || !isFloat(access.inMemory))
+    access.stored = value;
   return [=](Frame &frame) {
     const auto *from = frame.data<std::byte>(value);
     unsigned width = widthOf(value.storage);

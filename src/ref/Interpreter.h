@@ -69,6 +69,7 @@ struct Finding {
   std::array<uint32_t, 3> program{};
   std::vector<int64_t> index; ///< of the element in its tile; empty for scalars
   std::string tensor;         ///< the tensor touched, or empty
+  uint64_t count = 1;         ///< how often; the rest speaks of the first time
 };
 
 struct Launch {

@@ -280,6 +280,7 @@ void Machine::run() {
       resume(*fiber);
     }
   }
+  tellFindings();
 }
 
 void Machine::preempt(Frame &frame) {
@@ -354,22 +355,48 @@ Finding Machine::finding(Frame &frame, Severity severity, std::string code, std:
 
 void Machine::stop(Finding finding) { throw Stop{std::move(finding)}; }
 
-void Machine::report(Frame &frame, Finding finding) {
-  auto [it, isNew] =
-      reported.try_emplace({finding.diagnostic.code, frame.place, finding.tensor}, 0);
-  ++it->second;
-  if (!isNew)
+bool Machine::foundBefore(Frame &frame, const std::string &code, const std::string &tensor,
+                          Severity severity, std::optional<uint32_t> place) {
+  auto it = foundAt.find({code, place.value_or(frame.place), tensor});
+  if (it == foundAt.end() || found[it->second].diagnostic.severity < severity)
+    return false;
+  ++found[it->second].count;
+  return true;
+}
+
+void Machine::report(Frame &frame, Finding finding, std::optional<uint32_t> place) {
+  if (foundBefore(frame, finding.diagnostic.code, finding.tensor, finding.diagnostic.severity,
+                  place))
     return;
-  ++statistics.findings;
-  if (launch.onFinding)
-    launch.onFinding(finding);
-  if (statistics.findings >= program.options.maxFindings)
+  auto [it, isNew] = foundAt.try_emplace(
+      {finding.diagnostic.code, place.value_or(frame.place), finding.tensor}, found.size());
+  if (!isNew) {
+    // The worst of its kind is told.
+    Finding &first = found[it->second];
+    finding.count = first.count + 1;
+    first = std::move(finding);
+    return;
+  }
+  found.push_back(std::move(finding));
+  if (++statistics.findings >= program.options.maxFindings)
     stop(this->finding(frame, Severity::Error, "TooManyFindings",
                        "stopped after " + std::to_string(statistics.findings) + " findings"));
 }
 
-void Machine::assertionFailed(Finding finding) {
-  if (statistics.failedAsserts++ < program.options.maxFindings && launch.onFinding)
+void Machine::tellFindings() {
+  for (Finding &finding : found) {
+    if (finding.count > 1)
+      finding.diagnostic.message += " (" + std::to_string(finding.count) + " times)";
+    if (launch.onFinding)
+      launch.onFinding(finding);
+  }
+}
+
+void Machine::assertionFailed(Frame &frame, Finding finding) {
+  ++statistics.failedAsserts;
+  if (checker)
+    report(frame, std::move(finding));
+  else if (statistics.failedAsserts <= program.options.maxFindings && launch.onFinding)
     launch.onFinding(finding);
 }
 
@@ -387,15 +414,19 @@ void Machine::beginAccess(Frame &frame, const AccessSite &site) {
     ++frame.reads;
   if (site.kind == AccessKind::Atomic || site.kind == AccessKind::VolatileLoad)
     ++frame.syncReads;
+  if (checker)
+    checker->beginAccess(frame, site);
 }
 
 void Machine::checkAccess(Frame &frame, const AccessSite &site, const Memory::Spot &spot,
-                          unsigned bytes, uint32_t element) {
-  checker->access(frame, site, spot, bytes, element);
+                          unsigned bytes, uint32_t element, const void *value) {
+  checker->access(frame, site, spot, bytes, element, value);
 }
 
 void Machine::outOfBounds(Frame &frame, const AccessSite &site, uint64_t address,
                           uint32_t element) {
+  if (checker)
+    return checker->outOfBounds(frame, site, address, element);
   const Memory::Region *region = memory.nearest(address);
   std::string message = site.kind == AccessKind::Atomic  ? "atomic outside of "
                         : site.kind == AccessKind::Store ? "store outside of "
@@ -423,9 +454,7 @@ void Machine::outOfBounds(Frame &frame, const AccessSite &site, uint64_t address
   }
   found.diagnostic.message = std::move(message);
   found.index = indexOf(element, site.shape);
-  if (!checker)
-    stop(std::move(found));
-  report(frame, std::move(found));
+  stop(std::move(found));
 }
 
 } // namespace nereid::ref

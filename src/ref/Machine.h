@@ -73,6 +73,8 @@ struct AccessSite {
   AccessKind kind;
   std::vector<int64_t> shape; ///< of the tile accessed
   tile::MemSemantic order = tile::MemSemantic::Relaxed;
+  bool masked = false;     ///< there is a mask, true where elements are accessed
+  bool overwrites = false; ///< an atomic whose result in memory does not depend on what was there
   bool isWrite() const { return kind == AccessKind::Store || kind == AccessKind::Atomic; }
 };
 
@@ -120,14 +122,14 @@ public:
   /// A step is about to touch memory: another program may run first, if a seed says so.
   void beginAccess(Frame &frame, const AccessSite &site);
   /// Where element `element` of the tile lies, verified. Nothing if it lies nowhere and the launch
-  /// goes on.
+  /// goes on. `value` has the bits that a store will write; it may be null.
   Memory::Spot reach(Frame &frame, const AccessSite &site, uint64_t address, unsigned bytes,
-                     uint32_t element) {
+                     uint32_t element, const void *value = nullptr) {
     Memory::Spot spot = memory.find(address, bytes);
     if (!spot)
       outOfBounds(frame, site, address, element);
     else if (checker)
-      checkAccess(frame, site, spot, bytes, element);
+      checkAccess(frame, site, spot, bytes, element, value);
     return spot;
   }
   /// Writes `bytes` bytes and notes whether that changed memory.
@@ -147,12 +149,17 @@ public:
 
   Finding finding(Frame &frame, Severity severity, std::string code, std::string message,
                   std::string hint = {});
-  /// Reports once for each code, place and tensor; stops after too many.
-  void report(Frame &frame, Finding finding);
+  /// Keeps what `check` found, once for each code, place and tensor; stops after too many. `place`
+  /// is that of the running step if not given. Findings are told when the launch ends, with their
+  /// counts.
+  void report(Frame &frame, Finding finding, std::optional<uint32_t> place = {});
+  /// Counts one more of what `report` has, if it has that already with at least this severity.
+  bool foundBefore(Frame &frame, const std::string &code, const std::string &tensor,
+                   Severity severity = Severity::Error, std::optional<uint32_t> place = {});
   [[noreturn]] void stop(Finding finding);
-  /// A failed `device_assert`: each element is told, up to Options::maxFindings; the launch goes
-  /// on.
-  void assertionFailed(Finding finding);
+  /// A failed `device_assert`: each element is told, up to Options::maxFindings, or reported by a
+  /// checking launch; the launch goes on.
+  void assertionFailed(Frame &frame, Finding finding);
 
 private:
   friend struct Fiber;
@@ -164,9 +171,10 @@ private:
   void yield(Frame &frame, bool waiting);
   void preempt(Frame &frame);
   void checkAccess(Frame &frame, const AccessSite &site, const Memory::Spot &spot, unsigned bytes,
-                   uint32_t element);
+                   uint32_t element, const void *value);
   [[noreturn]] void overLimit(Frame &frame);
   void reportDeadlock();
+  void tellFindings();
   uint64_t random();
 
   uint64_t operationLimit = ~uint64_t(0);
@@ -182,7 +190,8 @@ private:
   bool ending = false;
   [[maybe_unused]] void *schedulerStack = nullptr; ///< for the address sanitizer
   [[maybe_unused]] size_t schedulerStackBytes = 0;
-  std::map<std::tuple<std::string, uint32_t, std::string>, uint64_t> reported;
+  std::map<std::tuple<std::string, uint32_t, std::string>, size_t> foundAt;
+  std::vector<Finding> found; ///< in order of their first time
 };
 
 /// One element's atomic. `value` and `old` (which may be null) lie as in a slot of `inMemory`, f64

@@ -7,9 +7,9 @@ using namespace mlir;
 namespace nereid::ref {
 namespace {
 
-AccessSite siteOf(AccessKind kind, Value pointer,
+AccessSite siteOf(AccessKind kind, Value pointer, bool masked,
                   tile::MemSemantic order = tile::MemSemantic::Relaxed) {
-  return {kind, std::vector<int64_t>(tile::shapeOf(pointer.getType())), order};
+  return {kind, std::vector<int64_t>(tile::shapeOf(pointer.getType())), order, masked};
 }
 
 /// The slot of a mask; `present` is false for none.
@@ -28,8 +28,8 @@ Step decodeLoad(tile::LoadOp op, Decoder &d) {
   Mask mask(op.getMask(), d);
   bool hasOther = bool(op.getOther());
   Slot other = hasOther ? d.slot(op.getOther()) : Slot();
-  AccessSite site =
-      siteOf(op.getIsVolatile() ? AccessKind::VolatileLoad : AccessKind::Load, op.getPointer());
+  AccessSite site = siteOf(op.getIsVolatile() ? AccessKind::VolatileLoad : AccessKind::Load,
+                           op.getPointer(), mask.present);
   Storage inMemory = Decoder::storageInMemory(op.getType());
   // Calls read(element, spot) for each active lane, and gives the others their value.
   auto loop = [=]<typename T>(Frame &frame, auto read) {
@@ -70,7 +70,7 @@ Step decodeLoad(tile::LoadOp op, Decoder &d) {
 Step decodeStore(tile::StoreOp op, Decoder &d) {
   Slot pointer = d.slot(op.getPointer()), value = d.slot(op.getValue());
   Mask mask(op.getMask(), d);
-  AccessSite site = siteOf(AccessKind::Store, op.getPointer());
+  AccessSite site = siteOf(AccessKind::Store, op.getPointer(), mask.present);
   Storage inMemory = Decoder::storageInMemory(op.getValue().getType());
   bool wide = d.wide();
   auto loop = [=](Frame &frame, auto write) {
@@ -78,11 +78,13 @@ Step decodeStore(tile::StoreOp op, Decoder &d) {
     const auto *addresses = frame.data<uint64_t>(pointer);
     const uint8_t *active = mask.lanes(frame);
     unsigned bytes = widthOf(inMemory);
+    const std::byte *bits = wide && isFloat(inMemory) ? nullptr : frame.data<std::byte>(value);
     uint64_t stored = 0;
     for (uint32_t i = 0; i < value.count; ++i) {
       if (active && !active[i])
         continue;
-      if (Memory::Spot spot = frame.machine.reach(frame, site, addresses[i], bytes, i))
+      if (Memory::Spot spot = frame.machine.reach(frame, site, addresses[i], bytes, i,
+                                                  bits ? bits + size_t(i) * bytes : nullptr))
         write(i, spot);
       stored += bytes;
     }
@@ -209,7 +211,8 @@ namespace {
 Step decodeAtomicRMW(tile::AtomicRMWOp op, Decoder &d) {
   Slot pointer = d.slot(op.getPointer()), value = d.slot(op.getValue()), out = d.define(op);
   Mask mask(op.getMask(), d);
-  AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), op.getSem());
+  AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), mask.present, op.getSem());
+  site.overwrites = op.getKind() == tile::AtomicKind::Xchg;
   Storage inMemory = Decoder::storageInMemory(op.getValue().getType());
   if (isFloatKind(op.getKind()) != isFloat(inMemory) && op.getKind() != tile::AtomicKind::Xchg)
     d.unsupported(op, "this kind of atomic does not fit its element type");
@@ -237,7 +240,7 @@ Step decodeAtomicRMW(tile::AtomicRMWOp op, Decoder &d) {
 Step decodeAtomicCAS(tile::AtomicCASOp op, Decoder &d) {
   Slot pointer = d.slot(op.getPointer()), compare = d.slot(op.getCompare()),
        value = d.slot(op.getValue()), out = d.define(op);
-  AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), op.getSem());
+  AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), false, op.getSem());
   Storage inMemory = Decoder::storageInMemory(op.getValue().getType());
   bool wide = d.wide();
   return dispatchWidth(inMemory, [&]<typename U>() -> Step {

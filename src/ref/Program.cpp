@@ -1,5 +1,6 @@
 #include "ref/Program.h"
 
+#include "ref/CheckValues.h"
 #include "ref/Machine.h"
 
 #include <cstring>
@@ -45,6 +46,12 @@ void Frame::run(const Code &code) {
     place = code.places[i];
     code.steps[i](*this);
   }
+}
+
+void Frame::runOn(std::byte *values, std::byte *constants, const Step &step) {
+  std::byte *own[2] = {std::exchange(bases[0], values), std::exchange(bases[1], constants)};
+  step(*this);
+  std::copy(own, own + 2, bases);
 }
 
 // --- slots ---
@@ -215,6 +222,8 @@ void Decoder::decodeOp(Operation &op, Code &code) {
     unsupported(&op, "`" + op.getName().getStringRef().str() + "` is not known to the interpreter");
   size_t mark = temporaries.size();
   if (Step step = model.decode(*this)) {
+    if (watch)
+      step = watch->watch(&op, std::move(step), *this);
     code.steps.push_back(std::move(step));
     code.places.push_back(place(op.getLoc()));
   }
@@ -241,6 +250,11 @@ Code Decoder::decode(Block &block, llvm::function_ref<void(Code &)> also) {
     }
 
   Code code;
+  if (watch)
+    if (Step step = watch->enter(block, *this)) {
+      code.steps.push_back(std::move(step));
+      code.places.push_back(place(block.getParentOp()->getLoc()));
+    }
   for (Operation &op : block.without_terminator()) {
     decodeOp(op, code);
     for (Value value : dying[&op])
@@ -305,18 +319,23 @@ Step Decoder::copyAll(ArrayRef<Slot> to, ArrayRef<Slot> from) {
   }
   if (copies.empty())
     return {};
-  return [saves, copies](Frame &frame) {
+  Step step = [saves, copies](Frame &frame) {
     for (auto &[target, source] : saves)
       frame.copy(target, source);
     for (auto &[target, source] : copies)
       frame.copy(target, source);
   };
+  return watch ? ValueWatch::moving(std::move(step)) : step;
 }
 
 void Decoder::decodeFunction(func::FuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     throw Unsupported{kernel.getLoc(), "a kernel has one block of structured control flow", {}};
   Block &entry = kernel.getBody().front();
+  if (program.options.check) {
+    watch = std::make_shared<ValueWatch>(kernel);
+    program.checkFacts = watch->facts;
+  }
   for (BlockArgument argument : entry.getArguments()) {
     program.arguments.push_back(define(argument));
     program.argumentTypes.push_back(argument.getType());

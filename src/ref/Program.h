@@ -19,6 +19,9 @@
 namespace nereid::ref {
 
 class Machine;
+class ValueWatch;
+struct CheckFacts;
+struct FrameCheck;
 
 /// How an element is kept in a slot. i1 is a byte of 0 or 1.
 enum class Storage : uint8_t {
@@ -71,6 +74,7 @@ public:
   std::vector<mlir::Location> places;
   std::vector<std::byte> constants;
   size_t frameBytes = 0;
+  std::shared_ptr<const CheckFacts> checkFacts; ///< null unless Options::check
 };
 
 /// The values of one program of the grid while it runs.
@@ -88,6 +92,8 @@ public:
     std::memcpy(data<std::byte>(to), data<std::byte>(from), to.bytes());
   }
   void run(const Code &code);
+  /// Runs a step that only moves elements on other bytes than the frame's and the constants'.
+  void runOn(std::byte *values, std::byte *constants, const Step &step);
 
   Machine &machine;
   const Program &program;
@@ -97,6 +103,7 @@ public:
   // What a loop did since it was last looked at; a loop that only reads may wait for another
   // program.
   uint64_t writes = 0, reads = 0, syncReads = 0;
+  FrameCheck *check = nullptr; ///< of the running program, if the launch is checked
 
 private:
   std::unique_ptr<std::byte[]> storage;
@@ -172,6 +179,7 @@ private:
   uint32_t acquire(size_t bytes);
 
   Program &program;
+  std::shared_ptr<ValueWatch> watch; ///< null unless Options::check
   SlotAllocator allocator;
   llvm::DenseMap<mlir::Value, Slot> slots;
   llvm::DenseMap<uint32_t, unsigned> sharers; ///< frame offset -> values that name it
