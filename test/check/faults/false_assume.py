@@ -6,6 +6,6 @@ import triton.language as tl
 
 @triton.jit
 def scale(x, y, n, BLOCK: tl.constexpr):
-    tl.assume(n % BLOCK == 0)  # fault: . FalseAssumption
+    tl.assume(n % BLOCK == 0)  # fault: . FalseHint
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
