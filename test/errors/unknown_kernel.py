@@ -4,6 +4,7 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p):  # error: 1 NoSuchKernel `kernle`
+def kernel(p):
     tl.store(p, 0.0)
-# hint: kernel
+# error: - NoSuchKernel there is no kernel `kernle`
+# hint: `kernel`

@@ -307,19 +307,20 @@ class RunTest(lit.formats.TestFormat):
 
 # --- test/errors ------------------------------------------------------------------------------------
 
-DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(\d+): (error|warning|note): (.*?)(?: \[(\w+)\])?$")
+# Without a place: what is wrong is in no file.
+DIAGNOSTIC = re.compile(r"^(?:(.*?):(\d+):(\d+): |nereid: )?(error|warning|note): (.*?)(?: \[(\w+)\])?$")
 
 
 class Wanted:
-    """`# error: LINE{|LINE}[:COLUMN] CODE FRAGMENT` and the same for warning and note; CODE is `-` where there is none"""
+    """`# error: LINE{|LINE}[:COLUMN] CODE FRAGMENT` and the same for warning and note; `-` for a LINE or CODE where there is none"""
 
     def __init__(self, line, severity, text):
-        match = re.match(r"^([\d.|+-]+)(?::(\d+))?\s+(\w+|-)(?:\s+(.*))?$", text)
+        match = re.match(r"^(-|[\d.|+-]+)(?::(\d+))?\s+(\w+|-)(?:\s+(.*))?$", text)
         if not match:
             raise Malformed(f"line {line}: not `LINE:COLUMN Code fragment`: {text}")
         places, column, code, fragment = match.groups()
         self.lines = []
-        for place in places.split("|"):
+        for place in [] if places == "-" else places.split("|"):
             if not re.match(r"^(\.([+-]\d+)?|\d+)$", place):
                 raise Malformed(f"line {line}: not a line: {place}")
             self.lines.append(line + int(place[1:] or 0) if place.startswith(".") else int(place))
@@ -328,11 +329,12 @@ class Wanted:
 
     def matches(self, seen):
         _, line, column, severity, message, code = seen
-        return int(line) in self.lines and self.column in (0, int(column)) and \
+        placed = int(line) in self.lines and self.column in (0, int(column)) if line else not self.lines
+        return placed and \
             (severity, code) == (self.severity, self.code) and self.fragment in message
 
     def __str__(self):
-        place = "|".join(map(str, self.lines)) + (f":{self.column}" if self.column else "")
+        place = ("|".join(map(str, self.lines)) or "-") + (f":{self.column}" if self.column else "")
         return f"{place}: {self.severity}: ...{self.fragment}... [{self.code}]"
 
 

@@ -92,6 +92,14 @@ class Errors(unittest.TestCase):
         self.assertEqual(kernels.judge_errors(self.TEXT + "\n# note: 9 - called here", 1, self.STDERR + note), [])
         self.assertNotEqual(kernels.judge_errors(self.TEXT + "\n# note: 9 - called here", 1, self.STDERR), [])
 
+    def test_messages_without_a_place(self):
+        for text, seen, passes in (("- - no kernel", "nereid: error: no kernel `f`", True),
+                                   ("- NoSuchKernel no kernel", "error: no kernel `f` [NoSuchKernel]", True),
+                                   ("- - no kernel", "a.py:1:1: error: no kernel `f`", False),
+                                   ("1 - no kernel", "nereid: error: no kernel `f`", False)):
+            with self.subTest(text):
+                self.assertEqual(kernels.judge_errors("# error: " + text, 1, seen) == [], passes)
+
     def test_malformed_messages(self):
         for place in ("x", ".:", "3:5:6", "+3"):
             with self.subTest(place), self.assertRaises(kernels.Malformed):

@@ -1,0 +1,9 @@
+# nereid: run %s:kernel --arg p=zeros(8,f32) --grid "(1, 1, 1, 1)" --device ref
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p):
+    tl.store(p, 0.0)
+# error: - - a grid has one to three extents

@@ -1,0 +1,9 @@
+# nereid: run %s:kernel --arg p=zeros(8,f32) --grid "(1,)" --device ref
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p, n):
+    tl.store(p + n, 0.0)
+# error: - - `n`
