@@ -10,7 +10,7 @@ class Pair:
 
     def __init__(self, x, n):
         self.x = x
-        self.n = n  # error: . FieldMismatch field `n` of `Pair`
+        self.n = n  # error: .:9 FieldMismatch field `n` of `Pair`
 
 
 @triton.jit

@@ -14,5 +14,5 @@ class Pair:
 
 @triton.jit
 def kernel(p):
-    pair = Pair(tl.load(p))  # error: . UninitializedField did not set `y`
+    pair = Pair(tl.load(p))  # error: .:12 UninitializedField did not set `y`
     tl.store(p, pair.x)

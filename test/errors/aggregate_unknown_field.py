@@ -14,4 +14,4 @@ class Box:
 @triton.jit
 def kernel(p):
     box = Box(tl.load(p))
-    tl.store(p, box.y)  # error: . NoAttribute `y`
+    tl.store(p, box.y)  # error: .:17 NoAttribute `y`

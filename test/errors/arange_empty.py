@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    i = tl.arange(8, 8)  # error: . ArangeRange is empty
+    i = tl.arange(8, 8)  # error: .:9 ArangeRange is empty
     tl.store(p + i, 0.0)
 # hint: greater than the start

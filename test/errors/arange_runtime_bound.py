@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    i = tl.arange(0, n)  # error: . NotConstexpr run-time value
+    i = tl.arange(0, n)  # error: .:9 NotConstexpr run-time value
     tl.store(p + i, 0.0)
 # hint: tl.constexpr

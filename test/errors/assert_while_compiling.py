@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, BLOCK: tl.constexpr):
-    assert BLOCK % 8 == 0, "BLOCK must be a multiple of 8"  # error: . AssertionFailed BLOCK must be a multiple of 8
+    assert BLOCK % 8 == 0, "BLOCK must be a multiple of 8"  # error: .:12 AssertionFailed BLOCK must be a multiple of 8
     tl.store(p, 0.0)

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.assume(1 > 2)  # error: . FalseAssumption
+    tl.assume(1 > 2)  # error: .:5 FalseAssumption
     tl.store(p, 0.0)

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.atomic_add(p, 1, scope="grid")  # error: . WrongArgument `scope` is `grid`
+    tl.atomic_add(p, 1, scope="grid")  # error: .:5 WrongArgument `scope` is `grid`
 # hint: gpu

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.atomic_add(p, 1.0)  # error: . ConstPointer writes through a constant pointer
+    tl.atomic_add(p, 1.0)  # error: .:5 ConstPointer writes through a constant pointer

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.atomic_max(p, 1.0)  # error: . UnsupportedDType does not take `bf16`
+    tl.atomic_max(p, 1.0)  # error: .:5 UnsupportedDType does not take `bf16`

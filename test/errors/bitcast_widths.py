@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p, tl.load(p).to(tl.int16, bitcast=True))  # error: . CannotCast a bitcast needs equal widths
+    tl.store(p, tl.load(p).to(tl.int16, bitcast=True))  # error: .:17 CannotCast a bitcast needs equal widths

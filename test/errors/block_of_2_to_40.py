@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, BLOCK: tl.constexpr):
-    i = tl.arange(0, BLOCK)  # error: . ArangeRange does not fit int32
+    i = tl.arange(0, BLOCK)  # error: .:9 ArangeRange does not fit int32
     tl.store(p + i, 0.0)

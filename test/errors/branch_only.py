@@ -7,4 +7,4 @@ import triton.language as tl
 def kernel(p, n):
     if n > 3:
         x = 1.0
-    tl.store(p, x)  # error: . BranchOnly `x` is defined in one branch of a run-time `if` only
+    tl.store(p, x)  # error: .:17 BranchOnly `x` is defined in one branch of a run-time `if` only

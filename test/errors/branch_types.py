@@ -8,6 +8,6 @@ def kernel(p, n):
     if n > 3:
         x = 1
     else:
-        x = 2.0  # error: . BranchMismatch `x` is
+        x = 2.0  # error: .:9 BranchMismatch `x` is
     tl.store(p, x)
 # hint: same type in both

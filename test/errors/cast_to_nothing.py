@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    x = tl.load(p).to(7)  # error: . WrongArgument must be a type such as `tl.float32`
+    x = tl.load(p).to(7)  # error: .:9 WrongArgument must be a type such as `tl.float32`
     tl.store(p, x)

@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p + tl.arange(0, 16), tl.cat(x, x))  # error: . WrongArgument keeps no order
+    tl.store(p + tl.arange(0, 16), tl.cat(x, x))  # error: .:36 WrongArgument keeps no order
 # hint: can_reorder=True

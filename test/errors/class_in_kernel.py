@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    class Pair:  # error: . UnsupportedSyntax `class`
+    class Pair:  # error: .:5 UnsupportedSyntax a nested class
         pass
     tl.store(p, 0.0)

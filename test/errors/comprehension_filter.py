@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    xs = [i for i in (1, 2, 3) if i < n]  # error: . RuntimeCondition can't be filtered by a run-time value
+    xs = [i for i in (1, 2, 3) if i < n]  # error: .:10 RuntimeCondition can't be filtered by a run-time value
     tl.store(p, xs[0])

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def block(p, N: tl.constexpr):
-    return p + tl.arange(0, N)  # error: . NotConstexpr run-time value
+    return p + tl.arange(0, N)  # error: .:16 NotConstexpr run-time value
 
 
 @triton.jit

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, N: tl.constexpr):
-    x: tl.constexpr = 100 // N  # error: . ZeroDivisionError
+    x: tl.constexpr = 100 // N  # error: .:23 ZeroDivisionError
     tl.store(p, x)

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    m: tl.constexpr = n * 2  # error: . NotConstexpr
+    m: tl.constexpr = n * 2  # error: .:23 NotConstexpr
     tl.store(p + tl.arange(0, m), 0.0)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def count(n: tl.constexpr):
-    return 1 + count(n + 1)  # error: . RecursionTooDeep `count` calls itself without end
+    return 1 + count(n + 1)  # error: .:16 RecursionTooDeep `count` calls itself without end
 
 
 @triton.jit

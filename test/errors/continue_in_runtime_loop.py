@@ -7,5 +7,5 @@ import triton.language as tl
 def kernel(p, n):
     for i in range(0, n):
         if tl.load(p + i) > 0:
-            continue  # error: . UnsupportedSyntax `continue`
+            continue  # error: .:13 UnsupportedSyntax `continue`
         tl.store(p + i, 0.0)

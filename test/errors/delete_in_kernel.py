@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p)
-    del x  # error: . UnsupportedSyntax `del`
+    del x  # error: .:5 UnsupportedSyntax `del`
     tl.store(p, 0.0)

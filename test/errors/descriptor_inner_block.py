@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, m, n):
-    d = tl.make_tensor_descriptor(p, shape=[m, n], strides=[n, 1], block_shape=[16, 2])  # error: . DescriptorBlock at least 16 bytes
+    d = tl.make_tensor_descriptor(p, shape=[m, n], strides=[n, 1], block_shape=[16, 2])  # error: .:9 DescriptorBlock at least 16 bytes
     d.store([0, 0], d.load([0, 0]))
 # hint: larger block

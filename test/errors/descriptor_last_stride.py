@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, m, n):
-    d = tl.make_tensor_descriptor(p, shape=[m, n], strides=[1, n], block_shape=[16, 16])  # error: . DescriptorStride the last stride
+    d = tl.make_tensor_descriptor(p, shape=[m, n], strides=[1, n], block_shape=[16, 16])  # error: .:9 DescriptorStride the last stride
     d.store([0, 0], d.load([0, 0]))
 # hint: `1`

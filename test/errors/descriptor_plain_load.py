@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p, m, n):
     d = tl.make_tensor_descriptor(p, shape=[m, n], strides=[n, 1], block_shape=[16, 16])
-    d.store([0, 0], tl.load(d))  # error: . NotAPointer `tl.load` needs a pointer
+    d.store([0, 0], tl.load(d))  # error: .:21 NotAPointer `tl.load` needs a pointer
 # hint: desc.load

@@ -9,5 +9,5 @@ def kernel(p):
     at = i[:, None] * 16 + i[None, :]
     a = tl.load(p + at)
     acc = tl.zeros([16, 32], tl.float32)
-    acc = tl.dot(a, a, acc)  # error: . DotShapeMismatch `acc` of `tl.dot` is
+    acc = tl.dot(a, a, acc)  # error: .:11 DotShapeMismatch `acc` of `tl.dot` is
     tl.store(p + at, a)

@@ -9,5 +9,5 @@ def kernel(p):
     at = i[:, None] * 16 + i[None, :]
     a = tl.load(p + at)
     acc = tl.zeros([16, 16], tl.float16)
-    acc = tl.dot(a, a, acc)  # error: . DotAccumulatorType `acc` of `tl.dot` has type `fp16`
+    acc = tl.dot(a, a, acc)  # error: .:11 DotAccumulatorType `acc` of `tl.dot` has type `fp16`
     tl.store(p + at, acc)

@@ -9,6 +9,6 @@ def kernel(p):
     k = tl.arange(0, 64)
     a = tl.load(p + i[:, None] * 64 + k[None, :])
     b = tl.load(p + i[:, None] * 64 + k[None, :])
-    c = tl.dot(a, b)  # error: . DotShapeMismatch inner dimensions of `tl.dot` differ: 64 and 32
+    c = tl.dot(a, b)  # error: .:9 DotShapeMismatch inner dimensions of `tl.dot` differ: 64 and 32
     tl.store(p + i[:, None] * 64 + k[None, :], c)
 # hint: tl.trans

@@ -8,5 +8,5 @@ def kernel(p):
     i = tl.arange(0, 16)
     at = i[:, None] * 16 + i[None, :]
     a = tl.load(p + at)
-    tl.store(p + at, tl.dot(a, a, input_precision="fast"))  # error: . WrongArgument `input_precision` is `fast`
+    tl.store(p + at, tl.dot(a, a, input_precision="fast"))  # error: .:22 WrongArgument `input_precision` is `fast`
 # hint: tf32x3

@@ -9,6 +9,6 @@ def kernel(p, s, out):
     at = i[:, None] * 32 + i[None, :]
     a = tl.load(p + at)
     scale = tl.load(s + i[:, None] * 4 + tl.arange(0, 4)[None, :])
-    c = tl.dot_scaled(a, scale, "e2m1", tl.trans(a), None, "e2m1")  # error: . Unsupported one scale for 16 elements
+    c = tl.dot_scaled(a, scale, "e2m1", tl.trans(a), None, "e2m1")  # error: .:9 Unsupported one scale for 16 elements
     tl.store(out + at, c)
 # hint: e8m0

@@ -10,5 +10,5 @@ def kernel(p, out):
     a = tl.load(p + i[:, None] * 64 + k[None, :])
     b = tl.load(p + k[:, None] * 32 + i[None, :])
     scale = tl.load(p + i[:, None] * 4 + tl.arange(0, 4)[None, :])
-    c = tl.dot_scaled(a, scale, "e5m2", b, None, "e5m2")  # error: . DotShapeMismatch `lhs_scale` has shape
+    c = tl.dot_scaled(a, scale, "e5m2", b, None, "e5m2")  # error: .:9 DotShapeMismatch `lhs_scale` has shape
     tl.store(out + i[:, None] * 32 + i[None, :], c)

@@ -9,5 +9,5 @@ def kernel(p):
     k = tl.arange(0, 2)
     a = tl.load(p + i[:, None] * 2 + k[None, :])
     b = tl.load(p + k[:, None] * 16 + i[None, :])
-    tl.store(p + i[:, None] * 16 + i[None, :], tl.dot(a, b))  # error: . DotTooSmall the inner dimension of `tl.dot` is 2
+    tl.store(p + i[:, None] * 16 + i[None, :], tl.dot(a, b))  # error: .:48 DotTooSmall the inner dimension of `tl.dot` is 2
 # hint: larger block along K

@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    x = tl.float32(tl.load(p))  # error: . NotCallable a dtype can't be called
+    x = tl.float32(tl.load(p))  # error: .:9 NotCallable a dtype can't be called
     tl.store(p, x)
 # hint: tl.cast

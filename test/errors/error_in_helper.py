@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def halves(x):
-    return tl.reshape(x, [2, 8])  # error: . ReshapeCount has 8 elements, to
+    return tl.reshape(x, [2, 8])  # error: .:12 ReshapeCount has 8 elements, to
 
 
 @triton.jit
@@ -13,4 +13,4 @@ def kernel(p):
     i = tl.arange(0, 8)
     tl.store(p, tl.sum(tl.sum(halves(tl.load(p + i)), 0), 0))
 # The note says where the helper was called.
-# note: 14 - in `halves`, called here
+# note: 14:31 - in `halves`, called here

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p, tl.exp(tl.load(p)))  # error: . UnsupportedDType takes `fp32` or `fp64`, not `fp16`
+    tl.store(p, tl.exp(tl.load(p)))  # error: .:17 UnsupportedDType takes `fp32` or `fp64`, not `fp16`
 # hint: .to(tl.float32)

@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p)
-    tl.store(p, x & 1)  # error: . OperandTypes `&`
+    tl.store(p, x & 1)  # error: .:17 OperandTypes `&`

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    tl.store(p, n(1))  # error: . TypeError object is not callable
+    tl.store(p, n(1))  # error: .:17 TypeError object is not callable

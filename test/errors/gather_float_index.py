@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p + tl.arange(0, 8), tl.gather(x, x, 0))  # error: . WrongArgument `index` of `tl.gather` must hold integers
+    tl.store(p + tl.arange(0, 8), tl.gather(x, x, 0))  # error: .:35 WrongArgument `index` of `tl.gather` must hold integers

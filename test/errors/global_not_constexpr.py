@@ -7,5 +7,5 @@ SCALE = 2.5
 
 @triton.jit
 def kernel(p):
-    tl.store(p, tl.load(p) * SCALE)  # error: . GlobalNotConstexpr `SCALE` is a global `float`
+    tl.store(p, tl.load(p) * SCALE)  # error: .:30 GlobalNotConstexpr `SCALE` is a global `float`
 # hint: SCALE = tl.constexpr(2.5)

@@ -7,6 +7,6 @@ COUNT = 0
 
 @triton.jit
 def kernel(p):
-    global COUNT  # error: . UnsupportedSyntax `global`
+    global COUNT  # error: .:5 UnsupportedSyntax `global`
     COUNT = 1
     tl.store(p, 0.0)

@@ -11,4 +11,4 @@ def scale(x, factor):
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 8)
-    tl.store(p + i, scale(tl.load(p + i)))  # error: . TypeError `scale` misses argument `factor`
+    tl.store(p + i, scale(tl.load(p + i)))  # error: .:21 TypeError `scale` misses argument `factor`

@@ -11,4 +11,4 @@ def scale(x, factor):
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 8)
-    tl.store(p + i, scale(tl.load(p + i), factr=2))  # error: . TypeError `scale` has no parameter `factr`
+    tl.store(p + i, scale(tl.load(p + i), factr=2))  # error: .:21 TypeError `scale` has no parameter `factr`

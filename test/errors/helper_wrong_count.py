@@ -11,4 +11,4 @@ def twice(x):
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 8)
-    tl.store(p + i, twice(tl.load(p + i), 1))  # error: . TypeError `twice` takes 1 positional arguments, but 2 are given
+    tl.store(p + i, twice(tl.load(p + i), 1))  # error: .:21 TypeError `twice` takes 1 positional arguments, but 2 are given

@@ -7,4 +7,4 @@ import torch
 
 @triton.jit
 def kernel(p):
-    tl.store(p, torch.exp(tl.load(p)))  # error: . UnknownValue
+    tl.store(p, torch.exp(tl.load(p)))  # error: .:17 UnknownValue

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    import math  # error: . UnsupportedSyntax `import`
+    import math  # error: .:5 UnsupportedSyntax `import`
     tl.store(p, math.pi)

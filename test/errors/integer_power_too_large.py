@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    x: tl.constexpr = 7 ** (10 ** 9)  # error: . IntegerTooLarge more than 4096 bits
+    x: tl.constexpr = 7 ** (10 ** 9)  # error: .:23 IntegerTooLarge more than 4096 bits
     tl.store(p, x)

@@ -7,6 +7,6 @@ WIDE = False
 if WIDE:
 
     @triton.jit
-    def kernel(p):  # error: .|.-1 KernelNotReachable module-level code does not define it here
+    def kernel(p):  # error: .|.-1:1 KernelNotReachable module-level code does not define it here
         tl.store(p, 0.0)
 # hint: --define

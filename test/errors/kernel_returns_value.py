@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    return tl.load(p)  # error: . KernelReturnsValue a kernel can't return a value
+    return tl.load(p)  # error: .:5 KernelReturnsValue a kernel can't return a value
 # hint: store it through a pointer

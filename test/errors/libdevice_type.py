@@ -6,5 +6,5 @@ from triton.language.extra import libdevice
 
 @triton.jit
 def kernel(p):
-    tl.store(p, libdevice.tanh(tl.load(p)))  # error: . UnsupportedDType takes
+    tl.store(p, libdevice.tanh(tl.load(p)))  # error: .:17 UnsupportedDType takes
 # hint: .to(

@@ -3,4 +3,4 @@ import triton
 
 @triton.jit
 def kernel(p):
-    tl.store(p, (0.0)  # error: . UnclosedBracket
+    tl.store(p, (0.0)  # error: .:13 UnclosedBracket

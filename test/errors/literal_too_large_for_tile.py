@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 8)
-    tl.store(p + i, tl.load(p + i) + 300)  # error: . LiteralOutOfRange does not fit `int8`
+    tl.store(p + i, tl.load(p + i) + 300)  # error: .:21 LiteralOutOfRange does not fit `int8`
 # hint: .to(tl.int32)

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    tl.store(p, tl.load(n))  # error: . NotAPointer `tl.load` needs a pointer
+    tl.store(p, tl.load(n))  # error: .:17 NotAPointer `tl.load` needs a pointer

@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p, tl.sum(tl.load(x), 0))  # error: . NotAPointer `tl.load` needs a pointer
+    tl.store(p, tl.sum(tl.load(x), 0))  # error: .:24 NotAPointer `tl.load` needs a pointer

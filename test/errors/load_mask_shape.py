@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 16)
-    x = tl.load(p + i, mask=tl.arange(0, 8) < 4)  # error: . IncompatibleShapes
+    x = tl.load(p + i, mask=tl.arange(0, 8) < 4)  # error: .:9 IncompatibleShapes
     tl.store(p + i, x)

@@ -6,6 +6,6 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 16)
-    x = tl.load(p + i, other=0.0)  # error: . OtherWithoutMask given without a `mask`
+    x = tl.load(p + i, other=0.0)  # error: .:9 OtherWithoutMask given without a `mask`
     tl.store(p + i, x)
 # hint: drop it or add a mask

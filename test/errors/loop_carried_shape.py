@@ -8,5 +8,5 @@ def kernel(p, n):
     i = tl.arange(0, 8)
     total = 0.0
     for step in range(0, n):
-        total += tl.load(p + step * 8 + i)  # error: . LoopCarriedMismatch `total` changes its type in a run-time loop
+        total += tl.load(p + step * 8 + i)  # error: .:9 LoopCarriedMismatch `total` changes its type in a run-time loop
     tl.store(p + i, total)

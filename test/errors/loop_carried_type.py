@@ -7,6 +7,6 @@ import triton.language as tl
 def kernel(p, n):
     total = 0
     for i in range(0, n):
-        total += tl.load(p + i)  # error: . LoopCarriedMismatch `total` changes its type in a run-time loop
+        total += tl.load(p + i)  # error: .:9 LoopCarriedMismatch `total` changes its type in a run-time loop
     tl.store(p, total)
 # hint: start it with the type

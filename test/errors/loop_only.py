@@ -7,4 +7,4 @@ import triton.language as tl
 def kernel(p, n):
     for i in range(0, n):
         x = tl.load(p + i)
-    tl.store(p, x)  # error: . LoopOnly `x` is defined in the body of a run-time loop only
+    tl.store(p, x)  # error: .:17 LoopOnly `x` is defined in the body of a run-time loop only

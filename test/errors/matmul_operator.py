@@ -8,5 +8,5 @@ def kernel(p):
     i = tl.arange(0, 16)
     at = i[:, None] * 16 + i[None, :]
     a = tl.load(p + at)
-    tl.store(p + at, a @ a)  # error: . UnsupportedOperator `@` is not defined on tiles
+    tl.store(p + at, a @ a)  # error: .:22 UnsupportedOperator `@` is not defined on tiles
 # hint: tl.dot

@@ -4,7 +4,7 @@ import triton.language as tl
 
 
 def blocks(n):
-    return blocks(n + 1)  # error: . RecursionTooDeep `blocks` calls itself without end
+    return blocks(n + 1)  # note: .:12 RecursionTooDeep `blocks` calls itself without end
 
 
 BLOCK = tl.constexpr(blocks(0))
@@ -12,4 +12,5 @@ BLOCK = tl.constexpr(blocks(0))
 
 @triton.jit
 def kernel(p):
-    tl.store(p + tl.arange(0, BLOCK), 0.0)
+    tl.store(p + tl.arange(0, BLOCK), 0.0)  # error: .:31 ModuleLevelFailure `BLOCK` has no value
+# hint: --define BLOCK=

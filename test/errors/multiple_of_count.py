@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    i = tl.multiple_of(n + tl.arange(0, 8), [8, 8])  # error: . WrongArgument
+    i = tl.multiple_of(n + tl.arange(0, 8), [8, 8])  # error: .:9 WrongArgument
     tl.store(p + i, 0.0)

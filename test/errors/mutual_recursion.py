@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def ping(x):
-    return pong(x)  # error: .|.+5 RecursionTooDeep -> 
+    return pong(x)  # error: .|.+5:12 RecursionTooDeep -> 
 
 
 @triton.jit

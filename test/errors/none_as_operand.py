@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, bias):
-    tl.store(p, tl.load(p) + bias)  # error: . OperandTypes
+    tl.store(p, tl.load(p) + bias)  # error: .:17 OperandTypes

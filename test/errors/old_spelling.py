@@ -8,5 +8,6 @@ from triton.language.extra import libdevice
 def kernel(p):
     i = tl.arange(0, 8)
     x = tl.load(p + i)
-    y = tl.libdevice.tanh(x)  # note: . OldSpelling old spelling
-    tl.store(p + i, y + x.no_such_thing)  # error: . NoAttribute `no_such_thing`
+    y = tl.math.tanh(x)  # note: .:9 OldSpelling old spelling
+    tl.store(p + i, y)
+# hint: libdevice.tanh

@@ -9,6 +9,6 @@ class Box:
 
 @triton.jit
 def kernel(p):
-    box = Box(tl.load(p))  # error: . NotConstexpr is a plain class and can't hold run-time values
+    box = Box(tl.load(p))  # error: .:11 NotConstexpr is a plain class and can't hold run-time values
     tl.store(p, box.x)
 # hint: aggregate

@@ -8,5 +8,5 @@ def half(x):
 
 @triton.jit
 def kernel(p):
-    tl.store(p, half(tl.load(p)))  # error: . NotConstexpr is a run-time value
+    tl.store(p, half(tl.load(p)))  # error: .:17 NotConstexpr is a run-time value
 # hint: @triton.jit

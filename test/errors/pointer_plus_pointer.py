@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p + p, 0.0)  # error: . OperandTypes
+    tl.store(p + p, 0.0)  # error: .:14 OperandTypes

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    tl.store(p * n, 0.0)  # error: . OperandTypes
+    tl.store(p * n, 0.0)  # error: .:14 OperandTypes

@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p)
-    tl.store(p, x ** 2.0)  # error: . UnsupportedOperator `**` is not defined on tiles
+    tl.store(p, x ** 2.0)  # error: .:17 UnsupportedOperator `**` is not defined on tiles
 # hint: multiply

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.device_print("größe", tl.load(p))  # error: . WrongArgument must be printable ASCII
+    tl.device_print("größe", tl.load(p))  # error: .:5 WrongArgument must be printable ASCII

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p + tl.program_id(3), 0.0)  # error: . AxisOutOfRange is not 0, 1 or 2
+    tl.store(p + tl.program_id(3), 0.0)  # error: .:18 AxisOutOfRange is not 0, 1 or 2
 # hint: three dimensions

@@ -8,4 +8,4 @@ def kernel(p, MODE: tl.constexpr):
     if MODE == 0:
         tl.store(p, 0.0)
     else:
-        raise ValueError("no such mode")  # error: . Raised no such mode
+        raise ValueError("no such mode")  # error: .:9 Raised no such mode

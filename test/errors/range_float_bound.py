@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    for i in range(0, tl.load(p)):  # error: . RangeBound
+    for i in range(0, tl.load(p)):  # error: .:14 RangeBound
         tl.store(p + i, 0.0)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def down(x):
-    return down(x * 2)  # error: . RecursionTooDeep `down` calls itself without end
+    return down(x * 2)  # error: .:12 RecursionTooDeep `down` calls itself without end
 
 
 @triton.jit

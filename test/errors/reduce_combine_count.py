@@ -11,4 +11,4 @@ def combine(a, b):
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p, tl.reduce(x, 0, combine))  # error: . CombineResult combines 1 value but returns 2
+    tl.store(p, tl.reduce(x, 0, combine))  # error: .:17 CombineResult combines 1 value but returns 2

@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p)
-    tl.store(p, tl.max(x, axis=0))  # error: . AxisOutOfRange
+    tl.store(p, tl.max(x, axis=0))  # error: .:17 AxisOutOfRange

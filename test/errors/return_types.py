@@ -8,7 +8,7 @@ def pick(n):
     if n > 3:
         return 1
     else:
-        return 2.0  # error: . ReturnMismatch run-time paths of the function return
+        return 2.0  # error: .:9 ReturnMismatch run-time paths of the function return
 
 
 @triton.jit

@@ -6,7 +6,7 @@ import triton.language as tl
 @triton.jit
 def first(p, n):
     for i in range(0, n):
-        return tl.load(p + i)  # error: . ReturnInLoop can't leave a run-time loop
+        return tl.load(p + i)  # error: .:9 ReturnInLoop can't leave a run-time loop
     return 0.0
 
 

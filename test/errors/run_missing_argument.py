@@ -4,6 +4,5 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p, n):
+def kernel(p, n):  # error: .:1 SignatureMismatch `n` of `kernel`
     tl.store(p + n, 0.0)
-# error: - - `n`

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p + tl.arange(0, 16), 0.0)  # error: . OutOfBounds `p`
+    tl.store(p + tl.arange(0, 16), 0.0)  # error: .:5 OutOfBounds `p`

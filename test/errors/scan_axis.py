@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     i = tl.arange(0, 8)
-    tl.store(p + i, tl.cumsum(tl.load(p + i), axis=2))  # error: . AxisOutOfRange axis 2 of
+    tl.store(p + i, tl.cumsum(tl.load(p + i), axis=2))  # error: .:21 AxisOutOfRange axis 2 of

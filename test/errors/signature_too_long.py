@@ -4,5 +4,6 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p, n):  # error: . Signature
+def kernel(p, n):
     tl.store(p, n.to(tl.float32))
+# error: - - the signature has 3 types, `kernel` has 2 parameters

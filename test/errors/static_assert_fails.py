@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, BLOCK: tl.constexpr):
-    tl.static_assert(BLOCK % 8 == 0, "BLOCK must be a multiple of 8")  # error: . StaticAssertFailed BLOCK must be a multiple of 8
+    tl.static_assert(BLOCK % 8 == 0, "BLOCK must be a multiple of 8")  # error: .:5 StaticAssertFailed BLOCK must be a multiple of 8
     tl.store(p, 0.0)

@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, n):
-    tl.static_assert(n > 0)  # error: . NotConstexpr only known at run time
+    tl.static_assert(n > 0)  # error: .:5 NotConstexpr only known at run time
     tl.store(p, 0.0)
 # hint: tl.device_assert

@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p, x)  # error: . IncompatibleShapes `value` of `tl.store` has shape
+    tl.store(p, x)  # error: .:5 IncompatibleShapes `value` of `tl.store` has shape
 # hint: tl.arange

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p, 0.0)  # error: . ConstPointer `tl.store` writes through a constant pointer
+    tl.store(p, 0.0)  # error: .:5 ConstPointer `tl.store` writes through a constant pointer
 # hint: tl.const

@@ -6,4 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p + tl.arange(0, 16), x)  # error: . IncompatibleShapes
+    tl.store(p + tl.arange(0, 16), x)  # error: .:5 IncompatibleShapes

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    x = tl.load(p) + "1"  # error: . OperandTypes
+    x = tl.load(p) + "1"  # error: .:9 OperandTypes
     tl.store(p, x)

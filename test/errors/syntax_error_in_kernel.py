@@ -4,5 +4,5 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p)  # error: . MissingColon
+def kernel(p)  # error: .:14 MissingColon
     tl.store(p, 0.0)

@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    acc = tl.zeros([2097152, 4], tl.float32)  # error: . TileTooLarge elements
+    acc = tl.zeros([2097152, 4], tl.float32)  # error: .:11 TileTooLarge elements
     tl.store(p, tl.sum(tl.sum(acc, 0), 0))
 # hint: smaller block

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    a, b = tl.load(p + tl.arange(0, 2))  # error: . RuntimeIteration a tile can't be iterated over
+    a, b = tl.load(p + tl.arange(0, 2))  # error: .:5 RuntimeIteration a tile can't be iterated over
     tl.store(p, a + b)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    try:  # error: . UnsupportedSyntax `try`
+    try:  # error: .:5 UnsupportedSyntax `try`
         tl.store(p, 0.0)
     except ValueError:
         pass

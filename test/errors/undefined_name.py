@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     offsets = tl.arange(0, 8)
-    tl.store(p + ofsets, 0.0)  # error: . UndefinedName `ofsets` is not defined
+    tl.store(p + ofsets, 0.0)  # error: .:18 UndefinedName `ofsets` is not defined
 # hint: did you mean `offsets`

@@ -7,4 +7,4 @@ import triton.language as tl
 def kernel(p):
     i = tl.arange(0, 8)
     x = tl.load(p + i)
-    tl.store(p + i, x.softmaxx())  # error: . NoAttribute `softmaxx`
+    tl.store(p + i, x.softmaxx())  # error: .:21 NoAttribute `softmaxx`

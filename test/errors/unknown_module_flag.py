@@ -9,6 +9,6 @@ WIDE = torch.cuda.get_device_capability()[0] >= 9
 
 @triton.jit
 def kernel(p):
-    if WIDE:  # error: . UnknownValue `WIDE` is not known
+    if WIDE:  # error: .:8 UnknownValue `WIDE` is not known
         tl.store(p, 0.0)
 # hint: --define WIDE=

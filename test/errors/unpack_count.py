@@ -10,5 +10,5 @@ def pair(x):
 
 @triton.jit
 def kernel(p):
-    a, b, c = pair(tl.load(p))  # error: . UnpackMismatch
+    a, b, c = pair(tl.load(p))  # error: .:5 UnpackMismatch
     tl.store(p, a + b + c)

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p, q):
-    x = tl.where(tl.load(q), p, 1.0)  # error: . OperandTypes
+    x = tl.where(tl.load(q), p, 1.0)  # error: .:9 OperandTypes
     tl.store(x, 0.0)

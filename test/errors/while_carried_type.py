@@ -7,5 +7,5 @@ import triton.language as tl
 def kernel(p, n):
     step = 1
     while step < n:
-        step = step * 1.5  # error: . LoopCarriedMismatch `step` changes its type
+        step = step * 1.5  # error: .:9 LoopCarriedMismatch `step` changes its type
     tl.store(p, step)

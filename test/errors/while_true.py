@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    while True:  # error: . EndlessLoop the condition of this `while` never changes
+    while True:  # error: .:11 EndlessLoop the condition of this `while` never changes
         tl.store(p, 0.0)

@@ -5,4 +5,4 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    yield tl.load(p)  # error: . UnsupportedSyntax `yield` is not part of the kernel language
+    yield tl.load(p)  # error: .:5 UnsupportedSyntax `yield` is not part of the kernel language

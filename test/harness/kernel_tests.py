@@ -307,8 +307,8 @@ class RunTest(lit.formats.TestFormat):
 
 # --- test/errors ------------------------------------------------------------------------------------
 
-# Without a place: what is wrong is in no file.
-DIAGNOSTIC = re.compile(r"^(?:(.*?):(\d+):(\d+): |nereid: )?(error|warning|note): (.*?)(?: \[(\w+)\])?$")
+# Without a place: what is wrong is in no line, or in no file.
+DIAGNOSTIC = re.compile(r"^(?:(\S.*?):(?:(\d+):(\d+):)? )?(error|warning|note): (.*?)(?: \[(\w+)\])?$")
 
 
 class Wanted:
@@ -342,8 +342,8 @@ def judge_errors(text, code, stderr):
     """What is wrong with the answer to a file of test/errors; an empty list if nothing is."""
     wanted = [Wanted(*one) for one in directives(text, ["error", "warning", "note"])]
     hints = [content for _, _, content in directives(text, ["hint"])]
-    if not any(one.severity != "note" for one in wanted):
-        raise Malformed("no `# error:` and no `# warning:` line")
+    if not wanted:
+        raise Malformed("no `# error:`, no `# warning:` and no `# note:` line")
     seen = [match.groups() for match in map(DIAGNOSTIC.match, stderr.splitlines()) if match]
     wrong = []
     refused = any(one.severity == "error" for one in wanted)

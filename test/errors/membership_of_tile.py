@@ -1,4 +1,5 @@
 # nereid: compile %s:kernel --signature "*fp32" --emit tile
+# xfail: `in` on a tile is taken as false
 import triton
 import triton.language as tl
 
