@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.jit
 def ping(x):
-    return pong(x)  # error: .|.+5:12 RecursionTooDeep -> 
+    return pong(x)  # error: .|.+5:12 RecursionTooDeep ping -> pong -> ping
 
 
 @triton.jit
