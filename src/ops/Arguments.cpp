@@ -38,6 +38,9 @@ std::string describe(const Value &value) {
 }
 
 Tile tileArgument(OpContext &context, const Value &value, std::string_view parameter) {
+  if (value.isTile() && value.asTile().type.isDescriptor())
+    fail("WrongArgument", quote(parameter) + " is a tensor descriptor, where a tile is needed",
+         "load a block from it: `desc.load(offsets)`");
   if (value.isTile() || value.isNumber())
     return toTile(context, value);
   if (value.as<BlockPointer>())

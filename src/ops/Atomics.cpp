@@ -99,7 +99,7 @@ void checkElement(Operation operation, const Type &element) {
 
 template <Operation Op> Value buildAtomic(OpContext &context, Args args) {
   std::string_view name = Names[size_t(Op)];
-  Tile pointer = tileArgument(context, args[0], "pointer");
+  Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
   Type element = elementOf(pointer, name);
   checkElement(Op, element);
   Tile value = valueArgument(context, args[1], pointer, element, name);
@@ -124,7 +124,7 @@ template <Operation Op> Value buildAtomic(OpContext &context, Args args) {
 }
 
 Value buildAtomicCas(OpContext &context, Args args) {
-  Tile pointer = tileArgument(context, args[0], "pointer");
+  Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
   Type element = elementOf(pointer, "tl.atomic_cas");
   unsigned bits = element.bits();
   if (element.isPointer() || (bits != 16 && bits != 32 && bits != 64))

@@ -73,7 +73,7 @@ Value buildExpectZero(OpContext &context, Args args) {
   if (x.type.isBlock())
     mask = broadcastTo(context, mask, x.type.shape());
   if (context.options.debug) {
-    Tile isZero = compareTiles(context, BinaryOperator::Eq, x, zero(context, x.type));
+    Tile isZero = unary(context, UnaryOperator::Not, x).asTile();
     context.builder.create<tile::AssertOp>(
         context.loc, isZero.value, "a value that was promised to be zero is not", mask.value);
   }

@@ -224,7 +224,7 @@ void refuseBlockOptions(const Value &boundaryCheck, std::string_view operation) 
 Value buildLoad(OpContext &context, Args args) {
   if (auto *block = args[0].as<BlockPointer>())
     return loadBlock(context, *block, args);
-  Tile pointer = tileArgument(context, args[0], "pointer");
+  Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
   Type element = pointerElement(pointer, "tl.load");
   refuseBlockOptions(args[3], "tl.load");
   if (!optionalStr(args[4], "padding_option").empty())
@@ -259,7 +259,7 @@ Value buildLoad(OpContext &context, Args args) {
 Value buildStore(OpContext &context, Args args) {
   if (auto *block = args[0].as<BlockPointer>())
     return storeBlock(context, *block, args);
-  Tile pointer = tileArgument(context, args[0], "pointer");
+  Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
   Type element = pointerElement(pointer, "tl.store");
   if (pointer.type.isConstPointer())
     fail("ConstPointer", "`tl.store` writes through a constant pointer",

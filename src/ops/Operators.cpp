@@ -369,7 +369,9 @@ Value bitwise(OpContext &context, BinaryOperator op, const Value &left, const Va
     break;
   }
   // The tile on the left decides how to shift; for `5 >> x` it is the one on the right.
-  Type decides = left.isTile() ? left.asTile().type : right.asTile().type;
+  Type decides = left.isTile()    ? left.asTile().type
+                 : right.isTile() ? right.asTile().type
+                                  : lhs.type;
   if (decides.isSigned())
     return build<tile::ShRSOp>(context, lhs.type, lhs.value, rhs.value);
   return build<tile::ShRUOp>(context, lhs.type, lhs.value, rhs.value);

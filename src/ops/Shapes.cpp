@@ -75,6 +75,8 @@ Tile permute(OpContext &context, const Tile &tile, std::span<const int64_t> dims
          shapeText(dims) + " is not a permutation of the dimensions of a tile of shape " +
              shapeText(from),
          "name each of the dimensions 0 to " + std::to_string(int64_t(from.size()) - 1) + " once");
+  if (from.empty())
+    return tile;
   return buildFolded<tile::TransOp>(context, tile.type.withShape(shape), tile.value,
                                     ArrayRef<int32_t>(perm));
 }
