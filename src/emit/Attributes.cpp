@@ -1,0 +1,710 @@
+// `x.name`, for each kind of object.
+
+#include "emit/Interp.h"
+
+#include "ops/Objects.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+
+namespace {
+
+// A method of a type, `x.dtype.is_fp16`, waiting for its call.
+struct TypeMethod : ops::Callable {
+  TypeMethod(Interp &interp, Type type, std::string method)
+      : interp(interp), type(std::move(type)), method(std::move(method)) {}
+  std::string typeName() const override { return "method"; }
+  std::string name() const override { return method; }
+  Value call(ops::OpContext &context, std::vector<Value> args, Keywords keywords) override {
+    for (auto &[name, value] : keywords)
+      args.push_back(value);
+    return interp.building([&]() -> Value {
+      if (std::optional<Value> result = ops::typeMethod(context, type, method, args))
+        return *result;
+      interp.fail("NoAttribute", "`dtype` has no method `" + method + "`");
+    });
+  }
+  Interp &interp;
+  Type type;
+  std::string method;
+};
+
+} // namespace
+
+std::optional<Value> Interp::bindToInstance(const Value &self, const Value &member) {
+  if (auto *function = member.as<FunctionObject>()) {
+    if (function->isStatic)
+      return member;
+    if (function->isProperty)
+      return callFunction(*function, {self}, {});
+    return Value(std::make_shared<BoundMethod>(
+        self, std::static_pointer_cast<ops::Callable>(member.object())));
+  }
+  return member;
+}
+
+std::optional<Value> Interp::instanceAttribute(const Value &self, const ClassObject &type,
+                                               std::string_view name) {
+  if (name == "__class__")
+    return Value(std::const_pointer_cast<ClassObject>(type.shared_from_this()));
+  const Value *member = type.find(name);
+  if (!member)
+    return std::nullopt;
+  if (auto *function = member->as<FunctionObject>(); function && function->isClassMethod)
+    return Value(std::make_shared<BoundMethod>(
+        Value(std::const_pointer_cast<ClassObject>(type.shared_from_this())),
+        std::static_pointer_cast<ops::Callable>(member->object())));
+  return bindToInstance(self, *member);
+}
+
+std::optional<Value> Interp::functionAttribute(const Value &object, std::string_view name) {
+  auto *function = object.as<FunctionObject>();
+  if (name == "__name__")
+    return Value::str(function->name());
+  if (name == "__qualname__")
+    return Value::str(function->qualifiedName);
+  if (name == "__module__")
+    return Value::str(function->module->name);
+  if (name == "__doc__") {
+    if (function->def && !function->def->body.empty())
+      if (auto *expr = dynCast<ExprStmt>(function->def->body[0]))
+        if (auto *text = dynCast<Constant>(expr->value))
+          if (text->value.kind == ConstantValue::Kind::Str)
+            return Value::str(std::string(text->value.text));
+    return Value();
+  }
+  if (name == "fn" || name == "__wrapped__" || name == "_fn" || name == "func")
+    return object;
+  if (name == "arg_names") {
+    std::vector<Value> all;
+    for (const Arg &arg : function->parameters->args)
+      all.push_back(Value::str(std::string(arg.arg)));
+    return Value(std::make_shared<ops::List>(std::move(all)));
+  }
+  if (!inKernel())
+    return Value(std::make_shared<Unknown>(function->name() + "." + std::string(name)));
+  return std::nullopt;
+}
+
+std::optional<Value> Interp::numberAttribute(const Value &object, std::string_view name) {
+  // `.value` of a constexpr is the value itself.
+  if (name == "value")
+    return object;
+  auto method = [&](NativeFunction::Body body) { return native(std::string(name), body); };
+  if (name == "bit_length" && !object.isFloat())
+    return method([object](Interp &, std::vector<Value> &, Keywords &) {
+      return Value(int64_t(object.isBool() ? object.asBool() : object.asInteger().bitLength()));
+    });
+  if (name == "is_integer" && object.isFloat())
+    return method([object](Interp &, std::vector<Value> &, Keywords &) {
+      return Value(std::floor(object.asFloat()) == object.asFloat());
+    });
+  if (name == "real" || name == "numerator")
+    return object;
+  if (inKernel()) {
+    // A parameter that is compiled in as a number (`n == 1`) has the attributes of a scalar too.
+    Tile tile = building([&] { return ops::toTile(opContext(), object); });
+    if (ops::findMethod(Value(tile), name) ||
+        building([&] { return ops::attribute(opContext(), Value(tile), name); }))
+      return attribute(Value(tile), name);
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view name) {
+  const Value object = unboxed(objectIn);
+  if (objectIn.as<ConstexprBox>() && name == "value")
+    return object;
+  if (object.isTile()) {
+    if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
+      return value;
+    if (const ops::Row *row = ops::findMethod(object, name))
+      return Value(std::make_shared<BoundMethod>(
+          object, std::make_shared<OpFunction>(row, false, std::string(row->name), this)));
+    return std::nullopt;
+  }
+  if (object.isNumber())
+    return numberAttribute(object, name);
+  if (object.isNone())
+    return name == "value" ? std::optional<Value>(object) : std::nullopt;
+  if (object.isStr()) {
+    if (name == "value" && inKernel())
+      return object;
+    return strMethod(object, name);
+  }
+  if (object.isType()) {
+    if (name == "value")
+      return object;
+    if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
+      return value;
+    Type type = object.asType();
+    bool exists = building([&] {
+      return ops::typeMethod(opContext(), type, name, {}).has_value();
+    });
+    if (exists || name == "with_element_ty" || name == "to" )
+      return Value(std::make_shared<TypeMethod>(*this, type, std::string(name)));
+    return std::nullopt;
+  }
+  if (auto *tuple = object.as<ops::Tuple>()) {
+    if (tuple->fieldNames)
+      for (size_t i = 0; i < tuple->fieldNames->size(); ++i)
+        if ((*tuple->fieldNames)[i] == name)
+          return tuple->items[i];
+    if (auto *type = dynamic_cast<ClassObject *>(tuple->classObject.get()))
+      if (auto member = instanceAttribute(object, *type, name))
+        return member;
+    return containerMethod(object, name);
+  }
+  if (object.isList() || object.as<ops::Dict>() || object.as<SetObject>() ||
+      object.as<PythonRange>())
+    return containerMethod(object, name);
+  if (auto *slice = object.as<ops::Slice>()) {
+    if (name == "start")
+      return slice->start;
+    if (name == "stop")
+      return slice->stop;
+    if (name == "step")
+      return slice->step;
+    return std::nullopt;
+  }
+  if (auto *module = object.as<ModuleObject>()) {
+    const Binding *binding = module->names->find(name);
+    if (!binding) {
+      // A module below a package.
+      if (auto it = loaded.find(module->name + "." + std::string(name)); it != loaded.end())
+        return Value(it->second);
+      return std::nullopt;
+    }
+    if (inKernel() || binding->unusable)
+      return useBinding(*binding, true);
+    return binding->value;
+  }
+  if (auto *module = object.as<NativeModule>())
+    return module->lookup(*this, name);
+  if (auto *module = object.as<LanguageModule>())
+    return languageAttribute(*module, name);
+  if (auto *unknown = object.as<Unknown>()) {
+    if (inKernel())
+      failUnknown(*unknown, "`." + std::string(name) + "`");
+    return Value(std::make_shared<Unknown>(unknown->origin + "." + std::string(name)));
+  }
+  if (object.as<FunctionObject>())
+    return functionAttribute(object, name);
+  if (auto *bound = object.as<BoundMethod>()) {
+    if (name == "__self__")
+      return bound->self;
+    if (name == "__name__")
+      return Value::str(bound->name());
+    return std::nullopt;
+  }
+  if (auto *type = object.as<ClassObject>()) {
+    if (const Value *member = type->find(name)) {
+      if (auto *function = member->as<FunctionObject>(); function && function->isClassMethod)
+        return bindToInstance(object, *member);
+      return *member;
+    }
+    if (name == "__name__" || name == "__qualname__")
+      return Value::str(type->className);
+    if (name == "__members__" && type->flavor == ClassObject::Flavor::Enum) {
+      auto dict = std::make_shared<ops::Dict>();
+      for (Value &member : iterate(object))
+        dict->entries.emplace_back(member.as<Instance>()->fields["name"], member);
+      return Value(std::move(dict));
+    }
+    return std::nullopt;
+  }
+  if (auto *instance = object.as<Instance>()) {
+    auto it = instance->fields.find(name);
+    if (it != instance->fields.end())
+      return it->second;
+    if (auto member = instanceAttribute(object, *instance->type, name))
+      return member;
+    if (name == "__dict__") {
+      auto dict = std::make_shared<ops::Dict>();
+      for (auto &[key, value] : instance->fields)
+        dict->entries.emplace_back(Value::str(key), value);
+      return Value(std::move(dict));
+    }
+    return std::nullopt;
+  }
+  if (auto *aggregate = object.as<AggregateValue>()) {
+    if (Value *field = aggregate->field(name))
+      return *field;
+    return instanceAttribute(object, *aggregate->type, name);
+  }
+  if (object.isCallable()) {
+    auto *callable = object.as<ops::Callable>();
+    if (name == "__name__")
+      return Value::str(callable->name());
+    return std::nullopt;
+  }
+  // What only the vocabulary knows: block pointers, ranges, enumerations.
+  if (auto *range = object.as<ops::RangeValue>()) {
+    if (name == "start")
+      return range->start;
+    if (name == "end" || name == "stop")
+      return range->stop;
+    if (name == "step")
+      return range->step;
+    return std::nullopt;
+  }
+  if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
+    return value;
+  if (const ops::Row *row = ops::findMethod(object, name))
+    return Value(std::make_shared<BoundMethod>(
+        object, std::make_shared<OpFunction>(row, false, std::string(row->name), this)));
+  return std::nullopt;
+}
+
+Value Interp::requireAttribute(const Value &object, std::string_view name) {
+  if (std::optional<Value> value = attribute(object, name))
+    return *std::move(value);
+  const Value &plain = unboxed(object);
+  std::string what;
+  std::string hint;
+  if (auto *language = plain.as<LanguageModule>()) {
+    std::string module = language->path.empty()
+                             ? "tl"
+                             : "tl." + language->path.substr(0, language->path.size() - 1);
+    what = "`" + module + "` has no `" + std::string(name) + "`";
+    hint = "`docs/language.md` lists the names that there are";
+  } else if (plain.as<ModuleObject>() || plain.as<NativeModule>()) {
+    what = "module `" + (plain.as<ModuleObject>() ? plain.as<ModuleObject>()->name
+                                                  : plain.as<NativeModule>()->name) +
+           "` has no attribute `" + std::string(name) + "`";
+  } else if (plain.isTile()) {
+    what = "a tile has no attribute `" + std::string(name) + "`";
+  } else if (plain.isNone()) {
+    what = "`None` has no attribute `" + std::string(name) + "`";
+    if (inKernel())
+      hint = "an argument that is `None` needs an `if x is not None` around its uses";
+  } else {
+    what = "`" + plain.typeName() + "` has no attribute `" + std::string(name) + "`";
+  }
+  fail("NoAttribute", std::move(what), std::move(hint));
+}
+
+void Interp::setAttribute(const Value &objectIn, std::string_view name, Value value) {
+  const Value &object = unboxed(objectIn);
+  if (auto *instance = object.as<Instance>()) {
+    instance->fields[std::string(name)] = std::move(value);
+    return;
+  }
+  if (auto *aggregate = object.as<AggregateValue>()) {
+    const ClassObject::Field *field = nullptr;
+    for (const ClassObject::Field &one : aggregate->type->fields)
+      if (one.name == name)
+        field = &one;
+    if (!field) {
+      EvalError failure =
+          error(*frame->node, "NoAttribute",
+                "`" + aggregate->type->className + "` has no field `" + std::string(name) + "`",
+                "declare it in the class: `" + std::string(name) + ": tl.tensor`");
+      failure.pythonType = "AttributeError";
+      throw failure;
+    }
+    value = unboxed(value);
+    if (value.isList())
+      value = Value::tuple({value.items().begin(), value.items().end()});
+    checkField(aggregate->type->className, *field, value);
+    if (Value *slot = aggregate->field(name))
+      *slot = std::move(value);
+    else
+      aggregate->fields.emplace_back(intern(name), std::move(value));
+    return;
+  }
+  if (auto *type = object.as<ClassObject>()) {
+    type->attributes->set(intern(name), std::move(value));
+    return;
+  }
+  if (auto *module = object.as<ModuleObject>()) {
+    module->names->set(intern(name), std::move(value));
+    return;
+  }
+  if (object.as<FunctionObject>() || object.as<Unknown>() || object.as<NativeModule>())
+    return; // `fn.attribute = x` on functions means nothing to a kernel
+  raise("AttributeError",
+        "`" + object.typeName() + "` object has no attribute `" + std::string(name) + "`");
+}
+
+// A field of an aggregate holds what its annotation says.
+void Interp::checkField(const std::string &className, const ClassObject::Field &field,
+                        Value &value) {
+  const Value &annotation = field.annotation;
+  auto mismatch = [&](const std::string &wanted) {
+    fail("FieldMismatch", "field `" + field.name + "` of `" + className + "` must be " + wanted +
+                              ", not `" + value.typeName() + "`");
+  };
+  auto *op = annotation.as<OpFunction>();
+  if (op && op->row->name == "constexpr") {
+    if (!value.isConstexpr())
+      mismatch("a `tl.constexpr`");
+  } else if (op && op->row->name == "tensor") {
+    if (value.isNumber() && inKernel())
+      value = building([&] { return Value(ops::toTile(opContext(), value)); });
+    if (!value.isTile())
+      mismatch("a `tl.tensor`");
+  } else if (op && op->row->name == "tuple") {
+    if (!value.isTuple())
+      mismatch("a `tl.tuple`");
+  } else if (auto *type = annotation.as<ClassObject>()) {
+    if (type->flavor == ClassObject::Flavor::Aggregate && !isInstance(value, annotation))
+      mismatch("a `" + type->className + "`");
+  }
+}
+
+// --- subscripts ---
+
+Value Interp::subscript(const Value &objectIn, const Value &index) {
+  const Value &object = unboxed(objectIn);
+  if (object.isTile())
+    return building([&] { return ops::subscript(opContext(), object, index); });
+  auto position = [&](size_t size, const char *what) {
+    if (index.isTile())
+      fail("NotConstexpr", std::string("the index of ") + what + " must be known while compiling",
+           "loop with `tl.static_range`, whose variable is a constexpr");
+    int64_t at = asInt(index, "an index");
+    if (at < 0)
+      at += int64_t(size);
+    if (at < 0 || at >= int64_t(size))
+      raise("IndexError", "index " + repr(index) + " is out of range for " + what + " of " +
+                              std::to_string(size) + " items");
+    return size_t(at);
+  };
+  // Positions that a slice selects.
+  auto slicePositions = [&](size_t size, const ops::Slice &slice) {
+    int64_t stride = slice.step.isNone() ? 1 : asInt(slice.step, "a slice step");
+    if (stride == 0)
+      raise("ValueError", "slice step can't be zero");
+    auto clamp = [&](const Value &value, int64_t absent) {
+      if (value.isNone())
+        return absent;
+      int64_t at = asInt(value, "a slice bound");
+      if (at < 0)
+        at += int64_t(size);
+      int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? int64_t(size) : int64_t(size) - 1;
+      return std::min(std::max(at, low), high);
+    };
+    int64_t start = clamp(slice.start, stride > 0 ? 0 : int64_t(size) - 1);
+    int64_t stop = clamp(slice.stop, stride > 0 ? int64_t(size) : -1);
+    std::vector<size_t> positions;
+    for (int64_t at = start; stride > 0 ? at < stop : at > stop; at += stride)
+      positions.push_back(size_t(at));
+    return positions;
+  };
+  auto *slice = index.as<ops::Slice>();
+  if (object.isTuple() || object.isList()) {
+    std::span<const Value> items = object.items();
+    if (!slice)
+      return items[position(items.size(), object.isList() ? "a list" : "a tuple")];
+    std::vector<Value> chosen;
+    for (size_t at : slicePositions(items.size(), *slice))
+      chosen.push_back(items[at]);
+    if (object.isList())
+      return Value(std::make_shared<ops::List>(std::move(chosen)));
+    return Value::tuple(std::move(chosen));
+  }
+  if (object.isStr()) {
+    std::vector<Value> characters = iterate(object);
+    if (!slice)
+      return characters[position(characters.size(), "a string")];
+    std::string text;
+    for (size_t at : slicePositions(characters.size(), *slice))
+      text += characters[at].asStr();
+    return Value::str(std::move(text));
+  }
+  if (auto *dict = object.as<ops::Dict>()) {
+    for (auto &[key, value] : dict->entries)
+      if (equal(key, index))
+        return value;
+    if (!inKernel() && index.as<Unknown>())
+      return index;
+    raise("KeyError", repr(index));
+  }
+  if (auto *range = object.as<PythonRange>()) {
+    if (!slice)
+      return Value(range->start + int64_t(position(size_t(range->size()), "a range")) * range->step);
+  }
+  if (object.as<Unknown>()) {
+    if (inKernel())
+      failUnknown(*object.as<Unknown>(), "an item");
+    return Value(std::make_shared<Unknown>(object.as<Unknown>()->origin + "[...]"));
+  }
+  if (object.as<Instance>() || object.as<AggregateValue>())
+    if (auto method = attribute(object, "__getitem__"))
+      return call(*method, {index}, {});
+  if (auto *type = object.as<ClassObject>()) {
+    if (type->flavor == ClassObject::Flavor::Enum && index.isStr())
+      if (const Value *member = type->find(index.asStr()))
+        return *member;
+    return object; // `list[int]` in annotations
+  }
+  if (auto *function = object.as<FunctionObject>(); function && !inKernel())
+    // `kernel[grid]` is a launch; running it is not this evaluator's.
+    return Value(std::make_shared<Unknown>(function->name() + "[grid]"));
+  if (object.isCallable() && !inKernel())
+    return Value(std::make_shared<Unknown>(object.typeName() + "[...]"));
+  if (const ops::Row *row = object.isNone() ? nullptr : ops::findMethod(object, "__getitem__"))
+    return callOp(*row, {object, index}, {});
+  raise("TypeError", "`" + object.typeName() + "` object can't be indexed");
+}
+
+// --- methods of tuples, lists, dicts and sets ---
+
+std::optional<Value> Interp::containerMethod(const Value &object, std::string_view name) {
+  auto method = [&](NativeFunction::Body body) {
+    return std::optional<Value>(native(std::string(name), std::move(body)));
+  };
+  auto need = [](Interp &interp, std::vector<Value> &args, size_t least, size_t most) {
+    if (args.size() < least || args.size() > most)
+      interp.raise("TypeError", "wrong number of arguments");
+  };
+  if (auto *list = object.as<ops::List>()) {
+    auto keep = std::static_pointer_cast<ops::List>(object.object());
+    (void)list;
+    if (name == "append")
+      return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        keep->items.push_back(args[0]);
+        return Value();
+      });
+    if (name == "extend")
+      return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        for (Value &item : interp.iterate(args[0]))
+          keep->items.push_back(std::move(item));
+        return Value();
+      });
+    if (name == "insert")
+      return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 2, 2);
+        int64_t size = int64_t(keep->items.size()), at = interp.asInt(args[0], "an index");
+        at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+        keep->items.insert(keep->items.begin() + at, args[1]);
+        return Value();
+      });
+    if (name == "pop")
+      return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 0, 1);
+        int64_t size = int64_t(keep->items.size());
+        int64_t at = args.empty() ? size - 1 : interp.asInt(args[0], "an index");
+        if (at < 0)
+          at += size;
+        if (at < 0 || at >= size)
+          interp.raise("IndexError", "pop index out of range");
+        Value item = keep->items[size_t(at)];
+        keep->items.erase(keep->items.begin() + at);
+        return item;
+      });
+    if (name == "remove")
+      return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        for (size_t i = 0; i < keep->items.size(); ++i)
+          if (interp.equal(keep->items[i], args[0])) {
+            keep->items.erase(keep->items.begin() + long(i));
+            return Value();
+          }
+        interp.raise("ValueError", "the list does not hold the item");
+      });
+    if (name == "clear")
+      return method([keep](Interp &, std::vector<Value> &, Keywords &) {
+        keep->items.clear();
+        return Value();
+      });
+    if (name == "reverse")
+      return method([keep](Interp &, std::vector<Value> &, Keywords &) {
+        std::reverse(keep->items.begin(), keep->items.end());
+        return Value();
+      });
+    if (name == "sort")
+      return method([keep](Interp &interp, std::vector<Value> &, Keywords &keywords) {
+        Keywords copy = keywords;
+        Value sorted = interp.call(*interp.builtin("sorted"),
+                                   {Value(std::static_pointer_cast<ops::Object>(keep))}, copy);
+        keep->items.assign(sorted.items().begin(), sorted.items().end());
+        return Value();
+      });
+    if (name == "copy")
+      return method([keep](Interp &, std::vector<Value> &, Keywords &) {
+        return Value(std::make_shared<ops::List>(keep->items));
+      });
+  }
+  if (object.isList() || object.isTuple()) {
+    Value self = object;
+    if (name == "index")
+      return method([self, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        for (size_t i = 0; i < self.items().size(); ++i)
+          if (interp.equal(self.items()[i], args[0]))
+            return Value(int64_t(i));
+        interp.raise("ValueError", interp.repr(args[0]) + " is not in the sequence");
+      });
+    if (name == "count")
+      return method([self, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        int64_t count = 0;
+        for (const Value &item : self.items())
+          count += interp.equal(item, args[0]);
+        return Value(count);
+      });
+    if (name == "values" && object.isTuple())
+      return object;
+    if (auto *tuple = object.as<ops::Tuple>(); tuple && tuple->fieldNames) {
+      if (name == "_asdict")
+        return method([self](Interp &, std::vector<Value> &, Keywords &) {
+          auto *fields = self.as<ops::Tuple>();
+          auto dict = std::make_shared<ops::Dict>();
+          for (size_t i = 0; i < fields->items.size(); ++i)
+            dict->entries.emplace_back(Value::str((*fields->fieldNames)[i]), fields->items[i]);
+          return Value(std::move(dict));
+        });
+      if (name == "_fields") {
+        std::vector<Value> fields;
+        for (const std::string &field : *tuple->fieldNames)
+          fields.push_back(Value::str(field));
+        return Value::tuple(std::move(fields));
+      }
+      if (name == "_replace")
+        return method([self](Interp &interp, std::vector<Value> &, Keywords &keywords) {
+          auto *fields = self.as<ops::Tuple>();
+          std::vector<Value> items = fields->items;
+          for (auto &[key, value] : keywords) {
+            auto it = std::find(fields->fieldNames->begin(), fields->fieldNames->end(), key);
+            if (it == fields->fieldNames->end())
+              interp.raise("ValueError", "there is no field `" + key + "`");
+            items[size_t(it - fields->fieldNames->begin())] = value;
+          }
+          return tupleLike(*fields, std::move(items));
+        });
+    }
+    return std::nullopt;
+  }
+  if (object.as<ops::Dict>()) {
+    auto dict = std::static_pointer_cast<ops::Dict>(object.object());
+    auto position = [](Interp &interp, const ops::Dict &from, const Value &key) {
+      size_t i = 0;
+      while (i < from.entries.size() && !interp.equal(from.entries[i].first, key))
+        ++i;
+      return i;
+    };
+    if (name == "keys" || name == "values" || name == "items")
+      return method([dict, kind = name[0]](Interp &, std::vector<Value> &, Keywords &) {
+        std::vector<Value> all;
+        for (auto &[key, value] : dict->entries)
+          all.push_back(kind == 'k' ? key : kind == 'v' ? value : Value::tuple({key, value}));
+        return Value(std::make_shared<ops::List>(std::move(all)));
+      });
+    if (name == "get" || name == "setdefault" || name == "pop")
+      return method([dict, position, kind = name[0]](Interp &interp, std::vector<Value> &args,
+                                                     Keywords &) {
+        if (args.empty() || args.size() > 2)
+          interp.raise("TypeError", "wrong number of arguments");
+        size_t at = position(interp, *dict, unboxed(args[0]));
+        if (at < dict->entries.size()) {
+          Value value = dict->entries[at].second;
+          if (kind == 'p')
+            dict->entries.erase(dict->entries.begin() + long(at));
+          return value;
+        }
+        if (kind == 'p' && args.size() == 1)
+          interp.raise("KeyError", interp.repr(args[0]));
+        Value value = args.size() > 1 ? args[1] : Value();
+        if (kind == 's')
+          dict->entries.emplace_back(unboxed(args[0]), value);
+        return value;
+      });
+    if (name == "update")
+      return method([dict, position](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+        auto put = [&](const Value &key, const Value &value) {
+          size_t at = position(interp, *dict, key);
+          if (at < dict->entries.size())
+            dict->entries[at].second = value;
+          else
+            dict->entries.emplace_back(key, value);
+        };
+        for (Value &arg : args) {
+          if (auto *other = unboxed(arg).as<ops::Dict>()) {
+            for (auto &[key, value] : other->entries)
+              put(key, value);
+            continue;
+          }
+          for (Value &pair : interp.iterate(arg)) {
+            std::vector<Value> two = interp.iterate(pair);
+            if (two.size() != 2)
+              interp.raise("ValueError", "`update` needs pairs");
+            put(two[0], two[1]);
+          }
+        }
+        for (auto &[key, value] : keywords)
+          put(Value::str(key), value);
+        return Value();
+      });
+    if (name == "copy")
+      return method([dict](Interp &, std::vector<Value> &, Keywords &) {
+        auto copy = std::make_shared<ops::Dict>();
+        copy->entries = dict->entries;
+        return Value(std::move(copy));
+      });
+    if (name == "clear")
+      return method([dict](Interp &, std::vector<Value> &, Keywords &) {
+        dict->entries.clear();
+        return Value();
+      });
+    return std::nullopt;
+  }
+  if (object.as<SetObject>()) {
+    auto set = std::static_pointer_cast<SetObject>(object.object());
+    if (name == "add")
+      return method([set, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        set->add(unboxed(args[0]));
+        return Value();
+      });
+    if (name == "discard" || name == "remove")
+      return method([set, need](Interp &interp, std::vector<Value> &args, Keywords &) {
+        need(interp, args, 1, 1);
+        std::erase_if(set->items, [&](const Value &item) { return interp.equal(item, args[0]); });
+        return Value();
+      });
+    if (name == "update")
+      return method([set](Interp &interp, std::vector<Value> &args, Keywords &) {
+        for (Value &arg : args)
+          for (Value &item : interp.iterate(arg))
+            set->add(std::move(item));
+        return Value();
+      });
+    if (name == "copy")
+      return method([set](Interp &, std::vector<Value> &, Keywords &) {
+        auto copy = std::make_shared<SetObject>();
+        copy->items = set->items;
+        return Value(std::move(copy));
+      });
+    if (name == "union" || name == "intersection" || name == "difference")
+      return method([set, kind = name[0]](Interp &interp, std::vector<Value> &args, Keywords &) {
+        Value result(std::static_pointer_cast<ops::Object>(set));
+        for (Value &arg : args) {
+          auto other = std::make_shared<SetObject>();
+          for (Value &item : interp.iterate(arg))
+            other->add(std::move(item));
+          result = interp.binary(kind == 'u'   ? BinaryOp::BitOr
+                                 : kind == 'i' ? BinaryOp::BitAnd
+                                               : BinaryOp::Sub,
+                                 result, Value(std::move(other)));
+        }
+        return result;
+      });
+    return std::nullopt;
+  }
+  if (auto *range = object.as<PythonRange>()) {
+    if (name == "start")
+      return Value(range->start);
+    if (name == "stop")
+      return Value(range->stop);
+    if (name == "step")
+      return Value(range->step);
+  }
+  return std::nullopt;
+}
+
+} // namespace nereid::emit

@@ -1,0 +1,454 @@
+// Calls: binding arguments to parameters, then running what is called.
+
+#include "emit/Interp.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+
+namespace {
+
+struct DepthScope {
+  explicit DepthScope(unsigned &depth) : depth(depth) { ++depth; }
+  ~DepthScope() { --depth; }
+  DepthScope(const DepthScope &) = delete;
+  unsigned &depth;
+};
+
+} // namespace
+
+void Interp::checkDepth(const FunctionObject *function) {
+  const char *here = static_cast<const char *>(__builtin_frame_address(0));
+  size_t used = here < stackBase ? size_t(stackBase - here) : size_t(here - stackBase);
+  if (depth <= hostOptions.limits.depth && used <= hostOptions.limits.stackBytes)
+    return;
+  std::string message = "calls are nested more than " +
+                        std::to_string(hostOptions.limits.depth) + " deep";
+  std::string hint;
+  // A function that is on the stack many times over calls itself.
+  if (function) {
+    unsigned times = 0;
+    std::vector<std::string> cycle;
+    for (Frame *outer = frame; outer; outer = outer->caller) {
+      if (!outer->function)
+        continue;
+      if (times == 0)
+        cycle.push_back(outer->function->name());
+      if (outer->function->node() == function->node())
+        ++times;
+    }
+    if (times > 1) {
+      std::string chain = function->name();
+      for (const std::string &name : cycle)
+        chain = name + " -> " + chain;
+      message = "`" + function->name() + "` calls itself without end: " + chain;
+      hint = inKernel() ? "kernels are inlined, so recursion must end while compiling" : "";
+    }
+  }
+  EvalError failure = error(*frame->node, "RecursionTooDeep", message, hint);
+  failure.pythonType = "RecursionError";
+  failure.fatal = true;
+  throw failure;
+}
+
+// Positional arguments fill parameters from the left, keywords by name, defaults the rest.
+void Interp::bindParameters(const FunctionObject &function, std::vector<Value> args,
+                            Keywords keywords, Names &into) {
+  const Arguments &parameters = *function.parameters;
+  std::string name = function.name();
+  uint32_t positionalOnly = parameters.posonlyargs.size();
+  uint32_t positional = positionalOnly + parameters.args.size();
+  auto parameter = [&](uint32_t i) -> const Arg & {
+    return i < positionalOnly ? parameters.posonlyargs[i] : parameters.args[i - positionalOnly];
+  };
+  std::vector<bool> filled(positional + parameters.kwonlyargs.size());
+  std::vector<Value> extra;
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    if (i < positional) {
+      into.set(parameter(i).arg, std::move(args[i]), &parameter(i));
+      filled[i] = true;
+    } else if (parameters.vararg) {
+      extra.push_back(std::move(args[i]));
+    } else {
+      raise("TypeError", "`" + name + "` takes " + std::to_string(positional) +
+                             " positional arguments, but " + std::to_string(args.size()) +
+                             " are given");
+    }
+  }
+  auto others = parameters.kwarg ? std::make_shared<ops::Dict>() : nullptr;
+  for (auto &[key, value] : keywords) {
+    bool found = false;
+    for (uint32_t i = positionalOnly; i < positional && !found; ++i)
+      if (parameter(i).arg == key) {
+        if (filled[i])
+          raise("TypeError", "`" + name + "` gets two values for `" + key + "`");
+        into.set(parameter(i).arg, std::move(value), &parameter(i));
+        filled[i] = found = true;
+      }
+    for (uint32_t i = 0; i < parameters.kwonlyargs.size() && !found; ++i)
+      if (parameters.kwonlyargs[i].arg == key) {
+        if (filled[positional + i])
+          raise("TypeError", "`" + name + "` gets two values for `" + key + "`");
+        into.set(parameters.kwonlyargs[i].arg, std::move(value), &parameters.kwonlyargs[i]);
+        filled[positional + i] = found = true;
+      }
+    if (found)
+      continue;
+    if (!others)
+      raise("TypeError", "`" + name + "` has no parameter `" + key + "`");
+    others->entries.emplace_back(Value::str(key), std::move(value));
+  }
+  size_t firstDefault = positional - std::min<size_t>(positional, function.defaults.size());
+  std::string missing;
+  unsigned missingCount = 0;
+  auto miss = [&](const Arg &arg) {
+    missing += (missing.empty() ? "`" : ", `") + std::string(arg.arg) + "`";
+    ++missingCount;
+  };
+  for (uint32_t i = 0; i < positional; ++i) {
+    if (filled[i])
+      continue;
+    if (i >= firstDefault)
+      into.set(parameter(i).arg, function.defaults[i - firstDefault], &parameter(i));
+    else
+      miss(parameter(i));
+  }
+  for (uint32_t i = 0; i < parameters.kwonlyargs.size(); ++i) {
+    if (filled[positional + i])
+      continue;
+    if (i < function.kwDefaults.size() && function.kwDefaults[i])
+      into.set(parameters.kwonlyargs[i].arg, *function.kwDefaults[i], &parameters.kwonlyargs[i]);
+    else
+      miss(parameters.kwonlyargs[i]);
+  }
+  if (missingCount)
+    raise("TypeError", "`" + name + "` misses " + (missingCount > 1 ? "arguments " : "argument ") +
+                           missing);
+  if (parameters.vararg)
+    into.set(parameters.vararg->arg, Value::tuple(std::move(extra)), parameters.vararg);
+  if (parameters.kwarg)
+    into.set(parameters.kwarg->arg, Value(std::move(others)), parameters.kwarg);
+}
+
+Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keywords) {
+  const Value callee = unboxed(calleeIn);
+  if (callee.as<Unknown>()) {
+    if (inKernel())
+      failUnknown(*callee.as<Unknown>(), "what is called");
+    // An unknown decorator leaves the function as it is.
+    if (args.size() == 1 && keywords.empty() && args[0].as<FunctionObject>())
+      return args[0];
+    return Value(std::make_shared<Unknown>(callee.as<Unknown>()->origin + "(...)"));
+  }
+  if (inKernel()) {
+    for (Value &arg : args)
+      arg = unboxed(arg);
+    for (auto &keyword : keywords)
+      keyword.second = unboxed(keyword.second);
+  }
+  if (callee.isCallable()) {
+    // The object may be rebound while it runs.
+    std::shared_ptr<ops::Object> keep = callee.object();
+    auto &callable = static_cast<ops::Callable &>(*keep);
+    if (auto *function = dynamic_cast<FunctionObject *>(&callable))
+      return callFunction(*function, std::move(args), std::move(keywords));
+    if (auto *bound = dynamic_cast<BoundMethod *>(&callable)) {
+      args.insert(args.begin(), bound->self);
+      return call(Value(std::static_pointer_cast<ops::Object>(bound->function)), std::move(args),
+                  std::move(keywords));
+    }
+    if (auto *native = dynamic_cast<NativeFunction *>(&callable))
+      return native->body(*this, args, keywords);
+    if (auto *op = dynamic_cast<OpFunction *>(&callable)) {
+      if (op->oldSpelling)
+        note("OldSpelling", "`tl." + op->spelled + "` is an old spelling",
+             "write `" + ops::spelling(*op->row) + "`");
+      return callOp(*op->row, std::move(args), std::move(keywords));
+    }
+    if (auto *type = dynamic_cast<ClassObject *>(&callable))
+      return callClass(*type, std::move(args), std::move(keywords));
+    return callable.call(opContext(), std::move(args), std::move(keywords));
+  }
+  if (callee.as<Instance>() || callee.as<AggregateValue>())
+    if (auto method = attribute(callee, "__call__"))
+      return call(*method, std::move(args), std::move(keywords));
+  if (callee.isType())
+    fail("NotCallable", "a dtype can't be called",
+         "write `tl.cast(x, " + callee.repr() + ")` or `x.to(" + callee.repr() + ")`");
+  raise("TypeError", "`" + callee.typeName() + "` object is not callable");
+}
+
+Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keywords) {
+  if (row.status == ops::Row::Status::Unsupported)
+    fail("UnsupportedOp", "`" + ops::spelling(row) + "` is not supported",
+         std::string(row.remark));
+  if (row.prelude) {
+    std::shared_ptr<ModuleObject> module = prelude();
+    std::string_view name = row.name;
+    if (const Binding *found = module->names->find(name.substr(name.rfind('.') + 1)))
+      if (auto *function = found->value.as<FunctionObject>()) {
+        if (!inKernel())
+          fail("NotInKernel", "`" + ops::spelling(row) + "` can be called in kernels only");
+        return callFunction(*function, std::move(args), std::move(keywords));
+      }
+    fail("UnsupportedOp", "`" + ops::spelling(row) + "` has no definition");
+  }
+  if (row.constant)
+    return row.constant();
+  if (!row.build)
+    fail("NotCallable", "`" + ops::spelling(row) + "` can't be called here");
+  for (Value &arg : args)
+    arg = unboxed(arg);
+  for (auto &keyword : keywords)
+    keyword.second = unboxed(keyword.second);
+  return building([&] {
+    std::vector<Value> bound = ops::bind(row, std::move(args), std::move(keywords));
+    ops::OpContext &context = opContext();
+    return row.build(context, bound);
+  });
+}
+
+Value Interp::callFunction(const FunctionObject &function, std::vector<Value> args,
+                           Keywords keywords) {
+  using Flavor = FunctionObject::Flavor;
+  if (!inKernel()) {
+    if (function.flavor == Flavor::Jit)
+      fail("NotInKernel", "`" + function.name() + "` is a kernel function and runs only in kernels");
+    return callHostFunction(function, std::move(args), std::move(keywords));
+  }
+  if (function.flavor == Flavor::Jit)
+    return callJit(function, std::move(args), std::move(keywords));
+
+  // A compile-time function: runs as Python on values known now.
+  auto check = [&](const Value &value, const std::string &which) {
+    if (!value.isConstexpr())
+      fail("NotConstexpr",
+           which + " of `" + function.name() + "` is a run-time value, but the function runs while "
+                                               "compiling",
+           function.flavor == Flavor::Constexpr
+               ? ""
+               : "decorate `" + function.name() + "` with `@triton.jit` to run it in the kernel");
+  };
+  for (size_t i = 0; i < args.size(); ++i)
+    check(args[i], "argument " + std::to_string(i + 1));
+  for (auto &[name, value] : keywords)
+    check(value, "argument `" + name + "`");
+  Value result = unboxed(callHostFunction(function, std::move(args), std::move(keywords)));
+  if (auto *unknown = result.as<Unknown>())
+    failUnknown(*unknown, "the result of `" + function.name() + "`");
+  if (result.isList())
+    return Value::tuple({result.items().begin(), result.items().end()});
+  return result;
+}
+
+// Inlines a kernel function at the insertion point.
+Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords) {
+  Frame callee;
+  callee.mode = Frame::Mode::Kernel;
+  callee.function = &function;
+  callee.module = function.module.get();
+  callee.enclosing = function.closure;
+  callee.locals = std::make_shared<Names>();
+  callee.node = function.node();
+  // The prelude is part of the vocabulary: what it builds stands where it is called.
+  callee.callSite = location(*frame->node);
+  for (Value &arg : args)
+    if (arg.isList())
+      arg = Value::tuple({arg.items().begin(), arg.items().end()});
+  bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
+  for (const Binding &binding : callee.locals->all())
+    if (binding.value.as<ConstexprBox>())
+      callee.locals->set(binding.name, unboxed(binding.value), binding.where);
+
+  const Node *callNode = frame->node;
+  DepthScope deeper(depth);
+  checkDepth(&function);
+  FrameScope scope(*this, callee);
+  if (function.lambdaBody)
+    return eval(function.lambdaBody);
+  execKernel(function.def->body, 0, [] {});
+  if (callee.returned.state == Returned::State::Maybe && callee.returned.value &&
+      !callee.returned.value->isNone()) {
+    callee.node = callee.returned.where ? callee.returned.where : callNode;
+    fail("MissingReturn",
+         "`" + function.name() + "` returns a value on some run-time paths only",
+         "end the function with a `return` of the same type");
+  }
+  if (callee.returned.state == Returned::State::No || !callee.returned.value)
+    return Value();
+  return *callee.returned.value;
+}
+
+Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value> args,
+                               Keywords keywords) {
+  Frame callee;
+  callee.mode = Frame::Mode::Host;
+  callee.function = &function;
+  callee.module = function.module.get();
+  callee.enclosing = function.closure;
+  callee.locals = std::make_shared<Names>();
+  callee.node = function.node();
+  bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
+  DepthScope deeper(depth);
+  checkDepth(&function);
+  FrameScope scope(*this, callee);
+  if (function.lambdaBody)
+    return eval(function.lambdaBody);
+  std::vector<Value> yielded;
+  if (isGenerator(*function.def))
+    callee.yielded = &yielded;
+  execHost(function.def->body);
+  if (callee.yielded)
+    return Value(std::make_shared<ops::List>(std::move(yielded)));
+  return callee.returned.value ? *callee.returned.value : Value();
+}
+
+Value Interp::callHost(const Value &callee, std::vector<Value> args, Keywords keywords) {
+  return call(callee, std::move(args), std::move(keywords));
+}
+
+Value Interp::callClass(ClassObject &type, std::vector<Value> args, Keywords keywords) {
+  using Flavor = ClassObject::Flavor;
+  std::shared_ptr<ClassObject> self = type.shared_from_this();
+  if (type.flavor == Flavor::Aggregate)
+    return constructAggregate(self, std::move(args), std::move(keywords));
+  if (type.flavor == Flavor::Enum) {
+    // Enum(value) looks the member up.
+    if (args.size() != 1)
+      raise("TypeError", "`" + type.className + "` takes one value");
+    for (const Value &member : iterate(Value(std::static_pointer_cast<ops::Object>(self))))
+      if (equal(member.as<Instance>()->fields["value"], args[0]))
+        return member;
+    raise("ValueError", repr(args[0]) + " is not a valid " + type.className);
+  }
+  if (type.flavor == Flavor::NamedTuple || type.flavor == Flavor::Dataclass) {
+    std::vector<std::optional<Value>> values(type.fields.size());
+    if (args.size() > type.fields.size())
+      raise("TypeError", "`" + type.className + "` has " + std::to_string(type.fields.size()) +
+                             " fields, but " + std::to_string(args.size()) + " values are given");
+    for (size_t i = 0; i < args.size(); ++i)
+      values[i] = std::move(args[i]);
+    for (auto &[name, value] : keywords) {
+      size_t i = 0;
+      while (i < type.fields.size() && type.fields[i].name != name)
+        ++i;
+      if (i == type.fields.size())
+        raise("TypeError", "`" + type.className + "` has no field `" + name + "`");
+      if (values[i])
+        raise("TypeError", "`" + type.className + "` gets two values for `" + name + "`");
+      values[i] = std::move(value);
+    }
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!values[i]) {
+        if (!type.fields[i].defaultValue)
+          raise("TypeError", "`" + type.className + "` misses `" + type.fields[i].name + "`");
+        values[i] = type.fields[i].defaultValue;
+      }
+    if (type.flavor == Flavor::NamedTuple) {
+      std::vector<Value> items;
+      auto names = std::make_shared<std::vector<std::string>>();
+      for (size_t i = 0; i < values.size(); ++i) {
+        items.push_back(std::move(*values[i]));
+        names->push_back(type.fields[i].name);
+      }
+      auto tuple = std::make_shared<ops::Tuple>(std::move(items));
+      tuple->fieldNames = std::move(names);
+      tuple->className = type.className;
+      tuple->classObject = self;
+      return Value(std::move(tuple));
+    }
+    auto instance = std::make_shared<Instance>(self);
+    for (size_t i = 0; i < values.size(); ++i)
+      instance->fields[type.fields[i].name] = std::move(*values[i]);
+    Value result(instance);
+    if (auto post = attribute(result, "__post_init__"))
+      call(*post, {}, {});
+    return result;
+  }
+  if (inKernel())
+    for (const Value &arg : args)
+      if (!arg.isConstexpr())
+        fail("NotConstexpr", "`" + type.className + "` is a plain class and can't hold run-time values",
+             "decorate it with `@triton.aggregate`");
+  auto instance = std::make_shared<Instance>(self);
+  Value result(instance);
+  if (type.flavor == Flavor::Exception)
+    instance->fields["args"] = Value::tuple(args);
+  if (const Value *init = type.find("__init__")) {
+    args.insert(args.begin(), result);
+    call(*init, std::move(args), std::move(keywords));
+  } else if (type.flavor != Flavor::Exception && (!args.empty() || !keywords.empty())) {
+    raise("TypeError", "`" + type.className + "` takes no arguments");
+  }
+  return result;
+}
+
+// Runs `__init__`, which may set the annotated fields only, and each of them once it is done.
+Value Interp::constructAggregate(const std::shared_ptr<ClassObject> &type, std::vector<Value> args,
+                                 Keywords keywords) {
+  auto object = std::make_shared<AggregateValue>();
+  object->type = type;
+  const Value *init = type->find("__init__");
+  if (!init) {
+    // As a dataclass: fields in order.
+    std::vector<std::optional<Value>> values(type->fields.size());
+    if (args.size() > values.size())
+      raise("TypeError", "`" + type->className + "` has " + std::to_string(values.size()) +
+                             " fields, but " + std::to_string(args.size()) + " values are given");
+    for (size_t i = 0; i < args.size(); ++i)
+      values[i] = args[i];
+    for (auto &[name, value] : keywords) {
+      size_t i = 0;
+      while (i < type->fields.size() && type->fields[i].name != name)
+        ++i;
+      if (i == type->fields.size())
+        raise("TypeError", "`" + type->className + "` has no field `" + name + "`");
+      values[i] = value;
+    }
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] || type->fields[i].defaultValue)
+        setAttribute(Value(object), intern(type->fields[i].name),
+                     values[i] ? *values[i] : *type->fields[i].defaultValue);
+  } else if (auto *function = init->as<FunctionObject>()) {
+    // The body may hold tiles, so in a kernel it runs as one; numbers in it stay constexprs.
+    Frame callee;
+    callee.mode = Frame::Mode::Host;
+    callee.function = function;
+    callee.module = function->module.get();
+    callee.enclosing = function->closure;
+    callee.locals = std::make_shared<Names>();
+    callee.node = function->node();
+    if (inKernel()) {
+      callee.mode = Frame::Mode::Kernel;
+      callee.callSite = location(*frame->node);
+    }
+    callee.constructing = object.get();
+    args.insert(args.begin(), Value(object));
+    bindParameters(*function, std::move(args), std::move(keywords), *callee.locals);
+    DepthScope deeper(depth);
+    checkDepth(function);
+    FrameScope scope(*this, callee);
+    if (inKernel())
+      execKernel(function->def->body, 0, [] {});
+    else
+      execHost(function->def->body);
+  }
+  for (const ClassObject::Field &field : type->fields)
+    if (!object->field(field.name)) {
+      EvalError failure = error(*frame->node, "UninitializedField",
+                                "the constructor of `" + type->className + "` did not set `" +
+                                    field.name + "`");
+      failure.pythonType = "AttributeError";
+      throw failure;
+    }
+  // In the order of the class, whatever the order of assignment.
+  std::vector<std::pair<std::string_view, Value>> ordered;
+  for (const ClassObject::Field &field : type->fields)
+    ordered.emplace_back(intern(field.name), *object->field(field.name));
+  auto result = std::make_shared<AggregateValue>();
+  result->type = type;
+  result->fields = std::move(ordered);
+  return Value(std::move(result));
+}
+
+} // namespace nereid::emit

@@ -1,0 +1,634 @@
+// Statements of module-level Python, as Python runs them.
+//
+// A module is run for what its kernels need of it, not for its effects. A statement that fails does
+// not stop the module: the names it would have bound say why when a kernel uses them. An `if` whose
+// condition only a Python process could know binds both branches, and a name that differs between
+// them is an error where it is used.
+
+#include "emit/Interp.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+
+std::optional<Value> Interp::defined(std::string_view name) {
+  auto it = hostOptions.defines.find(std::string(name));
+  if (it == hostOptions.defines.end())
+    return std::nullopt;
+  recordFact("define", std::string(name), it->second.source());
+  return fromConstant(it->second);
+}
+
+// Binds a name in the scope that the statement stands in.
+void Interp::bindName(std::string_view name, Value value, const Node &where) {
+  if (frame->isModule)
+    if (std::optional<Value> override = defined(name))
+      value = Value(std::make_shared<ConstexprBox>(*override));
+  if (frame->globalNames.count(name)) {
+    frame->module->names->set(name, std::move(value), &where);
+    return;
+  }
+  if (frame->nonlocalNames.count(name))
+    for (auto &scope : frame->enclosing)
+      if (scope->find(name)) {
+        scope->set(name, std::move(value), &where);
+        return;
+      }
+  frame->locals->set(name, std::move(value), &where);
+}
+
+void Interp::assignHost(const Expr &target, Value value) {
+  switch (target.kind) {
+  case ExprKind::Name:
+    return bindName(cast<Name>(&target).id, std::move(value), target);
+  case ExprKind::Starred:
+    return assignHost(*cast<Starred>(&target).value, std::move(value));
+  case ExprKind::Tuple:
+  case ExprKind::List: {
+    Span<Expr *> targets = target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts
+                                                          : cast<List>(&target).elts;
+    if (auto *unknown = unboxed(value).as<Unknown>()) {
+      for (const Expr *one : targets)
+        assignHost(*one, Value(std::make_shared<Unknown>(unknown->origin)));
+      return;
+    }
+    std::vector<Value> items = iterate(value);
+    size_t star = targets.size();
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (isa<Starred>(targets[i]))
+        star = i;
+    bool fits = star == targets.size() ? items.size() == targets.size()
+                                       : items.size() + 1 >= targets.size();
+    if (!fits)
+      raise("ValueError", std::to_string(items.size()) + " values can't be unpacked into " +
+                              std::to_string(targets.size()) + " names");
+    size_t extra = items.size() + 1 - std::min(items.size() + 1, size_t(targets.size()));
+    for (size_t i = 0, at = 0; i < targets.size(); ++i) {
+      if (i == star) {
+        std::vector<Value> rest(items.begin() + at, items.begin() + at + extra);
+        assignHost(*targets[i], Value(std::make_shared<ops::List>(std::move(rest))));
+        at += extra;
+      } else {
+        assignHost(*targets[i], items[at++]);
+      }
+    }
+    return;
+  }
+  case ExprKind::Attribute: {
+    Value object = eval(cast<Attribute>(&target).value);
+    frame->node = &target;
+    return setAttribute(object, cast<Attribute>(&target).attr, std::move(value));
+  }
+  case ExprKind::Subscript: {
+    auto &item = cast<Subscript>(&target);
+    Value object = unboxed(eval(item.value));
+    Value index = evalIndex(*item.slice);
+    frame->node = &target;
+    if (object.as<Unknown>())
+      return;
+    if (auto *dict = object.as<ops::Dict>()) {
+      for (auto &entry : dict->entries)
+        if (equal(entry.first, index)) {
+          entry.second = std::move(value);
+          return;
+        }
+      dict->entries.emplace_back(index, std::move(value));
+      return;
+    }
+    if (auto *list = object.as<ops::List>()) {
+      int64_t size = int64_t(list->items.size()), at = asInt(index, "a list index");
+      if (at < 0)
+        at += size;
+      if (at < 0 || at >= size)
+        raise("IndexError", "list assignment index out of range");
+      list->items[size_t(at)] = std::move(value);
+      return;
+    }
+    if (object.as<Instance>()) {
+      call(requireAttribute(object, "__setitem__"), {index, std::move(value)}, {});
+      return;
+    }
+    raise("TypeError", "`" + object.typeName() + "` object has no item assignment");
+  }
+  default:
+    fail("UnsupportedSyntax", "this can't be assigned to");
+  }
+}
+
+void Interp::deleteTarget(const Expr &target) {
+  if (auto *name = dynCast<Name>(&target)) {
+    frame->locals->erase(name->id);
+    return;
+  }
+  if (auto *tuple = dynCast<Tuple>(&target)) {
+    for (const Expr *item : tuple->elts)
+      deleteTarget(*item);
+    return;
+  }
+  if (auto *item = dynCast<Subscript>(&target)) {
+    Value object = unboxed(eval(item->value));
+    Value index = evalIndex(*item->slice);
+    if (auto *dict = object.as<ops::Dict>()) {
+      auto it = std::find_if(dict->entries.begin(), dict->entries.end(),
+                             [&](auto &entry) { return equal(entry.first, index); });
+      if (it == dict->entries.end())
+        raise("KeyError", repr(index));
+      dict->entries.erase(it);
+      return;
+    }
+    if (auto *list = object.as<ops::List>()) {
+      int64_t size = int64_t(list->items.size()), at = asInt(index, "a list index");
+      if (at < 0)
+        at += size;
+      if (at < 0 || at >= size)
+        raise("IndexError", "list index out of range");
+      list->items.erase(list->items.begin() + at);
+    }
+  }
+}
+
+void Interp::poisonTargets(const Stmt &stmt, const EvalError &failure) {
+  for (std::string_view name : bodyFacts(stmt).assigned) {
+    if (frame->isModule)
+      if (std::optional<Value> override = defined(name)) {
+        frame->locals->set(name, Value(std::make_shared<ConstexprBox>(*override)), &stmt);
+        continue;
+      }
+    Diagnostic cause = failure.diagnostic;
+    cause.severity = Severity::Note;
+    frame->locals->poison(name, {"ModuleLevelFailure",
+                                 "has no value: the statement that defines it failed",
+                                 "give it one with `--define " + std::string(name) + "=VALUE`",
+                                 {},
+                                 {std::move(cause)}});
+  }
+}
+
+void Interp::runModuleBody(ModuleObject &module) {
+  Frame body;
+  body.mode = Frame::Mode::Host;
+  body.isModule = true;
+  body.module = &module;
+  body.locals = module.names;
+  FrameScope scope(*this, body);
+  for (const Stmt *stmt : module.tree->body) {
+    unsigned depthBefore = depth;
+    try {
+      Flow flow = execHost(*stmt);
+      if (flow != Flow::Next)
+        break;
+    } catch (EvalError &failure) {
+      frame = &body;
+      depth = depthBefore;
+      poisonTargets(*stmt, failure);
+    }
+  }
+}
+
+Interp::Flow Interp::execHost(Span<Stmt *> body) {
+  for (const Stmt *stmt : body) {
+    Flow flow = execHost(*stmt);
+    if (flow != Flow::Next)
+      return flow;
+  }
+  return Flow::Next;
+}
+
+Interp::Flow Interp::execHost(const Stmt &stmt) {
+  frame->node = &stmt;
+  step();
+  switch (stmt.kind) {
+  case StmtKind::ExprStmt:
+    if (!isa<Constant>(cast<ExprStmt>(&stmt).value))
+      eval(cast<ExprStmt>(&stmt).value);
+    return Flow::Next;
+  case StmtKind::Assign: {
+    auto &assign = cast<Assign>(&stmt);
+    Value value = eval(assign.value);
+    frame->node = &stmt;
+    for (const Expr *target : assign.targets)
+      assignHost(*target, value);
+    return Flow::Next;
+  }
+  case StmtKind::AnnAssign: {
+    auto &assign = cast<AnnAssign>(&stmt);
+    if (frame->isClassBody)
+      if (auto *name = dynCast<Name>(assign.target))
+        frame->annotated.push_back({name->id, assign.annotation, assign.value != nullptr});
+    if (!assign.value)
+      return Flow::Next;
+    Value value = eval(assign.value);
+    frame->node = &stmt;
+    assignHost(*assign.target, std::move(value));
+    return Flow::Next;
+  }
+  case StmtKind::AugAssign: {
+    auto &assign = cast<AugAssign>(&stmt);
+    Value old = eval(assign.target);
+    Value operand = eval(assign.value);
+    frame->node = &stmt;
+    if (auto *list = unboxed(old).as<ops::List>(); list && assign.op == BinaryOp::Add) {
+      for (Value &item : iterate(operand))
+        list->items.push_back(std::move(item));
+      return Flow::Next;
+    }
+    assignHost(*assign.target, binary(assign.op, old, operand));
+    return Flow::Next;
+  }
+  case StmtKind::Pass:
+    return Flow::Next;
+  case StmtKind::Break:
+    return Flow::Break;
+  case StmtKind::Continue:
+    return Flow::Continue;
+  case StmtKind::Return: {
+    auto &ret = cast<Return>(&stmt);
+    frame->returned.value = ret.value ? eval(ret.value) : Value();
+    return Flow::Return;
+  }
+  case StmtKind::If: {
+    const If *current = &cast<If>(&stmt);
+    for (;;) {
+      frame->node = current;
+      Value condition = unboxed(eval(current->test));
+      if (auto *unknown = condition.as<Unknown>()) {
+        execUnknownIf(*current, *unknown);
+        return Flow::Next;
+      }
+      if (truth(condition))
+        return execHost(current->body);
+      if (current->orelse.size() != 1 || !isa<If>(current->orelse[0]))
+        return execHost(current->orelse);
+      current = static_cast<const If *>(current->orelse[0]);
+      step();
+    }
+  }
+  case StmtKind::For:
+    return execHostFor(cast<For>(&stmt));
+  case StmtKind::While: {
+    auto &loop = cast<While>(&stmt);
+    for (;;) {
+      frame->node = &loop;
+      step();
+      if (!truth(eval(loop.test)))
+        return execHost(loop.orelse);
+      Flow flow = execHost(loop.body);
+      if (flow == Flow::Return)
+        return flow;
+      if (flow == Flow::Break)
+        return Flow::Next;
+    }
+  }
+  case StmtKind::Try:
+    return execHostTry(cast<Try>(&stmt));
+  case StmtKind::With:
+    return execHostWith(cast<With>(&stmt), 0);
+  case StmtKind::Raise: {
+    auto &raised = cast<Raise>(&stmt);
+    if (!raised.exc) {
+      if (frame->handling)
+        throw EvalError(*frame->handling);
+      raise("RuntimeError", "no active exception to reraise");
+    }
+    Value exception = unboxed(eval(raised.exc));
+    frame->node = &stmt;
+    if (auto *type = exception.as<ClassObject>())
+      exception = callClass(*type, {}, {});
+    auto *instance = exception.as<Instance>();
+    if (!instance)
+      raise("TypeError", "exceptions must derive from BaseException");
+    EvalError failure = error(stmt, "Raised",
+                              instance->type->className + (str(exception).empty() ? "" : ": ") +
+                                  str(exception));
+    failure.pythonType = instance->type->className;
+    failure.exception = exception;
+    throw failure;
+  }
+  case StmtKind::Assert: {
+    auto &check = cast<Assert>(&stmt);
+    Value condition = unboxed(eval(check.test));
+    if (condition.as<Unknown>() || truth(condition))
+      return Flow::Next;
+    raise("AssertionError", check.msg ? str(eval(check.msg)) : "");
+  }
+  case StmtKind::Import:
+    execImport(cast<Import>(&stmt));
+    return Flow::Next;
+  case StmtKind::ImportFrom:
+    execImportFrom(cast<ImportFrom>(&stmt));
+    return Flow::Next;
+  case StmtKind::FunctionDef: {
+    auto &def = cast<FunctionDef>(&stmt);
+    Value function = decorate(makeFunction(def), def.decorators);
+    bindName(def.name, std::move(function), stmt);
+    return Flow::Next;
+  }
+  case StmtKind::ClassDef: {
+    auto &def = cast<ClassDef>(&stmt);
+    Value type = decorate(makeClass(def), def.decorators);
+    bindName(def.name, std::move(type), stmt);
+    return Flow::Next;
+  }
+  case StmtKind::Global:
+    for (Identifier name : cast<Global>(&stmt).names)
+      frame->globalNames.insert(name);
+    return Flow::Next;
+  case StmtKind::Nonlocal:
+    for (Identifier name : cast<Nonlocal>(&stmt).names)
+      frame->nonlocalNames.insert(name);
+    return Flow::Next;
+  case StmtKind::Delete:
+    for (const Expr *target : cast<Delete>(&stmt).targets)
+      deleteTarget(*target);
+    return Flow::Next;
+  case StmtKind::TypeAlias:
+    if (auto *name = dynCast<Name>(cast<TypeAlias>(&stmt).name))
+      bindName(name->id, Value(std::make_shared<Unknown>(std::string(name->id))), stmt);
+    return Flow::Next;
+  case StmtKind::Match:
+    fail("UnsupportedSyntax", "`match` can't be evaluated");
+  }
+  return Flow::Next;
+}
+
+Interp::Flow Interp::execHostFor(const For &stmt) {
+  Value source = unboxed(eval(stmt.iter));
+  frame->node = &stmt;
+  if (auto *unknown = source.as<Unknown>()) {
+    // Any number of rounds: what the body assigns is unknown afterwards.
+    for (std::string_view name : bodyFacts(stmt).assigned)
+      bindName(name, Value(std::make_shared<Unknown>(unknown->origin)), stmt);
+    return Flow::Next;
+  }
+  for (Value &item : iterate(source)) {
+    frame->node = &stmt;
+    step();
+    assignHost(*stmt.target, std::move(item));
+    Flow flow = execHost(stmt.body);
+    if (flow == Flow::Return)
+      return flow;
+    if (flow == Flow::Break)
+      return Flow::Next;
+  }
+  return execHost(stmt.orelse);
+}
+
+Interp::Flow Interp::execHostTry(const Try &stmt) {
+  auto finish = [&](Flow flow) {
+    Flow last = execHost(stmt.finalbody);
+    return last == Flow::Next ? flow : last;
+  };
+  Frame *current = frame;
+  unsigned depthBefore = depth;
+  Flow flow;
+  try {
+    try {
+      flow = execHost(stmt.body);
+      if (flow == Flow::Next)
+        flow = execHost(stmt.orelse);
+    } catch (EvalError &failure) {
+      frame = current;
+      depth = depthBefore;
+      if (failure.fatal)
+        throw;
+      const ExceptHandler *chosen = nullptr;
+      for (const ExceptHandler &handler : stmt.handlers) {
+        if (!handler.type || matchesException(failure, unboxed(eval(handler.type)))) {
+          chosen = &handler;
+          break;
+        }
+      }
+      if (!chosen)
+        throw;
+      if (!chosen->name.empty())
+        bindName(chosen->name, exceptionObject(failure), stmt);
+      auto handled = std::make_shared<const EvalError>(failure);
+      auto outer = frame->handling;
+      frame->handling = handled;
+      flow = execHost(chosen->body);
+      frame->handling = outer;
+    }
+  } catch (EvalError &) {
+    frame = current;
+    depth = depthBefore;
+    Flow last = execHost(stmt.finalbody);
+    if (last != Flow::Next)
+      return last;
+    throw;
+  }
+  return finish(flow);
+}
+
+bool Interp::matchesException(const EvalError &failure, const Value &type) {
+  if (type.isTuple()) {
+    for (const Value &one : type.items())
+      if (matchesException(failure, unboxed(one)))
+        return true;
+    return false;
+  }
+  // `except torch.Error`: whether it would match can't be told; it is not ours.
+  auto *wanted = type.as<ClassObject>();
+  if (!wanted)
+    return false;
+  if (auto *raised = failure.exception.as<Instance>())
+    return raised->type->derivesFrom(*wanted);
+  std::shared_ptr<ClassObject> raised =
+      builtinClass(failure.pythonType.empty() ? "Exception" : failure.pythonType);
+  return raised && raised->derivesFrom(*wanted);
+}
+
+Value Interp::exceptionObject(const EvalError &failure) {
+  if (!failure.exception.isNone())
+    return failure.exception;
+  std::shared_ptr<ClassObject> type = builtinClass(failure.pythonType);
+  if (!type)
+    type = builtinClass("Exception");
+  auto instance = std::make_shared<Instance>(type);
+  instance->fields["args"] = Value::tuple({Value::str(failure.diagnostic.message)});
+  return Value(std::move(instance));
+}
+
+Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
+  if (item == stmt.items.size())
+    return execHost(stmt.body);
+  const WithItem &entry = stmt.items[item];
+  Value manager = unboxed(eval(entry.contextExpr));
+  if (manager.as<Unknown>()) {
+    if (entry.optionalVars)
+      assignHost(*entry.optionalVars, manager);
+    return execHostWith(stmt, item + 1);
+  }
+  Value enter = requireAttribute(manager, "__enter__");
+  Value leave = requireAttribute(manager, "__exit__");
+  Value entered = call(enter, {}, {});
+  if (entry.optionalVars)
+    assignHost(*entry.optionalVars, entered);
+  Frame *current = frame;
+  unsigned depthBefore = depth;
+  Flow flow;
+  try {
+    flow = execHostWith(stmt, item + 1);
+  } catch (EvalError &failure) {
+    frame = current;
+    depth = depthBefore;
+    if (failure.fatal)
+      throw;
+    Value exception = exceptionObject(failure);
+    if (truth(call(leave, {Value(), exception, Value()}, {})))
+      return Flow::Next;
+    throw;
+  }
+  call(leave, {Value(), Value(), Value()}, {});
+  return flow;
+}
+
+void Interp::execUnknownIf(const If &stmt, const Unknown &condition) {
+  Names before = *frame->locals;
+  auto run = [&](Span<Stmt *> body) {
+    for (const Stmt *one : body) {
+      Frame *current = frame;
+      unsigned depthBefore = depth;
+      try {
+        if (execHost(*one) != Flow::Next)
+          break;
+      } catch (EvalError &failure) {
+        frame = current;
+        depth = depthBefore;
+        if (failure.fatal)
+          throw;
+        poisonTargets(*one, failure);
+      }
+    }
+  };
+  run(stmt.body);
+  Names thenNames = *frame->locals;
+  *frame->locals = before;
+  run(stmt.orelse);
+  auto same = [&](const Binding *a, const Binding *b) {
+    if (!a || !b || a->unusable || b->unusable)
+      return !a && !b ? true : a && b && a->unusable == b->unusable && a->unusable;
+    return identical(a->value, b->value) ||
+           (!a->value.isObject() && ops::equal(a->value, b->value)) ||
+           (a->value.as<ConstexprBox>() && b->value.as<ConstexprBox>() &&
+            identical(unboxed(a->value), unboxed(b->value)));
+  };
+  auto conflict = [&](std::string_view name) {
+    if (frame->isModule)
+      if (defined(name))
+        return;
+    frame->locals->poison(
+        name, {"UnknownDefinition",
+               "has two definitions, and which one holds depends on `" + condition.origin + "`",
+               "choose with `--define " + std::string(name) + "=VALUE`", rangeOf(stmt), {}});
+  };
+  for (const Binding &binding : thenNames.all()) {
+    if (binding.deleted)
+      continue;
+    const Binding *other = frame->locals->find(binding.name);
+    if (!other && !before.find(binding.name) && !binding.unusable)
+      frame->locals->set(binding.name, binding.value, binding.where); // in one branch only
+    else if (!same(&binding, other))
+      conflict(binding.name);
+  }
+}
+
+void Interp::execImport(const Import &stmt) {
+  for (const Alias &alias : stmt.names) {
+    std::string name(alias.name);
+    Value module = importModule(name, frame->module, stmt);
+    if (!alias.asname.empty()) {
+      bindName(alias.asname, module, stmt);
+      continue;
+    }
+    size_t dot = name.find('.');
+    if (dot == std::string::npos) {
+      bindName(alias.name, module, stmt);
+      continue;
+    }
+    std::string root = name.substr(0, dot);
+    bindName(alias.name.substr(0, dot), importModule(root, frame->module, stmt), stmt);
+  }
+}
+
+void Interp::execImportFrom(const ImportFrom &stmt) {
+  std::string name(stmt.module);
+  if (stmt.level) {
+    // `from .a import b`: counted from the package of this module.
+    std::string package = frame->module->package;
+    for (uint32_t i = 1; i < stmt.level; ++i) {
+      size_t dot = package.rfind('.');
+      package = dot == std::string::npos ? "" : package.substr(0, dot);
+    }
+    name = package.empty() ? name : name.empty() ? package : package + "." + name;
+  }
+  if (name == "__future__")
+    return;
+  for (const Alias &alias : stmt.names) {
+    if (alias.name == "*") {
+      Value module = importModule(name, frame->module, stmt);
+      if (auto *source = module.as<ModuleObject>())
+        for (const Binding &binding : source->names->all())
+          if (!binding.deleted && !binding.name.starts_with("_")) {
+            if (binding.unusable)
+              frame->locals->poison(binding.name, *binding.unusable);
+            else
+              frame->locals->set(binding.name, binding.value, binding.where);
+          }
+      continue;
+    }
+    std::string_view bound = alias.asname.empty() ? alias.name : alias.asname;
+    std::string part(alias.name);
+    Value module = name.empty() ? Value() : importModule(name, frame->module, stmt);
+    std::optional<Value> value;
+    if (auto *source = module.as<ModuleObject>()) {
+      if (const Binding *binding = source->names->find(part)) {
+        if (binding->unusable) {
+          frame->locals->poison(bound, *binding->unusable);
+          continue;
+        }
+        value = binding->value;
+      }
+    } else if (!module.isNone()) {
+      value = attribute(module, part);
+    }
+    // A module below the package.
+    if (!value || (value->as<Unknown>() && module.as<Unknown>())) {
+      Value below = importModule(name.empty() ? part : name + "." + part, frame->module, stmt);
+      if (!below.as<Unknown>() || !value)
+        value = below;
+    }
+    if (value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
+        !module.as<NativeModule>())
+      raise("ImportError", "cannot import name `" + part + "` from `" + name + "`");
+    bindName(bound, *value, stmt);
+  }
+}
+
+Value Interp::makeFunction(const FunctionDef &def) {
+  auto function = std::make_shared<FunctionObject>();
+  function->interp = this;
+  function->functionName = def.name;
+  function->qualifiedName = frame->qualifiedPrefix + std::string(def.name);
+  function->parameters = def.args;
+  function->def = &def;
+  function->module = frame->module->shared_from_this();
+  function->closure = frame->enclosing;
+  if (!frame->isModule && !frame->isClassBody)
+    function->closure.insert(function->closure.begin(), frame->locals);
+  for (const Expr *value : def.args->defaults)
+    function->defaults.push_back(eval(value));
+  for (const Expr *value : def.args->kwDefaults)
+    function->kwDefaults.push_back(value ? std::optional<Value>(eval(value)) : std::nullopt);
+  return Value(std::move(function));
+}
+
+Value Interp::decorate(Value value, Span<Expr *> decorators) {
+  for (size_t i = decorators.size(); i-- > 0;) {
+    Value decorator = eval(decorators[i]);
+    frame->node = decorators[i];
+    value = call(decorator, {value}, {});
+  }
+  return value;
+}
+
+} // namespace nereid::emit

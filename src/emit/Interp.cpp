@@ -1,0 +1,441 @@
+// The frame of the evaluator: errors and where they are, limits, modules, the way into a kernel.
+
+#include "emit/Interp.h"
+
+#include "syntax/Parser.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "ir/TileOps.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+
+struct Interp::Scratch {
+  mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
+ Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  makeBuiltins();
+}
+
+Interp::~Interp() {
+  // Functions hold their modules and modules their functions.
+  for (auto &[name, module] : loaded)
+    *module->names = Names();
+  if (preludeModule)
+    *preludeModule->names = Names();
+}
+
+// --- errors ---
+
+SourceRange Interp::rangeOf(const Node &node, const ModuleObject *module) const {
+  if (!module && frame)
+    module = frame->module;
+  return {module && module->tree ? module->tree->file : "", node.begin, node.end};
+}
+
+namespace {
+
+// What `except` sees.
+const std::pair<std::string_view, std::string_view> pythonTypes[] = {
+    {"UndefinedName", "NameError"},      {"NoAttribute", "AttributeError"},
+    {"NotCallable", "TypeError"},        {"IntegerTooLarge", "OverflowError"},
+    {"ImportFailed", "ImportError"},     {"UnknownValue", "RuntimeError"},
+    {"UnsupportedSyntax", "SyntaxError"}, {"NotInKernel", "RuntimeError"},
+};
+
+} // namespace
+
+EvalError Interp::error(const Node &node, std::string code, std::string message, std::string hint) {
+  EvalError failure;
+  Diagnostic &diagnostic = failure.diagnostic;
+  diagnostic.severity = Severity::Error;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  for (auto &[name, type] : pythonTypes)
+    if (name == code)
+      failure.pythonType = type;
+  diagnostic.code = std::move(code);
+
+  // Inside the vocabulary's own functions the user's place is where they were called.
+  const Frame *place = frame;
+  const Node *where = &node;
+  while (place && place->module->isPrelude && place->caller) {
+    place = place->caller;
+    where = place->node;
+  }
+  if (!place || !where)
+    return failure;
+  diagnostic.where = rangeOf(*where, place->module);
+  for (const Frame *inner = place, *outer = place->caller; outer;
+       inner = outer, outer = outer->caller) {
+    if (outer->module->isPrelude || !outer->node)
+      continue;
+    // Comprehensions run in frames of their own but are no calls.
+    if (inner->function == outer->function && inner->module == outer->module &&
+        inner->function == nullptr)
+      continue;
+    if (!inner->function)
+      continue;
+    Diagnostic note;
+    note.severity = Severity::Note;
+    note.message = "in `" + inner->function->name() + "`, called here";
+    note.where = rangeOf(*outer->node, outer->module);
+    diagnostic.notes.push_back(std::move(note));
+    if (diagnostic.notes.size() == 12)
+      break; // a chain of calls this long repeats itself
+  }
+  return failure;
+}
+
+void Interp::fail(std::string code, std::string message, std::string hint) {
+  static const Node nowhere;
+  throw error(frame && frame->node ? *frame->node : nowhere, std::move(code), std::move(message),
+              std::move(hint));
+}
+
+void Interp::failAt(const Node &node, std::string code, std::string message, std::string hint) {
+  throw error(node, std::move(code), std::move(message), std::move(hint));
+}
+
+void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
+  std::string name = unknown.origin.substr(0, unknown.origin.find_first_of(".([ "));
+  fail("UnknownValue",
+       std::string(need) + " is not known while compiling: it comes from `" + unknown.origin + "`",
+       "only a Python process could know it; give the name that holds it a value with "
+       "`--define NAME=VALUE`");
+}
+
+void Interp::raise(std::string type, std::string message) {
+  static const Node nowhere;
+  EvalError failure =
+      error(frame && frame->node ? *frame->node : nowhere, type, std::move(message));
+  failure.pythonType = std::move(type);
+  throw failure;
+}
+
+void Interp::note(std::string code, std::string message, std::string hint) {
+  if (!kernel || !frame)
+    return;
+  const Frame *place = frame;
+  while (place->module->isPrelude && place->caller)
+    place = place->caller;
+  if (place != frame)
+    return; // old spellings in the prelude are ours
+  Diagnostic diagnostic;
+  diagnostic.severity = Severity::Note;
+  diagnostic.code = std::move(code);
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  diagnostic.where = rangeOf(*place->node, place->module);
+  for (const Diagnostic &other : kernel->diagnostics)
+    if (other.code == diagnostic.code && other.message == diagnostic.message &&
+        other.where.begin.line == diagnostic.where.begin.line &&
+        other.where.begin.column == diagnostic.where.begin.column)
+      return; // an unrolled or repeated call
+  kernel->diagnostics.push_back(std::move(diagnostic));
+}
+
+void Interp::step() {
+  if (stepsLeft) {
+    --stepsLeft;
+    // The depth of expressions is bounded by the parser; calls check the stack themselves.
+    return;
+  }
+  EvalError failure = error(*frame->node, "TooManySteps",
+                            "evaluation does not end within " +
+                                std::to_string(hostOptions.limits.steps) + " steps",
+                            inKernel() ? "use run-time loops (`range`, `tl.range`) in place of "
+                                         "unrolled ones"
+                                       : "");
+  failure.fatal = true;
+  throw failure;
+}
+
+std::string_view Interp::intern(std::string_view text) {
+  auto it = names.find(text);
+  if (it == names.end())
+    it = names.insert(std::string(text)).first;
+  return *it;
+}
+
+Value Interp::native(std::string name, NativeFunction::Body body) {
+  auto function = std::make_shared<NativeFunction>(std::move(name), std::move(body));
+  function->interp = this;
+  return Value(std::move(function));
+}
+
+void Interp::recordFact(std::string kind, std::string name, std::string value) {
+  recorded.insert({std::move(kind), std::move(name), std::move(value)});
+}
+
+Value Interp::fromConstant(const support::Constant &constant) {
+  using Kind = support::Constant::Kind;
+  switch (constant.kind) {
+  case Kind::None:
+    return Value();
+  case Kind::Bool:
+    return Value(constant.flag);
+  case Kind::Int: {
+    bool negative = !constant.text.empty() && constant.text[0] == '-';
+    Integer value(0);
+    for (char digit : std::string_view(constant.text).substr(negative))
+      value = value * Integer(10) + Integer(digit - '0');
+    return Value(negative ? -value : value);
+  }
+  case Kind::Float:
+    return Value(constant.number);
+  case Kind::String:
+    return Value::str(constant.text);
+  case Kind::Type:
+    return Value::type(Type::scalar(constant.type));
+  case Kind::Function: {
+    // "module.name@hash"
+    std::string path = constant.text.substr(0, constant.text.find('@'));
+    size_t dot = path.rfind('.');
+    std::string module = dot == std::string::npos ? "" : path.substr(0, dot);
+    std::string name = dot == std::string::npos ? path : path.substr(dot + 1);
+    auto it = loaded.find(module);
+    if (it != loaded.end())
+      if (const Binding *binding = it->second->names->find(name))
+        if (!binding->unusable)
+          return binding->value;
+    if (module.empty())
+      for (auto &[other, candidate] : loaded)
+        if (const Binding *binding = candidate->names->find(name))
+          if (!binding->unusable)
+            return binding->value;
+    return Value(std::make_shared<Unknown>(path));
+  }
+  }
+  return Value();
+}
+
+// --- modules ---
+
+std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
+                                                 std::shared_ptr<const Module> tree) {
+  auto module = std::make_shared<ModuleObject>();
+  module->name = moduleName(unit);
+  size_t dot = module->name.rfind('.');
+  bool isPackage = unit.file.ends_with("__init__.py");
+  module->package = isPackage                  ? module->name
+                    : dot == std::string::npos ? ""
+                                               : module->name.substr(0, dot);
+  module->tree = std::move(tree);
+  loaded[module->name] = module;
+  if (unit.resolver)
+    resolver = unit.resolver;
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+
+  module->names->set("__name__", Value::str(module->name));
+  module->names->set("__file__", Value::str(unit.file));
+  for (auto &[name, value] : unit.globals) {
+    Value bound;
+    switch (value.kind) {
+    case InjectedValue::Kind::Constant:
+      bound = fromConstant(value.constant);
+      if (value.isConstexpr)
+        bound = Value(std::make_shared<ConstexprBox>(std::move(bound)));
+      break;
+    default: {
+      static const Node nowhere;
+      bound = importModule(value.module, module.get(), nowhere);
+      if (value.kind != InjectedValue::Kind::Module) {
+        auto attributeValue = attribute(bound, value.function);
+        bound = attributeValue ? *attributeValue
+                               : Value(std::make_shared<Unknown>(value.module + "." +
+                                                                 value.function));
+      }
+    }
+    }
+    module->names->set(intern(name), std::move(bound));
+  }
+  runModuleBody(*module);
+  // Names that only `--define` gives.
+  for (auto &[name, constant] : hostOptions.defines)
+    if (!module->names->find(name))
+      module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(fromConstant(constant))));
+  return module;
+}
+
+Value Interp::importModule(const std::string &name, const ModuleObject *from, const Node &node) {
+  auto it = loaded.find(name);
+  if (it != loaded.end())
+    return Value(it->second);
+  if (std::optional<Value> module = nativeModule(name))
+    return *module;
+  if (resolver && !name.empty()) {
+    // A sibling is found under the package first.
+    std::vector<std::string> candidates = {name};
+    if (from && !from->package.empty() && name.find(from->package + ".") != 0)
+      candidates.push_back(from->package + "." + name);
+    for (const std::string &candidate : candidates) {
+      auto known = loaded.find(candidate);
+      if (known != loaded.end())
+        return Value(known->second);
+      std::shared_ptr<const SourceUnit> unit = resolver(candidate);
+      if (!unit)
+        continue;
+      ParseResult parsed = parseModule(unit->text, unit->file, unit->firstLine, unit->firstColumn);
+      recordFact("import", candidate, "");
+      if (!parsed.module) {
+        EvalError failure = error(node, "ImportFailed", "`" + candidate + "` can't be parsed");
+        failure.diagnostic.notes = parsed.diagnostics;
+        throw failure;
+      }
+      units[candidate] = unit;
+      uint64_t steps = stepsLeft;
+      const char *stack = stackBase;
+      Resolver outer = resolver;
+      auto module = loadModule(*unit, parsed.module);
+      resolver = outer;
+      stepsLeft = steps;
+      stackBase = stack;
+      return Value(module);
+    }
+  }
+  recordFact("import", name, "missing");
+  return Value(std::make_shared<Unknown>(name));
+}
+
+Value Interp::evaluate(const Expr &expr, std::shared_ptr<ModuleObject> module,
+                       std::shared_ptr<Names> locals) {
+  Frame body;
+  body.mode = Frame::Mode::Host;
+  body.isModule = locals == module->names;
+  body.module = module.get();
+  body.locals = std::move(locals);
+  body.node = &expr;
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  FrameScope scope(*this, body);
+  return eval(&expr);
+}
+
+std::shared_ptr<ModuleObject> Interp::prelude() {
+  if (preludeModule)
+    return preludeModule;
+  // Parsed once a process; running its definitions is cheap.
+  static const std::shared_ptr<const Module> tree = [] {
+    return parseModule(std::string(ops::preludeSource()), "<prelude>").module;
+  }();
+  auto module = std::make_shared<ModuleObject>();
+  module->name = "triton.language.prelude";
+  module->tree = tree;
+  module->isPrelude = true;
+  preludeModule = module;
+  Frame *outer = frame;
+  frame = nullptr;
+  if (tree)
+    runModuleBody(*module);
+  frame = outer;
+  return module;
+}
+
+// --- kernels ---
+
+const ops::CompileOptions &Interp::compileOptions() const {
+  static const ops::CompileOptions defaults;
+  return kernel ? kernel->options : defaults;
+}
+
+mlir::Location Interp::location(const Node &node) {
+  mlir::MLIRContext *mlirContext = kernel->builder.getContext();
+  if (frame->module->isPrelude && frame->callSite)
+    return frame->callSite;
+  if (!frame->fileAttr)
+    frame->fileAttr = mlir::StringAttr::get(mlirContext, frame->module->tree->file);
+  mlir::Location here = mlir::FileLineColLoc::get(frame->fileAttr, node.begin.line,
+                                                  node.begin.column + 1);
+  if (frame->callSite)
+    return mlir::CallSiteLoc::get(here, mlir::Location(frame->callSite));
+  return here;
+}
+
+void Interp::failTooLarge() {
+  operationsLeft = 1; // for the message
+  EvalError failure = error(*frame->node, "KernelTooLarge",
+                            "the kernel grows past " +
+                                std::to_string(hostOptions.limits.operations) + " operations",
+                            "use run-time loops (`range`, `tl.range`) in place of unrolled ones");
+  failure.fatal = true;
+  throw failure;
+}
+
+ops::OpContext &Interp::opContext() {
+  if (!kernel) {
+    // At module level nothing is built, but attributes of types ask for a context.
+    if (!scratch)
+      scratch = std::make_unique<Scratch>();
+    return scratch->opContext;
+  }
+  if (frame && frame->node)
+    context->loc = location(*frame->node);
+  // Each request builds a few ops; endless unrolling ends in an error and not in swap.
+  if (operationsLeft == 0)
+    failTooLarge();
+  --operationsLeft;
+  return *context;
+}
+
+ mlir::OpBuilder builder{&mlirContext};
+  ops::CompileOptions options;
+  ops::OpContext opContext{builder, mlir::UnknownLoc::get(&mlirContext), options,
+                           [](std::string, std::string, std::string) {}, [](std::string) {}};
+};
+
+void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
+                      KernelContext kernelContext) {
+  kernel = &kernelContext;
+  context.emplace(ops::OpContext{
+      kernelContext.builder, mlir::UnknownLoc::get(kernelContext.builder.getContext()),
+      kernelContext.options,
+      [this](std::string code, std::string message, std::string hint) {
+        note(std::move(code), std::move(message), std::move(hint));
+      },
+      [this](std::string text) { kernel->printed += text; }});
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  operationsLeft = hostOptions.limits.operations;
+  depth = 0;
+  Frame *outer = frame;
+  struct Leave {
+    Interp &interp;
+    Frame *outer;
+    ~Leave() {
+      interp.kernel = nullptr;
+      interp.context.reset();
+      interp.frame = outer;
+      interp.depth = 0;
+    }
+  } leave{*this, outer};
+  frame = nullptr;
+
+  Frame body;
+  body.mode = Frame::Mode::Kernel;
+  body.function = &function;
+  body.module = function.module.get();
+  body.enclosing = function.closure;
+  body.locals = std::make_shared<Names>();
+  body.node = function.node();
+  FrameScope scope(*this, body);
+  const Arguments &parameters = *function.parameters;
+  uint32_t at = 0;
+  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args, parameters.kwonlyargs})
+    for (const Arg &arg : list)
+      if (at < arguments.size())
+        body.locals->set(arg.arg, std::move(arguments[at++]), &arg);
+  execKernel(function.def->body, 0, [] {});
+  if (body.returned.value && !body.returned.value->isNone())
+    failAt(body.returned.where ? *body.returned.where : *function.node(), "KernelReturnsValue",
+           "a kernel can't return a value", "store it through a pointer");
+}
+
+} // namespace nereid::emit

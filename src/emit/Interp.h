@@ -1,0 +1,385 @@
+// The evaluator: one walk over the syntax tree for module-level Python and for kernels.
+//
+// Values known now are computed with Python's meaning. In a kernel, values may also be tiles; then
+// the same walk builds tile IR. A *frame* is one running function; its `Mode` decides what statements
+// mean: Host (Python: loops run, names rebind) or Kernel (assigned numbers become scalar tiles,
+// run-time conditions become scf ops). Expressions mean the same in both.
+//
+// Where things are:
+//   Expressions.cpp       literals, names, operators, subscripts, comprehensions, f-strings
+//   Operators.cpp         Python's arithmetic and comparisons on values known now
+//   Attributes.cpp        `x.name` for each kind of object
+//   Strings.cpp           str, repr, format, methods of str
+//   Calls.cpp             binding arguments, calling functions, classes and ops
+//   HostStatements.cpp    statements of module-level Python            }  the two modes
+//   KernelStatements.cpp  statements of kernels, early returns         }
+//   KernelFlow.cpp        run-time `if`, `for`, `while`: joining scopes }
+//   Classes.cpp           `class`, aggregates, named tuples, dataclasses, Enum
+//   Builtins.cpp          len, range, min, isinstance, ...
+//   HostLibrary.cpp       the modules that module-level code may import
+//   Language.cpp          `triton` and `triton.language` as modules
+//   Emitter.cpp           a kernel and its specialisation -> a module of tile IR
+//
+// Errors are thrown as `EvalError` and caught at the entry points of Program.h, or by `try` in host
+// mode. They never cross MLIR frames.
+#pragma once
+
+#include "emit/Objects.h"
+#include "emit/SourceUnit.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <set>
+#include <unordered_map>
+
+namespace nereid::ops {
+struct RangeValue;
+}
+
+namespace nereid::emit {
+
+/// An error of the user's program on its way out. In host mode it is a Python exception.
+struct EvalError {
+  Diagnostic diagnostic;
+  std::string pythonType; ///< "TypeError", ...: what `except` matches
+  Value exception;        ///< the raised object, or None
+  bool fatal = false;     ///< a limit was reached: no `except` catches it
+};
+
+struct Limits {
+  uint64_t steps = 20'000'000;    ///< expressions and statements evaluated, a module or kernel
+  uint64_t operations = 2'000'000; ///< ops built for one kernel
+  unsigned depth = 128;           ///< nested calls
+  size_t stackBytes = 5 << 20;    ///< of the thread's stack
+};
+
+/// What a kernel was told by names at module level: `--define NAME=VALUE`.
+using Defines = std::map<std::string, Value, std::less<>>;
+
+/// Something of the world that evaluation depended on; part of the compile key.
+struct Fact {
+  std::string kind;  ///< "env", "import", "define", "device", ...
+  std::string name;
+  std::string value;
+  bool operator==(const Fact &) const = default;
+  bool operator<(const Fact &other) const {
+    return std::tie(kind, name, value) < std::tie(other.kind, other.name, other.value);
+  }
+};
+
+struct HostOptions {
+  std::map<std::string, support::Constant> defines; ///< override module-level names
+  std::map<std::string, std::string> environment;   ///< what os.environ shows; empty by default
+  bool allowGlobals = false; ///< kernels may read plain numbers at module level
+  Limits limits;
+};
+
+/// How far a function body has come on the path being built.
+struct Returned {
+  enum class State : uint8_t { No, Maybe, Always };
+  State state = State::No;
+  mlir::Value flag;           ///< Maybe: i1, true where the function has returned
+  std::optional<Value> value; ///< what it returned (None for a bare return)
+  const syntax::Node *where = nullptr;
+};
+
+/// One running function or module.
+struct Frame {
+  enum class Mode : uint8_t { Host, Kernel };
+  Mode mode = Mode::Host;
+  bool isModule = false;
+  bool isClassBody = false;
+  const FunctionObject *function = nullptr;
+  ModuleObject *module = nullptr;
+  std::shared_ptr<Names> locals;
+  std::vector<std::shared_ptr<Names>> enclosing; ///< scopes of functions around it, innermost first
+  Frame *caller = nullptr;
+  const syntax::Node *node = nullptr; ///< being evaluated
+  // Of kernels:
+  mlir::LocationAttr callSite; ///< where this function was called; null for the kernel itself
+  mlir::StringAttr fileAttr;
+  unsigned runtimeLoops = 0; ///< enclosing run-time loops of this function
+  Returned returned;
+  AggregateValue *constructing = nullptr; ///< the aggregate whose `__init__` this is
+  // Of host functions:
+  std::set<std::string_view> globalNames, nonlocalNames;
+  std::shared_ptr<const EvalError> handling; ///< what a bare `raise` raises again
+  std::string qualifiedPrefix;               ///< "Class." in a class body
+  struct Annotated {
+    std::string_view name;
+    const syntax::Expr *annotation;
+    bool hasValue;
+  };
+  std::vector<Annotated> annotated; ///< of a class body, in order
+  std::vector<Value> *yielded = nullptr; ///< of a generator: where `yield` puts values
+};
+
+/// What a statement assigns, anywhere in it, and whether it returns; functions inside do not count.
+struct BodyFacts {
+  std::vector<std::string_view> assigned; ///< each once, in order
+  bool returns = false;
+};
+
+class Interp {
+public:
+  Interp(HostOptions options);
+  ~Interp();
+  Interp(const Interp &) = delete;
+
+  // --- module level ---
+
+  /// Runs a unit's module-level code; statements that fail poison the names they would have bound.
+  std::shared_ptr<ModuleObject> loadModule(const SourceUnit &unit,
+                                           std::shared_ptr<const syntax::Module> tree);
+  /// `import name` as seen from `from`; Unknown if nobody knows it.
+  Value importModule(const std::string &name, const ModuleObject *from, const syntax::Node &node);
+  /// Evaluates an expression over `names` in host mode.
+  Value evaluate(const syntax::Expr &expr, std::shared_ptr<ModuleObject> module,
+                 std::shared_ptr<Names> names);
+  /// Calls something in host mode.
+  Value callHost(const Value &callee, std::vector<Value> args, Keywords keywords);
+
+  // --- kernels ---
+
+  struct KernelContext {
+    mlir::OpBuilder &builder;
+    const ops::CompileOptions &options;
+    std::vector<Diagnostic> &diagnostics; ///< notes and warnings
+    std::string &printed;                 ///< what `tl.static_print` prints
+  };
+  /// Builds the body of `kernel` at the builder's insertion point, with its parameters bound.
+  void emitBody(FunctionObject &kernel, std::vector<Value> arguments, KernelContext context);
+
+  /// A compiled-in value as the evaluator holds it.
+  Value fromConstant(const support::Constant &constant);
+
+  // --- what natives and objects need ---
+
+  Value call(const Value &callee, std::vector<Value> args, Keywords keywords);
+  Value callFunction(const FunctionObject &function, std::vector<Value> args, Keywords keywords);
+  Value callClass(ClassObject &type, std::vector<Value> args, Keywords keywords);
+  Value callOp(const ops::Row &row, std::vector<Value> args, Keywords keywords);
+  std::optional<Value> attribute(const Value &object, std::string_view name);
+  Value requireAttribute(const Value &object, std::string_view name);
+  void setAttribute(const Value &object, std::string_view name, Value value);
+  Value subscript(const Value &object, const Value &index);
+  Value binary(syntax::BinaryOp op, const Value &lhs, const Value &rhs);
+  Value unary(syntax::UnaryOpKind op, const Value &operand);
+  Value compare(syntax::CompareOp op, const Value &lhs, const Value &rhs);
+  /// Python's truth of a value known now.
+  bool truth(const Value &value);
+  /// The items of anything that Python iterates over.
+  std::vector<Value> iterate(const Value &value);
+  std::string str(const Value &value);
+  std::string repr(const Value &value);
+  std::string format(const Value &value, std::string_view spec);
+  /// Python's == .
+  bool equal(const Value &a, const Value &b);
+  bool isInstance(const Value &value, const Value &type);
+
+  /// An error at the node being evaluated.
+  [[noreturn]] void fail(std::string code, std::string message, std::string hint = {});
+  [[noreturn]] void failAt(const syntax::Node &node, std::string code, std::string message,
+                           std::string hint = {});
+  /// An error whose value is unknown because of `unknown`.
+  [[noreturn]] void failUnknown(const Unknown &unknown, std::string_view need);
+  /// A Python exception of a builtin type.
+  [[noreturn]] void raise(std::string type, std::string message);
+  EvalError error(const syntax::Node &node, std::string code, std::string message,
+                  std::string hint = {});
+  void note(std::string code, std::string message, std::string hint = {});
+
+  bool inKernel() const { return frame && frame->mode == Frame::Mode::Kernel; }
+  Frame &top() { return *frame; }
+  std::string_view intern(std::string_view text);
+  /// Runs a builder of `ops`; its errors become errors at the node being evaluated.
+  template <typename Build> auto building(Build build) {
+    try {
+      return build();
+    } catch (ops::OpError &failure) {
+      fail(failure.code, failure.message, failure.hint);
+    }
+  }
+  Value native(std::string name, NativeFunction::Body body);
+  void recordFact(std::string kind, std::string name, std::string value);
+  const std::set<Fact> &facts() const { return recorded; }
+  const HostOptions &options() const { return hostOptions; }
+  const ops::CompileOptions &compileOptions() const;
+  /// The op context at the node being evaluated; only in kernels.
+  ops::OpContext &opContext();
+  SourceRange rangeOf(const syntax::Node &node, const ModuleObject *module = nullptr) const;
+  /// A builtin function or class by name; null if there is none.
+  const Value *builtin(std::string_view name) const;
+  std::shared_ptr<ClassObject> builtinClass(std::string_view name); ///< "ValueError", ...; or null
+  std::shared_ptr<ModuleObject> prelude();
+  /// Modules loaded so far, by name.
+  const std::map<std::string, std::shared_ptr<ModuleObject>> &modules() const { return loaded; }
+  /// An exact int; fails with `what` in the message otherwise.
+  int64_t asInt(const Value &value, std::string_view what);
+
+private:
+  friend struct FrameScope;
+  static bool isConstexprAnnotation(const Value &annotation);
+
+  // Expressions.cpp
+  Value eval(const syntax::Expr *expr);
+  Value evalUnlocated(const syntax::Expr &expr);
+  Value evalConstant(const syntax::Constant &constant);
+  Value evalName(const syntax::Name &name);
+  Value evalBoolOp(const syntax::BoolOp &expr);
+  Value evalBinOp(const syntax::BinOp &expr);
+  Value evalCompare(const syntax::Compare &expr);
+  Value evalIfExp(const syntax::IfExp &expr);
+  Value evalCall(const syntax::Call &expr, Value callee);
+  Value evalChain(const syntax::Expr &expr);
+  Value evalComprehension(const syntax::Expr &expr, const syntax::Expr *element,
+                          const syntax::Expr *value, syntax::Span<syntax::Comprehension> clauses);
+  Value evalJoinedStr(const syntax::JoinedStr &expr);
+  Value evalLambda(const syntax::Lambda &expr);
+  Value evalIndex(const syntax::Expr &expr);
+  std::vector<Value> evalItems(syntax::Span<syntax::Expr *> items);
+  const Binding *lookup(std::string_view name);
+  Value useBinding(const Binding &binding, bool isGlobal);
+
+  // Operators.cpp
+  Value hostBinary(syntax::BinaryOp op, const Value &lhs, const Value &rhs);
+  bool hostCompare(syntax::CompareOp op, const Value &lhs, const Value &rhs);
+  bool contains(const Value &container, const Value &item);
+
+  // Attributes.cpp
+  std::optional<Value> instanceAttribute(const Value &self, const ClassObject &type,
+                                         std::string_view name);
+  std::optional<Value> bindToInstance(const Value &self, const Value &member);
+  std::optional<Value> containerMethod(const Value &object, std::string_view name);
+  std::optional<Value> strMethod(const Value &object, std::string_view name);
+  std::optional<Value> numberAttribute(const Value &object, std::string_view name);
+  std::optional<Value> functionAttribute(const Value &object, std::string_view name);
+  std::optional<Value> languageAttribute(const LanguageModule &module, std::string_view name);
+  void checkField(const std::string &className, const ClassObject::Field &field, Value &value);
+
+  // Calls.cpp
+  void bindParameters(const FunctionObject &function, std::vector<Value> args, Keywords keywords,
+                      Names &into);
+  Value callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords);
+  Value callHostFunction(const FunctionObject &function, std::vector<Value> args,
+                         Keywords keywords);
+  Value constructAggregate(const std::shared_ptr<ClassObject> &type, std::vector<Value> args,
+                           Keywords keywords);
+  void checkDepth(const FunctionObject *function);
+
+  // HostStatements.cpp
+  enum class Flow : uint8_t { Next, Break, Continue, Return };
+  void runModuleBody(ModuleObject &module);
+  Flow execHost(syntax::Span<syntax::Stmt *> body);
+  Flow execHost(const syntax::Stmt &stmt);
+  Flow execHostFor(const syntax::For &stmt);
+  Flow execHostTry(const syntax::Try &stmt);
+  Flow execHostWith(const syntax::With &stmt, size_t item);
+  void execUnknownIf(const syntax::If &stmt, const Unknown &condition);
+  void execImport(const syntax::Import &stmt);
+  void execImportFrom(const syntax::ImportFrom &stmt);
+  void poisonTargets(const syntax::Stmt &stmt, const EvalError &error);
+  Value makeFunction(const syntax::FunctionDef &def);
+  Value decorate(Value value, syntax::Span<syntax::Expr *> decorators);
+  void assignHost(const syntax::Expr &target, Value value);
+  void bindName(std::string_view name, Value value, const syntax::Node &where);
+  void deleteTarget(const syntax::Expr &target);
+  std::optional<Value> defined(std::string_view name);
+  bool matchesException(const EvalError &failure, const Value &type);
+  Value exceptionObject(const EvalError &failure);
+
+  // Classes.cpp
+  Value makeClass(const syntax::ClassDef &def);
+
+  // KernelStatements.cpp
+  using Rest = llvm::function_ref<void()>;
+  void execKernel(syntax::Span<syntax::Stmt *> body, size_t from, Rest rest);
+  void execKernelSimple(const syntax::Stmt &stmt);
+  void execKernelIf(const syntax::If &stmt, Rest rest);
+  void execKernelFor(const syntax::For &stmt, Rest rest);
+  void execKernelReturn(const syntax::Return &stmt);
+  void unroll(const syntax::For &stmt, const std::vector<Value> &items, size_t from, Rest rest);
+  void guarded(Rest rest);
+  void assignKernel(const syntax::Expr &target, Value value);
+  Value settle(const Value &value, std::string_view what);
+  bool isDead() const { return frame->returned.state == Returned::State::Always; }
+
+  // BodyFacts.cpp
+  const BodyFacts &bodyFacts(const syntax::Stmt &stmt);
+  bool returns(const syntax::Stmt &stmt);
+  std::unordered_map<const syntax::Stmt *, BodyFacts> bodies;
+
+  // KernelFlow.cpp
+  /// One arm of a run-time `if`, built apart: its block, and how the frame stands at its end.
+  struct Arm {
+    std::unique_ptr<mlir::Region> region;
+    Names names;
+    Returned returned;
+    mlir::Block &block() { return region->front(); }
+  };
+  class Joiner;
+  void execRuntimeFor(const syntax::For &stmt, const Value &range);
+  void execRuntimeWhile(const syntax::While &stmt);
+  Arm buildArm(const syntax::Node &node, llvm::function_ref<void()> body);
+  /// Goes on building at the end of an arm.
+  void resumeArm(Arm &arm, const syntax::Node &node, llvm::function_ref<void()> body);
+  void joinArms(mlir::Value condition, const syntax::Node &node, Arm &thenArm, Arm &elseArm);
+  Value runtimeIfExp(const syntax::IfExp &expr, const Value &condition);
+  Tile filler(const Type &type);
+  struct Carried;
+  std::vector<Carried> carriedBy(const syntax::Stmt &stmt, const std::set<std::string_view> &settled);
+  void setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &range);
+  [[noreturn]] void failCarried(std::string_view name, const std::string &mismatch,
+                                const syntax::Node *first, const Binding *after,
+                                const syntax::Stmt &loop);
+
+  // locations and limits
+  [[noreturn]] void failTooLarge();
+  mlir::Location location(const syntax::Node &node);
+  void step();
+
+  HostOptions hostOptions;
+  Frame *frame = nullptr;
+  std::map<std::string, std::shared_ptr<ModuleObject>> loaded;
+  std::set<std::string> loading;
+  std::map<std::string, std::shared_ptr<const SourceUnit>> units;
+  Resolver resolver;
+  std::set<Fact> recorded;
+  std::shared_ptr<Names> builtins;
+  std::map<std::string, Value, std::less<>> nativeModules;
+  std::shared_ptr<ModuleObject> preludeModule;
+  std::set<std::string, std::less<>> names; ///< interned
+  uint64_t stepsLeft = 0;
+  unsigned depth = 0;
+  const char *stackBase = nullptr;
+  std::string currentImport;
+
+  KernelContext *kernel = nullptr; ///< while a kernel is emitted
+  std::optional<ops::OpContext> context;
+  struct Scratch;
+  std::unique_ptr<Scratch> scratch;
+  uint64_t operationsLeft = 0;
+
+  void makeBuiltins();
+  std::optional<Value> nativeModule(const std::string &name);
+  std::optional<Value> hostModule(const std::string &name);
+  friend struct LanguageModule;
+};
+
+/// Enters a frame for the life of the object.
+struct FrameScope {
+  FrameScope(Interp &interp, Frame &frame) : interp(interp) {
+    frame.caller = interp.frame;
+    interp.frame = &frame;
+  }
+  ~FrameScope() { interp.frame = interp.frame->caller; }
+  FrameScope(const FrameScope &) = delete;
+  Interp &interp;
+};
+
+/// Whether a function has a `yield` of its own.
+bool isGenerator(const syntax::FunctionDef &def);
+/// Names that a target binds.
+void targetNames(const syntax::Expr &target, std::vector<std::string_view> &names);
+
+} // namespace nereid::emit

@@ -1,0 +1,407 @@
+// Statements of kernels.
+//
+// A `return` under a run-time condition becomes structured control flow: what follows the `if` moves
+// into the arm that does not return. For that, statement lists run in continuation style: `rest` is
+// what remains at the level around, and each statement list runs it exactly once, unless the function
+// has returned on every path. Where both arms may go on, a flag says at run time whether the function
+// has returned, and the remainder stands under it (`guarded`).
+
+#include "emit/Interp.h"
+
+#include "ops/Objects.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+
+namespace {
+
+const char *constructName(const Stmt &stmt) {
+  switch (stmt.kind) {
+  case StmtKind::FunctionDef:
+    return "a nested function";
+  case StmtKind::ClassDef:
+    return "a nested class";
+  case StmtKind::Delete:
+    return "`del`";
+  case StmtKind::TypeAlias:
+    return "a type alias";
+  case StmtKind::Match:
+    return "`match`";
+  case StmtKind::Try:
+    return "`try`";
+  case StmtKind::Import:
+  case StmtKind::ImportFrom:
+    return "`import`";
+  case StmtKind::Global:
+    return "`global`";
+  case StmtKind::Nonlocal:
+    return "`nonlocal`";
+  case StmtKind::Break:
+    return "`break`";
+  case StmtKind::Continue:
+    return "`continue`";
+  default:
+    return "this statement";
+  }
+}
+
+} // namespace
+
+bool Interp::returns(const Stmt &stmt) {
+  switch (stmt.kind) {
+  case StmtKind::Return:
+    return true;
+  case StmtKind::If:
+  case StmtKind::For:
+  case StmtKind::While:
+  case StmtKind::With:
+    return bodyFacts(stmt).returns;
+  default:
+    return false;
+  }
+}
+
+void Interp::execKernel(Span<Stmt *> body, size_t from, Rest rest) {
+  for (size_t i = from; i < body.size(); ++i) {
+    const Stmt &stmt = *body[i];
+    frame->node = &stmt;
+    step();
+    if (returns(stmt) && stmt.kind != StmtKind::Return) {
+      auto remainder = [&] { execKernel(body, i + 1, rest); };
+      if (stmt.kind == StmtKind::If)
+        return execKernelIf(cast<If>(&stmt), remainder);
+      if (stmt.kind == StmtKind::For)
+        return execKernelFor(cast<For>(&stmt), remainder);
+    }
+    execKernelSimple(stmt);
+    if (isDead())
+      return;
+  }
+  rest();
+}
+
+void Interp::guarded(Rest rest) {
+  Returned &returned = frame->returned;
+  if (returned.state == Returned::State::Always)
+    return;
+  if (returned.state == Returned::State::No)
+    return rest();
+  const Node &node = *frame->node;
+  mlir::Value flag = returned.flag;
+  Returned before = returned;
+  Arm done = buildArm(node, [&] {
+    frame->returned = before;
+    frame->returned.state = Returned::State::Always;
+    frame->returned.flag = {};
+  });
+  Arm going = buildArm(node, [&] {
+    frame->returned = {};
+    rest();
+  });
+  joinArms(flag, node, done, going);
+}
+
+void Interp::execKernelIf(const If &stmt, Rest rest) {
+  // The elif chain is walked with a loop while its conditions are known.
+  const If *current = &stmt;
+  for (;;) {
+    frame->node = current;
+    Value condition = unboxed(eval(current->test));
+    if (condition.isTile()) {
+      const If &branch = *current;
+      if (bodyFacts(branch).returns && frame->runtimeLoops)
+        fail("ReturnInLoop", "a `return` under a run-time condition can't leave a run-time loop",
+             "keep the result in a variable, or make the loop a `tl.static_range`");
+      mlir::Value flag = building([&] { return ops::toCondition(opContext(), condition); });
+      Arm thenArm = buildArm(branch, [&] { execKernel(branch.body, 0, [] {}); });
+      Arm elseArm = buildArm(branch, [&] { execKernel(branch.orelse, 0, [] {}); });
+      using State = Returned::State;
+      bool thenEnds = thenArm.returned.state == State::Always;
+      bool elseEnds = elseArm.returned.state == State::Always;
+      if (thenEnds != elseEnds) {
+        resumeArm(thenEnds ? elseArm : thenArm, branch, rest);
+        frame->node = &branch;
+        joinArms(flag, branch, thenArm, elseArm);
+        return;
+      }
+      frame->node = &branch;
+      joinArms(flag, branch, thenArm, elseArm);
+      return guarded(rest);
+    }
+    if (auto *unknown = condition.as<Unknown>())
+      failUnknown(*unknown, "this condition");
+    if (truth(condition))
+      return execKernel(current->body, 0, rest);
+    if (current->orelse.size() == 1 && isa<If>(current->orelse[0])) {
+      current = static_cast<const If *>(current->orelse[0]);
+      step();
+      continue;
+    }
+    return execKernel(current->orelse, 0, rest);
+  }
+}
+
+void Interp::execKernelSimple(const Stmt &stmt) {
+  switch (stmt.kind) {
+  case StmtKind::ExprStmt: {
+    auto &expr = cast<ExprStmt>(&stmt);
+    if (isa<Constant>(expr.value))
+      return; // a docstring
+    eval(expr.value);
+    return;
+  }
+  case StmtKind::Assign: {
+    auto &assign = cast<Assign>(&stmt);
+    Value value = eval(assign.value);
+    frame->node = &stmt;
+    value = settle(value, "an assigned value");
+    for (const Expr *target : assign.targets)
+      assignKernel(*target, value);
+    return;
+  }
+  case StmtKind::AugAssign: {
+    auto &assign = cast<AugAssign>(&stmt);
+    if (!isa<Name>(assign.target) && !isa<Attribute>(assign.target))
+      failAt(*assign.target, "UnsupportedSyntax", "elements of a tile can't be assigned to",
+             "use `tl.where` to choose elements, or `tl.store` to write memory");
+    Value old = eval(assign.target);
+    Value operand = eval(assign.value);
+    frame->node = &stmt;
+    assignKernel(*assign.target, settle(binary(assign.op, old, operand), "an assigned value"));
+    return;
+  }
+  case StmtKind::AnnAssign: {
+    auto &assign = cast<AnnAssign>(&stmt);
+    if (!assign.value)
+      return;
+    Value annotation = unboxed(eval(assign.annotation));
+    Value value = eval(assign.value);
+    frame->node = &stmt;
+    if (isConstexprAnnotation(annotation)) {
+      value = unboxed(value);
+      if (!value.isConstexpr())
+        failAt(*assign.value, "NotConstexpr",
+               "a run-time value is assigned to a name annotated `tl.constexpr`",
+               "drop the annotation, or compute the value from constexprs only");
+      if (auto *name = dynCast<Name>(assign.target))
+        frame->locals->set(name->id, std::move(value), name);
+      else
+        assignKernel(*assign.target, std::move(value));
+      return;
+    }
+    assignKernel(*assign.target, settle(value, "an assigned value"));
+    return;
+  }
+  case StmtKind::Return:
+    return execKernelReturn(cast<Return>(&stmt));
+  case StmtKind::If:
+    return execKernelIf(cast<If>(&stmt), [] {});
+  case StmtKind::For:
+    return execKernelFor(cast<For>(&stmt), [] {});
+  case StmtKind::While:
+    return execRuntimeWhile(cast<While>(&stmt));
+  case StmtKind::Pass:
+    return;
+  case StmtKind::Assert: {
+    auto &check = cast<Assert>(&stmt);
+    Value condition = unboxed(eval(check.test));
+    if (condition.isTile()) {
+      Value message = check.msg ? unboxed(eval(check.msg)) : Value::str("");
+      frame->node = &stmt;
+      const ops::Row *row = ops::find("device_assert");
+      callOp(*row, {condition, message.isStr() ? message : Value::str(str(message))}, {});
+      return;
+    }
+    if (truth(condition))
+      return;
+    std::string text = check.msg ? str(unboxed(eval(check.msg))) : "";
+    failAt(*check.test, "AssertionFailed",
+           text.empty() ? "the asserted condition is false" : "assertion failed: " + text);
+  }
+  case StmtKind::Raise: {
+    auto &raised = cast<Raise>(&stmt);
+    std::string text;
+    if (raised.exc) {
+      Value exception = unboxed(eval(raised.exc));
+      text = str(exception);
+      if (exception.as<Instance>())
+        text = exception.as<Instance>()->type->className + (text.empty() ? "" : ": " + text);
+    }
+    failAt(stmt, "Raised",
+           text.empty() ? "the kernel raises an exception" : "the kernel raises " + text);
+  }
+  case StmtKind::With: {
+    auto &with = cast<With>(&stmt);
+    failAt(*with.items[0].contextExpr, "UnsupportedSyntax",
+           "`with` has no meaning in a kernel: there are no context managers");
+  }
+  case StmtKind::Break:
+  case StmtKind::Continue:
+    failAt(stmt, "UnsupportedSyntax",
+           std::string(constructName(stmt)) + " is not part of the kernel language",
+           "put the rest of the body under an `if`, or use `while` with the condition");
+  default:
+    failAt(stmt, "UnsupportedSyntax",
+           std::string(constructName(stmt)) + " is not part of the kernel language");
+  }
+}
+
+namespace {
+
+bool containsNumber(const Value &value) {
+  if (value.isTuple())
+    for (const Value &item : value.items())
+      if (containsNumber(item))
+        return true;
+  return value.isNumber();
+}
+
+} // namespace
+
+// What a plain assignment or a `return` makes of a value: numbers become scalar tiles.
+Value Interp::settle(const Value &valueIn, std::string_view what) {
+  const Value &value = unboxed(valueIn);
+  if (frame->constructing)
+    return value; // an aggregate's constructor is Python
+  if (auto *unknown = value.as<Unknown>())
+    failUnknown(*unknown, what);
+  if (value.isNumber())
+    return building([&] { return Value(ops::toTile(opContext(), value)); });
+  if (value.isTuple() && containsNumber(value)) {
+    std::vector<Value> items;
+    for (const Value &item : value.items())
+      items.push_back(settle(item, what));
+    return tupleLike(*value.as<ops::Tuple>(), std::move(items));
+  }
+  if (value.isList()) {
+    std::vector<Value> items;
+    for (const Value &item : value.items())
+      items.push_back(settle(item, what));
+    return Value::tuple(std::move(items));
+  }
+  return value;
+}
+
+void Interp::assignKernel(const Expr &target, Value value) {
+  switch (target.kind) {
+  case ExprKind::Name:
+    frame->locals->set(cast<Name>(&target).id, std::move(value), &target);
+    return;
+  case ExprKind::Tuple:
+  case ExprKind::List: {
+    Span<Expr *> targets = target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts
+                                                          : cast<List>(&target).elts;
+    frame->node = &target;
+    std::vector<Value> items = iterate(value);
+    size_t star = targets.size();
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (isa<Starred>(targets[i]))
+        star = i;
+    bool fits = star == targets.size() ? items.size() == targets.size()
+                                       : items.size() + 1 >= targets.size();
+    if (!fits)
+      failAt(target, "UnpackMismatch",
+             std::to_string(items.size()) + " values can't be unpacked into " +
+                 std::to_string(targets.size()) + " names");
+    size_t extra = items.size() - std::min(items.size(), size_t(targets.size()) - 1);
+    for (size_t i = 0, at = 0; i < targets.size(); ++i) {
+      if (i == star) {
+        std::vector<Value> rest(items.begin() + at, items.begin() + at + extra);
+        assignKernel(*cast<Starred>(targets[i]).value, Value::tuple(std::move(rest)));
+        at += extra;
+      } else {
+        assignKernel(*targets[i], items[at++]);
+      }
+    }
+    return;
+  }
+  case ExprKind::Attribute: {
+    auto &attribute = cast<Attribute>(&target);
+    Value object = eval(attribute.value);
+    frame->node = &target;
+    auto *aggregate = object.as<AggregateValue>();
+    if (!aggregate || aggregate != frame->constructing)
+      failAt(target, "UnsupportedSyntax", "attributes can't be assigned to in a kernel",
+             aggregate ? "make a new `" + aggregate->type->className + "` with the changed field"
+                       : "");
+    setAttribute(object, attribute.attr, std::move(value));
+    return;
+  }
+  case ExprKind::Subscript:
+    failAt(target, "UnsupportedSyntax", "elements of a tile can't be assigned to",
+           "use `tl.where` to choose elements, or `tl.store` to write memory");
+  default:
+    failAt(target, "UnsupportedSyntax", "this can't be assigned to in a kernel");
+  }
+}
+
+void Interp::execKernelReturn(const Return &stmt) {
+  if (frame->runtimeLoops)
+    fail("ReturnInLoop", "a `return` can't leave a run-time loop",
+         "keep the result in a variable, or make the loop a `tl.static_range`");
+  Value value;
+  if (stmt.value)
+    value = settle(eval(stmt.value), "the returned value");
+  frame->node = &stmt;
+  frame->returned.state = Returned::State::Always;
+  frame->returned.flag = {};
+  frame->returned.value = std::move(value);
+  frame->returned.where = &stmt;
+}
+
+void Interp::unroll(const For &stmt, const std::vector<Value> &items, size_t from, Rest rest) {
+  for (size_t i = from; i < items.size(); ++i) {
+    frame->node = &stmt;
+    step();
+    assignKernel(*stmt.target, items[i]);
+    if (bodyFacts(stmt).returns) {
+      execKernel(stmt.body, 0, [&] { unroll(stmt, items, i + 1, rest); });
+      return;
+    }
+    execKernel(stmt.body, 0, [] {});
+    if (isDead())
+      return;
+  }
+  execKernel(stmt.orelse, 0, rest);
+}
+
+void Interp::execKernelFor(const For &stmt, Rest rest) {
+  if (stmt.isAsync)
+    fail("UnsupportedSyntax", "`async for` is not part of the kernel language");
+  Value source = unboxed(eval(stmt.iter));
+  frame->node = &stmt;
+  auto *range = source.as<ops::RangeValue>();
+  if (range && !range->isStatic) {
+    execRuntimeFor(stmt, source);
+    // Without `break`, the `else` of a loop always runs.
+    execKernel(stmt.orelse, 0, rest);
+    return;
+  }
+  std::vector<Value> items;
+  if (range) {
+    int64_t start = asInt(range->start, "the start of `tl.static_range`");
+    int64_t stop = asInt(range->stop, "the end of `tl.static_range`");
+    int64_t stride = asInt(range->step, "the step of `tl.static_range`");
+    if (stride == 0)
+      failAt(*stmt.iter, "ZeroStep", "the step of a range can't be 0");
+    PythonRange known(start, stop, stride);
+    if (uint64_t(known.size()) > std::min<uint64_t>(stepsLeft, 1u << 20))
+      failAt(*stmt.iter, "TooManySteps",
+             "`tl.static_range` would unroll " + std::to_string(known.size()) + " iterations",
+             "use `tl.range`, which is a loop at run time");
+    for (int64_t i = 0; i < known.size(); ++i)
+      items.push_back(Value(start + i * stride));
+  } else if (source.isTuple() || source.isList()) {
+    items = iterate(source);
+  } else {
+    failAt(*stmt.iter, "UnsupportedIterator",
+           "a `for` loop in a kernel can't run over a `" + source.typeName() + "`",
+           "use `range`, `tl.range` or `tl.static_range`");
+  }
+  unroll(stmt, items, 0, rest);
+}
+
+} // namespace nereid::emit

@@ -1,0 +1,278 @@
+#include "emit/Objects.h"
+
+#include "emit/Interp.h"
+
+namespace nereid::emit {
+
+std::string LanguageModule::repr() const {
+  std::string name = "triton.language";
+  if (!path.empty())
+    name += "." + path.substr(0, path.size() - 1);
+  return "<module '" + name + "'>";
+}
+
+Value FunctionObject::call(ops::OpContext &, std::vector<Value> args, Keywords keywords) {
+  return interp->callFunction(*this, std::move(args), std::move(keywords));
+}
+
+Value NativeFunction::call(ops::OpContext &, std::vector<Value> args, Keywords keywords) {
+  return body(*interp, args, keywords);
+}
+
+Value OpFunction::call(ops::OpContext &, std::vector<Value> args, Keywords keywords) {
+  return interp->callOp(*row, std::move(args), std::move(keywords));
+}
+
+Value ClassObject::call(ops::OpContext &, std::vector<Value> args, Keywords keywords) {
+  return interp->callClass(*this, std::move(args), std::move(keywords));
+}
+
+bool ClassObject::derivesFrom(const ClassObject &other) const {
+  if (this == &other)
+    return true;
+  for (auto &base : bases)
+    if (base->derivesFrom(other))
+      return true;
+  return false;
+}
+
+const Value *ClassObject::find(std::string_view name) const {
+  if (const Binding *own = attributes->find(name))
+    return &own->value;
+  for (auto &base : bases)
+    if (const Value *inherited = base->find(name))
+      return inherited;
+  return nullptr;
+}
+
+std::string Instance::repr() const {
+  if (type->flavor == ClassObject::Flavor::Enum) {
+    auto it = fields.find("name");
+    auto value = fields.find("value");
+    if (it != fields.end() && value != fields.end())
+      return "<" + type->className + "." + it->second.asStr() + ": " + value->second.repr() + ">";
+  }
+  if (type->flavor == ClassObject::Flavor::Dataclass) {
+    std::string text = type->className + "(";
+    for (size_t i = 0; i < type->fields.size(); ++i) {
+      auto it = fields.find(type->fields[i].name);
+      text += (i ? ", " : "") + type->fields[i].name + "=" +
+              (it == fields.end() ? "?" : it->second.repr());
+    }
+    return text + ")";
+  }
+  if (type->flavor == ClassObject::Flavor::Exception) {
+    auto it = fields.find("args");
+    std::string text = type->className + "(";
+    if (it != fields.end() && it->second.isTuple())
+      for (size_t i = 0; i < it->second.items().size(); ++i)
+        text += (i ? ", " : "") + it->second.items()[i].repr();
+    return text + ")";
+  }
+  return "<" + type->className + " object>";
+}
+
+bool Instance::equals(const Object &other) const {
+  if (this == &other)
+    return true;
+  auto *instance = dynamic_cast<const Instance *>(&other);
+  if (!instance || instance->type != type || type->flavor != ClassObject::Flavor::Dataclass)
+    return false;
+  for (auto &field : type->fields) {
+    auto a = fields.find(field.name), b = instance->fields.find(field.name);
+    if (a == fields.end() || b == instance->fields.end() || !ops::equal(a->second, b->second))
+      return false;
+  }
+  return true;
+}
+
+std::string AggregateValue::repr() const {
+  std::string text = type->className + "(";
+  for (size_t i = 0; i < fields.size(); ++i)
+    text += (i ? ", " : "") + std::string(fields[i].first) + "=" + fields[i].second.repr();
+  return text + ")";
+}
+
+bool AggregateValue::equals(const Object &other) const {
+  auto *aggregate = dynamic_cast<const AggregateValue *>(&other);
+  if (!aggregate || aggregate->type != type)
+    return false;
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (!identical(fields[i].second, aggregate->fields[i].second) &&
+        !ops::equal(fields[i].second, aggregate->fields[i].second))
+      return false;
+  return true;
+}
+
+std::vector<Tile> AggregateValue::tiles() const {
+  std::vector<Tile> all;
+  for (auto &[name, value] : fields)
+    forEachTile(value, [&](const Tile &tile) { all.push_back(tile); });
+  return all;
+}
+
+Value AggregateValue::withTiles(std::span<const Tile> tiles) const {
+  auto copy = std::make_shared<AggregateValue>(*this);
+  size_t next = 0;
+  for (auto &[name, value] : copy->fields)
+    value = mapTiles(value, [&](const Tile &) { return tiles[next++]; });
+  return Value(std::move(copy));
+}
+
+namespace {
+
+// Two values that differ at most in which tiles they hold.
+bool sameForm(const Value &a, const Value &b) {
+  if (a.isTile() && b.isTile())
+    return a.asTile().type == b.asTile().type;
+  if (a.isTuple() && b.isTuple()) {
+    if (a.items().size() != b.items().size())
+      return false;
+    for (size_t i = 0; i < a.items().size(); ++i)
+      if (!sameForm(a.items()[i], b.items()[i]))
+        return false;
+    return true;
+  }
+  if (auto *x = a.as<ops::Aggregate>())
+    if (auto *y = b.as<ops::Aggregate>())
+      return x->sameShape(*y);
+  return ops::equal(a, b) || identical(a, b);
+}
+
+} // namespace
+
+bool AggregateValue::sameShape(const ops::Aggregate &other) const {
+  auto *aggregate = dynamic_cast<const AggregateValue *>(&other);
+  if (!aggregate || aggregate->type != type || aggregate->fields.size() != fields.size())
+    return false;
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (!sameForm(fields[i].second, aggregate->fields[i].second))
+      return false;
+  return true;
+}
+
+std::string SetObject::repr() const {
+  if (items.empty())
+    return "set()";
+  std::string text = "{";
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i ? ", " : "") + items[i].repr();
+  return text + "}";
+}
+
+bool SetObject::contains(const Value &value) const {
+  for (const Value &item : items)
+    if (ops::equal(item, value))
+      return true;
+  return false;
+}
+
+bool SetObject::equals(const Object &other) const {
+  auto *set = dynamic_cast<const SetObject *>(&other);
+  if (!set || set->items.size() != items.size())
+    return false;
+  for (const Value &item : items)
+    if (!set->contains(item))
+      return false;
+  return true;
+}
+
+int64_t PythonRange::size() const {
+  if (step > 0 ? start >= stop : start <= stop)
+    return 0;
+  uint64_t span = step > 0 ? uint64_t(stop) - uint64_t(start) : uint64_t(start) - uint64_t(stop);
+  uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
+  uint64_t count = (span - 1) / stride + 1;
+  return int64_t(std::min<uint64_t>(count, INT64_MAX));
+}
+
+std::string PythonRange::repr() const {
+  std::string text = "range(" + std::to_string(start) + ", " + std::to_string(stop);
+  if (step != 1)
+    text += ", " + std::to_string(step);
+  return text + ")";
+}
+
+void forEachTile(const Value &value, llvm::function_ref<void(const Tile &)> f) {
+  if (value.isTile())
+    f(value.asTile());
+  else if (value.isTuple() || value.isList())
+    for (const Value &item : value.items())
+      forEachTile(item, f);
+  else if (auto *aggregate = value.as<ops::Aggregate>())
+    for (const Tile &tile : aggregate->tiles())
+      f(tile);
+}
+
+Value mapTiles(const Value &value, llvm::function_ref<Tile(const Tile &)> f) {
+  if (value.isTile())
+    return Value(f(value.asTile()));
+  if (value.isTuple()) {
+    std::vector<Value> items;
+    for (const Value &item : value.items())
+      items.push_back(mapTiles(item, f));
+    return tupleLike(*value.as<ops::Tuple>(), std::move(items));
+  }
+  if (auto *aggregate = value.as<ops::Aggregate>()) {
+    std::vector<Tile> tiles = aggregate->tiles();
+    for (Tile &tile : tiles)
+      tile = f(tile);
+    return aggregate->withTiles(tiles);
+  }
+  return value;
+}
+
+bool identical(const Value &a, const Value &b) {
+  if (a.isTile() || b.isTile())
+    return a.isTile() && b.isTile() && a.asTile().value == b.asTile().value;
+  if (a.isNone() || b.isNone())
+    return a.isNone() && b.isNone();
+  if (a.isBool() || b.isBool())
+    return a.isBool() && b.isBool() && a.asBool() == b.asBool();
+  if (a.isInt() || b.isInt())
+    return a.isInt() && b.isInt() && a.asInteger() == b.asInteger();
+  if (a.isFloat() || b.isFloat()) {
+    if (!a.isFloat() || !b.isFloat())
+      return false;
+    double x = a.asFloat(), y = b.asFloat();
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (a.object() == b.object())
+    return true;
+  if (a.isStr() && b.isStr())
+    return a.asStr() == b.asStr();
+  if (a.isType() && b.isType())
+    return a.asType() == b.asType();
+  if (a.isTuple() && b.isTuple()) {
+    if (a.items().size() != b.items().size())
+      return false;
+    for (size_t i = 0; i < a.items().size(); ++i)
+      if (!identical(a.items()[i], b.items()[i]))
+        return false;
+    return true;
+  }
+  if (auto *x = a.as<OpFunction>())
+    return x->equals(*b.object());
+  if (auto *x = a.as<ops::Aggregate>()) {
+    auto *y = b.as<ops::Aggregate>();
+    if (!y || !x->sameShape(*y))
+      return false;
+    auto s = x->tiles(), t = y->tiles();
+    for (size_t i = 0; i < s.size(); ++i)
+      if (s[i].value != t[i].value)
+        return false;
+    return true;
+  }
+  return a.object()->kind == b.object()->kind && a.object()->kind == ops::Object::Kind::Host &&
+         !a.as<Instance>() && !a.as<SetObject>() && a.object()->equals(*b.object());
+}
+
+Value tupleLike(const ops::Tuple &like, std::vector<Value> items) {
+  auto tuple = std::make_shared<ops::Tuple>(std::move(items));
+  tuple->fieldNames = like.fieldNames;
+  tuple->className = like.className;
+  tuple->classObject = like.classObject;
+  return Value(std::move(tuple));
+}
+
+} // namespace nereid::emit

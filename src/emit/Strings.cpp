@@ -1,0 +1,403 @@
+// Text: str, repr, format specifications, methods of strings.
+
+#include "emit/Interp.h"
+
+#include "syntax/Printer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace nereid::emit {
+
+std::string Interp::repr(const Value &valueIn) {
+  const Value &value = unboxed(valueIn);
+  if (value.isTuple() || value.isList()) {
+    auto *tuple = value.as<ops::Tuple>();
+    bool named = tuple && tuple->fieldNames;
+    std::string text = named ? tuple->className + "(" : value.isTuple() ? "(" : "[";
+    std::span<const Value> items = value.items();
+    for (size_t i = 0; i < items.size(); ++i)
+      text += (i ? ", " : "") + (named ? (*tuple->fieldNames)[i] + "=" : "") + repr(items[i]);
+    if (value.isTuple() && !named && items.size() == 1)
+      text += ",";
+    return text + (value.isTuple() ? ")" : "]");
+  }
+  if (auto *dict = value.as<ops::Dict>()) {
+    std::string text = "{";
+    for (size_t i = 0; i < dict->entries.size(); ++i)
+      text += (i ? ", " : "") + repr(dict->entries[i].first) + ": " +
+              repr(dict->entries[i].second);
+    return text + "}";
+  }
+  if (value.as<Instance>() && value.as<Instance>()->type->find("__repr__"))
+    return str(call(requireAttribute(value, "__repr__"), {}, {}));
+  if (auto *function = value.as<FunctionObject>())
+    return "<function " + function->name() + ">";
+  return value.repr();
+}
+
+std::string Interp::str(const Value &valueIn) {
+  const Value &value = unboxed(valueIn);
+  if (value.isStr())
+    return value.asStr();
+  if (value.isType())
+    return value.asType().str();
+  if (auto *instance = value.as<Instance>()) {
+    if (instance->type->find("__str__"))
+      return str(call(requireAttribute(value, "__str__"), {}, {}));
+    if (instance->type->flavor == ClassObject::Flavor::Exception) {
+      auto it = instance->fields.find("args");
+      if (it == instance->fields.end() || it->second.items().empty())
+        return "";
+      return it->second.items().size() == 1 ? str(it->second.items()[0]) : repr(it->second);
+    }
+    if (instance->type->flavor == ClassObject::Flavor::Enum)
+      return instance->type->className + "." + instance->fields["name"].asStr();
+  }
+  return repr(value);
+}
+
+// [[fill]align][sign][#][0][width][grouping][.precision][type]
+std::string Interp::format(const Value &valueIn, std::string_view spec) {
+  const Value &value = unboxed(valueIn);
+  if (spec.empty())
+    return str(value);
+  auto bad = [&]() -> std::string {
+    raise("ValueError", "invalid format specification `" + std::string(spec) + "` for `" +
+                            value.typeName() + "`");
+  };
+  size_t at = 0;
+  char fill = ' ', align = 0, sign = '-', grouping = 0, type = 0;
+  bool alternate = false;
+  if (spec.size() > 1 && std::string_view("<>^=").find(spec[1]) != std::string_view::npos) {
+    fill = spec[0];
+    align = spec[1];
+    at = 2;
+  } else if (std::string_view("<>^=").find(spec[0]) != std::string_view::npos) {
+    align = spec[0];
+    at = 1;
+  }
+  if (at < spec.size() && std::string_view("+- ").find(spec[at]) != std::string_view::npos)
+    sign = spec[at++];
+  if (at < spec.size() && spec[at] == '#') {
+    alternate = true;
+    ++at;
+  }
+  if (at < spec.size() && spec[at] == '0') {
+    if (!align) {
+      fill = '0';
+      align = '=';
+    }
+    ++at;
+  }
+  auto readNumber = [&] {
+    size_t number = 0;
+    while (at < spec.size() && spec[at] >= '0' && spec[at] <= '9') {
+      number = number * 10 + size_t(spec[at++] - '0');
+      if (number > 10000)
+        bad();
+    }
+    return number;
+  };
+  size_t width = readNumber();
+  if (at < spec.size() && (spec[at] == ',' || spec[at] == '_'))
+    grouping = spec[at++];
+  int precision = -1;
+  if (at < spec.size() && spec[at] == '.') {
+    ++at;
+    precision = int(readNumber());
+  }
+  if (at < spec.size())
+    type = spec[at++];
+  if (at != spec.size())
+    return bad();
+
+  std::string digits, prefix;
+  bool numeric = value.isNumber();
+  if (numeric && (type == 0 ? !value.isFloat() : std::string_view("dxXob").find(type) !=
+                                                     std::string_view::npos)) {
+    if (value.isFloat())
+      return bad();
+    Integer number = value.isBool() ? Integer(value.asBool()) : value.asInteger();
+    if (value.isBool() && type == 0)
+      return format(Value::str(value.asBool() ? "True" : "False"), spec);
+    bool negative = number.isNegative();
+    Integer magnitude = negative ? -number : number;
+    if (type == 0 || type == 'd') {
+      digits = magnitude.toString();
+    } else {
+      unsigned bits = type == 'b' ? 1 : type == 'o' ? 3 : 4;
+      const char *alphabet = type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+      do {
+        digits += alphabet[magnitude.low64() & ((1u << bits) - 1)];
+        magnitude = Integer::shiftRight(magnitude, bits);
+      } while (!magnitude.isZero());
+      std::reverse(digits.begin(), digits.end());
+      if (alternate)
+        prefix = std::string("0") + type;
+    }
+    prefix = (negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "") + prefix;
+  } else if (numeric) {
+    double number = value.isFloat() ? value.asFloat()
+                    : value.isBool() ? double(value.asBool())
+                                     : value.asInteger().toDouble();
+    bool negative = std::signbit(number) && !std::isnan(number);
+    double magnitude = std::fabs(number);
+    char buffer[512];
+    if (std::isnan(number)) {
+      digits = "nan";
+    } else if (std::isinf(number)) {
+      digits = "inf";
+    } else if (type == 0 && precision < 0) {
+      digits = syntax::reprFloat(magnitude);
+    } else {
+      int places = precision < 0 ? 6 : std::min(precision, 100);
+      char conversion = type == '%' ? 'f' : type == 0 ? 'g' : type;
+      if (std::string_view("eEfFgG").find(conversion) == std::string_view::npos)
+        return bad();
+      char pattern[] = {'%', '.', '*', conversion, 0};
+      int size = std::snprintf(buffer, sizeof buffer, pattern, places,
+                               type == '%' ? magnitude * 100 : magnitude);
+      digits.assign(buffer, size_t(std::clamp(size, 0, int(sizeof buffer) - 1)));
+      if (type == '%')
+        digits += '%';
+    }
+    prefix = negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "";
+  } else {
+    if (type != 0 && type != 's')
+      return bad();
+    digits = str(value);
+    if (precision >= 0 && digits.size() > size_t(precision))
+      digits.resize(size_t(precision));
+    if (!align)
+      align = '<';
+  }
+  if (grouping && numeric) {
+    size_t end = digits.find_first_not_of("0123456789");
+    if (end == std::string::npos)
+      end = digits.size();
+    for (size_t place = end; place > 3;) {
+      place -= 3;
+      digits.insert(place, 1, grouping);
+    }
+  }
+  size_t size = prefix.size() + digits.size();
+  if (size >= width)
+    return prefix + digits;
+  size_t padding = width - size;
+  switch (align ? align : '>') {
+  case '<':
+    return prefix + digits + std::string(padding, fill);
+  case '^':
+    return std::string(padding / 2, fill) + prefix + digits +
+           std::string(padding - padding / 2, fill);
+  case '=':
+    return prefix + std::string(padding, fill) + digits;
+  default:
+    return std::string(padding, fill) + prefix + digits;
+  }
+}
+
+namespace {
+
+std::string trimmed(const std::string &text, const std::string &characters, bool left, bool right) {
+  size_t first = left ? text.find_first_not_of(characters) : 0;
+  if (first == std::string::npos)
+    return "";
+  size_t last = right ? text.find_last_not_of(characters) : text.size() - 1;
+  return last == std::string::npos || last < first ? "" : text.substr(first, last - first + 1);
+}
+
+} // namespace
+
+std::optional<Value> Interp::strMethod(const Value &object, std::string_view name) {
+  std::string text = object.asStr();
+  auto method = [&](NativeFunction::Body body) {
+    return std::optional<Value>(native(std::string(name), std::move(body)));
+  };
+  auto argument = [](Interp &interp, std::vector<Value> &args, size_t i) -> const std::string & {
+    if (i >= args.size() || !unboxed(args[i]).isStr())
+      interp.raise("TypeError", "argument " + std::to_string(i + 1) + " must be a string");
+    return unboxed(args[i]).asStr();
+  };
+  if (name == "lower" || name == "upper" || name == "capitalize")
+    return method([text, name](Interp &, std::vector<Value> &, Keywords &) {
+      std::string result = text;
+      for (size_t i = 0; i < result.size(); ++i) {
+        bool up = name == "upper" || (name == "capitalize" && i == 0);
+        result[i] = char(up ? std::toupper(uint8_t(result[i])) : std::tolower(uint8_t(result[i])));
+      }
+      return Value::str(std::move(result));
+    });
+  if (name == "startswith" || name == "endswith")
+    return method([text, atStart = name == "startswith"](Interp &interp, std::vector<Value> &args,
+                                                         Keywords &) {
+      auto matches = [&](const Value &part) {
+        if (!part.isStr())
+          interp.raise("TypeError", "a prefix must be a string");
+        return atStart ? text.starts_with(part.asStr()) : text.ends_with(part.asStr());
+      };
+      if (args.empty())
+        interp.raise("TypeError", "missing argument");
+      const Value &parts = unboxed(args[0]);
+      if (!parts.isTuple())
+        return Value(matches(parts));
+      for (const Value &part : parts.items())
+        if (matches(part))
+          return Value(true);
+      return Value(false);
+    });
+  if (name == "strip" || name == "lstrip" || name == "rstrip")
+    return method([text, name, argument](Interp &interp, std::vector<Value> &args, Keywords &) {
+      std::string characters = args.empty() ? " \t\n\r\f\v" : argument(interp, args, 0);
+      return Value::str(trimmed(text, characters, name != "rstrip", name != "lstrip"));
+    });
+  if (name == "split" || name == "rsplit")
+    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
+      std::vector<Value> parts;
+      int64_t most = args.size() > 1 ? interp.asInt(args[1], "maxsplit") : -1;
+      if (args.empty() || unboxed(args[0]).isNone()) {
+        size_t at = 0;
+        while ((at = text.find_first_not_of(" \t\n\r\f\v", at)) != std::string::npos) {
+          size_t end = text.find_first_of(" \t\n\r\f\v", at);
+          parts.push_back(Value::str(text.substr(at, end - at)));
+          if (end == std::string::npos)
+            break;
+          at = end;
+        }
+      } else {
+        const std::string &separator = argument(interp, args, 0);
+        if (separator.empty())
+          interp.raise("ValueError", "empty separator");
+        if (name == "rsplit" && most >= 0) {
+          std::string rest = text;
+          while (most-- > 0) {
+            size_t at = rest.rfind(separator);
+            if (at == std::string::npos)
+              break;
+            parts.insert(parts.begin(), Value::str(rest.substr(at + separator.size())));
+            rest.resize(at);
+          }
+          parts.insert(parts.begin(), Value::str(rest));
+        } else {
+          size_t at = 0;
+          for (;;) {
+            size_t end = most-- == 0 ? std::string::npos : text.find(separator, at);
+            parts.push_back(Value::str(text.substr(at, end - at)));
+            if (end == std::string::npos)
+              break;
+            at = end + separator.size();
+          }
+        }
+      }
+      return Value(std::make_shared<ops::List>(std::move(parts)));
+    });
+  if (name == "join")
+    return method([text](Interp &interp, std::vector<Value> &args, Keywords &) {
+      if (args.empty())
+        interp.raise("TypeError", "missing argument");
+      std::string joined;
+      bool isFirst = true;
+      for (const Value &part : interp.iterate(args[0])) {
+        if (!unboxed(part).isStr())
+          interp.raise("TypeError", "`join` needs strings, not `" + part.typeName() + "`");
+        joined += (isFirst ? "" : text) + unboxed(part).asStr();
+        isFirst = false;
+      }
+      return Value::str(std::move(joined));
+    });
+  if (name == "replace")
+    return method([text, argument](Interp &interp, std::vector<Value> &args, Keywords &) {
+      const std::string &from = argument(interp, args, 0), &to = argument(interp, args, 1);
+      std::string result;
+      size_t at = 0;
+      while (!from.empty()) {
+        size_t next = text.find(from, at);
+        if (next == std::string::npos)
+          break;
+        result += text.substr(at, next - at) + to;
+        at = next + from.size();
+      }
+      return Value::str(result + text.substr(at));
+    });
+  if (name == "format")
+    return method([text](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+      std::string result;
+      size_t next = 0;
+      for (size_t i = 0; i < text.size(); ++i) {
+        char c = text[i];
+        if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
+          result += c;
+          ++i;
+          continue;
+        }
+        if (c != '{') {
+          result += c;
+          continue;
+        }
+        size_t end = text.find('}', i);
+        if (end == std::string::npos)
+          interp.raise("ValueError", "`{` is not closed in a format string");
+        std::string field = text.substr(i + 1, end - i - 1), spec;
+        if (size_t colon = field.find(':'); colon != std::string::npos) {
+          spec = field.substr(colon + 1);
+          field.resize(colon);
+        }
+        std::optional<Value> value;
+        if (field.empty() || std::isdigit(uint8_t(field[0]))) {
+          size_t index = field.empty() ? next++ : size_t(std::atoi(field.c_str()));
+          if (index < args.size())
+            value = args[index];
+        } else {
+          for (auto &[key, item] : keywords)
+            if (key == field)
+              value = item;
+        }
+        if (!value)
+          interp.raise("IndexError", "no value for `{" + field + "}`");
+        result += interp.format(*value, spec);
+        i = end;
+      }
+      return Value::str(std::move(result));
+    });
+  if (name == "find" || name == "count" || name == "rfind")
+    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
+      const std::string &part = argument(interp, args, 0);
+      if (name == "find" || name == "rfind") {
+        size_t at = name == "find" ? text.find(part) : text.rfind(part);
+        return Value(at == std::string::npos ? int64_t(-1) : int64_t(at));
+      }
+      int64_t count = 0;
+      for (size_t at = 0; !part.empty() && (at = text.find(part, at)) != std::string::npos;
+           at += part.size())
+        ++count;
+      return Value(count);
+    });
+  if (name == "isdigit" || name == "isalpha" || name == "isnumeric")
+    return method([text, name](Interp &, std::vector<Value> &, Keywords &) {
+      return Value(!text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+        return name == "isalpha" ? std::isalpha(uint8_t(c)) : std::isdigit(uint8_t(c));
+      }));
+    });
+  if (name == "removeprefix" || name == "removesuffix")
+    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
+      const std::string &part = argument(interp, args, 0);
+      if (name == "removeprefix")
+        return Value::str(text.starts_with(part) ? text.substr(part.size()) : text);
+      return Value::str(text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text);
+    });
+  if (name == "zfill")
+    return method([text](Interp &interp, std::vector<Value> &args, Keywords &) {
+      int64_t width = args.empty() ? 0 : interp.asInt(args[0], "a width");
+      std::string result = text;
+      if (width > int64_t(text.size()) && width < 10000)
+        result.insert(0, size_t(width) - text.size(), '0');
+      return Value::str(std::move(result));
+    });
+  if (name == "encode")
+    return method([text](Interp &, std::vector<Value> &, Keywords &) { return Value::str(text); });
+  return std::nullopt;
+}
+
+} // namespace nereid::emit
