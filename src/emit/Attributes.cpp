@@ -139,10 +139,9 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
     if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
       return value;
     Type type = object.asType();
-    bool exists = building([&] {
-      return ops::typeMethod(opContext(), type, name, {}).has_value();
-    });
-    if (exists || name == "with_element_ty" || name == "to" )
+    bool exists =
+        building([&] { return ops::typeMethod(opContext(), type, name, {}).has_value(); });
+    if (exists || name == "with_element_ty" || name == "to")
       return Value(std::make_shared<TypeMethod>(*this, type, std::string(name)));
     return std::nullopt;
   }
@@ -264,14 +263,14 @@ Value Interp::requireAttribute(const Value &object, std::string_view name) {
   std::string what;
   std::string hint;
   if (auto *language = plain.as<LanguageModule>()) {
-    std::string module = language->path.empty()
-                             ? "tl"
-                             : "tl." + language->path.substr(0, language->path.size() - 1);
+    std::string module =
+        language->path.empty() ? "tl" : "tl." + language->path.substr(0, language->path.size() - 1);
     what = "`" + module + "` has no `" + std::string(name) + "`";
     hint = "`docs/language.md` lists the names that there are";
   } else if (plain.as<ModuleObject>() || plain.as<NativeModule>()) {
-    what = "module `" + (plain.as<ModuleObject>() ? plain.as<ModuleObject>()->name
-                                                  : plain.as<NativeModule>()->name) +
+    what = "module `" +
+           (plain.as<ModuleObject>() ? plain.as<ModuleObject>()->name
+                                     : plain.as<NativeModule>()->name) +
            "` has no attribute `" + std::string(name) + "`";
   } else if (plain.isTile()) {
     what = "a tile has no attribute `" + std::string(name) + "`";
@@ -424,7 +423,8 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
   }
   if (auto *range = object.as<PythonRange>()) {
     if (!slice)
-      return Value(range->start + int64_t(position(size_t(range->size()), "a range")) * range->step);
+      return Value(range->start +
+                   int64_t(position(size_t(range->size()), "a range")) * range->step);
   }
   if (object.as<Unknown>()) {
     if (inKernel())
@@ -596,24 +596,24 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         return Value(std::make_shared<ops::List>(std::move(all)));
       });
     if (name == "get" || name == "setdefault" || name == "pop")
-      return method([dict, position, kind = name[0]](Interp &interp, std::vector<Value> &args,
-                                                     Keywords &) {
-        if (args.empty() || args.size() > 2)
-          interp.raise("TypeError", "wrong number of arguments");
-        size_t at = position(interp, *dict, unboxed(args[0]));
-        if (at < dict->entries.size()) {
-          Value value = dict->entries[at].second;
-          if (kind == 'p')
-            dict->entries.erase(dict->entries.begin() + long(at));
-          return value;
-        }
-        if (kind == 'p' && args.size() == 1)
-          interp.raise("KeyError", interp.repr(args[0]));
-        Value value = args.size() > 1 ? args[1] : Value();
-        if (kind == 's')
-          dict->entries.emplace_back(unboxed(args[0]), value);
-        return value;
-      });
+      return method(
+          [dict, position, kind = name[0]](Interp &interp, std::vector<Value> &args, Keywords &) {
+            if (args.empty() || args.size() > 2)
+              interp.raise("TypeError", "wrong number of arguments");
+            size_t at = position(interp, *dict, unboxed(args[0]));
+            if (at < dict->entries.size()) {
+              Value value = dict->entries[at].second;
+              if (kind == 'p')
+                dict->entries.erase(dict->entries.begin() + long(at));
+              return value;
+            }
+            if (kind == 'p' && args.size() == 1)
+              interp.raise("KeyError", interp.repr(args[0]));
+            Value value = args.size() > 1 ? args[1] : Value();
+            if (kind == 's')
+              dict->entries.emplace_back(unboxed(args[0]), value);
+            return value;
+          });
     if (name == "update")
       return method([dict, position](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
         auto put = [&](const Value &key, const Value &value) {

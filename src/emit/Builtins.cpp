@@ -91,7 +91,9 @@ Value minMax(Interp &interp, bool wantsMax, std::vector<Value> &args, Keywords &
       result = interp.callOp(*row, {result, items[i]}, {});
     return result;
   }
-  auto keyOf = [&](const Value &item) { return key.isNone() ? item : interp.call(key, {item}, {}); };
+  auto keyOf = [&](const Value &item) {
+    return key.isNone() ? item : interp.call(key, {item}, {});
+  };
   Value best = items[0], bestKey = keyOf(items[0]);
   for (size_t i = 1; i < items.size(); ++i) {
     Value candidate = keyOf(items[i]);
@@ -128,9 +130,7 @@ Value toInt(Interp &interp, std::vector<Value> &args, Keywords &) {
     std::string text = value.asStr();
     int64_t base = args.size() > 1 ? interp.asInt(args[1], "a base") : 10;
     size_t at = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-    auto bad = [&] {
-      interp.raise("ValueError", interp.repr(value) + " is not an integer");
-    };
+    auto bad = [&] { interp.raise("ValueError", interp.repr(value) + " is not an integer"); };
     if (at == std::string::npos)
       bad();
     text = text.substr(at, end - at + 1);
@@ -264,7 +264,8 @@ bool Interp::isInstance(const Value &valueIn, const Value &typeIn) {
   if (name == "tl.tensor")
     return value.isTile() && !value.asTile().type.isDescriptor();
   if (name == "tl.constexpr")
-    return inKernel() ? !value.isTile() && value.isConstexpr() : valueIn.as<ConstexprBox>() != nullptr;
+    return inKernel() ? !value.isTile() && value.isConstexpr()
+                      : valueIn.as<ConstexprBox>() != nullptr;
   if (name == "tl.dtype")
     return value.isType() && value.asType().kind() == Type::Kind::Scalar;
   if (name == "tl.pointer_type")
@@ -402,9 +403,8 @@ void Interp::makeBuiltins() {
     return interp.inKernel() ? Value::tuple(std::move(items))
                              : Value(std::make_shared<ops::List>(std::move(items)));
   });
-  addList("tuple", [](Interp &, std::vector<Value> items) {
-    return Value::tuple(std::move(items));
-  });
+  addList("tuple",
+          [](Interp &, std::vector<Value> items) { return Value::tuple(std::move(items)); });
   addList("iter", [](Interp &, std::vector<Value> items) {
     return Value(std::make_shared<ops::List>(std::move(items)));
   });

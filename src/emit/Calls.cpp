@@ -22,8 +22,8 @@ void Interp::checkDepth(const FunctionObject *function) {
   size_t used = here < stackBase ? size_t(stackBase - here) : size_t(here - stackBase);
   if (depth <= hostOptions.limits.depth && used <= hostOptions.limits.stackBytes)
     return;
-  std::string message = "calls are nested more than " +
-                        std::to_string(hostOptions.limits.depth) + " deep";
+  std::string message =
+      "calls are nested more than " + std::to_string(hostOptions.limits.depth) + " deep";
   std::string hint;
   // A function that is on the stack many times over calls itself.
   if (function) {
@@ -122,8 +122,8 @@ void Interp::bindParameters(const FunctionObject &function, std::vector<Value> a
       miss(parameters.kwonlyargs[i]);
   }
   if (missingCount)
-    raise("TypeError", "`" + name + "` misses " + (missingCount > 1 ? "arguments " : "argument ") +
-                           missing);
+    raise("TypeError",
+          "`" + name + "` misses " + (missingCount > 1 ? "arguments " : "argument ") + missing);
   if (parameters.vararg)
     into.set(parameters.vararg->arg, Value::tuple(std::move(extra)), parameters.vararg);
   if (parameters.kwarg)
@@ -180,8 +180,7 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
 
 Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keywords) {
   if (row.status == ops::Row::Status::Unsupported)
-    fail("UnsupportedOp", "`" + ops::spelling(row) + "` is not supported",
-         std::string(row.remark));
+    fail("UnsupportedOp", "`" + ops::spelling(row) + "` is not supported", std::string(row.remark));
   if (row.prelude) {
     std::shared_ptr<ModuleObject> module = prelude();
     std::string_view name = row.name;
@@ -213,7 +212,8 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
   using Flavor = FunctionObject::Flavor;
   if (!inKernel()) {
     if (function.flavor == Flavor::Jit)
-      fail("NotInKernel", "`" + function.name() + "` is a kernel function and runs only in kernels");
+      fail("NotInKernel",
+           "`" + function.name() + "` is a kernel function and runs only in kernels");
     return callHostFunction(function, std::move(args), std::move(keywords));
   }
   if (function.flavor == Flavor::Jit)
@@ -223,8 +223,9 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
   auto check = [&](const Value &value, const std::string &which) {
     if (!value.isConstexpr())
       fail("NotConstexpr",
-           which + " of `" + function.name() + "` is a run-time value, but the function runs while "
-                                               "compiling",
+           which + " of `" + function.name() +
+               "` is a run-time value, but the function runs while "
+               "compiling",
            function.flavor == Flavor::Constexpr
                ? ""
                : "decorate `" + function.name() + "` with `@triton.jit` to run it in the kernel");
@@ -270,8 +271,7 @@ Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, K
   if (callee.returned.state == Returned::State::Maybe && callee.returned.value &&
       !callee.returned.value->isNone()) {
     callee.node = callee.returned.where ? callee.returned.where : callNode;
-    fail("MissingReturn",
-         "`" + function.name() + "` returns a value on some run-time paths only",
+    fail("MissingReturn", "`" + function.name() + "` returns a value on some run-time paths only",
          "end the function with a `return` of the same type");
   }
   if (callee.returned.state == Returned::State::No || !callee.returned.value)
@@ -368,7 +368,8 @@ Value Interp::callClass(ClassObject &type, std::vector<Value> args, Keywords key
   if (inKernel())
     for (const Value &arg : args)
       if (!arg.isConstexpr())
-        fail("NotConstexpr", "`" + type.className + "` is a plain class and can't hold run-time values",
+        fail("NotConstexpr",
+             "`" + type.className + "` is a plain class and can't hold run-time values",
              "decorate it with `@triton.aggregate`");
   auto instance = std::make_shared<Instance>(self);
   Value result(instance);
@@ -435,9 +436,9 @@ Value Interp::constructAggregate(const std::shared_ptr<ClassObject> &type, std::
   }
   for (const ClassObject::Field &field : type->fields)
     if (!object->field(field.name)) {
-      EvalError failure = error(*frame->node, "UninitializedField",
-                                "the constructor of `" + type->className + "` did not set `" +
-                                    field.name + "`");
+      EvalError failure =
+          error(*frame->node, "UninitializedField",
+                "the constructor of `" + type->className + "` did not set `" + field.name + "`");
       failure.pythonType = "AttributeError";
       throw failure;
     }

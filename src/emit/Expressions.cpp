@@ -1,5 +1,5 @@
-// Expressions, in both modes. Whatever only Python can do lies in Operators.cpp; whatever needs tiles
-// goes to `ops` or, for conditional expressions, to KernelFlow.cpp.
+// Expressions, in both modes. Whatever only Python can do lies in Operators.cpp; whatever needs
+// tiles goes to `ops` or, for conditional expressions, to KernelFlow.cpp.
 
 #include "emit/Interp.h"
 
@@ -60,8 +60,9 @@ ops::BinaryOperator tileComparison(CompareOp op) {
   }
 }
 
-constexpr std::string_view binaryNames[] = {"add", "sub", "mul", "matmul", "truediv", "mod", "pow",
-                                            "lshift", "rshift", "or", "xor", "and", "floordiv"};
+constexpr std::string_view binaryNames[] = {"add", "sub", "mul",     "matmul", "truediv",
+                                            "mod", "pow", "lshift",  "rshift", "or",
+                                            "xor", "and", "floordiv"};
 constexpr std::string_view compareNames[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 // The comparison that holds of (b, a) when the given one holds of (a, b).
 constexpr std::string_view reflectedCompareNames[] = {"eq", "ne", "gt", "ge", "lt", "le"};
@@ -266,8 +267,7 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   std::string name(binding.name);
   if (binding.unusable) {
     const Unusable &why = *binding.unusable;
-    EvalError failure =
-        error(*frame->node, why.code, "`" + name + "` " + why.why, why.hint);
+    EvalError failure = error(*frame->node, why.code, "`" + name + "` " + why.why, why.hint);
     if (why.where.begin.valid())
       failure.diagnostic.labels.push_back({why.where, "here"});
     for (const Diagnostic &note : why.notes)
@@ -284,8 +284,8 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   }
   if (isGlobal && !hostOptions.allowGlobals && !frame->module->isPrelude) {
     const Value &value = binding.value;
-    bool isPlain = value.isNumber() || value.isStr() || value.isList() ||
-                   value.as<ops::Dict>() || value.as<SetObject>() ||
+    bool isPlain = value.isNumber() || value.isStr() || value.isList() || value.as<ops::Dict>() ||
+                   value.as<SetObject>() ||
                    (value.isTuple() && !value.as<ops::Tuple>()->fieldNames);
     if (isPlain)
       fail("GlobalNotConstexpr",
@@ -378,8 +378,7 @@ Value Interp::evalBoolOp(const BoolOp &expr) {
   }
   if (tiles.empty())
     return value;
-  ops::BinaryOperator op =
-      isAnd ? ops::BinaryOperator::LogicalAnd : ops::BinaryOperator::LogicalOr;
+  ops::BinaryOperator op = isAnd ? ops::BinaryOperator::LogicalAnd : ops::BinaryOperator::LogicalOr;
   Value result = tiles.back();
   for (size_t i = tiles.size() - 1; i-- > 0;)
     result = building([&] { return ops::binary(opContext(), op, tiles[i], result); });
@@ -401,7 +400,8 @@ Value Interp::binary(BinaryOp op, const Value &lhsIn, const Value &rhsIn) {
     return building([&] { return ops::binary(opContext(), tileOperator(op), lhs, rhs); });
   }
   Value result = hostBinary(op, lhs, rhs);
-  // Arithmetic on constexprs gives a constexpr, so that `B = tl.constexpr(A * 2)` may say `B = A * 2`.
+  // Arithmetic on constexprs gives a constexpr, so that `B = tl.constexpr(A * 2)` may say `B = A *
+  // 2`.
   if (!inKernel() && (lhsIn.as<ConstexprBox>() || rhsIn.as<ConstexprBox>()))
     return Value(std::make_shared<ConstexprBox>(std::move(result)));
   return result;
@@ -435,8 +435,8 @@ Value Interp::unary(UnaryOpKind op, const Value &operandIn) {
                                                : number);
   } else {
     const char *sign = op == UnaryOpKind::Invert ? "~" : op == UnaryOpKind::UAdd ? "+" : "-";
-    raise("TypeError", std::string("unary `") + sign + "` has no meaning for `" +
-                           operand.typeName() + "`");
+    raise("TypeError",
+          std::string("unary `") + sign + "` has no meaning for `" + operand.typeName() + "`");
   }
   if (!inKernel() && operandIn.as<ConstexprBox>())
     return Value(std::make_shared<ConstexprBox>(std::move(result)));

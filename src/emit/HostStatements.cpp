@@ -45,8 +45,8 @@ void Interp::assignHost(const Expr &target, Value value) {
     return assignHost(*cast<Starred>(&target).value, std::move(value));
   case ExprKind::Tuple:
   case ExprKind::List: {
-    Span<Expr *> targets = target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts
-                                                          : cast<List>(&target).elts;
+    Span<Expr *> targets =
+        target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts : cast<List>(&target).elts;
     if (auto *unknown = unboxed(value).as<Unknown>()) {
       for (const Expr *one : targets)
         assignHost(*one, Value(std::make_shared<Unknown>(unknown->origin)));
@@ -297,9 +297,9 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     auto *instance = exception.as<Instance>();
     if (!instance)
       raise("TypeError", "exceptions must derive from BaseException");
-    EvalError failure = error(stmt, "Raised",
-                              instance->type->className + (str(exception).empty() ? "" : ": ") +
-                                  str(exception));
+    EvalError failure =
+        error(stmt, "Raised",
+              instance->type->className + (str(exception).empty() ? "" : ": ") + str(exception));
     failure.pythonType = instance->type->className;
     failure.exception = exception;
     throw failure;
@@ -519,7 +519,9 @@ void Interp::execUnknownIf(const If &stmt, const Unknown &condition) {
     frame->locals->poison(
         name, {"UnknownDefinition",
                "has two definitions, and which one holds depends on `" + condition.origin + "`",
-               "choose with `--define " + std::string(name) + "=VALUE`", rangeOf(stmt), {}});
+               "choose with `--define " + std::string(name) + "=VALUE`",
+               rangeOf(stmt),
+               {}});
   };
   for (const Binding &binding : thenNames.all()) {
     if (binding.deleted)

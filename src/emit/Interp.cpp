@@ -17,7 +17,13 @@ using namespace syntax;
 
 struct Interp::Scratch {
   mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
- Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
+  mlir::OpBuilder builder{&mlirContext};
+  ops::CompileOptions options;
+  ops::OpContext opContext{builder, mlir::UnknownLoc::get(&mlirContext), options,
+                           [](std::string, std::string, std::string) {}, [](std::string) {}};
+};
+
+Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
   stepsLeft = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   makeBuiltins();
@@ -43,9 +49,9 @@ namespace {
 
 // What `except` sees.
 const std::pair<std::string_view, std::string_view> pythonTypes[] = {
-    {"UndefinedName", "NameError"},      {"NoAttribute", "AttributeError"},
-    {"NotCallable", "TypeError"},        {"IntegerTooLarge", "OverflowError"},
-    {"ImportFailed", "ImportError"},     {"UnknownValue", "RuntimeError"},
+    {"UndefinedName", "NameError"},       {"NoAttribute", "AttributeError"},
+    {"NotCallable", "TypeError"},         {"IntegerTooLarge", "OverflowError"},
+    {"ImportFailed", "ImportError"},      {"UnknownValue", "RuntimeError"},
     {"UnsupportedSyntax", "SyntaxError"}, {"NotInKernel", "RuntimeError"},
 };
 
@@ -147,12 +153,12 @@ void Interp::step() {
     // The depth of expressions is bounded by the parser; calls check the stack themselves.
     return;
   }
-  EvalError failure = error(*frame->node, "TooManySteps",
-                            "evaluation does not end within " +
-                                std::to_string(hostOptions.limits.steps) + " steps",
-                            inKernel() ? "use run-time loops (`range`, `tl.range`) in place of "
-                                         "unrolled ones"
-                                       : "");
+  EvalError failure =
+      error(*frame->node, "TooManySteps",
+            "evaluation does not end within " + std::to_string(hostOptions.limits.steps) + " steps",
+            inKernel() ? "use run-time loops (`range`, `tl.range`) in place of "
+                         "unrolled ones"
+                       : "");
   failure.fatal = true;
   throw failure;
 }
@@ -249,9 +255,9 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
       bound = importModule(value.module, module.get(), nowhere);
       if (value.kind != InjectedValue::Kind::Module) {
         auto attributeValue = attribute(bound, value.function);
-        bound = attributeValue ? *attributeValue
-                               : Value(std::make_shared<Unknown>(value.module + "." +
-                                                                 value.function));
+        bound = attributeValue
+                    ? *attributeValue
+                    : Value(std::make_shared<Unknown>(value.module + "." + value.function));
       }
     }
     }
@@ -261,7 +267,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
   // Names that only `--define` gives.
   for (auto &[name, constant] : hostOptions.defines)
     if (!module->names->find(name))
-      module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(fromConstant(constant))));
+      module->names->set(intern(name),
+                         Value(std::make_shared<ConstexprBox>(fromConstant(constant))));
   return module;
 }
 
@@ -352,8 +359,8 @@ mlir::Location Interp::location(const Node &node) {
     return frame->callSite;
   if (!frame->fileAttr)
     frame->fileAttr = mlir::StringAttr::get(mlirContext, frame->module->tree->file);
-  mlir::Location here = mlir::FileLineColLoc::get(frame->fileAttr, node.begin.line,
-                                                  node.begin.column + 1);
+  mlir::Location here =
+      mlir::FileLineColLoc::get(frame->fileAttr, node.begin.line, node.begin.column + 1);
   if (frame->callSite)
     return mlir::CallSiteLoc::get(here, mlir::Location(frame->callSite));
   return here;
@@ -385,22 +392,16 @@ ops::OpContext &Interp::opContext() {
   return *context;
 }
 
- mlir::OpBuilder builder{&mlirContext};
-  ops::CompileOptions options;
-  ops::OpContext opContext{builder, mlir::UnknownLoc::get(&mlirContext), options,
-                           [](std::string, std::string, std::string) {}, [](std::string) {}};
-};
-
 void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
                       KernelContext kernelContext) {
   kernel = &kernelContext;
-  context.emplace(ops::OpContext{
-      kernelContext.builder, mlir::UnknownLoc::get(kernelContext.builder.getContext()),
-      kernelContext.options,
-      [this](std::string code, std::string message, std::string hint) {
-        note(std::move(code), std::move(message), std::move(hint));
-      },
-      [this](std::string text) { kernel->printed += text; }});
+  context.emplace(ops::OpContext{kernelContext.builder,
+                                 mlir::UnknownLoc::get(kernelContext.builder.getContext()),
+                                 kernelContext.options,
+                                 [this](std::string code, std::string message, std::string hint) {
+                                   note(std::move(code), std::move(message), std::move(hint));
+                                 },
+                                 [this](std::string text) { kernel->printed += text; }});
   stepsLeft = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   operationsLeft = hostOptions.limits.operations;

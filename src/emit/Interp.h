@@ -1,9 +1,9 @@
 // The evaluator: one walk over the syntax tree for module-level Python and for kernels.
 //
 // Values known now are computed with Python's meaning. In a kernel, values may also be tiles; then
-// the same walk builds tile IR. A *frame* is one running function; its `Mode` decides what statements
-// mean: Host (Python: loops run, names rebind) or Kernel (assigned numbers become scalar tiles,
-// run-time conditions become scf ops). Expressions mean the same in both.
+// the same walk builds tile IR. A *frame* is one running function; its `Mode` decides what
+// statements mean: Host (Python: loops run, names rebind) or Kernel (assigned numbers become scalar
+// tiles, run-time conditions become scf ops). Expressions mean the same in both.
 //
 // Where things are:
 //   Expressions.cpp       literals, names, operators, subscripts, comprehensions, f-strings
@@ -47,10 +47,10 @@ struct EvalError {
 };
 
 struct Limits {
-  uint64_t steps = 20'000'000;    ///< expressions and statements evaluated, a module or kernel
+  uint64_t steps = 20'000'000;     ///< expressions and statements evaluated, a module or kernel
   uint64_t operations = 2'000'000; ///< ops built for one kernel
-  unsigned depth = 128;           ///< nested calls
-  size_t stackBytes = 5 << 20;    ///< of the thread's stack
+  unsigned depth = 128;            ///< nested calls
+  size_t stackBytes = 5 << 20;     ///< of the thread's stack
 };
 
 /// What a kernel was told by names at module level: `--define NAME=VALUE`.
@@ -58,7 +58,7 @@ using Defines = std::map<std::string, Value, std::less<>>;
 
 /// Something of the world that evaluation depended on; part of the compile key.
 struct Fact {
-  std::string kind;  ///< "env", "import", "define", "device", ...
+  std::string kind; ///< "env", "import", "define", "device", ...
   std::string name;
   std::string value;
   bool operator==(const Fact &) const = default;
@@ -110,7 +110,7 @@ struct Frame {
     const syntax::Expr *annotation;
     bool hasValue;
   };
-  std::vector<Annotated> annotated; ///< of a class body, in order
+  std::vector<Annotated> annotated;      ///< of a class body, in order
   std::vector<Value> *yielded = nullptr; ///< of a generator: where `yield` puts values
 };
 
@@ -212,6 +212,9 @@ public:
   const Value *builtin(std::string_view name) const;
   std::shared_ptr<ClassObject> builtinClass(std::string_view name); ///< "ValueError", ...; or null
   std::shared_ptr<ModuleObject> prelude();
+  std::optional<Value> tritonAttribute(std::string_view name);
+  std::shared_ptr<ClassObject> configClass(); ///< of `triton.Config`
+  Value typeLimits(const Type &type);
   /// Modules loaded so far, by name.
   const std::map<std::string, std::shared_ptr<ModuleObject>> &modules() const { return loaded; }
   /// An exact int; fails with `what` in the message otherwise.
@@ -327,7 +330,8 @@ private:
   Value runtimeIfExp(const syntax::IfExp &expr, const Value &condition);
   Tile filler(const Type &type);
   struct Carried;
-  std::vector<Carried> carriedBy(const syntax::Stmt &stmt, const std::set<std::string_view> &settled);
+  std::vector<Carried> carriedBy(const syntax::Stmt &stmt,
+                                 const std::set<std::string_view> &settled);
   void setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &range);
   [[noreturn]] void failCarried(std::string_view name, const std::string &mismatch,
                                 const syntax::Node *first, const Binding *after,
@@ -347,6 +351,8 @@ private:
   std::set<Fact> recorded;
   std::shared_ptr<Names> builtins;
   std::map<std::string, Value, std::less<>> nativeModules;
+  std::map<std::string, Value, std::less<>> vocabulary; ///< names of `tl` looked up so far
+  std::shared_ptr<ClassObject> configType;
   std::shared_ptr<ModuleObject> preludeModule;
   std::set<std::string, std::less<>> names; ///< interned
   uint64_t stepsLeft = 0;

@@ -1,12 +1,13 @@
 // Run-time control flow: `if`, `for` and `while` whose course is not known while compiling.
 //
-// Bodies are built in regions of their own, then joined: a name whose value differs between the arms
-// of an `if`, or before and after the body of a loop, becomes a result of the op. What a value is made
-// of besides tiles (tuple structure, constexprs, block shapes) must agree; tiles must agree in type.
+// Bodies are built in regions of their own, then joined: a name whose value differs between the
+// arms of an `if`, or before and after the body of a loop, becomes a result of the op. What a value
+// is made of besides tiles (tuple structure, constexprs, block shapes) must agree; tiles must agree
+// in type.
 //
-// Which names a loop carries is not known before its body is built. Each tile of a name that the body
-// assigns *somewhere* starts as an argument of the body; those that come out unchanged are dropped
-// again. A number that the body changes is made a tile, and the body is built once more.
+// Which names a loop carries is not known before its body is built. Each tile of a name that the
+// body assigns *somewhere* starts as an argument of the body; those that come out unchanged are
+// dropped again. A number that the body changes is made a tile, and the body is built once more.
 
 #include "emit/Interp.h"
 
@@ -135,10 +136,18 @@ public:
     throw Mismatch{describeValue(a) + " and " + describeValue(b)};
   }
 
+  /// Builds at the end of an arm.
+  template <typename F> auto at(Arm &arm, F f) {
+    mlir::OpBuilder::InsertionGuard guard(interp.kernel->builder);
+    interp.kernel->builder.setInsertionPointToEnd(&arm.block());
+    return f();
+  }
+
   /// A value that only one arm has; the other yields fillers. Tiles from before the `if` need none.
   Value take(const Value &value, bool fromThen) {
     return mapTiles(value, [&](const Tile &tile) {
-      mlir::Block *block = tile.value.getParentBlock();
+      mlir::Value handle = tile.value;
+      mlir::Block *block = handle.getParentBlock();
       Arm &arm = fromThen ? thenArm : elseArm;
       if (block != &arm.block())
         return tile; // defined before
@@ -150,13 +159,6 @@ public:
   mlir::Value flag(mlir::Value a, mlir::Value b) {
     Type type = ops::int1();
     return joinTiles({a, type}, {b, type}).asTile().value; // null: filled in later
-  }
-
-  /// Builds at the end of an arm.
-  template <typename F> auto at(Arm &arm, F f) {
-    mlir::OpBuilder::InsertionGuard guard(interp.kernel->builder);
-    interp.kernel->builder.setInsertionPointToEnd(&arm.block());
-    return f();
   }
 
   /// Replaces the missing tiles of a template by the next results.
@@ -229,10 +231,9 @@ void Interp::joinArms(mlir::Value condition, const Node &node, Arm &thenArm, Arm
         returned.value = joiner.join(a ? *a : Value(), b ? *b : Value());
       } catch (Joiner::Mismatch &mismatch) {
         const Node &second = elseArm.returned.where ? *elseArm.returned.where : node;
-        EvalError failure =
-            error(second, "ReturnMismatch",
-                  "run-time paths of the function return " + mismatch.what,
-                  "all `return`s that a run-time condition chooses between must agree in type");
+        EvalError failure = error(
+            second, "ReturnMismatch", "run-time paths of the function return " + mismatch.what,
+            "all `return`s that a run-time condition chooses between must agree in type");
         if (thenArm.returned.where)
           failure.diagnostic.labels.push_back({rangeOf(*thenArm.returned.where), "the other"});
         throw failure;
@@ -255,11 +256,11 @@ void Interp::joinArms(mlir::Value condition, const Node &node, Arm &thenArm, Arm
   auto conflict = [&](std::string_view name, const Binding *a, const Binding *b,
                       const std::string &what, const Binding *before) {
     const Binding *second = b ? b : a;
-    EvalError failure = error(
-        second->where ? *second->where : node, "BranchMismatch",
-        "`" + std::string(name) + "` is " + what + " after the two branches of a run-time `if`",
-        before ? "give it the same type in both, for example with `.to(...)`"
-               : "give it the same type in both branches");
+    EvalError failure = error(second->where ? *second->where : node, "BranchMismatch",
+                              "`" + std::string(name) + "` is " + what +
+                                  " after the two branches of a run-time `if`",
+                              before ? "give it the same type in both, for example with `.to(...)`"
+                                     : "give it the same type in both branches");
     if (a && a->where && a != second)
       failure.diagnostic.labels.push_back({rangeOf(*a->where), "the other value"});
     throw failure;
@@ -271,10 +272,14 @@ void Interp::joinArms(mlir::Value condition, const Node &node, Arm &thenArm, Arm
       const Binding *before = frame->locals->find(a.name);
       const Binding *b = elseArm.names.find(a.name);
       if (!b) {
-        changes.push_back({a.name, {}, nullptr,
-                           Unusable{"BranchOnly", "is defined in one branch of a run-time `if` only",
+        changes.push_back({a.name,
+                           {},
+                           nullptr,
+                           Unusable{"BranchOnly",
+                                    "is defined in one branch of a run-time `if` only",
                                     "define it before the `if`, or in both branches",
-                                    a.where ? rangeOf(*a.where) : SourceRange{}, {}}});
+                                    a.where ? rangeOf(*a.where) : SourceRange{},
+                                    {}}});
         continue;
       }
       if (a.unusable || b->unusable) {
@@ -297,23 +302,30 @@ void Interp::joinArms(mlir::Value condition, const Node &node, Arm &thenArm, Arm
           throw;
         }
       } catch (Joiner::Mismatch &mismatch) {
-        bool tiles = (a.value.isTile() || a.value.isNumber()) &&
-                     (b->value.isTile() || b->value.isNumber());
+        bool tiles =
+            (a.value.isTile() || a.value.isNumber()) && (b->value.isTile() || b->value.isNumber());
         if (tiles)
           conflict(a.name, &a, b, mismatch.what, before);
-        changes.push_back({a.name, {}, nullptr,
+        changes.push_back({a.name,
+                           {},
+                           nullptr,
                            Unusable{"BranchMismatch",
                                     "is " + mismatch.what + " after a run-time `if`",
                                     "only run-time values can depend on a run-time condition",
-                                    b->where ? rangeOf(*b->where) : SourceRange{}, {}}});
+                                    b->where ? rangeOf(*b->where) : SourceRange{},
+                                    {}}});
       }
     }
     for (const Binding &b : elseArm.names.all())
       if (!b.deleted && !thenArm.names.find(b.name))
-        changes.push_back({b.name, {}, nullptr,
-                           Unusable{"BranchOnly", "is defined in one branch of a run-time `if` only",
+        changes.push_back({b.name,
+                           {},
+                           nullptr,
+                           Unusable{"BranchOnly",
+                                    "is defined in one branch of a run-time `if` only",
                                     "define it before the `if`, or in both branches",
-                                    b.where ? rangeOf(*b.where) : SourceRange{}, {}}});
+                                    b.where ? rangeOf(*b.where) : SourceRange{},
+                                    {}}});
   } else if (thenLive || elseLive) {
     Arm &live = thenLive ? thenArm : elseArm;
     for (const Binding &binding : live.names.all()) {
@@ -497,8 +509,8 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
   if (!target)
     failAt(*stmt.target, "UnsupportedSyntax", "the variable of a run-time loop must be a name");
 
-  // Bounds: integers, brought to one type. A constant negative step runs the loop upwards and counts
-  // down inside.
+  // Bounds: integers, brought to one type. A constant negative step runs the loop upwards and
+  // counts down inside.
   Value start = range->start, stop = range->stop, stride = range->step;
   bool countsDown = false;
   if (stride.isBool())
@@ -546,9 +558,8 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
   if (!type.isSigned() && type.bits() < 64)
     loopType = ops::int64();
   for (Tile &bound : bounds)
-    bound = building([&] {
-      return ops::cast(opContext(), ops::cast(opContext(), bound, type), loopType);
-    });
+    bound = building(
+        [&] { return ops::cast(opContext(), ops::cast(opContext(), bound, type), loopType); });
 
   std::set<std::string_view> settled;
   for (;;) {
@@ -581,8 +592,7 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       if (countsDown)
         index = building([&] {
           // stop + start - counter, with the two swapped.
-          mlir::Value left =
-              builder.create<mlir::arith::SubIOp>(loc, bounds[1].value, counter);
+          mlir::Value left = builder.create<mlir::arith::SubIOp>(loc, bounds[1].value, counter);
           return Tile{builder.create<mlir::arith::AddIOp>(loc, left, bounds[0].value), loopType};
         });
       index = building([&] { return ops::cast(opContext(), index, type); });
@@ -617,14 +627,17 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       *frame->locals = std::move(before);
       if (!restart) {
         for (size_t i = 0; i < inside.size(); ++i)
-          frame->locals->poison(
-              inside[i],
-              {"LoopOnly", "is defined in the body of a run-time loop only",
-               "give it a value before the loop, which may run zero times",
-               places[i] ? rangeOf(*places[i]) : SourceRange{}, {}});
-        frame->locals->poison(target->id,
-                              {"LoopOnly", "is the variable of a run-time loop that has ended",
-                               "assign it to another name in the body", rangeOf(*target), {}});
+          frame->locals->poison(inside[i],
+                                {"LoopOnly",
+                                 "is defined in the body of a run-time loop only",
+                                 "give it a value before the loop, which may run zero times",
+                                 places[i] ? rangeOf(*places[i]) : SourceRange{},
+                                 {}});
+        frame->locals->poison(target->id, {"LoopOnly",
+                                           "is the variable of a run-time loop that has ended",
+                                           "assign it to another name in the body",
+                                           rangeOf(*target),
+                                           {}});
       }
     }
     if (restart) {
@@ -805,9 +818,11 @@ void Interp::execRuntimeWhile(const While &stmt) {
       continue;
     }
     for (auto &[name, where] : inside)
-      frame->locals->poison(name, {"LoopOnly", "is defined in the body of a run-time loop only",
+      frame->locals->poison(name, {"LoopOnly",
+                                   "is defined in the body of a run-time loop only",
                                    "give it a value before the loop, which may run zero times",
-                                   where ? rangeOf(*where) : SourceRange{}, {}});
+                                   where ? rangeOf(*where) : SourceRange{},
+                                   {}});
 
     // Drop what neither the condition nor the body changes.
     llvm::BitVector dropped(beforeBlock->getNumArguments());

@@ -1,10 +1,10 @@
 // Statements of kernels.
 //
-// A `return` under a run-time condition becomes structured control flow: what follows the `if` moves
-// into the arm that does not return. For that, statement lists run in continuation style: `rest` is
-// what remains at the level around, and each statement list runs it exactly once, unless the function
-// has returned on every path. Where both arms may go on, a flag says at run time whether the function
-// has returned, and the remainder stands under it (`guarded`).
+// A `return` under a run-time condition becomes structured control flow: what follows the `if`
+// moves into the arm that does not return. For that, statement lists run in continuation style:
+// `rest` is what remains at the level around, and each statement list runs it exactly once, unless
+// the function has returned on every path. Where both arms may go on, a flag says at run time
+// whether the function has returned, and the remainder stands under it (`guarded`).
 
 #include "emit/Interp.h"
 
@@ -292,8 +292,8 @@ void Interp::assignKernel(const Expr &target, Value value) {
     return;
   case ExprKind::Tuple:
   case ExprKind::List: {
-    Span<Expr *> targets = target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts
-                                                          : cast<List>(&target).elts;
+    Span<Expr *> targets =
+        target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts : cast<List>(&target).elts;
     frame->node = &target;
     std::vector<Value> items = iterate(value);
     size_t star = targets.size();

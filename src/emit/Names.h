@@ -20,7 +20,7 @@ struct Unusable {
   std::string code;
   std::string why; ///< continues "`x` ..."
   std::string hint;
-  SourceRange where;            ///< the place that explains it; may be invalid
+  SourceRange where;             ///< the place that explains it; may be invalid
   std::vector<Diagnostic> notes; ///< the failure behind it, if there was one
 };
 

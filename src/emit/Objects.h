@@ -34,7 +34,8 @@ struct ModuleObject : ops::Object, std::enable_shared_from_this<ModuleObject> {
   bool isPrelude = false; ///< its functions are part of the vocabulary: errors point at the caller
 };
 
-/// A module of the engine's own: `triton`, `math`, `os`. Its attributes are computed when asked for.
+/// A module of the engine's own: `triton`, `math`, `os`. Its attributes are computed when asked
+/// for.
 struct NativeModule : ops::Object {
   using Lookup = std::function<std::optional<Value>(Interp &, std::string_view)>;
   NativeModule(std::string name, Lookup lookup)
@@ -57,8 +58,8 @@ struct LanguageModule : ops::Object {
   std::string path;
 };
 
-/// Something that only a real Python process could know: a missing import, a device property. Whatever
-/// is done with it is unknown too; needing its value is an error that names its origin.
+/// Something that only a real Python process could know: a missing import, a device property.
+/// Whatever is done with it is unknown too; needing its value is an error that names its origin.
 struct Unknown : ops::Object {
   explicit Unknown(std::string origin) : Object(Kind::Host), origin(std::move(origin)) {}
   std::string typeName() const override { return "unknown"; }
@@ -88,7 +89,8 @@ struct KernelInfo {
   std::optional<bool> debug;
 };
 
-/// A function written in Python: plain, `@triton.jit` or `@triton.constexpr_function`; also lambdas.
+/// A function written in Python: plain, `@triton.jit` or `@triton.constexpr_function`; also
+/// lambdas.
 struct FunctionObject : ops::Callable {
   enum class Flavor : uint8_t { Plain, Jit, Constexpr };
   std::string typeName() const override {
@@ -107,11 +109,11 @@ struct FunctionObject : ops::Callable {
   std::shared_ptr<ModuleObject> module;
   /// Scopes of the functions around it, innermost first.
   std::vector<std::shared_ptr<Names>> closure;
-  std::vector<Value> defaults;                    ///< of the last positional parameters
-  std::vector<std::optional<Value>> kwDefaults;   ///< of the keyword-only parameters
-  std::shared_ptr<KernelInfo> kernel;             ///< of jit functions
+  std::vector<Value> defaults;                  ///< of the last positional parameters
+  std::vector<std::optional<Value>> kwDefaults; ///< of the keyword-only parameters
+  std::shared_ptr<KernelInfo> kernel;           ///< of jit functions
   bool isProperty = false, isStatic = false, isClassMethod = false;
-  std::weak_ptr<ClassObject> owner;               ///< the class that it is a method of
+  std::weak_ptr<ClassObject> owner; ///< the class that it is a method of
 
   const syntax::Node *node() const {
     return def ? static_cast<const syntax::Node *>(def)
@@ -193,7 +195,8 @@ struct ClassObject : ops::Callable, std::enable_shared_from_this<ClassObject> {
 
 /// An object of a plain class, a dataclass, an Enum or an exception.
 struct Instance : ops::Object {
-  explicit Instance(std::shared_ptr<ClassObject> type) : Object(Kind::Host), type(std::move(type)) {}
+  explicit Instance(std::shared_ptr<ClassObject> type)
+      : Object(Kind::Host), type(std::move(type)) {}
   std::string typeName() const override { return type->className; }
   std::string repr() const override;
   bool equals(const Object &other) const override;

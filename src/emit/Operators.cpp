@@ -1,4 +1,5 @@
-// Python's operators on values known now: exact integers, IEEE doubles, strings, tuples, lists, dicts.
+// Python's operators on values known now: exact integers, IEEE doubles, strings, tuples, lists,
+// dicts.
 
 #include "emit/Interp.h"
 
@@ -13,10 +14,10 @@ using syntax::CompareOp;
 
 namespace {
 
-constexpr std::string_view symbols[] = {"+", "-", "*", "@", "/", "%", "**", "<<", ">>", "|", "^",
-                                        "&", "//"};
-constexpr std::string_view comparisons[] = {"==", "!=", "<", "<=", ">", ">=",
-                                            "is", "is not", "in", "not in"};
+constexpr std::string_view symbols[] = {"+",  "-",  "*", "@", "/", "%", "**",
+                                        "<<", ">>", "|", "^", "&", "//"};
+constexpr std::string_view comparisons[] = {"==", "!=", "<",      "<=", ">",
+                                            ">=", "is", "is not", "in", "not in"};
 
 bool isIntegral(const Value &value) { return value.isInt() || value.isBool(); }
 Integer integer(const Value &value) {
@@ -177,8 +178,8 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
     if (lhs.isStr() && rhs.isStr())
       return Value::str(lhs.asStr() + rhs.asStr());
     bool tuples = lhs.isTuple() && rhs.isTuple(), lists = lhs.isList() && rhs.isList();
-    if (tuples || lists || (inKernel() && (lhs.isTuple() || lhs.isList()) &&
-                            (rhs.isTuple() || rhs.isList()))) {
+    if (tuples || lists ||
+        (inKernel() && (lhs.isTuple() || lhs.isList()) && (rhs.isTuple() || rhs.isList()))) {
       std::vector<Value> items(lhs.items().begin(), lhs.items().end());
       items.insert(items.end(), rhs.items().begin(), rhs.items().end());
       if (lists)
@@ -188,7 +189,8 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
   }
   if (op == BinaryOp::Mult && (isIntegral(lhs) || isIntegral(rhs))) {
     const Value &sequence = isIntegral(lhs) ? rhs : lhs;
-    int64_t times = std::max<int64_t>(0, integer(isIntegral(lhs) ? lhs : rhs).toInt64().value_or(0));
+    int64_t times =
+        std::max<int64_t>(0, integer(isIntegral(lhs) ? lhs : rhs).toInt64().value_or(0));
     constexpr int64_t most = 1 << 20;
     auto check = [&](size_t size) {
       if (size && times > most / int64_t(size))
@@ -228,8 +230,8 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
         continue;
       }
       std::string spec;
-      for (++i; i < pattern.size() && std::string_view("0123456789.+-# ").find(pattern[i]) !=
-                                          std::string_view::npos;
+      for (++i; i < pattern.size() &&
+                std::string_view("0123456789.+-# ").find(pattern[i]) != std::string_view::npos;
            ++i)
         spec += pattern[i];
       if (i >= pattern.size())
@@ -282,7 +284,8 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
         return Value(std::move(result));
       }
   // `int | None` in annotations.
-  if (op == BinaryOp::BitOr && (lhs.isCallable() || rhs.isCallable() || lhs.isNone() || rhs.isNone()))
+  if (op == BinaryOp::BitOr &&
+      (lhs.isCallable() || rhs.isCallable() || lhs.isNone() || rhs.isNone()))
     return Value(std::make_shared<Unknown>(repr(lhs) + " | " + repr(rhs)));
   return mismatch();
 }
@@ -452,9 +455,9 @@ std::vector<Value> Interp::iterate(const Value &valueIn) {
     int64_t step = asInt(range->step, "the step of a range");
     if (step == 0)
       raise("ValueError", "the step of a range can't be 0");
-    return iterate(Value(std::make_shared<PythonRange>(asInt(range->start, "the start of a range"),
-                                                       asInt(range->stop, "the end of a range"),
-                                                       step)));
+    return iterate(
+        Value(std::make_shared<PythonRange>(asInt(range->start, "the start of a range"),
+                                            asInt(range->stop, "the end of a range"), step)));
   }
   if (value.isStr()) {
     std::vector<Value> items;

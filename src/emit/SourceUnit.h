@@ -1,5 +1,5 @@
-// Contract 3: whatever holds kernels, as the engine takes it. A file, a string, a notebook cell and a
-// Python closure all become one of these.
+// Contract 3: whatever holds kernels, as the engine takes it. A file, a string, a notebook cell and
+// a Python closure all become one of these.
 #pragma once
 
 #include "nereid/base.h"
@@ -15,8 +15,8 @@ namespace nereid::emit {
 
 struct SourceUnit;
 
-/// A value that whoever hands over the source knows: a global of a notebook, a closed-over variable of
-/// a Python function.
+/// A value that whoever hands over the source knows: a global of a notebook, a closed-over variable
+/// of a Python function.
 struct InjectedValue {
   enum class Kind : uint8_t {
     Constant,  ///< `constant`; counts as a `tl.constexpr` if `isConstexpr`
@@ -30,9 +30,9 @@ struct InjectedValue {
   std::string module, function;
 };
 
-/// How `import` and `from . import` find source. Given the dotted name of a module, returns its unit,
-/// or null if there is none; the engine reads no file itself. The name is absolute where the package of
-/// the importing unit is known.
+/// How `import` and `from . import` find source. Given the dotted name of a module, returns its
+/// unit, or null if there is none; the engine reads no file itself. The name is absolute where the
+/// package of the importing unit is known.
 using Resolver = std::function<std::shared_ptr<const SourceUnit>(const std::string &module)>;
 
 struct SourceUnit {

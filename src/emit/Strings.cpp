@@ -26,8 +26,7 @@ std::string Interp::repr(const Value &valueIn) {
   if (auto *dict = value.as<ops::Dict>()) {
     std::string text = "{";
     for (size_t i = 0; i < dict->entries.size(); ++i)
-      text += (i ? ", " : "") + repr(dict->entries[i].first) + ": " +
-              repr(dict->entries[i].second);
+      text += (i ? ", " : "") + repr(dict->entries[i].first) + ": " + repr(dict->entries[i].second);
     return text + "}";
   }
   if (value.as<Instance>() && value.as<Instance>()->type->find("__repr__"))
@@ -115,8 +114,8 @@ std::string Interp::format(const Value &valueIn, std::string_view spec) {
 
   std::string digits, prefix;
   bool numeric = value.isNumber();
-  if (numeric && (type == 0 ? !value.isFloat() : std::string_view("dxXob").find(type) !=
-                                                     std::string_view::npos)) {
+  if (numeric && (type == 0 ? !value.isFloat()
+                            : std::string_view("dxXob").find(type) != std::string_view::npos)) {
     if (value.isFloat())
       return bad();
     Integer number = value.isBool() ? Integer(value.asBool()) : value.asInteger();
@@ -139,7 +138,7 @@ std::string Interp::format(const Value &valueIn, std::string_view spec) {
     }
     prefix = (negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "") + prefix;
   } else if (numeric) {
-    double number = value.isFloat() ? value.asFloat()
+    double number = value.isFloat()  ? value.asFloat()
                     : value.isBool() ? double(value.asBool())
                                      : value.asInteger().toDouble();
     bool negative = std::signbit(number) && !std::isnan(number);

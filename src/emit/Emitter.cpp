@@ -1,0 +1,433 @@
+// A kernel and its specialisation -> a module of tile IR.
+
+#include "emit/Program.h"
+
+#include "ir/TileOps.h"
+#include "syntax/Parser.h"
+#include "syntax/Printer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+
+namespace nereid::emit {
+
+using namespace syntax;
+using support::ArgumentClass;
+
+namespace {
+
+// A parameter, or a leaf of a tuple parameter, that the kernel receives at run time.
+struct Slot {
+  std::string name;
+  Type type;
+  ArgumentClass kind;
+};
+
+Type typeOf(const ArgumentClass &argument) {
+  switch (argument.kind) {
+  case ArgumentClass::Kind::Pointer:
+    return Type::pointer(Type::scalar(argument.type), argument.isConst);
+  case ArgumentClass::Kind::Descriptor:
+    return Type::descriptor(argument.block, Type::scalar(argument.type),
+                            unsigned(argument.block.size()), argument.padNan);
+  default:
+    return Type::scalar(argument.type);
+  }
+}
+
+void collectSlots(const ArgumentClass &argument, const std::string &name,
+                  std::vector<Slot> &slots) {
+  switch (argument.kind) {
+  case ArgumentClass::Kind::Constant:
+    return;
+  case ArgumentClass::Kind::Tuple:
+    for (size_t i = 0; i < argument.elements.size(); ++i)
+      collectSlots(argument.elements[i],
+                   name + "." + (argument.names.empty() ? std::to_string(i) : argument.names[i]),
+                   slots);
+    return;
+  default:
+    if (!argument.isOne)
+      slots.push_back({name, typeOf(argument), argument});
+  }
+}
+
+Value bindArgument(Interp &interp, const ArgumentClass &argument, mlir::Block &entry,
+                   size_t &next) {
+  switch (argument.kind) {
+  case ArgumentClass::Kind::Constant:
+    return interp.fromConstant(argument.constant);
+  case ArgumentClass::Kind::Tuple: {
+    std::vector<Value> items;
+    for (const ArgumentClass &element : argument.elements)
+      items.push_back(bindArgument(interp, element, entry, next));
+    auto tuple = std::make_shared<ops::Tuple>(std::move(items));
+    if (!argument.names.empty())
+      tuple->fieldNames = std::make_shared<const std::vector<std::string>>(argument.names);
+    return Value(std::move(tuple));
+  }
+  default:
+    if (argument.isOne)
+      return Value(1);
+    return Value(Tile{entry.getArgument(unsigned(next++)), typeOf(argument)});
+  }
+}
+
+std::vector<const Arg *> parametersOf(const Arguments &arguments) {
+  std::vector<const Arg *> all;
+  for (const Span<Arg> &list : {arguments.posonlyargs, arguments.args, arguments.kwonlyargs})
+    for (const Arg &arg : list)
+      all.push_back(&arg);
+  return all;
+}
+
+std::string annotationText(const Arg &arg) {
+  if (!arg.annotation)
+    return "";
+  if (auto *text = dynCast<Constant>(arg.annotation))
+    if (text->value.kind == ConstantValue::Kind::Str)
+      return std::string(text->value.text);
+  return print(*arg.annotation);
+}
+
+bool namesConstexpr(const std::string &annotation) {
+  return annotation == "constexpr" || annotation.ends_with(".constexpr");
+}
+
+// The default of a parameter as source, or none.
+const Expr *defaultOf(const Arguments &arguments, size_t index) {
+  size_t positional = arguments.posonlyargs.size() + arguments.args.size();
+  if (index < positional) {
+    size_t first = positional - std::min<size_t>(positional, arguments.defaults.size());
+    return index >= first ? arguments.defaults[index - first] : nullptr;
+  }
+  index -= positional;
+  return index < arguments.kwDefaults.size() ? arguments.kwDefaults[index] : nullptr;
+}
+
+} // namespace
+
+LoadedProgram Program::load(const SourceUnit &unit, HostOptions options) {
+  LoadedProgram result;
+  ParseResult parsed = parseModule(unit.text, unit.file, unit.firstLine, unit.firstColumn);
+  result.diagnostics = std::move(parsed.diagnostics);
+  if (!parsed.module)
+    return result;
+  std::unique_ptr<Program> program(new Program);
+  program->tree = parsed.module;
+  program->interpreter = std::make_unique<Interp>(std::move(options));
+  try {
+    program->moduleObject = program->interpreter->loadModule(unit, parsed.module);
+  } catch (EvalError &failure) {
+    result.diagnostics.push_back(std::move(failure.diagnostic));
+    return result;
+  }
+  result.program = std::move(program);
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string_view>> Program::sources() const {
+  std::vector<std::pair<std::string, std::string_view>> all;
+  for (auto &[name, module] : interpreter->modules())
+    if (module->tree)
+      all.emplace_back(module->tree->file, module->tree->text);
+  return all;
+}
+
+namespace {
+
+bool isJit(const Expr &decorator, bool &autotuned) {
+  const Expr *expr = &decorator;
+  if (auto *call = dynCast<Call>(expr))
+    expr = call->func;
+  std::string_view name;
+  if (auto *attribute = dynCast<Attribute>(expr))
+    name = attribute->attr;
+  else if (auto *plain = dynCast<Name>(expr))
+    name = plain->id;
+  if (name == "autotune" || name.ends_with("_autotune"))
+    autotuned = true;
+  return name == "jit";
+}
+
+void collectKernels(Span<Stmt *> body, const std::string &prefix,
+                    std::vector<KernelSummary> &kernels) {
+  for (const Stmt *stmt : body) {
+    switch (stmt->kind) {
+    case StmtKind::FunctionDef: {
+      auto &def = cast<FunctionDef>(stmt);
+      KernelSummary summary;
+      bool jit = false;
+      for (const Expr *decorator : def.decorators) {
+        jit |= isJit(*decorator, summary.autotuned);
+        summary.decorators.push_back(print(*decorator));
+      }
+      if (jit) {
+        summary.name = prefix + std::string(def.name);
+        summary.line = def.begin.line;
+        size_t index = 0;
+        for (const Arg *arg : parametersOf(*def.args)) {
+          ParameterSummary parameter;
+          parameter.name = std::string(arg->arg);
+          parameter.annotation = annotationText(*arg);
+          parameter.isConstexpr = namesConstexpr(parameter.annotation);
+          if (const Expr *value = defaultOf(*def.args, index))
+            parameter.defaultValue = print(*value);
+          ++index;
+          summary.parameters.push_back(std::move(parameter));
+        }
+        kernels.push_back(std::move(summary));
+      }
+      collectKernels(def.body, prefix + std::string(def.name) + ".", kernels);
+      break;
+    }
+    case StmtKind::ClassDef:
+      collectKernels(cast<ClassDef>(stmt).body,
+                     prefix + std::string(cast<ClassDef>(stmt).name) + ".", kernels);
+      break;
+    case StmtKind::If: {
+      const If *chain = &cast<If>(stmt);
+      for (;;) {
+        collectKernels(chain->body, prefix, kernels);
+        if (chain->orelse.size() != 1 || !isa<If>(chain->orelse[0]))
+          break;
+        chain = static_cast<const If *>(chain->orelse[0]);
+      }
+      collectKernels(chain->orelse, prefix, kernels);
+      break;
+    }
+    case StmtKind::For:
+      collectKernels(cast<For>(stmt).body, prefix, kernels);
+      collectKernels(cast<For>(stmt).orelse, prefix, kernels);
+      break;
+    case StmtKind::While:
+      collectKernels(cast<While>(stmt).body, prefix, kernels);
+      collectKernels(cast<While>(stmt).orelse, prefix, kernels);
+      break;
+    case StmtKind::With:
+      collectKernels(cast<With>(stmt).body, prefix, kernels);
+      break;
+    case StmtKind::Try: {
+      auto &attempt = cast<Try>(stmt);
+      collectKernels(attempt.body, prefix, kernels);
+      for (const ExceptHandler &handler : attempt.handlers)
+        collectKernels(handler.body, prefix, kernels);
+      collectKernels(attempt.orelse, prefix, kernels);
+      collectKernels(attempt.finalbody, prefix, kernels);
+      break;
+    }
+    case StmtKind::Match:
+      for (const MatchCase &arm : cast<Match>(stmt).cases)
+        collectKernels(arm.body, prefix, kernels);
+      break;
+    default:
+      break;
+    }
+  }
+}
+
+} // namespace
+
+std::vector<KernelSummary> Program::kernels() const {
+  std::vector<KernelSummary> all;
+  collectKernels(tree->body, "", all);
+  return all;
+}
+
+std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
+  auto fail = [&](std::string code, std::string message, std::string hint, SourceRange where = {}) {
+    EvalError failure;
+    failure.diagnostic.code = std::move(code);
+    failure.diagnostic.message = std::move(message);
+    failure.diagnostic.hint = std::move(hint);
+    failure.diagnostic.where = std::move(where);
+    if (failure.diagnostic.where.file.empty())
+      failure.diagnostic.where.file = tree->file;
+    throw failure;
+  };
+  const Binding *binding = nullptr;
+  Value value;
+  size_t dot = kernel.find('.');
+  binding = moduleObject->names->find(kernel.substr(0, dot));
+  if (binding && binding->unusable) {
+    EvalError failure;
+    failure.diagnostic.code = binding->unusable->code;
+    failure.diagnostic.message = "`" + kernel + "` " + binding->unusable->why;
+    failure.diagnostic.hint = binding->unusable->hint;
+    failure.diagnostic.notes = binding->unusable->notes;
+    failure.diagnostic.where = binding->unusable->where;
+    if (failure.diagnostic.where.file.empty())
+      failure.diagnostic.where.file = tree->file;
+    throw failure;
+  }
+  if (binding) {
+    value = unboxed(binding->value);
+    while (dot != std::string::npos) {
+      size_t next = kernel.find('.', dot + 1);
+      auto *type = value.as<ClassObject>();
+      const Value *member = type ? type->find(kernel.substr(dot + 1, next - dot - 1)) : nullptr;
+      if (!member)
+        break;
+      value = *member;
+      dot = next;
+    }
+    if (auto *function = value.as<FunctionObject>()) {
+      if (function->flavor != FunctionObject::Flavor::Jit)
+        fail("NotAKernel", "`" + kernel + "` is a plain function, not a kernel",
+             "decorate it with `@triton.jit`",
+             {function->module->tree->file, function->node()->begin, function->node()->begin});
+      return std::static_pointer_cast<FunctionObject>(value.object());
+    }
+  }
+  std::vector<KernelSummary> known = kernels();
+  for (const KernelSummary &one : known)
+    if (one.name == kernel)
+      fail("KernelNotReachable",
+           "`" + kernel + "` is in the source, but module-level code does not define it here",
+           "a function or a branch that is not taken holds it; choose branches with `--define`",
+           {tree->file, {one.line, 0}, {one.line, 0}});
+  std::string names;
+  for (const KernelSummary &one : known)
+    names += (names.empty() ? "`" : ", `") + one.name + "`";
+  fail("NoSuchKernel", "there is no kernel `" + kernel + "`",
+       names.empty() ? "the file has no `@triton.jit` function" : "there are " + names);
+  return nullptr;
+}
+
+Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
+                      const support::Specialization &specialization,
+                      const std::map<std::string, support::Constant> &constants,
+                      const ops::CompileOptions &options) {
+  Emitted result;
+  context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::func::FuncDialect>();
+  try {
+    std::shared_ptr<FunctionObject> kernel = find(kernelName);
+    const Arguments &signature = *kernel->parameters;
+    std::vector<const Arg *> parameters = parametersOf(signature);
+    auto refuse = [&](const Node &node, std::string code, std::string message, std::string hint) {
+      EvalError failure;
+      failure.diagnostic.code = std::move(code);
+      failure.diagnostic.message = std::move(message);
+      failure.diagnostic.hint = std::move(hint);
+      failure.diagnostic.where = {kernel->module->tree->file, node.begin, node.end};
+      throw failure;
+    };
+    if (signature.vararg || signature.kwarg)
+      refuse(signature.vararg ? *signature.vararg : *signature.kwarg, "VariadicKernel",
+             "a kernel can't have `*` or `**` parameters", "write the parameters out");
+    if (specialization.arguments.size() > parameters.size())
+      refuse(*kernel->def, "SignatureMismatch",
+             "`" + kernelName + "` has " + std::to_string(parameters.size()) +
+                 " parameters, but the signature describes " +
+                 std::to_string(specialization.arguments.size()),
+             "");
+
+    // What is compiled in, what arrives at run time.
+    std::vector<ArgumentClass> classes;
+    std::vector<std::optional<Value>> defaults(parameters.size());
+    std::vector<Slot> slots;
+    std::string missing;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Arg &parameter = *parameters[i];
+      std::string name(parameter.arg);
+      bool isConstexpr = namesConstexpr(annotationText(parameter));
+      auto constant = constants.find(name);
+      if (i < specialization.arguments.size() && constant == constants.end()) {
+        classes.push_back(specialization.arguments[i]);
+        if (isConstexpr && classes.back().kind != ArgumentClass::Kind::Constant &&
+            classes.back().kind != ArgumentClass::Kind::Tuple)
+          refuse(parameter, "NotConstexpr",
+                 "`" + name + "` is a `tl.constexpr`, but its argument is a `" +
+                     classes.back().text() + "`",
+                 "give a value in its place in the signature");
+      } else if (constant != constants.end()) {
+        classes.push_back(ArgumentClass::compiledIn(constant->second));
+      } else {
+        const Expr *source = defaultOf(signature, i);
+        if (!source) {
+          missing += (missing.empty() ? "`" : ", `") + name + "`";
+          classes.emplace_back();
+          continue;
+        }
+        classes.emplace_back();
+        size_t positional = signature.posonlyargs.size() + signature.args.size();
+        defaults[i] = i < positional ? kernel->defaults[i - (positional - kernel->defaults.size())]
+                                     : *kernel->kwDefaults[i - positional];
+      }
+      if (!defaults[i])
+        collectSlots(classes.back(), name, slots);
+    }
+    if (!missing.empty())
+      refuse(*kernel->def, "SignatureMismatch",
+             "the signature says nothing of " + missing + " of `" + kernelName + "`",
+             "add types or values for them");
+
+    mlir::OpBuilder builder(&context);
+    auto fileAttr = builder.getStringAttr(kernel->module->tree->file);
+    mlir::Location loc =
+        mlir::FileLineColLoc::get(fileAttr, kernel->def->begin.line, kernel->def->begin.column + 1);
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
+    auto setOption = [&](llvm::StringRef name, int value) {
+      (*module)->setAttr(name, builder.getI32IntegerAttr(value));
+    };
+    setOption(tile::numWarpsAttr, options.numWarps);
+    setOption(tile::numStagesAttr, options.numStages);
+    setOption(tile::numCtasAttr, options.numCtas);
+
+    llvm::SmallVector<mlir::Type> types;
+    for (const Slot &slot : slots)
+      types.push_back(slot.type.lower(&context));
+    builder.setInsertionPointToEnd(module->getBody());
+    auto func = builder.create<mlir::func::FuncOp>(loc, kernel->name(),
+                                                   mlir::FunctionType::get(&context, types, {}));
+    func->setAttr(tile::kernelAttr, builder.getUnitAttr());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      unsigned index = unsigned(i);
+      func.setArgAttr(index, tile::argNameAttr, builder.getStringAttr(slots[i].name));
+      func.setArgAttr(index, tile::argDTypeAttr, builder.getStringAttr(slots[i].type.signature()));
+      if (slots[i].kind.divisibility > 1)
+        func.setArgAttr(index, tile::divisibilityAttr,
+                        builder.getI64IntegerAttr(slots[i].kind.divisibility));
+    }
+    mlir::Block *entry = func.addEntryBlock();
+    builder.setInsertionPointToStart(entry);
+    std::vector<Value> arguments;
+    size_t next = 0;
+    for (size_t i = 0; i < parameters.size(); ++i)
+      arguments.push_back(defaults[i] ? unboxed(*defaults[i])
+                                      : bindArgument(*interpreter, classes[i], *entry, next));
+    interpreter->emitBody(*kernel, std::move(arguments),
+                          {builder, options, result.diagnostics, result.printed});
+    builder.create<mlir::func::ReturnOp>(loc);
+
+    // What the front end let pass and the verifier refuses is a fault of ours, not of the user.
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+      Diagnostic internal;
+      internal.code = "InternalError";
+      internal.message = "the emitted IR is not valid: " + diagnostic.str();
+      internal.hint = "this is a fault of the compiler; please report the kernel";
+      internal.where.file = tree->file;
+      mlir::LocationAttr place = diagnostic.getLocation();
+      while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(place))
+        place = call.getCallee();
+      if (auto line = mlir::dyn_cast<mlir::FileLineColLoc>(place))
+        internal.where = {line.getFilename().str(),
+                          {line.getLine(), line.getColumn() - 1},
+                          {line.getLine(), line.getColumn()}};
+      result.diagnostics.push_back(std::move(internal));
+      return mlir::success();
+    });
+    if (mlir::failed(mlir::verify(*module)))
+      return result;
+    result.module = std::move(module);
+  } catch (EvalError &failure) {
+    result.diagnostics.push_back(std::move(failure.diagnostic));
+  }
+  return result;
+}
+
+} // namespace nereid::emit

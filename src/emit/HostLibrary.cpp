@@ -1,0 +1,577 @@
+// The modules that module-level code may import: a small part of Python's own library, and
+// stand-ins for what needs a device.
+
+#include "emit/Interp.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace nereid::emit {
+
+namespace {
+
+using Function1 = double (*)(double);
+
+std::optional<Value> mathAttribute(Interp &interp, std::string_view name) {
+  if (name == "pi")
+    return Value(std::numbers::pi);
+  if (name == "e")
+    return Value(std::numbers::e);
+  if (name == "tau")
+    return Value(2 * std::numbers::pi);
+  if (name == "inf")
+    return Value(INFINITY);
+  if (name == "nan")
+    return Value(std::nan(""));
+  auto numberOf = [](Interp &in, const Value &value) {
+    const Value &plain = unboxed(value);
+    if (plain.isFloat())
+      return plain.asFloat();
+    if (plain.isBool())
+      return double(plain.asBool());
+    if (plain.isInt())
+      return plain.asInteger().toDouble();
+    if (plain.isTile())
+      in.fail("NotConstexpr", "functions of `math` need values that are known while compiling",
+              "use the function of the same name in `tl`");
+    in.raise("TypeError", "must be a number, not `" + plain.typeName() + "`");
+  };
+  static const std::pair<std::string_view, Function1> functions[] = {
+      {"sqrt", std::sqrt},   {"exp", std::exp},     {"exp2", std::exp2},    {"log2", std::log2},
+      {"log10", std::log10}, {"log1p", std::log1p}, {"expm1", std::expm1},  {"sin", std::sin},
+      {"cos", std::cos},     {"tan", std::tan},     {"tanh", std::tanh},    {"sinh", std::sinh},
+      {"cosh", std::cosh},   {"atan", std::atan},   {"asin", std::asin},    {"acos", std::acos},
+      {"erf", std::erf},     {"fabs", std::fabs},   {"gamma", std::tgamma}, {"cbrt", std::cbrt}};
+  auto guarded = [](Interp &in, std::vector<Value> &args) -> std::optional<Value> {
+    for (const Value &arg : args)
+      if (auto *unknown = unboxed(arg).as<Unknown>()) {
+        if (in.inKernel())
+          in.failUnknown(*unknown, "an argument");
+        return Value(std::make_shared<Unknown>(unknown->origin));
+      }
+    if (args.empty())
+      in.raise("TypeError", "missing argument");
+    return std::nullopt;
+  };
+  for (auto &[known, function] : functions)
+    if (known == name)
+      return interp.native(std::string(name),
+                           [function = function, numberOf,
+                            guarded](Interp &in, std::vector<Value> &args, Keywords &) {
+                             if (auto result = guarded(in, args))
+                               return *result;
+                             double argument = numberOf(in, args[0]);
+                             double value = function(argument);
+                             if (std::isnan(value) && !std::isnan(argument))
+                               in.raise("ValueError", "math domain error");
+                             return Value(value);
+                           });
+  if (name == "log")
+    return interp.native(
+        "log", [numberOf, guarded](Interp &in, std::vector<Value> &args, Keywords &) {
+          if (auto result = guarded(in, args))
+            return *result;
+          double argument = numberOf(in, args[0]);
+          if (argument <= 0)
+            in.raise("ValueError", "math domain error");
+          double value = std::log(argument);
+          return Value(args.size() > 1 ? value / std::log(numberOf(in, args[1])) : value);
+        });
+  if (name == "pow" || name == "atan2" || name == "fmod" || name == "copysign" || name == "hypot")
+    return interp.native(std::string(name), [name, numberOf, guarded](
+                                                Interp &in, std::vector<Value> &args, Keywords &) {
+      if (auto result = guarded(in, args))
+        return *result;
+      if (args.size() != 2)
+        in.raise("TypeError", "must have 2 arguments");
+      double a = numberOf(in, args[0]), b = numberOf(in, args[1]);
+      return Value(name == "pow"        ? std::pow(a, b)
+                   : name == "atan2"    ? std::atan2(a, b)
+                   : name == "fmod"     ? std::fmod(a, b)
+                   : name == "copysign" ? std::copysign(a, b)
+                                        : std::hypot(a, b));
+    });
+  if (name == "floor" || name == "ceil" || name == "trunc")
+    return interp.native(std::string(name), [name, numberOf, guarded](
+                                                Interp &in, std::vector<Value> &args, Keywords &) {
+      if (auto result = guarded(in, args))
+        return *result;
+      if (unboxed(args[0]).isInt())
+        return unboxed(args[0]);
+      double value = numberOf(in, args[0]);
+      auto whole = Integer::fromDouble(name == "floor"  ? std::floor(value)
+                                       : name == "ceil" ? std::ceil(value)
+                                                        : std::trunc(value));
+      if (!whole)
+        in.raise("ValueError", "can't convert to an integer");
+      return Value(*whole);
+    });
+  if (name == "isnan" || name == "isinf" || name == "isfinite")
+    return interp.native(std::string(name), [name, numberOf, guarded](
+                                                Interp &in, std::vector<Value> &args, Keywords &) {
+      if (auto result = guarded(in, args))
+        return *result;
+      double value = numberOf(in, args[0]);
+      return Value(bool(name == "isnan"   ? std::isnan(value)
+                        : name == "isinf" ? std::isinf(value)
+                                          : std::isfinite(value)));
+    });
+  if (name == "prod")
+    return interp.native("prod", [guarded](Interp &in, std::vector<Value> &args, Keywords &) {
+      if (auto result = guarded(in, args))
+        return *result;
+      Value product(1);
+      for (const Value &item : in.iterate(args[0]))
+        product = in.binary(syntax::BinaryOp::Mult, product, item);
+      return product;
+    });
+  if (name == "gcd" || name == "lcm" || name == "isqrt" || name == "factorial")
+    return interp.native(std::string(name),
+                         [name, guarded](Interp &in, std::vector<Value> &args, Keywords &) {
+                           if (auto result = guarded(in, args))
+                             return *result;
+                           int64_t a = in.asInt(args[0], "an argument");
+                           if (name == "isqrt" || name == "factorial") {
+                             if (a < 0)
+                               in.raise("ValueError", "must not be negative");
+                             if (name == "isqrt") {
+                               auto root = int64_t(std::sqrt(double(a)));
+                               while (root * root > a)
+                                 --root;
+                               while ((root + 1) * (root + 1) <= a)
+                                 ++root;
+                               return Value(root);
+                             }
+                             Value product(1);
+                             for (int64_t i = 2; i <= std::min<int64_t>(a, 600); ++i)
+                               product = in.binary(syntax::BinaryOp::Mult, product, Value(i));
+                             return product;
+                           }
+                           int64_t b = args.size() > 1 ? in.asInt(args[1], "an argument") : 0,
+                                   x = std::abs(a), y = std::abs(b);
+                           while (y)
+                             std::swap(x %= y, y);
+                           return Value(name == "gcd" ? x : x ? std::abs(a / x * b) : 0);
+                         });
+  return std::nullopt;
+}
+
+std::optional<Value> itertoolsAttribute(Interp &interp, std::string_view name) {
+  auto list = [](std::vector<Value> items) {
+    return Value(std::make_shared<ops::List>(std::move(items)));
+  };
+  if (name == "product")
+    return interp.native("product",
+                         [list](Interp &in, std::vector<Value> &args, Keywords &keywords) {
+                           std::vector<std::vector<Value>> pools;
+                           for (const Value &arg : args)
+                             pools.push_back(in.iterate(arg));
+                           for (auto &[key, value] : keywords)
+                             if (key == "repeat") {
+                               int64_t times = in.asInt(value, "`repeat`");
+                               auto once = pools;
+                               pools.clear();
+                               for (int64_t i = 0; i < std::min<int64_t>(times, 16); ++i)
+                                 pools.insert(pools.end(), once.begin(), once.end());
+                             }
+                           std::vector<std::vector<Value>> rows = {{}};
+                           for (auto &pool : pools) {
+                             std::vector<std::vector<Value>> longer;
+                             if (rows.size() * pool.size() > 1'000'000)
+                               in.raise("MemoryError", "the product is too large");
+                             for (auto &row : rows)
+                               for (const Value &item : pool) {
+                                 longer.push_back(row);
+                                 longer.back().push_back(item);
+                               }
+                             rows = std::move(longer);
+                           }
+                           std::vector<Value> tuples;
+                           for (auto &row : rows)
+                             tuples.push_back(Value::tuple(std::move(row)));
+                           return list(std::move(tuples));
+                         });
+  if (name == "chain") {
+    auto chained = [list](Interp &in, std::vector<Value> &args, Keywords &) {
+      std::vector<Value> all;
+      for (const Value &arg : args)
+        for (Value &item : in.iterate(arg))
+          all.push_back(std::move(item));
+      return list(std::move(all));
+    };
+    return interp.native("chain", chained);
+  }
+  if (name == "combinations" || name == "permutations")
+    return interp.native(std::string(name), [list, ordered = name == "permutations"](
+                                                Interp &in, std::vector<Value> &args, Keywords &) {
+      if (args.empty())
+        in.raise("TypeError", "missing argument");
+      std::vector<Value> pool = in.iterate(args[0]);
+      size_t size = args.size() > 1 ? size_t(in.asInt(args[1], "a size")) : pool.size();
+      std::vector<Value> rows, row;
+      std::vector<bool> used(pool.size());
+      std::function<void(size_t)> grow = [&](size_t from) {
+        if (row.size() == size) {
+          if (rows.size() > 1'000'000)
+            in.raise("MemoryError", "there are too many");
+          rows.push_back(Value::tuple(row));
+          return;
+        }
+        for (size_t i = ordered ? 0 : from; i < pool.size(); ++i) {
+          if (used[i])
+            continue;
+          used[i] = true;
+          row.push_back(pool[i]);
+          grow(i + 1);
+          row.pop_back();
+          used[i] = false;
+        }
+      };
+      if (size <= pool.size())
+        grow(0);
+      return list(std::move(rows));
+    });
+  return std::nullopt;
+}
+
+// A decorator without a meaning here.
+Value passThrough(Interp &interp, const std::string &name) {
+  return interp.native(name, [name](Interp &in, std::vector<Value> &args, Keywords &keywords) {
+    if (args.size() == 1 && args[0].isCallable() && keywords.empty())
+      return args[0];
+    return in.native(name, [](Interp &, std::vector<Value> &inner, Keywords &) {
+      return inner.empty() ? Value() : inner[0];
+    });
+  });
+}
+
+std::optional<Value> functoolsAttribute(Interp &interp, std::string_view name) {
+  if (name == "lru_cache" || name == "cache" || name == "cached_property" || name == "wraps")
+    return passThrough(interp, std::string(name));
+  if (name == "partial")
+    return interp.native("partial", [](Interp &in, std::vector<Value> &args, Keywords &keywords) {
+      if (args.empty())
+        in.raise("TypeError", "`partial` takes a function");
+      Value function = args[0];
+      std::vector<Value> first(args.begin() + 1, args.end());
+      Keywords fixed = keywords;
+      return in.native("partial", [function, first, fixed](Interp &inner, std::vector<Value> &more,
+                                                           Keywords &given) {
+        std::vector<Value> all = first;
+        all.insert(all.end(), more.begin(), more.end());
+        Keywords merged = fixed;
+        for (auto &[key, value] : given) {
+          std::erase_if(merged, [&](auto &one) { return one.first == key; });
+          merged.emplace_back(key, value);
+        }
+        return inner.call(function, all, merged);
+      });
+    });
+  if (name == "reduce")
+    return interp.native("reduce", [](Interp &in, std::vector<Value> &args, Keywords &) {
+      if (args.size() < 2)
+        in.raise("TypeError", "`reduce` takes a function and an iterable");
+      std::vector<Value> items = in.iterate(args[1]);
+      size_t from = 0;
+      Value total;
+      if (args.size() > 2)
+        total = args[2];
+      else if (items.empty())
+        in.raise("TypeError", "`reduce` of nothing");
+      else
+        total = items[from++];
+      for (size_t i = from; i < items.size(); ++i)
+        total = in.call(args[0], {total, items[i]}, {});
+      return total;
+    });
+  return std::nullopt;
+}
+
+Value makeNamedTuple(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() < 2 || !unboxed(args[0]).isStr())
+    interp.raise("TypeError", "`namedtuple` takes a name and fields");
+  auto type = std::make_shared<ClassObject>();
+  type->interp = &interp;
+  type->flavor = ClassObject::Flavor::NamedTuple;
+  type->className = unboxed(args[0]).asStr();
+  std::vector<Value> names;
+  if (unboxed(args[1]).isStr()) {
+    std::string word;
+    for (char c : unboxed(args[1]).asStr() + " ") {
+      if (c != ' ' && c != ',') {
+        word += c;
+      } else if (!word.empty()) {
+        names.push_back(Value::str(word));
+        word.clear();
+      }
+    }
+  } else {
+    names = interp.iterate(args[1]);
+  }
+  for (const Value &name : names) {
+    // typing.NamedTuple gives (name, type) pairs.
+    Value field = unboxed(name).isTuple() ? unboxed(name).items()[0] : unboxed(name);
+    if (!field.isStr())
+      interp.raise("TypeError", "field names must be strings");
+    type->fields.push_back({field.asStr(), Value(), std::nullopt});
+  }
+  return Value(std::move(type));
+}
+
+Value emptyBase(Interp &interp, std::string name, ClassObject::Flavor flavor) {
+  auto type = std::make_shared<ClassObject>();
+  type->interp = &interp;
+  type->className = std::move(name);
+  type->flavor = flavor;
+  return Value(std::move(type));
+}
+
+} // namespace
+
+std::optional<Value> Interp::nativeModule(const std::string &name) {
+  if (auto it = nativeModules.find(name); it != nativeModules.end())
+    return it->second;
+  std::optional<Value> module = hostModule(name);
+  if (module)
+    nativeModules.emplace(name, *module);
+  return module;
+}
+
+std::optional<Value> Interp::hostModule(const std::string &name) {
+  auto make = [&](NativeModule::Lookup lookup) {
+    return std::optional<Value>(Value(std::make_shared<NativeModule>(name, std::move(lookup))));
+  };
+  auto otherwise = [name](std::optional<Value> value, std::string_view attributeName) {
+    // The part of a known module that is not known here.
+    return value ? value
+                 : std::optional<Value>(
+                       Value(std::make_shared<Unknown>(name + "." + std::string(attributeName))));
+  };
+  if (name == "triton")
+    return make([](Interp &in, std::string_view attributeName) {
+      return in.tritonAttribute(attributeName);
+    });
+  if (name == "triton.language")
+    return Value(std::make_shared<LanguageModule>(""));
+  if (name.starts_with("triton.language.")) {
+    std::string path = name.substr(16);
+    Value at(std::make_shared<LanguageModule>(""));
+    for (size_t from = 0; from <= path.size();) {
+      size_t dot = std::min(path.find('.', from), path.size());
+      std::optional<Value> next = attribute(at, path.substr(from, dot - from));
+      if (!next)
+        return std::nullopt;
+      at = *next;
+      from = dot + 1;
+    }
+    return at;
+  }
+  if (name.starts_with("triton."))
+    return make([name, otherwise](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      static constexpr std::string_view shared[] = {
+          "jit",  "autotune",        "heuristics",        "Config",
+          "cdiv", "next_power_of_2", "constexpr_function"};
+      for (std::string_view one : shared)
+        if (attributeName == one)
+          value = in.tritonAttribute(attributeName);
+      return otherwise(value, attributeName);
+    });
+  if (name == "math")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      return otherwise(mathAttribute(in, attributeName), attributeName);
+    });
+  if (name == "itertools")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      return otherwise(itertoolsAttribute(in, attributeName), attributeName);
+    });
+  if (name == "functools")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      return otherwise(functoolsAttribute(in, attributeName), attributeName);
+    });
+  if (name == "collections")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      if (attributeName == "namedtuple")
+        value = in.native("namedtuple", makeNamedTuple);
+      if (attributeName == "OrderedDict")
+        value = *in.builtin("dict");
+      return otherwise(value, attributeName);
+    });
+  if (name == "typing" || name == "typing_extensions")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      if (attributeName == "NamedTuple")
+        value = emptyBase(in, "NamedTuple", ClassObject::Flavor::NamedTuple);
+      if (attributeName == "TYPE_CHECKING")
+        value = Value(false);
+      return otherwise(value, attributeName);
+    });
+  if (name == "enum")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      if (attributeName == "Enum" || attributeName == "IntEnum" || attributeName == "StrEnum" ||
+          attributeName == "Flag" || attributeName == "IntFlag")
+        value = emptyBase(in, std::string(attributeName), ClassObject::Flavor::Enum);
+      if (attributeName == "auto")
+        value = emptyBase(in, "auto", ClassObject::Flavor::Plain);
+      return otherwise(value, attributeName);
+    });
+  if (name == "dataclasses")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      if (attributeName == "dataclass") {
+        auto apply = [](Interp &, const Value &type) {
+          auto *plain = unboxed(type).as<ClassObject>();
+          if (!plain)
+            return type;
+          auto copy = std::make_shared<ClassObject>(*plain);
+          if (copy->flavor == ClassObject::Flavor::Plain)
+            copy->flavor = ClassObject::Flavor::Dataclass;
+          return Value(std::move(copy));
+        };
+        value =
+            in.native("dataclass", [apply](Interp &inner, std::vector<Value> &args, Keywords &) {
+              if (args.size() == 1)
+                return apply(inner, args[0]);
+              return inner.native("dataclass",
+                                  [apply](Interp &last, std::vector<Value> &types, Keywords &) {
+                                    return types.empty() ? Value() : apply(last, types[0]);
+                                  });
+            });
+      }
+      return otherwise(value, attributeName);
+    });
+  if (name == "os" || name == "os.path")
+    return make([otherwise, name](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      auto lookUp = [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
+        if (args.empty() || !unboxed(args[0]).isStr())
+          inner.raise("TypeError", "the name of a variable must be a string");
+        const std::string &variable = unboxed(args[0]).asStr();
+        auto &environment = inner.options().environment;
+        auto it = environment.find(variable);
+        inner.recordFact("env", variable, it == environment.end() ? "unset" : "=" + it->second);
+        if (it != environment.end())
+          return Value::str(it->second);
+        return args.size() > 1 ? args[1] : Value();
+      };
+      if (attributeName == "getenv")
+        value = in.native("getenv", lookUp);
+      if (attributeName == "environ") {
+        auto type = std::make_shared<ClassObject>();
+        type->interp = &in;
+        type->className = "environ";
+        type->attributes->set("__placeholder__", Value());
+        auto instance = std::make_shared<Instance>(type);
+        instance->fields["get"] = in.native("get", lookUp);
+        auto item = [lookUp](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
+          Value found = lookUp(inner, args, keywords);
+          if (found.isNone())
+            inner.raise("KeyError", inner.repr(args[0]));
+          return found;
+        };
+        instance->fields["__getitem__"] = in.native("__getitem__", item);
+        instance->fields["__contains__"] = in.native(
+            "__contains__", [lookUp](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
+              return Value(!lookUp(inner, args, keywords).isNone());
+            });
+        instance->fields["setdefault"] = in.native("setdefault", lookUp);
+        value = Value(std::move(instance));
+      }
+      return otherwise(value, attributeName);
+    });
+  if (name == "torch" || name == "jax.numpy" || name == "numpy")
+    return make([otherwise, name](Interp &in, std::string_view attributeName) {
+      std::optional<Value> value;
+      // Data types, which kernels may compare with those of `tl`.
+      static const std::pair<std::string_view, DType> types[] = {
+          {"float32", DType::Float32},
+          {"float", DType::Float32},
+          {"float16", DType::Float16},
+          {"half", DType::Float16},
+          {"bfloat16", DType::BFloat16},
+          {"float64", DType::Float64},
+          {"double", DType::Float64},
+          {"int8", DType::Int8},
+          {"int16", DType::Int16},
+          {"int32", DType::Int32},
+          {"int64", DType::Int64},
+          {"uint8", DType::UInt8},
+          {"uint16", DType::UInt16},
+          {"uint32", DType::UInt32},
+          {"uint64", DType::UInt64},
+          {"bool", DType::Int1},
+          {"float8_e4m3fn", DType::Float8E4NV},
+          {"float8_e5m2", DType::Float8E5},
+          {"int", DType::Int32},
+          {"long", DType::Int64}};
+      for (auto &[known, type] : types)
+        if (attributeName == known)
+          value = Value::type(Type::scalar(type));
+      if (attributeName == "inf")
+        value = Value(INFINITY);
+      if (attributeName == "pi")
+        value = Value(std::numbers::pi);
+      if (attributeName == "finfo" || attributeName == "iinfo")
+        value = in.native(std::string(attributeName),
+                          [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
+                            if (args.size() != 1 || !unboxed(args[0]).isType())
+                              return Value(std::make_shared<Unknown>("finfo(...)"));
+                            return inner.typeLimits(unboxed(args[0]).asType());
+                          });
+      return otherwise(value, attributeName);
+    });
+  if (name == "__future__" || name == "logging" || name == "warnings" || name == "sys" ||
+      name == "contextlib" || name == "copy" || name == "json" || name == "re" || name == "abc" ||
+      name == "inspect" || name == "pathlib" || name == "packaging" || name == "time" ||
+      name == "random" || name == "string" || name == "operator" || name == "types")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      return otherwise(std::nullopt, attributeName);
+    });
+  return std::nullopt;
+}
+
+// torch.finfo and torch.iinfo of a type.
+Value Interp::typeLimits(const Type &type) {
+  auto limits = std::make_shared<Instance>(
+      emptyBase(*this, "finfo", ClassObject::Flavor::Plain).as<ClassObject>()->shared_from_this());
+  if (type.isInt()) {
+    unsigned bits = type.bits();
+    Integer one(1);
+    Integer max = type.isBool()     ? one
+                  : type.isSigned() ? Integer::shiftLeft(one, bits - 1) - one
+                                    : Integer::shiftLeft(one, bits) - one;
+    limits->fields["max"] = Value(max);
+    limits->fields["min"] = Value(type.isSigned() && !type.isBool() ? -max - one : Integer(0));
+    limits->fields["bits"] = Value(int64_t(bits));
+    return Value(std::move(limits));
+  }
+  struct Format {
+    DType type;
+    double max, eps, tiny;
+  };
+  static const Format formats[] = {
+      {DType::Float16, 65504.0, 0x1p-10, 0x1p-14},
+      {DType::BFloat16, 0x1.fep127, 0x1p-7, 0x1p-126},
+      {DType::Float32, 0x1.fffffep127, 0x1p-23, 0x1p-126},
+      {DType::Float64, 0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022},
+      {DType::Float8E4NV, 448.0, 0.125, 0x1p-6},
+      {DType::Float8E5, 57344.0, 0.25, 0x1p-14},
+      {DType::Float8E4B8, 240.0, 0.125, 0x1p-7},
+      {DType::Float8E5B16, 57344.0, 0.25, 0x1p-15},
+      {DType::Float8E4B15, 1.875, 0.125, 0x1p-14},
+  };
+  for (const Format &format : formats)
+    if (format.type == type.dtype()) {
+      limits->fields["max"] = Value(format.max);
+      limits->fields["min"] = Value(-format.max);
+      limits->fields["eps"] = Value(format.eps);
+      limits->fields["tiny"] = Value(format.tiny);
+      limits->fields["smallest_normal"] = Value(format.tiny);
+      limits->fields["bits"] = Value(int64_t(type.bits()));
+    }
+  return Value(std::move(limits));
+}
+
+} // namespace nereid::emit
