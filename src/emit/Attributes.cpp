@@ -179,6 +179,8 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
       return useBinding(*binding, true);
     return binding->value;
   }
+  if (auto *native = object.as<NativeObject>())
+    return native->attribute(*this, name);
   if (auto *module = object.as<NativeModule>())
     return module->lookup(*this, name);
   if (auto *module = object.as<LanguageModule>())
@@ -431,7 +433,7 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
       failUnknown(*object.as<Unknown>(), "an item");
     return Value(std::make_shared<Unknown>(object.as<Unknown>()->origin + "[...]"));
   }
-  if (object.as<Instance>() || object.as<AggregateValue>())
+  if (isUserObject(object))
     if (auto method = attribute(object, "__getitem__"))
       return call(*method, {index}, {});
   if (auto *type = object.as<ClassObject>()) {

@@ -208,9 +208,7 @@ int64_t length(Interp &interp, const Value &value) {
     return int64_t(interp.iterate(value).size());
   if (value.isTile() && value.asTile().type.isBlock())
     return value.asTile().type.shape()[0];
-  if (auto method = value.as<Instance>() || value.as<AggregateValue>()
-                        ? interp.attribute(value, "__len__")
-                        : std::nullopt)
+  if (auto method = isUserObject(value) ? interp.attribute(value, "__len__") : std::nullopt)
     return interp.asInt(interp.call(*method, {}, {}), "`__len__`");
   interp.raise("TypeError", "`" + value.typeName() + "` object has no length");
 }

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
+#include <algorithm>
+
 namespace nereid::emit {
 
 using namespace syntax;
@@ -300,7 +302,7 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
 Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
                       const support::Specialization &specialization,
                       const std::map<std::string, support::Constant> &constants,
-                      const ops::CompileOptions &options) {
+                      const ops::CompileOptions &options, std::span<const uint32_t> defaulted) {
   Emitted result;
   context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect, mlir::func::FuncDialect>();
@@ -336,7 +338,9 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
       std::string name(parameter.arg);
       bool isConstexpr = namesConstexpr(annotationText(parameter));
       auto constant = constants.find(name);
-      if (i < specialization.arguments.size() && constant == constants.end()) {
+      bool given = i < specialization.arguments.size() &&
+                   std::find(defaulted.begin(), defaulted.end(), i) == defaulted.end();
+      if (given && constant == constants.end()) {
         classes.push_back(specialization.arguments[i]);
         if (isConstexpr && classes.back().kind != ArgumentClass::Kind::Constant &&
             classes.back().kind != ArgumentClass::Kind::Tuple)
@@ -428,6 +432,22 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     result.diagnostics.push_back(std::move(failure.diagnostic));
   }
   return result;
+}
+
+KernelSummary Program::summary(const std::string &kernel) {
+  std::shared_ptr<FunctionObject> function = find(kernel);
+  KernelSummary found;
+  for (KernelSummary &one : kernels())
+    if (one.name == kernel)
+      found = std::move(one);
+  auto lists = [](const std::vector<std::string> &names, const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (ParameterSummary &parameter : found.parameters) {
+    parameter.doNotSpecialize = lists(function->kernel->doNotSpecialize, parameter.name);
+    parameter.doNotSpecializeOnAlignment = lists(function->kernel->doNotSpecializeOnAlignment, parameter.name);
+  }
+  return found;
 }
 
 } // namespace nereid::emit

@@ -68,8 +68,6 @@ constexpr std::string_view compareNames[] = {"eq", "ne", "lt", "le", "gt", "ge"}
 constexpr std::string_view reflectedCompareNames[] = {"eq", "ne", "gt", "ge", "lt", "le"};
 
 // Has methods of its own: an object of a class written in Python.
-bool isUserObject(const Value &value) { return value.as<Instance>() || value.as<AggregateValue>(); }
-
 } // namespace
 
 Value Interp::eval(const Expr *expr) {

@@ -225,7 +225,8 @@ Value Interp::fromConstant(const support::Constant &constant) {
 // --- modules ---
 
 std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
-                                                 std::shared_ptr<const Module> tree) {
+                                                 std::shared_ptr<const Module> tree,
+                                                 const Keywords &given) {
   auto module = std::make_shared<ModuleObject>();
   module->name = moduleName(unit);
   size_t dot = module->name.rfind('.');
@@ -242,6 +243,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
 
   module->names->set("__name__", Value::str(module->name));
   module->names->set("__file__", Value::str(unit.file));
+  for (auto &[name, value] : given)
+    module->names->set(intern(name), value);
   for (auto &[name, value] : unit.globals) {
     Value bound;
     switch (value.kind) {
@@ -270,6 +273,10 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
       module->names->set(intern(name),
                          Value(std::make_shared<ConstexprBox>(fromConstant(constant))));
   return module;
+}
+
+void Interp::addModule(const std::string &name, Value module) {
+  nativeModules[name] = std::move(module);
 }
 
 Value Interp::importModule(const std::string &name, const ModuleObject *from, const Node &node) {

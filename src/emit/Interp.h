@@ -128,9 +128,13 @@ public:
 
   // --- module level ---
 
-  /// Runs a unit's module-level code; statements that fail poison the names they would have bound.
+  /// Runs a unit's module-level code, in which the names of `given` are known from the start;
+  /// statements that fail poison the names they would have bound.
   std::shared_ptr<ModuleObject> loadModule(const SourceUnit &unit,
-                                           std::shared_ptr<const syntax::Module> tree);
+                                           std::shared_ptr<const syntax::Module> tree,
+                                           const Keywords &given = {});
+  /// Answers `import name` with `module`.
+  void addModule(const std::string &name, Value module);
   /// `import name` as seen from `from`; Unknown if nobody knows it.
   Value importModule(const std::string &name, const ModuleObject *from, const syntax::Node &node);
   /// Evaluates an expression over `names` in host mode.

@@ -76,6 +76,12 @@ struct ConstexprBox : ops::Object {
   Value value;
 };
 
+/// An object of the engine's own that behaves as its attributes say: `__add__`, `__getitem__`, `shape`.
+struct NativeObject : ops::Object {
+  NativeObject() : Object(Kind::Host) {}
+  virtual std::optional<Value> attribute(Interp &interp, std::string_view name) = 0;
+};
+
 /// What the decorators of a kernel say.
 struct KernelInfo {
   struct Entry {
@@ -221,6 +227,11 @@ struct AggregateValue : ops::Aggregate {
     return nullptr;
   }
 };
+
+/// Objects whose operators, items and length are methods found by `Interp::attribute`.
+inline bool isUserObject(const Value &value) {
+  return value.as<Instance>() || value.as<AggregateValue>() || value.as<NativeObject>();
+}
 
 /// A Python set, in order of insertion.
 struct SetObject : ops::Object {

@@ -397,7 +397,7 @@ bool Interp::truth(const Value &valueIn) {
     return range->size() != 0;
   if (auto *unknown = value.as<Unknown>())
     failUnknown(*unknown, "its truth");
-  if (value.as<Instance>()) {
+  if (isUserObject(value)) {
     if (auto method = attribute(value, "__bool__"))
       return truth(call(*method, {}, {}));
     if (auto method = attribute(value, "__len__"))

@@ -6,6 +6,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <span>
+
 namespace nereid::emit {
 
 struct ParameterSummary {
@@ -13,6 +15,7 @@ struct ParameterSummary {
   std::string annotation; ///< as source text, or empty
   std::optional<std::string> defaultValue;
   bool isConstexpr = false;
+  bool doNotSpecialize = false, doNotSpecializeOnAlignment = false; ///< as the decorator says
 };
 
 /// A kernel function as its source shows it.
@@ -46,13 +49,15 @@ public:
   /// All functions that a `jit` decorates, wherever they are, in order of lines.
   std::vector<KernelSummary> kernels() const;
 
-  /// Emits `kernel` for a specialisation of its parameters in order; parameters that it leaves out
-  /// take their values from `constants` by name, then from their defaults. The context needs no
-  /// dialects loaded.
+  /// Emits `kernel` for a specialisation of its parameters in order; parameters that it leaves out,
+  /// and those whose positions are in `defaulted`, take their values from `constants` by name, then
+  /// from their defaults. The context needs no dialects loaded.
   Emitted emit(mlir::MLIRContext &context, const std::string &kernel,
                const support::Specialization &specialization,
                const std::map<std::string, support::Constant> &constants,
-               const ops::CompileOptions &options);
+               const ops::CompileOptions &options, std::span<const uint32_t> defaulted = {});
+  /// A kernel that module-level code defines, with what its decorator says; throws EvalError.
+  KernelSummary summary(const std::string &kernel);
 
   /// Of the kernel, and every function, class and constant that it can reach (first level of the
   /// key).

@@ -1,0 +1,158 @@
+#include "engine/Compile.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "pipeline/BackEnd.h"
+#include "pipeline/Cpu.h"
+#include "pipeline/Gpu.h"
+#include "ref/Reference.h"
+#include "support/Artifact.h"
+
+#include <algorithm>
+#include <set>
+
+namespace nereid::engine {
+
+using support::ArgumentClass;
+using support::Constant;
+
+namespace {
+
+// The dtype that an annotation such as `tl.int64` names.
+std::optional<DType> annotatedType(std::string_view annotation) {
+  if (size_t dot = annotation.rfind('.'); dot != std::string_view::npos)
+    return parseDType(annotation.substr(dot + 1));
+  return std::nullopt;
+}
+
+// A row a leaf of the arguments: what was compiled in, what takes a slot.
+void addParameters(support::ArtifactBuilder &builder, const std::string &name,
+                   const ArgumentClass &argument, uint32_t &slots) {
+  using Kind = support::ParameterKind;
+  if (argument.kind == ArgumentClass::Kind::Tuple) {
+    for (size_t i = 0; i < argument.elements.size(); ++i)
+      addParameters(builder,
+                    argument.names.empty() ? name + "[" + std::to_string(i) + "]"
+                                           : name + "." + argument.names[i],
+                    argument.elements[i], slots);
+    return;
+  }
+  support::ParameterRecord record;
+  record.name = builder.text(name);
+  if (argument.kind == ArgumentClass::Kind::Constant) {
+    record.kind =
+        uint32_t(argument.constant.kind == Constant::Kind::None ? Kind::None : Kind::Constexpr);
+    record.value = builder.text(argument.constant.source());
+  } else if (argument.kind == ArgumentClass::Kind::Int && argument.isOne) {
+    record.kind = uint32_t(Kind::One);
+    record.value = builder.text("1");
+  } else {
+    record.kind = uint32_t(Kind::Slots);
+    record.firstSlot = slots++;
+    record.slotCount = 1;
+  }
+  builder.parameters.push_back(record);
+}
+
+} // namespace
+
+mlir::func::FuncOp EmittedKernel::kernel() {
+  for (auto function : module->getOps<mlir::func::FuncOp>())
+    if (function->hasAttr(tile::kernelAttr))
+      return function;
+  return {};
+}
+
+std::shared_ptr<mlir::MLIRContext> makeContext() {
+  static const mlir::DialectRegistry *registry = [] {
+    auto *made = new mlir::DialectRegistry;
+    pipeline::registerCpuPipeline(*made);
+    pipeline::registerGpuPipeline(*made);
+    ref::registerReferenceModels(*made);
+    return made;
+  }();
+  return std::make_shared<mlir::MLIRContext>(*registry, mlir::MLIRContext::Threading::DISABLED);
+}
+
+std::string optionsText(const ops::CompileOptions &o) {
+  std::string text;
+  auto add = [&](const char *name, const std::string &value) {
+    text += std::string("\n") + name + "=" + value;
+  };
+  add("arch", std::to_string(o.targetArch));
+  add("backend", o.targetBackend);
+  add("debug", o.debug ? "1" : "0");
+  add("input_precision", o.defaultInputPrecision);
+  add("launch_pdl", o.launchPdl ? "1" : "0");
+  add("maxnreg", std::to_string(o.maxnreg));
+  add("num_ctas", std::to_string(o.numCtas));
+  add("num_stages", std::to_string(o.numStages));
+  add("num_warps", std::to_string(o.numWarps));
+  add("sanitize_overflow", o.sanitizeOverflow ? "1" : "0");
+  return text;
+}
+
+Result<launch::Signature> signatureOf(emit::Program &program, const std::string &name) {
+  emit::KernelSummary summary;
+  try {
+    summary = program.summary(name);
+  } catch (emit::EvalError &error) {
+    return Error{error.diagnostic.message, {error.diagnostic}};
+  }
+  launch::Signature signature;
+  signature.name = name;
+  for (const emit::ParameterSummary &from : summary.parameters) {
+    launch::Parameter parameter;
+    parameter.name = from.name;
+    parameter.isConstexpr = from.isConstexpr;
+    parameter.annotated = annotatedType(from.annotation);
+    parameter.doNotSpecialize = from.doNotSpecialize;
+    parameter.doNotSpecializeOnAlignment = from.doNotSpecializeOnAlignment;
+    signature.parameters.push_back(std::move(parameter));
+  }
+  return signature;
+}
+
+Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name,
+                                 const support::Specialization &specialization,
+                                 std::span<const uint32_t> defaulted,
+                                 const ops::CompileOptions &options) {
+  EmittedKernel out;
+  out.specialization = specialization;
+  out.context = makeContext();
+  emit::Emitted emitted =
+      program.emit(*out.context, name, out.specialization, {}, options, defaulted);
+  out.diagnostics = std::move(emitted.diagnostics);
+  if (!emitted.module)
+    return Error{"`" + name + "` cannot be compiled", std::move(out.diagnostics)};
+  out.module = std::move(emitted.module);
+  return out;
+}
+
+Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target) {
+  support::ArtifactBuilder builder;
+  uint32_t slots = 0;
+  size_t index = 0;
+  // Names of parameters: those of arguments are on the function, those compiled in are numbered.
+  for (const ArgumentClass &argument : emitted.specialization.arguments)
+    addParameters(builder, "arg" + std::to_string(index++), argument, slots);
+  builder.kernel.signature = builder.text(emitted.specialization.text());
+  builder.kernel.target = builder.text(target);
+  // The pipeline changes the module; the emitted one stays as it is for further targets.
+  mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
+  Status status = Success{};
+  if (target == "cpu") {
+    status = pipeline::addCpuCode(*module, {}, builder);
+  } else if (const target::GpuChip *chip = target::gpuChip(target)) {
+    status = pipeline::addGpuCode(*module, *chip, {}, builder);
+  } else {
+    std::string known = "cpu";
+    for (const target::GpuChip &row : target::gpuChips())
+      known += ", " + std::string(row.name);
+    return Error{"unknown target `" + std::string(target) + "`; known are " + known, {}};
+  }
+  if (!status)
+    return status.takeError();
+  return builder.finish();
+}
+
+} // namespace nereid::engine

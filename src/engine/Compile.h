@@ -1,0 +1,47 @@
+// From a kernel and the classes of its arguments to tile IR and to an artifact.
+#pragma once
+
+#include "emit/Program.h"
+#include "launch/Signature.h"
+#include "nereid/base.h"
+#include "support/Specialization.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nereid::engine {
+
+/// A kernel in tile IR, with the context that owns it. A context is used by one thread at a time.
+struct EmittedKernel {
+  std::shared_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  support::Specialization specialization; ///< None for what was left to defaults
+  std::vector<Diagnostic> diagnostics;    ///< notes and warnings
+  mlir::func::FuncOp kernel();
+};
+
+/// What the launch path knows of a kernel.
+Result<launch::Signature> signatureOf(emit::Program &program, const std::string &kernel);
+
+/// Emits tile IR. `defaulted` lists the arguments left to defaults, heuristics and configurations.
+Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kernel,
+                                 const support::Specialization &specialization,
+                                 std::span<const uint32_t> defaulted,
+                                 const ops::CompileOptions &options);
+
+/// Compiles for "cpu" or a chip ("sm_90a") and packs the code with its launch ABI.
+Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target);
+
+/// Canonical text of the options, part of every key.
+std::string optionsText(const ops::CompileOptions &options);
+
+/// A context with every dialect and model that the engine uses.
+std::shared_ptr<mlir::MLIRContext> makeContext();
+
+} // namespace nereid::engine

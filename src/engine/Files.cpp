@@ -1,0 +1,125 @@
+#include "engine/Files.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace nereid::engine {
+
+namespace fs = std::filesystem;
+
+Result<std::string> readFile(const fs::path &path) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed))
+    return Error{"`" + path.string() + "` is a directory", {}};
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return Error{"cannot read `" + path.string() + "`", {}};
+  std::stringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+Status writeFile(const fs::path &path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), std::streamsize(bytes.size()));
+  out.close();
+  if (!out)
+    return Error{"cannot write `" + path.string() + "`", {}};
+  return Success{};
+}
+
+namespace {
+
+// The folders that modules are looked for in: that of the file, and for a file of a package the one
+// that holds the outermost package.
+std::vector<fs::path> searchFolders(const fs::path &file) {
+  fs::path folder = file.parent_path();
+  std::vector<fs::path> folders = {folder};
+  std::error_code failed;
+  fs::path absolute = fs::absolute(folder, failed);
+  fs::path root = absolute;
+  while (!failed && fs::exists(root / "__init__.py", failed) && root.has_parent_path() &&
+         root != root.parent_path())
+    root = root.parent_path();
+  if (!failed && root != absolute)
+    folders.push_back(fs::proximate(root, failed));
+  return folders;
+}
+
+std::shared_ptr<const emit::SourceUnit> findModule(const std::vector<fs::path> &folders,
+                                                   const std::string &name) {
+  fs::path relative;
+  std::string part;
+  for (char c : name + ".") {
+    if (c != '.') {
+      part += c;
+      continue;
+    }
+    if (part.empty())
+      return nullptr;
+    relative /= part;
+    part.clear();
+  }
+  for (const fs::path &folder : folders) {
+    fs::path file = folder / relative;
+    std::error_code failed;
+    for (const fs::path &candidate : {fs::path(file.string() + ".py"), file / "__init__.py"})
+      if (fs::is_regular_file(candidate, failed))
+        if (auto text = readFile(candidate)) {
+          auto unit = std::make_shared<emit::SourceUnit>();
+          unit->text = std::move(*text);
+          unit->file = candidate.lexically_normal().generic_string();
+          unit->module = name;
+          return unit;
+        }
+  }
+  return nullptr;
+}
+
+} // namespace
+
+Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const fs::path &path) {
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto unit = std::make_shared<emit::SourceUnit>();
+  unit->text = std::move(*text);
+  unit->file = path.generic_string();
+  // A file of a package is known by its dotted name, so that its relative imports resolve.
+  std::vector<fs::path> folders = searchFolders(path);
+  if (folders.size() > 1) {
+    std::error_code failed;
+    fs::path relative = fs::proximate(path, folders[1], failed);
+    std::string name;
+    for (const fs::path &part : relative)
+      name += (name.empty() ? "" : ".") + (part.extension() == ".py" ? part.stem() : part).string();
+    if (name.ends_with(".__init__"))
+      name.resize(name.size() - 9);
+    unit->module = name;
+  }
+  unit->resolver = [folders](const std::string &name) { return findModule(folders, name); };
+  return std::shared_ptr<const emit::SourceUnit>(std::move(unit));
+}
+
+Result<std::unique_ptr<emit::Program>> loadProgram(const fs::path &path,
+                                                   const std::vector<std::string> &defines) {
+  auto unit = readUnit(path);
+  if (!unit)
+    return unit.takeError();
+  emit::HostOptions options;
+  for (const std::string &word : defines) {
+    size_t equals = word.find('=');
+    auto parsed =
+        support::Specialization::parse(equals == std::string::npos ? "" : word.substr(equals + 1));
+    if (equals == 0 || !parsed || parsed->arguments.size() != 1 ||
+        parsed->arguments[0].kind != support::ArgumentClass::Kind::Constant)
+      return Error{"definition `" + word + "` is not NAME=VALUE with a literal value", {}};
+    options.defines[word.substr(0, equals)] = parsed->arguments[0].constant;
+  }
+  emit::LoadedProgram loaded = emit::Program::load(**unit, std::move(options));
+  if (!loaded.program)
+    return Error{"`" + path.string() + "` cannot be read as Python", std::move(loaded.diagnostics)};
+  return std::move(loaded.program);
+}
+
+} // namespace nereid::engine

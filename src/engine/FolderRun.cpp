@@ -1,0 +1,348 @@
+#include "engine/FolderRun.h"
+
+#include "emit/Interp.h"
+#include "engine/Compile.h"
+#include "engine/Files.h"
+
+#include <map>
+#include <set>
+
+namespace nereid::engine {
+
+using emit::Keywords;
+using ops::Value;
+
+namespace {
+
+// The first line of what went wrong, with its place.
+std::string failureText(const Error &error) {
+  std::string text = error.what;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    if (diagnostic.severity == Severity::Error) {
+      text = diagnostic.message;
+      if (diagnostic.where.begin.valid())
+        text =
+            diagnostic.where.file + ":" + std::to_string(diagnostic.where.begin.line) + ": " + text;
+      break;
+    }
+  return text;
+}
+
+} // namespace
+
+Result<HostArgument> toHostArgument(const Value &value) {
+  HostArgument argument;
+  if (auto *tensor = value.as<SpecTensor>()) {
+    argument.tensor = &tensor->memory;
+    argument.name = tensor->name;
+  } else if (auto *descriptor = value.as<SpecDescriptor>()) {
+    argument.descriptor =
+        HostDescriptor{&descriptor->tensor->memory, descriptor->block, descriptor->paddingIsNan};
+    argument.name = descriptor->tensor->name;
+  } else if (value.isNone()) {
+    argument.value = launch::Argument::none();
+  } else if (value.isBool()) {
+    argument.value = launch::Argument::boolean(value.asBool());
+  } else if (value.isInt()) {
+    if (auto small = value.asInteger().toInt64())
+      argument.value = launch::Argument::integer(*small);
+    else if (auto large = value.asInteger().toUInt64())
+      argument.value = launch::Argument::unsignedInteger(*large);
+    else
+      return Error{"an argument of over 64 bits", {}};
+  } else if (value.isFloat()) {
+    argument.value = launch::Argument::floating(value.asFloat());
+  } else if (value.isStr()) {
+    argument.text = value.asStr();
+    argument.value.kind = launch::Argument::Kind::String;
+  } else if (value.isType() && value.asType().isScalarKind()) {
+    argument.value = launch::Argument::dtype(value.asType().dtype());
+  } else if (value.isTuple() || value.isList()) {
+    argument.isTuple = true;
+    for (const Value &item : value.items()) {
+      auto element = toHostArgument(item);
+      if (!element)
+        return element.takeError();
+      argument.elements.push_back(std::move(*element));
+    }
+  } else {
+    return Error{"`" + value.typeName() + "` cannot be passed to a kernel", {}};
+  }
+  return argument;
+}
+
+namespace {
+
+bool setOption(ops::CompileOptions &options, const std::string &key, const Value &value) {
+  if (!value.isInt() || !value.asInteger().toInt64())
+    return false;
+  int number = int(*value.asInteger().toInt64());
+  if (key == "num_warps")
+    options.numWarps = number;
+  else if (key == "num_stages")
+    options.numStages = number;
+  else if (key == "num_ctas")
+    options.numCtas = number;
+  else if (key == "maxnreg")
+    options.maxnreg = number;
+  else
+    return false;
+  return true;
+}
+
+class FolderRunner {
+public:
+  FolderRunner(KernelFolder &folder, const FolderRunOptions &options,
+               const std::function<void(const FolderRow &)> &onRow)
+      : folder(folder), options(options), onRow(onRow) {}
+
+  Status run() {
+    for (const std::string &task : folder.tasks()) {
+      auto variants = folder.variants(task);
+      if (!variants)
+        return variants.takeError();
+      auto cases = folder.cases(task, options.set);
+      if (!cases)
+        return cases.takeError();
+      for (const FolderCase &which : *cases)
+        for (const FolderVariant &variant : *variants) {
+          std::string full = task.empty() ? variant.name : task + "." + variant.name;
+          if (!options.variant.empty() && options.variant != full &&
+              options.variant != variant.name)
+            continue;
+          size_t configs = options.allConfigs ? variant.configs.size() : 1;
+          for (size_t i = 0; i < configs; ++i)
+            for (const std::string &device : options.devices)
+              runOne(which, variant, full, variant.configs[i], device);
+        }
+    }
+    return Success{};
+  }
+
+private:
+  void runOne(const FolderCase &which, const FolderVariant &variant, const std::string &full,
+              const Keywords &config, const std::string &device) {
+    FolderRow row;
+    row.kernel = folder.name();
+    row.variant = full;
+    row.device = device;
+    row.dtype = which.dtype;
+    row.shape = which.label;
+    row.config = bindingsText(config);
+    if (Status status = measure(which, variant, config, device, row); !status) {
+      row.passed = false;
+      row.failure = failureText(status.error());
+    }
+    onRow(row);
+  }
+
+  Status measure(const FolderCase &which, const FolderVariant &variant, const Keywords &config,
+                 const std::string &device, FolderRow &row) {
+    std::string family = device.substr(0, device.find(':'));
+    if (!variant.targets.empty() && std::find(variant.targets.begin(), variant.targets.end(),
+                                              family) == variant.targets.end()) {
+      row.skippedReason = "this variant is not for " + family;
+      return Success{};
+    }
+    auto instance = folder.build(which);
+    if (!instance)
+      return instance.takeError();
+    auto flops = folder.flops(*instance);
+    if (!flops)
+      return flops.takeError();
+    if (device == "ref" && *flops && **flops > options.referenceLimit) {
+      row.skippedReason = "too large for the interpreter";
+      return Success{};
+    }
+    auto plan = folder.plan(variant, config, *instance);
+    if (!plan)
+      return plan.takeError();
+    if (!plan->skipped.empty()) {
+      row.skippedReason = plan->skipped;
+      return Success{};
+    }
+
+    auto runner = runnerFor(device);
+    if (!runner)
+      return runner.takeError();
+    Runner &on = **runner;
+    on.unbindAll();
+    double bytes = 0, peak = 0;
+    std::set<SpecTensor *> bound;
+    auto bind = [&](const Value &value) -> Status {
+      SpecTensor *tensor = value.as<SpecTensor>();
+      if (auto *descriptor = value.as<SpecDescriptor>())
+        tensor = descriptor->tensor.get();
+      if (!tensor)
+        return Success{};
+      if (!bound.insert(tensor).second)
+        return Success{};
+      peak += double(tensor->memory.allocationBytes());
+      return on.bind(tensor->memory, tensor->name, tensor->recipe != SpecTensor::Recipe::Empty);
+    };
+    row.seconds = 0;
+    row.compileSeconds = 0;
+    row.launches = 0;
+    for (const auto &launch : plan->launches) {
+      std::set<SpecTensor *> touched;
+      for (const Value &value : launch->args) {
+        if (Status status = bind(value); !status)
+          return status;
+        if (auto *tensor = value.as<SpecTensor>(); tensor && touched.insert(tensor).second)
+          bytes += double(tensor->numel() * int64_t(info(tensor->dtype).bytes));
+      }
+      for (const auto &[key, value] : launch->keywords)
+        if (Status status = bind(value); !status)
+          return status;
+      if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0)
+        continue;
+      auto request = makeRequest(*launch);
+      if (!request)
+        return request.takeError();
+      auto outcome = on.run(*request);
+      if (!outcome)
+        return outcome.takeError();
+      *row.seconds += outcome->seconds;
+      *row.compileSeconds += outcome->compileSeconds;
+      ++*row.launches;
+    }
+
+    auto ownBytes = folder.bytes(variant, *instance);
+    if (!ownBytes)
+      return ownBytes.takeError();
+    row.bytesMoved = *ownBytes ? **ownBytes : bytes;
+    row.peakBytes = peak;
+    if (*row.seconds > 0) {
+      row.gbps = *row.bytesMoved / *row.seconds / 1e9;
+      if (*flops)
+        row.gflops = **flops / *row.seconds / 1e9;
+    }
+    if (*flops && *row.bytesMoved > 0)
+      row.intensity = **flops / *row.bytesMoved;
+    if (!which.check)
+      return Success{};
+
+    auto wanted = folder.reference(*instance);
+    if (!wanted)
+      return wanted.takeError();
+    row.passed = true;
+    double worst = -1;
+    for (const auto &[name, value] : instance->outputs) {
+      auto *tensor = value.as<SpecTensor>();
+      auto want = wanted->find(name);
+      if (!tensor || want == wanted->end())
+        continue;
+      if (Status status = on.fetch(tensor->memory); !status)
+        return status;
+      auto tolerance = folder.tolerance(*instance, name);
+      if (!tolerance)
+        return tolerance.takeError();
+      support::Comparison comparison;
+      try {
+        comparison = support::compare(tensor->memory, want->second, *tolerance);
+      } catch (support::ArrayError &error) {
+        return Error{"`" + name + "`: " + error.message, {}};
+      }
+      double badness =
+          comparison.tolerance > 0 ? comparison.error / comparison.tolerance : comparison.error;
+      if (comparison.worstIndex >= 0 && badness > worst) {
+        worst = badness;
+        row.maxError = comparison.error;
+        row.tolerance = comparison.tolerance;
+      }
+      if (!comparison.passed) {
+        row.passed = false;
+        char text[256];
+        std::snprintf(
+            text, sizeof text,
+            "`%s` differs in %lld of %lld elements, worst at %lld: %.9g, expected %.9g +- %.3g",
+            name.c_str(), (long long)comparison.failures, (long long)want->second.size(),
+            (long long)comparison.worstIndex, comparison.got, comparison.want,
+            comparison.tolerance);
+        row.failure = text;
+      }
+    }
+    return Success{};
+  }
+
+  Result<RunRequest> makeRequest(const SpecLaunch &launch) {
+    auto program = programFor(launch.file);
+    if (!program)
+      return program.takeError();
+    RunRequest request;
+    request.program = *program;
+    request.kernel = launch.kernel;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (launch.grid[axis] < 0 || launch.grid[axis] > INT32_MAX)
+        return Error{"grid of `" + launch.kernel + "` has the extent " +
+                         std::to_string(launch.grid[axis]),
+                     {}};
+      request.grid[axis] = uint32_t(launch.grid[axis]);
+    }
+    auto signature = signatureOf(**program, launch.kernel);
+    if (!signature)
+      return signature.takeError();
+    if (launch.args.size() > signature->parameters.size())
+      return Error{"`" + launch.kernel + "` takes " + std::to_string(signature->parameters.size()) +
+                       " arguments, " + std::to_string(launch.args.size()) + " were given",
+                   {}};
+    request.arguments.resize(signature->parameters.size());
+    for (size_t i = 0; i < launch.args.size(); ++i) {
+      auto argument = toHostArgument(launch.args[i]);
+      if (!argument)
+        return argument.takeError();
+      request.arguments[i] = std::move(*argument);
+    }
+    for (const auto &[key, value] : launch.keywords) {
+      size_t i = 0;
+      while (i < signature->parameters.size() && signature->parameters[i].name != key)
+        ++i;
+      if (i == signature->parameters.size()) {
+        if (setOption(request.options, key, value))
+          continue;
+        return Error{"`" + launch.kernel + "` has no parameter `" + key + "`", {}};
+      }
+      auto argument = toHostArgument(value);
+      if (!argument)
+        return argument.takeError();
+      request.arguments[i] = std::move(*argument);
+    }
+    return request;
+  }
+
+  Result<emit::Program *> programFor(const std::string &file) {
+    auto &slot = programs[file];
+    if (!slot) {
+      auto loaded = loadProgram(folder.path() / file);
+      if (!loaded)
+        return loaded.takeError();
+      slot = std::move(*loaded);
+    }
+    return slot.get();
+  }
+  Result<Runner *> runnerFor(const std::string &device) {
+    auto &slot = runners[device];
+    if (!slot) {
+      auto made = Runner::create(device);
+      if (!made)
+        return made.takeError();
+      slot = std::move(*made);
+    }
+    return slot.get();
+  }
+
+  KernelFolder &folder;
+  const FolderRunOptions &options;
+  const std::function<void(const FolderRow &)> &onRow;
+  std::map<std::string, std::unique_ptr<emit::Program>> programs;
+  std::map<std::string, std::unique_ptr<Runner>> runners;
+};
+
+} // namespace
+
+Status runFolder(KernelFolder &folder, const FolderRunOptions &options,
+                 const std::function<void(const FolderRow &)> &onRow) {
+  return FolderRunner(folder, options, onRow).run();
+}
+
+} // namespace nereid::engine

@@ -1,0 +1,40 @@
+// Runs kernel folders: each case of each variant on each device, compared with its reference, one
+// row each.
+#pragma once
+
+#include "engine/KernelFolder.h"
+#include "engine/Runner.h"
+
+#include <functional>
+
+namespace nereid::engine {
+
+/// A row of `nereid test` and `nereid bench`; empty optionals are null in JSON (design, section 9).
+struct FolderRow {
+  std::string kernel, variant, device, dtype, shape, config;
+  std::optional<bool> passed;
+  std::optional<double> maxError, tolerance, seconds, bytesMoved, peakBytes, gflops, gbps,
+      intensity, compileSeconds;
+  std::optional<int64_t> launches;
+  std::string skippedReason;
+  std::string failure; ///< what is wrong, in words; empty if nothing is
+};
+
+struct FolderRunOptions {
+  std::vector<std::string> devices = {"ref"};
+  std::string set = "cases";
+  std::string variant;     ///< "task.variant" or "variant"; empty: all
+  bool allConfigs = false; ///< else the first configuration
+  /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
+  double referenceLimit = 2e9;
+};
+
+/// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a
+/// launch.
+Result<HostArgument> toHostArgument(const ops::Value &value);
+
+/// Calls `onRow` as rows come. Fails only if the folder itself cannot be read.
+Status runFolder(KernelFolder &folder, const FolderRunOptions &options,
+                 const std::function<void(const FolderRow &)> &onRow);
+
+} // namespace nereid::engine

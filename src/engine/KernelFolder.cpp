@@ -1,0 +1,426 @@
+#include "engine/KernelFolder.h"
+
+#include "emit/Interp.h"
+#include "engine/ReferenceModule.h"
+#include "syntax/Parser.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace nereid::engine {
+
+namespace fs = std::filesystem;
+using emit::Interp;
+using emit::Keywords;
+using ops::Value;
+using support::Array;
+
+namespace {
+
+Result<std::string> readText(const fs::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return Error{"cannot read `" + path.string() + "`", {}};
+  std::stringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+const Value *find(const Keywords &scope, std::string_view name) {
+  for (const auto &[key, value] : scope)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+// The entries of a Python dict with text keys.
+Keywords entries(Interp &interp, const Value &value, std::string_view what) {
+  auto *dict = value.as<ops::Dict>();
+  if (!dict)
+    interp.raise("TypeError", std::string(what) + " is a dict, not `" + value.typeName() + "`");
+  Keywords out;
+  for (const auto &[key, entry] : dict->entries)
+    out.emplace_back(key.isStr() ? key.asStr() : interp.str(key), entry);
+  return out;
+}
+
+std::vector<std::string_view> parameterNames(const emit::FunctionObject &function) {
+  std::vector<std::string_view> names;
+  for (const syntax::Arg &arg : function.parameters->posonlyargs)
+    names.push_back(arg.arg);
+  for (const syntax::Arg &arg : function.parameters->args)
+    names.push_back(arg.arg);
+  for (const syntax::Arg &arg : function.parameters->kwonlyargs)
+    names.push_back(arg.arg);
+  return names;
+}
+
+double toDouble(Interp &interp, const Value &value, std::string_view what) {
+  if (value.isFloat())
+    return value.asFloat();
+  if (value.isInt())
+    return value.asInteger().toDouble();
+  if (value.isBool())
+    return value.asBool();
+  if (auto *array = value.as<ArrayObject>(); array && array->array.size() == 1)
+    return array->array.floatAt(0);
+  interp.raise("TypeError", std::string(what) + " is a number, not `" + value.typeName() + "`");
+}
+
+} // namespace
+
+struct KernelFolder::State {
+  fs::path path;
+  std::string name;
+  Interp interp{emit::HostOptions{}};
+  std::shared_ptr<emit::ModuleObject> spec, reference;
+
+  Value field(const std::string &task, std::string_view key) {
+    if (!task.empty())
+      if (const Value *own = find(entries(interp, taskTable(task), "a task"), key))
+        return *own;
+    const emit::Binding *binding = spec->names->find(key);
+    return binding ? use(*binding) : Value();
+  }
+  Value use(const emit::Binding &binding) {
+    if (!binding.unusable)
+      return binding.value;
+    Diagnostic diagnostic;
+    diagnostic.code = binding.unusable->code;
+    diagnostic.message = "`" + std::string(binding.name) + "` " + binding.unusable->why;
+    diagnostic.hint = binding.unusable->hint;
+    diagnostic.where = binding.unusable->where;
+    diagnostic.notes = binding.unusable->notes;
+    throw emit::EvalError{diagnostic, "NameError", {}, false};
+  }
+  Value taskTable(const std::string &task) {
+    const emit::Binding *tasks = spec->names->find("tasks");
+    Keywords table = tasks ? entries(interp, use(*tasks), "`tasks`") : Keywords{};
+    const Value *found = find(table, task);
+    if (!found)
+      interp.raise("KeyError", "the spec has no task `" + task + "`");
+    return *found;
+  }
+
+  // The rule of the contract: a function of a spec receives what its parameters name.
+  Value bind(const Value &callee, std::initializer_list<const Keywords *> scopes) {
+    auto *function = callee.as<emit::FunctionObject>();
+    if (!function)
+      interp.raise("TypeError", "expected a function in the spec, not `" + callee.typeName() + "`");
+    Keywords chosen;
+    std::vector<std::string_view> names = parameterNames(*function);
+    size_t positional =
+        function->parameters->posonlyargs.size() + function->parameters->args.size();
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Value *value = nullptr;
+      for (const Keywords *scope : scopes)
+        if (!value)
+          value = find(*scope, names[i]);
+      bool hasDefault = i < positional ? i + function->defaults.size() >= positional
+                                       : function->kwDefaults[i - positional].has_value();
+      if (value) {
+        chosen.emplace_back(names[i], *value);
+      } else if (!hasDefault) {
+        std::string known;
+        for (const Keywords *scope : scopes)
+          for (const auto &[key, unused] : *scope)
+            known += (known.empty() ? "" : ", ") + key;
+        interp.raise("NameError", "`" + function->name() + "` names `" + std::string(names[i]) +
+                                      "`, which is none of " + known);
+      }
+    }
+    return interp.callHost(callee, {}, std::move(chosen));
+  }
+
+  // Inputs as the reference receives them.
+  Keywords exact(const Keywords &inputs) {
+    Keywords out;
+    for (const auto &[key, value] : inputs) {
+      auto *tensor = value.as<SpecTensor>();
+      out.emplace_back(key, tensor ? toValue(tensor->memory.toArray()) : value);
+    }
+    return out;
+  }
+  std::map<std::string, Array> runReference(const std::string &task, const Keywords &inputs,
+                                            const Keywords &bindings) {
+    std::string function = task.empty() ? "reference" : task;
+    const emit::Binding *binding = reference ? reference->names->find(function) : nullptr;
+    if (!binding)
+      interp.raise("NameError", "`reference.py` has no function `" + function + "`");
+    Keywords arrays = exact(inputs);
+    std::map<std::string, Array> out;
+    for (auto &[key, value] :
+         entries(interp, bind(use(*binding), {&arrays, &bindings}), "the result of a reference"))
+      out.emplace(key, toArray(interp, value));
+    return out;
+  }
+
+  Status load(const fs::path &file, bool isSpec, std::shared_ptr<emit::ModuleObject> &into) {
+    auto text = readText(file);
+    if (!text)
+      return text.takeError();
+    emit::SourceUnit unit;
+    unit.file = (path / file.filename()).lexically_normal().generic_string();
+    unit.module = file.stem().string();
+    unit.text = std::move(*text);
+    syntax::ParseResult parsed = syntax::parseModule(unit.text, unit.file);
+    if (!parsed.module)
+      return Error{"`" + unit.file + "` cannot be parsed", parsed.diagnostics};
+    into = interp.loadModule(unit, parsed.module, isSpec ? specNames() : Keywords{});
+    return Success{};
+  }
+};
+
+namespace {
+
+// Evaluation throws; a folder answers with values.
+template <typename T, typename F> Result<T> answered(F f) {
+  try {
+    return f();
+  } catch (emit::EvalError &error) {
+    return Error{error.diagnostic.message, {error.diagnostic}};
+  } catch (support::ArrayError &error) {
+    return Error{error.message, {}};
+  }
+}
+
+std::string shown(const Value &value) {
+  if (value.isStr())
+    return value.asStr();
+  if (value.isBool())
+    return value.asBool() ? "True" : "False";
+  return value.repr();
+}
+
+} // namespace
+
+std::string bindingsText(const Keywords &bindings) {
+  std::string text;
+  for (const auto &[key, value] : bindings)
+    text += (text.empty() ? "" : " ") + key + "=" + shown(value);
+  return text;
+}
+
+KernelFolder::KernelFolder() : state(std::make_unique<State>()) {}
+KernelFolder::~KernelFolder() = default;
+const std::string &KernelFolder::name() const { return state->name; }
+const fs::path &KernelFolder::path() const { return state->path; }
+
+Result<std::unique_ptr<KernelFolder>> KernelFolder::open(const fs::path &path) {
+  std::unique_ptr<KernelFolder> folder(new KernelFolder);
+  State &state = *folder->state;
+  state.path = path;
+  state.name = fs::path(path / "").lexically_normal().parent_path().filename().string();
+  state.interp.addModule("numpy", numpyModule());
+  state.interp.addModule("nereid.reference", referenceModule());
+  return answered<std::unique_ptr<KernelFolder>>([&]() -> Result<std::unique_ptr<KernelFolder>> {
+    if (auto status = state.load(path / "spec.py", true, state.spec); !status)
+      return status.takeError();
+    if (std::error_code ignored; fs::exists(path / "reference.py", ignored))
+      if (auto status = state.load(path / "reference.py", false, state.reference); !status)
+        return status.takeError();
+    return std::move(folder);
+  });
+}
+
+std::vector<std::string> KernelFolder::tasks() const {
+  const emit::Binding *tasks = state->spec->names->find("tasks");
+  auto *dict = tasks ? tasks->value.as<ops::Dict>() : nullptr;
+  if (!dict)
+    return {""};
+  std::vector<std::string> names;
+  for (const auto &[key, value] : dict->entries)
+    names.push_back(key.isStr() ? key.asStr() : "");
+  return names;
+}
+
+Result<std::vector<FolderVariant>> KernelFolder::variants(const std::string &task) {
+  return answered<std::vector<FolderVariant>>([&] {
+    Interp &interp = state->interp;
+    std::vector<FolderVariant> out;
+    for (auto &[name, value] : entries(interp, state->field(task, "variants"), "`variants`")) {
+      FolderVariant variant;
+      variant.name = name;
+      variant.run = value;
+      if (value.as<ops::Dict>()) {
+        Keywords fields = entries(interp, value, "a variant");
+        const Value *run = find(fields, "run"), *configs = find(fields, "configs"),
+                    *targets = find(fields, "targets"), *bytes = find(fields, "bytes");
+        if (!run)
+          interp.raise("KeyError", "variant `" + name + "` has no `run`");
+        variant.run = *run;
+        if (configs)
+          for (const Value &config : interp.iterate(*configs))
+            variant.configs.push_back(entries(interp, config, "a configuration"));
+        if (targets)
+          for (const Value &target : interp.iterate(*targets))
+            variant.targets.push_back(interp.str(target));
+        if (bytes)
+          variant.bytes = *bytes;
+      }
+      if (variant.configs.empty())
+        variant.configs.emplace_back();
+      out.push_back(std::move(variant));
+    }
+    return out;
+  });
+}
+
+Result<std::vector<FolderCase>> KernelFolder::cases(const std::string &task, std::string_view set) {
+  return answered<std::vector<FolderCase>>([&] {
+    Interp &interp = state->interp;
+    std::vector<FolderCase> out;
+    Value list = state->field(task, set);
+    if (list.isNone())
+      return out;
+    for (const Value &item : interp.iterate(list)) {
+      FolderCase one;
+      one.task = task;
+      one.check = set == "cases";
+      for (auto &[key, value] : entries(interp, item, "a case")) {
+        if (key == "label")
+          one.label = interp.str(value);
+        else if (key == "check")
+          one.check = interp.truth(value);
+        else
+          one.bindings.emplace_back(key, value);
+      }
+      if (const Value *dtype = find(one.bindings, "dtype"); dtype && dtype->isStr())
+        one.dtype = dtype->asStr();
+      if (one.label.empty())
+        one.label = bindingsText(one.bindings);
+      out.push_back(std::move(one));
+    }
+    return out;
+  });
+}
+
+Result<FolderInstance> KernelFolder::build(const FolderCase &which) {
+  return answered<FolderInstance>([&] {
+    State &s = *state;
+    FolderInstance instance;
+    instance.which = which;
+    std::string seed = s.name + "/" + which.label + "/";
+    instance.inputs = entries(s.interp, s.bind(s.field(which.task, "inputs"), {&which.bindings}),
+                              "the result of `inputs`");
+    bool computed = false;
+    for (auto &[name, value] : instance.inputs)
+      if (auto *tensor = value.as<SpecTensor>()) {
+        tensor->name = name;
+        tensor->allocate(seed + name);
+        computed |= tensor->recipe == SpecTensor::Recipe::Computed;
+      }
+    if (computed) {
+      Value prepare = s.field(which.task, "prepare");
+      if (!prepare.isStr())
+        s.interp.raise("ValueError", "`computed` inputs need `prepare` to name a task");
+      auto results = s.runReference(prepare.asStr(), instance.inputs, which.bindings);
+      for (auto &[name, value] : instance.inputs)
+        if (auto *tensor = value.as<SpecTensor>();
+            tensor && tensor->recipe == SpecTensor::Recipe::Computed) {
+          auto result = results.find(name);
+          if (result == results.end())
+            s.interp.raise("KeyError", "task `" + prepare.asStr() + "` gives no `" + name + "`");
+          tensor->memory.fromArray(result->second);
+        }
+    }
+    instance.outputs = entries(
+        s.interp, s.bind(s.field(which.task, "outputs"), {&instance.inputs, &which.bindings}),
+        "the result of `outputs`");
+    for (auto &[name, value] : instance.outputs)
+      if (auto *tensor = value.as<SpecTensor>()) {
+        tensor->name = name;
+        if (!tensor->allocated)
+          tensor->allocate(seed + name);
+      }
+    return instance;
+  });
+}
+
+Result<FolderPlan> KernelFolder::plan(const FolderVariant &variant, const Keywords &config,
+                                      const FolderInstance &instance) {
+  return answered<FolderPlan>([&] {
+    State &s = *state;
+    FolderPlan plan;
+    Value result = s.bind(variant.run,
+                          {&config, &instance.outputs, &instance.inputs, &instance.which.bindings});
+    if (auto *unsupported = result.as<SpecUnsupported>()) {
+      plan.skipped = unsupported->reason;
+      return plan;
+    }
+    size_t temporaries = 0;
+    auto settle = [&](const Value &value) {
+      SpecTensor *tensor = value.as<SpecTensor>();
+      if (auto *descriptor = value.as<SpecDescriptor>())
+        tensor = descriptor->tensor.get();
+      if (tensor && !tensor->allocated) {
+        tensor->name = "temporary" + std::to_string(temporaries++);
+        tensor->allocate(s.name + "/" + tensor->name);
+      }
+    };
+    for (const Value &item : s.interp.iterate(result)) {
+      if (!item.as<SpecLaunch>())
+        s.interp.raise("TypeError", "variant `" + variant.name +
+                                        "` gives a list of launches; found `" + item.typeName() +
+                                        "`");
+      auto launch = std::static_pointer_cast<SpecLaunch>(item.object());
+      for (const Value &value : launch->args)
+        settle(value);
+      for (const auto &[key, value] : launch->keywords)
+        settle(value);
+      plan.launches.push_back(std::move(launch));
+    }
+    return plan;
+  });
+}
+
+Result<std::map<std::string, Array>> KernelFolder::reference(const FolderInstance &instance) {
+  return answered<std::map<std::string, Array>>([&] {
+    return state->runReference(instance.which.task, instance.inputs, instance.which.bindings);
+  });
+}
+
+Result<support::Tolerance> KernelFolder::tolerance(const FolderInstance &instance,
+                                                   const std::string &output) {
+  return answered<support::Tolerance>([&] {
+    State &s = *state;
+    Value rule = s.field(instance.which.task, "tolerance");
+    if (rule.isCallable())
+      rule = s.bind(rule, {&instance.which.bindings, &instance.inputs});
+    if (rule.isNone())
+      return support::Tolerance{};
+    Keywords fields = entries(s.interp, rule, "`tolerance`");
+    if (const Value *own = find(fields, output); own && own->as<ops::Dict>())
+      fields = entries(s.interp, *own, "`tolerance`");
+    support::Tolerance out;
+    if (const Value *relative = find(fields, "rel"))
+      out.relative = toDouble(s.interp, *relative, "`rel`");
+    if (const Value *absolute = find(fields, "abs"))
+      out.absolute = toDouble(s.interp, *absolute, "`abs`");
+    return out;
+  });
+}
+
+Result<std::optional<double>> KernelFolder::flops(const FolderInstance &instance) {
+  return answered<std::optional<double>>([&]() -> std::optional<double> {
+    Value rule = state->field(instance.which.task, "flops");
+    if (rule.isNone())
+      return std::nullopt;
+    return toDouble(state->interp, state->bind(rule, {&instance.which.bindings, &instance.inputs}),
+                    "`flops`");
+  });
+}
+
+Result<std::optional<double>> KernelFolder::bytes(const FolderVariant &variant,
+                                                  const FolderInstance &instance) {
+  return answered<std::optional<double>>([&]() -> std::optional<double> {
+    if (variant.bytes.isNone())
+      return std::nullopt;
+    return toDouble(
+        state->interp,
+        state->bind(variant.bytes, {&instance.outputs, &instance.inputs, &instance.which.bindings}),
+        "`bytes`");
+  });
+}
+
+} // namespace nereid::engine

@@ -1,0 +1,77 @@
+// A kernel folder: `spec.py` evaluated, its cases built, its variants planned, its reference run.
+// Contract: docs/design/contract-kernel-folder.md. Nothing here runs a kernel (engine/Runner.h
+// does).
+#pragma once
+
+#include "engine/SpecModule.h"
+#include "nereid/base.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+namespace nereid::engine {
+
+/// One set of bindings of a task.
+struct FolderCase {
+  std::string task;  ///< empty for the unnamed one
+  std::string label; ///< the case's own, else its bindings
+  std::string dtype; ///< the binding `dtype`, or empty
+  bool check = true; ///< compared with the reference
+  emit::Keywords bindings;
+};
+
+/// The tensors of a case.
+struct FolderInstance {
+  FolderCase which;
+  emit::Keywords inputs;  ///< tensors, scalars, None
+  emit::Keywords outputs; ///< tensors
+};
+
+struct FolderVariant {
+  std::string name;
+  ops::Value run;
+  std::vector<emit::Keywords> configs; ///< at least one, perhaps empty
+  std::vector<std::string> targets;    ///< empty: all
+  ops::Value bytes;                    ///< function or None
+};
+
+/// The launches of a variant for a case, or why it is skipped.
+struct FolderPlan {
+  std::vector<std::shared_ptr<SpecLaunch>> launches;
+  std::string skipped;
+};
+
+class KernelFolder {
+public:
+  /// Fails with diagnostics if `spec.py` is missing or wrong.
+  static Result<std::unique_ptr<KernelFolder>> open(const std::filesystem::path &path);
+  ~KernelFolder();
+
+  const std::string &name() const;
+  const std::filesystem::path &path() const;
+  std::vector<std::string> tasks() const; ///< the unnamed task is ""
+  Result<std::vector<FolderVariant>> variants(const std::string &task);
+  /// `set` is "cases", "bench" or "demo".
+  Result<std::vector<FolderCase>> cases(const std::string &task, std::string_view set);
+  /// Builds inputs with their data and poisoned outputs.
+  Result<FolderInstance> build(const FolderCase &which);
+  Result<FolderPlan> plan(const FolderVariant &variant, const emit::Keywords &config,
+                          const FolderInstance &instance);
+  /// The reference's results by output name.
+  Result<std::map<std::string, support::Array>> reference(const FolderInstance &instance);
+  Result<support::Tolerance> tolerance(const FolderInstance &instance, const std::string &output);
+  /// Useful operations of a case; empty if the spec does not say.
+  Result<std::optional<double>> flops(const FolderInstance &instance);
+  Result<std::optional<double>> bytes(const FolderVariant &variant, const FolderInstance &instance);
+
+private:
+  KernelFolder();
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// A case's bindings and a configuration as people read them: "M=5 N=781 dtype=f32".
+std::string bindingsText(const emit::Keywords &bindings);
+
+} // namespace nereid::engine

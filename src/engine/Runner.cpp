@@ -1,0 +1,397 @@
+#include "engine/Runner.h"
+
+#include "engine/Compile.h"
+#include "launch/LaunchKey.h"
+#include "launch/Launcher.h"
+#include "pipeline/Cpu.h"
+#include "pipeline/Gpu.h"
+#include "runtime/Device.h"
+#include "support/Records.h"
+
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <map>
+
+namespace nereid::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using launch::Argument;
+using support::HostTensor;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The launch arguments of a request; objects that they point at live here.
+struct BoundArguments {
+  std::vector<Argument> arguments;
+  std::list<runtime::Tensor> tensors;
+  std::list<launch::DescriptorArgument> descriptors;
+  std::list<std::vector<Argument>> tuples;
+};
+
+// Where a tensor's first element lies on the device.
+using AddressOf = std::function<Result<void *>(const HostTensor &, const std::string &name)>;
+
+Result<Argument> bindOne(const HostArgument &from, runtime::Device &device,
+                         const AddressOf &addressOf, BoundArguments &into) {
+  auto wrap = [&](const HostTensor &tensor) -> Result<runtime::Tensor *> {
+    auto address = addressOf(tensor, from.name);
+    if (!address)
+      return address.takeError();
+    auto wrapped =
+        runtime::Tensor::wrap(device, *address, tensor.dtype(), tensor.shape(), tensor.strides());
+    if (!wrapped)
+      return wrapped.takeError();
+    into.tensors.push_back(std::move(*wrapped));
+    return &into.tensors.back();
+  };
+  if (from.isTuple) {
+    std::vector<Argument> elements;
+    for (const HostArgument &element : from.elements) {
+      auto bound = bindOne(element, device, addressOf, into);
+      if (!bound)
+        return bound.takeError();
+      elements.push_back(*bound);
+    }
+    into.tuples.push_back(std::move(elements));
+    return Argument::tuple(into.tuples.back());
+  }
+  if (from.descriptor) {
+    auto tensor = wrap(*from.descriptor->tensor);
+    if (!tensor)
+      return tensor.takeError();
+    launch::DescriptorArgument descriptor;
+    descriptor.tensor = **tensor;
+    if (from.descriptor->block.size() > descriptor.block.size())
+      return Error{"a descriptor block of rank " + std::to_string(from.descriptor->block.size()),
+                   {}};
+    std::copy(from.descriptor->block.begin(), from.descriptor->block.end(),
+              descriptor.block.begin());
+    descriptor.padNan = from.descriptor->padNan;
+    into.descriptors.push_back(descriptor);
+    return Argument::descriptor(into.descriptors.back());
+  }
+  if (from.tensor) {
+    auto tensor = wrap(*from.tensor);
+    if (!tensor)
+      return tensor.takeError();
+    return Argument::tensor(**tensor);
+  }
+  if (from.value.kind == Argument::Kind::String)
+    return Argument::string(from.text);
+  return from.value;
+}
+
+Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runtime::Device &device,
+                               const AddressOf &addressOf) {
+  BoundArguments bound;
+  for (const HostArgument &argument : arguments) {
+    auto one = bindOne(argument, device, addressOf, bound);
+    if (!one)
+      return one.takeError();
+    bound.arguments.push_back(*one);
+  }
+  return bound;
+}
+
+// --- the interpreter ---
+
+class ReferenceRunner final : public Runner {
+public:
+  explicit ReferenceRunner(RunnerOptions options) : options(std::move(options)) { name = "ref"; }
+
+  Status bind(HostTensor &tensor, std::string tensorName, bool initialized) override {
+    ref::MemoryRange range;
+    range.base = reinterpret_cast<uint64_t>(tensor.allocation());
+    range.bytes = tensor.allocationBytes();
+    range.name = std::move(tensorName);
+    range.dtype = tensor.dtype();
+    range.shape = tensor.shape();
+    range.strides = tensor.strides();
+    range.initialized = initialized;
+    memory.push_back(std::move(range));
+    return Success{};
+  }
+  Status fetch(HostTensor &) override { return Success{}; }
+  void unbindAll() override { memory.clear(); }
+
+  Result<RunOutcome> run(const RunRequest &request) override {
+    RunOutcome outcome;
+    auto bound = bindAll(request.arguments, **runtime::device("cpu"),
+                         [](const HostTensor &tensor, const std::string &) -> Result<void *> {
+                           return tensor.data();
+                         });
+    if (!bound)
+      return bound.takeError();
+    auto compiled = prepare(request, bound->arguments, outcome);
+    if (!compiled)
+      return compiled.takeError();
+    ref::Launch launch;
+    launch.grid = request.grid;
+    launch.memory = memory;
+    if (Status status =
+            addLeaves(bound->arguments, (*compiled)->specialization.arguments, launch.arguments);
+        !status)
+      return status.takeError();
+    launch.onPrint = [&](const ref::Printed &printed) { outcome.prints.push_back(printed.text); };
+    launch.onFinding = [&](const ref::Finding &finding) { outcome.findings.push_back(finding); };
+    auto start = Clock::now();
+    auto statistics = (*compiled)->interpreter->launch(launch);
+    outcome.seconds = since(start);
+    if (!statistics)
+      return statistics.takeError();
+    outcome.statistics = *statistics;
+    return outcome;
+  }
+
+private:
+  struct Compiled {
+    EmittedKernel emitted;
+    support::Specialization specialization;
+    std::optional<ref::Interpreter> interpreter;
+  };
+
+  Result<Compiled *> prepare(const RunRequest &request, std::span<const Argument> arguments,
+                             RunOutcome &outcome) {
+    auto signature = signatureOf(*request.program, request.kernel);
+    if (!signature)
+      return signature.takeError();
+    std::vector<uint32_t> defaulted;
+    auto specialization = launch::specialize(*signature, arguments, &defaulted);
+    if (!specialization)
+      return specialization.takeError();
+    auto key = std::make_tuple(request.program, request.kernel,
+                               specialization->text() + optionsText(request.options));
+    auto &slot = compiled[key];
+    if (!slot) {
+      auto start = Clock::now();
+      auto emitted =
+          emitKernel(*request.program, request.kernel, *specialization, defaulted, request.options);
+      if (!emitted)
+        return emitted.takeError();
+      auto fresh = std::make_unique<Compiled>();
+      fresh->emitted = std::move(*emitted);
+      fresh->specialization = fresh->emitted.specialization;
+      auto interpreter = ref::Interpreter::prepare(fresh->emitted.kernel(), options.reference);
+      if (!interpreter)
+        return interpreter.takeError();
+      fresh->interpreter.emplace(std::move(*interpreter));
+      outcome.compileSeconds = since(start);
+      outcome.notes = fresh->emitted.diagnostics;
+      slot = std::move(fresh);
+    }
+    return slot.get();
+  }
+
+  // One value a parameter of the function: leaves that were compiled in have none.
+  Status addLeaves(std::span<const Argument> arguments,
+                   std::span<const support::ArgumentClass> classes,
+                   std::vector<ref::Argument> &out) {
+    using Kind = support::ArgumentClass::Kind;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Argument &argument = arguments[i];
+      const support::ArgumentClass &kind = classes[i];
+      if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
+        continue;
+      switch (argument.kind) {
+      case Argument::Kind::Tuple:
+        if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
+          return status;
+        break;
+      case Argument::Kind::Tensor:
+        out.push_back(int64_t(reinterpret_cast<uint64_t>(argument.asTensor().data())));
+        break;
+      case Argument::Kind::Descriptor: {
+        const runtime::Tensor &tensor = argument.asDescriptor().tensor;
+        out.push_back(ref::DescriptorArgument{reinterpret_cast<uint64_t>(tensor.data()),
+                                              {tensor.shape().begin(), tensor.shape().end()},
+                                              {tensor.strides().begin(), tensor.strides().end()}});
+        break;
+      }
+      case Argument::Kind::Float:
+      case Argument::Kind::TypedFloat:
+        out.push_back(argument.number);
+        break;
+      default:
+        if (kind.kind == Kind::Float) // an int for a parameter annotated as float
+          out.push_back(double(int64_t(argument.bits)));
+        else
+          out.push_back(int64_t(argument.bits));
+      }
+    }
+    return Success{};
+  }
+
+  RunnerOptions options;
+  std::vector<ref::MemoryRange> memory;
+  std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Compiled>>
+      compiled;
+};
+
+// --- devices of the runtime ---
+
+class DeviceRunner final : public Runner {
+public:
+  explicit DeviceRunner(runtime::Device &device) : on(device) { name = device.name(); }
+
+  Status bind(HostTensor &tensor, std::string, bool) override {
+    if (on.kind() == runtime::DeviceKind::Cpu)
+      return Success{};
+    auto buffer = on.allocate(std::max<size_t>(tensor.allocationBytes(), 1));
+    if (!buffer)
+      return buffer.takeError();
+    if (Status status =
+            on.defaultStream().copy(buffer->data(), tensor.allocation(), tensor.allocationBytes());
+        !status)
+      return status;
+    buffers[&tensor] = std::move(*buffer);
+    return on.synchronize();
+  }
+  Status fetch(HostTensor &tensor) override {
+    auto it = buffers.find(&tensor);
+    if (it == buffers.end())
+      return Success{};
+    if (Status status = on.defaultStream().copy(tensor.allocation(), it->second.data(),
+                                                tensor.allocationBytes());
+        !status)
+      return status;
+    return on.synchronize();
+  }
+  void unbindAll() override { buffers.clear(); }
+
+  Result<RunOutcome> run(const RunRequest &request) override {
+    RunOutcome outcome;
+    auto bound =
+        bindAll(request.arguments, on,
+                [this](const HostTensor &tensor, const std::string &tensorName) -> Result<void *> {
+                  if (on.kind() == runtime::DeviceKind::Cpu)
+                    return tensor.data();
+                  auto it = buffers.find(&tensor);
+                  if (it == buffers.end())
+                    return Error{"tensor `" + tensorName + "` was not sent to " + name, {}};
+                  auto *base = static_cast<char *>(it->second.data());
+                  return static_cast<void *>(base + (static_cast<char *>(tensor.data()) -
+                                                     static_cast<char *>(tensor.allocation())));
+                });
+    if (!bound)
+      return bound.takeError();
+    auto kernel = kernelFor(request);
+    if (!kernel)
+      return kernel.takeError();
+    auto start = Clock::now();
+    auto prepared = (*kernel)->launcher->prepare(bound->arguments);
+    if (!prepared)
+      return prepared.takeError();
+    outcome.compileSeconds = since(start);
+    outcome.notes = std::exchange((*kernel)->notes, {});
+    start = Clock::now();
+    if (Status status =
+            (*kernel)->launcher->launch(on.defaultStream(), bound->arguments, request.grid);
+        !status)
+      return status.takeError();
+    if (Status status = on.synchronize(); !status)
+      return status.takeError();
+    outcome.seconds = since(start);
+    runtime::LoadedKernel &loaded = *(*prepared)->kernel;
+    if (loaded.code().flags & support::CodeRecords)
+      if (Status status = takeRecords(loaded, outcome); !status)
+        return status.takeError();
+    return outcome;
+  }
+
+private:
+  // Compiles for this runner's device when the launcher misses.
+  struct Kernel final : launch::KernelSource {
+    emit::Program *program = nullptr;
+    std::string kernel, target;
+    ops::CompileOptions options;
+    std::optional<launch::Launcher> launcher;
+    std::vector<Diagnostic> notes;
+
+    Result<support::Artifact> kernelFor(const support::Specialization &specialization,
+                                        std::span<const uint32_t> defaulted, uint32_t) override {
+      auto emitted = emitKernel(*program, kernel, specialization, defaulted, options);
+      if (!emitted)
+        return emitted.takeError();
+      notes = emitted->diagnostics;
+      auto bytes = buildArtifact(*emitted, target);
+      if (!bytes)
+        return bytes.takeError();
+      return support::Artifact::take(std::move(*bytes));
+    }
+  };
+
+  Result<Kernel *> kernelFor(const RunRequest &request) {
+    auto key = std::make_tuple(request.program, request.kernel, optionsText(request.options));
+    auto &slot = kernels[key];
+    if (!slot) {
+      auto signature = signatureOf(*request.program, request.kernel);
+      if (!signature)
+        return signature.takeError();
+      auto fresh = std::make_unique<Kernel>();
+      fresh->program = request.program;
+      fresh->kernel = request.kernel;
+      fresh->target = on.kind() == runtime::DeviceKind::Cpu ? "cpu" : on.info().arch;
+      fresh->options = request.options;
+      fresh->launcher.emplace(std::move(*signature), on, *fresh);
+      slot = std::move(fresh);
+    }
+    return slot.get();
+  }
+
+  Status takeRecords(runtime::LoadedKernel &loaded, RunOutcome &outcome) {
+    uint64_t lost = 0;
+    auto records = loaded.takeRecords(lost);
+    if (!records)
+      return records.takeError();
+    for (const support::DecodedRecord &record :
+         support::decodeRecords(loaded.artifact(), *records)) {
+      if (record.kind != support::RecordKind::Assert) {
+        outcome.prints.push_back(record.text());
+        continue;
+      }
+      ref::Finding finding;
+      finding.diagnostic.code = "AssertFailed";
+      finding.diagnostic.message = record.text();
+      finding.program = record.program;
+      outcome.findings.push_back(std::move(finding));
+    }
+    if (lost)
+      outcome.prints.push_back("(" + std::to_string(lost) +
+                               " records were lost: the buffer was full)");
+    return Success{};
+  }
+
+  runtime::Device &on;
+  std::map<const HostTensor *, runtime::Buffer> buffers;
+  std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
+};
+
+} // namespace
+
+Result<support::Specialization> specializeHost(const launch::Signature &signature,
+                                               const std::vector<HostArgument> &arguments,
+                                               std::vector<uint32_t> &defaulted) {
+  auto bound = bindAll(arguments, **runtime::device("cpu"),
+                       [](const HostTensor &tensor, const std::string &) -> Result<void *> {
+                         return tensor.data();
+                       });
+  if (!bound)
+    return bound.takeError();
+  return launch::specialize(signature, bound->arguments, &defaulted);
+}
+
+Result<std::unique_ptr<Runner>> Runner::create(std::string_view device, RunnerOptions options) {
+  if (device == "ref")
+    return std::unique_ptr<Runner>(std::make_unique<ReferenceRunner>(std::move(options)));
+  auto found = runtime::device(device);
+  if (!found)
+    return found.takeError();
+  return std::unique_ptr<Runner>(std::make_unique<DeviceRunner>(**found));
+}
+
+} // namespace nereid::engine

@@ -1,0 +1,84 @@
+// Runs kernels on tensors of the host, on any device: the interpreter (`ref`), the CPU, a GPU.
+//
+// For tools: `nereid run`, `check` and `test` use it, programs use the launch path itself. A Runner
+// keeps what it compiled, so a second launch of the same specialisation costs a launch.
+#pragma once
+
+#include "emit/Program.h"
+#include "launch/Argument.h"
+#include "launch/Signature.h"
+#include "ref/Interpreter.h"
+#include "support/HostTensor.h"
+
+#include <memory>
+
+namespace nereid::engine {
+
+/// `descriptor(tensor, block)`.
+struct HostDescriptor {
+  support::HostTensor *tensor = nullptr;
+  std::vector<int64_t> block;
+  bool padNan = false;
+};
+
+/// An argument as a tool has it: a value, a tensor of the host, a descriptor, or a tuple.
+struct HostArgument {
+  launch::Argument value; ///< when nothing below is set; Kind::Default if left open
+  std::string text;       ///< owns the characters of a string value
+  support::HostTensor *tensor = nullptr;
+  std::string name; ///< of the tensor, for messages
+  std::optional<HostDescriptor> descriptor;
+  std::vector<HostArgument> elements;
+  bool isTuple = false;
+};
+
+struct RunRequest {
+  emit::Program *program = nullptr;
+  std::string kernel;
+  std::vector<HostArgument> arguments; ///< one a parameter, in order
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  ops::CompileOptions options;
+};
+
+struct RunOutcome {
+  double seconds = 0;        ///< of the launch itself
+  double compileSeconds = 0; ///< 0 on a hit
+  std::vector<std::string> prints;
+  std::vector<ref::Finding> findings;
+  ref::Statistics statistics;    ///< on `ref` only
+  std::vector<Diagnostic> notes; ///< of the compiler
+};
+
+struct RunnerOptions {
+  ref::Options reference; ///< how `ref` runs
+};
+
+/// The classes of arguments, as the launch path finds them. `defaulted` lists what was left open.
+Result<support::Specialization> specializeHost(const launch::Signature &signature,
+                                               const std::vector<HostArgument> &arguments,
+                                               std::vector<uint32_t> &defaulted);
+
+class Runner {
+public:
+  /// `device` is "ref", "cpu" or "cuda:N".
+  static Result<std::unique_ptr<Runner>> create(std::string_view device,
+                                                RunnerOptions options = {});
+  virtual ~Runner() = default;
+
+  /// Makes the tensor's memory known to the device; its name is for messages. Contents are sent.
+  virtual Status bind(support::HostTensor &tensor, std::string name, bool initialized = true) = 0;
+  /// Brings the contents back.
+  virtual Status fetch(support::HostTensor &tensor) = 0;
+  /// Forgets all tensors.
+  virtual void unbindAll() = 0;
+
+  /// Launches once and waits. Tensors of the arguments must be bound.
+  virtual Result<RunOutcome> run(const RunRequest &request) = 0;
+
+  const std::string &device() const { return name; }
+
+protected:
+  std::string name;
+};
+
+} // namespace nereid::engine

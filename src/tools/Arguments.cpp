@@ -1,0 +1,248 @@
+#include "tools/Arguments.h"
+
+#include "engine/Files.h"
+#include "engine/NativeArguments.h"
+#include "support/Npy.h"
+#include "syntax/Parser.h"
+
+#include <regex>
+
+namespace nereid::tools {
+
+using engine::SpecTensor;
+using ops::Value;
+
+namespace {
+
+// `1823x781` is a shape; Python has no such number.
+std::string shapesToTuples(const std::string &text) {
+  static const std::regex shape(R"((^|[^A-Za-z0-9_.])(\d+(?:x\d+)+)(?![A-Za-z0-9_]))");
+  std::string out, rest = text;
+  for (std::smatch match; std::regex_search(rest, match, shape); rest = match.suffix()) {
+    std::string tuple = match[2].str();
+    for (size_t at = 0; (at = tuple.find('x', at)) != std::string::npos;)
+      tuple.replace(at, 1, ", ");
+    out += match.prefix().str() + match[1].str() + "(" + tuple + ")";
+  }
+  return out + rest;
+}
+
+// The characters of `text` that stand inside quotes are left alone.
+std::string outsideQuotes(const std::string &text, std::string (*change)(const std::string &)) {
+  std::string out, piece;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] != '\'' && text[i] != '"') {
+      piece += text[i++];
+      continue;
+    }
+    size_t end = text.find(text[i], i + 1);
+    end = end == std::string::npos ? text.size() : end + 1;
+    out += change(piece) + text.substr(i, end - i);
+    piece.clear();
+    i = end;
+  }
+  return out + change(piece);
+}
+
+Value iota() {
+  return Value(std::make_shared<emit::NativeFunction>(
+      "iota", [](emit::Interp &interp, std::vector<Value> &args, emit::Keywords &keywords) {
+        engine::NativeArguments arguments(interp, "iota", args, keywords);
+        auto tensor = std::make_shared<SpecTensor>();
+        Value shape = arguments.required("shape"),
+              dtype = arguments.optional("dtype", Value::str("f32"));
+        arguments.finish();
+        if (shape.isTuple())
+          for (const Value &extent : shape.items())
+            tensor->shape.push_back(interp.asInt(extent, "an extent"));
+        else
+          tensor->shape.push_back(interp.asInt(shape, "an extent"));
+        auto type = dtype.isStr() ? engine::specDType(dtype.asStr()) : std::nullopt;
+        if (!type)
+          interp.raise("ValueError", "unknown dtype " + interp.repr(dtype));
+        tensor->dtype = *type;
+        tensor->recipe = SpecTensor::Recipe::Range;
+        tensor->strides.assign(tensor->shape.size(), 1);
+        for (size_t d = tensor->shape.size(); d-- > 1;)
+          tensor->strides[d - 1] = tensor->strides[d] * std::max<int64_t>(tensor->shape[d], 1);
+        return Value(tensor);
+      }));
+}
+
+emit::Keywords callNames() {
+  emit::Keywords names = engine::specNames();
+  names.emplace_back("iota", iota());
+  for (const char *dtype : {"i1",   "i8",   "i16",    "i32",  "i64",    "u8",      "u16",
+                            "u32",  "u64",  "f16",    "bf16", "f32",    "f64",     "fp16",
+                            "fp32", "fp64", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"})
+    names.emplace_back(dtype, Value::str(dtype));
+  return names;
+}
+
+Result<Value> readNpyTensor(const std::string &path) {
+  auto bytes = engine::readFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  std::span<const uint8_t> data(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size());
+  auto header = support::readNpyHeader(data);
+  if (!header)
+    return Error{"`" + path + "`: " + header.error().what, {}};
+  auto tensor = std::make_shared<SpecTensor>();
+  tensor->dtype = header->dtype;
+  tensor->shape = header->shape;
+  int64_t stride = 1;
+  tensor->strides.assign(tensor->shape.size(), 1);
+  for (size_t i = 0; i < tensor->shape.size(); ++i) {
+    size_t d = header->fortranOrder ? i : tensor->shape.size() - 1 - i;
+    tensor->strides[d] = stride;
+    stride *= std::max<int64_t>(tensor->shape[d], 1);
+  }
+  tensor->recipe = SpecTensor::Recipe::Empty;
+  try {
+    tensor->allocate("");
+  } catch (support::ArrayError &error) {
+    return Error{"`" + path + "`: " + error.message, {}};
+  }
+  std::memcpy(tensor->memory.data(), data.data() + header->dataOffset,
+              size_t(tensor->numel()) * info(tensor->dtype).bytes);
+  tensor->recipe = SpecTensor::Recipe::Values; // holds data
+  return Value(tensor);
+}
+
+} // namespace
+
+CallArguments::CallArguments(std::string seed)
+    : seed(std::move(seed)), interp(std::make_unique<emit::Interp>(emit::HostOptions{})) {
+  auto parsed = syntax::parseModule("", "<command line>");
+  emit::SourceUnit unit;
+  unit.file = "<command line>";
+  module = interp->loadModule(unit, parsed.module, callNames());
+}
+CallArguments::~CallArguments() = default;
+
+const Value *CallArguments::find(std::string_view name) const {
+  for (const auto &[key, value] : values)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+void CallArguments::set(const std::string &name, Value value) {
+  values.emplace_back(name, value);
+  module->names->set(interp->intern(name), std::move(value));
+}
+
+SpecTensor *CallArguments::tensor(std::string_view name) const {
+  const Value *value = find(name);
+  return value ? value->as<SpecTensor>() : nullptr;
+}
+
+std::vector<SpecTensor *> CallArguments::tensors() const {
+  std::vector<SpecTensor *> out;
+  for (const auto &[key, value] : values)
+    if (auto *tensor = value.as<SpecTensor>())
+      out.push_back(tensor);
+  return out;
+}
+
+// `waits` is set if the value uses a name that may come later.
+Result<Value> CallArguments::evaluate(const std::string &name, const std::string &text,
+                                      bool *waits) {
+  if (text.ends_with(".npy") && text.find('(') == std::string::npos)
+    return readNpyTensor(text);
+  std::string source = text;
+  // `[1, 2]:i8`: a list of values with their dtype.
+  static const std::regex typed(R"(^\s*(\[.*\])\s*:\s*(\w+)\s*$)");
+  if (std::smatch match; std::regex_match(text, match, typed))
+    source = "values(" + match[1].str() + ", " + match[2].str() + ")";
+  source = outsideQuotes(source, shapesToTuples);
+  auto parsed = syntax::parseExpression(source, "<" + name + ">");
+  if (!parsed.module)
+    return Error{"argument `" + name + "=" + text + "` cannot be read", parsed.diagnostics};
+  try {
+    return interp->evaluate(*parsed.expr, module, module->names);
+  } catch (emit::EvalError &error) {
+    *waits = error.pythonType == "NameError";
+    return Error{"argument `" + name + "=" + text + "`: " + error.diagnostic.message, {}};
+  }
+}
+
+Status CallArguments::parse(const std::vector<std::string> &words) {
+  std::vector<std::pair<std::string, std::string>> open;
+  for (const std::string &word : words) {
+    size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Error{"argument `" + word + "` is not NAME=VALUE", {}};
+    std::string name = word.substr(0, equals);
+    for (const auto &[other, unused] : open)
+      if (other == name)
+        return Error{"argument `" + name + "` is given twice", {}};
+    if (find(name))
+      return Error{"argument `" + name + "` is given twice", {}};
+    open.emplace_back(name, word.substr(equals + 1));
+  }
+  std::map<std::string, Value> done;
+  for (bool progress = true; progress && done.size() < open.size();) {
+    progress = false;
+    std::optional<Error> first;
+    for (const auto &[name, text] : open) {
+      if (done.contains(name))
+        continue;
+      bool waits = false;
+      auto value = evaluate(name, text, &waits);
+      if (!value) {
+        if (!waits)
+          return value.takeError();
+        if (!first)
+          first = value.takeError();
+        continue;
+      }
+      if (auto *tensor = value->as<SpecTensor>()) {
+        tensor->name = name;
+        if (!tensor->allocated) {
+          try {
+            tensor->allocate(seed + "/" + name);
+          } catch (support::ArrayError &error) {
+            return Error{"argument `" + name + "=" + text + "`: " + error.message, {}};
+          }
+        }
+      }
+      module->names->set(interp->intern(name), *value);
+      done.emplace(name, std::move(*value));
+      progress = true;
+    }
+    if (!progress && first)
+      return std::move(*first);
+  }
+  for (const auto &[name, text] : open)
+    values.emplace_back(name, done.at(name));
+  return Success{};
+}
+
+Result<std::array<uint32_t, 3>> CallArguments::grid(const std::string &text) {
+  bool waits = false;
+  auto value = evaluate("grid", text, &waits);
+  if (!value)
+    return value.takeError();
+  std::vector<Value> extents;
+  if (value->isTuple() || value->isList())
+    extents.assign(value->items().begin(), value->items().end());
+  else
+    extents.push_back(*value);
+  if (extents.empty() || extents.size() > 3)
+    return Error{"a grid has one to three extents; `" + text + "` has " +
+                     std::to_string(extents.size()),
+                 {}};
+  std::array<uint32_t, 3> out = {1, 1, 1};
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    auto extent = extents[axis].isInt() ? extents[axis].asInteger().toInt64() : std::nullopt;
+    if (!extent || *extent < 0 || *extent > INT32_MAX)
+      return Error{"extent " + std::to_string(axis) + " of the grid `" + text + "` is " +
+                       extents[axis].repr() + ", not an int from 0 to 2147483647",
+                   {}};
+    out[axis] = uint32_t(*extent);
+  }
+  return out;
+}
+
+} // namespace nereid::tools

@@ -1,0 +1,47 @@
+// The words that name a kernel and what it is specialised on, shared by run, check, explain and
+// compile.
+#pragma once
+
+#include "engine/Compile.h"
+#include "engine/Runner.h"
+#include "tools/Arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace nereid::tools {
+
+struct KernelWords {
+  std::string target; ///< FILE.py:KERNEL
+  std::string signature;
+  std::vector<std::string> arguments, constants, defines;
+  std::string seed = "0";
+  int numWarps = 4, numStages = 3, numCtas = 1, maxnreg = 0;
+  std::string inputPrecision;
+  bool debug = false, json = false;
+};
+void addKernelWords(CLI::App &app, KernelWords &words);
+
+/// A file loaded and a kernel of it chosen.
+struct ChosenKernel {
+  std::unique_ptr<emit::Program> program;
+  std::string name;
+};
+Result<ChosenKernel> chooseKernel(const KernelWords &words);
+
+ops::CompileOptions compileOptions(const KernelWords &words);
+
+/// `arguments` by parameter, in order; parameters without one are left to their defaults.
+Result<std::vector<engine::HostArgument>>
+orderArguments(emit::Program &program, const std::string &kernel, const CallArguments &arguments);
+
+/// A kernel in tile IR, from a signature or from arguments.
+struct EmittedCall {
+  ChosenKernel chosen;
+  std::unique_ptr<CallArguments> arguments; ///< null with a signature
+  engine::EmittedKernel emitted;
+};
+Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words);
+
+} // namespace nereid::tools

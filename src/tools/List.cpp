@@ -1,0 +1,66 @@
+// nereid list FILE.py: its kernels.
+#include "engine/Files.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace nereid::tools {
+
+namespace {
+
+struct ListWords {
+  std::string file;
+  std::vector<std::string> defines;
+  bool json = false;
+};
+
+int runList(const ListWords &words) {
+  auto program = engine::loadProgram(words.file, words.defines);
+  if (!program)
+    return refuse(program.error());
+  auto kernels = (*program)->kernels();
+  Json json = {{"kernels", Json::array()}};
+  for (const emit::KernelSummary &kernel : kernels) {
+    Json parameters = Json::array();
+    std::string text;
+    for (const emit::ParameterSummary &parameter : kernel.parameters) {
+      Json one = {{"name", parameter.name}, {"constexpr", parameter.isConstexpr}};
+      one["annotation"] = parameter.annotation.empty() ? Json(nullptr) : Json(parameter.annotation);
+      one["default"] = parameter.defaultValue ? Json(*parameter.defaultValue) : Json(nullptr);
+      parameters.push_back(std::move(one));
+      text += (text.empty() ? "" : ", ") + parameter.name;
+      if (!parameter.annotation.empty())
+        text += ": " + parameter.annotation;
+      if (parameter.defaultValue)
+        text += (parameter.annotation.empty() ? "=" : " = ") + *parameter.defaultValue;
+    }
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"line", kernel.line},
+                               {"parameters", std::move(parameters)},
+                               {"autotuned", kernel.autotuned},
+                               {"decorators", kernel.decorators},
+                               {"unsupported", Json::array()}});
+    if (!words.json)
+      std::printf("%5u  %s(%s)%s\n", kernel.line, kernel.name.c_str(), text.c_str(),
+                  kernel.autotuned ? "  [autotuned]" : "");
+  }
+  if (words.json)
+    std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  else if (kernels.empty())
+    std::printf("no kernels in `%s`\n", words.file.c_str());
+  return exitDone;
+}
+
+} // namespace
+
+Action addList(CLI::App &app) {
+  auto words = std::make_shared<ListWords>();
+  app.add_option("file", words->file, "FILE.py")->required();
+  app.add_option("--define", words->defines, "NAME=VALUE at module level")->allow_extra_args(false);
+  app.add_flag("--json", words->json, "Answer in JSON");
+  return [words] { return runList(*words); };
+}
+
+} // namespace nereid::tools

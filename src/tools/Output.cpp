@@ -1,0 +1,154 @@
+#include "tools/Output.h"
+
+#include "engine/Files.h"
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+namespace nereid::tools {
+
+namespace {
+
+void collectFiles(const Diagnostic &diagnostic, std::map<std::string, std::string> &files) {
+  if (!diagnostic.where.file.empty())
+    files.try_emplace(diagnostic.where.file);
+  for (const auto &label : diagnostic.labels)
+    files.try_emplace(label.where.file);
+  for (const Diagnostic &note : diagnostic.notes)
+    collectFiles(note, files);
+}
+
+std::string shortest(double value, bool isF32) {
+  char text[40];
+  for (int digits = 6; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    double back = std::strtod(text, nullptr);
+    if (isF32 ? float(back) == float(value) : back == value)
+      break;
+  }
+  return text;
+}
+
+Json elementJson(const support::HostTensor &tensor, int64_t index) {
+  if (tensor.dtype() == DType::UInt64)
+    return uint64_t(tensor.getInt(index));
+  if (!info(tensor.dtype()).isFloat)
+    return tensor.getInt(index);
+  return numberJson(tensor.get(index));
+}
+
+Json nested(const support::HostTensor &tensor, size_t dim, int64_t &index) {
+  if (dim == tensor.shape().size())
+    return elementJson(tensor, index++);
+  Json list = Json::array();
+  for (int64_t i = 0; i < tensor.shape()[dim]; ++i)
+    list.push_back(nested(tensor, dim + 1, index));
+  return list;
+}
+
+} // namespace
+
+void report(const std::vector<Diagnostic> &diagnostics) {
+  std::map<std::string, std::string> files;
+  for (const Diagnostic &diagnostic : diagnostics)
+    collectFiles(diagnostic, files);
+  std::vector<std::pair<std::string, std::string_view>> sources;
+  for (auto &[name, text] : files)
+    if (auto read = engine::readFile(name)) {
+      text = std::move(*read);
+      sources.emplace_back(name, text);
+    }
+  for (const Diagnostic &diagnostic : diagnostics) {
+    std::string text = render(diagnostic, sources);
+    if (!text.ends_with('\n'))
+      text += '\n';
+    std::fputs(text.c_str(), stderr);
+  }
+}
+
+int refuse(const Error &error) {
+  bool told = false;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    told |= diagnostic.severity == Severity::Error;
+  report(error.diagnostics);
+  if (!told)
+    std::fprintf(stderr, "nereid: error: %s\n", error.what.c_str());
+  return exitRefused;
+}
+
+Json numberJson(double value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json toJson(const Diagnostic &diagnostic) {
+  static constexpr const char *severities[] = {"note", "warning", "error"};
+  Json json = {{"severity", severities[unsigned(diagnostic.severity)]},
+               {"code", diagnostic.code},
+               {"message", diagnostic.message},
+               {"file", diagnostic.where.file},
+               {"line", diagnostic.where.begin.line},
+               {"column", diagnostic.where.begin.column + 1}};
+  if (!diagnostic.hint.empty())
+    json["hint"] = diagnostic.hint;
+  if (!diagnostic.notes.empty()) {
+    json["notes"] = Json::array();
+    for (const Diagnostic &note : diagnostic.notes)
+      json["notes"].push_back(toJson(note));
+  }
+  return json;
+}
+
+Json toJson(const support::HostTensor &tensor) {
+  int64_t index = 0;
+  return {{"dtype", std::string(info(tensor.dtype()).signature)},
+          {"shape", tensor.shape()},
+          {"data", nested(tensor, 0, index)}};
+}
+
+void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom) {
+  std::vector<size_t> widths;
+  for (const auto &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string pad(widths[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (i >= numbersFrom ? pad + row[i] : row[i] + pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+std::string summary(const support::HostTensor &tensor) {
+  std::string text = std::string(info(tensor.dtype()).signature) + "[";
+  for (size_t d = 0; d < tensor.shape().size(); ++d)
+    text += (d ? ", " : "") + std::to_string(tensor.shape()[d]);
+  text += "] = ";
+  int64_t count = tensor.numel();
+  auto element = [&](int64_t i) {
+    if (!info(tensor.dtype()).isFloat)
+      return tensor.dtype() == DType::UInt64 ? std::to_string(uint64_t(tensor.getInt(i)))
+                                             : std::to_string(tensor.getInt(i));
+    return shortest(tensor.get(i), tensor.dtype() != DType::Float64);
+  };
+  constexpr int64_t shown = 8;
+  for (int64_t i = 0; i < count; ++i) {
+    if (count > 2 * shown && i == shown) {
+      text += "... ";
+      i = count - shown;
+    }
+    text += element(i) + (i + 1 < count ? " " : "");
+  }
+  return text;
+}
+
+} // namespace nereid::tools

@@ -1,0 +1,36 @@
+// How the command answers: diagnostics with their source lines on stderr, tables and JSON on
+// stdout.
+#pragma once
+
+#include "nereid/base.h"
+#include "support/HostTensor.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace nereid::tools {
+
+using Json = nlohmann::ordered_json;
+
+/// Exit codes (docs/testing.md).
+inline constexpr int exitDone = 0, exitRefused = 1, exitUsage = 2;
+
+/// Prints diagnostics to stderr, each with the line it is about, read from its file.
+void report(const std::vector<Diagnostic> &diagnostics);
+/// Prints what went wrong and gives the exit code.
+int refuse(const Error &error);
+
+Json toJson(const Diagnostic &diagnostic);
+/// A number that JSON can hold, or "nan", "inf", "-inf".
+Json numberJson(double value);
+/// {"dtype", "shape", "data"} with data nested by shape.
+Json toJson(const support::HostTensor &tensor);
+
+/// Prints rows in columns; the first one is the head. Columns from `numbersFrom` on are aligned
+/// right.
+void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom);
+/// A tensor as people read it: shape, dtype and its first and last elements.
+std::string summary(const support::HostTensor &tensor);
+
+} // namespace nereid::tools

@@ -1,0 +1,169 @@
+// nereid run and nereid check: a kernel on tensors, on any device or under the interpreter's eyes.
+#include "engine/Files.h"
+#include "support/Npy.h"
+#include "tools/KernelCall.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace nereid::tools {
+
+namespace {
+
+struct RunWords : KernelWords {
+  std::string grid = "(1,)", device = "cpu";
+  std::vector<std::string> print, save;
+  bool emulateTf32 = false, wide = false;
+};
+
+std::string findingText(const ref::Finding &finding) {
+  std::string text = "program (" + std::to_string(finding.program[0]) + ", " +
+                     std::to_string(finding.program[1]) + ", " +
+                     std::to_string(finding.program[2]) + ")";
+  if (!finding.index.empty()) {
+    text += ", element (";
+    for (size_t i = 0; i < finding.index.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(finding.index[i]);
+    text += ")";
+  }
+  if (!finding.tensor.empty())
+    text += ", tensor `" + finding.tensor + "`";
+  return text;
+}
+
+Json findingJson(const ref::Finding &finding) {
+  Json json = toJson(finding.diagnostic);
+  json["program"] = finding.program;
+  json["index"] = finding.index;
+  json["tensor"] = finding.tensor.empty() ? Json(nullptr) : Json(finding.tensor);
+  return json;
+}
+
+int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
+           bool check) {
+  bool failed = false;
+  for (const ref::Finding &finding : outcome.findings)
+    failed |= finding.diagnostic.severity == Severity::Error;
+  if (words.json) {
+    Json json = {{"outputs", Json::object()}, {"prints", outcome.prints}};
+    for (const std::string &name : words.print)
+      if (auto *tensor = arguments.tensor(name))
+        json["outputs"][name] = toJson(tensor->memory);
+    if (check || !outcome.findings.empty()) {
+      json["findings"] = Json::array();
+      for (const ref::Finding &finding : outcome.findings)
+        json["findings"].push_back(findingJson(finding));
+    }
+    json["seconds"] = outcome.seconds;
+    json["compile_seconds"] = outcome.compileSeconds;
+    std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  } else {
+    for (const std::string &line : outcome.prints)
+      std::printf("%s\n", line.c_str());
+    for (const std::string &name : words.print)
+      if (auto *tensor = arguments.tensor(name))
+        std::printf("%s: %s\n", name.c_str(), summary(tensor->memory).c_str());
+  }
+  for (const ref::Finding &finding : outcome.findings) {
+    report({finding.diagnostic});
+    std::fprintf(stderr, "   first at %s\n", findingText(finding).c_str());
+  }
+  if (check && !words.json) {
+    if (outcome.findings.empty())
+      std::printf("no findings: %llu programs, %llu operations\n",
+                  (unsigned long long)outcome.statistics.programs,
+                  (unsigned long long)outcome.statistics.operations);
+    else
+      std::printf("%zu finding%s\n", outcome.findings.size(),
+                  outcome.findings.size() == 1 ? "" : "s");
+  }
+  return failed ? exitRefused : exitDone;
+}
+
+int execute(const RunWords &words, bool check) {
+  auto chosen = chooseKernel(words);
+  if (!chosen)
+    return refuse(chosen.error());
+  CallArguments arguments(words.seed);
+  std::vector<std::string> all = words.arguments;
+  all.insert(all.end(), words.constants.begin(), words.constants.end());
+  if (Status status = arguments.parse(all); !status)
+    return refuse(status.error());
+  for (const std::string &name : words.print)
+    if (!arguments.tensor(name))
+      return refuse(Error{"`--print " + name + "`: there is no tensor of that name", {}});
+
+  engine::RunRequest request;
+  request.program = chosen->program.get();
+  request.kernel = chosen->name;
+  request.options = compileOptions(words);
+  request.options.debug |= check;
+  auto ordered = orderArguments(*chosen->program, chosen->name, arguments);
+  if (!ordered)
+    return refuse(ordered.error());
+  request.arguments = std::move(*ordered);
+  auto grid = arguments.grid(words.grid);
+  if (!grid)
+    return refuse(grid.error());
+  request.grid = *grid;
+
+  engine::RunnerOptions options;
+  options.reference.check = check;
+  options.reference.emulateTf32 = words.emulateTf32;
+  auto runner = engine::Runner::create(check ? "ref" : words.device, options);
+  if (!runner)
+    return refuse(runner.error());
+  for (engine::SpecTensor *tensor : arguments.tensors())
+    if (Status status = (*runner)->bind(tensor->memory, tensor->name,
+                                        tensor->recipe != engine::SpecTensor::Recipe::Empty);
+        !status)
+      return refuse(status.error());
+  auto outcome = (*runner)->run(request);
+  if (!outcome)
+    return refuse(outcome.error());
+  report(outcome->notes);
+  for (engine::SpecTensor *tensor : arguments.tensors())
+    if (Status status = (*runner)->fetch(tensor->memory); !status)
+      return refuse(status.error());
+  for (const std::string &word : words.save) {
+    size_t equals = word.find('=');
+    auto *tensor = arguments.tensor(word.substr(0, equals));
+    if (equals == std::string::npos || !tensor)
+      return refuse(Error{"`--save " + word + "` is not TENSOR=FILE.npy", {}});
+    auto bytes = support::writeNpy(tensor->dtype, tensor->shape, tensor->memory.packed());
+    if (Status status = engine::writeFile(
+            word.substr(equals + 1), {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+        !status)
+      return refuse(status.error());
+  }
+  return answer(words, arguments, *outcome, check);
+}
+
+std::shared_ptr<RunWords> addWords(CLI::App &app) {
+  auto words = std::make_shared<RunWords>();
+  addKernelWords(app, *words);
+  app.add_option("-g,--grid", words->grid, "Programs: \"(cdiv(n, BLOCK),)\" (default 1)");
+  app.add_option("--print", words->print, "Tensor to show afterwards")->allow_extra_args(false);
+  app.add_flag("--emulate-tf32", words->emulateTf32,
+               "Round f32 operands of dot to tf32 as a GPU does (ref)");
+  return words;
+}
+
+} // namespace
+
+Action addRun(CLI::App &app) {
+  auto words = addWords(app);
+  app.add_option("--device", words->device, "ref, cpu or cuda:N (default cpu)");
+  app.add_option("--save", words->save, "TENSOR=FILE.npy: written afterwards")
+      ->allow_extra_args(false);
+  return [words] { return execute(*words, false); };
+}
+
+Action addCheck(CLI::App &app) {
+  auto words = addWords(app);
+  return [words] { return execute(*words, true); };
+}
+
+} // namespace nereid::tools
