@@ -76,9 +76,11 @@ struct KernelFolder::State {
   std::shared_ptr<emit::ModuleObject> spec, reference;
 
   Value field(const std::string &task, std::string_view key) {
-    if (!task.empty())
-      if (const Value *own = find(entries(interp, taskTable(task), "a task"), key))
+    if (!task.empty()) {
+      Keywords table = entries(interp, taskTable(task), "a task");
+      if (const Value *own = find(table, key))
         return *own;
+    }
     const emit::Binding *binding = spec->names->find(key);
     return binding ? use(*binding) : Value();
   }
