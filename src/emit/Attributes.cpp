@@ -41,6 +41,9 @@ std::optional<Value> Interp::bindToInstance(const Value &self, const Value &memb
     return Value(std::make_shared<BoundMethod>(
         self, std::static_pointer_cast<ops::Callable>(member.object())));
   }
+  if (auto *native = member.as<NativeFunction>(); native && native->isMethod)
+    return Value(std::make_shared<BoundMethod>(
+        self, std::static_pointer_cast<ops::Callable>(member.object())));
   return member;
 }
 
@@ -188,7 +191,7 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
   if (auto *unknown = object.as<Unknown>()) {
     if (inKernel())
       failUnknown(*unknown, "`." + std::string(name) + "`");
-    return Value(std::make_shared<Unknown>(unknown->origin + "." + std::string(name)));
+    return makeUnknown(unknown->origin + "." + std::string(name));
   }
   if (object.as<FunctionObject>())
     return functionAttribute(object, name);

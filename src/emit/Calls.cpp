@@ -138,7 +138,7 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
     // An unknown decorator leaves the function as it is.
     if (args.size() == 1 && keywords.empty() && args[0].as<FunctionObject>())
       return args[0];
-    return Value(std::make_shared<Unknown>(callee.as<Unknown>()->origin + "(...)"));
+    return unknownCall(*callee.as<Unknown>(), args);
   }
   if (inKernel()) {
     for (Value &arg : args)
@@ -194,6 +194,8 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
   }
   if (row.constant)
     return row.constant();
+  if (!inKernel() && row.name == "constexpr" && args.size() == 1)
+    return args[0].as<ConstexprBox>() ? args[0] : Value(std::make_shared<ConstexprBox>(args[0]));
   if (!row.build)
     fail("NotCallable", "`" + ops::spelling(row) + "` can't be called here");
   for (Value &arg : args)

@@ -287,6 +287,53 @@ std::optional<Value> functoolsAttribute(Interp &interp, std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Value> operatorAttribute(Interp &interp, std::string_view name) {
+  using syntax::BinaryOp;
+  using syntax::CompareOp;
+  static constexpr std::pair<std::string_view, CompareOp> comparisons[] = {
+      {"eq", CompareOp::Eq},  {"ne", CompareOp::NotEq},    {"lt", CompareOp::Lt},
+      {"le", CompareOp::LtE}, {"gt", CompareOp::Gt},       {"ge", CompareOp::GtE},
+      {"is_", CompareOp::Is}, {"is_not", CompareOp::IsNot}};
+  static constexpr std::pair<std::string_view, BinaryOp> operators[] = {
+      {"add", BinaryOp::Add},     {"sub", BinaryOp::Sub},           {"mul", BinaryOp::Mult},
+      {"truediv", BinaryOp::Div}, {"floordiv", BinaryOp::FloorDiv}, {"mod", BinaryOp::Mod},
+      {"or_", BinaryOp::BitOr},   {"and_", BinaryOp::BitAnd},       {"xor", BinaryOp::BitXor},
+      {"pow", BinaryOp::Pow},     {"lshift", BinaryOp::LShift},     {"rshift", BinaryOp::RShift}};
+  auto two = [](Interp &in, std::vector<Value> &args) {
+    if (args.size() != 2)
+      in.raise("TypeError", "must have 2 arguments");
+  };
+  for (auto &[known, op] : comparisons)
+    if (known == name)
+      return interp.native(std::string(name),
+                           [op = op, two](Interp &in, std::vector<Value> &args, Keywords &) {
+                             two(in, args);
+                             return in.compare(op, args[0], args[1]);
+                           });
+  for (auto &[known, op] : operators)
+    if (known == name)
+      return interp.native(std::string(name),
+                           [op = op, two](Interp &in, std::vector<Value> &args, Keywords &) {
+                             two(in, args);
+                             return in.binary(op, args[0], args[1]);
+                           });
+  if (name == "itemgetter" || name == "attrgetter")
+    return interp.native(std::string(name), [isItem = name[0] == 'i'](
+                                                Interp &in, std::vector<Value> &args, Keywords &) {
+      if (args.size() != 1)
+        in.raise("TypeError", "must have 1 argument");
+      Value key = args[0];
+      return in.native("getter",
+                       [key, isItem](Interp &inner, std::vector<Value> &objects, Keywords &) {
+                         if (objects.size() != 1)
+                           inner.raise("TypeError", "must have 1 argument");
+                         return isItem ? inner.subscript(objects[0], unboxed(key))
+                                       : inner.requireAttribute(objects[0], unboxed(key).asStr());
+                       });
+    });
+  return std::nullopt;
+}
+
 Value makeNamedTuple(Interp &interp, std::vector<Value> &args, Keywords &) {
   if (args.size() < 2 || !unboxed(args[0]).isStr())
     interp.raise("TypeError", "`namedtuple` takes a name and fields");
@@ -522,10 +569,14 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
                           });
       return otherwise(value, attributeName);
     });
+  if (name == "operator")
+    return make([otherwise](Interp &in, std::string_view attributeName) {
+      return otherwise(operatorAttribute(in, attributeName), attributeName);
+    });
   if (name == "__future__" || name == "logging" || name == "warnings" || name == "sys" ||
       name == "contextlib" || name == "copy" || name == "json" || name == "re" || name == "abc" ||
       name == "inspect" || name == "pathlib" || name == "packaging" || name == "time" ||
-      name == "random" || name == "string" || name == "operator" || name == "types")
+      name == "random" || name == "string" || name == "types")
     return make([otherwise](Interp &in, std::string_view attributeName) {
       return otherwise(std::nullopt, attributeName);
     });

@@ -316,7 +316,7 @@ Value Interp::importModule(const std::string &name, const ModuleObject *from, co
     }
   }
   recordFact("import", name, "missing");
-  return Value(std::make_shared<Unknown>(name));
+  return makeUnknown(name);
 }
 
 Value Interp::evaluate(const Expr &expr, std::shared_ptr<ModuleObject> module,

@@ -16,6 +16,7 @@
 //   KernelFlow.cpp        run-time `if`, `for`, `while`: joining scopes }
 //   Classes.cpp           `class`, aggregates, named tuples, dataclasses, Enum
 //   Builtins.cpp          len, range, min, isinstance, ...
+//   Platform.cpp          what module-level code learns of the machine
 //   HostLibrary.cpp       the modules that module-level code may import
 //   Language.cpp          `triton` and `triton.language` as modules
 //   Emitter.cpp           a kernel and its specialisation -> a module of tile IR
@@ -53,9 +54,6 @@ struct Limits {
   size_t stackBytes = 5 << 20;     ///< of the thread's stack
 };
 
-/// What a kernel was told by names at module level: `--define NAME=VALUE`.
-using Defines = std::map<std::string, Value, std::less<>>;
-
 /// Something of the world that evaluation depended on; part of the compile key.
 struct Fact {
   std::string kind; ///< "env", "import", "define", "device", ...
@@ -68,8 +66,11 @@ struct Fact {
 };
 
 struct HostOptions {
-  std::map<std::string, support::Constant> defines; ///< override module-level names
-  std::map<std::string, std::string> environment;   ///< what os.environ shows; empty by default
+  /// Override module-level names, or unknown values by their origin: "torch.version.hip",
+  /// "transformers.utils.is_torch_npu_available(...)".
+  std::map<std::string, support::Constant> defines;
+  int deviceArch = 90; ///< compute capability x 10 of the GPU that module-level code sees
+  std::map<std::string, std::string> environment; ///< what os.environ shows; empty by default
   bool allowGlobals = false; ///< kernels may read plain numbers at module level
   Limits limits;
 };
@@ -209,6 +210,10 @@ public:
   const std::set<Fact> &facts() const { return recorded; }
   const HostOptions &options() const { return hostOptions; }
   const ops::CompileOptions &compileOptions() const;
+  /// An unknown value, unless `--define` or the platform says what it is.
+  Value makeUnknown(std::string origin);
+  Value makeVersion(const std::string &text);
+  Value unknownCall(const Unknown &callee, const std::vector<Value> &args);
   /// The op context at the node being evaluated; only in kernels.
   ops::OpContext &opContext();
   SourceRange rangeOf(const syntax::Node &node, const ModuleObject *module = nullptr) const;
@@ -356,7 +361,7 @@ private:
   std::shared_ptr<Names> builtins;
   std::map<std::string, Value, std::less<>> nativeModules;
   std::map<std::string, Value, std::less<>> vocabulary; ///< names of `tl` looked up so far
-  std::shared_ptr<ClassObject> configType;
+  std::shared_ptr<ClassObject> configType, versionType;
   std::shared_ptr<ModuleObject> preludeModule;
   std::set<std::string, std::less<>> names; ///< interned
   uint64_t stepsLeft = 0;

@@ -117,15 +117,18 @@ void Interp::execKernelIf(const If &stmt, Rest rest) {
              "keep the result in a variable, or make the loop a `tl.static_range`");
       mlir::Value flag = building([&] { return ops::toCondition(opContext(), condition); });
       Arm thenArm = buildArm(branch, [&] { execKernel(branch.body, 0, [] {}); });
-      Arm elseArm = buildArm(branch, [&] { execKernel(branch.orelse, 0, [] {}); });
       using State = Returned::State;
-      bool thenEnds = thenArm.returned.state == State::Always;
-      bool elseEnds = elseArm.returned.state == State::Always;
-      if (thenEnds != elseEnds) {
-        resumeArm(thenEnds ? elseArm : thenArm, branch, rest);
+      if (thenArm.returned.state == State::Always) {
+        // Only the other arm goes on, so the rest belongs there.
+        Arm elseArm = buildArm(branch, [&] { execKernel(branch.orelse, 0, rest); });
         frame->node = &branch;
-        joinArms(flag, branch, thenArm, elseArm);
-        return;
+        return joinArms(flag, branch, thenArm, elseArm);
+      }
+      Arm elseArm = buildArm(branch, [&] { execKernel(branch.orelse, 0, [] {}); });
+      if (elseArm.returned.state == State::Always) {
+        resumeArm(thenArm, branch, rest);
+        frame->node = &branch;
+        return joinArms(flag, branch, thenArm, elseArm);
       }
       frame->node = &branch;
       joinArms(flag, branch, thenArm, elseArm);

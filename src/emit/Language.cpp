@@ -198,10 +198,11 @@ std::shared_ptr<ClassObject> Interp::configClass() {
     configType = std::make_shared<ClassObject>();
     configType->interp = this;
     configType->className = "Config";
-    configType->attributes->set(
-        "all_kwargs", native("all_kwargs", [](Interp &, std::vector<Value> &args, Keywords &) {
-          return args.empty() ? Value() : args[0].as<Instance>()->fields["kwargs"];
-        }));
+    Value all = native("all_kwargs", [](Interp &, std::vector<Value> &args, Keywords &) {
+      return args.empty() ? Value() : args[0].as<Instance>()->fields["kwargs"];
+    });
+    all.as<NativeFunction>()->isMethod = true;
+    configType->attributes->set("all_kwargs", all);
   }
   return configType;
 }

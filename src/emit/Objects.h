@@ -138,6 +138,7 @@ struct NativeFunction : ops::Callable {
   std::string functionName;
   Body body;
   Interp *interp = nullptr;
+  bool isMethod = false; ///< found in a class, it takes the instance as first argument
 };
 
 /// A name of the vocabulary, from the op table.
