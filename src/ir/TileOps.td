@@ -485,7 +485,9 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let assemblyFormat = "$lhs `,` $rhs `,` $acc (`precision` $precision^)? (`imprecise` $maxImpreciseAcc^)? (`unsigned` $isUnsigned^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
+// Not AllTypesMatch: the type inference that it makes counts operands as if none were optional.
+def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
+    TypesMatchWith<"accumulator and result have one type", "result", "acc", "$_self">]> {
   let summary = "Product of microscaled operands (OCP MX): one e8m0 scale for 32 elements along K";
   let description = [{
     Two E2M1 values share a byte, low half first, packed along K or, without the pack attribute, along M / N. A scale

@@ -226,9 +226,10 @@ template <bool isUnsigned> Step decodeFloatToInt(Operation *op, Decoder &d) {
 }
 
 template <typename Op> Step decodeFloatToFloat(Op op, Decoder &d) {
-  Encoding how;
+  auto round = support::Round::NearestEven;
   if constexpr (requires { op.getRounding(); })
-    how.towardsZero = op.getRounding() == tile::Rounding::RTZ;
+    if (op.getRounding() == tile::Rounding::RTZ)
+      round = support::Round::TowardsZero;
   Slot in = d.slot(op->getOperand(0)), out = d.define(op->getResult(0));
   return dispatchFloat<true>(in.storage, [&]<typename From>() -> Step {
     return dispatchFloat<true>(out.storage, [&]<typename To>() -> Step {
@@ -236,7 +237,7 @@ template <typename Op> Step decodeFloatToFloat(Op op, Decoder &d) {
         const From *from = frame.data<From>(in);
         To *to = frame.data<To>(out);
         for (uint32_t i = 0; i < out.count; ++i)
-          to[i] = narrow<To>(widen(from[i]), how);
+          to[i] = narrow<To>(widen(from[i]), round);
       };
     });
   });

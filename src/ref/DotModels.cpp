@@ -112,15 +112,15 @@ double scaledElement(tile::ScaledFormat format, const Slot &slot, Frame &frame, 
                      bool high) {
   switch (format) {
   case tile::ScaledFormat::E2M1:
-    return decode(e2m1Format, frame.data<uint8_t>(slot)[at] >> (high ? 4 : 0) & 0xf);
+    return support::decodeFloat(e2m1Format, frame.data<uint8_t>(slot)[at] >> (high ? 4 : 0) & 0xf);
   case tile::ScaledFormat::E4M3:
     if (slot.storage == Storage::F64) // wide
       return frame.data<double>(slot)[at];
-    return decode(e4m3fnFormat, frame.data<uint8_t>(slot)[at]);
+    return support::decodeFloat(formatOf<E4M3FN>, frame.data<uint8_t>(slot)[at]);
   case tile::ScaledFormat::E5M2:
     if (slot.storage == Storage::F64)
       return frame.data<double>(slot)[at];
-    return decode(e5m2Format, frame.data<uint8_t>(slot)[at]);
+    return support::decodeFloat(formatOf<E5M2>, frame.data<uint8_t>(slot)[at]);
   default:
     return dispatchFloat<false>(
         slot.storage, [&]<typename T>() { return double(widen(frame.data<T>(slot)[at])); });

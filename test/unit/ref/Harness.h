@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ref/Interpreter.h"
+#include "ref/Number.h"
 #include "ref/Reference.h"
 
 #include "ir/TileOps.h"
@@ -93,5 +94,34 @@ public:
   std::vector<std::string> printed;
   std::vector<Finding> findings;
 };
+
+/// A kernel of one program over `n` elements: `%a`, `%b` and `%c` are loaded from three tensors,
+/// `body` computes `%r`, which is stored. In `body`, `$n` is the element count, and `$i32` a tile
+/// of i32.
+inline std::string lanesKernel(unsigned n, std::string a, std::string b, std::string c,
+                               std::string result, std::string body) {
+  std::string count = std::to_string(n);
+  std::string text = "func.func @k(%pa: !tile.ptr<" + a + ">, %pb: !tile.ptr<" + b +
+                     ">, %pc: !tile.ptr<" + c + ">, %pr: !tile.ptr<" + result +
+                     ">) attributes {tile.kernel} {\n%lane = tile.arange 0 to $n : $i32\n";
+  auto pointer = [&](std::string name, std::string type) {
+    text += "%s" + name + " = tile.splat %p" + name + " : !tile.ptr<" + type +
+            "> -> tensor<$nx!tile.ptr<" + type + ">>\n%q" + name + " = tile.addptr %s" + name +
+            ", %lane : tensor<$nx!tile.ptr<" + type + ">>, $i32\n";
+  };
+  for (auto [name, type] : {std::pair("a", a), std::pair("b", b), std::pair("c", c)}) {
+    pointer(name, type);
+    text += std::string("%") + name + " = tile.load %q" + name + " : tensor<$nx!tile.ptr<" + type +
+            ">> -> tensor<$nx" + type + ">\n";
+  }
+  pointer("r", result);
+  text += body + "\ntile.store %qr, %r : tensor<$nx!tile.ptr<" + result + ">>, tensor<$nx" +
+          result + ">\nreturn\n}\n";
+  for (size_t at; (at = text.find("$i32")) != std::string::npos;)
+    text.replace(at, 4, "tensor<" + count + "xi32>");
+  for (size_t at; (at = text.find("$n")) != std::string::npos;)
+    text.replace(at, 2, count);
+  return text;
+}
 
 } // namespace nereid::ref
