@@ -156,7 +156,7 @@ Value toInt(Interp &interp, std::vector<Value> &args, Keywords &) {
     }
     return Value(negative ? -number : number);
   }
-  if (value.as<Instance>())
+  if (isUserObject(value))
     for (const char *method : {"__int__", "__index__"})
       if (auto convert = interp.attribute(value, method))
         return interp.call(*convert, {}, {});
@@ -190,6 +190,9 @@ Value toFloat(Interp &interp, std::vector<Value> &args, Keywords &) {
       interp.raise("ValueError", interp.repr(value) + " is not a number");
     return Value(number);
   }
+  if (isUserObject(value))
+    if (auto convert = interp.attribute(value, "__float__"))
+      return interp.call(*convert, {}, {});
   interp.raise("TypeError", "`float` has no meaning for `" + value.typeName() + "`");
 }
 

@@ -234,8 +234,8 @@ Value numpyAttribute(std::string_view name) {
   return Value::str(std::string(name)); // float64, int64, bool_: kinds are named by text
 }
 
-// Philox 4x32-10 (Salmon et al., SC'11), the first word: what `tl.randint` draws.
-uint32_t philox(uint64_t seed, uint64_t offset) {
+// Philox 4x32-10 (Salmon et al., SC'11), one of four words: what `tl.randint4x` draws.
+uint32_t philox(uint64_t seed, uint64_t offset, int64_t word) {
   uint32_t c0 = uint32_t(offset), c1 = uint32_t(offset >> 32), c2 = 0, c3 = 0;
   uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -247,7 +247,8 @@ uint32_t philox(uint64_t seed, uint64_t offset) {
     k0 += 0x9E3779B9;
     k1 += 0xBB67AE85;
   }
-  return c0;
+  const uint32_t words[] = {c0, c1, c2, c3};
+  return words[word & 3];
 }
 
 const Entry referenceFunctions[] = {
@@ -256,9 +257,10 @@ const Entry referenceFunctions[] = {
      [](Interp &interp, NativeArguments &args) {
        uint64_t seed = uint64_t(interp.asInt(args.required("seed"), "`seed`"));
        Array offsets = toArray(interp, args.required("offset")).astype(Array::Kind::Int);
+       int64_t word = interp.asInt(args.optional("word", Value(0)), "`word`");
        Array out(Array::Kind::Float, offsets.shape());
        for (int64_t i = 0; i < offsets.size(); ++i) {
-         int32_t bits = int32_t(philox(seed, uint64_t(offsets.ints()[i])));
+         int32_t bits = int32_t(philox(seed, uint64_t(offsets.ints()[i]), word));
          // As tl.rand rounds: the integer to f32, times an f32 scale.
          out.floats()[i] = float(bits < 0 ? -bits - 1 : bits) * 4.6566127342e-10f;
        }

@@ -168,6 +168,8 @@ std::optional<Value> SpecTensor::attribute(Interp &, std::string_view name) {
   };
   if (name == "shape")
     return ints(shape);
+  if (name == "strides")
+    return ints(strides);
   if (name == "dtype")
     return Value::str(std::string(info(dtype).name));
   if (name == "nbytes")

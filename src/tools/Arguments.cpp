@@ -117,6 +117,8 @@ CallArguments::CallArguments(std::string seed)
   emit::SourceUnit unit;
   unit.file = "<command line>";
   module = interp->loadModule(unit, parsed.module, callNames());
+  static const syntax::Node nowhere;
+  module->names->set("tl", interp->importModule("triton.language", nullptr, nowhere));
 }
 CallArguments::~CallArguments() = default;
 

@@ -11,7 +11,7 @@ def reverse(p, N: tl.constexpr):
     tl.store(p + N - 1 - i, t)
 
 # expect: reverse(p=iota(8,i32), N=8) -> p == [7, 6, 5, 4, 3, 2, 1, 0]
-# expect: reverse(p=iota(4096,f16), N=4096) -> p == [4095 - i for i in range(4096)]
+# expect: reverse(p=iota(4096,f32), N=4096) -> p == [4095 - i for i in range(4096)]
 
 
 @triton.jit
