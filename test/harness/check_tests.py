@@ -68,7 +68,7 @@ class CheckFile:
             except (ValueError, KeyError, TypeError):
                 wrong.append(f"{which}exit code {code}, and no findings in the answer\n{stdout[:1000]}{stderr[:2000]}")
                 continue
-            if code != (1 if findings else 0):
+            if code != int(any(one.get("severity", "error") == "error" for one in findings)):
                 wrong.append(f"{which}exit code {code} with {len(findings)} findings")
             if clean or not self.faults:
                 wrong += [f"{which}false alarm: {described(one)}" for one in findings]

@@ -47,6 +47,11 @@ class Check(unittest.TestCase):
         ):
             self.assertTrue(self.judge(FAULTY, first, second), (first, second))
 
+    def test_warnings_do_not_fail_the_command(self):
+        found = json.dumps({"findings": [dict(code="OutOfBounds", line=4, message="`x`", severity="warning")]})
+        self.assertEqual(self.judge(FAULTY, (0, found, ""), answer()), [])
+        self.assertEqual(len(self.judge(FAULTY, (1, found, ""), answer())), 1)
+
     def test_a_file_without_faults_is_clean(self):
         text = "# check: k(x=zeros(3,f32))\n"
         self.assertEqual(self.judge(text, answer()), [])

@@ -7,9 +7,9 @@ import triton.language as tl
 @triton.jit
 def accumulate(x, out, locks):
     value = tl.load(x + tl.program_id(0))
-    while tl.atomic_cas(locks, 0, 1) == 1:  # maybe: . Deadlock
+    while tl.atomic_cas(locks, 0, 1) == 1:
         pass
-    while tl.atomic_cas(locks, 0, 1) == 1:  # fault: . Deadlock
+    while tl.atomic_cas(locks, 0, 1) == 1:  # fault: .|.-2 Deadlock
         pass
     tl.atomic_add(out, value)
     tl.atomic_xchg(locks, 0)
