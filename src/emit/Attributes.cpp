@@ -295,29 +295,8 @@ void Interp::setAttribute(const Value &objectIn, std::string_view name, Value va
     instance->fields[std::string(name)] = std::move(value);
     return;
   }
-  if (auto *aggregate = object.as<AggregateValue>()) {
-    const ClassObject::Field *field = nullptr;
-    for (const ClassObject::Field &one : aggregate->type->fields)
-      if (one.name == name)
-        field = &one;
-    if (!field) {
-      EvalError failure =
-          error(*frame->node, "NoAttribute",
-                "`" + aggregate->type->className + "` has no field `" + std::string(name) + "`",
-                "declare it in the class: `" + std::string(name) + ": tl.tensor`");
-      failure.pythonType = "AttributeError";
-      throw failure;
-    }
-    value = unboxed(value);
-    if (value.isList())
-      value = Value::tuple({value.items().begin(), value.items().end()});
-    checkField(aggregate->type->className, *field, value);
-    if (Value *slot = aggregate->field(name))
-      *slot = std::move(value);
-    else
-      aggregate->fields.emplace_back(intern(name), std::move(value));
-    return;
-  }
+  if (auto *aggregate = object.as<AggregateValue>())
+    return setField(*aggregate, name, std::move(value), aggregate == frame->constructing);
   if (auto *type = object.as<ClassObject>()) {
     type->attributes->set(intern(name), std::move(value));
     return;
@@ -330,6 +309,35 @@ void Interp::setAttribute(const Value &objectIn, std::string_view name, Value va
     return; // `fn.attribute = x` on functions means nothing to a kernel
   raise("AttributeError",
         "`" + object.typeName() + "` object has no attribute `" + std::string(name) + "`");
+}
+
+void Interp::setField(AggregateValue &object, std::string_view name, Value value,
+                      bool isConstructing) {
+  const std::string &className = object.type->className;
+  auto refuse = [&](std::string code, std::string message, std::string hint) {
+    EvalError failure = error(*frame->node, std::move(code), std::move(message), std::move(hint));
+    failure.pythonType = "AttributeError";
+    throw failure;
+  };
+  const ClassObject::Field *field = nullptr;
+  for (const ClassObject::Field &one : object.type->fields)
+    if (one.name == name)
+      field = &one;
+  if (!field)
+    refuse("NoAttribute", "`" + className + "` has no field `" + std::string(name) + "`",
+           "declare it in the class: `" + std::string(name) + ": tl.tensor`");
+  if (!isConstructing)
+    refuse("ImmutableAggregate",
+           "field `" + std::string(name) + "` of `" + className + "` can't be assigned to",
+           "make a changed copy with `tl.aggregate_replace`");
+  value = unboxed(value);
+  if (value.isList())
+    value = Value::tuple({value.items().begin(), value.items().end()});
+  checkField(className, *field, value);
+  if (Value *slot = object.field(name))
+    *slot = std::move(value);
+  else
+    object.fields.emplace_back(intern(name), std::move(value));
 }
 
 // A field of an aggregate holds what its annotation says.

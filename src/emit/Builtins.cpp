@@ -45,7 +45,7 @@ Value makeRange(Interp &interp, std::vector<Value> &args, Keywords &) {
   Value start = args.size() > 1 ? args[0] : Value(0);
   Value stop = args.size() > 1 ? args[1] : args[0];
   Value step = args.size() > 2 ? args[2] : Value(1);
-  if (interp.inKernel()) {
+  if (interp.inKernel() && !interp.top().isPython) {
     // A loop at run time, whatever is known of its bounds.
     auto range = std::make_shared<ops::RangeValue>();
     range->start = start;
@@ -386,6 +386,9 @@ void Interp::makeBuiltins() {
     return Value(has);
   });
   add("getattr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
+    if (args.size() > 1)
+      if (auto unknown = unknownAmong(interp, {args[1]}))
+        return *unknown;
     if (args.size() < 2 || args.size() > 3 || !unboxed(args[1]).isStr())
       interp.raise("TypeError", "`getattr` takes an object and a name");
     std::string_view name = interp.intern(unboxed(args[1]).asStr());
@@ -401,8 +404,9 @@ void Interp::makeBuiltins() {
     return Value();
   });
   addList("list", [](Interp &interp, std::vector<Value> items) {
-    return interp.inKernel() ? Value::tuple(std::move(items))
-                             : Value(std::make_shared<ops::List>(std::move(items)));
+    return interp.inKernel() && !interp.top().isPython
+               ? Value::tuple(std::move(items))
+               : Value(std::make_shared<ops::List>(std::move(items)));
   });
   addList("tuple",
           [](Interp &, std::vector<Value> items) { return Value::tuple(std::move(items)); });

@@ -196,12 +196,18 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
     return row.constant();
   if (!inKernel() && row.name == "constexpr" && args.size() == 1)
     return args[0].as<ConstexprBox>() ? args[0] : Value(std::make_shared<ConstexprBox>(args[0]));
+  if (row.name == "aggregate_replace" && args.size() == 1)
+    return replaceFields(args[0], keywords);
   if (!row.build)
     fail("NotCallable", "`" + ops::spelling(row) + "` can't be called here");
   for (Value &arg : args)
     arg = unboxed(arg);
   for (auto &keyword : keywords)
     keyword.second = unboxed(keyword.second);
+  std::erase_if(keywords, [](auto &keyword) {
+    return keyword.first == "_semantic" || keyword.first == "_generator" ||
+           keyword.first == "_builder";
+  });
   return building([&] {
     std::vector<Value> bound = ops::bind(row, std::move(args), std::move(keywords));
     ops::OpContext &context = opContext();
@@ -221,9 +227,18 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
   if (function.flavor == Flavor::Jit)
     return callJit(function, std::move(args), std::move(keywords));
 
+  // Methods of aggregates, and functions made like the builtins of Triton, take tiles as they come.
+  bool takesTiles = !function.owner.expired() && function.flavor == Flavor::Plain;
+  for (const Arg &arg : function.parameters->args)
+    takesTiles |= arg.arg == "_semantic";
+  for (const Arg &arg : function.parameters->kwonlyargs)
+    takesTiles |= arg.arg == "_semantic";
+  if (takesTiles)
+    return callPython(function, std::move(args), std::move(keywords));
+
   // A compile-time function: runs as Python on values known now.
   auto check = [&](const Value &value, const std::string &which) {
-    if (!value.isConstexpr())
+    if (holdsTile(value))
       fail("NotConstexpr",
            which + " of `" + function.name() +
                "` is a run-time value, but the function runs while "
@@ -386,6 +401,57 @@ Value Interp::callClass(ClassObject &type, std::vector<Value> args, Keywords key
   return result;
 }
 
+// Runs plain Python that may see tiles.
+Value Interp::callPython(const FunctionObject &function, std::vector<Value> args, Keywords keywords,
+                         AggregateValue *constructing) {
+  std::erase_if(keywords, [](auto &keyword) {
+    return keyword.first == "_semantic" || keyword.first == "_generator" ||
+           keyword.first == "_builder";
+  });
+  Frame callee;
+  callee.mode = inKernel() ? Frame::Mode::Kernel : Frame::Mode::Host;
+  callee.isPython = true;
+  callee.function = &function;
+  callee.module = function.module.get();
+  callee.enclosing = function.closure;
+  callee.locals = std::make_shared<Names>();
+  callee.node = function.node();
+  if (inKernel())
+    callee.callSite = location(*frame->node);
+  callee.constructing = constructing;
+  bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
+  DepthScope deeper(depth);
+  checkDepth(&function);
+  FrameScope scope(*this, callee);
+  if (function.lambdaBody)
+    return eval(function.lambdaBody);
+  if (inKernel())
+    execKernel(function.def->body, 0, [] {});
+  else
+    execHost(function.def->body);
+  return callee.returned.value ? *callee.returned.value : Value();
+}
+
+Value Interp::replaceFields(const Value &aggregate, const Keywords &fields) {
+  auto *object = unboxed(aggregate).as<AggregateValue>();
+  if (!object)
+    raise("TypeError", "`tl.aggregate_replace` expects an aggregate, not `" +
+                           unboxed(aggregate).typeName() + "`");
+  auto copy = std::make_shared<AggregateValue>(*object);
+  for (auto &[name, value] : fields) {
+    const ClassObject::Field *field = nullptr;
+    for (const ClassObject::Field &one : object->type->fields)
+      if (one.name == name)
+        field = &one;
+    if (!field)
+      raise("TypeError", "`" + object->type->className + "` has no field `" + name + "`");
+    Value plain = unboxed(value);
+    checkField(object->type->className, *field, plain);
+    *copy->field(name) = std::move(plain);
+  }
+  return Value(std::move(copy));
+}
+
 // Runs `__init__`, which may set the annotated fields only, and each of them once it is done.
 Value Interp::constructAggregate(const std::shared_ptr<ClassObject> &type, std::vector<Value> args,
                                  Keywords keywords) {
@@ -410,32 +476,15 @@ Value Interp::constructAggregate(const std::shared_ptr<ClassObject> &type, std::
     }
     for (size_t i = 0; i < values.size(); ++i)
       if (values[i] || type->fields[i].defaultValue)
-        setAttribute(Value(object), intern(type->fields[i].name),
-                     values[i] ? *values[i] : *type->fields[i].defaultValue);
+        setField(*object, type->fields[i].name,
+                 values[i] ? *values[i] : *type->fields[i].defaultValue, true);
   } else if (auto *function = init->as<FunctionObject>()) {
-    // The body may hold tiles, so in a kernel it runs as one; numbers in it stay constexprs.
-    Frame callee;
-    callee.mode = Frame::Mode::Host;
-    callee.function = function;
-    callee.module = function->module.get();
-    callee.enclosing = function->closure;
-    callee.locals = std::make_shared<Names>();
-    callee.node = function->node();
-    if (inKernel()) {
-      callee.mode = Frame::Mode::Kernel;
-      callee.callSite = location(*frame->node);
-    }
-    callee.constructing = object.get();
     args.insert(args.begin(), Value(object));
-    bindParameters(*function, std::move(args), std::move(keywords), *callee.locals);
-    DepthScope deeper(depth);
-    checkDepth(function);
-    FrameScope scope(*this, callee);
-    if (inKernel())
-      execKernel(function->def->body, 0, [] {});
-    else
-      execHost(function->def->body);
+    callPython(*function, std::move(args), std::move(keywords), object.get());
   }
+  if (const Value *post = type->find("__post_init__"))
+    if (auto *function = post->as<FunctionObject>())
+      callPython(*function, {Value(object)}, {}, object.get());
   for (const ClassObject::Field &field : type->fields)
     if (!object->field(field.name)) {
       EvalError failure =

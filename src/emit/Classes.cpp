@@ -19,7 +19,8 @@ Value Interp::makeClass(const ClassDef &def) {
       auto parent = other->shared_from_this();
       if (type->flavor == ClassObject::Flavor::Plain)
         type->flavor = parent->flavor;
-      if (parent->flavor == ClassObject::Flavor::Dataclass)
+      if (parent->flavor == ClassObject::Flavor::Dataclass ||
+          parent->flavor == ClassObject::Flavor::Aggregate)
         type->fields = parent->fields;
       type->bases.push_back(std::move(parent));
     }
@@ -44,6 +45,8 @@ Value Interp::makeClass(const ClassDef &def) {
       Value annotation;
       try {
         annotation = unboxed(eval(one.annotation));
+        if (annotation.isStr() && isConstexprAnnotation(annotation))
+          annotation = *languageAttribute(LanguageModule(""), "constexpr");
       } catch (EvalError &failure) {
         if (failure.fatal)
           throw;

@@ -254,29 +254,43 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
   Value value;
   size_t dot = kernel.find('.');
   binding = moduleObject->names->find(kernel.substr(0, dot));
-  if (binding && binding->unusable) {
+  auto refuse = [&](const Binding &bad) {
     EvalError failure;
-    failure.diagnostic.code = binding->unusable->code;
-    failure.diagnostic.message = "`" + kernel + "` " + binding->unusable->why;
-    failure.diagnostic.hint = binding->unusable->hint;
-    failure.diagnostic.notes = binding->unusable->notes;
-    failure.diagnostic.where = binding->unusable->where;
+    failure.diagnostic.code = bad.unusable->code;
+    failure.diagnostic.message = "`" + kernel + "` " + bad.unusable->why;
+    failure.diagnostic.hint = bad.unusable->hint;
+    failure.diagnostic.notes = bad.unusable->notes;
+    failure.diagnostic.where = bad.unusable->where;
     if (failure.diagnostic.where.file.empty())
       failure.diagnostic.where.file = tree->file;
     throw failure;
-  }
+  };
+  if (binding && binding->unusable)
+    refuse(*binding);
   if (binding) {
     value = unboxed(binding->value);
     while (dot != std::string::npos) {
       size_t next = kernel.find('.', dot + 1);
-      auto *type = value.as<ClassObject>();
-      const Value *member = type ? type->find(kernel.substr(dot + 1, next - dot - 1)) : nullptr;
-      if (!member)
+      std::string part = kernel.substr(dot + 1, next - dot - 1);
+      if (auto *type = value.as<ClassObject>()) {
+        const Value *member = type->find(part);
+        if (!member)
+          break;
+        value = *member;
+      } else if (auto *function = value.as<FunctionObject>(); function && function->def) {
+        std::shared_ptr<Names> locals = interpreter->localsOf(*function);
+        const Binding *local = locals->find(part);
+        if (!local)
+          break;
+        if (local->unusable)
+          refuse(*local);
+        value = unboxed(local->value);
+      } else {
         break;
-      value = *member;
+      }
       dot = next;
     }
-    if (auto *function = value.as<FunctionObject>()) {
+    if (auto *function = value.as<FunctionObject>(); function && dot == std::string::npos) {
       if (function->flavor != FunctionObject::Flavor::Jit)
         fail("NotAKernel", "`" + kernel + "` is a plain function, not a kernel",
              "decorate it with `@triton.jit`",
@@ -445,7 +459,8 @@ KernelSummary Program::summary(const std::string &kernel) {
   };
   for (ParameterSummary &parameter : found.parameters) {
     parameter.doNotSpecialize = lists(function->kernel->doNotSpecialize, parameter.name);
-    parameter.doNotSpecializeOnAlignment = lists(function->kernel->doNotSpecializeOnAlignment, parameter.name);
+    parameter.doNotSpecializeOnAlignment =
+        lists(function->kernel->doNotSpecializeOnAlignment, parameter.name);
   }
   return found;
 }

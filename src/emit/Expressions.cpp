@@ -105,8 +105,9 @@ Value Interp::evalUnlocated(const Expr &expr) {
     auto &named = cast<NamedExpr>(&expr);
     Value value = eval(named.value);
     if (inKernel()) {
-      value = settle(value, "a value assigned by `:=`");
-      assignKernel(*named.target, value);
+      assignKernel(*named.target, value, /*settles=*/true);
+      if (auto *name = dynCast<Name>(named.target))
+        value = frame->locals->find(name->id)->value;
     } else {
       assignHost(*named.target, value);
     }
@@ -175,8 +176,11 @@ Value Interp::evalUnlocated(const Expr &expr) {
   case ExprKind::FormattedValue: {
     auto &piece = cast<FormattedValue>(&expr);
     Value value = eval(piece.value);
-    if (auto *unknown = unboxed(value).as<Unknown>())
-      failUnknown(*unknown, "its text");
+    if (auto *unknown = unboxed(value).as<Unknown>()) {
+      if (inKernel())
+        failUnknown(*unknown, "its text");
+      return unboxed(value);
+    }
     if (piece.conversion == 'r' || piece.conversion == 'a')
       value = Value::str(repr(value));
     else if (piece.conversion == 's')

@@ -472,10 +472,9 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
           auto *plain = unboxed(type).as<ClassObject>();
           if (!plain)
             return type;
-          auto copy = std::make_shared<ClassObject>(*plain);
-          if (copy->flavor == ClassObject::Flavor::Plain)
-            copy->flavor = ClassObject::Flavor::Dataclass;
-          return Value(std::move(copy));
+          if (plain->flavor == ClassObject::Flavor::Plain)
+            plain->flavor = ClassObject::Flavor::Dataclass;
+          return type;
         };
         value =
             in.native("dataclass", [apply](Interp &inner, std::vector<Value> &args, Keywords &) {

@@ -171,18 +171,49 @@ void Interp::runModuleBody(ModuleObject &module) {
   body.module = &module;
   body.locals = module.names;
   FrameScope scope(*this, body);
-  for (const Stmt *stmt : module.tree->body) {
+  execTolerant(module.tree->body);
+}
+
+// Runs statements one by one; those that fail poison what they would have bound.
+void Interp::execTolerant(Span<Stmt *> statements) {
+  Frame *current = frame;
+  for (const Stmt *stmt : statements) {
     unsigned depthBefore = depth;
     try {
-      Flow flow = execHost(*stmt);
-      if (flow != Flow::Next)
-        break;
+      if (execHost(*stmt) != Flow::Next)
+        return;
     } catch (EvalError &failure) {
-      frame = &body;
+      frame = current;
       depth = depthBefore;
       poisonTargets(*stmt, failure);
     }
   }
+}
+
+// Kernels may be defined inside a function (a test, a factory): its body is run as a module is,
+// with parameters that are not known.
+std::shared_ptr<Names> Interp::localsOf(const FunctionObject &function) {
+  Frame body;
+  body.mode = Frame::Mode::Host;
+  body.function = &function;
+  body.module = function.module.get();
+  body.enclosing = function.closure;
+  body.locals = std::make_shared<Names>();
+  body.node = function.node();
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  const Arguments &parameters = *function.parameters;
+  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args, parameters.kwonlyargs})
+    for (const Arg &arg : list) {
+      std::optional<Value> value = defined(arg.arg);
+      body.locals->set(arg.arg,
+                       value ? Value(std::make_shared<ConstexprBox>(*value))
+                             : makeUnknown(function.name() + "." + std::string(arg.arg)),
+                       &arg);
+    }
+  FrameScope scope(*this, body);
+  execTolerant(function.def->body);
+  return body.locals;
 }
 
 Interp::Flow Interp::execHost(Span<Stmt *> body) {
@@ -484,26 +515,10 @@ Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
 
 void Interp::execUnknownIf(const If &stmt, const Unknown &condition) {
   Names before = *frame->locals;
-  auto run = [&](Span<Stmt *> body) {
-    for (const Stmt *one : body) {
-      Frame *current = frame;
-      unsigned depthBefore = depth;
-      try {
-        if (execHost(*one) != Flow::Next)
-          break;
-      } catch (EvalError &failure) {
-        frame = current;
-        depth = depthBefore;
-        if (failure.fatal)
-          throw;
-        poisonTargets(*one, failure);
-      }
-    }
-  };
-  run(stmt.body);
+  execTolerant(stmt.body);
   Names thenNames = *frame->locals;
   *frame->locals = before;
-  run(stmt.orelse);
+  execTolerant(stmt.orelse);
   auto same = [&](const Binding *a, const Binding *b) {
     if (!a || !b || a->unusable || b->unusable)
       return !a && !b ? true : a && b && a->unusable == b->unusable && a->unusable;

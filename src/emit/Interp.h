@@ -101,7 +101,11 @@ struct Frame {
   mlir::StringAttr fileAttr;
   unsigned runtimeLoops = 0; ///< enclosing run-time loops of this function
   Returned returned;
-  AggregateValue *constructing = nullptr; ///< the aggregate whose `__init__` this is
+  /// Plain Python that a kernel calls: it may see tiles, but numbers stay constexprs and `range`
+  /// is run through while compiling.
+  bool isPython = false;
+  AggregateValue *constructing = nullptr;       ///< the aggregate whose `__init__` this is
+  std::set<std::string_view> declaredConstexpr; ///< by `x: tl.constexpr` without a value
   // Of host functions:
   std::set<std::string_view> globalNames, nonlocalNames;
   std::shared_ptr<const EvalError> handling; ///< what a bare `raise` raises again
@@ -136,6 +140,8 @@ public:
                                            const Keywords &given = {});
   /// Answers `import name` with `module`.
   void addModule(const std::string &name, Value module);
+  /// What the body of a plain function defines, as far as it can be known without a call.
+  std::shared_ptr<Names> localsOf(const FunctionObject &function);
   /// `import name` as seen from `from`; Unknown if nobody knows it.
   Value importModule(const std::string &name, const ModuleObject *from, const syntax::Node &node);
   /// Evaluates an expression over `names` in host mode.
@@ -228,6 +234,8 @@ public:
   const std::map<std::string, std::shared_ptr<ModuleObject>> &modules() const { return loaded; }
   /// An exact int; fails with `what` in the message otherwise.
   int64_t asInt(const Value &value, std::string_view what);
+  /// `aggregate` with other values in some fields.
+  Value replaceFields(const Value &aggregate, const Keywords &fields);
 
 private:
   friend struct FrameScope;
@@ -267,6 +275,7 @@ private:
   std::optional<Value> numberAttribute(const Value &object, std::string_view name);
   std::optional<Value> functionAttribute(const Value &object, std::string_view name);
   std::optional<Value> languageAttribute(const LanguageModule &module, std::string_view name);
+  void setField(AggregateValue &object, std::string_view name, Value value, bool isConstructing);
   void checkField(const std::string &className, const ClassObject::Field &field, Value &value);
 
   // Calls.cpp
@@ -275,6 +284,8 @@ private:
   Value callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords);
   Value callHostFunction(const FunctionObject &function, std::vector<Value> args,
                          Keywords keywords);
+  Value callPython(const FunctionObject &function, std::vector<Value> args, Keywords keywords,
+                   AggregateValue *constructing = nullptr);
   Value constructAggregate(const std::shared_ptr<ClassObject> &type, std::vector<Value> args,
                            Keywords keywords);
   void checkDepth(const FunctionObject *function);
@@ -284,6 +295,7 @@ private:
   void runModuleBody(ModuleObject &module);
   Flow execHost(syntax::Span<syntax::Stmt *> body);
   Flow execHost(const syntax::Stmt &stmt);
+  void execTolerant(syntax::Span<syntax::Stmt *> statements);
   Flow execHostFor(const syntax::For &stmt);
   Flow execHostTry(const syntax::Try &stmt);
   Flow execHostWith(const syntax::With &stmt, size_t item);
@@ -312,7 +324,8 @@ private:
   void execKernelReturn(const syntax::Return &stmt);
   void unroll(const syntax::For &stmt, const std::vector<Value> &items, size_t from, Rest rest);
   void guarded(Rest rest);
-  void assignKernel(const syntax::Expr &target, Value value);
+  /// Binds a target to a value as it is, or as an assignment makes it (`settle`).
+  void assignKernel(const syntax::Expr &target, Value value, bool settles = false);
   Value settle(const Value &value, std::string_view what);
   bool isDead() const { return frame->returned.state == Returned::State::Always; }
 

@@ -228,7 +228,12 @@ void Interp::joinArms(mlir::Value condition, const Node &node, Arm &thenArm, Arm
     bool aReturns = thenState != State::No, bReturns = elseState != State::No;
     if (aReturns && bReturns) {
       try {
-        returned.value = joiner.join(a ? *a : Value(), b ? *b : Value());
+        // A number that a run-time condition chooses is no constexpr.
+        auto settled = [&](Arm &arm, const std::optional<Value> &value) {
+          return joiner.at(arm, [&] { return settle(value ? *value : Value(), "a return"); });
+        };
+        Value x = settled(thenArm, a), y = settled(elseArm, b);
+        returned.value = joiner.join(x, y);
       } catch (Joiner::Mismatch &mismatch) {
         const Node &second = elseArm.returned.where ? *elseArm.returned.where : node;
         EvalError failure = error(

@@ -160,9 +160,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     auto &assign = cast<Assign>(&stmt);
     Value value = eval(assign.value);
     frame->node = &stmt;
-    value = settle(value, "an assigned value");
     for (const Expr *target : assign.targets)
-      assignKernel(*target, value);
+      assignKernel(*target, value, /*settles=*/true);
     return;
   }
   case StmtKind::AugAssign: {
@@ -173,14 +172,17 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     Value old = eval(assign.target);
     Value operand = eval(assign.value);
     frame->node = &stmt;
-    assignKernel(*assign.target, settle(binary(assign.op, old, operand), "an assigned value"));
+    assignKernel(*assign.target, binary(assign.op, old, operand), /*settles=*/true);
     return;
   }
   case StmtKind::AnnAssign: {
     auto &assign = cast<AnnAssign>(&stmt);
-    if (!assign.value)
-      return;
     Value annotation = unboxed(eval(assign.annotation));
+    if (!assign.value) {
+      if (auto *name = dynCast<Name>(assign.target); name && isConstexprAnnotation(annotation))
+        frame->declaredConstexpr.insert(name->id);
+      return;
+    }
     Value value = eval(assign.value);
     frame->node = &stmt;
     if (isConstexprAnnotation(annotation)) {
@@ -195,7 +197,7 @@ void Interp::execKernelSimple(const Stmt &stmt) {
         assignKernel(*assign.target, std::move(value));
       return;
     }
-    assignKernel(*assign.target, settle(value, "an assigned value"));
+    assignKernel(*assign.target, value, /*settles=*/true);
     return;
   }
   case StmtKind::Return:
@@ -267,8 +269,8 @@ bool containsNumber(const Value &value) {
 // What a plain assignment or a `return` makes of a value: numbers become scalar tiles.
 Value Interp::settle(const Value &valueIn, std::string_view what) {
   const Value &value = unboxed(valueIn);
-  if (frame->constructing)
-    return value; // an aggregate's constructor is Python
+  if (frame->isPython)
+    return value;
   if (auto *unknown = value.as<Unknown>())
     failUnknown(*unknown, what);
   if (value.isNumber())
@@ -288,11 +290,15 @@ Value Interp::settle(const Value &valueIn, std::string_view what) {
   return value;
 }
 
-void Interp::assignKernel(const Expr &target, Value value) {
+void Interp::assignKernel(const Expr &target, Value value, bool settles) {
   switch (target.kind) {
-  case ExprKind::Name:
-    frame->locals->set(cast<Name>(&target).id, std::move(value), &target);
+  case ExprKind::Name: {
+    Identifier name = cast<Name>(&target).id;
+    if (settles && !frame->declaredConstexpr.count(name))
+      value = settle(value, "an assigned value");
+    frame->locals->set(name, std::move(value), &target);
     return;
+  }
   case ExprKind::Tuple:
   case ExprKind::List: {
     Span<Expr *> targets =
@@ -313,10 +319,10 @@ void Interp::assignKernel(const Expr &target, Value value) {
     for (size_t i = 0, at = 0; i < targets.size(); ++i) {
       if (i == star) {
         std::vector<Value> rest(items.begin() + at, items.begin() + at + extra);
-        assignKernel(*cast<Starred>(targets[i]).value, Value::tuple(std::move(rest)));
+        assignKernel(*cast<Starred>(targets[i]).value, Value::tuple(std::move(rest)), settles);
         at += extra;
       } else {
-        assignKernel(*targets[i], items[at++]);
+        assignKernel(*targets[i], items[at++], settles);
       }
     }
     return;
@@ -347,7 +353,11 @@ void Interp::execKernelReturn(const Return &stmt) {
          "keep the result in a variable, or make the loop a `tl.static_range`");
   Value value;
   if (stmt.value)
-    value = settle(eval(stmt.value), "the returned value");
+    value = unboxed(eval(stmt.value));
+  if (value.isList())
+    value = Value::tuple({value.items().begin(), value.items().end()});
+  if (auto *unknown = value.as<Unknown>())
+    failUnknown(*unknown, "the returned value");
   frame->node = &stmt;
   frame->returned.state = Returned::State::Always;
   frame->returned.flag = {};
@@ -397,7 +407,7 @@ void Interp::execKernelFor(const For &stmt, Rest rest) {
              "use `tl.range`, which is a loop at run time");
     for (int64_t i = 0; i < known.size(); ++i)
       items.push_back(Value(start + i * stride));
-  } else if (source.isTuple() || source.isList()) {
+  } else if (source.isTuple() || source.isList() || source.as<PythonRange>()) {
     items = iterate(source);
   } else {
     failAt(*stmt.iter, "UnsupportedIterator",

@@ -164,12 +164,8 @@ Value aggregate(Interp &interp, std::vector<Value> &args, Keywords &) {
   auto *type = unboxed(args[0]).as<ClassObject>();
   if (!type)
     return args[0];
-  auto copy = std::make_shared<ClassObject>(*type);
-  copy->flavor = ClassObject::Flavor::Aggregate;
-  // Methods of an aggregate run in kernels.
-  copy->attributes = std::make_shared<Names>(*type->attributes);
-  (void)interp;
-  return Value(std::move(copy));
+  type->flavor = ClassObject::Flavor::Aggregate;
+  return args[0];
 }
 
 // `triton.Config(kwargs, num_warps=4, ...)`.

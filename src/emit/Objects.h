@@ -76,7 +76,8 @@ struct ConstexprBox : ops::Object {
   Value value;
 };
 
-/// An object of the engine's own that behaves as its attributes say: `__add__`, `__getitem__`, `shape`.
+/// An object of the engine's own that behaves as its attributes say: `__add__`, `__getitem__`,
+/// `shape`.
 struct NativeObject : ops::Object {
   NativeObject() : Object(Kind::Host) {}
   virtual std::optional<Value> attribute(Interp &interp, std::string_view name) = 0;
@@ -264,6 +265,12 @@ struct PythonRange : ops::Object {
 void forEachTile(const Value &value, llvm::function_ref<void(const Tile &)> f);
 /// `value` with each of its tiles replaced by `f` of it, in the same order.
 Value mapTiles(const Value &value, llvm::function_ref<Tile(const Tile &)> f);
+/// Whether there is a tile in `value`.
+inline bool holdsTile(const Value &value) {
+  bool found = false;
+  forEachTile(value, [&](const Tile &) { found = true; });
+  return found;
+}
 /// The very same value: the same tile, the same number, the same object.
 bool identical(const Value &a, const Value &b);
 /// A tuple like `like` (same names and class) around other items.

@@ -167,7 +167,11 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
     auto *slice = item.as<Slice>();
     return slice && slice->start.isNone() && slice->stop.isNone() && slice->step.isNone();
   };
-  size_t kept = 0;
+  size_t rank = value.isTile() ? value.asTile().type.shape().size() : 0;
+  size_t kept = size_t(std::count_if(items.begin(), items.end(), isWhole));
+  if (kept > rank)
+    fail("TileIndex", "the index has " + std::to_string(kept) + " `:` for a tile of rank " +
+                          std::to_string(rank));
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].isNone()) {
       tile = expandDims(context, tile, int64_t(i));
@@ -177,12 +181,7 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
       fail("TileIndex",
            "a tile can only be indexed with `:` and `None`, not with " + describe(items[i]),
            "load the elements you need, or use `tl.gather`; `tl.split` takes a tile apart");
-    ++kept;
   }
-  size_t rank = value.isTile() ? value.asTile().type.shape().size() : 0;
-  if (kept > rank)
-    fail("TileIndex", "the index has " + std::to_string(kept) + " `:` for a tile of rank " +
-                          std::to_string(rank));
   return tile;
 }
 
