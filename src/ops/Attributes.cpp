@@ -123,6 +123,14 @@ std::optional<Value> attribute(OpContext &context, const Value &object, std::str
       return Value::tuple({});
     return std::nullopt;
   }
+  if (auto *type = object.as<EnumClass>()) {
+    for (const std::string &member : type->members)
+      if (member == name)
+        return Value(std::make_shared<EnumMember>(type->name + "." + member));
+    return std::nullopt;
+  }
+  if (auto *member = object.as<EnumMember>(); member && name == "name")
+    return Value::str(member->name.substr(member->name.find('.') + 1));
   if (!object.isTile())
     return std::nullopt;
   const Tile &tile = object.asTile();

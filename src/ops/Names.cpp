@@ -16,6 +16,10 @@ Value maxNumelConstant() { return Value(tile::maxTileElements); }
 Value propagateAll() { return std::make_shared<EnumMember>("PropagateNan.ALL"); }
 Value propagateNone() { return std::make_shared<EnumMember>("PropagateNan.NONE"); }
 
+Value propagateNan() {
+  return std::make_shared<EnumClass>("PropagateNan", std::vector<std::string>{"ALL", "NONE"});
+}
+
 Value buildConstexpr(OpContext &, Args args) {
   if (args[0].isTile())
     fail("NotConstexpr", "`tl.constexpr(...)` needs a value that is known while compiling, not " +
@@ -105,6 +109,10 @@ constexpr Row TypeRows[] = {
      .family = "type",
      .summary = "The most elements a tile can have.",
      .constant = maxNumelConstant},
+    {.name = "PropagateNan",
+     .family = "type",
+     .summary = "What `maximum`, `minimum` and `clamp` do with NaN.",
+     .constant = propagateNan},
     {.name = "PropagateNan.ALL",
      .family = "type",
      .summary = "`maximum` and `minimum` give NaN if either side is.",
@@ -127,7 +135,6 @@ constexpr Row TypeRows[] = {
     CLASS("tuple", "args", buildTuple, "A tuple of values."),
     CLASS("tuple_type", "", nullptr, "The class of types of tuples."),
     CLASS("slice", "start, stop, step", buildSlice, "A slice object."),
-    CLASS("PropagateNan", "", nullptr, "What `maximum`, `minimum` and `clamp` do with NaN."),
     CLASS("aggregate_replace", "", nullptr, "A copy of an aggregate with other fields."),
     {"get_int_dtype",
      "type",

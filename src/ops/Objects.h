@@ -40,6 +40,16 @@ struct EnumMember : Object {
   std::string name; ///< "PropagateNan.ALL"
 };
 
+/// An enumeration, whose members are its attributes: `tl.PropagateNan`.
+struct EnumClass : Object {
+  EnumClass(std::string name, std::vector<std::string> members)
+      : Object(Kind::Host), name(std::move(name)), members(std::move(members)) {}
+  std::string typeName() const override { return "EnumType"; }
+  std::string repr() const override { return "<enum '" + name + "'>"; }
+  std::string name;
+  std::vector<std::string> members;
+};
+
 /// A block of a parent tensor in memory (`tl.make_block_ptr`). An aggregate of scalars: loads and
 /// stores turn it into pointers and a mask.
 struct BlockPointer : Aggregate {

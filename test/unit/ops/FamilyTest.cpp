@@ -114,6 +114,8 @@ TEST_F(FamilyTest, NanIsDroppedUnlessAskedFor) {
   Value x = argument(DType::Float32);
   call("maximum", {x, x}, {{"propagate_nan", find("PropagateNan.ALL")->constant()}});
   expectIr("arith.maximumf");
+  EXPECT_TRUE(equal(*attribute(*op, find("PropagateNan")->constant(), "ALL"),
+                    find("PropagateNan.ALL")->constant()));
   EXPECT_EQ(errorOf([&] { call("maximum", {x, x}, {{"propagate_nan", Value(true)}}); }),
             "WrongArgument");
 }
