@@ -24,9 +24,11 @@ struct Tile {
   Shape shape; // empty: a scalar
 };
 
-// The four arrays that a kernel reads and writes; stores and loads overlap.
-constexpr int64_t arrayElements = 8192;
-constexpr const char *arrayElementsText[] = {"f32", "i32", "f16", "i8"};
+// The first four arrays are read and written by what the kernel does, in places that overlap; all
+// take its final values behind them, each at a place of its own.
+constexpr int64_t workElements = 4096, arrayElements = 65536;
+constexpr const char *arrayElementsText[] = {"f32", "i32", "f16", "i8", "i64", "i1"};
+constexpr unsigned workArrays = 4, arrayCount = 6;
 
 // Writes a well-formed kernel, one random op after the other.
 class Writer {
@@ -39,11 +41,14 @@ public:
     ranges();
     block(18, 0);
     // What is left unused would be dropped before it is tested.
-    for (int i = 0; i < 4; ++i)
-      store();
-    return "func.func @k(%p0: !tile.ptr<f32>, %p1: !tile.ptr<i32>, %p2: !tile.ptr<f16>, "
-           "%p3: !tile.ptr<i8>, %n: i32) attributes {tile.kernel} {\n" +
-           text.str() + "  return\n}\n";
+    std::vector<Tile> last = tiles;
+    for (const Tile &tile : last)
+      keep(tile);
+    std::string parameters;
+    for (unsigned i = 0; i < arrayCount; ++i)
+      parameters += "%p" + std::to_string(i) + ": !tile.ptr<" + arrayElementsText[i] + ">, ";
+    return "func.func @k(" + parameters + "%n: i32) attributes {tile.kernel} {\n" + text.str() +
+           "  return\n}\n";
   }
 
 private:
@@ -89,8 +94,8 @@ private:
   }
   Tile any() { return tiles[pick(tiles.size())]; }
   Tile some(const Shape &shape, const std::string &element) {
-    if (const Tile *tile = find(
-            [&](const Tile &t) { return t.shape == shape && t.element == element; }))
+    if (const Tile *tile =
+            find([&](const Tile &t) { return t.shape == shape && t.element == element; }))
       return *tile;
     std::string number = element == "i1"    ? (chance(50) ? "true" : "false")
                          : isFloat(element) ? std::to_string(int(pick(64)) - 32) + ".5"
@@ -103,8 +108,9 @@ private:
 
   void ranges() {
     for (int64_t extent : {64, 16}) {
-      Tile range = define({extent}, "i32", "tile.arange 0 to " + std::to_string(extent) + " : " +
-                                               type({extent}, "i32"));
+      Tile range =
+          define({extent}, "i32",
+                 "tile.arange 0 to " + std::to_string(extent) + " : " + type({extent}, "i32"));
       for (int axis : {0, 1}) {
         Shape shape = axis ? Shape{extent, 1} : Shape{1, extent};
         Tile wide = define(shape, "i32",
@@ -121,17 +127,19 @@ private:
                         "tile.arange 0 to " + std::to_string(count) + " : " + type({count}, "i32"));
     Tile index = range;
     if (shape.size() > 1)
-      index = define(shape, "i32",
-                     "tile.reshape " + range.name + " : " + type(range) + " -> " +
-                         type(shape, "i32"));
+      index =
+          define(shape, "i32",
+                 "tile.reshape " + range.name + " : " + type(range) + " -> " + type(shape, "i32"));
     if (chance(30)) { // backwards
-      Tile last = define(shape, "i32", "arith.constant dense<" + std::to_string(count - 1) +
-                                           "> : " + type(shape, "i32"));
+      Tile last =
+          define(shape, "i32",
+                 "arith.constant dense<" + std::to_string(count - 1) + "> : " + type(shape, "i32"));
       index = define(shape, "i32",
                      "arith.subi " + last.name + ", " + index.name + " : " + type(shape, "i32"));
     }
-    Tile start = define(shape, "i32", "arith.constant dense<" + std::to_string(pick(2048)) +
-                                          "> : " + type(shape, "i32"));
+    Tile start =
+        define(shape, "i32",
+               "arith.constant dense<" + std::to_string(pick(40)) + "> : " + type(shape, "i32"));
     return define(shape, "i32",
                   "arith.addi " + index.name + ", " + start.name + " : " + type(shape, "i32"));
   }
@@ -153,13 +161,13 @@ private:
     Shape shape = any().shape;
     if (shape.empty())
       shape = {32};
-    unsigned array = pick(4);
+    unsigned array = workArray();
     Tile offsets = linear(shape);
     if (chance(30)) { // anywhere
       Tile value = some(shape, "i32");
       Tile bound = define(shape, "i32",
-                          "arith.constant dense<" + std::to_string(arrayElements) + "> : " +
-                              type(shape, "i32"));
+                          "arith.constant dense<" + std::to_string(workElements) +
+                              "> : " + type(shape, "i32"));
       offsets = define(shape, "i32",
                        "tile.remui " + value.name + ", " + bound.name + " : " + type(shape, "i32"));
     }
@@ -173,15 +181,54 @@ private:
       }
     }
     define(shape, element,
-           "tile.load " + where + options + " : " +
-               type(shape, "!tile.ptr<" + element + ">") + " -> " + type(shape, element));
+           "tile.load " + where + options + " : " + type(shape, "!tile.ptr<" + element + ">") +
+               " -> " + type(shape, element));
+  }
+
+  // One array more often than the others, so that loads and stores meet.
+  unsigned workArray() { return chance(60) ? 1 : pick(workArrays); }
+
+  // Stores a final value where no other one is.
+  void keep(const Tile &tile) {
+    unsigned array = 0;
+    while (arrayElementsText[array] != tile.element)
+      ++array;
+    int64_t count = elements(tile.shape);
+    if (kept[array] + count > arrayElements)
+      return;
+    std::string pointer = std::string("!tile.ptr<") + arrayElementsText[array] + ">";
+    std::string base = fresh(), at = fresh();
+    text << "  " << at << " = arith.constant " << kept[array] << " : i32\n  " << base
+         << " = tile.addptr %p" << array << ", " << at << " : " << pointer << ", i32\n";
+    kept[array] += count;
+    if (tile.shape.empty()) {
+      text << "  tile.store " << base << ", " << tile.name << " : " << pointer << ", "
+           << tile.element << "\n";
+      return;
+    }
+    Tile range = define({count}, "i32",
+                        "tile.arange 0 to " + std::to_string(count) + " : " + type({count}, "i32"));
+    std::string index = range.name;
+    if (tile.shape.size() > 1)
+      index = define(tile.shape, "i32",
+                     "tile.reshape " + range.name + " : " + type(range) + " -> " +
+                         type(tile.shape, "i32"))
+                  .name;
+    std::string types = type(tile.shape, pointer), splat = fresh(), sum = fresh();
+    text << "  " << splat << " = tile.splat " << base << " : " << pointer << " -> " << types
+         << "\n  " << sum << " = tile.addptr " << splat << ", " << index << " : " << types << ", "
+         << type(tile.shape, "i32") << "\n  tile.store " << sum << ", " << tile.name << " : "
+         << types << ", " << type(tile) << "\n";
   }
 
   void store() {
-    unsigned array = pick(4);
+    unsigned array = workArray();
     std::string element = arrayElementsText[array];
-    const Tile *value =
-        find([&](const Tile &t) { return t.element == element && !t.shape.empty(); });
+    // Of the values that fit, mostly the newest.
+    const Tile *value = nullptr;
+    for (const Tile &tile : tiles)
+      if (tile.element == element && !tile.shape.empty() && (!value || chance(70)))
+        value = &tile;
     Tile source = value ? *value : some({64}, element);
     std::string where = pointers(array, linear(source.shape));
     std::string options = chance(40) ? mask(source.shape) : "";
@@ -216,10 +263,10 @@ private:
       const char *ops[] = {"arith.andi", "arith.ori", "arith.xori"};
       binary(ops[pick(3)]);
     } else {
-      const char *ops[] = {"arith.addi", "arith.subi", "arith.muli",   "arith.andi",
-                           "arith.ori",  "arith.xori", "arith.maxsi",  "arith.minui",
-                           "tile.divsi", "tile.divui", "tile.remsi",   "tile.remui",
-                           "tile.shl",   "tile.shrs",  "tile.shru",    "tile.mulhiui"};
+      const char *ops[] = {"arith.addi", "arith.subi", "arith.muli",  "arith.andi",
+                           "arith.ori",  "arith.xori", "arith.maxsi", "arith.minui",
+                           "tile.divsi", "tile.divui", "tile.remsi",  "tile.remui",
+                           "tile.shl",   "tile.shrs",  "tile.shru",   "tile.mulhiui"};
       const char *compares[] = {"slt", "uge", "eq", "sgt", "ule"};
       if (chance(25))
         define(a.shape, "i1",
@@ -241,14 +288,13 @@ private:
     if (fromFloat && toFloat)
       op = bits(to) > bits(a.element) ? "arith.extf" : "arith.truncf";
     else if (fromFloat)
-      return void(define(a.shape, to, "tile.fp_to_int " + a.name + (chance(50) ? " unsigned" : "") +
-                                          " : " + type(a) + " -> " + type(a.shape, to)));
+      return void(define(a.shape, to,
+                         "tile.fp_to_int " + a.name + (chance(50) ? " unsigned" : "") + " : " +
+                             type(a) + " -> " + type(a.shape, to)));
     else if (toFloat)
       op = a.element == "i1" || chance(50) ? "arith.uitofp" : "arith.sitofp";
     else
-      op = bits(to) < bits(a.element) ? "arith.trunci"
-           : chance(50)               ? "arith.extui"
-                                      : "arith.extsi";
+      op = bits(to) < bits(a.element) ? "arith.trunci" : chance(50) ? "arith.extui" : "arith.extsi";
     define(a.shape, to, op + " " + a.name + " : " + type(a) + " to " + type(a.shape, to));
   }
 
@@ -314,11 +360,12 @@ private:
     case 5: {
       unsigned axis = pick(a.shape.size());
       Tile value = some(a.shape, "i32");
-      Tile bound = define(a.shape, "i32", "arith.constant dense<" + std::to_string(a.shape[axis]) +
-                                              "> : " + type(a.shape, "i32"));
-      Tile index = define(a.shape, "i32",
-                          "tile.remui " + value.name + ", " + bound.name + " : " +
-                              type(a.shape, "i32"));
+      Tile bound = define(a.shape, "i32",
+                          "arith.constant dense<" + std::to_string(a.shape[axis]) +
+                              "> : " + type(a.shape, "i32"));
+      Tile index =
+          define(a.shape, "i32",
+                 "tile.remui " + value.name + ", " + bound.name + " : " + type(a.shape, "i32"));
       define(a.shape, a.element,
              "tile.gather " + a.name + "[" + index.name + "] axis " + std::to_string(axis) + " : " +
                  type(a) + ", " + type(index) + " -> " + type(a));
@@ -333,9 +380,7 @@ private:
     std::string code = " {\n  ^bb0(%l: " + e + ", %r: " + e + "):\n";
     if (ordered)
       return code + "    tile.yield %r : " + e + "\n  }\n";
-    std::string op = isFloat(e)  ? "arith.maxnumf"
-                     : chance(50) ? "arith.addi"
-                                  : "arith.xori";
+    std::string op = isFloat(e) ? "arith.maxnumf" : chance(50) ? "arith.addi" : "arith.xori";
     return code + "    %c = " + op + " %l, %r : " + e + "\n    tile.yield %c : " + e + "\n  }\n";
   }
 
@@ -432,6 +477,7 @@ private:
   std::ostringstream text;
   std::vector<Tile> tiles;
   unsigned next = 0;
+  int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0};
 };
 
 struct Arrays {
@@ -439,6 +485,8 @@ struct Arrays {
   std::vector<int32_t> i32 = std::vector<int32_t>(arrayElements);
   std::vector<_Float16> f16 = std::vector<_Float16>(arrayElements);
   std::vector<int8_t> i8 = std::vector<int8_t>(arrayElements);
+  std::vector<int64_t> i64 = std::vector<int64_t>(arrayElements);
+  std::vector<int8_t> i1 = std::vector<int8_t>(arrayElements);
 
   explicit Arrays(uint32_t seed) {
     std::mt19937 random(seed);
@@ -452,16 +500,16 @@ struct Arrays {
   }
 };
 
-template <typename T> ::testing::AssertionResult same(const char *name, const std::vector<T> &got,
-                                                       const std::vector<T> &want) {
+template <typename T>
+::testing::AssertionResult same(const char *name, const std::vector<T> &got,
+                                const std::vector<T> &want) {
   for (size_t i = 0; i < got.size(); ++i) {
     bool equal = got[i] == want[i];
     if constexpr (!std::is_integral_v<T>)
       equal |= got[i] != got[i] && want[i] != want[i];
     if (!equal)
-      return ::testing::AssertionFailure()
-             << name << "[" << i << "] is " << double(got[i]) << ", the interpreter has "
-             << double(want[i]);
+      return ::testing::AssertionFailure() << name << "[" << i << "] is " << double(got[i])
+                                           << ", the interpreter has " << double(want[i]);
   }
   return ::testing::AssertionSuccess();
 }
@@ -499,6 +547,8 @@ TEST(CpuFuzz, AgreesWithTheInterpreter) {
       add(want.i32, "i32");
       add(want.f16, "f16");
       add(want.i8, "i8");
+      add(want.i64, "i64");
+      add(want.i1, "i1");
       launch.arguments.push_back(int64_t(100));
       auto done = interpreter->launch(launch);
       ASSERT_TRUE(done) << explain(done.error());
@@ -510,12 +560,16 @@ TEST(CpuFuzz, AgreesWithTheInterpreter) {
                    .add(got.i32.data())
                    .add(got.f16.data())
                    .add(got.i8.data())
+                   .add(got.i64.data())
+                   .add(got.i1.data())
                    .add(int32_t(100)),
                {2, 1, 1});
     ASSERT_TRUE(same("f32", got.f32, want.f32));
     ASSERT_TRUE(same("i32", got.i32, want.i32));
     ASSERT_TRUE(same("f16", got.f16, want.f16));
     ASSERT_TRUE(same("i8", got.i8, want.i8));
+    ASSERT_TRUE(same("i64", got.i64, want.i64));
+    ASSERT_TRUE(same("i1", got.i1, want.i1));
   }
 }
 
