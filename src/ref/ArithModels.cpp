@@ -1,5 +1,6 @@
 // arith: integers, floats, conversions, constants.
 #include "ref/Loops.h"
+#include "ref/Machine.h"
 #include "ref/Models.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -427,6 +428,19 @@ template <typename Op> Step decodeSame(Op op, Decoder &d) {
   return {};
 }
 
+// An address of the host, read from memory as a number, becomes the one that the kernel knows.
+Step decodeIntToPtr(tile::IntToPtrOp op, Decoder &d) {
+  if (!d.options().check)
+    return decodeSame(op, d);
+  Slot in = d.slot(op.getSource()), out = d.define(op);
+  return [=](Frame &frame) {
+    const auto *from = frame.data<uint64_t>(in);
+    auto *to = frame.data<uint64_t>(out);
+    for (uint32_t i = 0; i < out.count; ++i)
+      to[i] = frame.machine.memory.toKernel(from[i]);
+  };
+}
+
 Step decodeAddPtr(tile::AddPtrOp op, Decoder &d) {
   Slot pointer = d.slot(op.getPointer()), offset = d.slot(op.getOffset()), out = d.define(op);
   Type pointee = cast<tile::PtrType>(tile::elementType(op.getType())).getPointee();
@@ -458,7 +472,7 @@ void attachElementwiseModels(MLIRContext *c) {
   attach<FPConvertOp, decodeFloatToFloat<FPConvertOp>>(c);
   attach<BitcastOp, decodeBitcast<tile::BitcastOp>>(c);
   attach<PtrToIntOp, decodeSame<PtrToIntOp>>(c);
-  attach<IntToPtrOp, decodeSame<IntToPtrOp>>(c);
+  attach<IntToPtrOp, decodeIntToPtr>(c);
   attach<SqrtRnOp, decodeSqrtRn>(c);
   attach<DivRnOp, decodeFloats<divide>>(c);
   attach<AddPtrOp, decodeAddPtr>(c);

@@ -102,7 +102,7 @@ void Checker::checkAccess(Frame &frame, const AccessSite &site, const Memory::Sp
       found = storeCell(frame, spot, state, index, touch, sameValue);
       break;
     case AccessKind::Atomic:
-      found = atomicCell(frame, site, spot, state, index, touch);
+      found = atomicCell(frame, site, spot, state, index, touch, !site.compares || sameValue);
       break;
     }
     if (found) // once an element, not once a byte
@@ -172,7 +172,7 @@ bool Checker::storeCell(Frame &frame, const Memory::Spot &spot, RegionState &sta
 }
 
 bool Checker::atomicCell(Frame &frame, const AccessSite &site, const Memory::Spot &spot,
-                         RegionState &state, uint64_t index, const Touch &touch) {
+                         RegionState &state, uint64_t index, const Touch &touch, bool writes) {
   FrameCheck &me = *frame.check;
   Cell &cell = state.shadow.cell(index);
   bool found = false;
@@ -196,6 +196,9 @@ bool Checker::atomicCell(Frame &frame, const AccessSite &site, const Memory::Spo
     race(frame, spot, touch, cell.write, false);
     found = true;
   }
+  // A swap that failed has only read.
+  if (!writes)
+    return found;
   for (const Touch *read : {&cell.read, &cell.otherRead})
     if (!found && !isOrdered(me, *read) && sites[read->site].kind != AccessKind::VolatileLoad) {
       race(frame, spot, touch, *read, false);

@@ -31,7 +31,7 @@ struct CheckFacts {
   std::vector<Promise> promises;
   std::vector<bool> written;   ///< by argument: may be stored through
   bool writesAnywhere = false; ///< through a pointer that is made in the kernel
-  mlir::Location loc; ///< of the kernel
+  mlir::Location loc;          ///< of the kernel
 };
 
 /// What becomes of a program under `check`; of one program at a time.
@@ -63,7 +63,7 @@ public:
 
   // --- memory ---
   void beginAccess(Frame &frame, const AccessSite &site);
-  /// `value` has the bits that a store is about to write, or is null.
+  /// `value` has the bits that a store is about to write or a swap expects, or is null.
   void access(Frame &frame, const AccessSite &site, const Memory::Spot &spot, unsigned bytes,
               uint32_t element, const void *value) {
     if (!regions[spot.region->index].quiet)
@@ -125,7 +125,7 @@ private:
   bool storeCell(Frame &frame, const Memory::Spot &spot, RegionState &state, uint64_t index,
                  const Touch &touch, bool sameValue);
   bool atomicCell(Frame &frame, const AccessSite &site, const Memory::Spot &spot,
-                  RegionState &state, uint64_t index, const Touch &touch);
+                  RegionState &state, uint64_t index, const Touch &touch, bool writes);
   bool isWritten(const Memory::Spot &spot, const Cell &cell) const {
     return spot.region->range.initialized || cell.write || cell.isAtomic;
   }
@@ -151,7 +151,7 @@ private:
   const char *verbOf(uint32_t site) const;
 
   Machine &machine;
-  std::deque<RegionState> regions;  ///< by Memory::Region::index
+  std::deque<RegionState> regions; ///< by Memory::Region::index
   std::vector<Site> sites;
   llvm::DenseMap<const AccessSite *, uint32_t> siteIndex;
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> races; ///< places -> the one reported

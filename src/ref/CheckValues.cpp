@@ -468,7 +468,7 @@ Step ValueWatch::watchInteger(Operation *op, Step step, Decoder &d) {
   if (auto addPtr = dyn_cast<tile::AddPtrOp>(op))
     return watchAddPtr(addPtr, std::move(step), d);
   Slot out = d.slot(op->getResult(0));
-  if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
+  if (isa<tile::IntToPtrOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
           arith::IndexCastUIOp>(op))
     return watchResize(std::move(step), d.slot(op->getOperand(0)), out,
                        isa<arith::ExtUIOp, arith::IndexCastUIOp>(op));

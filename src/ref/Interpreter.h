@@ -99,7 +99,9 @@ public:
   static Result<Interpreter> prepare(mlir::func::FuncOp kernel, const Options &options);
 
   /// Fails when the kernel cannot go on: an access outside of `launch.memory`, a deadlock, the
-  /// limit of operations, arguments that do not fit. The error's diagnostic has the place.
+  /// limit of operations, arguments that do not fit. The error's diagnostic has the place. With
+  /// Options::check what stops the kernel is its last finding, and only the world's failures are
+  /// errors.
   Result<Statistics> launch(const Launch &launch) const;
 
   Interpreter(Interpreter &&);

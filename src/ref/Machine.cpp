@@ -280,6 +280,11 @@ void Machine::run() {
       resume(*fiber);
     }
   }
+  // What stops the kernel is a finding like others.
+  if (checker && fault && fault->diagnostic.code != "OutOfMemory") {
+    found.push_back(*std::exchange(fault, std::nullopt));
+    ++statistics.findings;
+  }
   tellFindings();
 }
 

@@ -75,6 +75,7 @@ struct AccessSite {
   tile::MemSemantic order = tile::MemSemantic::Relaxed;
   bool masked = false;     ///< there is a mask, true where elements are accessed
   bool overwrites = false; ///< an atomic whose result in memory does not depend on what was there
+  bool compares = false;   ///< an atomic that writes only where memory has an expected value
   bool isWrite() const { return kind == AccessKind::Store || kind == AccessKind::Atomic; }
 };
 
@@ -122,7 +123,8 @@ public:
   /// A step is about to touch memory: another program may run first, if a seed says so.
   void beginAccess(Frame &frame, const AccessSite &site);
   /// Where element `element` of the tile lies, verified. Nothing if it lies nowhere and the launch
-  /// goes on. `value` has the bits that a store will write; it may be null.
+  /// goes on. `value` has the bits that a store will write or a swap expects; it may be
+  /// null.
   Memory::Spot reach(Frame &frame, const AccessSite &site, uint64_t address, unsigned bytes,
                      uint32_t element, const void *value = nullptr) {
     Memory::Spot spot = memory.find(address, bytes);

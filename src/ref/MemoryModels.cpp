@@ -31,6 +31,7 @@ Step decodeLoad(tile::LoadOp op, Decoder &d) {
   AccessSite site = siteOf(op.getIsVolatile() ? AccessKind::VolatileLoad : AccessKind::Load,
                            op.getPointer(), mask.present);
   Storage inMemory = Decoder::storageInMemory(op.getType());
+  bool loadsPointers = d.options().check && isa<tile::PtrType>(tile::elementType(op.getType()));
   // Calls read(element, spot) for each active lane, and gives the others their value.
   auto loop = [=]<typename T>(Frame &frame, auto read) {
     frame.machine.beginAccess(frame, site);
@@ -49,6 +50,11 @@ Step decodeLoad(tile::LoadOp op, Decoder &d) {
       to[i] = spot ? read(spot) : T();
       loaded += bytes;
     }
+    // Pointers in memory are the host's.
+    if constexpr (std::is_same_v<T, uint64_t>)
+      if (loadsPointers)
+        for (uint32_t i = 0; i < out.count; ++i)
+          to[i] = frame.machine.memory.toKernel(to[i]);
     frame.machine.statistics.bytesLoaded += loaded;
   };
   if (d.wide() && isFloat(inMemory))
@@ -241,6 +247,7 @@ Step decodeAtomicCAS(tile::AtomicCASOp op, Decoder &d) {
   Slot pointer = d.slot(op.getPointer()), compare = d.slot(op.getCompare()),
        value = d.slot(op.getValue()), out = d.define(op);
   AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), false, op.getSem());
+  site.compares = true;
   Storage inMemory = Decoder::storageInMemory(op.getValue().getType());
   bool wide = d.wide();
   return dispatchWidth(inMemory, [&]<typename U>() -> Step {
@@ -258,7 +265,8 @@ Step decodeAtomicCAS(tile::AtomicCASOp op, Decoder &d) {
       frame.machine.beginAccess(frame, site);
       const auto *addresses = frame.data<uint64_t>(pointer);
       for (uint32_t i = 0; i < out.count; ++i) {
-        Memory::Spot spot = frame.machine.reach(frame, site, addresses[i], sizeof(U), i);
+        U expected = bitsOf(frame, compare, i);
+        Memory::Spot spot = frame.machine.reach(frame, site, addresses[i], sizeof(U), i, &expected);
         if (!spot) {
           std::memset(frame.data<std::byte>(out) + i * widthOf(out.storage), 0,
                       widthOf(out.storage));
@@ -270,7 +278,7 @@ Step decodeAtomicCAS(tile::AtomicCASOp op, Decoder &d) {
           frame.data<double>(out)[i] = Memory::loadWide(spot, inMemory);
         else
           frame.data<U>(out)[i] = before;
-        if (before == bitsOf(frame, compare, i)) {
+        if (before == expected) {
           frame.machine.write(frame, spot, &after, sizeof(U));
           if (wide)
             Memory::refreshWide(spot, sizeof(U));

@@ -246,6 +246,33 @@ TEST(Check, LocksAreFoundUnderAllSchedules) {
   }
 }
 
+TEST(Check, ADeadlockIsAFinding) {
+  Checked faulty(withLock("<acq_rel>", "<acq_rel>"));
+  faulty.x.assign(16, 1); // taken by nobody
+  faulty.run(0, 2).only("Deadlock", "scf.while");
+}
+
+// A pointer that the kernel loads points into one tensor, and no offset leads to the next.
+TEST(Check, PointersFromMemory) {
+  const char *body = R"(
+      %table = tile.bitcast %x : !tile.ptr<f32> -> !tile.ptr<i64>
+      %address = tile.load %table : !tile.ptr<i64> -> i64
+      %p = tile.int_to_ptr %address : i64 -> !tile.ptr<f32>
+      %at = tile.addptr %p, %n : !tile.ptr<f32>, i32
+      %v = tile.load %at : !tile.ptr<f32> -> f32
+      tile.store %y, %v : !tile.ptr<f32>, f32
+)";
+  for (int64_t n : {0, 15, 16, -1}) {
+    Checked kernel(body);
+    uint64_t address = reinterpret_cast<uint64_t>(kernel.y.data());
+    std::memcpy(kernel.x.data(), &address, sizeof address);
+    kernel.run(n, 1);
+    EXPECT_EQ(kernel.codes(), n == 0 || n == 15 ? "" : "OutOfBounds") << n;
+    if (!kernel.kernel.findings.empty())
+      EXPECT_EQ(kernel.kernel.findings[0].tensor, "y");
+  }
+}
+
 // --- threads of a program ---
 
 TEST(Check, LoadsOfOtherElementsNeedABarrier) {
