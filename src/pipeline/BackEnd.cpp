@@ -129,6 +129,19 @@ void addKernel(support::ArtifactBuilder &builder, FunctionOpInterface kernel,
                                     1});
     uint32_t index =
         builder.addSlot(slot.name, slot.kind, slot.type, parameter, slot.width, slot.alignment);
+    if (auto type = dyn_cast<tile::DescType>(kernel.getArguments()[index].getType())) {
+      // Plain fields; a back end that moves blocks with TMA turns the slot into a tensor map.
+      support::DescriptorRecord record;
+      record.rank = uint32_t(type.getBlockShape().size());
+      for (uint32_t d = 0; d < record.rank && d < support::maxRank; ++d) {
+        record.block[d] = record.box[d] = uint32_t(type.getBlockShape()[d]);
+        record.elementStride[d] = 1;
+      }
+      record.type = uint8_t(slot.type);
+      record.padding = type.getPaddingIsNan();
+      builder.slots[index].descriptor = uint32_t(builder.descriptors.size());
+      builder.descriptors.push_back(record);
+    }
     builder.slots[index].divisibility = slot.divisibility;
     builder.slots[index].access = slot.access;
   }

@@ -1,5 +1,6 @@
 // nereid test FOLDER...: each case of each variant against the reference.
 #include "engine/FolderRun.h"
+#include "runtime/Device.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
@@ -71,7 +72,12 @@ int runTest(const TestWords &words) {
   std::vector<std::string> failures;
   size_t passed = 0, failed = 0, skipped = 0;
   engine::FolderRunOptions options;
-  options.devices = words.devices.empty() ? std::vector<std::string>{"cpu"} : words.devices;
+  options.devices = words.devices;
+  if (options.devices.empty()) {
+    options.devices = {"ref"};
+    for (runtime::Device *device : runtime::devices())
+      options.devices.push_back(device->name());
+  }
   options.set = words.set;
   options.variant = words.variant;
   options.allConfigs = words.allConfigs;
@@ -120,7 +126,7 @@ Action addTest(CLI::App &app) {
   auto words = std::make_shared<TestWords>();
   app.add_option("folders", words->folders, "Kernel folders")->required();
   app.add_option("--device", words->devices,
-                 "ref, cpu or cuda:N; may be given more than once (default: cpu)");
+                 "ref, cpu or cuda:N; may be given more than once (default: each one present)");
   app.add_option("--cases", words->set, "Which cases of the spec: cases, demo or bench")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));
   app.add_option("--variant", words->variant, "TASK.VARIANT or VARIANT: run this one only");
