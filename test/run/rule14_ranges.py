@@ -26,18 +26,6 @@ def down_by(y, n):
 
 
 @triton.jit
-def near_the_end(y, lo, hi):
-    count = 0
-    for i in range(lo, hi, 4):
-        count += 1
-    tl.store(y, count)
-
-# expect: near_the_end(y=zeros(1,i32), lo=2147483640, hi=2147483647) -> y == [2]
-# expect: near_the_end(y=zeros(1,i32), lo=5, hi=5) -> y == [0]
-# expect: near_the_end(y=zeros(1,i32), lo=5, hi=-5) -> y == [0]
-
-
-@triton.jit
 def wide(y, n):
     for i in range(n, n + 2):
         tl.static_assert(i.dtype == tl.int64)
