@@ -2,11 +2,11 @@
 // defined.
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
+#include "transforms/ExternExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -202,7 +202,8 @@ template <typename Op> StringRef mathName() { return Op::getOperationName().drop
 template <typename Op> struct MathLanes : LaneModel<MathLanes<Op>, Op> {
   bool isCostlyLane(Operation *) const { return true; }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    return emitMath(emitter, mathName<Op>(), operandLanes(op, emitter, where));
+    Value value = emitMath(emitter, mathName<Op>(), operandLanes(op, emitter, where));
+    return value ? value : emitter.unsupported(op, resultType(op, 0, where));
   }
 };
 
@@ -218,29 +219,19 @@ struct DivRnLanes : LaneModel<DivRnLanes, tile::DivRnOp> {
   }
 };
 
-// What the C library calls as libdevice does, but for the prefix: __nv_tanhf is tanhf.
-bool isLibraryFunction(StringRef name) {
-  static const llvm::StringSet<llvm::MallocAllocator> names = {
-#define UNARY(type, name) #name,
-#define BINARY(type, name) #name,
-#define TERNARY(type, name) #name,
-#include "support/CpuSymbols.def"
-  };
-  return names.contains(name);
-}
-
 struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
   bool isCostlyLane(Operation *) const { return true; }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     StringRef name = cast<tile::ExternOp>(op).getSymbol();
     Type type = resultType(op, 0, where);
-    if (!name.consume_front("__nv_") || !isLibraryFunction(name))
-      return emitter.unsupported(op, type,
-                                 "unknown function `" + cast<tile::ExternOp>(op).getSymbol() + "`");
-    Type element = scalarOf(type);
-    return emitter.perLane(
-        where.width, element, operandLanes(op, emitter, where),
-        [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
+    Value value;
+    if (name.consume_front("__nv_"))
+      value = transforms::expandExtern(
+          emitter.builder, emitter.loc(), name, operandLanes(op, emitter, where), type,
+          [&](StringRef function, ValueRange v) { return emitMath(emitter, function, v); });
+    if (!value)
+      return emitter.unsupported(op, type, "unknown function `" + name + "`");
+    return value;
   }
 };
 

@@ -18,7 +18,7 @@ using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
 /// One atomic read-modify-write; gives the old value.
 mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKind kind,
                        tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);
-/// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32.
+/// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32. Null for an unknown function.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
 
 } // namespace nereid::cpu

@@ -1,9 +1,11 @@
-// exp, log and their kin on vectors of f32, and conversions between float formats.
+// exp, log and their kin on vectors of f32.
 #include "cpu/LaneModels.h"
+#include "transforms/MathExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -134,6 +136,16 @@ Value emitLog(F32 &f, Value x, bool base2) {
   return f.select(special, x, result);
 }
 
+bool isLibraryFunction(StringRef name) {
+  static const llvm::StringSet<llvm::MallocAllocator> names = {
+#define UNARY(type, name) #name,
+#define BINARY(type, name) #name,
+#define TERNARY(type, name) #name,
+#include "support/CpuSymbols.def"
+  };
+  return names.contains(name);
+}
+
 } // namespace
 
 Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
@@ -158,12 +170,23 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
       return emitExp2(f, operands[0]);
     if (function == "log" || function == "log2")
       return emitLog(f, operands[0], function == "log2");
+    transforms::MathBase base;
+    auto exp = [&](Value x) { return emitExp(f, x); };
+    auto log = [&](Value x) { return emitLog(f, x, false); };
+    base.exp = exp;
+    base.log = log;
+    if (function == "tanh" || function == "erf" || function == "expm1" || function == "log1p")
+      return transforms::expandMath(b, loc, function, operands, base);
   }
+  // The C library's, a lane at a time.
   std::string name = function == "powf" ? "pow" : function.str();
   if (element.isF32())
     name += "f";
-  return emitter.perLane(width, element, operands,
-                         [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
+  if (!isLibraryFunction(name))
+    return {};
+  return emitter.perLane(width, element, operands, [&](ValueRange scalars) {
+    return emitter.call(name, element, scalars);
+  });
 }
 
 } // namespace nereid::cpu

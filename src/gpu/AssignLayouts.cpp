@@ -190,7 +190,8 @@ private:
     return transfer ? transfer.forwardLayout(operand, layout, result) : std::nullopt;
   }
   static bool keepsLayout(Operation *op) {
-    return op->hasTrait<OpTrait::Elementwise>() || isa<tile::MemoryAccessOpInterface>(op);
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+    return op->hasTrait<OpTrait::Elementwise>() || (access && isTile(access.getAccessed()));
   }
 
   // Emits `op` again with a result in `layout`.
@@ -293,60 +294,78 @@ private:
     return emitPlain(op);
   }
 
-  // An op whose layouts follow from one of its operands.
-  LogicalResult emitPlain(Operation *op) {
-    std::optional<LinearLayout> result;
+  // What an op's tiles lie in: the layout of its results, and that of the operand that decides it.
+  struct Choice {
+    LinearLayout result;
+    std::optional<unsigned> anchor;
+    LinearLayout anchorLayout;
+  };
+
+  Choice choose(Operation *op) {
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-    unsigned anchor = ~0u;
-    if (access && isTile(access.getAccessed())) {
-      result = defaultLayout(tile::shapeOf(access.getAccessed().getType()));
-    } else {
-      for (OpOperand &operand : op->getOpOperands()) {
-        if (!isTile(operand.get()) || result)
-          continue;
-        unsigned i = operand.getOperandNumber();
-        if (auto own = ownLayout(operand.get())) {
-          result = forward(op, i, *own, 0);
-          if (result)
-            anchor = i;
-        }
-      }
+    if (access && isTile(access.getAccessed()))
+      return {defaultLayout(tile::shapeOf(access.getAccessed().getType())), std::nullopt, {}};
+    if (auto map = dyn_cast<tile::MapOp>(op); map && map.getPack() > 1) {
+      // A group of adjacent elements meets in one thread.
+      auto shape = tile::shapeOf(map.getInputs().front().getType());
+      SmallVector<unsigned> order;
+      for (unsigned d = shape.size(); d-- > 0;)
+        order.push_back(d);
+      return {blockedLayout(shape, map.getPack(), order, warps), std::nullopt, {}};
     }
+    // An operand that has a place already.
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get()))
+        if (auto own = ownLayout(operand.get()))
+          if (auto result = forward(op, operand.getOperandNumber(), *own, 0))
+            return {*result, operand.getOperandNumber(), *own};
+    // Operands that are computed where they are wanted follow the result.
+    if (op->getNumResults() && isTile(op->getResult(0))) {
+      LinearLayout layout = defaultLayout(tile::shapeOf(op->getResult(0).getType()));
+      bool follows = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+        return !isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
+      });
+      if (follows)
+        return {layout, std::nullopt, {}};
+    }
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get())) {
+        LinearLayout layout = defaultLayout(tile::shapeOf(operand.get().getType()));
+        if (auto result = forward(op, operand.getOperandNumber(), layout, 0))
+          return {*result, operand.getOperandNumber(), layout};
+      }
+    for (Value result : op->getResults())
+      if (isTile(result))
+        return {defaultLayout(tile::shapeOf(result.getType())), std::nullopt, {}};
+    return {};
+  }
+
+  LogicalResult emitPlain(Operation *op) {
+    Choice choice = choose(op);
     // Regions refer to scalars outside, so the clone uses the map of all scalars.
     IRMapping &mapping = scalars;
-    if (!result && op->getNumResults() && isTile(op->getResult(0)) && !isa<tile::ReduceOp>(op)) {
-      result = defaultLayout(tile::shapeOf(op->getResult(0).getType()));
-    } else if (!result) {
-      // A reduction of what is computed where it is wanted, or an op without tile results.
-      for (Value operand : op->getOperands())
-        if (isTile(operand) && !result) {
-          LinearLayout layout = defaultLayout(tile::shapeOf(operand.getType()));
-          result = forward(op, 0, layout, 0);
-          reduced = layout;
-          if (!result)
-            result = layout;
-        }
-    }
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isTile(operand.get()))
         continue;
       unsigned i = operand.getOperandNumber();
+      auto shape = tile::shapeOf(operand.get().getType());
       std::optional<LinearLayout> layout;
-      if (i == anchor)
-        layout = ownLayout(operand.get());
-      else if (isa<tile::ReduceOp>(op))
-        layout = anchor != ~0u ? ownLayout(op->getOperand(anchor)) : reduced;
-      else
-        layout = backward(op, 0, *result, i);
+      if (choice.result.rank())
+        layout = backward(op, 0, choice.result, i);
+      // Several sources of a reduction lie alike.
+      if (choice.anchor && (i == *choice.anchor ||
+                            (!layout && shape == tile::shapeOf(
+                                                     op->getOperand(*choice.anchor).getType()))))
+        layout = choice.anchorLayout;
       if (!layout)
-        layout = defaultLayout(tile::shapeOf(operand.get().getType()));
+        layout = defaultLayout(shape);
       mapping.map(operand.get(), require(operand.get(), *layout));
     }
     Operation *copy = b.clone(*op, mapping);
     for (auto [old, now] : llvm::zip(op->getResults(), copy->getResults())) {
       if (!isTile(now))
         continue;
-      now.setType(withLayout(now.getType(), *result));
+      now.setType(withLayout(now.getType(), choice.result));
       add(old, now);
     }
     return success();
@@ -507,7 +526,6 @@ private:
   SmallVector<Scope> scopes;
   DenseSet<Value> recomputed;
   DenseMap<Value, unsigned> costs;
-  std::optional<LinearLayout> reduced;
 };
 
 } // namespace

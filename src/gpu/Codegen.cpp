@@ -112,6 +112,8 @@ Status checkSelectable(const llvm::Module &module) {
           if (call->isInlineAsm())
             continue;
           const llvm::Function *callee = call->getCalledFunction();
+          if (callee && !callee->isDeclaration())
+            continue;
           if (!callee || !callee->isIntrinsic()) {
             what = callee ? callee->getName().str() : "a function pointer";
           } else {

@@ -1,6 +1,8 @@
 // Elementwise ops: the same op on each register, or the instructions that the processor has for it.
 #include "gpu/RegisterModels.h"
 #include "transforms/Expansions.h"
+#include "transforms/ExternExpansions.h"
+#include "transforms/MathExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -166,15 +168,41 @@ Value special(RegisterEmitter &e, StringRef instruction, Value x) {
   return e.assembly((instruction + " $0, $1;").str(), "=f,f", e.builder.getF32Type(), x, true);
 }
 
-Value emitMath(Operation *op, RegisterEmitter &e, ValueRange v) {
+// |x|^y by logarithms, with the sign of x where y is an odd integer.
+Value power(RegisterEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder;
-  StringRef name = op->getName().stripDialect();
+  Value size = b.create<math::AbsFOp>(e.loc(), x);
+  Value result = special(e, "ex2.approx.f32", mul(e, y, special(e, "lg2.approx.f32", size)));
+  auto compare = [&](arith::CmpFPredicate predicate, Value p, Value q) -> Value {
+    return b.create<arith::CmpFOp>(e.loc(), predicate, p, q);
+  };
+  using P = arith::CmpFPredicate;
+  Value half = mul(e, y, f32(e, 0.5));
+  Value isInteger = compare(P::OEQ, b.create<math::FloorOp>(e.loc(), y), y);
+  Value isOdd = e.both(isInteger, compare(P::UNE, b.create<math::FloorOp>(e.loc(), half), half));
+  Value negative = compare(P::OLT, x, f32(e, 0));
+  Value minus = b.create<arith::NegFOp>(e.loc(), result);
+  auto select = [&](Value c, Value p, Value q) -> Value {
+    return b.create<arith::SelectOp>(e.loc(), c, p, q);
+  };
+  Value nan = b.create<arith::ConstantOp>(e.loc(), b.getF32FloatAttr(NAN));
+  Value signedResult = select(isInteger, select(isOdd, minus, result), nan);
+  result = select(negative, signedResult, result);
+  // Anything to the power 0, and 1 to any power, is 1.
+  Value isOne = b.create<arith::OrIOp>(e.loc(), compare(P::OEQ, y, f32(e, 0)),
+                                       compare(P::OEQ, x, f32(e, 1)));
+  return select(isOne, f32(e, 1), result);
+}
+
+// Null for a function that is not known.
+Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
+  OpBuilder &b = e.builder;
   Type type = v[0].getType();
   if (type.getIntOrFloatBitWidth() < 32) {
     SmallVector<Value> wide;
     for (Value value : v)
       wide.push_back(b.create<arith::ExtFOp>(e.loc(), b.getF32Type(), value));
-    Value result = emitMath(op, e, wide);
+    Value result = emitMath(name, e, wide);
     return result ? b.create<arith::TruncFOp>(e.loc(), type, result).getResult() : Value();
   }
   if (!type.isF32())
@@ -189,17 +217,40 @@ Value emitMath(Operation *op, RegisterEmitter &e, ValueRange v) {
     return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.693147180559945309));
   if (name == "log10")
     return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.301029995663981195));
+  if (name == "exp10")
+    return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 3.32192809488736235)));
   if (name == "rsqrt")
     return special(e, "rsqrt.approx.f32", v[0]);
-  return {};
+  if (name == "powf")
+    return power(e, v[0], v[1]);
+  transforms::MathBase base;
+  auto exp = [&](Value x) { return emitMath("exp", e, x); };
+  auto log = [&](Value x) { return emitMath("log", e, x); };
+  base.exp = exp;
+  base.log = log;
+  return transforms::expandMath(b, e.loc(), name, v, base);
 }
 
 struct MathCode {
   static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
-    if (Value value = emitMath(op, e, v))
+    if (Value value = emitMath(op->getName().stripDialect(), e, v))
       return value;
     e.unsupported(op);
     return e.undef(v[0].getType());
+  }
+};
+struct ExternCode {
+  static Value emit(tile::ExternOp op, RegisterEmitter &e, ValueRange v) {
+    StringRef name = op.getSymbol();
+    Value value;
+    if (name.consume_front("__nv_"))
+      value = transforms::expandExtern(
+          e.builder, e.loc(), name, v, resultElement(op),
+          [&](StringRef function, ValueRange values) { return emitMath(function, e, values); });
+    if (value)
+      return value;
+    e.unsupported(op, "unknown function `" + name + "`");
+    return e.undef(resultElement(op));
   }
 };
 struct SqrtRnCode {
@@ -259,6 +310,7 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
     attachCode<OperandCode, HintOp>(context);
     attachCode<SqrtRnCode, SqrtRnOp>(context);
     attachCode<DivRnCode, DivRnOp>(context);
+    attachCode<ExternCode, ExternOp>(context);
   });
 }
 

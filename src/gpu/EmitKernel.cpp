@@ -71,6 +71,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
 
   EmittedKernel out;
   out.sharedBytes = emitter.sharedBytes();
+  out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   if (!emitter.failed())
     out.module = std::move(module);
   return out;

@@ -8,10 +8,17 @@
 
 namespace nereid::gpu {
 
+/// A print or assert of the kernel and the number under which its records are written.
+struct RecordSite {
+  mlir::Operation *op;
+  uint32_t kind; ///< support::RecordKind
+};
+
 struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp>
       module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
   uint64_t sharedBytes = 0; ///< dynamic shared memory
+  std::vector<RecordSite> sites;
 };
 
 /// Emits the kernel for `warps` warps. Parameters are the slots of the launch ABI, a descriptor as

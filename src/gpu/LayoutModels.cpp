@@ -164,6 +164,18 @@ struct GatherLayout : LayoutModel<GatherLayout, tile::GatherOp> {
   }
 };
 
+// Each row of the block has its row index beside it, in all columns.
+template <typename Op> struct RowsLayout : LayoutModel<RowsLayout<Op>, Op> {
+  MaybeLayout forwardLayout(Operation *op, unsigned operand, const LinearLayout &layout,
+                            unsigned) const {
+    return operandShape(op, operand).size() == 2 ? MaybeLayout(layout) : std::nullopt;
+  }
+  MaybeLayout backwardLayout(Operation *op, unsigned, const LinearLayout &layout,
+                             unsigned operand) const {
+    return operandShape(op, operand).size() == 2 ? layout : sliceLayout(layout, 1);
+  }
+};
+
 } // namespace
 
 void registerLayoutModels(DialectRegistry &registry) {
@@ -181,6 +193,9 @@ void registerLayoutModels(DialectRegistry &registry) {
     CatOp::attachInterface<CatLayout>(*context);
     ReduceOp::attachInterface<ReduceLayout>(*context);
     GatherOp::attachInterface<GatherLayout>(*context);
+    DescGatherOp::attachInterface<RowsLayout<DescGatherOp>>(*context);
+    DescScatterOp::attachInterface<RowsLayout<DescScatterOp>>(*context);
+    AssertOp::attachInterface<SameLayout<AssertOp>>(*context);
   });
 }
 

@@ -144,6 +144,8 @@ SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type elemen
   return values;
 }
 
+} // namespace
+
 // Loads of which a false predicate gives zeros.
 SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
                             Value predicate, StringRef qualifiers) {
@@ -201,6 +203,8 @@ void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> 
           "], " + pieces.operands(0) + ";";
   e.assembly(text, constraints, {}, operands, false);
 }
+
+namespace {
 
 struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
@@ -337,80 +341,16 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, V
 struct AtomicRMWRegisters : RegisterModel<AtomicRMWRegisters, tile::AtomicRMWOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto atomic = cast<tile::AtomicRMWOp>(op);
-    OpBuilder &b = e.builder;
-    Type type = registerType(tile::elementType(atomic.getType()));
-    unsigned bits = bitsOf(type);
     unsigned count =
         isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        values = e.operand(atomic.getValue(), count);
-    std::string prefix =
-        ("atom" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) + ".global").str();
-    std::string width = std::to_string(bits);
-    using K = tile::AtomicKind;
-    K kind = atomic.getKind();
-    bool narrow = bits < 32 && !(kind == K::FAdd && bits == 16);
-    bool noFloat = (kind == K::FMax || kind == K::FMin) && bits < 32;
-    if (narrow || noFloat || (type.isBF16() && !e.chip.can(target::Bf16Atomics)))
-      return e.unsupported(op, "an atomic on " + width + " bits");
-    emitAtomic(
-        op, e, atomic.getSem(), atomic.getPointer(), atomic.getMask(),
-        [&](unsigned reg, Value predicate) -> Value {
-          Type number = b.getIntegerType(bits);
-          Value value = e.cast(values[reg], number), pointer = pointers[reg];
-          auto run = [&](const std::string &name, Value active) {
-            return atomicInstruction(e, prefix + name, bits, pointer, value, active);
-          };
-          Value old;
-          switch (kind) {
-          case K::Add:
-            old = run(".add.u" + width, predicate);
-            break;
-          case K::FAdd:
-            old = run(bits == 16 ? (type.isBF16() ? ".add.noftz.bf16" : ".add.noftz.f16")
-                                 : ".add.f" + width,
-                      predicate);
-            break;
-          case K::Max:
-            old = run(".max.s" + width, predicate);
-            break;
-          case K::Min:
-            old = run(".min.s" + width, predicate);
-            break;
-          case K::UMax:
-            old = run(".max.u" + width, predicate);
-            break;
-          case K::UMin:
-            old = run(".min.u" + width, predicate);
-            break;
-          case K::And:
-            old = run(".and.b" + width, predicate);
-            break;
-          case K::Or:
-            old = run(".or.b" + width, predicate);
-            break;
-          case K::Xor:
-            old = run(".xor.b" + width, predicate);
-            break;
-          case K::Xchg:
-            old = run(".exch.b" + width, predicate);
-            break;
-          case K::FMax:
-          case K::FMin: {
-            // Floats order as signed integers if positive, and backwards as unsigned ones if
-            // negative.
-            Value negative = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::slt, value,
-                                                     e.number(number, 0));
-            Value positive = b.create<arith::XOrIOp>(e.loc(), negative, e.number(b.getI1Type(), 1));
-            bool max = kind == K::FMax;
-            Value first = run((max ? ".max.s" : ".min.s") + width, e.both(positive, predicate));
-            Value second = run((max ? ".min.u" : ".max.u") + width, e.both(negative, predicate));
-            old = b.create<arith::OrIOp>(e.loc(), first, second);
-            break;
-          }
-          }
-          return e.cast(old, type);
-        });
+    std::string order = (orderText(atomic.getSem()) + scopeText(atomic.getScope())).str();
+    emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), atomic.getMask(),
+               [&](unsigned reg, Value predicate) {
+                 return emitAtomicInstruction(e, op, atomic.getKind(), order, pointers[reg],
+                                              values[reg], predicate);
+               });
   }
 };
 
@@ -440,6 +380,62 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
 };
 
 } // namespace
+
+Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind kind,
+                            StringRef order, Value pointer, Value value, Value predicate) {
+  OpBuilder &b = e.builder;
+  Type type = value.getType();
+  unsigned bits = bitsOf(type);
+  std::string width = std::to_string(bits);
+  using K = tile::AtomicKind;
+  bool isHalf = kind == K::FAdd && bits == 16;
+  if ((bits < 32 && !isHalf) || (type.isBF16() && !e.chip.can(target::Bf16Atomics))) {
+    e.reportUnsupported(op, "an atomic on " + width + " bits");
+    return e.undef(type);
+  }
+  Type number = b.getIntegerType(bits);
+  Value operand = e.cast(value, number);
+  auto run = [&](const Twine &name, Value active) {
+    return e.cast(atomicInstruction(e, ("atom" + order + ".global" + name).str(), bits, pointer,
+                                    operand, active),
+                  type);
+  };
+  switch (kind) {
+  case K::Add:
+    return run(".add.u" + width, predicate);
+  case K::FAdd:
+    return run(!isHalf ? ".add.f" + width
+                       : std::string(type.isBF16() ? ".add.noftz.bf16" : ".add.noftz.f16"),
+               predicate);
+  case K::Max:
+    return run(".max.s" + width, predicate);
+  case K::Min:
+    return run(".min.s" + width, predicate);
+  case K::UMax:
+    return run(".max.u" + width, predicate);
+  case K::UMin:
+    return run(".min.u" + width, predicate);
+  case K::And:
+    return run(".and.b" + width, predicate);
+  case K::Or:
+    return run(".or.b" + width, predicate);
+  case K::Xor:
+    return run(".xor.b" + width, predicate);
+  case K::Xchg:
+    return run(".exch.b" + width, predicate);
+  case K::FMax:
+  case K::FMin:
+    break;
+  }
+  // Floats order as signed integers if positive, and backwards as unsigned ones if negative.
+  Value negative = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::slt, operand,
+                                           e.number(number, 0));
+  Value positive = b.create<arith::XOrIOp>(e.loc(), negative, e.number(b.getI1Type(), 1));
+  bool max = kind == K::FMax;
+  Value first = run((max ? ".max.s" : ".min.s") + width, e.both(positive, predicate));
+  Value second = run((max ? ".min.u" : ".max.u") + width, e.both(negative, predicate));
+  return b.create<arith::SelectOp>(e.loc(), negative, second, first);
+}
 
 void registerMemoryRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {

@@ -2,7 +2,6 @@
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 
@@ -10,30 +9,16 @@ namespace nereid::gpu {
 
 namespace {
 
-template <typename X, typename Y, typename Z>
-Value specialRegister(RegisterEmitter &emitter, unsigned axis) {
-  Type i32 = emitter.builder.getI32Type();
-  if (axis == 0)
-    return emitter.builder.create<X>(emitter.loc(), i32);
-  if (axis == 1)
-    return emitter.builder.create<Y>(emitter.loc(), i32);
-  return emitter.builder.create<Z>(emitter.loc(), i32);
-}
-
 struct ProgramIdRegisters : RegisterModel<ProgramIdRegisters, tile::ProgramIdOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto id = cast<tile::ProgramIdOp>(op);
-    emitter.setScalar(id.getResult(),
-                      specialRegister<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(
-                          emitter, id.getAxis()));
+    emitter.setScalar(id.getResult(), emitter.programId(id.getAxis()));
   }
 };
 struct NumProgramsRegisters : RegisterModel<NumProgramsRegisters, tile::NumProgramsOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto count = cast<tile::NumProgramsOp>(op);
-    emitter.setScalar(count.getResult(),
-                      specialRegister<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(
-                          emitter, count.getAxis()));
+    emitter.setScalar(count.getResult(), emitter.gridExtent(count.getAxis()));
   }
 };
 struct BarrierRegisters : RegisterModel<BarrierRegisters, tile::BarrierOp> {
@@ -88,6 +73,8 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerMemoryRegisters(registry);
   registerReductionRegisters(registry);
   registerDotRegisters(registry);
+  registerDescriptorRegisters(registry);
+  registerRecordRegisters(registry);
   registerProgramRegisters(registry);
 }
 

@@ -287,12 +287,79 @@ struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {
   }
 };
 
+// Applies a region to `pack` adjacent elements at a time, which lie in adjacent registers.
+struct MapRegisters : RegisterModel<MapRegisters, tile::MapOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto map = cast<tile::MapOp>(op);
+    Value first = map.getInputs().front();
+    LinearLayout layout = layoutOf(first.getType());
+    unsigned pack = map.getPack(), count = registersOf(layout);
+    if (consecutiveRegisters(layout, layout.rank() - 1) < pack)
+      return emitter.unsupported(op, "groups that cross rows");
+    std::vector<SmallVector<Value>> outputs(map.getOutputs().size());
+    for (unsigned reg = 0; reg < count; reg += pack) {
+      SmallVector<Value> arguments;
+      for (Value input : map.getInputs())
+        for (unsigned i = 0; i < pack; ++i)
+          arguments.push_back(emitter.registers(input)[reg + i]);
+      SmallVector<Value> results = emitter.inlineRegion(map.getBody().front(), arguments);
+      for (unsigned i = 0; i < results.size(); ++i)
+        outputs[i / pack].push_back(results[i]);
+    }
+    for (auto [output, values] : llvm::zip(map.getOutputs(), outputs))
+      emitter.setRegisters(output, values);
+  }
+};
+
+// Counts in shared memory.
+struct HistogramRegisters : RegisterModel<HistogramRegisters, tile::HistogramOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto histogram = cast<tile::HistogramOp>(op);
+    OpBuilder &b = emitter.builder;
+    Type i32 = b.getI32Type();
+    auto shape = tile::shapeOf(histogram.getType());
+    SharedArrays shared(emitter, i32, shape[0]);
+    int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
+    emitter.loop(emitter.thread, emitter.i32(shape[0]), emitter.i32(threads), {},
+                 [&](Value at, ValueRange) -> SmallVector<Value> {
+                   shared.store(at, emitter.i32(0));
+                   return {};
+                 });
+    emitter.barrier();
+    Value source = histogram.getSource();
+    Value owner = emitter.isOwner(layoutOf(source.getType()));
+    ArrayRef<Value> values = emitter.registers(source);
+    for (unsigned reg = 0; reg < values.size(); ++reg) {
+      Value bin = values[reg];
+      if (bin.getType().getIntOrFloatBitWidth() < 32)
+        bin = b.create<arith::ExtSIOp>(emitter.loc(), i32, bin);
+      Value counts = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ult, bin,
+                                             emitter.number(bin.getType(), shape[0]));
+      counts = emitter.both(counts, owner);
+      if (histogram.getMask())
+        counts = emitter.both(counts, emitter.registers(histogram.getMask())[reg]);
+      if (bin.getType() != i32)
+        bin = b.create<arith::TruncIOp>(emitter.loc(), i32, bin);
+      Value address = shared.address(0, bin);
+      emitter.assembly("@$1 red.relaxed.cta.shared.add.u32 [$0], 1;", "l,b", {},
+                       {b.create<LLVM::PtrToIntOp>(emitter.loc(), b.getI64Type(), address), counts},
+                       false);
+    }
+    emitter.barrier();
+    emitter.setRegisters(histogram.getResult(),
+                         emitter.readShared(shared.array(0), i32, shape,
+                                            layoutOf(histogram.getType())));
+  }
+};
+
 } // namespace
 
 void registerReductionRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     tile::ReduceOp::attachInterface<ReduceRegisters>(*context);
     tile::ScanOp::attachInterface<ScanRegisters>(*context);
+    tile::MapOp::attachInterface<MapRegisters>(*context);
+    tile::HistogramOp::attachInterface<HistogramRegisters>(*context);
   });
 }
 

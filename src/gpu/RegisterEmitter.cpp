@@ -115,6 +115,35 @@ Value RegisterEmitter::isOwner(const LinearLayout &layout) {
   return both(copies(LayoutInput::Lane, lane), copies(LayoutInput::Warp, warp));
 }
 
+template <typename X, typename Y, typename Z>
+static Value specialRegister(OpBuilder &b, Location loc, unsigned axis) {
+  Type i32 = b.getI32Type();
+  if (axis == 0)
+    return b.create<X>(loc, i32);
+  if (axis == 1)
+    return b.create<Y>(loc, i32);
+  return b.create<Z>(loc, i32);
+}
+
+Value RegisterEmitter::programId(unsigned axis) {
+  return specialRegister<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(builder, location,
+                                                                               axis);
+}
+Value RegisterEmitter::gridExtent(unsigned axis) {
+  return specialRegister<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(builder, location,
+                                                                               axis);
+}
+Value RegisterEmitter::programIndex() {
+  auto wide = [&](Value value) -> Value {
+    return builder.create<arith::ExtUIOp>(location, builder.getI64Type(), value);
+  };
+  Value index = wide(programId(2));
+  for (unsigned axis : {1u, 0u})
+    index = add(builder.create<arith::MulIOp>(location, index, wide(gridExtent(axis))),
+                wide(programId(axis)));
+  return index;
+}
+
 Value RegisterEmitter::isFirstThread() {
   return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, thread, i32(0));
 }
@@ -442,13 +471,17 @@ void RegisterEmitter::emitWhile(Operation *op) {
   bind(source.getResults(), made.getResults());
 }
 
-void RegisterEmitter::unsupported(Operation *op, const Twine &why) {
+void RegisterEmitter::reportUnsupported(Operation *op, const Twine &why) {
   hasFailed = true;
   InFlightDiagnostic message = op->emitError()
                                << "`" << op->getName() << "` is not supported on the GPU yet";
   std::string reason = why.str();
   if (!reason.empty())
     message << ": " << reason;
+}
+
+void RegisterEmitter::unsupported(Operation *op, const Twine &why) {
+  reportUnsupported(op, why);
   for (Value result : op->getResults()) {
     SmallVector<Value> values;
     for (Type type : typesOf(result.getType()))

@@ -53,6 +53,11 @@ public:
                             unsigned reg);
   /// True (i1) in one of the threads that hold copies of an element; null if there are none.
   mlir::Value isOwner(const LinearLayout &layout);
+  /// Place of the program in the grid, or the grid's extent, along an axis, i32.
+  mlir::Value programId(unsigned axis);
+  mlir::Value gridExtent(unsigned axis);
+  /// Linear index of the program, x fastest, i64.
+  mlir::Value programIndex();
   /// True in thread 0.
   mlir::Value isFirstThread();
 
@@ -105,9 +110,17 @@ public:
   void emit(mlir::Block &block); ///< all ops but the terminator
   void emit(mlir::Operation *op);
 
-  /// Reports that the GPU back end cannot do `op` yet, and gives its results some value.
+  /// Reports that the GPU back end cannot do `op` yet; compilation fails.
+  void reportUnsupported(mlir::Operation *op, const llvm::Twine &why = "");
+  /// The same, and gives its results some value, so that emission goes on.
   void unsupported(mlir::Operation *op, const llvm::Twine &why = "");
   bool failed() const { return hasFailed; }
+  /// Index of a print or assert in the table of sites.
+  uint32_t recordSite(mlir::Operation *op, uint32_t kind) {
+    sites.push_back({op, kind});
+    return uint32_t(sites.size() - 1);
+  }
+  llvm::ArrayRef<RecordSite> recordSites() const { return sites; }
 
 private:
   void emitFor(mlir::Operation *op);
@@ -123,6 +136,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> tiles;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;
   uint64_t sharedSize = 0;
+  std::vector<RecordSite> sites;
   bool hasFailed = false;
 };
 

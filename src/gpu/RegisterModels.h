@@ -11,6 +11,8 @@ void registerMemoryRegisters(mlir::DialectRegistry &registry);
 void registerReductionRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
+void registerDescriptorRegisters(mlir::DialectRegistry &registry);
+void registerRecordRegisters(mlir::DialectRegistry &registry);
 
 template <typename Model, typename Op>
 using RegisterModel = RegistersOpInterface::ExternalModel<Model, Op>;
@@ -26,6 +28,21 @@ private:
   llvm::SmallVector<int64_t> shape;
   llvm::DenseMap<int64_t, unsigned> found;
 };
+
+// --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
+
+/// `count` adjacent elements; zeros where the predicate (null: true) is false.
+llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value pointer,
+                                        mlir::Type element, unsigned count, mlir::Value predicate,
+                                        llvm::StringRef qualifiers);
+void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
+               llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
+               llvm::StringRef qualifiers);
+/// One atomic with order and scope as PTX spells them (".acq_rel.gpu"); gives the old value, zero
+/// where the predicate is false.
+mlir::Value emitAtomicInstruction(RegisterEmitter &emitter, mlir::Operation *op,
+                                  tile::AtomicKind kind, llvm::StringRef order,
+                                  mlir::Value pointer, mlir::Value value, mlir::Value predicate);
 
 /// Sets the result of an op that works on one element at a time: `compute` gets one register of
 /// each operand.

@@ -107,8 +107,10 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.flags = (facts.mayWait ? support::CodeYields : 0) |
                (emitted.sites.empty() ? 0 : support::CodeRecords);
   builder->codes.push_back(code);
-  for (const cpu::RecordSite &site : emitted.sites)
-    addRecordSite(*builder, site.op, site.kind);
+  // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
+  if (builder->sites.empty())
+    for (const cpu::RecordSite &site : emitted.sites)
+      addRecordSite(*builder, site.op, site.kind);
   return object;
 }
 

@@ -148,6 +148,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   code.entry = builder->text(name);
   code.numWarps = warps;
   code.sharedBytes = uint32_t(emitted.sharedBytes);
+  code.flags = emitted.sites.empty() ? 0 : support::CodeRecords;
   if (cubin) {
     code.kind = uint32_t(support::CodeKind::Cubin);
     code.code = builder->blob(cubin->code);
@@ -161,6 +162,10 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   code.arch = builder->text(machine->getTargetCPU().str());
   code.code = builder->ptx(ptx);
   builder->codes.push_back(code);
+  // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
+  if (builder->sites.empty())
+    for (const gpu::RecordSite &site : emitted.sites)
+      addRecordSite(*builder, site.op, site.kind);
   return ptx;
 }
 

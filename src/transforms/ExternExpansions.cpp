@@ -1,0 +1,133 @@
+#include "transforms/ExternExpansions.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace nereid::transforms {
+
+namespace {
+
+Value constant(OpBuilder &b, Location loc, Type type, double value) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr attr = isa<FloatType>(element)
+                       ? TypedAttr(b.getFloatAttr(element, value))
+                       : TypedAttr(b.getIntegerAttr(element, int64_t(value)));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return b.create<arith::ConstantOp>(loc, attr);
+}
+
+// "tanhf" of a float and "tanh" of a double are one function; so are quick forms and their slow ones.
+StringRef plainName(StringRef name, Type operand) {
+  name.consume_front("fast_");
+  if (getElementTypeOrSelf(operand).isF32() && name != "erf")
+    name.consume_back("f");
+  return name;
+}
+
+bool isMathFunction(StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", true)
+      .Cases("sin", "cos", "tan", "asin", "acos", "atan", "atan2", true)
+      .Cases("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", true)
+      .Cases("erf", "erfc", "cbrt", "pow", "rsqrt", "hypot", "fmod", "tgamma", "lgamma", true)
+      .Cases("round", "remainder", "nextafter", "fdim", "logb", "j0", "j1", "y0", "y1", true)
+      .Default(false);
+}
+
+} // namespace
+
+Value expandExtern(OpBuilder &b, Location loc, StringRef name, ValueRange v, Type result,
+                   llvm::function_ref<Value(StringRef, ValueRange)> math) {
+  if (v.empty())
+    return {};
+  Type type = v[0].getType(), element = getElementTypeOrSelf(type);
+  auto test = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
+    Value truth = b.create<arith::CmpFOp>(loc, predicate, x, y);
+    return truth.getType() == result ? truth
+                                     : b.create<arith::ExtUIOp>(loc, result, truth).getResult();
+  };
+  Value infinity = isa<FloatType>(element) ? constant(b, loc, type, INFINITY) : Value();
+  StringRef plain = plainName(name, type);
+  if (isa<FloatType>(element)) {
+    if (isMathFunction(plain))
+      return math(plain == "pow" ? "powf" : plain, v);
+    Value one = constant(b, loc, type, 1);
+    if (plain == "rint" || plain == "nearbyint")
+      return b.create<math::RoundEvenOp>(loc, v[0]);
+    if (plain == "floor")
+      return b.create<math::FloorOp>(loc, v[0]);
+    if (plain == "ceil")
+      return b.create<math::CeilOp>(loc, v[0]);
+    if (plain == "trunc")
+      return b.create<math::TruncOp>(loc, v[0]);
+    if (plain == "fabs")
+      return b.create<math::AbsFOp>(loc, v[0]);
+    if (plain == "sqrt" || name == "fsqrt_rn" || name == "dsqrt_rn")
+      return b.create<math::SqrtOp>(loc, v[0]);
+    if (plain == "copysign")
+      return b.create<math::CopySignOp>(loc, v[0], v[1]);
+    if (plain == "fmax")
+      return b.create<arith::MaxNumFOp>(loc, v[0], v[1]);
+    if (plain == "fmin")
+      return b.create<arith::MinNumFOp>(loc, v[0], v[1]);
+    if (plain == "fma" || name == "fmaf_rn" || name == "fma_rn")
+      return b.create<LLVM::FMAOp>(loc, v[0], v[1], v[2]);
+    if (name == "fdiv_rn" || name == "ddiv_rn" || name == "fast_fdividef")
+      return b.create<arith::DivFOp>(loc, v[0], v[1]);
+    if (name == "fadd_rn" || name == "dadd_rn")
+      return b.create<arith::AddFOp>(loc, v[0], v[1]);
+    if (name == "fsub_rn" || name == "dsub_rn")
+      return b.create<arith::SubFOp>(loc, v[0], v[1]);
+    if (name == "fmul_rn" || name == "dmul_rn")
+      return b.create<arith::MulFOp>(loc, v[0], v[1]);
+    if (name == "frcp_rn" || name == "drcp_rn")
+      return b.create<arith::DivFOp>(loc, one, v[0]);
+    if (name == "frsqrt_rn")
+      return b.create<arith::DivFOp>(loc, one, b.create<math::SqrtOp>(loc, v[0]));
+    if (name == "saturatef") {
+      Value low = b.create<arith::MaxNumFOp>(loc, v[0], constant(b, loc, type, 0));
+      return b.create<arith::MinNumFOp>(loc, low, one);
+    }
+    if (name == "isnanf" || name == "isnand")
+      return test(arith::CmpFPredicate::UNO, v[0], v[0]);
+    if (name == "isinff" || name == "isinfd")
+      return test(arith::CmpFPredicate::OEQ, b.create<math::AbsFOp>(loc, v[0]), infinity);
+    if (name == "finitef" || name == "isfinited")
+      return test(arith::CmpFPredicate::OLT, b.create<math::AbsFOp>(loc, v[0]), infinity);
+    if (name == "float_as_int" || name == "float_as_uint" || name == "double_as_longlong")
+      return b.create<LLVM::BitcastOp>(loc, result, v[0]);
+    return {};
+  }
+  // Counts are of 32 bits, also those of 64-bit numbers.
+  auto count = [&](Value value) -> Value {
+    if (value.getType() == result)
+      return value;
+    return b.create<arith::TruncIOp>(loc, result, value);
+  };
+  if (name == "clz" || name == "clzll")
+    return count(b.create<math::CountLeadingZerosOp>(loc, v[0]));
+  if (name == "popc" || name == "popcll")
+    return count(b.create<math::CtPopOp>(loc, v[0]));
+  if (name == "ffs" || name == "ffsll") {
+    Value zero = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
+    Value place = b.create<arith::AddIOp>(
+        loc, b.create<math::CountTrailingZerosOp>(loc, v[0]), one);
+    Value none = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, v[0], zero);
+    return count(b.create<arith::SelectOp>(loc, none, zero, place));
+  }
+  if (name == "brev" || name == "brevll")
+    return b.create<LLVM::BitReverseOp>(loc, v[0]);
+  if (name == "abs" || name == "llabs")
+    return b.create<math::AbsIOp>(loc, v[0]);
+  if (name == "int_as_float" || name == "uint_as_float" || name == "longlong_as_double")
+    return b.create<LLVM::BitcastOp>(loc, result, v[0]);
+  return {};
+}
+
+} // namespace nereid::transforms

@@ -1,0 +1,257 @@
+#include "transforms/MathExpansions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace nereid::transforms {
+
+namespace {
+
+class Float {
+public:
+  Float(OpBuilder &b, Location loc, Type type, const MathBase &base)
+      : b(b), loc(loc), type(type), base(base) {}
+
+  OpBuilder &b;
+  Location loc;
+  Type type; // f32 or a vector of it
+  const MathBase &base;
+
+  Value number(double value) { return constant(b.getF32FloatAttr(float(value)), type); }
+  Value add(Value x, Value y) { return b.create<arith::AddFOp>(loc, x, y); }
+  Value sub(Value x, Value y) { return b.create<arith::SubFOp>(loc, x, y); }
+  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(loc, x, y); }
+  Value div(Value x, Value y) { return b.create<arith::DivFOp>(loc, x, y); }
+  Value fma(Value x, Value y, Value z) { return b.create<LLVM::FMulAddOp>(loc, x, y, z); }
+  Value abs(Value x) { return b.create<math::AbsFOp>(loc, x); }
+  Value withSign(Value x, Value sign) { return b.create<math::CopySignOp>(loc, x, sign); }
+  Value less(Value x, Value y) {
+    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, y);
+  }
+  Value equal(Value x, Value y) {
+    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
+  }
+  Value select(Value c, Value x, Value y) { return b.create<arith::SelectOp>(loc, c, x, y); }
+  // c[0] + x (c[1] + x (c[2] + ...
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value sum = number(coefficients.back());
+    for (double c : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, number(c));
+    return sum;
+  }
+  Value constant(TypedAttr value, Type like) {
+    if (auto vector = dyn_cast<VectorType>(like))
+      value = DenseElementsAttr::get(vector.clone(value.getType()), Attribute(value));
+    return b.create<arith::ConstantOp>(loc, value);
+  }
+  Type with(Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+};
+
+// Odd polynomial (Cephes, tanhf) near zero, 1 - 2 / (e^2x + 1) beyond: there nothing cancels.
+Value tanh(Float &f, Value x) {
+  Value size = f.abs(x), square = f.mul(x, x);
+  Value near = f.polynomial(square, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
+                                     2.06390887954e-2, -5.70498872745e-3});
+  near = f.fma(f.mul(near, square), x, x);
+  Value power = f.base.exp(f.add(size, size));
+  Value far = f.sub(f.number(1), f.div(f.number(2), f.add(power, f.number(1))));
+  return f.select(f.less(size, f.number(0.625)), near, f.withSign(far, x));
+}
+
+// Cephes, ndtrf: a polynomial in x^2 up to 1, beyond it 1 - e^(-x^2) P(1/x^2) / x.
+Value erf(Float &f, Value x) {
+  Value size = f.abs(x), square = f.mul(x, x);
+  Value near = f.polynomial(square, {1.128379165726710e+0, -3.761262582423300e-1,
+                                     1.128358514861418e-1, -2.685381193529856e-2,
+                                     5.188327685732524e-3, -8.010193625184903e-4,
+                                     7.853861353153693e-5});
+  near = f.mul(near, x);
+  // Beyond 4 the result is 1; a limit keeps 1/x^2 in the range of the polynomials.
+  Value limited = f.select(f.less(size, f.number(4)), size, f.number(4));
+  limited = f.select(f.less(limited, f.number(1)), f.number(1), limited);
+  Value inverse = f.div(f.number(1), limited), y = f.mul(inverse, inverse);
+  Value middle = f.polynomial(y, {5.638259427386472e-1, -2.741127028184656e-1,
+                                  3.404879937665872e-1, -4.944515323274145e-1,
+                                  6.210004621745983e-1, -5.824733027278666e-1,
+                                  3.687424674597105e-1, -1.387039388740657e-1,
+                                  2.326819970068386e-2});
+  Value outer = f.polynomial(y, {5.641895067754075e-1, -2.820767439740514e-1,
+                                 4.218463358204948e-1, -1.015265279202700e+0,
+                                 2.921019019210786e+0, -7.495518717768503e+0,
+                                 1.297719955372516e+1, -1.047766399936249e+1});
+  Value p = f.select(f.less(limited, f.number(2)), middle, outer);
+  Value tail = f.mul(f.mul(f.base.exp(f.sub(f.number(0), f.mul(limited, limited))), inverse), p);
+  Value far = f.withSign(f.sub(f.number(1), tail), x);
+  Value result = f.select(f.less(size, f.number(1)), near, far);
+  return f.select(f.b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UNO, x, x), x, result);
+}
+
+// x = q pi/2 + r with |r| <= pi/4, in double: right for |x| up to 2^30; larger ones lose digits.
+Value sinOrCos(Float &f, Value x, bool cosine) {
+  OpBuilder &b = f.b;
+  Type wide = f.with(b.getF64Type());
+  auto real = [&](double value) { return f.constant(b.getF64FloatAttr(value), f.type); };
+  Value big = b.create<arith::ExtFOp>(f.loc, wide, x);
+  Value q = b.create<math::RoundEvenOp>(
+      f.loc, b.create<arith::MulFOp>(f.loc, big, real(0.63661977236758134308)));
+  Value r = b.create<LLVM::FMulAddOp>(f.loc, q, real(-1.57079632679489655800), big);
+  r = b.create<LLVM::FMulAddOp>(f.loc, q, real(-6.12323399573676603587e-17), r);
+  Value rest = b.create<arith::TruncFOp>(f.loc, f.type, r);
+  // q modulo 4, also where it is too large for an integer.
+  Value quarter = b.create<math::FloorOp>(f.loc, b.create<arith::MulFOp>(f.loc, q, real(0.25)));
+  Value modulo = b.create<LLVM::FMulAddOp>(f.loc, quarter, real(-4), q);
+  Type integer = f.with(b.getI32Type());
+  auto bits = [&](int32_t value) { return f.constant(b.getI32IntegerAttr(value), f.type); };
+  // NaN and infinity have no quadrant; any will do.
+  Value finite = b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::OLT, modulo, real(4));
+  modulo = b.create<arith::SelectOp>(f.loc, finite, modulo, real(0));
+  Value quadrant = b.create<arith::FPToSIOp>(f.loc, integer, modulo);
+  if (cosine)
+    quadrant = b.create<arith::AddIOp>(f.loc, quadrant, bits(1));
+  Value square = f.mul(rest, rest);
+  // Cephes, sinf and cosf.
+  Value sine = f.polynomial(square, {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4});
+  sine = f.fma(f.mul(sine, square), rest, rest);
+  Value even = f.polynomial(square, {4.166664568298827e-2, -1.388731625493765e-3,
+                                     2.443315711809948e-5});
+  Value cosineValue = f.fma(f.mul(even, square), square,
+                            f.fma(square, f.number(-0.5), f.number(1)));
+  Value odd = b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::ne,
+                                      b.create<arith::AndIOp>(f.loc, quadrant, bits(1)), bits(0));
+  Value result = f.select(odd, cosineValue, sine);
+  Value sign = b.create<arith::ShLIOp>(
+      f.loc, b.create<arith::AndIOp>(f.loc, quadrant, bits(2)), bits(30));
+  Value flipped = b.create<arith::XOrIOp>(
+      f.loc, b.create<LLVM::BitcastOp>(f.loc, integer, result), sign);
+  result = b.create<LLVM::BitcastOp>(f.loc, f.type, flipped);
+  // inf - inf
+  Value good = f.less(f.abs(x), f.constant(b.getFloatAttr(b.getF32Type(), INFINITY), f.type));
+  return f.select(good, result, f.sub(x, x));
+}
+
+// (1 + x) rounds to u; log u is corrected by what rounding took.
+Value log1p(Float &f, Value x) {
+  Value u = f.add(f.number(1), x), difference = f.sub(u, f.number(1));
+  Value corrected = f.mul(f.base.log(u), f.div(x, difference));
+  Value result = f.select(f.equal(difference, f.number(0)), x, corrected);
+  // infinity / infinity
+  return f.select(f.equal(u, x), f.base.log(u), result);
+}
+
+// u = e^x rounds; (u - 1) x / log u takes the same rounding out again.
+Value expm1(Float &f, Value x) {
+  Value u = f.base.exp(x), less = f.sub(u, f.number(1));
+  Value corrected = f.mul(less, f.div(x, f.base.log(u)));
+  Value result = f.select(f.equal(u, f.number(1)), x, corrected);
+  result = f.select(f.less(u, f.number(1e-7)), f.number(-1), result);
+  return f.select(f.less(f.number(88), x), less, result);
+}
+
+// Cephes, atanf: arguments above tan(3 pi/8) and tan(pi/8) are reduced.
+Value atan(Float &f, Value x) {
+  Value size = f.abs(x);
+  Value large = f.less(f.number(2.414213562373095), size);
+  Value medium = f.less(f.number(0.4142135623730950), size);
+  Value z = f.select(large, f.div(f.number(-1), size),
+                     f.select(medium, f.div(f.sub(size, f.number(1)), f.add(size, f.number(1))),
+                              size));
+  Value y = f.select(large, f.number(1.57079632679489662),
+                     f.select(medium, f.number(0.785398163397448310), f.number(0)));
+  Value square = f.mul(z, z);
+  Value p = f.polynomial(square, {-3.33329491539e-1, 1.99777106478e-1, -1.38776856032e-1,
+                                  8.05374449538e-2});
+  Value result = f.add(y, f.fma(f.mul(p, square), z, z));
+  return f.withSign(result, x);
+}
+
+Value atan2(Float &f, Value y, Value x) {
+  constexpr double pi = 3.14159265358979323846;
+  // Infinite and zero operands have their quotient by convention.
+  Value infinite = f.constant(f.b.getFloatAttr(f.b.getF32Type(), INFINITY), f.type);
+  Value bothInfinite = f.b.create<arith::AndIOp>(f.loc, f.equal(f.abs(x), infinite),
+                                                 f.equal(f.abs(y), infinite));
+  Value bothZero =
+      f.b.create<arith::AndIOp>(f.loc, f.equal(x, f.number(0)), f.equal(y, f.number(0)));
+  Value ratio = f.div(f.abs(y), f.abs(x));
+  ratio = f.select(bothInfinite, f.number(1), f.select(bothZero, f.number(0), ratio));
+  Value angle = atan(f, ratio);
+  // The sign bit tells, so that -0 is negative.
+  Value negative = f.less(f.withSign(f.number(1), x), f.number(0));
+  angle = f.select(negative, f.sub(f.number(pi), angle), angle);
+  return f.withSign(angle, y);
+}
+
+// asin x = atan2(x, sqrt((1 - x)(1 + x)))
+Value asin(Float &f, Value x) {
+  Value rest = f.mul(f.sub(f.number(1), x), f.add(f.number(1), x));
+  return atan2(f, x, f.b.create<math::SqrtOp>(f.loc, rest));
+}
+Value acos(Float &f, Value x) {
+  Value rest = f.mul(f.sub(f.number(1), x), f.add(f.number(1), x));
+  return atan2(f, f.b.create<math::SqrtOp>(f.loc, rest), x);
+}
+
+// (e^x - e^-x) / 2 cancels near zero, where expm1 does not.
+Value sinh(Float &f, Value x) {
+  Value size = f.abs(x), half = f.number(0.5);
+  Value less = expm1(f, size);
+  Value result = f.mul(half, f.add(less, f.div(less, f.add(less, f.number(1)))));
+  // e^x overflows a little before its half does.
+  Value root = f.base.exp(f.mul(half, size));
+  result = f.select(f.less(f.number(88), size), f.mul(f.mul(half, root), root), result);
+  return f.withSign(result, x);
+}
+Value cosh(Float &f, Value x) {
+  Value root = f.base.exp(f.mul(f.number(0.5), f.abs(x)));
+  Value power = f.base.exp(f.abs(x));
+  Value result = f.mul(f.number(0.5), f.add(power, f.div(f.number(1), power)));
+  return f.select(f.less(f.number(88), f.abs(x)), f.mul(f.mul(f.number(0.5), root), root), result);
+}
+
+} // namespace
+
+Value expandMath(OpBuilder &b, Location loc, StringRef function, ValueRange operands,
+                 const MathBase &base) {
+  Float f(b, loc, operands[0].getType(), base);
+  Value x = operands[0];
+  if (function == "tanh")
+    return tanh(f, x);
+  if (function == "erf")
+    return erf(f, x);
+  if (function == "sin" || function == "cos")
+    return sinOrCos(f, x, function == "cos");
+  if (function == "tan")
+    return f.div(sinOrCos(f, x, false), sinOrCos(f, x, true));
+  if (function == "log1p")
+    return log1p(f, x);
+  if (function == "expm1")
+    return expm1(f, x);
+  if (function == "atan")
+    return atan(f, x);
+  if (function == "atan2")
+    return atan2(f, x, operands[1]);
+  if (function == "asin")
+    return asin(f, x);
+  if (function == "acos")
+    return acos(f, x);
+  if (function == "sinh")
+    return sinh(f, x);
+  if (function == "cosh")
+    return cosh(f, x);
+  if (function == "round") {
+    // Away from zero at halves: the greatest number below 1/2 does not carry 0.49999997 over.
+    Value moved = f.add(x, f.withSign(f.number(0.49999997), x));
+    Value result = b.create<math::TruncOp>(loc, moved);
+    return f.select(f.less(f.abs(x), f.number(8388608)), f.withSign(result, x), x);
+  }
+  return {};
+}
+
+} // namespace nereid::transforms

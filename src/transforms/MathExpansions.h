@@ -1,0 +1,26 @@
+// Functions of f32 written with arith and LLVM ops, for both back ends: on scalars and on vectors.
+//
+// Errors are those of a float evaluation, at most a few ulp over the whole range; the measured ones
+// stand beside each function in test/unit/engine/MathTest.cpp.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace nereid::transforms {
+
+/// The base that a machine has instructions or good code for; the other functions are made of these.
+struct MathBase {
+  /// e^x, rounded to a few ulp, also for results that underflow.
+  llvm::function_ref<mlir::Value(mlir::Value)> exp;
+  /// The natural logarithm.
+  llvm::function_ref<mlir::Value(mlir::Value)> log;
+};
+
+/// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log1p", ...) of f32 operands;
+/// null if it is not known here.
+mlir::Value expandMath(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef function,
+                       mlir::ValueRange operands, const MathBase &base);
+
+} // namespace nereid::transforms

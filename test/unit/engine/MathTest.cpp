@@ -1,0 +1,89 @@
+// The functions that the CPU computes with its own code, against the C library in double.
+#include "CpuHarness.h"
+
+#include <cmath>
+#include <functional>
+
+using namespace nereid;
+using namespace nereid::test;
+
+namespace {
+
+struct Function {
+  const char *op;
+  double (*exact)(double);
+  double low, high;
+  double ulps; // greatest error seen, rounded up
+};
+
+// Units in the last place of the exact result, as a float.
+double ulpsOff(float got, double want) {
+  if (std::isnan(want))
+    return std::isnan(got) ? 0 : INFINITY;
+  if (std::isinf(float(want)))
+    return got == float(want) ? 0 : INFINITY;
+  double unit = std::ldexp(1.0, std::max(std::ilogb(want == 0 ? 1e-45 : want), -126) - 23);
+  return std::abs(got - want) / unit;
+}
+
+TEST(CpuMath, ErrorsAreSmall) {
+  const Function functions[] = {
+      {"math.exp", std::exp, -105, 90, 1.5},      {"math.exp2", std::exp2, -151, 129, 1.5},
+      {"math.log", std::log, 1e-42, 1e38, 1.5},   {"math.log2", std::log2, 1e-42, 1e38, 2.5},
+      {"math.tanh", std::tanh, -12, 12, 2.5},     {"math.erf", std::erf, -5, 5, 4},
+      {"math.expm1", std::expm1, -20, 88, 4},     {"math.log1p", std::log1p, -0.999, 1e6, 4},
+      {"math.sin", std::sin, -100, 100, 1},       {"math.sqrt", std::sqrt, 0, 1e30, 0.5},
+      {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5},
+  };
+  constexpr int count = 1 << 16;
+  for (const Function &function : functions) {
+    auto kernel = compileForCpu(std::string(R"(
+func.func @f(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.kernel} {
+  %pid = tile.program_id 0
+  %b = arith.constant 1024 : i32
+  %s = arith.muli %pid, %b : i32
+  %ss = tile.splat %s : i32 -> tensor<1024xi32>
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %o = arith.addi %ss, %r : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %f = )") + function.op + R"( %v : tensor<1024xf32>
+  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %yp = tile.addptr %ys, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %yp, %f : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+})");
+    ASSERT_TRUE(kernel.kernel) << kernel.failure;
+    std::vector<float> x(count), y(count);
+    for (int i = 0; i < count; ++i) {
+      double t = double(i) / (count - 1);
+      // Half of the points evenly, half of them by magnitude.
+      if (i % 2 && function.low > 0)
+        x[i] = float(function.low * std::pow(function.high / function.low, t));
+      else if (i % 2)
+        x[i] = float(function.high * std::pow(1e-12, t)) * (i % 4 == 1 && function.low < -1 ? -1 : 1);
+      else
+        x[i] = float(function.low + (function.high - function.low) * t);
+      x[i] = std::clamp(x[i], float(function.low), float(function.high));
+    }
+    x[0] = NAN;
+    x[2] = 0;
+    x[4] = -0.f;
+    x[6] = INFINITY;
+    x[8] = -INFINITY;
+    kernel.run(Arguments().add(x.data()).add(y.data()), {count / 1024, 1, 1});
+    double worst = 0;
+    float where = 0;
+    for (int i = 0; i < count; ++i)
+      if (double off = ulpsOff(y[i], function.exact(x[i])); off > worst) {
+        worst = off;
+        where = x[i];
+      }
+    EXPECT_LE(worst, function.ulps) << function.op << " at " << where;
+    RecordProperty(function.op, std::to_string(worst));
+    printf("%s: %.2f ulp at %g\n", function.op, worst, where);
+  }
+}
+
+} // namespace
