@@ -58,7 +58,7 @@ void Checker::endProgram(Frame &frame) { idle.push_back(std::exchange(frame.chec
 
 void Checker::barrier(Frame &frame) {
   FrameCheck &me = *frame.check;
-  me.released = false;
+  me.released = me.storedTile = false;
   me.barrierAt = ++me.clock;
 }
 
@@ -72,8 +72,10 @@ void Checker::beginAccess(Frame &frame, const AccessSite &site) {
     sites.push_back({site.kind, frame.place, site.shape});
   me.site = it->second;
   // All threads of a program take part in a scalar atomic, and wait for its result.
-  if (site.kind == AccessKind::Atomic && site.shape.empty())
+  if (site.kind == AccessKind::Atomic && site.shape.empty()) {
+    me.barrierBefore = me.storedTile ? std::optional(me.barrierAt) : std::nullopt;
     barrier(frame);
+  }
 }
 
 void Checker::checkAccess(Frame &frame, const AccessSite &site, const Memory::Spot &spot,
@@ -89,6 +91,7 @@ void Checker::checkAccess(Frame &frame, const AccessSite &site, const Memory::Sp
     return;
   }
   unsigned grain = state.shadow.grainFor(spot.offset, bytes);
+  me.storedTile |= site.kind == AccessKind::Store && !site.shape.empty();
   bool sameValue = value && std::memcmp(value, spot.host(), bytes) == 0;
   uint64_t end = (spot.offset + bytes - 1) / grain;
   for (uint64_t index = spot.offset / grain; index <= end; ++index) {
@@ -133,6 +136,8 @@ bool Checker::loadCell(Frame &frame, const Memory::Spot &spot, RegionState &stat
       found = true;
     }
   }
+  if (!found)
+    checkRelease(frame, spot, touch, cell.write);
   // Keep the first reader, and the last one of another program.
   if (!cell.read || isOrdered(me, cell.read))
     cell.read = touch;
@@ -157,6 +162,7 @@ bool Checker::storeCell(Frame &frame, const Memory::Spot &spot, RegionState &sta
     race(frame, spot, touch, cell.otherRead, false);
   } else {
     found = false;
+    checkRelease(frame, spot, touch, cell.write);
   }
   if (cell.isAtomic) {
     AtomicCell &atomic = state.shadow.atomic(index);
@@ -206,6 +212,8 @@ bool Checker::atomicCell(Frame &frame, const AccessSite &site, const Memory::Spo
     }
   if (releases) {
     me.released = true;
+    if (site.shape.empty() && me.barrierBefore)
+      weakReleases[{me.program, me.clock}] = {*me.barrierBefore, frame.place};
     if (!me.snapshot || me.snapshot->of(me.program) != me.clock) {
       auto snapshot = std::make_shared<VectorClock>(me.knows);
       snapshot->set(me.program, me.clock);
@@ -326,6 +334,32 @@ void Checker::missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch
   found.index = indexOf(mine.element, here.shape);
   addLabel(found, machine.program.places[there.place], "the store");
   machine.report(frame, std::move(found));
+}
+
+void Checker::checkRelease(Frame &frame, const Memory::Spot &spot, const Touch &mine,
+                           const Touch &store) {
+  if (weakReleases.empty() || !store || store.program == mine.program ||
+      sites[store.site].shape.empty())
+    return;
+  auto it = weakReleases.find({store.program, frame.check->knows.of(store.program)});
+  if (it == weakReleases.end() || store.clock < it->second.barrierAt)
+    return;
+  uint32_t place = it->second.place;
+  const std::string &tensor = spot.region->range.name;
+  if (machine.foundBefore(frame, "MissingBarrier", tensor, Severity::Error, place))
+    return;
+  Finding found = finding(
+      frame, "MissingBarrier",
+      "the release by one thread does not wait for the other threads' stores to `" + tensor + "`",
+      "put `tl.debug_barrier()` between the stores and the release");
+  addLabel(found, machine.program.places[sites[store.site].place], "the stores");
+  addLabel(found, machine.program.places[sites[mine.site].place],
+           "where " + programText(mine.program) + " relies on them");
+  found.diagnostic.notes.clear();
+  setPlace(found.diagnostic, machine.program.places[place]);
+  found.program = programId(store.program);
+  found.tensor = tensor;
+  machine.report(frame, std::move(found), place);
 }
 
 static std::string sizeText(const MemoryRange &range, uint64_t elements) {

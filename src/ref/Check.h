@@ -39,10 +39,14 @@ struct FrameCheck {
   // --- memory ---
   uint32_t program = 0; ///< counted from 1
   uint32_t clock = 1;
-  uint32_t barrierAt = 0; ///< the clock at the last barrier
-  bool released = false;  ///< by the memory op under way: time goes on after it
-  uint32_t site = 0;      ///< of the memory op under way
-  VectorClock knows;      ///< how far the programs are that this one is ordered after
+  bool storedTile = false; ///< since the last barrier
+  uint32_t barrierAt = 0;  ///< the clock at the last barrier
+  bool released = false;   ///< by the memory op under way: time goes on after it
+  uint32_t site = 0;       ///< of the memory op under way
+  /// For a scalar atomic: the last barrier before it, if stores of a tile have followed that
+  /// barrier.
+  std::optional<uint32_t> barrierBefore;
+  VectorClock knows; ///< how far the programs are that this one is ordered after
   std::shared_ptr<const VectorClock> snapshot, learned; ///< the last one given, the last one taken
 
   // --- values ---
@@ -140,6 +144,8 @@ private:
   void race(Frame &frame, const Memory::Spot &spot, const Touch &mine, const Touch &other,
             bool sameValue);
   void uninitialised(Frame &frame, const Memory::Spot &spot, const Touch &mine);
+  /// A store known through a release that waited for one thread only.
+  void checkRelease(Frame &frame, const Memory::Spot &spot, const Touch &mine, const Touch &store);
   void missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch &mine,
                       const Touch &store);
   void checkGap(Frame &frame, const AccessSite &site, const Memory::Spot &spot, uint32_t element);
@@ -154,6 +160,11 @@ private:
   std::deque<RegionState> regions; ///< by Memory::Region::index
   std::vector<Site> sites;
   llvm::DenseMap<const AccessSite *, uint32_t> siteIndex;
+  /// A release by one thread of a program whose other threads have stored since `barrierAt`.
+  struct WeakRelease {
+    uint32_t barrierAt, place;
+  };
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, WeakRelease> weakReleases; ///< by program and clock
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> races; ///< places -> the one reported
   std::vector<Origin> origins;
   llvm::DenseMap<std::pair<uint32_t, unsigned>, uint32_t> originIndex;

@@ -315,32 +315,40 @@ void Machine::reportDeadlock() {
     return "(" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " +
            std::to_string(id[2]) + ")";
   };
-  Finding finding;
+  bool all = nextProgram == programCount;
+  std::string message = "deadlock: " + std::to_string(ready.size()) +
+                        (all ? " programs wait and none is left to change what they read"
+                             : " programs wait, as many as can be under way, and nothing changes");
+  std::vector<Diagnostic> notes;
   for (auto &[place, waiting] : places) {
-    Diagnostic diagnostic;
-    setPlace(diagnostic, program.places[place]);
-    diagnostic.message = std::to_string(waiting.first) + " program" +
-                         (waiting.first == 1 ? " waits" : "s wait") + " here, among them " +
-                         programText(waiting.second);
-    diagnostic.severity = Severity::Note;
-    if (finding.diagnostic.message.empty()) {
-      finding.program = waiting.second;
-      finding.diagnostic = diagnostic;
-      finding.diagnostic.severity = Severity::Error;
-      finding.diagnostic.code = "Deadlock";
-      bool all = nextProgram == programCount;
-      finding.diagnostic.message =
-          "deadlock: " + std::to_string(ready.size()) +
-          (all ? " programs wait and none is left to change what they read"
-               : " programs wait, as many as can be under way, and nothing changes");
-      finding.diagnostic.hint =
-          "a lock that is taken must be released on every path, and a program may "
-          "wait only for programs that can run at the same time";
-    }
-    finding.diagnostic.notes.push_back(std::move(diagnostic));
+    Diagnostic note;
+    setPlace(note, program.places[place]);
+    note.message = std::to_string(waiting.first) + " program" +
+                   (waiting.first == 1 ? " waits" : "s wait") + " here, among them " +
+                   programText(waiting.second);
+    note.severity = Severity::Note;
+    notes.push_back(std::move(note));
   }
-  if (!fault)
-    fault = std::move(finding);
+  // Each place is told by `check`, the first one by an error.
+  size_t number = 0;
+  for (auto &[place, waiting] : places) {
+    Finding finding;
+    finding.program = waiting.second;
+    finding.diagnostic = notes[number++];
+    finding.diagnostic.severity = Severity::Error;
+    finding.diagnostic.code = "Deadlock";
+    finding.diagnostic.message = message;
+    finding.diagnostic.hint =
+        "a lock that is taken must be released on every path, and a program may "
+        "wait only for programs that can run at the same time";
+    finding.diagnostic.notes.insert(finding.diagnostic.notes.end(), notes.begin(), notes.end());
+    if (!fault) {
+      fault = std::move(finding);
+    } else if (checker) {
+      found.push_back(std::move(finding));
+      ++statistics.findings;
+    }
+  }
   ending = true;
 }
 

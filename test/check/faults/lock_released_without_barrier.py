@@ -1,6 +1,5 @@
 # check: accumulate[4](x=randn(4x16,f32), out=zeros(16,f32), lock=zeros(1,i32), N=16)
 # One thread opens the lock while others still store.
-# xfail: the release of an atomic is taken to cover the stores of all threads
 import triton
 import triton.language as tl
 

@@ -294,6 +294,35 @@ TEST(Check, ABarrierBeforeTheStoreIsNoneAfterIt) {
   faulty.run(16, 2).only("MissingBarrier", "%v = tile.load");
 }
 
+// One thread opens the lock; the others may still be at their stores.
+TEST(Check, AReleaseDoesNotWaitForOtherThreads) {
+  auto body = [](const char *barrier) {
+    return std::string(R"(
+      %flag = tile.bitcast %x : !tile.ptr<f32> -> !tile.ptr<i32>
+      %first = arith.cmpi eq, %pid, %c0 : i32
+      scf.if %first {
+)") + ADDPTR("%p", "%yp", "%r") +
+           STORE("%p", "%one") + barrier + R"(
+        %old = tile.atomic_rmw <xchg>, <release>, <gpu>, %flag, %c1 : !tile.ptr<i32>, i32 -> i32
+      } else {
+        scf.while : () -> () {
+          %seen = tile.atomic_cas <acquire>, <gpu>, %flag, %c1, %c1 : !tile.ptr<i32>, i32 -> i32
+          %wait = arith.cmpi ne, %seen, %c1 : i32
+          scf.condition(%wait)
+        } do {
+          scf.yield
+        }
+)" + ADDPTR("%p", "%yp", "%r") +
+           LOAD("%v", "%p") + "}";
+  };
+  Checked faulty(body(""));
+  faulty.x.assign(16, 0);
+  faulty.run(0, 2).only("MissingBarrier", "%old = tile.atomic_rmw");
+  Checked clean(body("tile.barrier"));
+  clean.x.assign(16, 0);
+  EXPECT_EQ(clean.run(0, 2).codes(), "");
+}
+
 // --- wrapped addresses ---
 
 TEST(Check, AnOffsetThatWraps) {
