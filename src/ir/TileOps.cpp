@@ -48,6 +48,7 @@ unsigned bytesInMemory(Type element) {
 // --- !tile.desc ---
 
 Type DescType::parse(AsmParser &parser) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
   SmallVector<int64_t> shape;
   Type element;
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
@@ -58,7 +59,8 @@ Type DescType::parse(AsmParser &parser) {
     return {};
   if (parser.parseGreater())
     return {};
-  return DescType::get(parser.getContext(), shape, element, nan);
+  return DescType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape,
+                              element, nan);
 }
 
 void DescType::print(AsmPrinter &printer) const {
