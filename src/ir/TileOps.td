@@ -53,6 +53,7 @@ def Tile_Desc : Tile_Type<"Desc", "desc"> {
   let description = [{ `!tile.desc<64x32xf16>`, `!tile.desc<64x32xf16, nan>`: out of bounds reads as zero or NaN. }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$blockShape, "::mlir::Type":$elementType,
                     "bool":$paddingIsNan);
+  let genVerifyDecl = 1;
   let hasCustomAssemblyFormat = 1;
 }
 
@@ -178,6 +179,7 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, SameOperandsAndResultEleme
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$source `axis` $axis attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
   let summary = "The same elements in row-major order under another shape";
@@ -215,6 +217,7 @@ def Tile_CatOp : Tile_Op<"cat", [Pure]> {
   let arguments = (ins Tile_Tensor:$lhs, Tile_Tensor:$rhs);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
   let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along an axis";
@@ -228,6 +231,7 @@ def Tile_HistogramOp : Tile_Op<"histogram", [Pure]> {
   let arguments = (ins RankedTensorOf<[Tile_Int]>:$source, Optional<RankedTensorOf<[I1]>>:$mask);
   let results = (outs RankedTensorOf<[I32]>:$result);
   let assemblyFormat = "$source (`mask` $mask^ `:` type($mask))? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 // --- total integer arithmetic ---
@@ -332,6 +336,7 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm",
                    Variadic<Tile_Value>:$inputs);
   let results = (outs Variadic<Tile_Value>:$outputs);
   let assemblyFormat = "$text $constraints `pack` $pack `pure` $pure `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+  let hasVerifier = 1;
 }
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Apply a region to each element (`pack` adjacent elements at a time)";
@@ -340,6 +345,7 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let results = (outs Variadic<Tile_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`pack` $pack `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";
+  let hasVerifier = 1;
 }
 
 // --- facts given by the program ---
@@ -354,6 +360,7 @@ def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
                    OptionalAttr<DenseI64ArrayAttr>:$contiguity, OptionalAttr<DenseI64ArrayAttr>:$constancy);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$source attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite<ProgramOrder>]>]> {
   let summary = "The program promises that the condition holds";
@@ -393,6 +400,7 @@ def Tile_AtomicRMWOp : Tile_Access<"atomic_rmw", [MemoryEffects<[MemRead<GlobalM
                    Optional<Tile_BoolLike>:$mask, MemSemanticAttr:$sem, MemScopeAttr:$scope);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$kind `,` $sem `,` $scope `,` $pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_AtomicCASOp : Tile_Access<"atomic_cas", [AllTypesMatch<["compare", "value"]>, MemoryEffects<[MemRead<GlobalMemory>, MemWrite<GlobalMemory>]>]> {
   let summary = "Atomic compare and swap of each element; gives the old value";
@@ -400,6 +408,7 @@ def Tile_AtomicCASOp : Tile_Access<"atomic_cas", [AllTypesMatch<["compare", "val
                    MemScopeAttr:$scope);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$sem `,` $scope `,` $pointer `,` $compare `,` $value attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 // --- tensor descriptors ---
@@ -416,6 +425,7 @@ def Tile_DescFieldOp : Tile_Op<"desc_field", [Pure]> {
   let arguments = (ins Tile_Desc:$desc, StrAttr:$field, DefaultValuedAttr<I32Attr, "0">:$dim);
   let results = (outs I64:$result);
   let assemblyFormat = "$desc $field $dim attr-dict `:` type($desc)";
+  let hasVerifier = 1;
 }
 def Tile_DescLoadOp : Tile_Access<"desc_load", [MemoryEffects<[MemRead<GlobalMemory>]>]> {
   let summary = "Read a block at offsets; elements outside the shape read as the padding";
@@ -424,27 +434,32 @@ def Tile_DescLoadOp : Tile_Access<"desc_load", [MemoryEffects<[MemRead<GlobalMem
                    DefaultValuedAttr<EvictionPolicyAttr, "EvictionPolicy::Normal">:$evict);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$desc `[` $offsets `]` (`cache` $cache^)? (`evict` $evict^)? attr-dict `:` type($desc) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_DescStoreOp : Tile_Access<"desc_store", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let summary = "Write a block at offsets; elements outside the shape are dropped";
   let arguments = (ins Tile_Desc:$desc, Variadic<I32>:$offsets, Tile_Tensor:$value);
   let assemblyFormat = "$desc `[` $offsets `]` `,` $value attr-dict `:` type($desc) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Tile_DescReduceOp : Tile_Access<"desc_reduce", [MemoryEffects<[MemRead<GlobalMemory>, MemWrite<GlobalMemory>]>]> {
   let summary = "Combine a block into memory atomically, element by element";
   let arguments = (ins AtomicKindAttr:$kind, Tile_Desc:$desc, Variadic<I32>:$offsets, Tile_Tensor:$value);
   let assemblyFormat = "$kind `,` $desc `[` $offsets `]` `,` $value attr-dict `:` type($desc) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Tile_DescGatherOp : Tile_Access<"desc_gather", [MemoryEffects<[MemRead<GlobalMemory>]>]> {
   let summary = "Read rows x[i] of a two-dimensional descriptor from column y";
   let arguments = (ins Tile_Desc:$desc, RankedTensorOf<[I32]>:$rows, I32:$column);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$desc `[` $rows `,` $column `]` attr-dict `:` type($desc) `,` type($rows) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_DescScatterOp : Tile_Access<"desc_scatter", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let summary = "Write rows x[i] of a two-dimensional descriptor from column y";
   let arguments = (ins Tile_Desc:$desc, RankedTensorOf<[I32]>:$rows, I32:$column, Tile_Tensor:$value);
   let assemblyFormat = "$desc `[` $rows `,` $column `]` `,` $value attr-dict `:` type($desc) `,` type($rows) `,` type($value)";
+  let hasVerifier = 1;
 }
 
 // --- reductions, scans, products ---
@@ -499,6 +514,7 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
                    UnitAttr:$fastMath);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$lhs (`scale` $lhsScale^ `:` type($lhsScale))? $lhsFormat `,` $rhs (`scale` $rhsScale^ `:` type($rhsScale))? $rhsFormat `,` $acc `packed` $lhsPackedK $rhsPackedK (`fast` $fastMath^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 // --- order, debugging, hardware ---
@@ -511,11 +527,13 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite<ProgramOrder>]>]> {
   let summary = "Record values, each element once";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseBoolArrayAttr:$isSigned, Variadic<Tile_Value>:$values);
   let assemblyFormat = "$prefix `hex` $hex `signed` $isSigned (`:` $values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite<ProgramOrder>]>]> {
   let summary = "Record a failure for each element whose condition is false";
   let arguments = (ins Tile_BoolLike:$condition, StrAttr:$message, Optional<Tile_BoolLike>:$mask);
   let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 def Tile_ClockOp : Tile_Op<"clock", [MemoryEffects<[MemRead<ProgramOrder>, MemWrite<ProgramOrder>]>]> {
   let summary = "Nanoseconds of a global timer";

@@ -554,15 +554,8 @@ Step decodeExtern(tile::ExternOp op, Decoder &d) {
   return {};
 }
 
-Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
-  d.unsupported(op, "inline PTX `" + op.getText().str() + "` is not known to the interpreter");
-}
-
 } // namespace
 
-void attachExternModels(MLIRContext *c) {
-  attach<tile::ExternOp, decodeExtern>(c);
-  attach<tile::InlineAsmOp, decodeInlineAsm>(c);
-}
+void attachExternModels(MLIRContext *c) { attach<tile::ExternOp, decodeExtern>(c); }
 
 } // namespace nereid::ref

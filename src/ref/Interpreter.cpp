@@ -31,6 +31,7 @@ void registerReferenceModels(DialectRegistry &registry) {
     attachDescriptorModels(context);
     attachDebugModels(context);
     attachExternModels(context);
+    attachInlineAsmModels(context);
   });
 }
 

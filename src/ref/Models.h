@@ -29,5 +29,6 @@ void attachMemoryModels(mlir::MLIRContext *context);
 void attachDescriptorModels(mlir::MLIRContext *context);
 void attachDebugModels(mlir::MLIRContext *context);
 void attachExternModels(mlir::MLIRContext *context);
+void attachInlineAsmModels(mlir::MLIRContext *context);
 
 } // namespace nereid::ref

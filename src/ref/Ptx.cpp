@@ -1,0 +1,865 @@
+#include "ref/Ptx.h"
+
+#include "ref/Number.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cfenv>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace nereid::ref {
+namespace {
+
+using State = PtxProgram::State;
+using Instruction = PtxProgram::Instruction;
+using Unknown = PtxProgram::Unknown;
+
+// --- types ---
+
+enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, Predicate };
+/// A type of PTX; `lanes` is 2 for the packed ones (`f16x2`, `e4m3x2`).
+struct Type {
+  Kind kind = Kind::Bits;
+  unsigned bits = 32; ///< of a lane
+  unsigned lanes = 1;
+  support::FloatFormat format{};
+  unsigned width() const { return bits * lanes; }
+};
+
+std::optional<Type> typeNamed(std::string_view name) {
+  static const std::map<std::string, Type, std::less<>> types = [] {
+    std::map<std::string, Type, std::less<>> t;
+    for (unsigned bits : {8, 16, 32, 64}) {
+      std::string n = std::to_string(bits);
+      t["b" + n] = {Kind::Bits, bits};
+      t["u" + n] = {Kind::Unsigned, bits};
+      t["s" + n] = {Kind::Signed, bits};
+    }
+    using S = support::FloatFormat::Specials;
+    t["pred"] = {Kind::Predicate, 1};
+    t["f64"] = {Kind::Float, 64};
+    t["f32"] = {Kind::Float, 32, 1, formatOf<float>};
+    t["tf32"] = {Kind::Float, 32, 1, formatOf<float>};
+    for (auto [name, format, bits] :
+         {std::tuple("f16", formatOf<F16>, 16u), std::tuple("bf16", formatOf<BF16>, 16u),
+          std::tuple("e4m3", formatOf<E4M3FN>, 8u), std::tuple("e5m2", formatOf<E5M2>, 8u),
+          std::tuple("e2m1", e2m1Format, 4u),
+          std::tuple("e2m3", support::FloatFormat{2, 3, 1, S::None, true}, 6u),
+          std::tuple("e3m2", support::FloatFormat{3, 2, 3, S::None, true}, 6u)}) {
+      t[name] = {Kind::Float, bits, 1, format};
+      t[std::string(name) + "x2"] = {Kind::Float, bits, 2, format};
+    }
+    return t;
+  }();
+  auto it = types.find(name);
+  return it == types.end() ? std::nullopt : std::optional(it->second);
+}
+
+uint64_t maskOf(unsigned bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
+int64_t signExtend(uint64_t value, unsigned bits) {
+  return bits >= 64 ? int64_t(value) : int64_t(value << (64 - bits)) >> (64 - bits);
+}
+
+double toDouble(const Type &type, uint64_t bits) {
+  return type.bits == 64   ? std::bit_cast<double>(bits)
+         : type.bits == 32 ? std::bit_cast<float>(uint32_t(bits))
+                           : support::decodeFloat(type.format, uint32_t(bits & maskOf(type.bits)));
+}
+uint64_t fromDouble(const Type &type, double value,
+                    support::Round round = support::Round::NearestEven) {
+  if (type.bits == 64)
+    return std::bit_cast<uint64_t>(value);
+  if (type.bits == 32 && round == support::Round::NearestEven)
+    return std::bit_cast<uint32_t>(float(value));
+  return support::encodeFloat(type.format, value, round);
+}
+
+// --- text ---
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && std::isspace((unsigned char)text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace((unsigned char)text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == separator && depth == 0)) {
+      parts.push_back(trim(text.substr(begin, i - begin)));
+      begin = i + 1;
+    } else if (text[i] == '{' || text[i] == '[') {
+      ++depth;
+    } else if (text[i] == '}' || text[i] == ']') {
+      --depth;
+    }
+  }
+  return parts;
+}
+
+std::string withoutComments(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    if (text.substr(i, 2) == "//") {
+      while (i < text.size() && text[i] != '\n')
+        ++i;
+    } else if (text.substr(i, 2) == "/*") {
+      size_t end = text.find("*/", i + 2);
+      i = end == std::string_view::npos ? text.size() : end + 2;
+      result += ' ';
+    } else {
+      result += text[i++];
+    }
+  }
+  return result;
+}
+
+/// An operand: a register, a number, a list of both, or memory at one plus an offset.
+struct Operand {
+  enum class Form : uint8_t { Register, Integer, Real, List, Memory, Clock, Nothing };
+  Form form = Form::Nothing;
+  unsigned reg = 0;
+  uint64_t integer = 0;
+  double real = 0;
+  std::vector<Operand> parts;
+};
+
+class Parser {
+public:
+  Parser(std::string_view text, unsigned operands) : operands(operands), count(operands) {
+    std::string clean = withoutComments(text);
+    std::string_view rest = clean;
+    while (!(rest = trim(rest)).empty()) {
+      // Braces that open and close a scope; those of operands lie inside a statement.
+      if (rest.front() == '{' || rest.front() == '}' || rest.front() == ';') {
+        rest.remove_prefix(1);
+        continue;
+      }
+      size_t end = rest.find(';');
+      statement(trim(rest.substr(0, end)));
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    }
+  }
+
+  std::vector<Instruction> instructions;
+  unsigned registerCount() const { return count; }
+
+private:
+  void statement(std::string_view text);
+  Operand operand(std::string_view text);
+  Instruction instruction(std::string_view mnemonic, const std::vector<Operand> &args);
+
+  unsigned operands, count;
+  std::map<std::string, unsigned, std::less<>> names;
+};
+
+Operand Parser::operand(std::string_view text) {
+  Operand result;
+  if (text.empty())
+    throw Unknown{"an empty operand"};
+  if (text == "_")
+    return result;
+  if (text.front() == '{' || text.front() == '[') {
+    if (text.size() < 2)
+      throw Unknown{std::string(text)};
+    std::string_view inner = trim(text.substr(1, text.size() - 2));
+    if (text.front() == '{') {
+      result.form = Operand::Form::List;
+      for (std::string_view part : split(inner, ','))
+        result.parts.push_back(operand(part));
+      return result;
+    }
+    result.form = Operand::Form::Memory;
+    size_t plus = inner.find('+');
+    result.parts.push_back(operand(trim(inner.substr(0, plus))));
+    if (plus != std::string_view::npos)
+      result.parts.push_back(operand(trim(inner.substr(plus + 1))));
+    return result;
+  }
+  if (text.front() == '$') {
+    unsigned index = 0;
+    std::string_view digits = text.substr(1);
+    // `${2}` and `${2:h}` name an operand too, the letter is the register's spelling.
+    for (char c : digits) {
+      if (!std::isdigit((unsigned char)c))
+        throw Unknown{std::string(text)};
+      index = index * 10 + (c - '0');
+      if (index >= operands)
+        throw Unknown{std::string(text) + ", an operand that there is not"};
+    }
+    if (digits.empty())
+      throw Unknown{std::string(text)};
+    result.form = Operand::Form::Register;
+    result.reg = index;
+    return result;
+  }
+  if (text == "%globaltimer" || text == "%clock64" || text == "%clock") {
+    result.form = Operand::Form::Clock;
+    return result;
+  }
+  if (auto it = names.find(text); it != names.end()) {
+    result.form = Operand::Form::Register;
+    result.reg = it->second;
+    return result;
+  }
+  // 0f3F800000 and 0d...: the bits of a float.
+  if (text.size() == 10 && (text.starts_with("0f") || text.starts_with("0F"))) {
+    result.form = Operand::Form::Integer;
+    result.integer = std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16);
+    return result;
+  }
+  if (text.size() == 18 && (text.starts_with("0d") || text.starts_with("0D"))) {
+    result.form = Operand::Form::Integer;
+    result.integer = std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16);
+    return result;
+  }
+  std::string number(text);
+  while (!number.empty() && (number.back() == 'U' || number.back() == 'u'))
+    number.pop_back();
+  char *end = nullptr;
+  bool negative = number.starts_with('-');
+  std::string digits = negative ? number.substr(1) : number;
+  if (digits.starts_with("0b") || digits.starts_with("0B"))
+    result.integer = std::strtoull(digits.c_str() + 2, &end, 2);
+  else
+    result.integer = std::strtoull(digits.c_str(), &end, 0);
+  if (!digits.empty() && std::isdigit((unsigned char)digits[0]) && end && *end == 0) {
+    result.form = Operand::Form::Integer;
+    if (negative)
+      result.integer = -result.integer;
+    return result;
+  }
+  result.real = std::strtod(number.c_str(), &end);
+  if (!digits.empty() && std::isdigit((unsigned char)digits[0]) && end && *end == 0) {
+    result.form = Operand::Form::Real;
+    return result;
+  }
+  throw Unknown{std::string(text)};
+}
+
+uint64_t read(State &state, const Operand &operand, const Type &type) {
+  switch (operand.form) {
+  case Operand::Form::Register:
+    return state.registers[operand.reg] & maskOf(type.width());
+  case Operand::Form::Integer:
+    return operand.integer & maskOf(type.width());
+  case Operand::Form::Real:
+    return fromDouble(type, operand.real);
+  case Operand::Form::Clock:
+    return state.outside->clock();
+  default:
+    return 0;
+  }
+}
+void write(State &state, const Operand &operand, const Type &type, uint64_t value) {
+  if (operand.form == Operand::Form::Register)
+    state.registers[operand.reg] = value & maskOf(type.width());
+}
+
+void Parser::statement(std::string_view text) {
+  if (text.starts_with(".reg")) {
+    text = trim(text.substr(4));
+    size_t space = text.find_first_of(" \t\n");
+    if (!text.starts_with('.') || space == std::string_view::npos ||
+        !typeNamed(text.substr(1, space - 1)))
+      throw Unknown{std::string(text)};
+    for (std::string_view name : split(text.substr(space), ',')) {
+      size_t many = name.find('<');
+      if (many == std::string_view::npos) {
+        names[std::string(name)] = count++;
+        continue;
+      }
+      // `r<4>` declares r0 to r3.
+      unsigned long n = std::strtoul(std::string(name.substr(many + 1)).c_str(), nullptr, 10);
+      for (unsigned long i = 0; i < std::min(n, 1024ul); ++i)
+        names[std::string(name.substr(0, many)) + std::to_string(i)] = count++;
+    }
+    return;
+  }
+  std::optional<Operand> guard;
+  bool guardIsNegated = false;
+  if (text.starts_with('@')) {
+    size_t space = text.find_first_of(" \t\n");
+    if (space == std::string_view::npos)
+      throw Unknown{std::string(text)};
+    std::string_view name = text.substr(1, space - 1);
+    if (name.starts_with('!')) {
+      guardIsNegated = true;
+      name.remove_prefix(1);
+    }
+    guard = operand(name);
+    text = trim(text.substr(space));
+  }
+  size_t space = text.find_first_of(" \t\n{");
+  std::string_view mnemonic = text.substr(0, space);
+  std::vector<Operand> args;
+  if (space != std::string_view::npos)
+    if (std::string_view rest = trim(text.substr(space)); !rest.empty())
+      for (std::string_view part : split(rest, ','))
+        args.push_back(operand(part));
+  Instruction run = instruction(mnemonic, args);
+  if (!guard) {
+    instructions.push_back(std::move(run));
+    return;
+  }
+  instructions.push_back([run = std::move(run), guard = *guard, guardIsNegated](State &state) {
+    bool holds = read(state, guard, {Kind::Predicate, 1}) != 0;
+    if (holds != guardIsNegated)
+      run(state);
+  });
+}
+
+// --- instructions ---
+
+double flush(double value) {
+  return std::fabs(value) < std::ldexp(1.0, -126) ? std::copysign(0.0, value) : value;
+}
+
+struct Modifiers {
+  bool ftz, sat, hasNaN, xorsign, abs, hi, lo, wide, satfinite, relu;
+  bool towardsZero; ///< .rz
+};
+
+/// Float functions of one to three operands, in f64; rounded by the caller.
+using Compute = double (*)(double, double, double);
+Compute floatFunction(std::string_view name) {
+  static const std::map<std::string, Compute, std::less<>> functions = {
+      {"add", [](double x, double y, double) { return x + y; }},
+      {"sub", [](double x, double y, double) { return x - y; }},
+      {"mul", [](double x, double y, double) { return x * y; }},
+      {"div", [](double x, double y, double) { return x / y; }},
+      {"abs", [](double x, double, double) { return std::fabs(x); }},
+      {"neg", [](double x, double, double) { return -x; }},
+      {"rcp", [](double x, double, double) { return 1 / x; }},
+      {"sqrt", [](double x, double, double) { return std::sqrt(x); }},
+      {"rsqrt", [](double x, double, double) { return 1 / std::sqrt(x); }},
+      {"ex2", [](double x, double, double) { return std::exp2(x); }},
+      {"lg2", [](double x, double, double) { return std::log2(x); }},
+      {"sin", [](double x, double, double) { return std::sin(x); }},
+      {"cos", [](double x, double, double) { return std::cos(x); }},
+      {"tanh", [](double x, double, double) { return std::tanh(x); }},
+      {"copysign", [](double x, double y, double) { return std::copysign(y, x); }},
+  };
+  auto it = functions.find(name);
+  return it == functions.end() ? nullptr : it->second;
+}
+
+double floatMinMax(double x, double y, bool isMax, const Modifiers &m) {
+  bool negative = m.xorsign && std::signbit(x) != std::signbit(y);
+  if (m.abs) {
+    x = std::fabs(x);
+    y = std::fabs(y);
+  }
+  double result;
+  if (std::isnan(x) || std::isnan(y))
+    result = m.hasNaN || (std::isnan(x) && std::isnan(y)) ? NAN : std::isnan(x) ? y : x;
+  else if (x == y)
+    result = std::signbit(x) == isMax ? y : x;
+  else
+    result = (x > y) == isMax ? x : y;
+  return m.xorsign ? std::copysign(result, negative ? -1.0 : 1.0) : result;
+}
+
+bool compare(std::string_view how, double x, double y, bool &known) {
+  bool unordered = std::isnan(x) || std::isnan(y);
+  known = true;
+  if (how == "eq")
+    return x == y;
+  if (how == "ne")
+    return !unordered && x != y;
+  if (how == "lt" || how == "lo")
+    return x < y;
+  if (how == "le" || how == "ls")
+    return x <= y;
+  if (how == "gt" || how == "hi")
+    return x > y;
+  if (how == "ge" || how == "hs")
+    return x >= y;
+  if (how == "num")
+    return !unordered;
+  if (how == "nan")
+    return unordered;
+  if (how.size() == 3 && how[2] == 'u') {
+    bool plain = how == "neu" ? x != y : compare(how.substr(0, 2), x, y, known);
+    return known && (unordered || plain);
+  }
+  known = false;
+  return false;
+}
+template <typename T> bool compareInts(std::string_view how, T x, T y) {
+  return how == "eq"                  ? x == y
+         : how == "ne"                ? x != y
+         : how == "lt" || how == "lo" ? x < y
+         : how == "le" || how == "ls" ? x <= y
+         : how == "gt" || how == "hi" ? x > y
+                                      : x >= y;
+}
+
+/// An integer as its type reads it.
+__int128 integer(const Type &type, uint64_t bits) {
+  return type.kind == Kind::Signed ? __int128(signExtend(bits, type.bits)) : __int128(bits);
+}
+/// The nearest number of a type, for `.sat` and conversions that clamp.
+uint64_t clamp(const Type &type, __int128 value) {
+  __int128 one = 1, low = type.kind == Kind::Signed ? -(one << (type.bits - 1)) : 0,
+           high = type.kind == Kind::Signed ? (one << (type.bits - 1)) - 1 : (one << type.bits) - 1;
+  return uint64_t(std::clamp(value, low, high));
+}
+
+/// Selects bytes of {b, a} by the nibbles of a selector; its upper bit repeats the sign of the
+/// byte.
+uint32_t permuteBytes(uint32_t a, uint32_t b, uint32_t selector) {
+  uint64_t bytes = a | uint64_t(b) << 32;
+  uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned nibble = selector >> 4 * i & 0xf;
+    uint8_t byte = bytes >> 8 * (nibble & 7);
+    if (nibble & 8)
+      byte = byte & 0x80 ? 0xff : 0;
+    result |= uint32_t(byte) << 8 * i;
+  }
+  return result;
+}
+
+/// Any function of three bits, by its table.
+uint32_t lookUp3(uint32_t a, uint32_t b, uint32_t c, unsigned table) {
+  uint32_t result = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    if (table >> i & 1)
+      result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return result;
+}
+
+Instruction floatInstruction(std::string_view op, const Type &type, const Modifiers &m,
+                             const std::vector<Operand> &args) {
+  bool fused = op == "fma" || op == "mad", extreme = op == "min" || op == "max";
+  Compute compute = floatFunction(op);
+  if (!fused && !extreme && !compute)
+    return {};
+  size_t inputs = args.size() - 1;
+  return [=, isMax = op == "max"](State &state) {
+    uint64_t result = 0;
+    for (unsigned lane = 0; lane < type.lanes; ++lane) {
+      double in[3] = {};
+      for (size_t i = 0; i < std::min<size_t>(inputs, 3); ++i) {
+        in[i] = toDouble(type, read(state, args[i + 1], type) >> lane * type.bits);
+        if (m.ftz && type.bits == 32)
+          in[i] = flush(in[i]);
+      }
+      double value;
+      if (fused)
+        value = type.bits == 64 ? std::fma(in[0], in[1], in[2]) : fmaToOdd(in[0], in[1], in[2]);
+      else if (extreme)
+        value = inputs == 3 ? floatMinMax(floatMinMax(in[0], in[1], isMax, m), in[2], isMax, m)
+                            : floatMinMax(in[0], in[1], isMax, m);
+      else
+        value = compute(in[0], in[1], in[2]);
+      if (m.relu)
+        value = value > 0 || std::isnan(value) ? value : 0;
+      if (m.sat)
+        value = !(value > 0) ? 0 : std::min(value, 1.0);
+      uint64_t bits = fromDouble(
+          type, value, m.towardsZero ? support::Round::TowardsZero : support::Round::NearestEven);
+      if (m.ftz && type.bits == 32)
+        bits = fromDouble(type, flush(toDouble(type, bits)));
+      result |= (bits & maskOf(type.bits)) << lane * type.bits;
+    }
+    write(state, args[0], type, result);
+  };
+}
+
+Instruction integerInstruction(std::string_view op, const Type &type, const Modifiers &m,
+                               const std::vector<Operand> &args) {
+  using Fn = std::function<__int128(__int128, __int128, __int128)>;
+  unsigned bits = type.bits;
+  Fn compute;
+  Type inType = type, outType = type;
+  auto product = [=](__int128 x, __int128 y) -> __int128 {
+    if (m.hi)
+      return bits == 64 && type.kind == Kind::Unsigned
+                 ? __int128(((unsigned __int128)(x) * (unsigned __int128)(y)) >> 64)
+                 : (x * y) >> bits;
+    return __int128((unsigned __int128)(x) * (unsigned __int128)(y));
+  };
+  if (op == "add")
+    compute = [](__int128 x, __int128 y, __int128) { return x + y; };
+  else if (op == "sub")
+    compute = [](__int128 x, __int128 y, __int128) { return x - y; };
+  else if (op == "mul")
+    compute = [=](__int128 x, __int128 y, __int128) { return product(x, y); };
+  else if (op == "mad")
+    compute = [=](__int128 x, __int128 y, __int128 z) { return product(x, y) + z; };
+  else if (op == "div")
+    compute = [](__int128 x, __int128 y, __int128) { return y == 0 ? __int128(-1) : x / y; };
+  else if (op == "rem")
+    compute = [](__int128 x, __int128 y, __int128) { return y == 0 ? x : x % y; };
+  else if (op == "min")
+    compute = [](__int128 x, __int128 y, __int128) { return std::min(x, y); };
+  else if (op == "max")
+    compute = [](__int128 x, __int128 y, __int128) { return std::max(x, y); };
+  else if (op == "abs")
+    compute = [](__int128 x, __int128, __int128) { return x < 0 ? -x : x; };
+  else if (op == "neg")
+    compute = [](__int128 x, __int128, __int128) { return -x; };
+  else if (op == "and")
+    compute = [](__int128 x, __int128 y, __int128) { return x & y; };
+  else if (op == "or")
+    compute = [](__int128 x, __int128 y, __int128) { return x | y; };
+  else if (op == "xor")
+    compute = [](__int128 x, __int128 y, __int128) { return x ^ y; };
+  else if (op == "not")
+    compute = [](__int128 x, __int128, __int128) { return ~x; };
+  else if (op == "cnot")
+    compute = [](__int128 x, __int128, __int128) { return __int128(x == 0); };
+  else if (op == "shl")
+    compute = [=](__int128 x, __int128 y, __int128) {
+      return y < 0 || y >= bits ? __int128(0) : x << int(y);
+    };
+  else if (op == "shr")
+    compute = [=](__int128 x, __int128 y, __int128) {
+      return x >> int(y < 0 || y > bits ? bits : y);
+    };
+  else if (op == "popc" || op == "clz" || op == "brev") {
+    inType.kind = Kind::Unsigned;
+    if (op != "brev")
+      outType = {Kind::Unsigned, 32};
+    if (op == "popc")
+      compute = [](__int128 x, __int128, __int128) { return __int128(std::popcount(uint64_t(x))); };
+    else if (op == "clz")
+      compute = [=](__int128 x, __int128, __int128) {
+        return __int128(x == 0 ? bits : std::countl_zero(uint64_t(x)) - (64 - bits));
+      };
+    else
+      compute = [=](__int128 x, __int128, __int128) {
+        __int128 r = 0;
+        for (unsigned i = 0; i < bits; ++i)
+          r |= (x >> i & 1) << (bits - 1 - i);
+        return r;
+      };
+  } else {
+    return {};
+  }
+  Type third = type;
+  if (m.wide) {
+    outType.bits *= 2;
+    third = outType;
+  }
+  // Shift amounts are 32 bits wide, whatever is shifted.
+  Type second = op == "shl" || op == "shr" ? Type{Kind::Unsigned, 32} : inType;
+  return [=](State &state) {
+    auto in = [&](size_t i, const Type &as) -> __int128 {
+      return i < args.size() ? integer(as, read(state, args[i], as)) : 0;
+    };
+    __int128 value = compute(in(1, inType), in(2, second), in(3, third));
+    write(state, args[0], outType, m.sat ? clamp(outType, value) : uint64_t(value));
+  };
+}
+
+/// `cvt`: every pair of scalar types, and the packed ones of two f32 or two lanes.
+Instruction convert(const std::vector<std::string_view> &words, const Type &to, const Type &from,
+                    const Modifiers &m, const std::vector<Operand> &args) {
+  auto has = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  int mode = has("rzi")   ? FE_TOWARDZERO
+             : has("rmi") ? FE_DOWNWARD
+             : has("rpi") ? FE_UPWARD
+                          : FE_TONEAREST;
+  auto round = has("rz") ? support::Round::TowardsZero : support::Round::NearestEven;
+  if (has("rm") || has("rp") || has("rs"))
+    return {};
+  bool toTf32 = has("tf32"), tiesAway = has("rna");
+  bool toInteger = mode != FE_TONEAREST || has("rni");
+  auto one = [=](uint64_t bits) -> uint64_t {
+    if (from.kind == Kind::Float) {
+      double x = toDouble(from, bits & maskOf(from.bits));
+      if (m.ftz && from.bits == 32)
+        x = flush(x);
+      if (to.kind != Kind::Float) {
+        x = mode == FE_TOWARDZERO ? std::trunc(x)
+            : mode == FE_DOWNWARD ? std::floor(x)
+            : mode == FE_UPWARD   ? std::ceil(x)
+                                  : std::nearbyint(x);
+        if (std::isnan(x))
+          return 0;
+        return clamp(to, __int128(std::clamp(x, -1e30, 1e30)));
+      }
+      if (toInteger)
+        x = mode == FE_TOWARDZERO ? std::trunc(x)
+            : mode == FE_DOWNWARD ? std::floor(x)
+            : mode == FE_UPWARD   ? std::ceil(x)
+                                  : std::nearbyint(x);
+      if (m.relu)
+        x = x > 0 || std::isnan(x) ? x : 0;
+      if (m.sat)
+        x = !(x > 0) ? 0 : std::min(x, 1.0);
+      if (toTf32) {
+        if (tiesAway)
+          return std::bit_cast<uint32_t>(roundToTf32(float(x)));
+        support::FloatFormat tf32{8, 10, 127, support::FloatFormat::Specials::Ieee, false};
+        return uint64_t(support::encodeFloat(tf32, x, round)) << 13;
+      }
+      Type target = to;
+      if (m.satfinite)
+        target.format.saturates = true;
+      return fromDouble(target, x, round);
+    }
+    __int128 x = integer(from, bits & maskOf(from.bits));
+    if (to.kind != Kind::Float)
+      return m.sat ? clamp(to, x) : uint64_t(x);
+    // Through f64 with an odd last bit, so that rounding happens once.
+    unsigned __int128 magnitude = x < 0 ? -x : x;
+    if (to.bits != 64 && magnitude >> 53)
+      magnitude = (magnitude >> 11 | ((magnitude & 0x7ff) != 0)) << 11;
+    double value = double(uint64_t(magnitude));
+    return fromDouble(to, x < 0 ? -value : value, round);
+  };
+  if (to.lanes == 2 && from.lanes == 1 && args.size() == 3)
+    // The first source goes to the upper half.
+    return [=](State &state) {
+      uint64_t high = one(read(state, args[1], from)), low = one(read(state, args[2], from));
+      write(state, args[0], to, (high & maskOf(to.bits)) << to.bits | (low & maskOf(to.bits)));
+    };
+  if (to.lanes != from.lanes || args.size() != 2)
+    return {};
+  return [=](State &state) {
+    uint64_t in = read(state, args[1], from), out = 0;
+    for (unsigned lane = 0; lane < to.lanes; ++lane)
+      out |= (one(in >> lane * from.bits) & maskOf(to.bits)) << lane * to.bits;
+    // A register is wider than the type: signed values are extended into it.
+    if (to.kind == Kind::Signed)
+      out = uint64_t(signExtend(out, to.bits));
+    if (args[0].form == Operand::Form::Register)
+      state.registers[args[0].reg] = to.kind == Kind::Signed ? out & maskOf(64) : out;
+  };
+}
+
+/// `mov`: one register, or its parts to and from a list, the lowest first.
+Instruction move(const Type &type, const std::vector<Operand> &args) {
+  const Operand &to = args[0], &from = args[1];
+  if (from.form == Operand::Form::List) {
+    Type part{Kind::Bits, unsigned(type.width() / from.parts.size())};
+    return [=](State &state) {
+      uint64_t value = 0;
+      for (size_t i = 0; i < from.parts.size(); ++i)
+        value |= read(state, from.parts[i], part) << i * part.bits;
+      write(state, to, type, value);
+    };
+  }
+  if (to.form == Operand::Form::List) {
+    Type part{Kind::Bits, unsigned(type.width() / to.parts.size())};
+    return [=](State &state) {
+      uint64_t value = read(state, from, type);
+      for (size_t i = 0; i < to.parts.size(); ++i)
+        write(state, to.parts[i], part, value >> i * part.bits);
+    };
+  }
+  return [=](State &state) { write(state, to, type, read(state, from, type)); };
+}
+
+Instruction Parser::instruction(std::string_view mnemonic, const std::vector<Operand> &args) {
+  std::vector<std::string_view> words = split(mnemonic, '.');
+  std::string_view op = words[0];
+  auto fail = [&]() -> Unknown { return {"`" + std::string(mnemonic) + "`"}; };
+  auto has = [&](std::string_view word) {
+    return std::find(words.begin() + 1, words.end(), word) != words.end();
+  };
+  std::vector<Type> types;
+  for (size_t i = 1; i < words.size(); ++i)
+    if (auto type = typeNamed(words[i]))
+      types.push_back(*type);
+  Modifiers m{.ftz = has("ftz"),
+              .sat = has("sat"),
+              .hasNaN = has("NaN"),
+              .xorsign = has("xorsign"),
+              .abs = has("abs"),
+              .hi = has("hi"),
+              .lo = has("lo"),
+              .wide = has("wide"),
+              .satfinite = has("satfinite"),
+              .relu = has("relu"),
+              .towardsZero = has("rz")};
+
+  // Programs run one thread at a time, so fences have nothing to order.
+  if (op == "fence" || op == "membar" || op == "griddepcontrol" || op == "nanosleep")
+    return [](State &) {};
+  if (types.empty() || args.empty())
+    throw fail();
+  Type type = types[0];
+  auto needs = [&](size_t least, size_t most) {
+    if (args.size() < least || args.size() > most)
+      throw fail();
+  };
+
+  if (op == "mov") {
+    needs(2, 2);
+    return move(type, args);
+  }
+  if (op == "cvt") {
+    if (types.size() != 2)
+      throw fail();
+    needs(2, 3);
+    if (Instruction run = convert(words, types[0], types[1], m, args))
+      return run;
+    throw fail();
+  }
+  if (op == "setp") {
+    // setp.cmp[.and|or|xor].type p, a, b[, c]
+    needs(3, 4);
+    if (words.size() < 3)
+      throw fail();
+    std::string how(words[1]);
+    bool known;
+    compare(how, 0, 0, known);
+    if (!known)
+      throw fail();
+    char join = has("and") ? '&' : has("or") ? '|' : has("xor") ? '^' : 0;
+    return [=, ftz = m.ftz](State &state) {
+      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
+      bool result, ignored;
+      if (type.kind == Kind::Float) {
+        double x = toDouble(type, a), y = toDouble(type, b);
+        if (ftz && type.bits == 32) {
+          x = flush(x);
+          y = flush(y);
+        }
+        result = compare(how, x, y, ignored);
+      } else if (type.kind == Kind::Signed) {
+        result = compareInts(how, signExtend(a, type.bits), signExtend(b, type.bits));
+      } else {
+        result = compareInts(how, a, b);
+      }
+      if (join) {
+        bool other = read(state, args[3], {Kind::Predicate, 1});
+        result = join == '&' ? result && other : join == '|' ? result || other : result != other;
+      }
+      write(state, args[0], {Kind::Predicate, 1}, result);
+    };
+  }
+  if (op == "selp") {
+    needs(4, 4);
+    return [=](State &state) {
+      bool first = read(state, args[3], {Kind::Predicate, 1});
+      write(state, args[0], type, read(state, args[first ? 1 : 2], type));
+    };
+  }
+  if (op == "lop3") {
+    needs(5, 5);
+    return [=](State &state) {
+      write(state, args[0], type,
+            lookUp3(read(state, args[1], type), read(state, args[2], type),
+                    read(state, args[3], type), read(state, args[4], type)));
+    };
+  }
+  if (op == "prmt") {
+    needs(4, 4);
+    if (words.size() != 2) // the modes .f4e and so on
+      throw fail();
+    return [=](State &state) {
+      write(state, args[0], type,
+            permuteBytes(read(state, args[1], type), read(state, args[2], type),
+                         read(state, args[3], type)));
+    };
+  }
+  if (op == "shf") {
+    needs(4, 4);
+    return [=, left = has("l"), wrap = has("wrap")](State &state) {
+      uint64_t both = read(state, args[2], type) << 32 | read(state, args[1], type);
+      unsigned by = read(state, args[3], type);
+      by = wrap ? by & 31 : std::min(by, 32u);
+      write(state, args[0], type, left ? both << by >> 32 : both >> by);
+    };
+  }
+  if (op == "bfe") {
+    needs(4, 4);
+    return [=](State &state) {
+      uint64_t value = read(state, args[1], type);
+      unsigned first = read(state, args[2], {}) & 0xff, length = read(state, args[3], {}) & 0xff;
+      uint64_t field = first >= type.bits ? 0 : value >> first;
+      if (length < type.bits)
+        field &= maskOf(length);
+      if (type.kind == Kind::Signed && length) {
+        unsigned last = std::min(first + length - 1, type.bits - 1);
+        if (value >> last & 1)
+          field |= ~maskOf(std::min(length, last >= first ? last - first + 1 : 0u));
+      }
+      write(state, args[0], type, field);
+    };
+  }
+  if (op == "bfi") {
+    needs(5, 5);
+    return [=](State &state) {
+      uint64_t field = read(state, args[1], type), into = read(state, args[2], type);
+      unsigned first = read(state, args[3], {}) & 0xff, length = read(state, args[4], {}) & 0xff;
+      uint64_t mask = first >= type.bits ? 0 : maskOf(length) << first;
+      write(state, args[0], type, (into & ~mask) | (field << (first & 63) & mask));
+    };
+  }
+  if (op == "dp4a") {
+    needs(4, 4);
+    bool leftSigned = types[0].kind == Kind::Signed,
+         rightSigned = types.back().kind == Kind::Signed;
+    return [=](State &state) {
+      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
+      uint64_t sum = read(state, args[3], type);
+      for (unsigned i = 0; i < 4; ++i) {
+        uint64_t x = a >> 8 * i & 0xff, y = b >> 8 * i & 0xff;
+        sum += (leftSigned ? signExtend(x, 8) : int64_t(x)) *
+               (rightSigned ? signExtend(y, 8) : int64_t(y));
+      }
+      write(state, args[0], type, sum);
+    };
+  }
+  if (op == "ld" || op == "st") {
+    if (has("shared") || has("param") || has("local") || has("const"))
+      throw fail();
+    needs(2, 2);
+    const Operand &memory = args[op == "ld" ? 1 : 0], &value = args[op == "ld" ? 0 : 1];
+    if (memory.form != Operand::Form::Memory)
+      throw fail();
+    bool loads = op == "ld";
+    return [=](State &state) {
+      Type address{Kind::Unsigned, 64};
+      uint64_t at = read(state, memory.parts[0], address);
+      if (memory.parts.size() > 1)
+        at += read(state, memory.parts[1], address);
+      std::vector<Operand> parts =
+          value.form == Operand::Form::List ? value.parts : std::vector<Operand>{value};
+      unsigned bytes = std::max(type.width() / 8, 1u);
+      for (const Operand &part : parts) {
+        if (loads) {
+          uint64_t bits = state.outside->load(at, bytes);
+          // A narrow load fills a wider register by its sign.
+          if (part.form == Operand::Form::Register)
+            state.registers[part.reg] =
+                type.kind == Kind::Signed ? uint64_t(signExtend(bits, type.bits)) : bits;
+        } else {
+          state.outside->store(at, bytes, read(state, part, type));
+        }
+        at += bytes;
+      }
+    };
+  }
+  needs(2, 4);
+  Instruction run = type.kind == Kind::Float ? floatInstruction(op, type, m, args)
+                                             : integerInstruction(op, type, m, args);
+  if (!run)
+    throw fail();
+  return run;
+}
+
+} // namespace
+
+PtxProgram::PtxProgram(std::string_view text, unsigned operands) {
+  Parser parser(text, operands);
+  instructions = std::move(parser.instructions);
+  registerCount = parser.registerCount();
+}
+
+} // namespace nereid::ref

@@ -1,0 +1,150 @@
+// Inline PTX: the texts that real kernels use, and their parts.
+#include "Harness.h"
+
+#include "ref/Ptx.h"
+
+#include <cmath>
+
+namespace nereid::ref {
+namespace {
+
+/// Runs a text on registers: outputs come first.
+uint64_t ptx(const std::string &text, std::vector<uint64_t> registers) {
+  PtxProgram program(text, registers.size());
+  PtxProgram::Outside outside;
+  PtxProgram::State state{std::move(registers), &outside};
+  program.run(state);
+  return state.registers[0];
+}
+uint64_t bits(float value) { return std::bit_cast<uint32_t>(value); }
+float value(uint64_t bits) { return std::bit_cast<float>(uint32_t(bits)); }
+
+TEST(Ptx, IntegersAndBits) {
+  EXPECT_EQ(ptx("shf.l.wrap.b32 $0, $1, $2, $3;", {0, 0x80000001, 0x12345678, 4}), 0x23456788u);
+  EXPECT_EQ(ptx("shf.r.wrap.b32 $0, $1, $2, $3;", {0, 0x80000001, 0x12345678, 4}), 0x88000000u);
+  EXPECT_EQ(ptx("shf.r.clamp.b32 $0, $1, $2, $3;", {0, 1, 7, 40}), 7u);
+  EXPECT_EQ(ptx("and.b32 $0, $1, 0x1F1F1F1F; shl.b32 $0, $0, 3;", {0, 0xff01027f}), 0xf80810f8u);
+  EXPECT_EQ(ptx("prmt.b32 $0, $1, $2, 0x5410;", {0, 0x11112222, 0x33334444}), 0x44442222u);
+  EXPECT_EQ(ptx("prmt.b32 $0, $1, $2, 0x0098;", {0, 0x80, 0}), 0x808000ffu);
+  EXPECT_EQ(ptx("lop3.b32 $0, $1, $2, $3, 0xEA;", {0, 0xf0, 0xcc, 0x01}), 0xc1u); // (a & b) | c
+  EXPECT_EQ(ptx("mul.hi.u32 $0, $1, $2;", {0, 0xffffffff, 0xffffffff}), 0xfffffffeu);
+  EXPECT_EQ(ptx("mul.wide.s32 $0, $1, -3;", {0, 5}), uint64_t(-15));
+  EXPECT_EQ(ptx("mad.lo.s32 $0, $1, $2, $3;", {0, uint32_t(-2), 7, 20}), 6u);
+  EXPECT_EQ(ptx("bfe.u32 $0, $1, 4, 8;", {0, 0xabcd}), 0xbcu);
+  EXPECT_EQ(ptx("bfe.s32 $0, $1, 4, 8;", {0, 0xabcd}), 0xffffffbcu);
+  EXPECT_EQ(ptx("bfi.b32 $0, $1, $2, 8, 4;", {0, 0x5, 0xffff}), 0xf5ffu);
+  EXPECT_EQ(ptx("dp4a.s32.s32 $0, $1, $2, $3;", {0, 0x01ff0203, 0x01010101, 10}), 15u);
+  EXPECT_EQ(ptx("shr.s32 $0, $1, 40;", {0, 0x80000000}), 0xffffffffu);
+  EXPECT_EQ(ptx("clz.b32 $0, $1;", {0, 0x00010000}), 15u);
+  EXPECT_EQ(ptx("add.sat.s32 $0, $1, $2;", {0, 0x7fffffff, 1}), 0x7fffffffu);
+  EXPECT_EQ(ptx("mov.u32 $0, 0x0; fence.sc.sys;", {7}), 0u);
+}
+
+TEST(Ptx, FloatsAndPredicates) {
+  EXPECT_EQ(value(ptx("ex2.approx.ftz.f32 $0, $1;", {0, bits(3)})), 8);
+  EXPECT_EQ(value(ptx("ex2.approx.ftz.f32 $0, $1;", {0, bits(-130)})), 0);
+  EXPECT_EQ(value(ptx("tanh.approx.f32 $0, $1;", {0, bits(0.5f)})), float(std::tanh(0.5)));
+  EXPECT_EQ(value(ptx("fma.rn.f32 $0, $1, $1, 0fBF800000;", {0, bits(1 + 0x1p-12f)})),
+            0x1p-11f + 0x1p-24f);
+  EXPECT_EQ(value(ptx("add.rz.f32 $0, $1, $2;", {0, bits(1), bits(-0x1p-30f)})),
+            std::nextafter(1.0f, 0.0f));
+  EXPECT_EQ(value(ptx("max.NaN.f32 $0, $1, $2;", {0, bits(1), bits(2)})), 2);
+  EXPECT_TRUE(std::isnan(value(ptx("max.NaN.f32 $0, $1, $2;", {0, bits(1), bits(NAN)}))));
+  EXPECT_EQ(value(ptx("max.f32 $0, $1, $2;", {0, bits(1), bits(NAN)})), 1);
+  EXPECT_EQ(value(ptx("max.NaN.xorsign.abs.f32 $0, $1, $2;", {0, bits(-3), bits(2)})), -3);
+  EXPECT_EQ(value(ptx("min.NaN.xorsign.abs.f32 $0, $1, $2;", {0, bits(-3), bits(-2)})), 2);
+  const char *relu = R"({
+      .reg .pred p;
+      setp.gt.f32 p, $1, 0f00000000; // x > 0
+      @p mov.f32 $0, $1;
+      @!p mov.f32 $0, 0f00000000;
+    })";
+  EXPECT_EQ(value(ptx(relu, {0, bits(4)})), 4);
+  EXPECT_EQ(value(ptx(relu, {0, bits(-4)})), 0);
+  EXPECT_EQ(value(ptx("{ .reg .pred p; setp.lt.f32 p, $1, $2; selp.f32 $0, $1, $2, p; }",
+                      {0, bits(5), bits(3)})),
+            3);
+}
+
+TEST(Ptx, ConversionsAndPacking) {
+  EXPECT_EQ(ptx("cvt.rn.bf16x2.f32 $0, $1, $2;", {0, bits(1), bits(2)}), 0x3f804000u);
+  EXPECT_EQ(ptx("cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", {0, bits(1000), bits(-1)}), 0x7eb8u);
+  EXPECT_EQ(ptx("cvt.rn.f16x2.e4m3x2 $0, $1;", {0, 0x38b8}), 0x3c00bc00u);
+  EXPECT_EQ(ptx("cvt.rn.satfinite.e2m1x2.f32 $0, $1, $2;", {0, bits(100), bits(-1.5f)}), 0x7bu);
+  EXPECT_EQ(ptx("cvt.rna.tf32.f32 $0, $1;", {0, bits(1 + 0x1p-11f)}), bits(1 + 0x1p-10f));
+  EXPECT_EQ(ptx("cvt.rni.s32.f32 $0, $1;", {0, bits(2.5f)}), 2u);
+  EXPECT_EQ(ptx("cvt.rzi.u32.f32 $0, $1;", {0, bits(-3.0f)}), 0u);
+  EXPECT_EQ(ptx("cvt.s32.s8 $0, $1;", {0, 0xff}) & 0xffffffff, 0xffffffffu);
+  EXPECT_EQ(value(ptx("cvt.rn.f32.s32 $0, $1;", {0, uint32_t(-7)})), -7);
+  EXPECT_EQ(ptx("mov.b32 $0, {$1, $2};", {0, 0x1234, 0xabcd}), 0xabcd1234u);
+  EXPECT_EQ(ptx("{ .reg .b16 a, b; mov.b32 {a, b}, $1; mov.b32 $0, {b, a}; }", {0, 0xabcd1234}),
+            0x1234abcdu);
+  EXPECT_EQ(ptx("{ .reg .b8 b<4>; mov.b32 {b0, b1, b2, b3}, $1; mov.b32 $0, {b3, b2, b1, b0}; }",
+                {0, 0x01020304}),
+            0x04030201u);
+  EXPECT_EQ(ptx("mul.bf16x2 $0, $1, $2;", {0, 0x40003f80, 0x40404040}), 0x40c04040u);
+  EXPECT_EQ(ptx("fma.rn.f16x2 $0, $1, $2, $1;", {0, 0x3c004000, 0x40004000}), 0x42004600u);
+}
+
+TEST(Ptx, WhatIsUnknownIsNamed) {
+  for (const char *text : {"bra L1;", "mma.sync.aligned $0, $1;", "add.s32 $0, $1, nobody;",
+                           "mov.b32 $0, $9;", "frobnicate.b32 $0, $1;", "@p", "{", "mov.b32 $0",
+                           ".reg .nothing x;", "ld.shared.b32 $0, [$1];"}) {
+    bool known = true;
+    try {
+      PtxProgram program(text, 2);
+    } catch (PtxProgram::Unknown &unknown) {
+      known = false;
+    }
+    EXPECT_EQ(known, std::string_view(text) == "{") << text;
+  }
+}
+
+TEST(InlineAsm, FourBytesShareARegister) {
+  Kernel kernel(lanesKernel(8, "i8", "i8", "i8", "i8", R"(
+    %r = tile.inline_asm "and.b32 $0, $1, 0x1F1F1F1F; shl.b32 $0, $0, 3;" "=r,r" pack 4 pure true (%a) : (tensor<$nxi8>) -> tensor<$nxi8>)"));
+  std::vector<uint8_t> x{1, 2, 0xff, 32, 5, 6, 7, 8}, unused(8), out(8);
+  kernel.tensor("a", x).tensor("b", unused).tensor("c", unused).tensor("r", out).run();
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(out[i], uint8_t((x[i] & 0x1f) << 3));
+}
+
+TEST(InlineAsm, WidensBytesToTwoRegistersOfHalves) {
+  // Four e4m3 values in one register become four f16 in two.
+  Kernel kernel(lanesKernel(8, "i8", "i8", "i8", "f16", R"(
+    %r = tile.inline_asm "{ .reg .b16 lo, hi; mov.b32 {lo, hi}, $2; cvt.rn.f16x2.e4m3x2 $0, lo; cvt.rn.f16x2.e4m3x2 $1, hi; }" "=r,=r,r" pack 4 pure true (%a) : (tensor<$nxi8>) -> tensor<$nxf16>)"));
+  std::vector<uint8_t> x{0x38, 0xb8, 0x40, 0, 0x7e, 1, 2, 3}, unused(8);
+  std::vector<uint16_t> out(8);
+  kernel.tensor("a", x).tensor("b", unused).tensor("c", unused).tensor("r", out).run();
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(widen(F16{out[i]}), widen(E4M3FN{x[i]})) << i;
+}
+
+TEST(InlineAsm, ReadsAndWritesVerifiedMemory) {
+  const char *text = R"(func.func @k(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>) {
+      %v = tile.inline_asm "ld.global.b32 $0, [$1+4]; st.global.b32 [$2], $0;" "=r,l,l" pack 1 pure false (%p, %q) : (!tile.ptr<i32>, !tile.ptr<i32>) -> i32
+      return
+    })";
+  std::vector<int32_t> p{1, 2}, q{0}, small{1};
+  Kernel kernel(text);
+  kernel.tensor("p", p).tensor("q", q).run();
+  EXPECT_EQ(q[0], 2);
+  Kernel outside(text);
+  auto result = outside.tensor("p", small).tensor("q", q).tryRun();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostics[0].code, "OutOfBounds");
+}
+
+TEST(InlineAsm, AnUnknownTextIsADiagnostic) {
+  Kernel kernel(lanesKernel(2, "i32", "i32", "i32", "i32", R"(
+    %r = tile.inline_asm "wmma.magic $0, $1;" "=r,r" pack 1 pure true (%a) : ($i32) -> $i32)"));
+  std::vector<int32_t> v(2);
+  auto result = kernel.tensor("a", v).tensor("b", v).tensor("c", v).tensor("r", v).tryRun();
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().what.find("inline PTX `wmma.magic $0, $1;` is not known"),
+            std::string::npos)
+      << result.error().what;
+}
+
+} // namespace
+} // namespace nereid::ref
