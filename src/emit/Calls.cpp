@@ -17,10 +17,22 @@ struct DepthScope {
 
 } // namespace
 
-void Interp::checkDepth(const FunctionObject *function) {
+size_t Interp::stackUsed() const {
   const char *here = static_cast<const char *>(__builtin_frame_address(0));
-  size_t used = here < stackBase ? size_t(stackBase - here) : size_t(here - stackBase);
-  if (depth <= hostOptions.limits.depth && used <= hostOptions.limits.stackBytes)
+  return here < stackBase ? size_t(stackBase - here) : size_t(here - stackBase);
+}
+
+void Interp::checkStack() {
+  if (stackUsed() <= hostOptions.limits.stackBytes)
+    return;
+  EvalError failure = error(*frame->node, "RecursionTooDeep", "the value is nested without end");
+  failure.pythonType = "RecursionError";
+  failure.fatal = true;
+  throw failure;
+}
+
+void Interp::checkDepth(const FunctionObject *function) {
+  if (depth <= hostOptions.limits.depth && stackUsed() <= hostOptions.limits.stackBytes)
     return;
   std::string message =
       "calls are nested more than " + std::to_string(hostOptions.limits.depth) + " deep";

@@ -51,7 +51,7 @@ struct Limits {
   uint64_t steps = 20'000'000;     ///< expressions and statements evaluated, a module or kernel
   uint64_t operations = 2'000'000; ///< ops built for one kernel
   unsigned depth = 128;            ///< nested calls
-  size_t stackBytes = 5 << 20;     ///< of the thread's stack
+  size_t stackBytes = 4 << 20;     ///< of the thread's stack
 };
 
 /// Something of the world that evaluation depended on; part of the compile key.
@@ -289,6 +289,8 @@ private:
   Value constructAggregate(const std::shared_ptr<ClassObject> &type, std::vector<Value> args,
                            Keywords keywords);
   void checkDepth(const FunctionObject *function);
+  size_t stackUsed() const;
+  void checkStack(); ///< where data may be nested without end
 
   // HostStatements.cpp
   enum class Flow : uint8_t { Next, Break, Continue, Return };

@@ -410,6 +410,7 @@ bool Interp::equal(const Value &aIn, const Value &bIn) {
   const Value &a = unboxed(aIn), &b = unboxed(bIn);
   if (a.isTile() || b.isTile())
     return identical(a, b);
+  checkStack();
   if ((a.isTuple() && b.isTuple()) || (a.isList() && b.isList())) {
     auto x = a.items(), y = b.items();
     if (x.size() != y.size())
@@ -423,6 +424,22 @@ bool Interp::equal(const Value &aIn, const Value &bIn) {
     if (auto *y = b.as<PythonRange>())
       return x->size() == y->size() &&
              (x->size() == 0 || (x->start == y->start && (x->size() == 1 || x->step == y->step)));
+  if (auto *x = a.as<ops::Dict>())
+    if (auto *y = b.as<ops::Dict>()) {
+      if (x->entries.size() != y->entries.size())
+        return false;
+      for (auto &[key, value] : x->entries) {
+        bool found = false;
+        for (auto &[otherKey, other] : y->entries)
+          if (equal(key, otherKey)) {
+            found = equal(value, other);
+            break;
+          }
+        if (!found)
+          return false;
+      }
+      return true;
+    }
   return ops::equal(a, b);
 }
 

@@ -3,6 +3,8 @@
 
 #include "emit/Interp.h"
 
+#include "support/Hash.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -61,7 +63,7 @@ public:
 
   /// Of the kernel, and every function, class and constant that it can reach (first level of the
   /// key).
-  support::Hash128 sourceHash(const std::string &kernel);
+  Result<support::Hash128> sourceHash(const std::string &kernel);
 
   const std::string &file() const { return tree->file; }
   const syntax::Module &syntaxTree() const { return *tree; }

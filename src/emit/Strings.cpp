@@ -11,6 +11,7 @@
 namespace nereid::emit {
 
 std::string Interp::repr(const Value &valueIn) {
+  checkStack();
   const Value &value = unboxed(valueIn);
   if (value.isTuple() || value.isList()) {
     auto *tuple = value.as<ops::Tuple>();
@@ -33,6 +34,12 @@ std::string Interp::repr(const Value &valueIn) {
     return str(call(requireAttribute(value, "__repr__"), {}, {}));
   if (auto *function = value.as<FunctionObject>())
     return "<function " + function->name() + ">";
+  if (auto *set = value.as<SetObject>()) {
+    std::string text = set->items.empty() ? "set(" : "{";
+    for (size_t i = 0; i < set->items.size(); ++i)
+      text += (i ? ", " : "") + repr(set->items[i]);
+    return text + (set->items.empty() ? ")" : "}");
+  }
   return value.repr();
 }
 

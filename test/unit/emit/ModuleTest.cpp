@@ -1,0 +1,364 @@
+// Module-level Python: what the evaluator makes of whole files, and what it refuses to know.
+
+#include "Harness.h"
+
+namespace nereid::emit {
+namespace {
+
+class ModuleTest : public testing::Test {
+protected:
+  /// The value of `name` after running `source`, as repr; "unusable: ..." if it must not be used.
+  std::string value(const std::string &source, const std::string &name, HostOptions options = {}) {
+    SourceUnit unit;
+    unit.text = source;
+    unit.file = "pkg/test.py";
+    unit.module = "pkg.test";
+    unit.resolver = resolver;
+    unit.globals = globals;
+    LoadedProgram loaded = Program::load(unit, options);
+    if (!loaded.program)
+      return "does not parse";
+    facts = loaded.program->interp().facts();
+    const Binding *binding = loaded.program->module()->names->find(name);
+    if (!binding)
+      return "undefined";
+    if (binding->unusable)
+      return "unusable: " + binding->unusable->code;
+    return loaded.program->interp().repr(binding->value);
+  }
+  bool hasFact(const std::string &kind, const std::string &name) const {
+    for (const Fact &fact : facts)
+      if (fact.kind == kind && fact.name == name)
+        return true;
+    return false;
+  }
+
+  Resolver resolver;
+  std::map<std::string, InjectedValue> globals;
+  std::set<Fact> facts;
+};
+
+TEST_F(ModuleTest, Arithmetic) {
+  EXPECT_EQ(value("x = -7 // 2, -7 % 3, 7 % -3, 2 ** 100", "x"),
+            "(-4, 2, -2, 1267650600228229401496703205376)");
+  EXPECT_EQ(value("x = 7 / 2, 1e308 * 10, -7.5 // 2, 7.5 % -2", "x"), "(3.5, inf, -4.0, -0.5)");
+  EXPECT_EQ(value("x = 1 << 70 >> 68, ~5, True + 1, 6 & 3 | 8 ^ 1", "x"), "(4, -6, 2, 11)");
+  EXPECT_EQ(value("x = 3 if not 0 else 4, 1 < 2 < 3, 1 < 3 < 2", "x"), "(3, True, False)");
+  EXPECT_EQ(value("x = 'ab' * 3 + 'c', [1] * 2 + [2], (1,) + (2, 3)", "x"),
+            "('abababc', [1, 1, 2], (1, 2, 3))");
+  EXPECT_EQ(value("x = 2 in [1, 2], 'b' not in 'abc', 3 in {3: 1}", "x"), "(True, False, True)");
+  EXPECT_EQ(value("x = (10**30) / (10**29 * 3)", "x"), "3.3333333333333335");
+}
+
+TEST_F(ModuleTest, ComprehensionsAndSlices) {
+  EXPECT_EQ(value("x = [(a, b) for a in range(3) for b in 'xy' if a != 1]", "x"),
+            "[(0, 'x'), (0, 'y'), (2, 'x'), (2, 'y')]");
+  EXPECT_EQ(value("x = {k: v * 2 for k, v in zip('ab', (1, 2))}", "x"), "{'a': 2, 'b': 4}");
+  EXPECT_EQ(value("x = list(range(10))[-3:1:-2], 'hello'[1:], (1, 2, 3)[::-1]", "x"),
+            "([7, 5, 3], 'ello', (3, 2, 1))");
+  EXPECT_EQ(value("a, *b, (c, d) = 1, 2, 3, (4, 5)\nx = a, b, c, d", "x"), "(1, [2, 3], 4, 5)");
+}
+
+TEST_F(ModuleTest, FunctionsClosuresAndDefaults) {
+  EXPECT_EQ(value(R"(
+def outer(n, *rest, scale=2, **others):
+    total = [0]
+    def add(k):
+        nonlocal n
+        n += k
+        total.append(n * scale)
+        return total
+    for r in rest:
+        add(r)
+    return total, others
+
+x = outer(1, 2, 3, scale=10, name="a")
+)",
+                  "x"),
+            "([0, 30, 60], {'name': 'a'})");
+  EXPECT_EQ(value("fs = [lambda x, k=k: x + k for k in range(3)]\nx = [f(10) for f in fs]", "x"),
+            "[10, 11, 12]");
+  EXPECT_EQ(
+      value("def g():\n    for i in range(3):\n        yield i * i\nx = sum(g()), max(g())", "x"),
+      "(5, 4)");
+}
+
+TEST_F(ModuleTest, ClassesEnumsAndDataclasses) {
+  EXPECT_EQ(value(R"(
+from enum import Enum
+from dataclasses import dataclass
+
+class Mode(Enum):
+    A = 1
+    B = "b"
+
+@dataclass
+class Point:
+    x: int
+    y: int = 5
+
+    def sum(self):
+        return self.x + self.y
+
+    @property
+    def double(self):
+        return self.sum() * 2
+
+class Base:
+    kind = "base"
+    def __init__(self, n):
+        self.n = n
+    def name(self):
+        return self.kind + str(self.n)
+
+class Derived(Base):
+    kind = "derived"
+
+p = Point(3)
+x = (Mode.B.value, Mode("b") is Mode.B, [m.name for m in Mode], p.double, p, Derived(4).name(),
+     isinstance(Derived(1), Base))
+)",
+                  "x"),
+            "('b', True, ['A', 'B'], 16, Point(x=3, y=5), 'derived4', True)");
+}
+
+TEST_F(ModuleTest, Exceptions) {
+  EXPECT_EQ(value(R"(
+def f(n):
+    try:
+        if n == 0:
+            return 1 / 0
+        if n == 1:
+            raise ValueError("bad", n)
+        return {}["k"]
+    except ZeroDivisionError:
+        return "zero"
+    except (KeyError, ValueError) as e:
+        return type(e).__name__ + str(e.args)
+    finally:
+        log.append(n)
+
+log = []
+x = [f(i) for i in range(3)], log
+)",
+                  "x"),
+            "(['zero', \"ValueError('bad', 1)\", \"KeyError(\\\"'k'\\\",)\"], [0, 1, 2])");
+}
+
+TEST_F(ModuleTest, AFailedStatementPoisonsOnlyItsNames) {
+  const char *source = "a = 1\nb = undefined + 1\nc = a + 1\nd = b + 1\n";
+  EXPECT_EQ(value(source, "c"), "2");
+  EXPECT_EQ(value(source, "b"), "unusable: ModuleLevelFailure");
+  EXPECT_EQ(value(source, "d"), "unusable: ModuleLevelFailure");
+}
+
+TEST_F(ModuleTest, UnknownValuesSpreadAndUnknownBranchesBindBoth) {
+  const char *source = R"(
+import torch
+import other_library as lib
+n = lib.device_count()
+m = n + 1
+if n > 2:
+    same = 5
+    different = 1
+    only = 7
+else:
+    same = 5
+    different = 2
+)";
+  EXPECT_EQ(value(source, "m"), "other_library.device_count(...)");
+  EXPECT_EQ(value(source, "same"), "5");
+  EXPECT_EQ(value(source, "only"), "7");
+  EXPECT_EQ(value(source, "different"), "unusable: UnknownDefinition");
+  HostOptions options;
+  options.defines["n"] = support::Constant::integer(3);
+  EXPECT_EQ(value(source, "different", options), "1");
+  EXPECT_TRUE(hasFact("define", "n"));
+  options.defines.clear();
+  options.defines["other_library.device_count(...)"] = support::Constant::integer(1);
+  EXPECT_EQ(value(source, "different", options), "2");
+}
+
+TEST_F(ModuleTest, FactsAreRecorded) {
+  HostOptions options;
+  options.environment["FAST"] = "1";
+  EXPECT_EQ(value("import os\nimport torch\nimport triton\n"
+                  "x = os.environ.get('FAST', '0'), os.getenv('SLOW', 'none'), torch.version.hip\n"
+                  "v = triton.__version__",
+                  "x", options),
+            "('1', 'none', None)");
+  EXPECT_TRUE(hasFact("env", "FAST"));
+  EXPECT_TRUE(hasFact("env", "SLOW"));
+  EXPECT_TRUE(hasFact("device", "torch.version.hip"));
+  EXPECT_TRUE(hasFact("version", "triton"));
+}
+
+TEST_F(ModuleTest, VersionsCompare) {
+  EXPECT_EQ(value("import triton\nfrom packaging.version import Version\n"
+                  "x = Version(triton.__version__) >= Version('3.0.0'), "
+                  "Version('3.10.1') > Version('3.9'), Version('2.11.0+cu130') == Version('2.11')",
+                  "x"),
+            "(True, True, True)");
+}
+
+TEST_F(ModuleTest, ImportsGoThroughTheResolver) {
+  auto helper = std::make_shared<SourceUnit>();
+  helper->text = "SIZE = 4\ndef double(x):\n    return x * 2\n";
+  helper->file = "pkg/helper.py";
+  helper->module = "pkg.helper";
+  resolver = [&](const std::string &module) -> std::shared_ptr<const SourceUnit> {
+    return module == "pkg.helper" ? helper : nullptr;
+  };
+  EXPECT_EQ(value("from .helper import double, SIZE as N\nfrom . import helper\n"
+                  "x = double(N), helper.SIZE",
+                  "x"),
+            "(8, 4)");
+  EXPECT_TRUE(hasFact("import", "pkg.helper"));
+  EXPECT_EQ(
+      value("try:\n    from .helper import missing\nexcept ImportError:\n    x = 'no'\n", "x"),
+      "'no'");
+}
+
+TEST_F(ModuleTest, InjectedGlobals) {
+  InjectedValue size, flag, sqrt;
+  size.constant = support::Constant::integer(64);
+  size.isConstexpr = true;
+  flag.constant = support::Constant::boolean(true);
+  sqrt.kind = InjectedValue::Kind::Attribute;
+  sqrt.module = "math";
+  sqrt.function = "sqrt";
+  globals = {{"SIZE", size}, {"FLAG", flag}, {"root", sqrt}};
+  EXPECT_EQ(value("x = SIZE * 2, FLAG, root(16)", "x"), "(128, True, 4.0)");
+}
+
+TEST_F(ModuleTest, NothingReachesTheWorld) {
+  EXPECT_EQ(value("x = open('/etc/passwd').read()", "x"), "open(...).read(...)");
+  EXPECT_EQ(value("import subprocess\nx = subprocess.run(['ls'])", "x"), "subprocess.run(...)");
+  EXPECT_EQ(value("x = __import__('os').system('true')", "x"), "__import__(...).system(...)");
+}
+
+TEST_F(ModuleTest, FormattedText) {
+  EXPECT_EQ(
+      value("x = f'{3:>4}|{2.5:.3f}|{255:#x}|{1234567:,}|{\"a\":^5}|{True!r}|{0.1}|{7:03d}'", "x"),
+      "'   3|2.500|0xff|1,234,567|  a  |True|0.1|007'");
+  EXPECT_EQ(
+      value("x = '%d of %s' % (3, 'x'), '{} {1} {n}'.replace('{1}', '{}').format(1, 2, n=3)", "x"),
+      "('3 of x', '1 2 3')");
+}
+
+TEST_F(ModuleTest, LibraryPieces) {
+  EXPECT_EQ(value("import math, itertools, functools\n"
+                  "x = math.ceil(2.1), list(itertools.product([1, 2], 'a')), "
+                  "functools.reduce(lambda a, b: a * b, [1, 2, 3, 4]), "
+                  "functools.partial(max, 5)(3)",
+                  "x"),
+            "(3, [(1, 'a'), (2, 'a')], 24, 5)");
+  EXPECT_EQ(
+      value("import torch\nx = torch.finfo(torch.float16).max, torch.iinfo(torch.int8).min", "x"),
+      "(65504.0, -128)");
+  EXPECT_EQ(value("import triton\nx = triton.cdiv(10, 4), triton.next_power_of_2(781)", "x"),
+            "(3, 1024)");
+}
+
+TEST_F(ModuleTest, KernelsAreListedWhereverTheyAre) {
+  SourceUnit unit;
+  unit.file = "k.py";
+  unit.text = R"(
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'B': b}, num_warps=4) for b in (32, 64)], key=['n'])
+@triton.heuristics({'EVEN': lambda args: args['n'] % args['B'] == 0})
+@triton.jit(do_not_specialize=['n'])
+def tuned(x, n: tl.int64, B: tl.constexpr, EVEN: "tl.constexpr" = True):
+    pass
+
+if unknown_thing():
+    @triton.jit
+    def branch(x):
+        pass
+
+def factory(K):
+    @triton.jit
+    def inner(p):
+        tl.store(p, 1)
+    return inner
+
+def plain(x):
+    pass
+)";
+  LoadedProgram loaded = Program::load(unit);
+  ASSERT_TRUE(loaded.program);
+  std::vector<KernelSummary> kernels = loaded.program->kernels();
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].name, "tuned");
+  EXPECT_TRUE(kernels[0].autotuned);
+  EXPECT_EQ(kernels[0].line, 8u);
+  ASSERT_EQ(kernels[0].parameters.size(), 4u);
+  EXPECT_EQ(kernels[0].parameters[1].annotation, "tl.int64");
+  EXPECT_TRUE(kernels[0].parameters[3].isConstexpr);
+  EXPECT_EQ(kernels[0].parameters[3].defaultValue, "True");
+  EXPECT_EQ(kernels[1].name, "branch");
+  EXPECT_EQ(kernels[2].name, "factory.inner");
+  mlir::MLIRContext context;
+  auto specialization = support::Specialization::parse("*i32");
+  Emitted emitted = loaded.program->emit(context, "factory.inner", *specialization, {}, {});
+  EXPECT_TRUE(emitted.module);
+}
+
+TEST_F(ModuleTest, TheSourceHashFollowsWhatTheKernelReaches) {
+  auto hash = [](const std::string &text) {
+    SourceUnit unit;
+    unit.file = "k.py";
+    unit.text = text;
+    LoadedProgram loaded = Program::load(unit);
+    auto result = loaded.program->sourceHash("f");
+    return result.ok() ? result->hex() : "error: " + result.error().what;
+  };
+  std::string base = R"(import triton
+import triton.language as tl
+N = tl.constexpr(4)
+@triton.jit
+def g(x):
+    return x + N
+@triton.jit
+def f(p):
+    tl.store(p, g(1))
+def other():
+    return 1
+)";
+  auto changed = [&](const std::string &from, const std::string &to) {
+    std::string text = base;
+    text.replace(text.find(from), from.size(), to);
+    return hash(text);
+  };
+  EXPECT_EQ(hash(base).size(), 32u);
+  EXPECT_EQ(changed("return 1", "return 2"), hash(base));
+  EXPECT_NE(changed("constexpr(4)", "constexpr(5)"), hash(base));
+  EXPECT_NE(changed("x + N", "x - N"), hash(base));
+  EXPECT_NE(changed("g(1)", "g(2)"), hash(base));
+}
+
+TEST_F(ModuleTest, GlobalsOfKernelsMustBeConstexprs) {
+  SourceUnit unit;
+  unit.file = "k.py";
+  unit.text =
+      "import triton\nimport triton.language as tl\nN = 4\nM: tl.constexpr = tl.constexpr(2)\n"
+      "K = M * 3\n@triton.jit\ndef f(p):\n    tl.store(p, N)\n"
+      "@triton.jit\ndef g(p):\n    tl.store(p, M + K)\n";
+  HostOptions options;
+  for (bool allowed : {false, true}) {
+    options.allowGlobals = allowed;
+    LoadedProgram loaded = Program::load(unit, options);
+    mlir::MLIRContext context;
+    auto specialization = support::Specialization::parse("*i32");
+    Emitted emitted = loaded.program->emit(context, "f", *specialization, {}, {});
+    EXPECT_EQ(bool(emitted.module), allowed);
+    if (!allowed)
+      EXPECT_EQ(emitted.diagnostics.at(0).code, "GlobalNotConstexpr");
+    EXPECT_TRUE(loaded.program->emit(context, "g", *specialization, {}, {}).module);
+  }
+}
+
+} // namespace
+} // namespace nereid::emit
