@@ -141,9 +141,9 @@ LogicalResult DescType::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
   for (int64_t extent : blockShape)
     if (extent <= 0)
       return emitError() << "a block of " << extent << " elements along a dimension";
-  if (!isa<IntegerType, FloatType>(element))
+  if (!llvm::isa<IntegerType, FloatType>(element))
     return emitError() << "a descriptor of numbers, not of " << element;
-  if (paddingIsNan && !isa<FloatType>(element))
+  if (paddingIsNan && !llvm::isa<FloatType>(element))
     return emitError() << "only floats can be padded with NaN";
   return success();
 }
