@@ -26,11 +26,16 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
                            LLVM::Linkage::External, "nereid_shared", Attribute(), /*alignment=*/16,
                            /*addrSpace=*/3);
 
+  // One parameter a slot of the launch ABI: the fields of a descriptor (base, shape, strides) go by value.
   SmallVector<Type> parameters;
+  SmallVector<std::pair<unsigned, Type>> byValue;
   for (BlockArgument argument : kernel.getArguments()) {
     if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
-      parameters.push_back(LLVM::LLVMPointerType::get(context, 1));
-      parameters.append(2 * desc.getBlockShape().size(), b.getI64Type());
+      SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 1)};
+      fields.append(2 * desc.getBlockShape().size(), b.getI64Type());
+      byValue.push_back({unsigned(parameters.size()),
+                         LLVM::LLVMStructType::getLiteral(context, fields)});
+      parameters.push_back(LLVM::LLVMPointerType::get(context));
     } else {
       parameters.push_back(parameterType(argument.getType()));
     }
@@ -39,6 +44,10 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   auto function = b.create<LLVM::LLVMFuncOp>(
       loc, kernel.getName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters));
+  for (auto [index, type] : byValue) {
+    function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
+  }
   function->setAttr("nvvm.kernel", b.getUnitAttr());
   function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(warps * lanesPerWarp), 1, 1}));
   Block *entry = function.addEntryBlock(b);
@@ -47,21 +56,28 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   analysis::AxisAnalysis axes(kernel);
   RegisterEmitter emitter(b, axes, chip, warps);
   emitter.setLocation(loc);
-  size_t next = 0;
   for (BlockArgument argument : kernel.getArguments()) {
-    if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
-      size_t count = 1 + 2 * desc.getBlockShape().size();
-      emitter.setDescriptor(argument, SmallVector<Value>(entry->getArguments().slice(next, count)));
-      next += count;
+    Value value = entry->getArgument(argument.getArgNumber());
+    if (isa<tile::DescType>(argument.getType())) {
+      auto type = cast<LLVM::LLVMStructType>(
+          function.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
+                                              LLVM::LLVMDialect::getByValAttrName())
+              .getValue());
+      SmallVector<Value> fields;
+      for (auto [at, field] : llvm::enumerate(type.getBody())) {
+        Value place = b.create<LLVM::GEPOp>(loc, value.getType(), type, value,
+                                            ArrayRef<LLVM::GEPArg>{0, int32_t(at)});
+        fields.push_back(b.create<LLVM::LoadOp>(loc, field, place));
+      }
+      emitter.setDescriptor(argument, std::move(fields));
       continue;
     }
-    Value value = entry->getArgument(next++);
     if (argument.getType().isInteger(1))
       value = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value,
                                       emitter.number(b.getI8Type(), 0));
     emitter.setScalar(argument, value);
   }
-  emitter.context = entry->getArgument(next);
+  emitter.context = entry->getArguments().back();
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));

@@ -76,11 +76,26 @@ TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   EXPECT_NE(ptx.find("ex2.approx"), std::string::npos);
 }
 
+// The runtime passes one pointer a slot and one for the context: the driver refuses a launch otherwise.
+TEST_F(GpuKernels, OneParameterASlot) {
+  for (const char *source : {vectorAdd, softmax, halfMatmul, descriptorLoad}) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    ASSERT_TRUE(module);
+    auto bytes = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"));
+    ASSERT_TRUE(bytes) << bytes.error().what;
+    auto artifact = support::Artifact::take(std::move(*bytes));
+    ASSERT_TRUE(artifact) << artifact.error().what;
+    std::string ptx = emit(source, "sm_90a", pipeline::GpuStage::Ptx);
+    std::string entry = ptx.substr(ptx.find(".entry"), ptx.find("{") - ptx.find(".entry"));
+    EXPECT_EQ(countOf(entry, ".param"), artifact->slots().size() + 1) << entry;
+  }
+}
+
 TEST_F(GpuKernels, AllAssemble) {
   if (gpu::findPtxas().empty())
     GTEST_SKIP() << "no ptxas on this machine";
   for (const char *chip : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"})
-    for (const char *source : {vectorAdd, softmax, halfMatmul, shapes}) {
+    for (const char *source : {vectorAdd, softmax, halfMatmul, shapes, descriptorLoad}) {
       auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
       ASSERT_TRUE(module);
       auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip));

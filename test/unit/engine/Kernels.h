@@ -3,6 +3,23 @@
 
 namespace nereid::test {
 
+// out[0] = d[row, 0], with d a descriptor: one slot of the launch ABI holds all its fields.
+inline constexpr const char *descriptorLoad = R"(
+func.func @peek(%d: !tile.desc<16x16xf32> {tile.name = "d", tile.dtype = "tensordesc<fp32[16,16]>"},
+                %out: !tile.ptr<f32> {tile.name = "out", tile.dtype = "*fp32"},
+                %row: i32 {tile.name = "row", tile.dtype = "i32"}) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %r = tile.arange 0 to 16 : tensor<16xi32>
+  %t = tile.desc_load %d[%row, %zero] : <16x16xf32> -> tensor<16x16xf32>
+  %c = tile.expand_dims %r axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %o = tile.broadcast %c : tensor<1x16xi32> -> tensor<16x16xi32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<16x16x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xi32>
+  tile.store %op, %t : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+  return
+}
+)";
+
 // out[i] = x[i] + y[i] for i < n, 1024 elements a program.
 inline constexpr const char *vectorAdd = R"(
 func.func @add(%x: !tile.ptr<f32> {tile.name = "x", tile.divisibility = 16 : i64, tile.dtype = "*fp32"},
