@@ -104,7 +104,9 @@ public:
       auto cases = folder.cases(task, options.set);
       if (!cases)
         return cases.takeError();
-      for (const FolderCase &which : *cases)
+      for (const FolderCase &which : *cases) {
+        if (which.label.find(options.match) == std::string::npos)
+          continue;
         for (const FolderVariant &variant : *variants) {
           std::string full = task.empty() ? variant.name : task + "." + variant.name;
           if (!options.variant.empty() && options.variant != full &&
@@ -115,6 +117,7 @@ public:
             for (const std::string &device : options.devices)
               runOne(which, variant, full, variant.configs[i], device);
         }
+      }
     }
     return Success{};
   }
@@ -144,7 +147,7 @@ private:
       row.skippedReason = "this variant is not for " + family;
       return Success{};
     }
-    auto instance = folder.build(which);
+    auto instance = folder.build(which, /*computeInputs=*/which.check || !options.time);
     if (!instance)
       return instance.takeError();
     auto flops = folder.flops(*instance);
@@ -167,74 +170,149 @@ private:
       return runner.takeError();
     Runner &on = **runner;
     on.unbindAll();
-    double bytes = 0, peak = 0;
-    std::set<SpecTensor *> bound;
-    auto bind = [&](const Value &value) -> Status {
-      SpecTensor *tensor = value.as<SpecTensor>();
-      if (auto *descriptor = value.as<SpecDescriptor>())
-        tensor = descriptor->tensor.get();
-      if (!tensor)
-        return Success{};
-      if (!bound.insert(tensor).second)
-        return Success{};
-      peak += double(tensor->memory.allocationBytes());
-      return on.bind(tensor->memory, tensor->name, tensor->recipe != SpecTensor::Recipe::Empty);
-    };
+    if (!which.check && options.time)
+      if (Status status = prepareInputs(*instance, on); !status)
+        return status;
+    Bound bound{on};
+    auto requests = requestsOf(*plan, bound);
+    if (!requests)
+      return requests.takeError();
     row.seconds = 0;
     row.compileSeconds = 0;
-    row.launches = 0;
-    for (const auto &launch : plan->launches) {
-      std::set<SpecTensor *> touched;
-      for (const Value &value : launch->args) {
-        if (Status status = bind(value); !status)
-          return status;
-        if (auto *tensor = value.as<SpecTensor>(); tensor && touched.insert(tensor).second)
-          bytes += double(tensor->numel() * int64_t(info(tensor->dtype).bytes));
-      }
-      for (const auto &[key, value] : launch->keywords)
-        if (Status status = bind(value); !status)
-          return status;
-      if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0)
-        continue;
-      auto request = makeRequest(*launch);
-      if (!request)
-        return request.takeError();
-      auto outcome = on.run(*request);
+    row.launches = int64_t(requests->size());
+    for (const RunRequest &request : *requests) {
+      auto outcome = on.run(request);
       if (!outcome)
         return outcome.takeError();
       *row.seconds += outcome->seconds;
       *row.compileSeconds += outcome->compileSeconds;
-      ++*row.launches;
     }
+    row.samples = 1;
 
     auto ownBytes = folder.bytes(variant, *instance);
     if (!ownBytes)
       return ownBytes.takeError();
-    row.bytesMoved = *ownBytes ? **ownBytes : bytes;
-    row.peakBytes = peak;
+    row.bytesMoved = *ownBytes ? **ownBytes : bound.moved;
+    row.peakBytes = bound.peak;
+    if (*flops && *row.bytesMoved > 0)
+      row.intensity = **flops / *row.bytesMoved;
+    if (which.check)
+      if (Status status = compare(*instance, on, row); !status || !*row.passed)
+        return status;
+    if (options.time && !requests->empty()) {
+      auto timing = on.time(*requests, *options.time);
+      if (!timing)
+        return timing.takeError();
+      row.seconds = timing->median;
+      row.p20 = timing->p20;
+      row.p80 = timing->p80;
+      row.samples = timing->samples;
+    }
     if (*row.seconds > 0) {
       row.gbps = *row.bytesMoved / *row.seconds / 1e9;
       if (*flops)
         row.gflops = **flops / *row.seconds / 1e9;
     }
-    if (*flops && *row.bytesMoved > 0)
-      row.intensity = **flops / *row.bytesMoved;
-    if (!which.check)
-      return Success{};
+    if (options.time) {
+      auto rate = on.copyRate();
+      if (!rate)
+        return rate.takeError();
+      if (*rate > 0 && row.gbps)
+        row.copyShare = *row.gbps * 1e9 / *rate;
+    }
+    return Success{};
+  }
 
-    auto wanted = folder.reference(*instance);
+  // Runs the default variant of the task that makes the `computed` inputs.
+  Status prepareInputs(const FolderInstance &instance, Runner &on) {
+    auto before = folder.preparing(instance);
+    if (!before)
+      return before.takeError();
+    if (!*before)
+      return Success{};
+    auto variants = folder.variants((*before)->which.task);
+    if (!variants)
+      return variants.takeError();
+    const FolderVariant &first = variants->front();
+    auto plan = folder.plan(first, first.configs.front(), **before);
+    if (!plan)
+      return plan.takeError();
+    if (!plan->skipped.empty())
+      return Error{"the inputs cannot be prepared: " + plan->skipped, {}};
+    Bound bound{on};
+    auto requests = requestsOf(*plan, bound);
+    if (!requests)
+      return requests.takeError();
+    for (const RunRequest &request : *requests)
+      if (auto outcome = on.run(request); !outcome)
+        return outcome.takeError();
+    // What was computed lives on the device: bring it back for whatever binds the tensors again.
+    for (auto &[name, value] : (*before)->outputs)
+      if (auto *tensor = value.as<SpecTensor>())
+        if (Status status = on.fetch(tensor->memory); !status)
+          return status;
+    return Success{};
+  }
+
+  // The tensors of some launches, made known to a runner.
+  struct Bound {
+    Runner &on;
+    double moved = 0; ///< bytes, each tensor of a launch once
+    double peak = 0;  ///< bytes of all tensors
+    std::set<SpecTensor *> tensors;
+
+    Status bind(const Value &value) {
+      SpecTensor *tensor = value.as<SpecTensor>();
+      if (auto *descriptor = value.as<SpecDescriptor>())
+        tensor = descriptor->tensor.get();
+      if (!tensor || !tensors.insert(tensor).second)
+        return Success{};
+      peak += double(tensor->memory.allocationBytes());
+      return on.bind(tensor->memory, tensor->name, tensor->recipe != SpecTensor::Recipe::Empty);
+    }
+  };
+
+  Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, Bound &bound) {
+    std::vector<RunRequest> requests;
+    for (const auto &launch : plan.launches) {
+      std::set<SpecTensor *> touched;
+      for (const Value &value : launch->args) {
+        if (Status status = bound.bind(value); !status)
+          return status.takeError();
+        auto *tensor = value.as<SpecTensor>();
+        if (auto *descriptor = value.as<SpecDescriptor>())
+          tensor = descriptor->tensor.get();
+        if (tensor && touched.insert(tensor).second)
+          bound.moved += double(tensor->numel() * int64_t(info(tensor->dtype).bytes));
+      }
+      for (const auto &[key, value] : launch->keywords)
+        if (Status status = bound.bind(value); !status)
+          return status.takeError();
+      if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0)
+        continue;
+      auto request = makeRequest(*launch);
+      if (!request)
+        return request.takeError();
+      requests.push_back(std::move(*request));
+    }
+    return requests;
+  }
+
+  // Fills `passed`, the worst error and its tolerance.
+  Status compare(const FolderInstance &instance, Runner &on, FolderRow &row) {
+    auto wanted = folder.reference(instance);
     if (!wanted)
       return wanted.takeError();
     row.passed = true;
     double worst = -1;
-    for (const auto &[name, value] : instance->outputs) {
+    for (const auto &[name, value] : instance.outputs) {
       auto *tensor = value.as<SpecTensor>();
       auto want = wanted->find(name);
       if (!tensor || want == wanted->end())
         continue;
       if (Status status = on.fetch(tensor->memory); !status)
         return status;
-      auto tolerance = folder.tolerance(*instance, name);
+      auto tolerance = folder.tolerance(instance, name);
       if (!tolerance)
         return tolerance.takeError();
       support::Comparison comparison;

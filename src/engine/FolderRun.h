@@ -13,9 +13,9 @@ namespace nereid::engine {
 struct FolderRow {
   std::string kernel, variant, device, dtype, shape, config;
   std::optional<bool> passed;
-  std::optional<double> maxError, tolerance, seconds, bytesMoved, peakBytes, gflops, gbps,
-      intensity, compileSeconds;
-  std::optional<int64_t> launches;
+  std::optional<double> maxError, tolerance, seconds, p20, p80, bytesMoved, peakBytes, gflops, gbps,
+      intensity, copyShare, compileSeconds;
+  std::optional<int64_t> launches, samples;
   std::string skippedReason;
   std::string failure; ///< what is wrong, in words; empty if nothing is
 };
@@ -23,10 +23,12 @@ struct FolderRow {
 struct FolderRunOptions {
   std::vector<std::string> devices = {"ref"};
   std::string set = "cases";
+  std::string match;       ///< only cases whose label contains it
   std::string variant;     ///< "task.variant" or "variant"; empty: all
   bool allConfigs = false; ///< else the first configuration
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;
+  std::optional<TimeOptions> time; ///< measure; else each launch runs once
 };
 
 /// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a

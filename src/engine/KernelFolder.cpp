@@ -143,6 +143,31 @@ struct KernelFolder::State {
     }
     return out;
   }
+  std::string preparingTask(const std::string &task) {
+    Value prepare = field(task, "prepare");
+    if (!prepare.isStr())
+      interp.raise("ValueError", "`computed` inputs need `prepare` to name a task");
+    return prepare.asStr();
+  }
+
+  // Adds the outputs that are not there yet.
+  void buildOutputs(FolderInstance &instance) {
+    std::string seed = name + "/" + instance.which.label + "/";
+    for (auto &[key, value] : entries(interp,
+                                      bind(field(instance.which.task, "outputs"),
+                                           {&instance.inputs, &instance.which.bindings}),
+                                      "the result of `outputs`")) {
+      if (find(instance.outputs, key))
+        continue;
+      if (auto *tensor = value.as<SpecTensor>()) {
+        tensor->name = key;
+        if (!tensor->allocated)
+          tensor->allocate(seed + key);
+      }
+      instance.outputs.emplace_back(key, value);
+    }
+  }
+
   std::map<std::string, Array> runReference(const std::string &task, const Keywords &inputs,
                                             const Keywords &bindings) {
     std::string function = task.empty() ? "reference" : task;
@@ -297,7 +322,7 @@ Result<std::vector<FolderCase>> KernelFolder::cases(const std::string &task, std
   });
 }
 
-Result<FolderInstance> KernelFolder::build(const FolderCase &which) {
+Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool computeInputs) {
   return answered<FolderInstance>([&] {
     State &s = *state;
     FolderInstance instance;
@@ -312,30 +337,40 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which) {
         tensor->allocate(seed + name);
         computed |= tensor->recipe == SpecTensor::Recipe::Computed;
       }
-    if (computed) {
-      Value prepare = s.field(which.task, "prepare");
-      if (!prepare.isStr())
-        s.interp.raise("ValueError", "`computed` inputs need `prepare` to name a task");
-      auto results = s.runReference(prepare.asStr(), instance.inputs, which.bindings);
+    if (computed && computeInputs) {
+      std::string prepare = s.preparingTask(which.task);
+      auto results = s.runReference(prepare, instance.inputs, which.bindings);
       for (auto &[name, value] : instance.inputs)
         if (auto *tensor = value.as<SpecTensor>();
             tensor && tensor->recipe == SpecTensor::Recipe::Computed) {
           auto result = results.find(name);
           if (result == results.end())
-            s.interp.raise("KeyError", "task `" + prepare.asStr() + "` gives no `" + name + "`");
+            s.interp.raise("KeyError", "task `" + prepare + "` gives no `" + name + "`");
           tensor->memory.fromArray(result->second);
         }
     }
-    instance.outputs = entries(
-        s.interp, s.bind(s.field(which.task, "outputs"), {&instance.inputs, &which.bindings}),
-        "the result of `outputs`");
-    for (auto &[name, value] : instance.outputs)
-      if (auto *tensor = value.as<SpecTensor>()) {
-        tensor->name = name;
-        if (!tensor->allocated)
-          tensor->allocate(seed + name);
-      }
+    s.buildOutputs(instance);
     return instance;
+  });
+}
+
+Result<std::optional<FolderInstance>> KernelFolder::preparing(const FolderInstance &instance) {
+  return answered<std::optional<FolderInstance>>([&]() -> std::optional<FolderInstance> {
+    State &s = *state;
+    FolderInstance out;
+    Keywords computed;
+    for (auto &[name, value] : instance.inputs) {
+      auto *tensor = value.as<SpecTensor>();
+      bool isComputed = tensor && tensor->recipe == SpecTensor::Recipe::Computed;
+      (isComputed ? computed : out.inputs).emplace_back(name, value);
+    }
+    if (computed.empty())
+      return std::nullopt;
+    out.which = instance.which;
+    out.which.task = s.preparingTask(instance.which.task);
+    out.outputs = std::move(computed);
+    s.buildOutputs(out);
+    return out;
   });
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace nereid::engine {
 
@@ -54,8 +55,12 @@ public:
   Result<std::vector<FolderVariant>> variants(const std::string &task);
   /// `set` is "cases", "bench" or "demo".
   Result<std::vector<FolderCase>> cases(const std::string &task, std::string_view set);
-  /// Builds inputs with their data and poisoned outputs.
-  Result<FolderInstance> build(const FolderCase &which);
+  /// Builds inputs with their data and poisoned outputs. `computed` inputs get the reference's
+  /// results, or stay poisoned where `computeInputs` is false: then run `preparing` first.
+  Result<FolderInstance> build(const FolderCase &which, bool computeInputs = true);
+  /// The case of the task that fills the `computed` inputs of `instance`, writing straight into
+  /// them; empty if there are none.
+  Result<std::optional<FolderInstance>> preparing(const FolderInstance &instance);
   Result<FolderPlan> plan(const FolderVariant &variant, const emit::Keywords &config,
                           const FolderInstance &instance);
   /// The reference's results by output name.

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <list>
 #include <map>
+#include <thread>
 
 namespace nereid::engine {
 
@@ -98,6 +100,28 @@ Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runti
   return bound;
 }
 
+Timing percentiles(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  auto at = [&](double share) { return seconds[size_t(share * double(seconds.size() - 1) + 0.5)]; };
+  return {at(0.5), at(0.2), at(0.8), unsigned(seconds.size())};
+}
+
+// Samples of `once`, which gives seconds, until the time is used up.
+template <typename Once> Result<Timing> sampled(const TimeOptions &options, Once once) {
+  std::vector<double> seconds;
+  double spent = 0;
+  while (seconds.size() < options.maxSamples &&
+         (seconds.size() < options.minSamples || spent < options.seconds) &&
+         (seconds.empty() || spent < 20 * options.seconds)) {
+    auto sample = once();
+    if (!sample)
+      return sample.takeError();
+    seconds.push_back(*sample);
+    spent += *sample;
+  }
+  return percentiles(std::move(seconds));
+}
+
 // --- the interpreter ---
 
 class ReferenceRunner final : public Runner {
@@ -118,6 +142,20 @@ public:
   }
   Status fetch(HostTensor &) override { return Success{}; }
   void unbindAll() override { memory.clear(); }
+
+  Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) override {
+    return sampled(options, [&]() -> Result<double> {
+      double seconds = 0;
+      for (const RunRequest &request : requests) {
+        auto outcome = run(request);
+        if (!outcome)
+          return outcome.takeError();
+        seconds += outcome->seconds;
+      }
+      return seconds;
+    });
+  }
+  Result<double> copyRate() override { return 0.0; }
 
   Result<RunOutcome> run(const RunRequest &request) override {
     RunOutcome outcome;
@@ -263,20 +301,111 @@ public:
   }
   void unbindAll() override { buffers.clear(); }
 
+  Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) override {
+    std::vector<std::pair<Kernel *, BoundArguments>> passes;
+    for (const RunRequest &request : requests) {
+      auto kernel = kernelFor(request);
+      if (!kernel)
+        return kernel.takeError();
+      auto bound = bindFor(request);
+      if (!bound)
+        return bound.takeError();
+      passes.emplace_back(*kernel, std::move(*bound));
+    }
+    runtime::Stream &stream = on.defaultStream();
+    auto pass = [&]() -> Status {
+      for (size_t i = 0; i < passes.size(); ++i)
+        if (Status status = passes[i].first->launcher->launch(stream, passes[i].second.arguments,
+                                                              requests[i].grid);
+            !status)
+          return status;
+      return Success{};
+    };
+    auto clocked = [&]() -> Result<double> {
+      auto start = Clock::now();
+      if (Status status = pass(); !status)
+        return status.takeError();
+      if (Status status = on.synchronize(); !status)
+        return status.takeError();
+      return since(start);
+    };
+    // Caches, branch predictors and clocks settle first.
+    auto warm = sampled({.seconds = options.seconds / 10, .minSamples = 2}, clocked);
+    if (!warm || on.kind() == runtime::DeviceKind::Cpu)
+      return warm ? sampled(options, clocked) : std::move(warm);
+
+    if (!scrub) {
+      auto buffer = on.allocate(std::max<size_t>(4 * on.info().cacheBytes, size_t(256) << 20));
+      if (!buffer)
+        return buffer.takeError();
+      scrub = std::move(*buffer);
+    }
+    unsigned samples = unsigned(std::clamp<double>(options.seconds / std::max(warm->median, 1e-6),
+                                                   options.minSamples, options.maxSamples));
+    std::vector<std::pair<std::unique_ptr<runtime::Event>, std::unique_ptr<runtime::Event>>> events;
+    for (unsigned i = 0; i < samples; ++i) {
+      auto begin = on.createEvent(), end = on.createEvent();
+      if (!begin || !end)
+        return begin ? end.takeError() : begin.takeError();
+      // The fill also hides the host's part of the launches that follow.
+      for (Status status : {stream.fill(scrub.data(), i, 4, scrub.bytes() / 4),
+                            stream.record(**begin), pass(), stream.record(**end)})
+        if (!status)
+          return status.takeError();
+      events.emplace_back(std::move(*begin), std::move(*end));
+    }
+    if (Status status = on.synchronize(); !status)
+      return status.takeError();
+    std::vector<double> seconds;
+    for (auto &[begin, end] : events) {
+      auto took = end->secondsSince(*begin);
+      if (!took)
+        return took.takeError();
+      seconds.push_back(*took);
+    }
+    return percentiles(std::move(seconds));
+  }
+
+  Result<double> copyRate() override {
+    if (measuredCopyRate)
+      return *measuredCopyRate;
+    // Out of every cache, and short enough to be repeated.
+    size_t bytes = on.kind() == runtime::DeviceKind::Cpu
+                       ? std::max<size_t>(8 * on.info().cacheBytes, size_t(128) << 20)
+                       : size_t(1) << 30;
+    auto from = on.allocate(bytes), to = on.allocate(bytes);
+    if (!from || !to)
+      return from ? to.takeError() : from.takeError();
+    runtime::Stream &stream = on.defaultStream();
+    if (Status status = stream.fill(from->data(), 0x9e3779b9, 4, bytes / 4); !status)
+      return status.takeError();
+    auto timing =
+        sampled({.seconds = 0.2, .minSamples = 5, .maxSamples = 40}, [&]() -> Result<double> {
+          auto start = Clock::now();
+          if (on.kind() == runtime::DeviceKind::Cpu) {
+            size_t each = bytes / on.info().units;
+            std::vector<std::jthread> threads;
+            for (unsigned i = 0; i < on.info().units; ++i)
+              threads.emplace_back([&, i] {
+                std::memcpy(static_cast<char *>(to->data()) + i * each,
+                            static_cast<char *>(from->data()) + i * each, each);
+              });
+          } else if (Status status = stream.copy(to->data(), from->data(), bytes); !status) {
+            return status.takeError();
+          }
+          if (Status status = on.synchronize(); !status)
+            return status.takeError();
+          return since(start);
+        });
+    if (!timing)
+      return timing.takeError();
+    measuredCopyRate = 2 * double(bytes) / timing->median;
+    return *measuredCopyRate;
+  }
+
   Result<RunOutcome> run(const RunRequest &request) override {
     RunOutcome outcome;
-    auto bound =
-        bindAll(request.arguments, on,
-                [this](const HostTensor &tensor, const std::string &tensorName) -> Result<void *> {
-                  if (on.kind() == runtime::DeviceKind::Cpu)
-                    return tensor.data();
-                  auto it = buffers.find(&tensor);
-                  if (it == buffers.end())
-                    return Error{"tensor `" + tensorName + "` was not sent to " + name, {}};
-                  auto *base = static_cast<char *>(it->second.data());
-                  return static_cast<void *>(base + (static_cast<char *>(tensor.data()) -
-                                                     static_cast<char *>(tensor.allocation())));
-                });
+    auto bound = bindFor(request);
     if (!bound)
       return bound.takeError();
     auto kernel = kernelFor(request);
@@ -325,6 +454,21 @@ private:
     }
   };
 
+  Result<BoundArguments> bindFor(const RunRequest &request) {
+    return bindAll(
+        request.arguments, on,
+        [this](const HostTensor &tensor, const std::string &tensorName) -> Result<void *> {
+          if (on.kind() == runtime::DeviceKind::Cpu)
+            return tensor.data();
+          auto it = buffers.find(&tensor);
+          if (it == buffers.end())
+            return Error{"tensor `" + tensorName + "` was not sent to " + name, {}};
+          auto *base = static_cast<char *>(it->second.data());
+          return static_cast<void *>(base + (static_cast<char *>(tensor.data()) -
+                                             static_cast<char *>(tensor.allocation())));
+        });
+  }
+
   Result<Kernel *> kernelFor(const RunRequest &request) {
     auto key = std::make_tuple(request.program, request.kernel, optionsText(request.options));
     auto &slot = kernels[key];
@@ -367,6 +511,8 @@ private:
   }
 
   runtime::Device &on;
+  runtime::Buffer scrub; // overwritten to empty the second-level cache
+  std::optional<double> measuredCopyRate;
   std::map<const HostTensor *, runtime::Buffer> buffers;
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };

@@ -49,6 +49,18 @@ struct RunOutcome {
   std::vector<Diagnostic> notes; ///< of the compiler
 };
 
+/// How long to measure.
+struct TimeOptions {
+  double seconds = 0.5; ///< spent on samples, about
+  unsigned minSamples = 7, maxSamples = 400;
+};
+
+/// Seconds of one pass over some launches: percentiles of the samples.
+struct Timing {
+  double median = 0, p20 = 0, p80 = 0;
+  unsigned samples = 0;
+};
+
 struct RunnerOptions {
   ref::Options reference; ///< how `ref` runs
 };
@@ -74,6 +86,13 @@ public:
 
   /// Launches once and waits. Tensors of the arguments must be bound.
   virtual Result<RunOutcome> run(const RunRequest &request) = 0;
+
+  /// Measures passes over `requests`, which have run before. On a GPU by events in the stream,
+  /// after overwriting the second-level cache; elsewhere by the clock, with caches as the pass
+  /// before left them.
+  virtual Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) = 0;
+  /// Bytes read plus bytes written a second by a large copy on this device; measured once.
+  virtual Result<double> copyRate() = 0;
 
   const std::string &device() const { return name; }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+#include <thread>
 
 namespace nereid::support {
 
@@ -46,6 +47,21 @@ struct Random {
   double uniform(uint64_t index) const { return double(bits(index) >> 11) * 0x1p-53; }
   uint32_t key[2];
 };
+
+// Calls `body(begin, end)` over the elements, on all processors where that pays. Ranges begin at
+// even numbers. An element's number depends on its index alone, so the result does not depend on
+// the cut as long as no two elements share a place.
+template <typename Body> void overRanges(const HostTensor &tensor, Body body) {
+  constexpr int64_t grain = 1 << 18;
+  int64_t n = tensor.numel();
+  int64_t threads = std::min<int64_t>(std::thread::hardware_concurrency(), n / grain);
+  if (threads <= 1 || !tensor.isDense())
+    return body(int64_t(0), n);
+  int64_t each = (n / threads + 2) & ~int64_t(1);
+  std::vector<std::jthread> running;
+  for (int64_t begin = 0; begin < n; begin += each)
+    running.emplace_back([=] { body(begin, std::min(n, begin + each)); });
+}
 
 bool isInteger(DType type) { return !info(type).isFloat; }
 
@@ -93,6 +109,9 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int6
     if (count > maxBytes || last > maxBytes)
       throw ArrayError{"a tensor of shape " + shapeText(shape_) + " is too large"};
   }
+  int64_t dense = 1;
+  for (size_t d = shape_.size(); d-- > 0; dense *= shape_[d])
+    dense_ &= strides_[d] == dense || shape_[d] <= 1;
   size_t elements = empty ? size_t(offset) : size_t(last) + 1;
   bytes_ = elements * elementBytes();
   size_t rounded = (std::max<size_t>(bytes_, 1) + alignment - 1) / alignment * alignment;
@@ -112,6 +131,8 @@ int64_t HostTensor::numel() const {
 }
 
 size_t HostTensor::addressOf(int64_t index) const {
+  if (dense_)
+    return size_t(offset_ + index) * elementBytes();
   int64_t place = offset_;
   for (size_t d = shape_.size(); d-- > 0;) {
     place += index % shape_[d] * strides_[d];
@@ -234,23 +255,27 @@ void HostTensor::poison() {
 
 void fillNormal(HostTensor &tensor, std::string_view seed, double mean, double deviation) {
   Random random(seed);
-  for (int64_t i = 0, n = tensor.numel(); i < n; i += 2) {
-    // Box-Muller gives two; 1 - u is never 0.
-    uint32_t r[4];
-    random.draw(uint64_t(i), r);
-    double u = double((uint64_t(r[1]) << 32 | r[0]) >> 11) * 0x1p-53,
-           v = double((uint64_t(r[3]) << 32 | r[2]) >> 11) * 0x1p-53;
-    double radius = std::sqrt(-2 * std::log1p(-u)), angle = 2 * std::numbers::pi * v;
-    tensor.set(i, mean + deviation * radius * std::cos(angle));
-    if (i + 1 < n)
-      tensor.set(i + 1, mean + deviation * radius * std::sin(angle));
-  }
+  overRanges(tensor, [&tensor, random, mean, deviation](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += 2) {
+      // Box-Muller gives two; 1 - u is never 0.
+      uint32_t r[4];
+      random.draw(uint64_t(i), r);
+      double u = double((uint64_t(r[1]) << 32 | r[0]) >> 11) * 0x1p-53,
+             v = double((uint64_t(r[3]) << 32 | r[2]) >> 11) * 0x1p-53;
+      double radius = std::sqrt(-2 * std::log1p(-u)), angle = 2 * std::numbers::pi * v;
+      tensor.set(i, mean + deviation * radius * std::cos(angle));
+      if (i + 1 < end)
+        tensor.set(i + 1, mean + deviation * radius * std::sin(angle));
+    }
+  });
 }
 
 void fillUniform(HostTensor &tensor, std::string_view seed, double low, double high) {
   Random random(seed);
-  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
-    tensor.set(i, low + (high - low) * random.uniform(uint64_t(i)));
+  overRanges(tensor, [&tensor, random, low, high](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      tensor.set(i, low + (high - low) * random.uniform(uint64_t(i)));
+  });
 }
 
 void fillInteger(HostTensor &tensor, std::string_view seed, int64_t low, int64_t high) {
@@ -259,9 +284,12 @@ void fillInteger(HostTensor &tensor, std::string_view seed, int64_t low, int64_t
     throw ArrayError{"no integer x with " + std::to_string(low) + " <= x < " +
                      std::to_string(high)};
   uint64_t range = uint64_t(high) - uint64_t(low);
-  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
-    tensor.setInt(i, int64_t(uint64_t(low) +
-                             uint64_t((unsigned __int128)random.bits(uint64_t(i)) * range >> 64)));
+  overRanges(tensor, [&tensor, random, low, range](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      tensor.setInt(i,
+                    int64_t(uint64_t(low) +
+                            uint64_t((unsigned __int128)random.bits(uint64_t(i)) * range >> 64)));
+  });
 }
 
 void fillPermutation(HostTensor &tensor, std::string_view seed) {

@@ -30,6 +30,8 @@ public:
   const std::vector<int64_t> &strides() const { return strides_; } ///< in elements
   int64_t numel() const;
   size_t elementBytes() const { return info(dtype_).bytes; }
+  /// Row-major without gaps, so that each element has a place of its own.
+  bool isDense() const { return dense_; }
 
   /// The first element.
   void *data() const { return memory_ ? memory_.get() + offset_ * elementBytes() : nullptr; }
@@ -62,6 +64,7 @@ private:
   std::vector<int64_t> shape_, strides_;
   int64_t offset_ = 0;
   size_t bytes_ = 0;
+  bool dense_ = true;
   std::shared_ptr<std::byte> memory_;
 };
 

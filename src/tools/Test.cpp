@@ -1,6 +1,6 @@
 // nereid test FOLDER...: each case of each variant against the reference.
-#include "engine/FolderRun.h"
 #include "runtime/Device.h"
+#include "tools/FolderRows.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
@@ -17,53 +17,6 @@ struct TestWords {
   std::string set = "cases", variant;
   bool json = false, allConfigs = false, quiet = false;
 };
-
-template <typename T> Json orNull(const std::optional<T> &value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json orNull(const std::optional<double> &value) {
-  return value ? numberJson(*value) : Json(nullptr);
-}
-
-Json rowJson(const engine::FolderRow &row) {
-  Json json = {
-      {"kernel", row.kernel},
-      {"variant", row.variant},
-      {"device", row.device},
-      {"dtype", row.dtype},
-      {"shape", row.shape},
-      {"config", row.config},
-      {"passed", orNull(row.passed)},
-      {"assembled", nullptr},
-      {"max_error", orNull(row.maxError)},
-      {"tolerance", orNull(row.tolerance)},
-      {"seconds", orNull(row.seconds)},
-      {"p20", nullptr},
-      {"p80", nullptr},
-      {"samples", row.seconds ? Json(1) : Json(nullptr)},
-      {"launches", orNull(row.launches)},
-      {"bytes_moved", orNull(row.bytesMoved)},
-      {"peak_bytes", orNull(row.peakBytes)},
-      {"gflops", orNull(row.gflops)},
-      {"gbps", orNull(row.gbps)},
-      {"intensity", orNull(row.intensity)},
-      {"peak_share", nullptr},
-      {"copy_share", nullptr},
-      {"compile_seconds", orNull(row.compileSeconds)},
-      {"skipped_reason", row.skippedReason.empty() ? Json(nullptr) : Json(row.skippedReason)},
-      {"peers", Json::array()}};
-  if (!row.failure.empty())
-    json["failure"] = row.failure;
-  return json;
-}
-
-std::string number(const std::optional<double> &value, const char *format) {
-  if (!value)
-    return "-";
-  char text[32];
-  std::snprintf(text, sizeof text, format, *value);
-  return text;
-}
 
 int runTest(const TestWords &words) {
   Json rows = Json::array();
@@ -98,9 +51,9 @@ int runTest(const TestWords &words) {
            isSkipped  ? "skipped"
            : isFailed ? "FAILED"
                       : "passed",
-           number(row.maxError, "%.2e"), number(row.tolerance, "%.2e"),
+           numberText(row.maxError, "%.2e"), numberText(row.tolerance, "%.2e"),
            row.launches ? std::to_string(*row.launches) : "-",
-           number(row.seconds ? std::optional(*row.seconds * 1e3) : std::nullopt, "%.3g")});
+           numberText(row.seconds ? std::optional(*row.seconds * 1e3) : std::nullopt, "%.3g")});
       if (progress)
         std::fprintf(stderr, "\r%zu passed, %zu failed, %zu skipped ", passed, failed, skipped);
     });

@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
       {"explain", "Shapes, types, masks and bytes of each line", addExplain},
       {"compile", "Compile a kernel and write IR or code", addCompile},
       {"test", "Run kernel folders against their references", addTest},
+      {"bench", "Time the kernels of kernel folders", addBench},
   };
   std::vector<std::pair<CLI::App *, Action>> actions;
   for (const Verb &verb : verbs) {
