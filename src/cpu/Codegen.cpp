@@ -37,8 +37,12 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-unsigned vectorBytes(const target::CpuFeatureSet &features) {
-  return features.has("avx512f") ? 64 : features.has("avx") ? 32 : 16;
+Processor processorOf(const target::CpuFeatureSet &features) {
+  Processor out;
+  out.vectorBytes = features.has("avx512f") ? 64 : features.has("avx") ? 32 : 16;
+  out.bf16Pairs = features.has("avx512bf16");
+  out.byteQuads = features.has("avx512vnni");
+  return out;
 }
 
 void prepare(llvm::Module &module, llvm::TargetMachine &machine) {

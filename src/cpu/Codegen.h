@@ -1,6 +1,7 @@
 // LLVM IR of a kernel -> relocatable x86-64 object, in memory.
 #pragma once
 
+#include "cpu/EmitKernel.h"
 #include "nereid/base.h"
 #include "target/Cpu.h"
 
@@ -19,7 +20,7 @@ namespace nereid::cpu {
 std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &features);
 
 /// Bytes of the widest vector that the features give.
-unsigned vectorBytes(const target::CpuFeatureSet &features);
+Processor processorOf(const target::CpuFeatureSet &features);
 
 /// Sets target, layout and attributes of all functions.
 void prepare(llvm::Module &module, llvm::TargetMachine &machine);

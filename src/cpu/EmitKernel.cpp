@@ -257,7 +257,7 @@ void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::
 } // namespace
 
 EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
-                         const analysis::KernelFacts &facts, unsigned vectorBytes) {
+                         const analysis::KernelFacts &facts, const Processor &processor) {
   MLIRContext *context = kernel.getContext();
   OpBuilder b(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
@@ -271,7 +271,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.setInsertionPointToEnd(entry);
 
   analysis::AxisAnalysis axes(kernel);
-  LaneEmitter emitter(b, plan, axes, vectorBytes);
+  LaneEmitter emitter(b, plan, axes, processor);
   emitter.entry = entry;
   emitter.setLocation(loc);
   ProgramValues &program = emitter.program;

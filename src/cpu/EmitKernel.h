@@ -22,9 +22,15 @@ struct EmittedKernel {
   std::vector<RecordSite> sites;
 };
 
-/// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `vectorBytes` is
-/// the width of the processor's vectors.
+/// What of the processor the emitted code depends on; LLVM chooses the other instructions.
+struct Processor {
+  unsigned vectorBytes = 16;
+  bool bf16Pairs = false; ///< vdpbf16ps on whole vectors
+  bool byteQuads = false; ///< vpdpbusd on whole vectors
+};
+
+/// Emits the kernel. What the CPU cannot do yet is reported as an error at its op.
 EmittedKernel emitKernel(mlir::FunctionOpInterface kernel, const FusionPlan &plan,
-                         const analysis::KernelFacts &facts, unsigned vectorBytes);
+                         const analysis::KernelFacts &facts, const Processor &processor);
 
 } // namespace nereid::cpu

@@ -310,9 +310,15 @@ void FusionPlan::allocate() {
         root = storedTiles[root].sameAs;
       plan.offset = storedTiles[root].offset;
     }
+  // No two ops use their scratch memory at one time, so all have the same.
+  uint64_t most = 0;
+  auto takeScratch = [&](Operation *op, uint64_t size) {
+    scratch[op] = bytes;
+    most = std::max(most, llvm::alignTo(size, 64));
+  };
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto user = dyn_cast<tile::ScratchOpInterface>(op))
-      scratch[op] = take(user.scratchBytes());
+      takeScratch(op, user.scratchBytes());
     // A yield that cannot write in place keeps the tiles of its own loop here for a moment.
     if (auto yield = dyn_cast<scf::YieldOp>(op); yield && isa<scf::ForOp>(yield->getParentOp())) {
       uint64_t size = 0;
@@ -320,9 +326,10 @@ void FusionPlan::allocate() {
         if (isTile(operand.get()) && !direct.contains(&operand))
           size += llvm::alignTo(bufferBytes(operand.get().getType()), 64);
       if (size)
-        scratch[op] = take(size);
+        takeScratch(op, size);
     }
   });
+  bytes += most;
 }
 
 void FusionPlan::print(llvm::raw_ostream &os) const {

@@ -55,8 +55,8 @@ struct LaneEmitter::MemoScope {
 };
 
 LaneEmitter::LaneEmitter(OpBuilder &builder, const FusionPlan &plan,
-                         const analysis::AxisAnalysis &axes, unsigned vectorBytes)
-    : builder(builder), plan(plan), axes(axes), vectorBytes(vectorBytes),
+                         const analysis::AxisAnalysis &axes, const Processor &processor)
+    : builder(builder), plan(plan), axes(axes), processor(processor),
       location(builder.getUnknownLoc()) {}
 
 // --- values ---
@@ -162,18 +162,113 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
 }
 
 void LaneEmitter::materialize(Value tile) {
-  Buffer into = buffer(tile);
-  unsigned dim = preferredDim(into.shape);
-  forEach(into.shape, dim, preferredWidth(into.shape, dim),
-          [&](const Lanes &where) { write(into, where, compute(tile, where)); });
+  Operation *op = tile.getDefiningOp();
+  unsigned adjacent = op ? computedDim(op).value_or(-1u) : -1u;
+  fillFrom(buffer(tile), adjacent, [&](const Lanes &where) { return compute(tile, where); });
 }
 
 void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert) {
-  unsigned dim = preferredDim(into.shape);
-  forEach(into.shape, dim, preferredWidth(into.shape, dim), [&](const Lanes &where) {
+  fillFrom(into, adjacentDim(tile), [&](const Lanes &where) {
     Value value = lanes(tile, where);
-    write(into, where, convert ? convert(value) : value);
+    return convert ? convert(value) : value;
   });
+}
+
+// Vectors run along the last dimension, as the buffer does. A source whose elements are adjacent
+// along another one is read in squares along that, and these are turned over.
+void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent,
+                           llvm::function_ref<Value(const Lanes &)> source) {
+  unsigned dim = preferredDim(into.shape);
+  int64_t width = preferredWidth(into.shape, dim);
+  bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
+  if (!turn)
+    return forEach(into.shape, dim, width,
+                   [&](const Lanes &where) { write(into, where, source(where)); });
+  SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
+  blocks[adjacent] /= width;
+  forEach(blocks, dim, width, [&](const Lanes &block) {
+    Value first = builder.create<arith::MulIOp>(location, block.position[adjacent], index(width));
+    Lanes from = block;
+    from.position[adjacent] = first;
+    from.dim = adjacent;
+    SmallVector<Value> square;
+    for (int64_t i = 0; i < width; ++i) {
+      from.position[dim] = add(block.position[dim], index(i));
+      square.push_back(source(from));
+    }
+    transpose(square);
+    Lanes where = block;
+    for (int64_t i = 0; i < width; ++i) {
+      where.position[adjacent] = add(first, index(i));
+      write(into, where, square[i]);
+    }
+  });
+}
+
+// Each step exchanges the blocks of `half` lanes off the diagonal of the blocks of twice as many.
+void LaneEmitter::transpose(MutableArrayRef<Value> rows) {
+  int32_t width = rows.size();
+  for (int32_t half = width / 2; half; half /= 2) {
+    SmallVector<int32_t> low, high;
+    for (int32_t lane = 0; lane < width; ++lane) {
+      bool second = lane & half;
+      low.push_back(second ? width + lane - half : lane);
+      high.push_back(second ? width + lane : lane + half);
+    }
+    for (int32_t i = 0; i < width; ++i) {
+      if (i & half)
+        continue;
+      Value a = rows[i], c = rows[i + half];
+      rows[i] = shuffle(a, c, low);
+      rows[i + half] = shuffle(a, c, high);
+    }
+  }
+}
+
+std::optional<unsigned> LaneEmitter::sourceDim(Value tile) const {
+  auto shape = tile::shapeOf(tile.getType());
+  if (shape.empty())
+    return {};
+  if (plan.stored(tile))
+    return preferredDim(shape);
+  Operation *op = tile.getDefiningOp();
+  return op ? computedDim(op) : std::nullopt;
+}
+
+// As lanes are computed, whether or not the result is stored.
+std::optional<unsigned> LaneEmitter::computedDim(Operation *op) const {
+  auto shape = tile::shapeOf(op->getResult(0).getType());
+  auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+  if (access && isa<RankedTensorType>(access.getAccessed().getType())) {
+    tile::AxisFacts facts = axes.facts(access.getAccessed());
+    for (unsigned d = shape.size(); d-- > 0;)
+      if (facts.contiguity[d] > 1)
+        return d;
+    return {};
+  }
+  if (access)
+    return preferredDim(shape);
+  for (Value operand : op->getOperands()) {
+    auto dim = sourceDim(operand);
+    if (!dim)
+      continue;
+    if (auto trans = dyn_cast<tile::TransOp>(op)) {
+      for (auto [d, from] : llvm::enumerate(trans.getPerm()))
+        if (unsigned(from) == *dim)
+          return d;
+    } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
+      return *dim + (*dim >= unsigned(expand.getAxis()));
+    } else if (op->hasTrait<OpTrait::Elementwise>() ||
+               (isa<tile::BroadcastOp>(op) &&
+                tile::shapeOf(operand.getType())[*dim] == shape[*dim])) {
+      return dim;
+    }
+  }
+  return {};
+}
+
+unsigned LaneEmitter::adjacentDim(Value tile) const {
+  return sourceDim(tile).value_or(preferredDim(tile::shapeOf(tile.getType())));
 }
 
 void LaneEmitter::copy(const Buffer &into, const Buffer &from) {
@@ -192,7 +287,7 @@ unsigned LaneEmitter::preferredDim(ArrayRef<int64_t> shape) {
 }
 
 int64_t LaneEmitter::preferredWidth(ArrayRef<int64_t> shape, unsigned dim) const {
-  return std::min<int64_t>(shape[dim], vectorBytes / 4);
+  return std::min<int64_t>(shape[dim], processor.vectorBytes / 4);
 }
 
 SmallVector<Value> LaneEmitter::loop(int64_t lower, int64_t upper, int64_t step,

@@ -50,9 +50,8 @@ struct ProgramValues {
 
 class LaneEmitter {
 public:
-  /// `vectorBytes` is the width of the processor's vectors.
   LaneEmitter(mlir::OpBuilder &builder, const FusionPlan &plan, const analysis::AxisAnalysis &axes,
-              unsigned vectorBytes);
+              const Processor &processor);
 
   mlir::OpBuilder &builder;
   ProgramValues program;
@@ -88,6 +87,11 @@ public:
   /// Computes all of `tile` into another buffer of its shape, converting with `convert` if given.
   void fill(const Buffer &into, mlir::Value tile,
             llvm::function_ref<mlir::Value(mlir::Value)> convert = {});
+  /// The dimension along which the elements of `tile` are adjacent where they come from, so that
+  /// vectors along it are cheap to ask for: the last one, if nothing says otherwise.
+  unsigned adjacentDim(mlir::Value tile) const;
+  /// Turns a square over: lane j of row i becomes lane i of row j.
+  void transpose(llvm::MutableArrayRef<mlir::Value> rows);
   /// Copies a tile to another buffer of the same shape and element.
   void copy(const Buffer &into, const Buffer &from);
 
@@ -150,7 +154,7 @@ public:
 
   const FusionPlan &plan;
   const analysis::AxisAnalysis &axes;
-  const unsigned vectorBytes;
+  const Processor processor;
 
   // --- problems and records ---
 
@@ -162,6 +166,10 @@ public:
   llvm::ArrayRef<RecordSite> recordSites() const { return sites; }
 
 private:
+  std::optional<unsigned> sourceDim(mlir::Value tile) const;
+  std::optional<unsigned> computedDim(mlir::Operation *op) const;
+  void fillFrom(const Buffer &into, unsigned adjacent,
+                llvm::function_ref<mlir::Value(const Lanes &)> source);
   mlir::Value compute(mlir::Value tile, const Lanes &lanes);
   mlir::Value toMemory(mlir::Value value, mlir::Type element);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);

@@ -9,6 +9,7 @@ void registerElementwiseLanes(mlir::DialectRegistry &registry);
 void registerShapeLanes(mlir::DialectRegistry &registry);
 void registerMemoryLanes(mlir::DialectRegistry &registry);
 void registerReductionLanes(mlir::DialectRegistry &registry);
+void registerDotLanes(mlir::DialectRegistry &registry);
 void registerDescriptorLanes(mlir::DialectRegistry &registry);
 void registerProgramLanes(mlir::DialectRegistry &registry);
 

@@ -119,6 +119,7 @@ void registerCpuModels(DialectRegistry &registry) {
   registerShapeLanes(registry);
   registerMemoryLanes(registry);
   registerReductionLanes(registry);
+  registerDotLanes(registry);
   registerDescriptorLanes(registry);
   registerProgramLanes(registry);
 }

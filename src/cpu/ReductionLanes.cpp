@@ -1,4 +1,4 @@
-// Reductions, scans and products: ops that run whole.
+// Reductions, scans and scaled products: ops that run whole.
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
 
@@ -191,81 +191,6 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
   }
 };
 
-// The type in which products are summed.
-Type sumType(Type operand, Type accumulator) {
-  if (isa<IntegerType>(operand))
-    return accumulator;
-  return operand.isF64() ? operand : Float32Type::get(operand.getContext());
-}
-
-// Plain: each round holds a few rows of one vector of columns and runs through K.
-struct DotLanes : LaneModel<DotLanes, tile::DotOp> {
-  bool runsWhole(Operation *) const { return true; }
-  bool needsBuffer(Operation *, unsigned operand) const { return operand < 2; }
-
-  void emitWhole(Operation *op, LaneEmitter &emitter) const {
-    auto dot = cast<tile::DotOp>(op);
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    Buffer lhs = emitter.buffer(dot.getLhs()), rhs = emitter.buffer(dot.getRhs()),
-           out = emitter.buffer(dot.getResult());
-    Type sum = sumType(lhs.element, out.element);
-    size_t rank = out.shape.size();
-    int64_t depth = lhs.shape[rank - 1];
-    unsigned m = rank - 2, n = rank - 1;
-    int64_t width = emitter.preferredWidth(out.shape, n);
-    int64_t rows = std::min<int64_t>(out.shape[m], 4);
-
-    auto widen = [&](Value value, Type element) -> Value {
-      Type type = laneType(sum, widthOf(value.getType()));
-      if (value.getType() == type)
-        return value;
-      if (isa<IntegerType>(element))
-        return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
-                                   : b.create<arith::ExtSIOp>(loc, type, value).getResult();
-      return transforms::expandFloatConversion(b, loc, value, element, sum);
-    };
-    auto narrow = [&](Value value) -> Value {
-      Type type = laneType(out.element, widthOf(value.getType()));
-      return value.getType() == type ? value : b.create<arith::TruncFOp>(loc, type, value);
-    };
-
-    SmallVector<int64_t> blocks(out.shape.begin(), out.shape.end());
-    blocks[m] /= rows;
-    emitter.forEach(blocks, n, width, [&](const Lanes &block) {
-      Lanes where = block;
-      Value firstRow = b.create<arith::MulIOp>(loc, block.position[m], emitter.index(rows));
-      auto rowAt = [&](int64_t r) { return emitter.add(firstRow, emitter.index(r)); };
-      SmallVector<Value> sums;
-      for (int64_t r = 0; r < rows; ++r) {
-        where.position[m] = rowAt(r);
-        Value value = emitter.lanes(dot.getAcc(), where);
-        sums.push_back(value.getType() == laneType(sum, width) ? value : widen(value, out.element));
-      }
-      sums = emitter.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
-        Lanes at = block;
-        at.position[m] = k;
-        Value column = widen(emitter.read(rhs, at), rhs.element);
-        SmallVector<Value> next;
-        for (int64_t r = 0; r < rows; ++r) {
-          at.position[m] = rowAt(r);
-          at.position[n] = k;
-          Value row = emitter.splat(widen(emitter.read(lhs, at.first()), lhs.element), width);
-          if (isa<FloatType>(sum))
-            next.push_back(b.create<LLVM::FMulAddOp>(loc, row, column, carried[r]));
-          else
-            next.push_back(emitter.add(b.create<arith::MulIOp>(loc, row, column), carried[r]));
-        }
-        return next;
-      });
-      for (int64_t r = 0; r < rows; ++r) {
-        where.position[m] = rowAt(r);
-        emitter.write(out, where, narrow(sums[r]));
-      }
-    });
-  }
-};
-
 // Applies a region to `pack` elements at a time, one scalar at a time.
 struct MapLanes : LaneModel<MapLanes, tile::MapOp> {
   bool runsWhole(Operation *) const { return true; }
@@ -291,8 +216,7 @@ struct MapLanes : LaneModel<MapLanes, tile::MapOp> {
       for (Value input : map.getInputs())
         for (int64_t i = 0; i < pack; ++i)
           arguments.push_back(emitter.lanes(input, element(i)));
-      SmallVector<Value> results =
-          emitter.inlineRegion(map.getBody().front(), arguments, 1);
+      SmallVector<Value> results = emitter.inlineRegion(map.getBody().front(), arguments, 1);
       for (auto [i, output] : llvm::enumerate(map.getOutputs()))
         for (int64_t j = 0; j < pack; ++j)
           emitter.write(emitter.buffer(output), element(j), results[i * pack + j]);
@@ -336,7 +260,8 @@ private:
       Value &halved = packedAlongK ? kAt : outerAt;
       halved = b.create<arith::ShRUIOp>(emitter.loc(), halved, emitter.index(1));
     }
-    where.position = isLhs ? SmallVector<Value, 4>{outerAt, kAt} : SmallVector<Value, 4>{kAt, outerAt};
+    where.position =
+        isLhs ? SmallVector<Value, 4>{outerAt, kAt} : SmallVector<Value, 4>{kAt, outerAt};
     Value raw = emitter.read(data, where);
     Type f32 = b.getF32Type();
     switch (format) {
@@ -355,9 +280,9 @@ private:
     }
     // Two bits of exponent with bias 1, one of fraction; low half first.
     Value odd = b.create<arith::AndIOp>(emitter.loc(), which, emitter.index(1));
-    Value shift = b.create<arith::TruncIOp>(
-        emitter.loc(), b.getI32Type(),
-        b.create<arith::ShLIOp>(emitter.loc(), odd, emitter.index(2)));
+    Value shift =
+        b.create<arith::TruncIOp>(emitter.loc(), b.getI32Type(),
+                                  b.create<arith::ShLIOp>(emitter.loc(), odd, emitter.index(2)));
     Value code = b.create<arith::ShRUIOp>(emitter.loc(), extend(raw), shift);
     Value magnitude = b.create<arith::AndIOp>(emitter.loc(), code, i32(7));
     // As f32 it is too small by 2^126, denormals too: the product is exact.
@@ -415,9 +340,9 @@ struct DotScaledLanes : LaneModel<DotScaledLanes, tile::DotScaledOp> {
             return {b.create<LLVM::FMulAddOp>(emitter.loc(), lhs.at(where.position[0], k),
                                               rhs.at(where.position[1], k), carried[0])};
           });
-      emitter.write(out, where,
-                    transforms::expandFloatConversion(b, emitter.loc(), sum[0], b.getF32Type(),
-                                                      out.element));
+      emitter.write(
+          out, where,
+          transforms::expandFloatConversion(b, emitter.loc(), sum[0], b.getF32Type(), out.element));
     });
   }
 };
@@ -428,7 +353,6 @@ void registerReductionLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     tile::ReduceOp::attachInterface<ReduceLanes>(*context);
     tile::ScanOp::attachInterface<ScanLanes>(*context);
-    tile::DotOp::attachInterface<DotLanes>(*context);
     tile::DotScaledOp::attachInterface<DotScaledLanes>(*context);
     tile::MapOp::attachInterface<MapLanes>(*context);
   });

@@ -1,0 +1,225 @@
+// Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
+// the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
+// peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
+// rows by a part of their names.
+#include "engine/Files.h"
+#include "engine/Runner.h"
+#include "runtime/CpuDevice.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+using namespace nereid;
+using engine::HostArgument;
+using support::HostTensor;
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void die(const std::string &why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(1);
+}
+
+// The peers, compiled for this machine.
+class Peers {
+public:
+  Peers() {
+    std::string base = "/tmp/nereid-peers-" + std::to_string(now());
+    std::string command = "clang++-19 -O3 -march=native -ffp-contract=fast -fno-math-errno -shared "
+                          "-fPIC " NEREID_SOURCE_DIR "/bench/peers/loops.cpp -o " +
+                          base;
+    if (std::system(command.c_str()) != 0)
+      die("cannot compile bench/peers/loops.cpp");
+    library = dlopen(base.c_str(), RTLD_NOW);
+    std::remove(base.c_str());
+    if (!library)
+      die(dlerror());
+  }
+  template <typename F> F *find(const char *name) { return reinterpret_cast<F *>(dlsym(library, name)); }
+
+private:
+  void *library;
+};
+
+HostTensor normal(DType dtype, std::vector<int64_t> shape, const char *seed) {
+  HostTensor tensor(dtype, std::move(shape));
+  support::fillNormal(tensor, seed);
+  return tensor;
+}
+
+HostArgument integer(int64_t value) {
+  HostArgument out;
+  out.value = launch::Argument::integer(value);
+  return out;
+}
+HostArgument real(double value) {
+  HostArgument out;
+  out.value = launch::Argument::floating(value);
+  return out;
+}
+HostArgument boolean(bool value) {
+  HostArgument out;
+  out.value = launch::Argument::boolean(value);
+  return out;
+}
+HostArgument none() {
+  HostArgument out;
+  out.value = launch::Argument::none();
+  return out;
+}
+HostArgument word(const char *text) {
+  HostArgument out;
+  out.text = text;
+  out.value.kind = launch::Argument::Kind::String;
+  return out;
+}
+HostArgument of(HostTensor &tensor, const char *name) {
+  HostArgument out;
+  out.tensor = &tensor;
+  out.name = name;
+  return out;
+}
+
+// One kernel with its arguments, ready to launch again and again.
+class Case {
+public:
+  Case(const std::string &folder, const std::string &kernel, std::vector<HostArgument> arguments,
+       std::array<uint32_t, 3> grid) {
+    auto loaded = engine::loadProgram(NEREID_SOURCE_DIR "/kernels/" + folder + "/kernel.py", {});
+    if (!loaded)
+      die(loaded.error().what);
+    program = std::move(*loaded);
+    request.program = program.get();
+    request.kernel = kernel;
+    request.arguments = std::move(arguments);
+    request.grid = grid;
+    auto made = engine::Runner::create("cpu");
+    if (!made)
+      die(made.error().what);
+    runner = std::move(*made);
+    for (HostArgument &argument : request.arguments)
+      if (argument.tensor)
+        if (Status status = runner->bind(*argument.tensor, argument.name); !status)
+          die(status.error().what);
+  }
+  double seconds() {
+    auto outcome = runner->run(request);
+    if (!outcome)
+      die(outcome.error().what + (outcome.error().diagnostics.empty() ? "" : ": " + outcome.error().diagnostics[0].message));
+    return outcome->seconds;
+  }
+
+private:
+  std::unique_ptr<emit::Program> program;
+  std::unique_ptr<engine::Runner> runner;
+  engine::RunRequest request;
+};
+
+// Medians of `a` and `b`, measured in turn.
+std::pair<double, double> medians(const std::function<double()> &a, const std::function<double()> &b) {
+  std::vector<double> x, y;
+  a();
+  b();
+  double end = now() + 1;
+  while ((now() < end || x.size() < 5) && x.size() < 400) {
+    x.push_back(a());
+    y.push_back(b());
+  }
+  auto median = [](std::vector<double> &of) {
+    std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
+    return of[of.size() / 2];
+  };
+  return {median(x), median(y)};
+}
+
+double timed(const std::function<void()> &work) {
+  double start = now();
+  work();
+  return now() - start;
+}
+
+bool chosen(int argc, char **argv, const std::string &name) {
+  for (int i = 1; i < argc; ++i)
+    if (name.find(argv[i]) != std::string::npos)
+      return true;
+  return argc == 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  static_cast<runtime::CpuDevice &>(**runtime::device("cpu"))
+      .setExecutor(std::make_shared<runtime::InlineExecutor>());
+  Peers peers;
+  // Each runs a fixed number of operations and returns it.
+  auto *f32Peak = peers.find<double()>("peak_f32");
+  auto *bf16Peak = peers.find<double()>("peak_bf16");
+  std::printf("%-44s %10s %10s %8s\n", "", "Gflop/s", "of peak", "");
+
+  auto againstPeak = [&](const std::string &name, double operations, Case &kernel, double (*peak)()) {
+    double work = peak();
+    auto [mine, theirs] = medians([&] { return kernel.seconds(); }, [&] { return timed([&] { peak(); }); });
+    double rate = operations / mine, best = work / theirs;
+    std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), rate * 1e-9, 100 * rate / best);
+    std::fflush(stdout);
+  };
+
+  struct Blocks {
+    int m, n, k;
+  };
+  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16})
+    for (int64_t size : {128, 256, 512, 1000, 1024, 2048})
+      for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128}, Blocks{128, 128, 256}, Blocks{128,256,256}}) {
+        std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
+                           " tile " + std::to_string(blocks.m) + "x" + std::to_string(blocks.n) +
+                           "x" + std::to_string(blocks.k);
+        if (!chosen(argc, argv, name))
+          continue;
+        HostTensor a = normal(dtype, {size, size}, "a"), b = normal(dtype, {size, size}, "b"),
+                   c(dtype, {size, size});
+        Case kernel("matmul", "matmul",
+                    {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
+                     integer(size), integer(size), integer(1), integer(size), integer(1),
+                     integer(size), integer(1), integer(blocks.m), integer(blocks.n),
+                     integer(blocks.k), integer(8), word("none"), word("ieee")},
+                    {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)),
+                     1, 1});
+        againstPeak(name, 2.0 * size * size * size, kernel,
+                    dtype == DType::BFloat16 ? bf16Peak : f32Peak);
+      }
+
+  for (DType dtype : {DType::Float32, DType::BFloat16})
+    for (bool causal : {false, true}) for (int block : {64, 128}) {
+      constexpr int64_t heads = 8, n = 2048, d = 64;
+      std::string name = "attention " + std::string(info(dtype).name) + (causal ? " causal" : " full") + " " + std::to_string(block);
+      if (!chosen(argc, argv, name))
+        continue;
+      HostTensor q = normal(dtype, {1, heads, n, d}, "q"), k = normal(dtype, {1, heads, n, d}, "k"),
+                 v = normal(dtype, {1, heads, n, d}, "v"), out(dtype, {1, heads, n, d}),
+                 lse(DType::Float32, {1, heads, n});
+      std::vector<HostArgument> arguments = {of(q, "q"), of(k, "k"), of(v, "v"), none(),
+                                             of(out, "out"), of(lse, "lse")};
+      for (int tensor = 0; tensor < 5; ++tensor)
+        for (int64_t stride : {heads * n * d, n * d, d})
+          arguments.push_back(integer(tensor == 3 ? 0 : stride));
+      for (HostArgument &more :
+           std::vector<HostArgument>{integer(heads), integer(1), integer(n), integer(n), real(0.125),
+                                     real(0), integer(0), integer(d), integer(d), integer(block),
+                                     integer(block), boolean(causal), boolean(false), word("ieee")})
+        arguments.push_back(more);
+      Case kernel("flash_attention", "flash_forward", arguments, {uint32_t(n / block), heads, 1});
+      double pairs = causal ? n * (n + 1) / 2.0 : double(n) * n;
+      againstPeak(name, 4.0 * heads * pairs * d, kernel,
+                  dtype == DType::BFloat16 ? bf16Peak : f32Peak);
+    }
+  return 0;
+}

@@ -1,0 +1,325 @@
+// Products. The operands are packed once an op, in the order in which the innermost loop reads
+// them; a block of accumulators stays in registers while that loop runs through K.
+//
+//   lhs: rows of K                        rhs: panels of a few vectors of columns, K by K
+//     [m][k]                                [n / panel][k / group][n % panel][k % group]
+//
+// A group is what one instruction multiplies for one accumulator: an element, two bf16
+// (`vdpbf16ps`), four bytes (`vpdpbusd`).
+#include "cpu/LaneModels.h"
+#include "transforms/Expansions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+enum class Instruction { MultiplyAdd, Bf16Pairs, ByteQuads };
+
+// The type in which products are summed.
+Type sumType(Type operand, Type accumulator) {
+  if (isa<IntegerType>(operand))
+    return accumulator;
+  return operand.isF64() ? operand : Float32Type::get(operand.getContext());
+}
+
+uint64_t packedBytes(Type tile, Type sum) {
+  uint64_t each = std::max<uint64_t>(tile::bytesInMemory(sum), 4);
+  return llvm::alignTo(cast<RankedTensorType>(tile).getNumElements() * each, 64);
+}
+
+// One product, as it is emitted.
+class DotEmitter {
+public:
+  DotEmitter(tile::DotOp dot, LaneEmitter &emitter)
+      : dot(dot), emitter(emitter), b(emitter.builder), loc(emitter.loc()),
+        out(emitter.buffer(dot.getResult())), element(tile::elementType(dot.getLhs().getType())),
+        sum(sumType(element, out.element)), m(out.shape.size() - 2), n(m + 1),
+        depth(tile::shapeOf(dot.getLhs().getType())[n]) {
+    int64_t lanes = emitter.processor.vectorBytes / tile::bytesInMemory(sum);
+    width = std::min(out.shape[n], lanes);
+    choose();
+    // Sixteen accumulators hide the latency of the multiply-add and leave room for the operands;
+    // with sixteen registers in all it is eight.
+    int64_t accumulators = emitter.processor.vectorBytes == 64 ? 16 : 8;
+    vectors = std::min<int64_t>(out.shape[n] / width, 2);
+    rows = std::min(out.shape[m], accumulators / vectors);
+  }
+
+  void emit() {
+    uint64_t scratch = emitter.plan.scratchOffset(dot);
+    packLhs(scratch);
+    packRhs(scratch + packedBytes(dot.getLhs().getType(), sum));
+    SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
+    blocks.push_back(out.shape[n] / (width * vectors));
+    blocks.push_back(out.shape[m] / rows);
+    // Panels outside: one stays in the nearest cache while all rows pass.
+    emitter.forEach(blocks, blocks.size() - 1, 1, [&](const Lanes &at) { block(at.position); });
+  }
+
+private:
+  void choose() {
+    bool wide = width * tile::bytesInMemory(sum) == 64 && sum.getIntOrFloatBitWidth() == 32;
+    if (wide && emitter.processor.bf16Pairs && element.isBF16() && depth % 2 == 0) {
+      instruction = Instruction::Bf16Pairs;
+      group = 2;
+    } else if (wide && emitter.processor.byteQuads && element.isInteger(8) && depth % 4 == 0) {
+      instruction = Instruction::ByteQuads;
+      group = 4;
+    }
+  }
+
+  Value widen(Value value) {
+    Type type = laneType(sum, widthOf(value.getType()));
+    if (value.getType() == type)
+      return value;
+    if (isa<IntegerType>(element))
+      return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
+                                 : b.create<arith::ExtSIOp>(loc, type, value).getResult();
+    return transforms::expandFloatConversion(b, loc, value, element, sum);
+  }
+  Value widenSum(Value value) {
+    Type type = laneType(sum, widthOf(value.getType()));
+    return value.getType() == type
+               ? value
+               : transforms::expandFloatConversion(b, loc, value, out.element, sum);
+  }
+  Value narrowSum(Value value) {
+    Type type = laneType(out.element, widthOf(value.getType()));
+    return value.getType() == type
+               ? value
+               : transforms::expandFloatConversion(b, loc, value, sum, out.element);
+  }
+
+  void packLhs(uint64_t offset) {
+    bool grouped = group > 1;
+    if (emitter.plan.stored(dot.getLhs()) && (grouped || element == sum)) {
+      lhs = emitter.buffer(dot.getLhs());
+    } else {
+      lhs = emitter.arenaBuffer(offset, grouped ? element : sum,
+                                tile::shapeOf(dot.getLhs().getType()));
+      emitter.fill(lhs, dot.getLhs(), [&](Value value) { return grouped ? value : widen(value); });
+    }
+    if (grouped) { // read a group at a time
+      lhs.element = b.getI32Type();
+      lhs.shape[n] /= group;
+    }
+  }
+
+  // Writes the panels: vectors of columns as they are, or columns of a source whose elements are
+  // adjacent along K, turned over in registers.
+  void packRhs(uint64_t offset) {
+    Value source = dot.getRhs();
+    auto shape = tile::shapeOf(source.getType());
+    int64_t panel = width * vectors;
+    SmallVector<int64_t> packed(shape.begin(), shape.begin() + m);
+    packed.append({shape[n] / panel, depth / group, panel});
+    rhs = emitter.arenaBuffer(offset, group > 1 ? Type(b.getI32Type()) : sum, packed);
+    // Where column `column` of group `k` goes.
+    auto place = [&](const Lanes &at, Value k, Value column) {
+      Lanes into;
+      into.position.assign(at.position.begin(), at.position.begin() + m);
+      into.position.push_back(
+          b.create<arith::ShRUIOp>(loc, column, emitter.index(llvm::Log2_64(panel))));
+      into.position.push_back(k);
+      into.position.push_back(b.create<arith::AndIOp>(loc, column, emitter.index(panel - 1)));
+      into.dim = m + 2;
+      into.width = width;
+      return into;
+    };
+    SmallVector<int64_t> blocks(shape);
+    blocks[m] = depth / group;
+    if (emitter.adjacentDim(source) != m || depth < group * width || group == 4) {
+      emitter.forEach(blocks, n, width, [&](const Lanes &at) {
+        Lanes from = at;
+        Value k = at.position[m], first = b.create<arith::MulIOp>(loc, k, emitter.index(group));
+        Value value;
+        for (int64_t i = 0; i < group; ++i) {
+          from.position[m] = emitter.add(first, emitter.index(i));
+          value = join(value, emitter.lanes(source, from), i);
+        }
+        Lanes into = place(at, k, at.position[n]);
+        emitter.write(rhs, into, value);
+      });
+      return;
+    }
+    blocks[m] /= width;
+    emitter.forEach(blocks, n, width, [&](const Lanes &at) {
+      Lanes from = at;
+      from.dim = m;
+      from.width = group * width;
+      Value first = b.create<arith::MulIOp>(loc, at.position[m], emitter.index(width));
+      from.position[m] = b.create<arith::MulIOp>(loc, first, emitter.index(group));
+      SmallVector<Value> square;
+      for (int64_t i = 0; i < width; ++i) {
+        from.position[n] = emitter.add(at.position[n], emitter.index(i));
+        Value value = emitter.lanes(source, from);
+        square.push_back(group == 1 ? widen(value) : bits(value, width));
+      }
+      emitter.transpose(square);
+      for (int64_t i = 0; i < width; ++i)
+        emitter.write(rhs, place(at, emitter.add(first, emitter.index(i)), at.position[n]),
+                      square[i]);
+    });
+  }
+
+  // Element `i` of groups beside those before it.
+  Value join(Value before, Value value, int64_t i) {
+    if (group == 1)
+      return widen(value);
+    unsigned size = 32 / group;
+    Type narrow = laneType(b.getIntegerType(size), width), wide = laneType(b.getI32Type(), width);
+    if (value.getType() != narrow)
+      value = b.create<LLVM::BitcastOp>(loc, narrow, value);
+    value = b.create<arith::ExtUIOp>(loc, wide, value);
+    if (i)
+      value =
+          b.create<arith::ShLIOp>(loc, value, emitter.constant(b.getI32Type(), i * size, width));
+    return before ? b.create<arith::OrIOp>(loc, before, value).getResult() : value;
+  }
+
+  Value bits(Value value, int64_t count) {
+    return b.create<LLVM::BitcastOp>(loc, laneType(b.getI32Type(), count), value);
+  }
+
+  Value intrinsic(StringRef name, ArrayRef<Value> arguments) {
+    return b
+        .create<LLVM::CallIntrinsicOp>(loc, arguments[0].getType(), b.getStringAttr(name),
+                                       ValueRange(arguments))
+        .getResult(0);
+  }
+
+  Value multiplyAdd(Value row, Value column, Value before) {
+    switch (instruction) {
+    case Instruction::Bf16Pairs: {
+      Type pairs = laneType(element, 2 * width);
+      return intrinsic("llvm.x86.avx512bf16.dpbf16ps.512",
+                       {before, b.create<LLVM::BitcastOp>(loc, pairs, row),
+                        b.create<LLVM::BitcastOp>(loc, pairs, column)});
+    }
+    case Instruction::ByteQuads:
+      return intrinsic("llvm.x86.avx512.vpdpbusd.512", {before, row, column});
+    case Instruction::MultiplyAdd:
+      break;
+    }
+    if (isa<FloatType>(sum))
+      return b.create<LLVM::FMulAddOp>(loc, row, column, before);
+    return emitter.add(b.create<arith::MulIOp>(loc, row, column), before);
+  }
+
+  // Bytes of a group with their top bits turned over.
+  Value turned(Value value) {
+    return b.create<arith::XOrIOp>(loc, value,
+                                   emitter.constant(b.getI32Type(), int32_t(0x80808080), width));
+  }
+
+  void block(ArrayRef<Value> position) {
+    Value panel = position[m], rowBlock = position[m + 1];
+    Value firstRow = b.create<arith::MulIOp>(loc, rowBlock, emitter.index(rows));
+    Value firstColumn = b.create<arith::MulIOp>(loc, panel, emitter.index(width * vectors));
+    SmallVector<Value, 4> batch(position.begin(), position.begin() + m);
+    auto at = [&](Value second, Value third) {
+      Lanes where;
+      where.position = batch;
+      where.position.append({second, third});
+      where.dim = n;
+      return where;
+    };
+    SmallVector<Value> rowAt;
+    for (int64_t r = 0; r < rows; ++r)
+      rowAt.push_back(emitter.add(firstRow, emitter.index(r)));
+    auto target = [&](int64_t r, int64_t v) {
+      Lanes where = at(rowAt[r], emitter.add(firstColumn, emitter.index(v * width)));
+      where.width = width;
+      return where;
+    };
+
+    // `vpdpbusd` takes bytes of lhs without and of rhs with a sign. Turning the top bit of the
+    // other kind adds or takes 128 from each, which one more accumulator for each column (or row)
+    // counts.
+    bool bytes = instruction == Instruction::ByteQuads, isUnsigned = dot.getIsUnsigned();
+    Type sums = laneType(sum, width);
+    SmallVector<Value> carried;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v)
+        carried.push_back(widenSum(emitter.lanes(dot.getAcc(), target(r, v))));
+    if (bytes)
+      for (int64_t i = 0; i < (isUnsigned ? rows : vectors); ++i)
+        carried.push_back(emitter.zero(sums));
+    Value top = bytes ? emitter.constant(b.getI32Type(), int32_t(0x80808080), width) : Value();
+
+    carried = emitter.loop(0, depth / group, 1, carried, [&](Value k, ValueRange before) {
+      SmallVector<Value> columns, next(before.begin(), before.end());
+      for (int64_t v = 0; v < vectors; ++v) {
+        Lanes where;
+        where.position = batch;
+        where.position.append({panel, k, emitter.index(v * width)});
+        where.dim = m + 2;
+        where.width = width;
+        columns.push_back(emitter.read(rhs, where));
+        if (bytes && isUnsigned)
+          columns[v] = turned(columns[v]);
+        else if (bytes)
+          next[rows * vectors + v] = multiplyAdd(top, columns[v], before[rows * vectors + v]);
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        Value row = emitter.splat(emitter.read(lhs, at(rowAt[r], k)), width);
+        if (bytes && isUnsigned)
+          next[rows * vectors + r] = multiplyAdd(row, top, before[rows * vectors + r]);
+        else if (bytes)
+          row = turned(row);
+        for (int64_t v = 0; v < vectors; ++v)
+          next[r * vectors + v] = multiplyAdd(row, columns[v], before[r * vectors + v]);
+      }
+      return next;
+    });
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value value = carried[r * vectors + v];
+        if (bytes)
+          value =
+              b.create<arith::SubIOp>(loc, value, carried[rows * vectors + (isUnsigned ? r : v)]);
+        emitter.write(out, target(r, v), narrowSum(value));
+      }
+  }
+
+  tile::DotOp dot;
+  LaneEmitter &emitter;
+  OpBuilder &b;
+  Location loc;
+  Buffer out, lhs, rhs;
+  Type element, sum;
+  unsigned m, n; // dimensions of the result: rows, columns
+  int64_t depth, width, vectors, rows, group = 1;
+  Instruction instruction = Instruction::MultiplyAdd;
+};
+
+struct DotLanes : LaneModel<DotLanes, tile::DotOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    DotEmitter(cast<tile::DotOp>(op), emitter).emit();
+  }
+};
+
+struct DotScratch : tile::ScratchOpInterface::ExternalModel<DotScratch, tile::DotOp> {
+  uint64_t scratchBytes(Operation *op) const {
+    auto dot = cast<tile::DotOp>(op);
+    Type lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
+    Type sum = sumType(tile::elementType(lhs), tile::elementType(dot.getAcc().getType()));
+    return packedBytes(lhs, sum) + packedBytes(rhs, sum);
+  }
+};
+
+} // namespace
+
+void registerDotLanes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+    tile::DotOp::attachInterface<DotLanes, DotScratch>(*context);
+  });
+}
+
+} // namespace nereid::cpu
