@@ -44,7 +44,9 @@ public:
     if (!library)
       die(dlerror());
   }
-  template <typename F> F *find(const char *name) { return reinterpret_cast<F *>(dlsym(library, name)); }
+  template <typename F> F *find(const char *name) {
+    return reinterpret_cast<F *>(dlsym(library, name));
+  }
 
 private:
   void *library;
@@ -114,7 +116,9 @@ public:
   double seconds() {
     auto outcome = runner->run(request);
     if (!outcome)
-      die(outcome.error().what + (outcome.error().diagnostics.empty() ? "" : ": " + outcome.error().diagnostics[0].message));
+      die(outcome.error().what + (outcome.error().diagnostics.empty()
+                                      ? ""
+                                      : ": " + outcome.error().diagnostics[0].message));
     return outcome->seconds;
   }
 
@@ -125,7 +129,8 @@ private:
 };
 
 // Medians of `a` and `b`, measured in turn.
-std::pair<double, double> medians(const std::function<double()> &a, const std::function<double()> &b) {
+std::pair<double, double> medians(const std::function<double()> &a,
+                                  const std::function<double()> &b) {
   std::vector<double> x, y;
   a();
   b();
@@ -165,9 +170,11 @@ int main(int argc, char **argv) {
   auto *bf16Peak = peers.find<double()>("peak_bf16");
   std::printf("%-44s %10s %10s %8s\n", "", "Gflop/s", "of peak", "");
 
-  auto againstPeak = [&](const std::string &name, double operations, Case &kernel, double (*peak)()) {
+  auto againstPeak = [&](const std::string &name, double operations, Case &kernel,
+                         double (*peak)()) {
     double work = peak();
-    auto [mine, theirs] = medians([&] { return kernel.seconds(); }, [&] { return timed([&] { peak(); }); });
+    auto [mine, theirs] =
+        medians([&] { return kernel.seconds(); }, [&] { return timed([&] { peak(); }); });
     double rate = operations / mine, best = work / theirs;
     std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), rate * 1e-9, 100 * rate / best);
     std::fflush(stdout);
@@ -178,7 +185,8 @@ int main(int argc, char **argv) {
   };
   for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16})
     for (int64_t size : {128, 256, 512, 1000, 1024, 2048})
-      for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128}, Blocks{128, 128, 256}, Blocks{128,256,256}}) {
+      for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128},
+                            Blocks{128, 128, 256}, Blocks{128, 256, 256}}) {
         std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
                            " tile " + std::to_string(blocks.m) + "x" + std::to_string(blocks.n) +
                            "x" + std::to_string(blocks.k);
@@ -186,40 +194,44 @@ int main(int argc, char **argv) {
           continue;
         HostTensor a = normal(dtype, {size, size}, "a"), b = normal(dtype, {size, size}, "b"),
                    c(dtype, {size, size});
-        Case kernel("matmul", "matmul",
-                    {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
-                     integer(size), integer(size), integer(1), integer(size), integer(1),
-                     integer(size), integer(1), integer(blocks.m), integer(blocks.n),
-                     integer(blocks.k), integer(8), word("none"), word("ieee")},
-                    {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)),
-                     1, 1});
+        Case kernel(
+            "matmul", "matmul",
+            {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
+             integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
+             integer(1), integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
+             word("none"), word("ieee")},
+            {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1,
+             1});
         againstPeak(name, 2.0 * size * size * size, kernel,
                     dtype == DType::BFloat16 ? bf16Peak : f32Peak);
       }
 
   for (DType dtype : {DType::Float32, DType::BFloat16})
-    for (bool causal : {false, true}) for (int block : {64, 128}) {
-      constexpr int64_t heads = 8, n = 2048, d = 64;
-      std::string name = "attention " + std::string(info(dtype).name) + (causal ? " causal" : " full") + " " + std::to_string(block);
-      if (!chosen(argc, argv, name))
-        continue;
-      HostTensor q = normal(dtype, {1, heads, n, d}, "q"), k = normal(dtype, {1, heads, n, d}, "k"),
-                 v = normal(dtype, {1, heads, n, d}, "v"), out(dtype, {1, heads, n, d}),
-                 lse(DType::Float32, {1, heads, n});
-      std::vector<HostArgument> arguments = {of(q, "q"), of(k, "k"), of(v, "v"), none(),
-                                             of(out, "out"), of(lse, "lse")};
-      for (int tensor = 0; tensor < 5; ++tensor)
-        for (int64_t stride : {heads * n * d, n * d, d})
-          arguments.push_back(integer(tensor == 3 ? 0 : stride));
-      for (HostArgument &more :
-           std::vector<HostArgument>{integer(heads), integer(1), integer(n), integer(n), real(0.125),
-                                     real(0), integer(0), integer(d), integer(d), integer(block),
-                                     integer(block), boolean(causal), boolean(false), word("ieee")})
-        arguments.push_back(more);
-      Case kernel("flash_attention", "flash_forward", arguments, {uint32_t(n / block), heads, 1});
-      double pairs = causal ? n * (n + 1) / 2.0 : double(n) * n;
-      againstPeak(name, 4.0 * heads * pairs * d, kernel,
-                  dtype == DType::BFloat16 ? bf16Peak : f32Peak);
-    }
+    for (bool causal : {false, true})
+      for (int block : {64, 128}) {
+        constexpr int64_t heads = 8, n = 2048, d = 64;
+        std::string name = "attention " + std::string(info(dtype).name) +
+                           (causal ? " causal" : " full") + " " + std::to_string(block);
+        if (!chosen(argc, argv, name))
+          continue;
+        HostTensor q = normal(dtype, {1, heads, n, d}, "q"),
+                   k = normal(dtype, {1, heads, n, d}, "k"),
+                   v = normal(dtype, {1, heads, n, d}, "v"), out(dtype, {1, heads, n, d}),
+                   lse(DType::Float32, {1, heads, n});
+        std::vector<HostArgument> arguments = {of(q, "q"), of(k, "k"),     of(v, "v"),
+                                               none(),     of(out, "out"), of(lse, "lse")};
+        for (int tensor = 0; tensor < 5; ++tensor)
+          for (int64_t stride : {heads * n * d, n * d, d})
+            arguments.push_back(integer(tensor == 3 ? 0 : stride));
+        for (HostArgument &more : std::vector<HostArgument>{
+                 integer(heads), integer(1), integer(n), integer(n), real(0.125), real(0),
+                 integer(0), integer(d), integer(d), integer(block), integer(block),
+                 boolean(causal), boolean(false), word("ieee")})
+          arguments.push_back(more);
+        Case kernel("flash_attention", "flash_forward", arguments, {uint32_t(n / block), heads, 1});
+        double pairs = causal ? n * (n + 1) / 2.0 : double(n) * n;
+        againstPeak(name, 4.0 * heads * pairs * d, kernel,
+                    dtype == DType::BFloat16 ? bf16Peak : f32Peak);
+      }
   return 0;
 }

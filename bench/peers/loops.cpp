@@ -8,12 +8,12 @@ constexpr int chains = 12;
 
 #define CHAINS(instruction, width)                                                                 \
   width sums[chains];                                                                              \
-  for (width &sum : sums)                                                                          \
+  for (width & sum : sums)                                                                         \
     sum = width{};                                                                                 \
   width factor{};                                                                                  \
   for (long i = 0; i < rounds; ++i)                                                                \
-    _Pragma("unroll") for (int c = 0; c < chains; ++c)                                             \
-        asm volatile(instruction " %1, %1, %0" : "+v"(sums[c]) : "v"(factor));
+    _Pragma("unroll") for (int c = 0; c < chains; ++c) asm volatile(instruction " %1, %1, %0" :    \
+                                                                    "+v"(sums[c]) : "v"(factor));
 
 } // namespace
 

@@ -110,6 +110,12 @@ struct SelectLanes : LaneModel<SelectLanes, arith::SelectOp> {
 using transforms::Total;
 
 template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, kind>, Op> {
+  // There is no vector division: but for a constant divisor it goes lane by lane.
+  bool isCostlyLane(Operation *op) const {
+    return (kind == Total::DivS || kind == Total::DivU || kind == Total::RemS ||
+            kind == Total::RemU) &&
+           !matchPattern(op->getOperand(1), m_Constant());
+  }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     SmallVector<Value> values = operandLanes(op, emitter, where);
     return transforms::expandTotal(emitter.builder, emitter.loc(), kind, values[0], values[1]);

@@ -7,6 +7,7 @@
 #include "cpu/LaneEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/ToLlvm.h"
+#include "transforms/UniformSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -24,9 +25,20 @@ namespace nereid::pipeline {
 
 namespace {
 
+struct CarryOffsetsPass : PassWrapper<CarryOffsetsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryOffsetsPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      transforms::carryOffsets(kernel);
+  }
+};
+
 // The passes on tile IR.
 void addCpuPasses(OpPassManager &pm) {
   // Fold what is known and drop what is unused: the plan counts users.
+  pm.addPass(createCanonicalizerPass());
+  // Tiles of pointers that walk through memory become offsets.
+  pm.addPass(std::make_unique<CarryOffsetsPass>());
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that lanes are found again.
   pm.addPass(createCSEPass());
