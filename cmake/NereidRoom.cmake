@@ -81,7 +81,7 @@ endfunction()
 
 # How programs are linked; also for targets that are made without nereid_executable.
 function(nereid_link_flags name)
-  target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
+  target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed -Wl,--build-id=fast)
   if(NEREID_STATIC_LLVM)
     target_link_options(${name} PRIVATE -Wl,--icf=all -Wl,--exclude-libs,ALL -static-libstdc++
                         -static-libgcc -s)

@@ -128,6 +128,7 @@ def unittest_folder(folder):
 
 
 def suite_scripts(arguments):
+    os.environ["NEREID_BUILD"] = f"build/{arguments.preset}"
     return unittest_folder("test/scripts")
 
 

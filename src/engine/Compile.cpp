@@ -1,6 +1,7 @@
 #include "engine/Compile.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "engine/BuildId.h"
 #include "pipeline/BackEnd.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
@@ -128,8 +129,11 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
   return out;
 }
 
-Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target) {
+Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
+                                           const support::Hash128 &key) {
   support::ArtifactBuilder builder;
+  builder.kernel.key = key;
+  builder.kernel.build = builder.text(buildId());
   uint32_t slots = 0;
   size_t index = 0;
   // Names of parameters: those of arguments are on the function, those compiled in are numbered.

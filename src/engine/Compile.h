@@ -35,8 +35,10 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
                                  std::span<const uint32_t> defaulted,
                                  const ops::CompileOptions &options);
 
-/// Compiles for "cpu" or a chip ("sm_90a") and packs the code with its launch ABI.
-Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target);
+/// Compiles for "cpu" or a chip ("sm_90a") and packs the code with its launch ABI. `key` is the
+/// first level of the kernel's key, for caches to find it again.
+Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
+                                           const support::Hash128 &key = {});
 
 /// Canonical text of the options, part of every key.
 std::string optionsText(const ops::CompileOptions &options);

@@ -42,6 +42,13 @@ public:
     return *entries.back()->value;
   }
 
+  /// Calls `visit` with each value.
+  template <typename Visit> void forEach(Visit &&visit) const {
+    std::lock_guard lock(mutex);
+    for (const auto &entry : entries)
+      visit(*entry->value);
+  }
+
   size_t size() const {
     std::lock_guard lock(mutex);
     return entries.size();

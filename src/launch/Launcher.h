@@ -56,6 +56,8 @@ public:
   Result<const PreparedKernel *> prepare(std::span<const Argument> arguments, uint32_t variant = 0);
 
   size_t preparedCount() const { return cache.size(); }
+  /// Calls `visit` with each PreparedKernel.
+  template <typename Visit> void forEachPrepared(Visit &&visit) const { cache.forEach(visit); }
 
 private:
   Result<PreparedKernel *> miss(const LaunchKey &key, std::span<const Argument> arguments,

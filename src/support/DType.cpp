@@ -54,9 +54,11 @@ constexpr Spelling OtherSpellings[] = {
 
 } // namespace
 
-const DTypeInfo &info(DType type) { return Table[size_t(type)]; }
+__attribute__((visibility("default"))) const DTypeInfo &info(DType type) {
+  return Table[size_t(type)];
+}
 
-std::optional<DType> parseDType(std::string_view name) {
+__attribute__((visibility("default"))) std::optional<DType> parseDType(std::string_view name) {
   for (size_t i = 0; i < Table.size(); ++i)
     if (name == Table[i].name || name == Table[i].signature)
       return DType(i);

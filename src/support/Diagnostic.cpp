@@ -166,7 +166,8 @@ void renderInto(std::string &out, const Diagnostic &diagnostic, const Sources &s
 
 } // namespace
 
-std::string render(const Diagnostic &diagnostic, const Sources &sources) {
+__attribute__((visibility("default"))) std::string render(const Diagnostic &diagnostic,
+                                                          const Sources &sources) {
   std::string out;
   renderInto(out, diagnostic, sources);
   return out;

@@ -1,0 +1,22 @@
+# `cmake --install`: the library, its headers, the command, and what find_package and pkg-config read.
+# The exported target is nereid::nereid.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+target_include_directories(nereid_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(nereid_library INTERFACE cxx_std_20)
+set_target_properties(nereid_library PROPERTIES EXPORT_NAME nereid)
+# A build that links LLVM dynamically finds it where it was.
+set_target_properties(nereid nereid_library PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS nereid_library EXPORT nereid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS nereid RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/nereid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT nereid NAMESPACE nereid:: FILE nereid-config.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/nereid)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/nereid-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/nereid-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/nereid)
+# The prefix is found from the file's own place, so an installed tree may be moved.
+configure_file(${CMAKE_SOURCE_DIR}/cmake/nereid.pc.in ${CMAKE_BINARY_DIR}/nereid.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/nereid.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,149 @@
+/* The C interface: what nereid/engine.h offers, over opaque handles.
+ *
+ * Calls that can fail return a nereid_status; nereid_last_error() then says what failed on this
+ * thread. Nothing throws or ends the process. Each handle is given back with its _destroy function,
+ * in any order: what is still in use stays alive. Handles may be used by several threads, streams
+ * by one at a time. */
+#ifndef NEREID_C_H
+#define NEREID_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define NEREID_C_API __attribute__((visibility("default")))
+#else
+#define NEREID_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum nereid_status {
+  NEREID_OK = 0,
+  NEREID_FAILED = 1, /* refused or impossible: nereid_last_error() says why */
+  NEREID_OUT_OF_MEMORY = 2,
+  NEREID_BAD_CALL = 3 /* a null handle or pointer */
+} nereid_status;
+
+/* Element types, numbered as nereid::DType. */
+typedef enum nereid_dtype {
+  NEREID_INT1,
+  NEREID_INT8,
+  NEREID_INT16,
+  NEREID_INT32,
+  NEREID_INT64,
+  NEREID_UINT8,
+  NEREID_UINT16,
+  NEREID_UINT32,
+  NEREID_UINT64,
+  NEREID_FLOAT16,
+  NEREID_BFLOAT16,
+  NEREID_FLOAT32,
+  NEREID_FLOAT64,
+  NEREID_FLOAT8E4NV,
+  NEREID_FLOAT8E5,
+  NEREID_FLOAT8E4B8,
+  NEREID_FLOAT8E5B16,
+  NEREID_FLOAT8E4B15
+} nereid_dtype;
+
+typedef struct nereid_engine nereid_engine;
+typedef struct nereid_program nereid_program;
+typedef struct nereid_kernel nereid_kernel;
+typedef struct nereid_device nereid_device;
+typedef struct nereid_stream nereid_stream;
+
+/* What failed last on this thread, with diagnostics and hints; never null, good until the next
+ * failure. */
+NEREID_C_API const char *nereid_last_error(void);
+/* "0.1.0" */
+NEREID_C_API const char *nereid_version(void);
+
+/* Zeroed but for `size`, every field has its default. */
+typedef struct nereid_engine_options {
+  size_t size;                 /* sizeof(nereid_engine_options) */
+  const char *cache_directory; /* null: the user's */
+  int no_disk_cache;
+} nereid_engine_options;
+
+/* `options` may be null. */
+NEREID_C_API nereid_status nereid_engine_create(const nereid_engine_options *options,
+                                                nereid_engine **engine);
+NEREID_C_API void nereid_engine_destroy(nereid_engine *engine);
+
+/* A Python file, or text that messages call `name`. */
+NEREID_C_API nereid_status nereid_program_load(nereid_engine *engine, const char *path,
+                                               nereid_program **program);
+NEREID_C_API nereid_status nereid_program_load_text(nereid_engine *engine, const char *text,
+                                                    size_t size, const char *name,
+                                                    nereid_program **program);
+NEREID_C_API void nereid_program_destroy(nereid_program *program);
+
+typedef struct nereid_compile_options {
+  size_t size;                                        /* sizeof(nereid_compile_options) */
+  int num_warps, num_stages, num_ctas, max_registers; /* 0: 4, 3, 1, the compiler's choice */
+  int debug;                                          /* keep tl.device_assert */
+  const char *input_precision;                        /* null: "tf32" */
+} nereid_compile_options;
+
+/* `options` may be null. */
+NEREID_C_API nereid_status nereid_kernel_get(nereid_program *program, const char *name,
+                                             const nereid_compile_options *options,
+                                             nereid_kernel **kernel);
+NEREID_C_API void nereid_kernel_destroy(nereid_kernel *kernel);
+
+/* "cpu", "cuda", "cuda:1" */
+NEREID_C_API nereid_status nereid_device_open(const char *name, nereid_device **device);
+NEREID_C_API void nereid_device_destroy(nereid_device *device);
+/* Memory of the device; null data on failure. Freed by nereid_device_free. */
+NEREID_C_API nereid_status nereid_device_allocate(nereid_device *device, size_t bytes, void **data);
+NEREID_C_API nereid_status nereid_device_free(nereid_device *device, void *data);
+NEREID_C_API nereid_status nereid_device_synchronize(nereid_device *device);
+
+/* The device's own stream, or one around a native handle (CUstream). */
+NEREID_C_API nereid_status nereid_stream_default(nereid_device *device, nereid_stream **stream);
+NEREID_C_API nereid_status nereid_stream_wrap(nereid_device *device, void *native,
+                                              nereid_stream **stream);
+NEREID_C_API void nereid_stream_destroy(nereid_stream *stream);
+NEREID_C_API nereid_status nereid_stream_synchronize(nereid_stream *stream);
+/* Between memory of the device and, on a GPU, of the host. */
+NEREID_C_API nereid_status nereid_stream_copy(nereid_stream *stream, void *to, const void *from,
+                                              size_t bytes);
+
+typedef enum nereid_argument_kind {
+  NEREID_ARG_DEFAULT = 0, /* the parameter's default */
+  NEREID_ARG_NONE,
+  NEREID_ARG_BOOL,    /* integer */
+  NEREID_ARG_INT,     /* integer; typed as Triton types Python's ints */
+  NEREID_ARG_FLOAT,   /* number */
+  NEREID_ARG_POINTER, /* pointer, dtype */
+  NEREID_ARG_TEXT,    /* text; for constexprs */
+  NEREID_ARG_DTYPE    /* dtype; for constexprs */
+} nereid_argument_kind;
+
+typedef struct nereid_argument {
+  nereid_argument_kind kind;
+  nereid_dtype dtype;
+  const char *name; /* of the parameter; null: by position */
+  union {
+    int64_t integer;
+    double number;
+    void *pointer;
+    const char *text;
+  } value;
+} nereid_argument;
+
+/* Queues grid[0] * grid[1] * grid[2] programs. The first launch of its kind compiles. */
+NEREID_C_API nereid_status nereid_kernel_launch(nereid_kernel *kernel, nereid_stream *stream,
+                                                const uint32_t grid[3],
+                                                const nereid_argument *arguments, size_t count);
+/* Compiles and loads what such a launch needs. */
+NEREID_C_API nereid_status nereid_kernel_prepare(nereid_kernel *kernel, nereid_device *device,
+                                                 const nereid_argument *arguments, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

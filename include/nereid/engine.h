@@ -1,0 +1,268 @@
+// Kernels of the Triton language from C++: load a file, get a kernel, launch it.
+//
+//   auto engine = must(nereid::Engine::create());
+//   auto program = must(engine.load("vector_add.py"));
+//   auto add = must(program.kernel("add"));
+//   add(device.stream(), {(n + 1023) / 1024}, x, y, out, n, named("BLOCK", 1024));
+//
+// Every call that can fail gives a Result; `must` turns a failure into an Exception. Only `std` is
+// needed, and nothing of the compiler shows. Handles are cheap to copy and keep what they need.
+//
+// Thread-safety: everything here may be used by several threads.
+#pragma once
+
+#include "nereid/tensor.h"
+
+#include <functional>
+#include <stdexcept>
+
+namespace nereid {
+
+/// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]` and its
+/// hint.
+NEREID_API std::string describe(const Error &error);
+
+/// What `must` throws.
+class NEREID_API Exception : public std::runtime_error {
+public:
+  explicit Exception(Error error);
+  ~Exception() override;
+  const Error &error() const { return *failure; }
+
+private:
+  std::shared_ptr<const Error> failure;
+};
+
+/// The value, or an Exception.
+template <typename T> T must(Result<T> result) {
+  if (!result)
+    throw Exception(result.takeError());
+  return *std::move(result);
+}
+
+/// An argument of a launch: a small view, good until the launch returns. Numbers are typed as
+/// Triton types Python's: an int is int32 if it fits, a float is float32; parameters with an
+/// annotation take that type.
+class NEREID_API Argument {
+public:
+  /// The parameter's default.
+  Argument() : bits(0) {}
+  Argument(const Tensor &tensor);
+  Argument(const TensorDescriptor &descriptor);
+  Argument(DType type);
+  Argument(std::nullptr_t) : Argument() { kind = None; }
+  Argument(bool value) : Argument() {
+    kind = Bool;
+    bits = value;
+  }
+  template <typename T>
+    requires std::is_integral_v<T>
+  Argument(T value) : Argument() {
+    kind = std::is_unsigned_v<T> ? Unsigned : Int;
+    bits = uint64_t(value);
+  }
+  template <typename T>
+    requires std::is_floating_point_v<T>
+  Argument(T value) : Argument() {
+    kind = Float;
+    number = double(value);
+  }
+  /// A pointer to memory of the launch's device.
+  template <typename T>
+    requires(sizeof(DTypeOf<std::remove_cv_t<T>>) > 0)
+  Argument(T *pointer)
+      : Argument(const_cast<const void *>(static_cast<const volatile void *>(pointer)),
+                 DTypeOf<std::remove_cv_t<T>>::value) {}
+  Argument(const void *pointer, DType pointee);
+  /// A string for a `tl.constexpr` parameter.
+  Argument(std::string_view text);
+  Argument(const char *text) : Argument(std::string_view(text)) {}
+  /// A tuple. A launch with one allocates.
+  Argument(std::span<const Argument> elements);
+
+  std::string_view name; ///< of the parameter; empty: by position
+
+private:
+  friend struct ArgumentReader;
+  enum Kind : uint8_t {
+    Default,
+    None,
+    Bool,
+    Int,
+    Unsigned,
+    Float,
+    Pointer,
+    TensorView,
+    Descriptor,
+    Text,
+    Type,
+    Tuple
+  };
+  Kind kind = Default;
+  DType type = DType::Int32;
+  size_t count = 0;
+  union {
+    uint64_t bits;
+    double number;
+    const void *object;
+  };
+};
+
+/// An argument for the parameter `name`.
+template <typename T> Argument named(std::string_view name, T &&value) {
+  Argument argument(std::forward<T>(value));
+  argument.name = name;
+  return argument;
+}
+
+/// How many programs run along each axis. One with a zero in it runs nothing.
+struct Grid {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+/// Options of a compilation, as `triton.Config` names them. Those of the GPU mean nothing on a CPU.
+struct CompileOptions {
+  int numWarps = 4;                    ///< warps of a program
+  int numStages = 3;                   ///< stages of pipelined loops
+  int numCtas = 1;                     ///< blocks of a cluster
+  int maxRegisters = 0;                ///< of a thread; 0: the compiler's choice
+  bool debug = false;                  ///< keep `tl.device_assert`
+  std::string inputPrecision = "tf32"; ///< of `tl.dot` on float32: "tf32", "tf32x3" or "ieee"
+};
+
+/// One of the configurations that a kernel's `@triton.autotune` lists.
+struct Configuration {
+  std::vector<std::pair<std::string, std::string>> constants; ///< NAME, value as Python source
+  CompileOptions options;
+  std::string text() const; ///< "BLOCK=1024 num_warps=4"
+};
+
+/// A compilation or a load from the cache, as the engine's callback sees it.
+struct CompileEvent {
+  std::string kernel, signature, target;
+  double seconds = 0;
+  bool fromDisk = false;
+  bool frozen = false; ///< it came after `freeze(Freeze::Warn)`
+};
+
+/// What a launch does that needs code which is not built yet.
+enum class Freeze : uint8_t {
+  Off,     ///< compiles it
+  Warn,    ///< compiles it and tells the callback
+  Generic, ///< takes the variant without assumptions on sizes and alignment if that is built, else
+           ///< fails
+  Refuse,  ///< fails
+};
+
+struct EngineOptions {
+  /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory.
+  std::string cacheDirectory;
+  bool cacheOnDisk = true;
+  std::function<void(const CompileEvent &)> onCompile; ///< called on the launching thread
+};
+
+/// How often code was found and made since the engine was created.
+struct EngineStatistics {
+  uint64_t compiled = 0;   ///< by the compiler
+  uint64_t fromMemory = 0; ///< built before in this process
+  uint64_t fromDisk = 0;   ///< built by this or another process
+  uint64_t repaired = 0;   ///< damaged files that were found and removed
+  uint64_t notStored = 0;  ///< could not be written: read-only directory, full disk
+};
+
+/// A parameter of a kernel.
+struct KernelParameter {
+  std::string name;
+  bool isConstexpr = false;
+};
+
+/// What a launch printed or which assertion failed in it.
+struct KernelMessage {
+  std::string text;
+  bool isAssert = false;
+  uint32_t program[3] = {};
+};
+
+struct KernelState;
+struct ProgramState;
+struct EngineState;
+
+/// A kernel function with its options. Compiled for a device and for classes of arguments when
+/// first launched so.
+class NEREID_API Kernel {
+public:
+  const std::string &name() const;
+  std::span<const KernelParameter> parameters() const;
+
+  /// Queues a launch: arguments by position, then by name; parameters left out take their defaults.
+  /// A launch whose classes of arguments were seen before compiles and allocates nothing.
+  Status launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const;
+  Status launch(const Stream &stream, Grid grid, std::initializer_list<Argument> arguments) const {
+    return launch(stream, grid, std::span(arguments.begin(), arguments.size()));
+  }
+  /// The same; throws.
+  template <typename... Values>
+  void operator()(const Stream &stream, Grid grid, Values &&...values) const {
+    must(launch(stream, grid, {Argument(std::forward<Values>(values))...}));
+  }
+  /// Compiles and loads what such a launch needs, and launches nothing.
+  Status prepare(const Device &device, std::span<const Argument> arguments) const;
+  Status prepare(const Device &device, std::initializer_list<Argument> arguments) const {
+    return prepare(device, std::span(arguments.begin(), arguments.size()));
+  }
+
+  /// What `tl.device_print` and failed assertions wrote since this was last asked, in launches that
+  /// are done.
+  Result<std::vector<KernelMessage>> takeMessages() const;
+
+  /// The configurations of `@triton.autotune`, none without it.
+  Result<std::vector<Configuration>> configurations() const;
+  /// This kernel with the constants and options of a configuration; launches then leave its
+  /// constants out.
+  Result<Kernel> with(const Configuration &configuration) const;
+
+private:
+  friend class Program;
+  std::shared_ptr<KernelState> state;
+};
+
+/// A source file: its module-level code has run in a closed evaluator.
+class NEREID_API Program {
+public:
+  /// Names of all kernels, in order of lines.
+  std::vector<std::string> kernels() const;
+  /// Fails if there is none of that name, or if its definition cannot be evaluated.
+  Result<Kernel> kernel(std::string_view name, const CompileOptions &options = {}) const;
+
+  /// What this process compiled or loaded of the program, one line each: to be kept and built ahead
+  /// by the next one.
+  std::vector<std::string> recordedKeys() const;
+  /// Builds such keys and their generic variants, on all processors, for the devices they name.
+  /// Gives how many are built now; keys that no longer compile are left out.
+  Result<size_t> buildAhead(std::span<const std::string> keys) const;
+
+private:
+  friend class Engine;
+  friend class Kernel;
+  std::shared_ptr<ProgramState> state;
+};
+
+/// Owns the caches and policies. A process usually has one.
+class NEREID_API Engine {
+public:
+  static Result<Engine> create(EngineOptions options = {});
+
+  /// Reads a Python file; its imports are found beside it. Fails with diagnostics if it does not
+  /// parse; a kernel whose definition fails is reported when asked for.
+  Result<Program> load(const std::string &path) const;
+  /// The same for text; `name` is what messages call it. It imports nothing from files.
+  Result<Program> loadText(std::string_view text, std::string_view name = "<text>") const;
+
+  void freeze(Freeze mode) const;
+  EngineStatistics statistics() const;
+
+private:
+  std::shared_ptr<EngineState> state;
+};
+
+} // namespace nereid

@@ -1,0 +1,744 @@
+// The public classes Engine, Program and Kernel.
+#include "engine/BuildId.h"
+#include "engine/Compile.h"
+#include "engine/Files.h"
+#include "launch/DiskCache.h"
+#include "launch/LaunchKey.h"
+#include "launch/Launcher.h"
+#include "nereid/engine.h"
+#include "runtime/Device.h"
+#include "support/Records.h"
+#include "target/Cpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace nereid {
+
+using emit::FunctionObject;
+using ops::Value;
+using support::ArgumentClass;
+using support::Artifact;
+using support::Hash128;
+using support::Specialization;
+
+// ---- Failures
+
+std::string describe(const Error &error) {
+  std::string text = error.what;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    text += "\n" + render(diagnostic, {});
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
+Exception::Exception(Error error)
+    : std::runtime_error(describe(error)),
+      failure(std::make_shared<const Error>(std::move(error))) {}
+Exception::~Exception() = default;
+
+// ---- Arguments
+
+Argument::Argument(const Tensor &tensor) : kind(TensorView), object(&tensor.internal()) {}
+Argument::Argument(const TensorDescriptor &descriptor)
+    : kind(Descriptor), object(&descriptor.internal()) {}
+Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
+Argument::Argument(const void *pointer, DType pointee)
+    : kind(Pointer), type(pointee), object(pointer) {}
+Argument::Argument(std::string_view text) : kind(Text), count(text.size()), object(text.data()) {}
+Argument::Argument(std::span<const Argument> elements)
+    : kind(Tuple), count(elements.size()), object(elements.data()) {}
+
+/// A public argument as the launch path takes it.
+struct ArgumentReader {
+  /// Elements of tuples.
+  using Storage = std::vector<std::unique_ptr<launch::Argument[]>>;
+
+  static launch::Argument read(const Argument &from, Storage &storage) {
+    using To = launch::Argument;
+    switch (from.kind) {
+    case Argument::Default:
+      return {};
+    case Argument::None:
+      return To::none();
+    case Argument::Bool:
+      return To::boolean(from.bits != 0);
+    case Argument::Int:
+      return To::integer(int64_t(from.bits));
+    case Argument::Unsigned:
+      return To::unsignedInteger(from.bits);
+    case Argument::Float:
+      return To::floating(from.number);
+    case Argument::Pointer:
+      return To::pointer(from.object, from.type);
+    case Argument::TensorView:
+      return To::tensor(*static_cast<const runtime::Tensor *>(from.object));
+    case Argument::Descriptor:
+      return To::descriptor(*static_cast<const launch::DescriptorArgument *>(from.object));
+    case Argument::Text:
+      return To::string({static_cast<const char *>(from.object), from.count});
+    case Argument::Type:
+      return To::dtype(from.type);
+    case Argument::Tuple: {
+      auto elements = std::make_unique<To[]>(from.count);
+      auto *given = static_cast<const Argument *>(from.object);
+      for (size_t i = 0; i < from.count; ++i)
+        elements[i] = read(given[i], storage);
+      storage.push_back(std::move(elements));
+      return To::tuple({storage.back().get(), from.count});
+    }
+    }
+    return {};
+  }
+};
+
+// ---- Engine
+
+struct EngineState {
+  EngineState(EngineOptions options, std::filesystem::path directory)
+      : options(std::move(options)), disk(std::move(directory)) {}
+
+  EngineOptions options;
+  launch::DiskCache disk;
+  std::atomic<Freeze> freeze = Freeze::Off;
+  std::atomic<uint64_t> compiled = 0, fromMemory = 0, fromDisk = 0;
+
+  /// What was built or read before, or nothing.
+  std::optional<Artifact> find(const Hash128 &key, bool &onDisk) {
+    onDisk = false;
+    {
+      std::lock_guard lock(mutex);
+      if (auto found = built.find(key); found != built.end()) {
+        ++fromMemory;
+        return found->second;
+      }
+    }
+    auto found = disk.find(key);
+    if (!found)
+      return std::nullopt;
+    onDisk = true;
+    ++fromDisk;
+    keep(key, *found);
+    return found;
+  }
+  void keep(const Hash128 &key, const Artifact &artifact) {
+    std::lock_guard lock(mutex);
+    built.emplace(key, artifact);
+  }
+
+private:
+  std::mutex mutex;
+  std::map<Hash128, Artifact> built;
+};
+
+Result<Engine> Engine::create(EngineOptions options) {
+  std::filesystem::path directory;
+  if (options.cacheOnDisk)
+    directory = options.cacheDirectory.empty() ? launch::DiskCache::defaultDirectory()
+                                               : std::filesystem::path(options.cacheDirectory);
+  Engine engine;
+  engine.state = std::make_shared<EngineState>(std::move(options), std::move(directory));
+  return engine;
+}
+
+void Engine::freeze(Freeze mode) const { state->freeze = mode; }
+
+EngineStatistics Engine::statistics() const {
+  return {state->compiled, state->fromMemory, state->fromDisk, state->disk.damaged(),
+          state->disk.notStored()};
+}
+
+// ---- Program
+
+namespace {
+
+/// What a compilation starts from.
+struct Request {
+  std::string kernel;
+  ops::CompileOptions options;
+  std::string target; ///< "cpu" or a chip
+  Specialization specialization;
+  std::vector<uint32_t> defaulted;
+
+  /// One line that `parse` reads back.
+  std::string line() const {
+    const ops::CompileOptions &o = options;
+    std::string text = kernel + "\t" + target + "\t" + std::to_string(o.numWarps) + " " +
+                       std::to_string(o.numStages) + " " + std::to_string(o.numCtas) + " " +
+                       std::to_string(o.maxnreg) + " " + (o.debug ? "1 " : "0 ") +
+                       o.defaultInputPrecision + "\t";
+    for (uint32_t index : defaulted)
+      text += std::to_string(index) + " ";
+    return text + "\t" + specialization.text();
+  }
+  static std::optional<Request> parse(const std::string &line) {
+    Request request;
+    size_t at = 0;
+    auto field = [&](char until) {
+      size_t end = std::min(line.find(until, at), line.size());
+      std::string text = line.substr(at, end - at);
+      at = std::min(end + 1, line.size());
+      return text;
+    };
+    auto number = [](const std::string &text) -> int {
+      return text.empty() || text.size() > 9 ||
+                     text.find_first_not_of("0123456789") != std::string::npos
+                 ? -1
+                 : std::stoi(text);
+    };
+    ops::CompileOptions &o = request.options;
+    request.kernel = field('\t');
+    request.target = field('\t');
+    for (int *to : {&o.numWarps, &o.numStages, &o.numCtas, &o.maxnreg})
+      if ((*to = number(field(' '))) < 0)
+        return std::nullopt;
+    o.debug = field(' ') == "1";
+    o.defaultInputPrecision = field('\t');
+    while (at < line.size() && line[at] != '\t') {
+      int index = number(field(' '));
+      if (index < 0)
+        return std::nullopt;
+      request.defaulted.push_back(uint32_t(index));
+    }
+    ++at;
+    auto parsed = Specialization::parse(at < line.size() ? line.substr(at) : "");
+    if (!parsed)
+      return std::nullopt;
+    request.specialization = *std::move(parsed);
+    return request;
+  }
+};
+
+// Without assumptions on sizes and alignment. What is ==1 is passed like any other integer.
+void generalize(ArgumentClass &argument) {
+  argument.isOne = false;
+  argument.divisibility = 1;
+  for (ArgumentClass &element : argument.elements)
+    generalize(element);
+}
+
+std::string targetOf(const runtime::Device &device) {
+  return device.kind() == runtime::DeviceKind::Cpu ? "cpu" : device.info().arch;
+}
+
+Error evaluationError(emit::EvalError &error) {
+  return Error{error.diagnostic.message, {error.diagnostic}};
+}
+
+} // namespace
+
+struct ProgramState {
+  std::shared_ptr<EngineState> engine;
+  std::unique_ptr<emit::Program> program;
+  std::mutex mutex; // of `program`: its evaluator is one thread's at a time
+  std::map<std::string, Hash128> sources;
+  std::set<std::string> recorded;
+
+  /// Takes the artifact from the caches or the compiler. `policy` says what a miss does.
+  Result<Artifact> artifact(Request request, Freeze policy) {
+    auto key = keyOf(request);
+    if (!key)
+      return key.takeError();
+    auto start = std::chrono::steady_clock::now();
+    bool onDisk = false;
+    auto found = engine->find(*key, onDisk);
+    if (!found && policy == Freeze::Generic) {
+      for (ArgumentClass &argument : request.specialization.arguments)
+        generalize(argument);
+      key = keyOf(request);
+      if (!key)
+        return key.takeError();
+      found = engine->find(*key, onDisk);
+    }
+    if (!found && (policy == Freeze::Refuse || policy == Freeze::Generic))
+      return Error{"`" + request.kernel + "` is not built for (" + request.specialization.text() +
+                       ") on " + request.target + ", and the engine is frozen",
+                   {}};
+    {
+      std::lock_guard lock(mutex);
+      recorded.insert(request.line());
+    }
+    if (!found) {
+      auto made = compile(request, *key);
+      if (!made)
+        return made.takeError();
+      found = *std::move(made);
+    } else if (!onDisk) {
+      return *std::move(found);
+    }
+    if (engine->options.onCompile) {
+      CompileEvent event;
+      event.kernel = request.kernel;
+      event.signature = request.specialization.text();
+      event.target = request.target;
+      event.fromDisk = onDisk;
+      event.frozen = policy == Freeze::Warn;
+      event.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      engine->options.onCompile(event);
+    }
+    return *std::move(found);
+  }
+
+private:
+  Result<Hash128> keyOf(const Request &request) {
+    support::CompileKey key;
+    {
+      std::lock_guard lock(mutex);
+      auto [source, isNew] = sources.try_emplace(request.kernel);
+      if (isNew) {
+        auto hash = program->sourceHash(request.kernel);
+        if (!hash) {
+          sources.erase(source);
+          return hash.takeError();
+        }
+        source->second = *hash;
+      }
+      key.source = source->second;
+    }
+    key.facts = facts;
+    key.arguments = request.specialization.text();
+    for (uint32_t index : request.defaulted)
+      key.arguments += " default " + std::to_string(index);
+    key.options = engine::optionsText(request.options);
+    key.target =
+        request.target == "cpu" ? "x86-64 " + target::hostCpuFeatures().text() : request.target;
+    key.build = engine::buildId();
+    return key.hash();
+  }
+
+  Result<Artifact> compile(const Request &request, const Hash128 &key) {
+    // Only the emitter uses the program; code is generated beside other threads.
+    auto emitted = [&] {
+      std::lock_guard lock(mutex);
+      return engine::emitKernel(*program, request.kernel, request.specialization, request.defaulted,
+                                request.options);
+    }();
+    if (!emitted)
+      return emitted.takeError();
+    auto bytes = engine::buildArtifact(*emitted, request.target, key);
+    if (!bytes)
+      return bytes.takeError();
+    ++engine->compiled;
+    engine->disk.store(key, *bytes);
+    auto artifact = Artifact::take(*std::move(bytes));
+    if (artifact)
+      engine->keep(key, *artifact);
+    return artifact;
+  }
+
+public:
+  Hash128 facts; ///< of what module-level code read of the world
+};
+
+namespace {
+Result<std::shared_ptr<ProgramState>> openProgram(std::shared_ptr<EngineState> engine,
+                                                  std::unique_ptr<emit::Program> program) {
+  auto state = std::make_shared<ProgramState>();
+  state->engine = std::move(engine);
+  support::Hasher hasher;
+  for (const emit::Fact &fact : program->interp().facts())
+    hasher.add(fact.kind).add(fact.name).add(fact.value);
+  state->facts = hasher.finish();
+  state->program = std::move(program);
+  return state;
+}
+} // namespace
+
+Result<Program> Engine::load(const std::string &path) const {
+  auto loaded = engine::loadProgram(path);
+  if (!loaded)
+    return loaded.takeError();
+  auto opened = openProgram(state, *std::move(loaded));
+  if (!opened)
+    return opened.takeError();
+  Program program;
+  program.state = *std::move(opened);
+  return program;
+}
+
+Result<Program> Engine::loadText(std::string_view text, std::string_view name) const {
+  emit::SourceUnit unit;
+  unit.text = text;
+  unit.file = name;
+  emit::LoadedProgram loaded = emit::Program::load(unit);
+  if (!loaded.program)
+    return Error{"`" + std::string(name) + "` cannot be read as Python",
+                 std::move(loaded.diagnostics)};
+  auto opened = openProgram(state, std::move(loaded.program));
+  if (!opened)
+    return opened.takeError();
+  Program program;
+  program.state = *std::move(opened);
+  return program;
+}
+
+std::vector<std::string> Program::kernels() const {
+  std::lock_guard lock(state->mutex);
+  std::vector<std::string> names;
+  for (const emit::KernelSummary &kernel : state->program->kernels())
+    names.push_back(kernel.name);
+  return names;
+}
+
+std::vector<std::string> Program::recordedKeys() const {
+  std::lock_guard lock(state->mutex);
+  return {state->recorded.begin(), state->recorded.end()};
+}
+
+Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
+  std::vector<Request> requests;
+  for (const std::string &line : keys) {
+    auto request = Request::parse(line);
+    if (!request)
+      return Error{"`" + line + "` is no recorded key", {}};
+    Request generic = *request;
+    for (ArgumentClass &argument : generic.specialization.arguments)
+      generalize(argument);
+    bool differs = generic.specialization != request->specialization;
+    requests.push_back(*std::move(request));
+    if (differs)
+      requests.push_back(std::move(generic));
+  }
+  std::atomic<size_t> next = 0, built = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < requests.size();)
+      built += state->artifact(requests[i], Freeze::Off).ok();
+  };
+  std::vector<std::thread> threads;
+  size_t workers =
+      std::min<size_t>(requests.size(), std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < workers; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  return built.load();
+}
+
+// ---- Kernel
+
+struct KernelState {
+  std::shared_ptr<ProgramState> program;
+  ops::CompileOptions options;
+  launch::Signature signature;
+  std::vector<KernelParameter> parameters;
+
+  /// A constexpr that a configuration chose.
+  struct Chosen {
+    size_t parameter;
+    support::Constant constant; ///< owns the text
+  };
+  std::vector<Chosen> chosen;
+
+  /// The launch path of one device.
+  struct PerDevice final : launch::KernelSource {
+    PerDevice(KernelState &kernel, runtime::Device &device)
+        : kernel(kernel), device(device), launcher(kernel.signature, device, *this) {}
+    Result<Artifact> kernelFor(const Specialization &specialization,
+                               std::span<const uint32_t> defaulted, uint32_t) override {
+      Request request{kernel.signature.name,
+                      kernel.options,
+                      targetOf(device),
+                      specialization,
+                      {defaulted.begin(), defaulted.end()}};
+      return kernel.program->artifact(std::move(request), kernel.program->engine->freeze);
+    }
+    KernelState &kernel;
+    runtime::Device &device;
+    launch::Launcher launcher;
+  };
+
+  /// Arguments by parameter, on the stack unless there are many.
+  class Bound {
+  public:
+    static constexpr size_t few = 48;
+    explicit Bound(size_t count) : count(count) {
+      if (count > few)
+        many = std::make_unique<launch::Argument[]>(count);
+      at = count > few ? many.get() : reinterpret_cast<launch::Argument *>(room);
+      if (count <= few)
+        std::uninitialized_default_construct_n(at, count);
+    }
+    launch::Argument *at;
+    size_t count;
+    ArgumentReader::Storage tuples;
+    std::span<const launch::Argument> all() const { return {at, count}; }
+
+  private:
+    static_assert(std::is_trivially_destructible_v<launch::Argument>);
+    alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
+    std::unique_ptr<launch::Argument[]> many;
+  };
+
+  Error cannotLaunch(const std::string &why) const {
+    return Error{"cannot launch `" + signature.name + "`: " + why, {}};
+  }
+
+  Status bind(std::span<const Argument> given, Bound &bound) const {
+    for (const Chosen &one : chosen)
+      bound.at[one.parameter] = argumentOf(one.constant);
+    for (size_t i = 0; i < given.size(); ++i) {
+      size_t parameter = i;
+      if (!given[i].name.empty()) {
+        for (parameter = 0; parameter < bound.count; ++parameter)
+          if (signature.parameters[parameter].name == given[i].name)
+            break;
+        if (parameter == bound.count) [[unlikely]]
+          return cannotLaunch("it has no parameter `" + std::string(given[i].name) + "`");
+        if (bound.at[parameter].kind != launch::Argument::Kind::Default && !isChosen(parameter))
+            [[unlikely]]
+          return cannotLaunch("`" + std::string(given[i].name) + "` is given twice");
+      } else if (i >= bound.count) [[unlikely]] {
+        return cannotLaunch(std::to_string(given.size()) + " arguments, it has " +
+                            std::to_string(bound.count) + " parameters");
+      } else if (i && !given[i - 1].name.empty()) [[unlikely]] {
+        return cannotLaunch("argument " + std::to_string(i) +
+                            " is given by position behind one by name");
+      }
+      bound.at[parameter] = ArgumentReader::read(given[i], bound.tuples);
+    }
+    return Success{};
+  }
+
+  PerDevice &on(runtime::Device &device) {
+    for (const std::atomic<PerDevice *> &slot : slots) {
+      PerDevice *one = slot.load(std::memory_order_acquire);
+      if (!one)
+        break;
+      if (&one->device == &device)
+        return *one;
+    }
+    return add(device);
+  }
+
+  template <typename Visit> void forEachDevice(Visit visit) {
+    std::lock_guard lock(mutex);
+    for (const auto &one : devices)
+      visit(*one);
+  }
+
+private:
+  bool isChosen(size_t parameter) const {
+    return std::any_of(chosen.begin(), chosen.end(),
+                       [&](const Chosen &one) { return one.parameter == parameter; });
+  }
+
+  static launch::Argument argumentOf(const support::Constant &constant) {
+    using Kind = support::Constant::Kind;
+    switch (constant.kind) {
+    case Kind::Bool:
+      return launch::Argument::boolean(constant.flag);
+    case Kind::Int:
+      return launch::Argument::integer(std::strtoll(constant.text.c_str(), nullptr, 10));
+    case Kind::Float:
+      return launch::Argument::floating(constant.number);
+    case Kind::String:
+      return launch::Argument::string(constant.text);
+    case Kind::Type:
+      return launch::Argument::dtype(constant.type);
+    case Kind::Function:
+      return launch::Argument::function(constant.text);
+    case Kind::None:
+      break;
+    }
+    return launch::Argument::none();
+  }
+
+  PerDevice &add(runtime::Device &device) {
+    std::lock_guard lock(mutex);
+    for (const auto &one : devices)
+      if (&one->device == &device)
+        return *one;
+    devices.push_back(std::make_unique<PerDevice>(*this, device));
+    // Devices beyond the slots are found under the lock.
+    if (devices.size() <= std::size(slots))
+      slots[devices.size() - 1].store(devices.back().get(), std::memory_order_release);
+    return *devices.back();
+  }
+
+  std::atomic<PerDevice *> slots[8] = {};
+  std::mutex mutex;
+  std::vector<std::unique_ptr<PerDevice>> devices;
+};
+
+Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &options) const {
+  auto signature = [&] {
+    std::lock_guard lock(state->mutex);
+    return engine::signatureOf(*state->program, std::string(name));
+  }();
+  if (!signature)
+    return signature.takeError();
+  Kernel kernel;
+  kernel.state = std::make_shared<KernelState>();
+  kernel.state->program = state;
+  kernel.state->signature = *std::move(signature);
+  for (const launch::Parameter &parameter : kernel.state->signature.parameters)
+    kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
+  ops::CompileOptions &to = kernel.state->options;
+  to.numWarps = options.numWarps;
+  to.numStages = options.numStages;
+  to.numCtas = options.numCtas;
+  to.maxnreg = options.maxRegisters;
+  to.debug = options.debug;
+  to.defaultInputPrecision = options.inputPrecision;
+  return kernel;
+}
+
+const std::string &Kernel::name() const { return state->signature.name; }
+std::span<const KernelParameter> Kernel::parameters() const { return state->parameters; }
+
+Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const {
+  KernelState::Bound bound(state->signature.parameters.size());
+  if (Status status = state->bind(arguments, bound); !status)
+    return status;
+  runtime::Stream &on = stream.internal();
+  return state->on(on.device())
+      .launcher.launch(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
+}
+
+Status Kernel::prepare(const Device &device, std::span<const Argument> arguments) const {
+  KernelState::Bound bound(state->signature.parameters.size());
+  if (Status status = state->bind(arguments, bound); !status)
+    return status;
+  if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
+    return prepared.takeError();
+  return Success{};
+}
+
+Result<std::vector<KernelMessage>> Kernel::takeMessages() const {
+  std::vector<KernelMessage> messages;
+  std::optional<Error> failure;
+  state->forEachDevice([&](KernelState::PerDevice &device) {
+    device.launcher.forEachPrepared([&](const launch::PreparedKernel &prepared) {
+      runtime::LoadedKernel &loaded = *prepared.kernel;
+      if (failure || !(loaded.code().flags & support::CodeRecords))
+        return;
+      uint64_t lost = 0;
+      auto records = loaded.takeRecords(lost);
+      if (!records) {
+        failure = records.takeError();
+        return;
+      }
+      for (const support::DecodedRecord &record :
+           support::decodeRecords(loaded.artifact(), *records)) {
+        KernelMessage message;
+        message.text = record.text();
+        message.isAssert = record.kind == support::RecordKind::Assert;
+        std::copy(record.program.begin(), record.program.end(), message.program);
+        messages.push_back(std::move(message));
+      }
+      if (lost)
+        messages.push_back(
+            {"(" + std::to_string(lost) + " records were lost: the buffer was full)"});
+    });
+  });
+  if (failure)
+    return *std::move(failure);
+  return messages;
+}
+
+// ---- Configurations
+
+std::string Configuration::text() const {
+  std::string text;
+  for (const auto &[name, value] : constants)
+    text += name + "=" + value + " ";
+  text += "num_warps=" + std::to_string(options.numWarps) +
+          " num_stages=" + std::to_string(options.numStages);
+  if (options.numCtas != 1)
+    text += " num_ctas=" + std::to_string(options.numCtas);
+  if (options.maxRegisters)
+    text += " maxnreg=" + std::to_string(options.maxRegisters);
+  return text;
+}
+
+namespace {
+
+// A `triton.Config` of the evaluator.
+Result<Configuration> readConfiguration(const Value &value) {
+  auto *instance = emit::unboxed(value).as<emit::Instance>();
+  if (!instance || !instance->fields.contains("kwargs"))
+    return Error{"`" + value.repr() + "` is no `triton.Config`", {}};
+  Configuration configuration;
+  if (auto *constants = instance->fields["kwargs"].as<ops::Dict>())
+    for (const auto &[name, constant] : constants->entries)
+      configuration.constants.emplace_back(name.asStr(), emit::unboxed(constant).repr());
+  auto number = [&](const char *field, int &to) {
+    const Value &given = emit::unboxed(instance->fields[field]);
+    if (given.isInt())
+      if (auto small = given.asInteger().toInt64())
+        to = int(*small);
+  };
+  number("num_warps", configuration.options.numWarps);
+  number("num_stages", configuration.options.numStages);
+  number("num_ctas", configuration.options.numCtas);
+  number("maxnreg", configuration.options.maxRegisters);
+  return configuration;
+}
+
+} // namespace
+
+Result<std::vector<Configuration>> Kernel::configurations() const {
+  ProgramState &program = *state->program;
+  std::lock_guard lock(program.mutex);
+  std::vector<Configuration> all;
+  try {
+    auto value = program.program->interp().attribute(
+        Value(std::static_pointer_cast<ops::Object>(program.program->module())), name());
+    auto *function = value ? emit::unboxed(*value).as<FunctionObject>() : nullptr;
+    if (!function || !function->kernel)
+      return all;
+    for (const emit::KernelInfo::Entry &entry : function->kernel->decorators) {
+      if (entry.decorator != "autotune")
+        continue;
+      const Value *list = entry.args.empty() ? nullptr : &entry.args[0];
+      for (const auto &[keyword, given] : entry.keywords)
+        if (keyword == "configs")
+          list = &given;
+      if (!list || !(emit::unboxed(*list).isList() || emit::unboxed(*list).isTuple()))
+        return Error{"the configurations of `" + name() + "` are not known here", {}};
+      for (const Value &item : emit::unboxed(*list).items()) {
+        auto one = readConfiguration(item);
+        if (!one)
+          return one.takeError();
+        all.push_back(*std::move(one));
+      }
+    }
+  } catch (emit::EvalError &error) {
+    return evaluationError(error);
+  }
+  return all;
+}
+
+Result<Kernel> Kernel::with(const Configuration &configuration) const {
+  CompileOptions options = configuration.options;
+  options.debug = state->options.debug;
+  options.inputPrecision = state->options.defaultInputPrecision;
+  Program program;
+  program.state = state->program;
+  auto kernel = program.kernel(name(), options);
+  if (!kernel)
+    return kernel;
+  for (const auto &[constant, value] : configuration.constants) {
+    size_t parameter = 0;
+    while (parameter < state->parameters.size() && state->parameters[parameter].name != constant)
+      ++parameter;
+    auto parsed = Specialization::parse(value);
+    if (parameter == state->parameters.size())
+      return Error{"`" + name() + "` has no parameter `" + constant + "`", {}};
+    if (!parsed || parsed->arguments.size() != 1 ||
+        parsed->arguments[0].kind != ArgumentClass::Kind::Constant)
+      return Error{"`" + value + "` is no value of the constant `" + constant + "`", {}};
+    kernel->state->chosen.push_back({parameter, parsed->arguments[0].constant});
+  }
+  return kernel;
+}
+
+} // namespace nereid

@@ -1,0 +1,416 @@
+#include "nereid/c.h"
+#include "nereid/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <numeric>
+#include <thread>
+#include <unistd.h>
+
+using namespace nereid;
+namespace fs = std::filesystem;
+
+// Counts allocations of this thread, for the test that a launch makes none.
+static thread_local uint64_t allocations = 0;
+#if !defined(__has_feature) ||                                                                     \
+    (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
+#define NEREID_COUNTS_ALLOCATIONS 1
+void *operator new(size_t size) {
+  ++allocations;
+  if (void *memory = std::malloc(size ? size : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
+
+namespace {
+
+constexpr const char *text = R"(
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (64, 128) for w in (4, 8)], key=["n"])
+@triton.jit
+def scale(x, out, n, factor, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
+
+@triton.jit
+def show(n):
+    tl.device_print("n", n)
+
+@triton.jit
+def pair(xy, out):
+    tl.store(out, xy[0] + xy[1])
+
+@triton.jit
+def wrong(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), undefined_name)
+
+@triton.jit
+def copy(source, target):
+    target.store([0, 0], source.load([0, 0]))
+)";
+
+class ApiTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    directory = fs::temp_directory_path() /
+                ("nereid-api-" + std::to_string(::getpid()) + "-" +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory);
+  }
+  void TearDown() override { fs::remove_all(directory); }
+
+  Engine engine(std::function<void(const CompileEvent &)> onCompile = {}) {
+    EngineOptions options;
+    options.cacheDirectory = directory;
+    options.onCompile = std::move(onCompile);
+    return must(Engine::create(std::move(options)));
+  }
+  Kernel kernel(const Engine &engine, const char *name) {
+    return must(must(engine.loadText(text, "text.py")).kernel(name));
+  }
+
+  // Launches `scale` over n numbers and says whether the result is right.
+  static bool scaleWorks(const Kernel &scale, int64_t n) {
+    std::vector<float> x(static_cast<size_t>(n)), out(x.size(), -1);
+    std::iota(x.begin(), x.end(), 1.0f);
+    scale(cpu().stream(), {uint32_t((n + 63) / 64)}, must(Tensor::wrap(std::span(x), {n})),
+          out.data(), n, 3.0, named("BLOCK", 64));
+    for (size_t i = 0; i < x.size(); ++i)
+      if (out[i] != 3 * x[i])
+        return false;
+    return true;
+  }
+  static Device cpu() { return must(Device::open("cpu")); }
+
+  fs::path directory;
+};
+
+TEST_F(ApiTest, LaunchesFromTextWithArgumentsByPositionAndName) {
+  Engine one = engine();
+  EXPECT_TRUE(scaleWorks(kernel(one, "scale"), 1000));
+  EXPECT_EQ(must(one.loadText(text)).kernels().size(), 5u);
+}
+
+TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
+  Engine one = engine();
+  EXPECT_FALSE(one.load("/nonexistent/file.py"));
+  auto unparsed = one.loadText("def f(:\n", "bad.py");
+  ASSERT_FALSE(unparsed);
+  ASSERT_FALSE(unparsed.error().diagnostics.empty());
+  EXPECT_NE(describe(unparsed.error()).find("bad.py:1:"), std::string::npos);
+
+  Program program = must(one.loadText(text, "text.py"));
+  EXPECT_FALSE(program.kernel("missing"));
+  Kernel wrong = must(program.kernel("wrong"));
+  float x[64];
+  Status refused = wrong.launch(cpu().stream(), {1}, {x, named("BLOCK", 64)});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(describe(refused.error()).find("text.py:21"), std::string::npos)
+      << describe(refused.error());
+  try {
+    wrong(cpu().stream(), {1}, x, named("BLOCK", 64));
+    FAIL() << "nothing was thrown";
+  } catch (const Exception &failure) {
+    EXPECT_EQ(failure.error().diagnostics.size(), refused.error().diagnostics.size());
+  }
+
+  Kernel scale = must(program.kernel("scale"));
+  Stream stream = cpu().stream();
+  auto what = [&](std::initializer_list<Argument> arguments) {
+    Status status = scale.launch(stream, {1}, arguments);
+    return status ? std::string("launched") : status.error().what;
+  };
+  EXPECT_EQ(what({x, x, 64, 1.0, named("BLOK", 64)}),
+            "cannot launch `scale`: it has no parameter `BLOK`");
+  EXPECT_EQ(what({x, x, 64, 1.0, 64, named("n", 3)}), "cannot launch `scale`: `n` is given twice");
+  EXPECT_EQ(what({x, x, 64, 1.0, 64, 7}),
+            "cannot launch `scale`: 6 arguments, it has 5 parameters");
+  EXPECT_EQ(what({x, named("n", 64), 3}),
+            "cannot launch `scale`: argument 2 is given by position behind one by name");
+  EXPECT_NE(what({x, x, 64, 1.0}), "launched"); // BLOCK is missing
+  Status large = scale.launch(stream, {0x80000000u}, {x, x, 64, 1.0, 64});
+  EXPECT_FALSE(large);
+  EXPECT_TRUE(scale.launch(stream, {0}, {x, x, 64, 1.0, 64}));
+}
+
+TEST_F(ApiTest, ASecondLaunchAllocatesNothing) {
+#ifdef NEREID_COUNTS_ALLOCATIONS
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  Stream stream = cpu().stream();
+  float x[64] = {}, out[64];
+  Tensor tensor = must(Tensor::wrap(std::span(x), {64}));
+  auto launch = [&] { scale(stream, {1}, tensor, out, 64, 2.0, named("BLOCK", 64)); };
+  launch();
+  uint64_t before = allocations;
+  launch();
+  EXPECT_EQ(allocations, before);
+#else
+  GTEST_SKIP() << "the sanitizer brings its own operator new";
+#endif
+}
+
+TEST_F(ApiTest, TuplesDescriptorsAndMessages) {
+  Engine one = engine();
+  Stream stream = cpu().stream();
+  int32_t out = 0;
+  const Argument elements[] = {40, 2};
+  kernel(one, "pair")(stream, {1}, std::span<const Argument>(elements), &out);
+  EXPECT_EQ(out, 42);
+
+  std::vector<float> from(16 * 16), to(16 * 16);
+  std::iota(from.begin(), from.end(), 0.0f);
+  auto describe2d = [&](std::vector<float> &data) {
+    return must(TensorDescriptor::make(must(Tensor::wrap(std::span(data), {16, 16})), {16, 16}));
+  };
+  kernel(one, "copy")(stream, {1}, describe2d(from), describe2d(to));
+  EXPECT_EQ(from, to);
+  EXPECT_FALSE(TensorDescriptor::make(must(Tensor::wrap(std::span(to), {16, 16})), {16, 3}));
+
+  Kernel show = kernel(one, "show");
+  show(stream, {2}, 7);
+  auto messages = must(show.takeMessages());
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_NE(messages[1].text.find("7"), std::string::npos);
+  EXPECT_EQ(messages[1].program[0], 1u);
+  EXPECT_TRUE(must(show.takeMessages()).empty());
+}
+
+TEST_F(ApiTest, ConfigurationsAreListedAndChosen) {
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  auto all = must(scale.configurations());
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[3].text(), "BLOCK=128 num_warps=8 num_stages=3");
+  Kernel chosen = must(scale.with(all[3]));
+  std::vector<float> x(300, 2), out(300);
+  chosen(cpu().stream(), {3}, x.data(), out.data(), 300, 0.5);
+  EXPECT_EQ(out, std::vector<float>(300, 1));
+  EXPECT_TRUE(must(kernel(one, "pair").configurations()).empty());
+  all[0].constants[0].first = "NOTHING";
+  EXPECT_FALSE(scale.with(all[0]));
+}
+
+TEST_F(ApiTest, TheNextEngineReadsFromDisk) {
+  {
+    Engine first = engine();
+    EXPECT_TRUE(scaleWorks(kernel(first, "scale"), 100));
+    EXPECT_EQ(first.statistics().compiled, 1u);
+  }
+  Engine second = engine();
+  EXPECT_TRUE(scaleWorks(kernel(second, "scale"), 100));
+  EXPECT_EQ(second.statistics().compiled, 0u);
+  EXPECT_EQ(second.statistics().fromDisk, 1u);
+  EXPECT_TRUE(scaleWorks(kernel(second, "scale"), 100)); // a new handle, the same code
+  EXPECT_EQ(second.statistics().fromMemory, 1u);
+}
+
+TEST_F(ApiTest, DamagedFilesAreRepaired) {
+  {
+    Engine first = engine();
+    EXPECT_TRUE(scaleWorks(kernel(first, "scale"), 100));
+  }
+  int damaged = 0;
+  for (const auto &entry : fs::recursive_directory_iterator(directory))
+    if (entry.path().extension() == ".nka") {
+      fs::resize_file(entry.path(), entry.file_size() / 2);
+      ++damaged;
+    }
+  ASSERT_EQ(damaged, 1);
+  for (bool repaired : {false, true}) {
+    Engine next = engine();
+    EXPECT_TRUE(scaleWorks(kernel(next, "scale"), 100));
+    EXPECT_EQ(next.statistics().compiled, repaired ? 0u : 1u);
+    EXPECT_EQ(next.statistics().repaired, repaired ? 0u : 1u);
+  }
+}
+
+TEST_F(ApiTest, ADirectoryThatCannotBeWrittenIsNoError) {
+  std::ofstream(directory) << "a file where the directory should be";
+  Engine one = engine();
+  EXPECT_TRUE(scaleWorks(kernel(one, "scale"), 100));
+  EXPECT_EQ(one.statistics().notStored, 1u);
+}
+
+TEST_F(ApiTest, FrozenEnginesCompileNothing) {
+  std::vector<CompileEvent> events;
+  Engine one = engine([&](const CompileEvent &event) { events.push_back(event); });
+  Kernel scale = kernel(one, "scale");
+  one.freeze(Freeze::Refuse);
+  float x[64], out[64];
+  Status refused = scale.launch(cpu().stream(), {1}, {x, out, 63, 1.0, named("BLOCK", 64)});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("the engine is frozen"), std::string::npos);
+  EXPECT_TRUE(events.empty());
+
+  one.freeze(Freeze::Warn);
+  EXPECT_TRUE(scaleWorks(scale, 63));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(events[0].frozen);
+  EXPECT_EQ(events[0].kernel, "scale");
+  EXPECT_FALSE(events[0].fromDisk);
+}
+
+TEST_F(ApiTest, RecordedKeysAreBuiltAheadWithGenericVariants) {
+  std::vector<std::string> keys;
+  {
+    Engine first = engine();
+    Program program = must(first.loadText(text, "text.py"));
+    EXPECT_TRUE(scaleWorks(must(program.kernel("scale")), 64)); // n is a multiple of 16
+    keys = program.recordedKeys();
+    ASSERT_EQ(keys.size(), 1u);
+  }
+  fs::remove_all(directory);
+  Engine second = engine();
+  Program program = must(second.loadText(text, "text.py"));
+  EXPECT_EQ(must(program.buildAhead(keys)), 2u);
+  EXPECT_EQ(second.statistics().compiled, 2u);
+  Kernel scale = must(program.kernel("scale"));
+  second.freeze(Freeze::Generic);
+  EXPECT_TRUE(scaleWorks(scale, 64));
+  EXPECT_TRUE(scaleWorks(scale, 63)); // by the generic variant
+  EXPECT_TRUE(scaleWorks(scale, 1));  // and this
+  EXPECT_EQ(second.statistics().compiled, 2u);
+  std::string broken[] = {"scale\tcpu\tx"};
+  EXPECT_FALSE(program.buildAhead(broken));
+}
+
+TEST_F(ApiTest, ThreadsLaunchAtOnce) {
+  Engine one = engine();
+  Program program = must(one.loadText(text, "text.py"));
+  Kernel scale = must(program.kernel("scale"));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int64_t n = 1; n < 40; n += 1 + t)
+        wrong += !scaleWorks(scale, n);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(one.statistics().compiled, 9u); // ==1, %16 and the rest, times alignments
+}
+
+// As dlpack.h declares it.
+extern "C" {
+struct TestDLTensor {
+  void *data;
+  int32_t deviceType, deviceId, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byteOffset;
+};
+struct TestDLManaged {
+  TestDLTensor tensor;
+  void *context;
+  void (*deleter)(TestDLManaged *);
+};
+}
+
+TEST_F(ApiTest, DLPackGoesBothWays) {
+  static int deleted;
+  deleted = 0;
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  int64_t shape[] = {2, 2}, strides[] = {3, 1};
+  TestDLManaged given = {
+      {data, 1, 0, 2, 2, 32, 1, shape, strides, 4}, nullptr, [](TestDLManaged *) { ++deleted; }};
+  auto *raw = reinterpret_cast<DLManagedTensor *>(&given);
+  given.tensor.lanes = 4;
+  EXPECT_FALSE(Tensor::fromDLPack(raw));
+  given.tensor.lanes = 1;
+  given.tensor.deviceType = 10;
+  EXPECT_FALSE(Tensor::fromDLPack(raw));
+  EXPECT_EQ(deleted, 0); // a refused tensor is still the caller's
+  given.tensor.deviceType = 1;
+  {
+    Tensor tensor = must(Tensor::fromDLPack(raw));
+    EXPECT_EQ(tensor.data<float>(), data + 1);
+    EXPECT_EQ(tensor.type(), DType::Float32);
+    EXPECT_EQ(tensor.strides()[0], 3);
+    EXPECT_FALSE(tensor.isContiguous());
+    auto *exported = reinterpret_cast<TestDLManaged *>(must(tensor.toDLPack()));
+    EXPECT_EQ(exported->tensor.data, data + 1);
+    EXPECT_EQ(exported->tensor.shape[1], 2);
+    EXPECT_EQ(exported->tensor.code, 2);
+    tensor = must(Tensor::empty(cpu(), DType::Int8, {1}));
+    EXPECT_EQ(deleted, 0); // the exported one holds it
+    exported->deleter(exported);
+  }
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST_F(ApiTest, TensorsAreChecked) {
+  float data[4];
+  EXPECT_FALSE(Tensor::wrap(cpu(), nullptr, DType::Float32, {4}));
+  EXPECT_FALSE(Tensor::wrap(std::span(data), {5}));
+  EXPECT_FALSE(Tensor::wrap(cpu(), data, DType::Float32, {-1}));
+  EXPECT_TRUE(Tensor::wrap(cpu(), nullptr, DType::Float32, {0}));
+  EXPECT_FALSE(Device::open("tpu"));
+  EXPECT_FALSE(cpu().createEvent().ok() && !cpu().isCpu());
+}
+
+TEST_F(ApiTest, ProgramsBringTheirOwnThreads) {
+  struct Counting final : Executor {
+    int runs = 0;
+    unsigned concurrency() const override { return 2; }
+    void run(unsigned, Body body, void *data) override {
+      ++runs;
+      body(data, 0);
+    }
+  };
+  auto executor = std::make_shared<Counting>();
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  must(cpu().setExecutor(executor));
+  bool good = scaleWorks(scale, 1 << 20);
+  must(cpu().setExecutor(nullptr));
+  EXPECT_TRUE(good);
+  EXPECT_GT(executor->runs, 0);
+}
+
+TEST(CApiTest, BadCallsAreRefused) {
+  EXPECT_EQ(nereid_engine_create(nullptr, nullptr), NEREID_BAD_CALL);
+  nereid_engine_options options = {sizeof options, nullptr, 1};
+  nereid_engine *engine = nullptr;
+  ASSERT_EQ(nereid_engine_create(&options, &engine), NEREID_OK);
+  nereid_program *program = nullptr;
+  EXPECT_EQ(nereid_program_load(engine, "/nonexistent.py", &program), NEREID_FAILED);
+  EXPECT_NE(std::string(nereid_last_error()).find("nonexistent"), std::string::npos);
+  ASSERT_EQ(nereid_program_load_text(engine, text, std::strlen(text), "text.py", &program),
+            NEREID_OK);
+  nereid_kernel *kernel = nullptr;
+  EXPECT_EQ(nereid_kernel_get(program, "missing", nullptr, &kernel), NEREID_FAILED);
+  ASSERT_EQ(nereid_kernel_get(program, "show", nullptr, &kernel), NEREID_OK);
+  nereid_device *device = nullptr;
+  ASSERT_EQ(nereid_device_open("cpu", &device), NEREID_OK);
+  nereid_stream *stream = nullptr;
+  ASSERT_EQ(nereid_stream_default(device, &stream), NEREID_OK);
+  nereid_argument argument = {nereid_argument_kind(99), NEREID_INT32, nullptr, {0}};
+  const uint32_t grid[3] = {1, 1, 1};
+  EXPECT_EQ(nereid_kernel_launch(kernel, stream, grid, &argument, 1), NEREID_FAILED);
+  EXPECT_NE(std::string(nereid_last_error()).find("99"), std::string::npos);
+  int local;
+  EXPECT_EQ(nereid_device_free(device, &local), NEREID_FAILED);
+  void *memory = nullptr;
+  ASSERT_EQ(nereid_device_allocate(device, 64, &memory), NEREID_OK);
+  EXPECT_EQ(nereid_device_free(device, memory), NEREID_OK);
+  nereid_stream_destroy(stream);
+  nereid_device_destroy(device);
+  nereid_engine_destroy(engine);
+  nereid_kernel_destroy(kernel);
+  nereid_program_destroy(program);
+}
+
+} // namespace
