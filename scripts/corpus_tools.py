@@ -26,20 +26,39 @@ def isJit(decorator):
     return name == "jit"
 
 
+def wrapped(call):
+    """The name of the function in `triton.jit(f)` or `triton.autotune(...)(f)`, and whether that is a `jit`."""
+    if not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name)):
+        return None, False
+    if isJit(call.func):
+        return call.args[0].id, True
+    outer = call.func.func if isinstance(call.func, ast.Call) else None
+    if isinstance(outer, ast.Attribute) and outer.attr in ("autotune", "heuristics") and isinstance(outer.value, ast.Name) and outer.value.id == "triton":
+        return call.args[0].id, False
+    return None, False
+
+
 def astKernels(text):
-    """The @triton.jit functions outside of other functions: [(name, line of `def`, parameters, node)]."""
-    found = []
+    """The kernels outside of other functions, by decorator or by call: [(name, line of `def`, parameters, node)]."""
+    found, plain = [], {}
 
     def walk(nodes):
         for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                arguments = node.args
+                names = [a.arg for a in arguments.posonlyargs + arguments.args]
+                if arguments.vararg:
+                    names.append(arguments.vararg.arg)
+                names += [a.arg for a in arguments.kwonlyargs]
+                plain[node.name] = (node.lineno, names, node)
                 if any(isJit(decorator) for decorator in node.decorator_list):
-                    arguments = node.args
-                    names = [a.arg for a in arguments.posonlyargs + arguments.args]
-                    if arguments.vararg:
-                        names.append(arguments.vararg.arg)
-                    names += [a.arg for a in arguments.kwonlyargs]
                     found.append((node.name, node.lineno, names, node))
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                function, made = wrapped(node.value)
+                name, kernels = node.targets[0].id, [one[0] for one in found]
+                if function in plain and (made or function in kernels) and name not in kernels:
+                    found.append((name, *plain[function]))
+                    plain[name] = plain[function]
             else:
                 for field in ("body", "orelse", "finalbody"):
                     walk(getattr(node, field, []))

@@ -13,6 +13,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include <algorithm>
+#include <set>
 
 namespace nereid::emit {
 
@@ -141,89 +142,124 @@ std::vector<std::pair<std::string, std::string_view>> Program::sources() const {
 
 namespace {
 
-bool isJit(const Expr &decorator, bool &autotuned) {
-  const Expr *expr = &decorator;
-  if (auto *call = dynCast<Call>(expr))
-    expr = call->func;
+// What the expression of a decorator calls, without its arguments.
+const Expr &decoratorFunction(const Expr &decorator) {
+  auto *call = dynCast<Call>(&decorator);
+  return call ? *call->func : decorator;
+}
+
+// Whether a decorator, by its name, makes a function a kernel. A `jit` of a module that the engine
+// has no source of belongs to another language.
+bool isJit(const Expr &decorator, const Names &names) {
+  const Expr *expr = &decoratorFunction(decorator);
   std::string_view name;
   if (auto *attribute = dynCast<Attribute>(expr))
     name = attribute->attr;
-  else if (auto *plain = dynCast<Name>(expr))
-    name = plain->id;
-  if (name == "autotune" || name.ends_with("_autotune"))
-    autotuned = true;
-  return name == "jit";
+  while (auto *attribute = dynCast<Attribute>(expr))
+    expr = attribute->value;
+  auto *root = dynCast<Name>(expr);
+  if (root && name.empty())
+    name = root->id;
+  if (name != "jit")
+    return false;
+  const Binding *binding = root ? names.find(root->id) : nullptr;
+  return !binding || binding->unusable || !unboxed(binding->value).as<Unknown>();
 }
 
-void collectKernels(Span<Stmt *> body, const std::string &prefix,
+bool isAutotune(const Expr &decorator) {
+  const Expr &expr = decoratorFunction(decorator);
+  std::string_view name;
+  if (auto *attribute = dynCast<Attribute>(&expr))
+    name = attribute->attr;
+  else if (auto *plain = dynCast<Name>(&expr))
+    name = plain->id;
+  return name == "autotune" || name.ends_with("_autotune");
+}
+
+// A kernel by its parameters and decorators.
+KernelSummary summarize(std::string name, uint32_t line, const Arguments &arguments,
+                        Span<Expr *> decorators) {
+  KernelSummary summary;
+  summary.name = std::move(name);
+  summary.line = line;
+  for (const Expr *decorator : decorators) {
+    summary.autotuned |= isAutotune(*decorator);
+    summary.decorators.push_back(print(*decorator));
+  }
+  size_t index = 0;
+  for (const Arg *arg : parametersOf(arguments)) {
+    ParameterSummary parameter;
+    parameter.name = std::string(arg->arg);
+    parameter.annotation = annotationText(*arg);
+    parameter.isConstexpr = namesConstexpr(parameter.annotation);
+    if (const Expr *value = defaultOf(arguments, index))
+      parameter.defaultValue = print(*value);
+    ++index;
+    summary.parameters.push_back(std::move(parameter));
+  }
+  return summary;
+}
+
+// The same of a function that module-level code made a kernel.
+KernelSummary summarize(const std::string &name, const FunctionObject &function) {
+  Span<Expr *> decorators = function.def ? function.def->decorators : Span<Expr *>();
+  KernelSummary summary =
+      summarize(name, function.node()->begin.line, *function.parameters, decorators);
+  for (const KernelInfo::Entry &entry : function.kernel->decorators)
+    summary.autotuned |= entry.decorator == "autotune";
+  return summary;
+}
+
+void collectKernels(Span<Stmt *> body, const std::string &prefix, const Names &names,
                     std::vector<KernelSummary> &kernels) {
   for (const Stmt *stmt : body) {
     switch (stmt->kind) {
     case StmtKind::FunctionDef: {
       auto &def = cast<FunctionDef>(stmt);
-      KernelSummary summary;
-      bool jit = false;
-      for (const Expr *decorator : def.decorators) {
-        jit |= isJit(*decorator, summary.autotuned);
-        summary.decorators.push_back(print(*decorator));
-      }
-      if (jit) {
-        summary.name = prefix + std::string(def.name);
-        summary.line = def.begin.line;
-        size_t index = 0;
-        for (const Arg *arg : parametersOf(*def.args)) {
-          ParameterSummary parameter;
-          parameter.name = std::string(arg->arg);
-          parameter.annotation = annotationText(*arg);
-          parameter.isConstexpr = namesConstexpr(parameter.annotation);
-          if (const Expr *value = defaultOf(*def.args, index))
-            parameter.defaultValue = print(*value);
-          ++index;
-          summary.parameters.push_back(std::move(parameter));
-        }
-        kernels.push_back(std::move(summary));
-      }
-      collectKernels(def.body, prefix + std::string(def.name) + ".", kernels);
+      if (llvm::any_of(def.decorators, [&](const Expr *one) { return isJit(*one, names); }))
+        kernels.push_back(
+            summarize(prefix + std::string(def.name), def.begin.line, *def.args, def.decorators));
+      collectKernels(def.body, prefix + std::string(def.name) + ".", names, kernels);
       break;
     }
     case StmtKind::ClassDef:
       collectKernels(cast<ClassDef>(stmt).body,
-                     prefix + std::string(cast<ClassDef>(stmt).name) + ".", kernels);
+                     prefix + std::string(cast<ClassDef>(stmt).name) + ".", names, kernels);
       break;
     case StmtKind::If: {
       const If *chain = &cast<If>(stmt);
       for (;;) {
-        collectKernels(chain->body, prefix, kernels);
+        collectKernels(chain->body, prefix, names, kernels);
         if (chain->orelse.size() != 1 || !isa<If>(chain->orelse[0]))
           break;
         chain = static_cast<const If *>(chain->orelse[0]);
       }
-      collectKernels(chain->orelse, prefix, kernels);
+      collectKernels(chain->orelse, prefix, names, kernels);
       break;
     }
     case StmtKind::For:
-      collectKernels(cast<For>(stmt).body, prefix, kernels);
-      collectKernels(cast<For>(stmt).orelse, prefix, kernels);
+      collectKernels(cast<For>(stmt).body, prefix, names, kernels);
+      collectKernels(cast<For>(stmt).orelse, prefix, names, kernels);
       break;
     case StmtKind::While:
-      collectKernels(cast<While>(stmt).body, prefix, kernels);
-      collectKernels(cast<While>(stmt).orelse, prefix, kernels);
+      collectKernels(cast<While>(stmt).body, prefix, names, kernels);
+      collectKernels(cast<While>(stmt).orelse, prefix, names, kernels);
       break;
     case StmtKind::With:
-      collectKernels(cast<With>(stmt).body, prefix, kernels);
+      collectKernels(cast<With>(stmt).body, prefix, names, kernels);
       break;
     case StmtKind::Try: {
       auto &attempt = cast<Try>(stmt);
-      collectKernels(attempt.body, prefix, kernels);
+      collectKernels(attempt.body, prefix, names, kernels);
       for (const ExceptHandler &handler : attempt.handlers)
-        collectKernels(handler.body, prefix, kernels);
-      collectKernels(attempt.orelse, prefix, kernels);
-      collectKernels(attempt.finalbody, prefix, kernels);
+        collectKernels(handler.body, prefix, names, kernels);
+      collectKernels(attempt.orelse, prefix, names, kernels);
+      collectKernels(attempt.finalbody, prefix, names, kernels);
       break;
     }
     case StmtKind::Match:
       for (const MatchCase &arm : cast<Match>(stmt).cases)
-        collectKernels(arm.body, prefix, kernels);
+        collectKernels(arm.body, prefix, names, kernels);
       break;
     default:
       break;
@@ -235,7 +271,28 @@ void collectKernels(Span<Stmt *> body, const std::string &prefix,
 
 std::vector<KernelSummary> Program::kernels() const {
   std::vector<KernelSummary> all;
-  collectKernels(tree->body, "", all);
+  collectKernels(tree->body, "", *moduleObject->names, all);
+  // `k = triton.jit(f)` and `k = triton.autotune(...)(k)` make kernels without a decorator; another
+  // name of a kernel is no other kernel.
+  std::set<std::string> listed;
+  std::set<const ops::Object *> seen;
+  for (const KernelSummary &one : all) {
+    listed.insert(one.name);
+    const Binding *binding = moduleObject->names->find(one.name);
+    if (binding && !binding->unusable)
+      seen.insert(unboxed(binding->value).as<FunctionObject>());
+  }
+  for (const Binding &binding : moduleObject->names->all()) {
+    auto *function = unboxed(binding.value).as<FunctionObject>();
+    std::string name(binding.name);
+    if (!function || !function->kernel || function->module.get() != moduleObject.get() ||
+        listed.count(name) || !seen.insert(function).second)
+      continue;
+    KernelSummary summary = summarize(name, *function);
+    auto place = llvm::upper_bound(all, summary,
+                                   [](const auto &a, const auto &b) { return a.line < b.line; });
+    all.insert(place, std::move(summary));
+  }
   return all;
 }
 
@@ -450,10 +507,7 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
 
 KernelSummary Program::summary(const std::string &kernel) {
   std::shared_ptr<FunctionObject> function = find(kernel);
-  KernelSummary found;
-  for (KernelSummary &one : kernels())
-    if (one.name == kernel)
-      found = std::move(one);
+  KernelSummary found = summarize(kernel, *function);
   auto lists = [](const std::vector<std::string> &names, const std::string &name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };

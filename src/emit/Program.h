@@ -48,7 +48,8 @@ public:
   /// failed is one.
   static LoadedProgram load(const SourceUnit &unit, HostOptions options = {});
 
-  /// All functions that a `jit` decorates, wherever they are, in order of lines.
+  /// All functions that a `jit` decorates, wherever they are, and those that module-level code makes
+  /// kernels by a call, in order of lines.
   std::vector<KernelSummary> kernels() const;
 
   /// Emits `kernel` for a specialisation of its parameters in order; parameters that it leaves out,

@@ -306,6 +306,55 @@ def plain(x):
   EXPECT_TRUE(emitted.module);
 }
 
+TEST_F(ModuleTest, KernelsMadeByACall) {
+  SourceUnit unit;
+  unit.file = "k.py";
+  unit.text = R"(import triton
+import triton.language as tl
+import cutlass.cute as cute
+from numba import jit
+
+@cute.jit
+def foreign(x):
+    pass
+
+@jit
+def another(x):
+    pass
+
+def plain(x, B: tl.constexpr):
+    tl.store(x, B)
+
+plain = triton.jit(plain, do_not_specialize=["x"])
+plain = triton.heuristics({'B': lambda args: 4})(plain)
+tuned = triton.autotune(configs=[triton.Config({'B': 4})], key=[])(plain)
+alias = tuned
+
+@triton.jit
+def decorated(x):
+    tl.store(x, 1)
+
+again = decorated
+)";
+  LoadedProgram loaded = Program::load(unit);
+  ASSERT_TRUE(loaded.program);
+  std::vector<std::string> names;
+  std::vector<KernelSummary> kernels = loaded.program->kernels();
+  for (const KernelSummary &kernel : kernels)
+    names.push_back(kernel.name);
+  ASSERT_EQ(names, (std::vector<std::string>{"plain", "tuned", "decorated"}));
+  EXPECT_EQ(kernels[0].line, 14u);
+  EXPECT_FALSE(kernels[0].autotuned);
+  EXPECT_TRUE(kernels[1].autotuned);
+  KernelSummary summary = loaded.program->summary("alias");
+  ASSERT_EQ(summary.parameters.size(), 2u);
+  EXPECT_TRUE(summary.parameters[0].doNotSpecialize);
+  EXPECT_TRUE(summary.parameters[1].isConstexpr);
+  mlir::MLIRContext context;
+  auto specialization = support::Specialization::parse("*i32, 4");
+  EXPECT_TRUE(loaded.program->emit(context, "tuned", *specialization, {}, {}).module);
+}
+
 TEST_F(ModuleTest, TheSourceHashFollowsWhatTheKernelReaches) {
   auto hash = [](const std::string &text) {
     SourceUnit unit;
