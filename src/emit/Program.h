@@ -35,6 +35,34 @@ struct Emitted {
   std::string printed; ///< by `tl.static_print`
 };
 
+/// A name of the language that a kernel mentions and this engine lacks.
+struct UnsupportedName {
+  std::string name; ///< as the source spells it: "tl.frobnicate"
+  std::string file;
+  uint32_t line = 0;
+  std::string reason;
+};
+
+/// A `triton.Config` as data.
+struct Configuration {
+  Keywords values; ///< parameters of the kernel, in the order of the source
+  int numWarps = 4, numStages = 3, numCtas = 1;
+  int maxnreg = 0; ///< 0: not limited
+  Value preHook;   ///< None or a function
+
+  /// "BLOCK=128 num_warps=4 num_stages=3"
+  std::string text() const;
+};
+
+/// What `autotune` and `heuristics` add to a launch.
+struct LaunchChoices {
+  std::vector<Configuration>
+      configurations; ///< those that survive pruning; none without `autotune`
+  size_t chosen = 0;  ///< of `configurations`
+  /// Parameters that the caller left open, and options (`num_warps`, ...), by name; later ones win.
+  Keywords added;
+};
+
 class Program;
 
 struct LoadedProgram {
@@ -61,6 +89,16 @@ public:
                const ops::CompileOptions &options, std::span<const uint32_t> defaulted = {});
   /// A kernel that module-level code defines, with what its decorator says; throws EvalError.
   KernelSummary summary(const std::string &kernel);
+
+  /// What the kernel, or a jit function that it can reach, names in vain. Dead branches count.
+  std::vector<UnsupportedName> unsupported(const std::string &kernel);
+  /// All configurations of `autotune`; none without it.
+  Result<std::vector<Configuration>> configurations(const std::string &kernel);
+  /// Applies the decorators of a kernel from the outside in, as a launch does. `arguments` are what
+  /// the caller gives, by name; what it gives is never replaced. `configuration` counts those that
+  /// survive pruning; without it the first is taken.
+  Result<LaunchChoices> choose(const std::string &kernel, const Keywords &arguments,
+                               std::optional<size_t> configuration = {});
 
   /// Of the kernel, and every function, class and constant that it can reach (first level of the
   /// key).

@@ -119,6 +119,11 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
                                  const ops::CompileOptions &options) {
   EmittedKernel out;
   out.specialization = specialization;
+  auto signature = signatureOf(program, name);
+  if (!signature)
+    return signature.takeError();
+  for (const launch::Parameter &parameter : signature->parameters)
+    out.parameters.push_back(parameter.name);
   out.context = makeContext();
   emit::Emitted emitted =
       program.emit(*out.context, name, out.specialization, {}, options, defaulted);
@@ -136,9 +141,8 @@ Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_v
   builder.kernel.build = builder.text(buildId());
   uint32_t slots = 0;
   size_t index = 0;
-  // Names of parameters: those of arguments are on the function, those compiled in are numbered.
   for (const ArgumentClass &argument : emitted.specialization.arguments)
-    addParameters(builder, "arg" + std::to_string(index++), argument, slots);
+    addParameters(builder, emitted.parameters[index++], argument, slots);
   builder.kernel.signature = builder.text(emitted.specialization.text());
   builder.kernel.target = builder.text(target);
   // The pipeline changes the module; the emitted one stays as it is for further targets.

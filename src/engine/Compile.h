@@ -22,6 +22,7 @@ struct EmittedKernel {
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   support::Specialization specialization; ///< None for what was left to defaults
+  std::vector<std::string> parameters;    ///< names, one an argument of the specialisation
   std::vector<Diagnostic> diagnostics;    ///< notes and warnings
   mlir::func::FuncOp kernel();
 };

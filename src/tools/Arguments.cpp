@@ -129,9 +129,13 @@ const Value *CallArguments::find(std::string_view name) const {
   return nullptr;
 }
 
-void CallArguments::set(const std::string &name, Value value) {
-  values.emplace_back(name, value);
-  module->names->set(interp->intern(name), std::move(value));
+void CallArguments::add(const launch::Signature &signature, const emit::Keywords &chosen) {
+  for (const launch::Parameter &parameter : signature.parameters)
+    for (const auto &[name, value] : chosen)
+      if (name == parameter.name) {
+        values.emplace_back(name, value);
+        module->names->set(interp->intern(name), value);
+      }
 }
 
 SpecTensor *CallArguments::tensor(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include "emit/Interp.h"
 #include "engine/Runner.h"
 #include "engine/SpecModule.h"
+#include "launch/Signature.h"
 
 #include <array>
 #include <map>
@@ -25,8 +26,8 @@ public:
   Result<std::array<uint32_t, 3>> grid(const std::string &text);
 
   const ops::Value *find(std::string_view name) const;
-  /// Adds a constexpr that a configuration or heuristic chose.
-  void set(const std::string &name, ops::Value value);
+  /// Adds what a configuration or heuristic chose for parameters of the kernel.
+  void add(const launch::Signature &signature, const emit::Keywords &chosen);
   /// The tensor of that name, or null.
   engine::SpecTensor *tensor(std::string_view name) const;
   /// All tensors, in the order given.

@@ -5,6 +5,10 @@
 #include "launch/LaunchKey.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
 namespace nereid::tools {
 
 using engine::HostArgument;
@@ -27,6 +31,8 @@ void addKernelWords(CLI::App &app, KernelWords &words) {
                  "Stages of pipelined loops (default 3)");
   app.add_option("--num-ctas,--num_ctas", words.numCtas, "Blocks a cluster (default 1)");
   app.add_option("--maxnreg", words.maxnreg, "Registers a thread");
+  app.add_option("--config", words.configuration,
+                 "Which configuration of an autotuned kernel, counted from 0 (default: the first)");
   app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee");
   app.add_flag("--debug", words.debug, "Keep device_assert");
   app.add_flag("--json", words.json, "Answer in JSON");
@@ -49,16 +55,36 @@ Result<ChosenKernel> chooseKernel(const KernelWords &words) {
   return chosen;
 }
 
-ops::CompileOptions compileOptions(const KernelWords &words) {
+ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices) {
   ops::CompileOptions options;
-  options.numWarps = words.numWarps;
-  options.numStages = words.numStages;
-  options.numCtas = words.numCtas;
-  options.maxnreg = words.maxnreg;
+  for (auto [name, given, into] : {std::tuple("num_warps", words.numWarps, &options.numWarps),
+                                   std::tuple("num_stages", words.numStages, &options.numStages),
+                                   std::tuple("num_ctas", words.numCtas, &options.numCtas),
+                                   std::tuple("maxnreg", words.maxnreg, &options.maxnreg)}) {
+    for (const auto &[key, value] : choices.added)
+      if (key == name && value.isInt())
+        *into = int(value.asInteger().toInt64().value_or(*into));
+    if (given)
+      *into = *given;
+  }
   options.debug = words.debug;
   if (!words.inputPrecision.empty())
     options.defaultInputPrecision = words.inputPrecision;
   return options;
+}
+
+Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words, ChosenKernel &chosen,
+                                         const emit::Keywords &given) {
+  auto choices = chosen.program->choose(chosen.name, given, words.configuration);
+  if (!choices)
+    return choices.takeError();
+  if (words.configuration && choices->configurations.empty())
+    return Error{"`--config`: `" + chosen.name + "` is not autotuned", {}};
+  // A single configuration is no choice to speak of.
+  if (size_t count = choices->configurations.size(); count > 1 && !words.json)
+    std::fprintf(stderr, "configuration %zu of %zu: %s\n", choices->chosen, count,
+                 choices->configurations[choices->chosen].text().c_str());
+  return choices;
 }
 
 Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const std::string &kernel,
@@ -97,6 +123,7 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
   emit::Program &program = *call->chosen.program;
   support::Specialization specialization;
   std::vector<uint32_t> defaulted;
+  emit::LaunchChoices choices;
   auto signature = engine::signatureOf(program, call->chosen.name);
   if (!signature)
     return signature.takeError();
@@ -106,11 +133,6 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
     if (!parsed)
       return parsed.takeError();
     specialization = std::move(*parsed);
-    if (specialization.arguments.size() > signature->parameters.size())
-      return Error{"the signature has " + std::to_string(specialization.arguments.size()) +
-                       " types, `" + call->chosen.name + "` has " +
-                       std::to_string(signature->parameters.size()) + " parameters",
-                   {}};
     for (size_t i = specialization.arguments.size(); i < signature->parameters.size(); ++i) {
       specialization.arguments.push_back(
           support::ArgumentClass::compiledIn(support::Constant::none()));
@@ -130,12 +152,51 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
       specialization.arguments[i] = value->arguments[0];
       std::erase(defaulted, uint32_t(i));
     }
+    // Decorators see the constants; what arrives at run time is unknown to them.
+    emit::Keywords given;
+    auto isOpen = [&](size_t i) {
+      return std::find(defaulted.begin(), defaulted.end(), uint32_t(i)) != defaulted.end();
+    };
+    for (size_t i = 0; i < signature->parameters.size(); ++i) {
+      const support::ArgumentClass &argument = specialization.arguments[i];
+      const std::string &name = signature->parameters[i].name;
+      if (!isOpen(i))
+        given.emplace_back(name, argument.kind == support::ArgumentClass::Kind::Constant
+                                     ? program.interp().fromConstant(argument.constant)
+                                     : program.interp().makeUnknown("the argument `" + name + "`"));
+    }
+    auto added = chooseLaunch(words, call->chosen, given);
+    if (!added)
+      return added.takeError();
+    choices = std::move(*added);
+    for (size_t i = 0; i < signature->parameters.size(); ++i)
+      for (const auto &[name, value] : choices.added) {
+        if (!isOpen(i) || name != signature->parameters[i].name)
+          continue;
+        launch::Signature one;
+        one.name = signature->name;
+        one.parameters = {signature->parameters[i]};
+        std::vector<uint32_t> none;
+        auto argument = engine::toHostArgument(value);
+        if (!argument)
+          return Error{"`" + name + "`: " + argument.error().what, {}};
+        auto classes = engine::specializeHost(one, {*argument}, none);
+        if (!classes)
+          return classes.takeError();
+        specialization.arguments[i] = classes->arguments[0];
+        std::erase(defaulted, uint32_t(i));
+      }
   } else {
     call->arguments = std::make_unique<CallArguments>(words.seed);
     std::vector<std::string> all = words.arguments;
     all.insert(all.end(), words.constants.begin(), words.constants.end());
     if (Status status = call->arguments->parse(all); !status)
       return status.takeError();
+    auto added = chooseLaunch(words, call->chosen, call->arguments->all());
+    if (!added)
+      return added.takeError();
+    choices = std::move(*added);
+    call->arguments->add(*signature, choices.added);
     auto ordered = orderArguments(program, call->chosen.name, *call->arguments);
     if (!ordered)
       return ordered.takeError();
@@ -145,7 +206,7 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
     specialization = std::move(*classes);
   }
   auto emitted = engine::emitKernel(program, call->chosen.name, specialization, defaulted,
-                                    compileOptions(words));
+                                    compileOptions(words, choices));
   if (!emitted)
     return emitted.takeError();
   call->emitted = std::move(*emitted);

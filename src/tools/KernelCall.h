@@ -17,7 +17,8 @@ struct KernelWords {
   std::string signature;
   std::vector<std::string> arguments, constants, defines;
   std::string seed = "0";
-  int numWarps = 4, numStages = 3, numCtas = 1, maxnreg = 0;
+  std::optional<int> numWarps, numStages, numCtas, maxnreg;
+  std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;
   bool debug = false, json = false;
 };
@@ -30,7 +31,12 @@ struct ChosenKernel {
 };
 Result<ChosenKernel> chooseKernel(const KernelWords &words);
 
-ops::CompileOptions compileOptions(const KernelWords &words);
+/// Options from the words, else from `choices`, else the language's defaults.
+ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices);
+
+/// What autotuning and heuristics add to `given`, reported in a line on standard error.
+Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words, ChosenKernel &chosen,
+                                         const emit::Keywords &given);
 
 /// `arguments` by parameter, in order; parameters without one are left to their defaults.
 Result<std::vector<engine::HostArgument>>

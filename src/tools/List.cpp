@@ -36,15 +36,32 @@ int runList(const ListWords &words) {
       if (parameter.defaultValue)
         text += (parameter.annotation.empty() ? "=" : " = ") + *parameter.defaultValue;
     }
+    Json configurations = Json::array(), unsupported = Json::array();
+    std::string remarks;
+    if (kernel.autotuned) {
+      // What module-level code cannot tell is no failure of `list`.
+      auto all = (*program)->configurations(kernel.name);
+      if (all)
+        for (const emit::Configuration &one : *all)
+          configurations.push_back(one.text());
+      remarks = all ? "  [" + std::to_string(all->size()) + " configurations]" : "  [autotuned]";
+    }
+    for (const emit::UnsupportedName &one : (*program)->unsupported(kernel.name)) {
+      unsupported.push_back(
+          {{"name", one.name}, {"file", one.file}, {"line", one.line}, {"reason", one.reason}});
+      remarks += "\n         unsupported: `" + one.name + "` (line " + std::to_string(one.line) +
+                 "): " + one.reason;
+    }
     json["kernels"].push_back({{"name", kernel.name},
                                {"line", kernel.line},
                                {"parameters", std::move(parameters)},
                                {"autotuned", kernel.autotuned},
+                               {"configurations", std::move(configurations)},
                                {"decorators", kernel.decorators},
-                               {"unsupported", Json::array()}});
+                               {"unsupported", std::move(unsupported)}});
     if (!words.json)
       std::printf("%5u  %s(%s)%s\n", kernel.line, kernel.name.c_str(), text.c_str(),
-                  kernel.autotuned ? "  [autotuned]" : "");
+                  remarks.c_str());
   }
   if (words.json)
     std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());

@@ -98,7 +98,14 @@ int execute(const RunWords &words, bool check) {
   engine::RunRequest request;
   request.program = chosen->program.get();
   request.kernel = chosen->name;
-  request.options = compileOptions(words);
+  auto signature = engine::signatureOf(*chosen->program, chosen->name);
+  if (!signature)
+    return refuse(signature.error());
+  auto choices = chooseLaunch(words, *chosen, arguments.all());
+  if (!choices)
+    return refuse(choices.error());
+  arguments.add(*signature, choices->added);
+  request.options = compileOptions(words, *choices);
   request.options.debug |= check;
   auto ordered = orderArguments(*chosen->program, chosen->name, arguments);
   if (!ordered)

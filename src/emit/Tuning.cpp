@@ -1,0 +1,234 @@
+// What `@triton.autotune` and `@triton.heuristics` say, and what they choose for a launch.
+
+#include "emit/Program.h"
+
+#include "support/Integer.h"
+
+#include <algorithm>
+
+namespace nereid::emit {
+
+namespace {
+
+const Value *findKeyword(const Keywords &keywords, std::string_view name) {
+  for (const auto &[key, value] : keywords)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+void setKeyword(Keywords &keywords, const std::string &name, const Value &value) {
+  for (auto &[key, old] : keywords)
+    if (key == name) {
+      old = value;
+      return;
+    }
+  keywords.emplace_back(name, value);
+}
+
+// An argument of a decorator, by position or name; None if it has none.
+Value wordOf(const KernelInfo::Entry &entry, size_t position, std::string_view name) {
+  if (const Value *given = findKeyword(entry.keywords, name))
+    return *given;
+  return position < entry.args.size() ? entry.args[position] : Value();
+}
+
+[[noreturn]] void failUnknown(Interp &interp, const Value &value, const std::string &need) {
+  if (auto *unknown = value.as<Unknown>())
+    interp.failUnknown(*unknown, need);
+  interp.raise("TypeError", need + " is " + interp.repr(value));
+}
+
+int optionOf(Interp &interp, const Value &value, const char *name, int otherwise) {
+  if (value.isNone())
+    return otherwise;
+  if (!value.isInt())
+    failUnknown(interp, value, std::string("`") + name + "` of a `Config`");
+  return int(interp.asInt(value, name));
+}
+
+Keywords stringKeys(Interp &interp, const Value &dict, const char *what) {
+  auto *entries = dict.as<ops::Dict>();
+  if (!entries)
+    failUnknown(interp, dict, what);
+  Keywords out;
+  for (const auto &[key, value] : entries->entries)
+    out.emplace_back(interp.str(key), value);
+  return out;
+}
+
+Configuration configurationOf(Interp &interp, const Value &value) {
+  auto *instance = value.as<Instance>();
+  if (!instance || instance->type != interp.configClass())
+    failUnknown(interp, value, "an entry of `configs`");
+  Configuration out;
+  auto field = [&](const char *name) {
+    auto it = instance->fields.find(name);
+    return it == instance->fields.end() ? Value() : it->second;
+  };
+  out.values = stringKeys(interp, field("kwargs"), "the first argument of a `Config`");
+  out.numWarps = optionOf(interp, field("num_warps"), "num_warps", 4);
+  out.numStages = optionOf(interp, field("num_stages"), "num_stages", 3);
+  out.numCtas = optionOf(interp, field("num_ctas"), "num_ctas", 1);
+  out.maxnreg = optionOf(interp, field("maxnreg"), "maxnreg", 0);
+  out.preHook = field("pre_hook");
+  return out;
+}
+
+std::vector<Value> configsOf(Interp &interp, const KernelInfo::Entry &entry) {
+  Value configs = wordOf(entry, 0, "configs");
+  if (configs.as<Unknown>())
+    failUnknown(interp, configs, "`configs` of `autotune`");
+  std::vector<Value> out = interp.iterate(configs);
+  // Triton runs a kernel with no configurations as it is.
+  if (out.empty())
+    out.push_back(interp.callHost(*interp.tritonAttribute("Config"),
+                                  {Value(std::make_shared<ops::Dict>())}, {}));
+  return out;
+}
+
+// The configurations that `prune_configs_by` leaves.
+std::vector<Value> pruned(Interp &interp, const KernelInfo::Entry &entry,
+                          std::vector<Value> configs, const Keywords &known) {
+  Value by = wordOf(entry, 6, "prune_configs_by");
+  if (by.isNone())
+    return configs;
+  Keywords rules = stringKeys(interp, by, "`prune_configs_by`");
+  auto named = std::make_shared<ops::Dict>();
+  for (const auto &[name, value] : known)
+    named->entries.emplace_back(Value::str(name), value);
+  if (const Value *early = findKeyword(rules, "early_config_prune"); early && !early->isNone()) {
+    Value list = interp.callHost(*interp.builtin("list"),
+                                 {Value(std::make_shared<ops::Tuple>(configs))}, {});
+    Value kept = interp.callHost(*early, {list, Value(named)}, known);
+    if (kept.as<Unknown>())
+      failUnknown(interp, kept, "the result of `early_config_prune`");
+    configs = interp.iterate(kept);
+    if (configs.empty())
+      interp.raise("ValueError", "`early_config_prune` leaves no configuration");
+  }
+  const Value *model = findKeyword(rules, "perf_model"), *top = findKeyword(rules, "top_k");
+  if (model && !model->isNone() && top && !top->isNone()) {
+    size_t keep = top->isFloat() && top->asFloat() <= 1.0
+                      ? size_t(double(configs.size()) * top->asFloat())
+                      : size_t(std::max<int64_t>(0, interp.asInt(*top, "`top_k`")));
+    if (keep < configs.size()) {
+      std::vector<std::pair<double, Value>> timed;
+      for (const Value &config : configs) {
+        Keywords words = known;
+        Configuration data = configurationOf(interp, config);
+        for (const auto &[name, value] : data.values)
+          setKeyword(words, name, value);
+        setKeyword(words, "num_warps", Value(data.numWarps));
+        setKeyword(words, "num_stages", Value(data.numStages));
+        setKeyword(words, "num_ctas", Value(data.numCtas));
+        Value seconds = interp.callHost(*model, {}, words);
+        if (!seconds.isFloat() && !seconds.isInt())
+          failUnknown(interp, seconds, "the result of `perf_model`");
+        timed.emplace_back(seconds.isFloat() ? seconds.asFloat() : seconds.asInteger().toDouble(),
+                           config);
+      }
+      std::stable_sort(timed.begin(), timed.end(),
+                       [](const auto &a, const auto &b) { return a.first < b.first; });
+      configs.clear();
+      for (size_t i = 0; i < std::max<size_t>(keep, 1); ++i)
+        configs.push_back(timed[i].second);
+    }
+  }
+  return configs;
+}
+
+template <typename T, typename Body> Result<T> answered(const std::string &kernel, Body body) {
+  try {
+    return body();
+  } catch (EvalError &error) {
+    Diagnostic diagnostic = error.diagnostic;
+    diagnostic.message = "cannot choose a configuration of `" + kernel + "`: " + diagnostic.message;
+    if (diagnostic.hint.empty())
+      diagnostic.hint = "decorators see the arguments that were given, by the kernel's names";
+    return Error{diagnostic.message, {diagnostic}};
+  }
+}
+
+} // namespace
+
+std::string Configuration::text() const {
+  std::string out;
+  for (const auto &[name, value] : values)
+    out += name + "=" + value.repr() + " ";
+  out += "num_warps=" + std::to_string(numWarps) + " num_stages=" + std::to_string(numStages);
+  if (numCtas != 1)
+    out += " num_ctas=" + std::to_string(numCtas);
+  if (maxnreg)
+    out += " maxnreg=" + std::to_string(maxnreg);
+  return out;
+}
+
+Result<std::vector<Configuration>> Program::configurations(const std::string &kernel) {
+  return answered<std::vector<Configuration>>(kernel, [&] {
+    std::vector<Configuration> out;
+    for (const KernelInfo::Entry &entry : find(kernel)->kernel->decorators)
+      if (entry.decorator == "autotune")
+        for (const Value &config : configsOf(*interpreter, entry))
+          out.push_back(configurationOf(*interpreter, config));
+    return out;
+  });
+}
+
+Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords &arguments,
+                                      std::optional<size_t> configuration) {
+  return answered<LaunchChoices>(kernel, [&] {
+    Interp &interp = *interpreter;
+    LaunchChoices choices;
+    std::shared_ptr<FunctionObject> function = find(kernel);
+    // What the functions of decorators see; a parameter that nobody gave is unknown to them.
+    Keywords known = arguments;
+    auto add = [&](const std::string &name, const Value &value) {
+      if (findKeyword(arguments, name))
+        return;
+      setKeyword(known, name, value);
+      setKeyword(choices.added, name, value);
+    };
+    const auto &decorators = function->kernel->decorators;
+    for (auto entry = decorators.rbegin(); entry != decorators.rend(); ++entry) {
+      if (entry->decorator == "heuristics") {
+        for (const auto &[name, rule] :
+             stringKeys(interp, wordOf(*entry, 0, "values"), "`values` of `heuristics`")) {
+          if (findKeyword(arguments, name))
+            continue;
+          auto seen = std::make_shared<ops::Dict>();
+          for (const auto &[key, value] : known)
+            seen->entries.emplace_back(Value::str(key), value);
+          Value chosen = interp.callHost(rule, {Value(seen)}, {});
+          if (auto *unknown = chosen.as<Unknown>())
+            interp.failUnknown(*unknown, "the heuristic for `" + name + "`");
+          add(name, unboxed(chosen));
+        }
+        continue;
+      }
+      std::vector<Value> configs = configsOf(interp, *entry);
+      // One configuration needs no choice, so nothing is asked.
+      if (configs.size() > 1)
+        configs = pruned(interp, *entry, std::move(configs), known);
+      choices.configurations.clear();
+      for (const Value &config : configs)
+        choices.configurations.push_back(configurationOf(interp, config));
+      choices.chosen = configuration.value_or(0);
+      if (choices.chosen >= choices.configurations.size())
+        interp.raise("IndexError", "there is no configuration " + std::to_string(choices.chosen) +
+                                       "; `" + kernel + "` has " +
+                                       std::to_string(choices.configurations.size()));
+      const Configuration &chosen = choices.configurations[choices.chosen];
+      for (const auto &[name, value] : chosen.values)
+        add(name, unboxed(value));
+      add("num_warps", Value(chosen.numWarps));
+      add("num_stages", Value(chosen.numStages));
+      add("num_ctas", Value(chosen.numCtas));
+      if (chosen.maxnreg)
+        add("maxnreg", Value(chosen.maxnreg));
+    }
+    return choices;
+  });
+}
+
+} // namespace nereid::emit
