@@ -34,7 +34,7 @@ class Peers {
 public:
   Peers() {
     std::string base = "/tmp/nereid-peers-" + std::to_string(now());
-    std::string command = "clang++-19 -O3 -march=native -ffp-contract=fast -fno-math-errno -shared "
+    std::string command = "clang++-19 -O3 -march=native -ffast-math -fveclib=libmvec -shared "
                           "-fPIC " NEREID_SOURCE_DIR "/bench/peers/loops.cpp -o " +
                           base;
     if (std::system(command.c_str()) != 0)
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
   // Each runs a fixed number of operations and returns it.
   auto *f32Peak = peers.find<double()>("peak_f32");
   auto *bf16Peak = peers.find<double()>("peak_bf16");
-  std::printf("%-44s %10s %10s %8s\n", "", "Gflop/s", "of peak", "");
+  std::printf("%-44s %10s %10s\n", "", "Gflop/s", "of peak");
 
   auto againstPeak = [&](const std::string &name, double operations, Case &kernel,
                          double (*peak)()) {
@@ -233,5 +233,65 @@ int main(int argc, char **argv) {
         againstPeak(name, 4.0 * heads * pairs * d, kernel,
                     dtype == DType::BFloat16 ? bf16Peak : f32Peak);
       }
+  std::printf("%-44s %10s %10s\n", "", "GB/s", "of loop");
+  auto againstLoop = [&](const std::string &name, double bytes, Case &kernel,
+                         const std::function<void()> &loop) {
+    auto [mine, theirs] = medians([&] { return kernel.seconds(); }, [&] { return timed(loop); });
+    std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9, 100 * theirs / mine);
+    std::fflush(stdout);
+  };
+  struct Rows {
+    int64_t m, n;
+  };
+  // In the second cache; ragged; in memory.
+  for (Rows rows : {Rows{128, 512}, Rows{64, 781}, Rows{8192, 4096}}) {
+    auto [m, n] = rows;
+    int64_t block = 1;
+    while (block < n)
+      block *= 2;
+    std::string size = " " + std::to_string(m) + "x" + std::to_string(n);
+    HostTensor x = normal(DType::Float32, {m, n}, "x"), y(DType::Float32, {m, n}),
+               z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
+               b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
+               rstd(DType::Float32, {m});
+    auto *xs = static_cast<float *>(x.data()), *ys = static_cast<float *>(y.data()),
+         *zs = static_cast<float *>(z.data()), *ws = static_cast<float *>(w.data()),
+         *bs = static_cast<float *>(b.data()), *means = static_cast<float *>(mean.data()),
+         *rstds = static_cast<float *>(rstd.data());
+    uint32_t programs = uint32_t(m);
+    if (chosen(argc, argv, "add" + size)) {
+      Case kernel("vector_add", "add",
+                  {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
+                  {uint32_t((m * n + 4095) / 4096), 1, 1});
+      auto *loop = peers.find<void(const float *, const float *, float *, long)>("add");
+      againstLoop("add" + size, 12.0 * m * n, kernel, [&] { loop(xs, zs, ys, m * n); });
+    }
+    if (chosen(argc, argv, "softmax" + size)) {
+      Case kernel("softmax", "softmax_row",
+                  {of(x, "x"), of(y, "y"), integer(n), integer(n), integer(n), integer(block)},
+                  {programs, 1, 1});
+      auto *loop = peers.find<void(const float *, float *, long, long)>("softmax");
+      againstLoop("softmax" + size, 8.0 * m * n, kernel, [&] { loop(xs, ys, m, n); });
+    }
+    if (chosen(argc, argv, "softmax backward" + size)) {
+      Case kernel("softmax", "softmax_backward_row",
+                  {of(x, "x"), of(z, "z"), of(y, "y"), integer(n), integer(block)},
+                  {programs, 1, 1});
+      auto *loop =
+          peers.find<void(const float *, const float *, float *, long, long)>("softmax_backward");
+      againstLoop("softmax backward" + size, 12.0 * m * n, kernel, [&] { loop(xs, zs, ys, m, n); });
+    }
+    if (chosen(argc, argv, "layer norm" + size)) {
+      Case kernel("layer_norm", "layer_norm_row",
+                  {of(x, "x"), of(w, "w"), of(b, "b"), of(y, "y"), of(mean, "mean"),
+                   of(rstd, "rstd"), integer(n), integer(n), integer(n), real(1e-5),
+                   integer(block)},
+                  {programs, 1, 1});
+      auto *loop = peers.find<void(const float *, const float *, const float *, float *, float *,
+                                   float *, long, long)>("layer_norm");
+      againstLoop("layer norm" + size, 8.0 * m * n, kernel,
+                  [&] { loop(xs, ws, bs, ys, means, rstds, m, n); });
+    }
+  }
   return 0;
 }

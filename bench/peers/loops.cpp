@@ -36,3 +36,53 @@ extern "C" double peak_bf16() {
   return peak_f32();
 #endif
 }
+
+// Plain loops. The flags let the compiler reorder sums and use vector functions.
+
+extern "C" void add(const float *x, const float *y, float *out, long n) {
+  for (long i = 0; i < n; ++i)
+    out[i] = x[i] + y[i];
+}
+
+extern "C" void softmax(const float *__restrict x, float *__restrict y, long m, long n) {
+  for (long row = 0; row < m; ++row, x += n, y += n) {
+    float max = x[0], sum = 0;
+    for (long i = 0; i < n; ++i)
+      max = x[i] > max ? x[i] : max;
+    for (long i = 0; i < n; ++i) {
+      y[i] = __builtin_expf(x[i] - max);
+      sum += y[i];
+    }
+    for (long i = 0; i < n; ++i)
+      y[i] /= sum;
+  }
+}
+
+extern "C" void softmax_backward(const float *__restrict y, const float *__restrict dy,
+                                 float *__restrict dx, long m, long n) {
+  for (long row = 0; row < m; ++row, y += n, dy += n, dx += n) {
+    float sum = 0;
+    for (long i = 0; i < n; ++i)
+      sum += y[i] * dy[i];
+    for (long i = 0; i < n; ++i)
+      dx[i] = y[i] * (dy[i] - sum);
+  }
+}
+
+extern "C" void layer_norm(const float *__restrict x, const float *__restrict w,
+                           const float *__restrict b, float *__restrict y, float *__restrict means,
+                           float *__restrict rstds, long m, long n) {
+  for (long row = 0; row < m; ++row, x += n, y += n) {
+    float sum = 0, squares = 0;
+    for (long i = 0; i < n; ++i)
+      sum += x[i];
+    float mean = sum / n;
+    for (long i = 0; i < n; ++i)
+      squares += (x[i] - mean) * (x[i] - mean);
+    float rstd = 1 / __builtin_sqrtf(squares / n + 1e-5f);
+    for (long i = 0; i < n; ++i)
+      y[i] = (x[i] - mean) * rstd * w[i] + b[i];
+    means[row] = mean;
+    rstds[row] = rstd;
+  }
+}

@@ -341,16 +341,23 @@ void LaneEmitter::when(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-Value LaneEmitter::choose(Value condition, Type type, llvm::function_ref<Value()> compute) {
+Value LaneEmitter::select(Value condition, Type type, llvm::function_ref<Value()> yes,
+                          llvm::function_ref<Value()> no) {
   auto branch = builder.create<scf::IfOp>(location, TypeRange{type}, condition, true);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  builder.create<scf::YieldOp>(location, zero(type));
-  builder.setInsertionPointToStart(branch.thenBlock());
-  MemoScope scope(*this);
-  Value value = compute();
-  builder.create<scf::YieldOp>(location, value);
+  auto side = [&](Block *block, llvm::function_ref<Value()> compute) {
+    builder.setInsertionPointToStart(block);
+    MemoScope scope(*this);
+    Value value = compute();
+    builder.create<scf::YieldOp>(location, value);
+  };
+  side(branch.thenBlock(), yes);
+  side(branch.elseBlock(), no);
   return branch.getResult(0);
+}
+
+Value LaneEmitter::choose(Value condition, Type type, llvm::function_ref<Value()> compute) {
+  return select(condition, type, compute, [&] { return zero(type); });
 }
 
 // --- small pieces of code ---

@@ -107,6 +107,9 @@ public:
                                       llvm::ArrayRef<mlir::Value> carried, LoopBody body);
   /// if (condition) body, without results.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// condition ? yes : no, of which one runs.
+  mlir::Value select(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> yes,
+                     llvm::function_ref<mlir::Value()> no);
   /// condition ? compute : zero, where `compute` runs only if the condition holds.
   mlir::Value choose(mlir::Value condition, mlir::Type type,
                      llvm::function_ref<mlir::Value()> compute);

@@ -56,7 +56,40 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       break;
     }
     Value pointers = emitter.lanes(load.getPointer(), where);
-    return emitter.loadElements(pointers, element, where.width, mask, other, load.getIsVolatile());
+    auto scattered = [&] {
+      return emitter.loadElements(pointers, element, where.width, mask, other,
+                                  load.getIsVolatile());
+    };
+    if (where.width < 8)
+      return scattered();
+    // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
+    // the edge (`n % N`), a stride of 1 that is an argument. A test is far cheaper than a gather.
+    Value first = emitter.extract(pointers, 0);
+    return emitter.select(
+        areAdjacent(emitter, pointers, tile::bytesInMemory(element)),
+        laneType(element, where.width),
+        [&] {
+          return emitter.loadElements(first, element, where.width, mask, other,
+                                      load.getIsVolatile());
+        },
+        scattered);
+  }
+
+  // True if the addresses in a vector follow each other in steps of `bytes`.
+  static Value areAdjacent(LaneEmitter &emitter, Value pointers, int64_t bytes) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    int64_t width = widthOf(pointers.getType());
+    Type wide = laneType(b.getI64Type(), width);
+    Value numbers = b.create<LLVM::PtrToIntOp>(loc, wide, pointers);
+    Value steps = b.create<arith::MulIOp>(loc, emitter.iota(b.getI64Type(), width),
+                                          emitter.constant(b.getI64Type(), bytes, width));
+    Value expected = emitter.add(emitter.splat(emitter.extract(numbers, 0), width), steps);
+    Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, numbers, expected);
+    Type bits = b.getIntegerType(width);
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                   b.create<LLVM::BitcastOp>(loc, bits, differ),
+                                   emitter.constant(bits, 0));
   }
 
   // A volatile load reads each element once, where it stands in the program.
