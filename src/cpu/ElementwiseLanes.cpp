@@ -110,7 +110,6 @@ struct SelectLanes : LaneModel<SelectLanes, arith::SelectOp> {
 using transforms::Total;
 
 template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, kind>, Op> {
-  // There is no vector division: but for a constant divisor it goes lane by lane.
   bool isCostlyLane(Operation *op) const {
     return (kind == Total::DivS || kind == Total::DivU || kind == Total::RemS ||
             kind == Total::RemU) &&

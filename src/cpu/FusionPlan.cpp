@@ -65,7 +65,7 @@ uint64_t bufferBytes(Type tile) {
   return elementsOf(tile) * tile::bytesInMemory(tile::elementType(tile));
 }
 
-FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel) {
+FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel) {
   unsigned next = 0;
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     order[op] = next++;
@@ -181,10 +181,34 @@ bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root) const {
   return false;
 }
 
+// True if the elements lie one after the other in memory.
+bool FusionPlan::isOneRange(Value pointers) const {
+  auto shape = tile::shapeOf(pointers.getType());
+  return shape.size() == 1 && axes.facts(pointers).contiguity[0] >= shape[0];
+}
+
+// True if reading memory again costs no more than reading a copy of it. Only numbers: an index that
+// another program changes in between would not be the one that was tested.
+bool FusionPlan::mayReadAgain(Operation *op) const {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  if (!load || !isTile(load.getPointer()) || !isa<FloatType>(load.getAccessElementType()))
+    return false;
+  auto shape = tile::shapeOf(load.getPointer().getType());
+  tile::AxisFacts facts = axes.facts(load.getPointer());
+  return facts.contiguity[shape.size() - 1] >= std::min<int64_t>(shape.back(), 16);
+}
+
+ArrayRef<Operation *> FusionPlan::loadsToTest(Operation *store) const {
+  auto found = tested.find(store);
+  return found == tested.end() ? ArrayRef<Operation *>() : ArrayRef<Operation *>(found->second);
+}
+
 // A load is evaluated where its lanes are used. It moves back to its own place if something may be
 // written in between; and a loop that writes must have finished reading first, unless each of its
-// lanes reads the very address that it then writes.
+// lanes reads the very address that it then writes. Where that can be told from two addresses, it
+// is tested when the kernel runs.
 bool FusionPlan::storeForMemoryOrder() {
+  tested.clear();
   for (const Root &root : roots()) {
     Cone all = cone(root);
     for (Operation *op : all.ops)
@@ -197,18 +221,24 @@ bool FusionPlan::storeForMemoryOrder() {
     for (Value tile : root.tiles) {
       Cone one;
       visit(tile, false, false, false, one);
+      // A chain of elementwise ops keeps the lanes in their places.
+      bool keeps = llvm::all_of(one.ops, [](Operation *op) {
+        return keepsPlaces(op) || isa<tile::SplatOp>(op) ||
+               !llvm::any_of(op->getOperands(), isTile);
+      });
       for (Operation *op : one.ops) {
         auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
         if (!read || !read.readsMemory())
           continue;
-        bool sameLanes = write && read.getAccessed() == write.getAccessed() &&
-                         !one.repeated.contains(op) && tile != write.getAccessed() &&
-                         isTile(read.getAccessed());
-        // A chain of elementwise ops keeps the lanes in their places.
-        for (Operation *other : one.ops)
-          sameLanes &= keepsPlaces(other) || isa<tile::SplatOp>(other) ||
-                       !llvm::any_of(other->getOperands(), isTile);
-        if (!sameLanes && store(tile, Reason::MemoryOrder))
+        keeps &= write && tile != write.getAccessed() && isTile(read.getAccessed()) &&
+                 !one.repeated.contains(op);
+        if (keeps && read.getAccessed() == write.getAccessed())
+          continue;
+        auto put = dyn_cast<tile::StoreOp>(root.place);
+        if (keeps && put && tile == put.getValue() && isOneRange(put.getPointer()) &&
+            isOneRange(read.getAccessed()))
+          tested[root.place].push_back(op);
+        else if (store(tile, Reason::MemoryOrder))
           return true;
       }
     }
@@ -220,6 +250,7 @@ bool FusionPlan::storeForMemoryOrder() {
 bool FusionPlan::storeReused() {
   SmallVector<Root> all = roots();
   DenseMap<Operation *, unsigned> evaluations;
+  DenseSet<Operation *> inLoops;
   for (const Root &root : all) {
     Cone used = cone(root);
     for (Operation *op : used.ops) {
@@ -227,11 +258,13 @@ bool FusionPlan::storeReused() {
         continue;
       bool often = used.repeated.contains(op) || loopBetween(op, root.place);
       evaluations[op] += often ? 2 : 1;
+      if (often)
+        inLoops.insert(op);
     }
   }
   SmallVector<Operation *> candidates;
   for (auto [op, count] : evaluations)
-    if (count > 1 && isCostly(op))
+    if (count > 1 && isCostly(op) && (inLoops.contains(op) || !mayReadAgain(op)))
       candidates.push_back(op);
   llvm::sort(candidates,
              [&](Operation *a, Operation *b) { return order.lookup(a) > order.lookup(b); });
@@ -319,6 +352,8 @@ void FusionPlan::allocate() {
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto user = dyn_cast<tile::ScratchOpInterface>(op))
       takeScratch(op, user.scratchBytes());
+    if (tested.contains(op))
+      takeScratch(op, bufferBytes(cast<tile::StoreOp>(op).getValue().getType()));
     // A yield that cannot write in place keeps the tiles of its own loop here for a moment.
     if (auto yield = dyn_cast<scf::YieldOp>(op); yield && isa<scf::ForOp>(yield->getParentOp())) {
       uint64_t size = 0;

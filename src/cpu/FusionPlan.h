@@ -6,6 +6,7 @@
 // their users. Printed by `--emit cpu-plan`.
 #pragma once
 
+#include "analysis/AxisAnalysis.h"
 #include "ir/TileOps.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -41,6 +42,11 @@ public:
   uint64_t scratchOffset(mlir::Operation *op) const { return scratch.lookup(op); }
   uint64_t arenaBytes() const { return bytes; }
 
+  /// Loads that the loop of `store` evaluates although their memory may be what it writes: the
+  /// loop is right only if each reads the very addresses that are written, or none of them. All
+  /// tiles concerned are one range of memory. The store has scratch memory for its value.
+  llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
+
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -69,8 +75,12 @@ private:
   void shareBuffers();
   void chooseInPlaceYields();
   void allocate();
+  bool isOneRange(mlir::Value pointers) const;
+  bool mayReadAgain(mlir::Operation *op) const;
 
   mlir::FunctionOpInterface kernel;
+  analysis::AxisAnalysis axes;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> tested;
   llvm::DenseMap<mlir::Value, Stored> storedTiles;
   llvm::SmallVector<mlir::Value> storedOrder;
   llvm::DenseSet<mlir::OpOperand *> direct;

@@ -179,10 +179,10 @@ void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(
 void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent,
                            llvm::function_ref<Value(const Lanes &)> source) {
   unsigned dim = preferredDim(into.shape);
-  int64_t width = preferredWidth(into.shape, dim);
+  int64_t width = std::min(into.shape[dim], vectorLanes());
   bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
   if (!turn)
-    return forEach(into.shape, dim, width,
+    return forEach(into.shape, dim, preferredWidth(into.shape, dim),
                    [&](const Lanes &where) { write(into, where, source(where)); });
   SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
   blocks[adjacent] /= width;
@@ -287,7 +287,7 @@ unsigned LaneEmitter::preferredDim(ArrayRef<int64_t> shape) {
 }
 
 int64_t LaneEmitter::preferredWidth(ArrayRef<int64_t> shape, unsigned dim) const {
-  return std::min<int64_t>(shape[dim], processor.vectorBytes / 4);
+  return std::min<int64_t>(shape[dim], vectorLanes() * (processor.vectorBytes == 64 ? 4 : 2));
 }
 
 SmallVector<Value> LaneEmitter::loop(int64_t lower, int64_t upper, int64_t step,
@@ -331,6 +331,19 @@ void LaneEmitter::forEach(ArrayRef<int64_t> shape, unsigned dim, int64_t width,
     return body(where);
   }
   nest(0);
+}
+
+void LaneEmitter::either(Value condition, llvm::function_ref<void()> yes,
+                         llvm::function_ref<void()> no) {
+  auto branch = builder.create<scf::IfOp>(location, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  auto side = [&](Block *block, llvm::function_ref<void()> body) {
+    builder.setInsertionPoint(block->getTerminator());
+    MemoScope scope(*this);
+    body();
+  };
+  side(branch.thenBlock(), yes);
+  side(branch.elseBlock(), no);
 }
 
 void LaneEmitter::when(Value condition, llvm::function_ref<void()> body) {

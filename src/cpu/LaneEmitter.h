@@ -105,6 +105,8 @@ public:
   /// for i in [lower, upper) step `step`, with carried values; `body` returns their next ones.
   llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, int64_t step,
                                       llvm::ArrayRef<mlir::Value> carried, LoopBody body);
+  /// if (condition) yes else no, without results.
+  void either(mlir::Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
   /// if (condition) body, without results.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   /// condition ? yes : no, of which one runs.
@@ -113,7 +115,10 @@ public:
   /// condition ? compute : zero, where `compute` runs only if the condition holds.
   mlir::Value choose(mlir::Value condition, mlir::Type type,
                      llvm::function_ref<mlir::Value()> compute);
-  /// A good number of lanes for a tile of `shape` along `dim`.
+  /// Elements of four bytes in a vector of the processor.
+  int64_t vectorLanes() const { return processor.vectorBytes / 4; }
+  /// A good number of lanes for a tile of `shape` along `dim`: a few vectors at a time, so that
+  /// loops cost little and sums have several chains.
   int64_t preferredWidth(llvm::ArrayRef<int64_t> shape, unsigned dim) const;
   /// A good dimension for vectors over `tile`: the last of more than one element.
   static unsigned preferredDim(llvm::ArrayRef<int64_t> shape);

@@ -108,11 +108,61 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   bool runsWhole(Operation *) const { return true; }
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto store = cast<tile::StoreOp>(op);
+    auto fused = [&] {
+      storeAll(store, emitter,
+               [&](const Lanes &where) { return emitter.lanes(store.getValue(), where); });
+    };
+    ArrayRef<Operation *> loads = emitter.plan.loadsToTest(op);
+    if (loads.empty())
+      return fused();
+    // What is read and written at once must be the same memory lane by lane, or not meet.
+    Value safe;
+    for (Operation *load : loads) {
+      Value one = maySweep(emitter, cast<tile::LoadOp>(load), store);
+      safe =
+          safe ? emitter.builder.create<arith::AndIOp>(emitter.loc(), safe, one).getResult() : one;
+    }
+    emitter.either(safe, fused, [&] {
+      Buffer all = emitter.arenaBuffer(emitter.plan.scratchOffset(op),
+                                       tile::elementType(store.getValue().getType()),
+                                       tile::shapeOf(store.getValue().getType()));
+      emitter.fill(all, store.getValue());
+      storeAll(store, emitter, [&](const Lanes &where) { return emitter.read(all, where); });
+    });
+  }
+
+  // True if the ranges of memory are apart, or element i is one in both.
+  static Value maySweep(LaneEmitter &emitter, tile::LoadOp load, tile::StoreOp store) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Lanes start;
+    start.position = {emitter.index(0)};
+    auto range = [&](Value pointers, Type element) {
+      Value first = b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), emitter.lanes(pointers, start));
+      int64_t bytes = tile::shapeOf(pointers.getType())[0] * tile::bytesInMemory(element);
+      return std::make_pair(first, emitter.add(first, emitter.index(bytes)));
+    };
+    auto [from, fromEnd] = range(load.getPointer(), load.getAccessElementType());
+    auto [to, toEnd] = range(store.getPointer(), store.getAccessElementType());
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      return b.create<arith::CmpIOp>(loc, predicate, x, y);
+    };
+    Value before = compare(arith::CmpIPredicate::ule, fromEnd, to);
+    Value after = compare(arith::CmpIPredicate::ule, toEnd, from);
+    Value safe = b.create<arith::OrIOp>(loc, before, after);
+    if (tile::bytesInMemory(load.getAccessElementType()) ==
+        tile::bytesInMemory(store.getAccessElementType()))
+      safe = b.create<arith::OrIOp>(loc, safe, compare(arith::CmpIPredicate::eq, from, to));
+    return safe;
+  }
+
+  static void storeAll(tile::StoreOp store, LaneEmitter &emitter,
+                       llvm::function_ref<Value(const Lanes &)> values) {
     auto shape = tile::shapeOf(store.getPointer().getType());
     unsigned dim = shape.empty() ? 0 : LaneEmitter::preferredDim(shape);
     int64_t width = shape.empty() ? 1 : emitter.preferredWidth(shape, dim);
     emitter.forEach(shape, dim, width, [&](const Lanes &where) {
-      Value value = emitter.lanes(store.getValue(), where);
+      Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);

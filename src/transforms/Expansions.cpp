@@ -214,6 +214,25 @@ Value expandTotal(OpBuilder &b, Location loc, Total kind, Value x, Value y) {
   Value byMinusOne = isSigned ? equals(-1) : Value();
   Value unsafe = isSigned ? b.create<arith::OrIOp>(loc, byZero, byMinusOne) : byZero;
   Value safe = select(unsafe, number(1), y);
+  // No processor divides vectors of integers. f64 does it exactly for up to 32 bits: a quotient
+  // that is no integer is further from the next one than f64 rounds.
+  if (width > 1 && element.getIntOrFloatBitWidth() <= 32 && !matchPattern(y, m_Constant())) {
+    Type wide = lanesOf(b.getF64Type(), width);
+    auto widen = [&](Value value) -> Value {
+      return isSigned ? b.create<arith::SIToFPOp>(loc, wide, value).getResult()
+                      : b.create<arith::UIToFPOp>(loc, wide, value).getResult();
+    };
+    Value ratio = b.create<arith::DivFOp>(loc, widen(x), widen(safe));
+    Value quotient = isSigned ? b.create<arith::FPToSIOp>(loc, x.getType(), ratio).getResult()
+                              : b.create<arith::FPToUIOp>(loc, x.getType(), ratio).getResult();
+    if (kind == Total::RemS || kind == Total::RemU) {
+      Value product = b.create<arith::MulIOp>(loc, quotient, safe);
+      return select(byZero, x, b.create<arith::SubIOp>(loc, x, product));
+    }
+    if (isSigned)
+      quotient = select(byMinusOne, b.create<arith::SubIOp>(loc, number(0), x), quotient);
+    return select(byZero, number(-1), quotient);
+  }
   switch (kind) {
   case Total::DivS: {
     Value quotient = b.create<arith::DivSIOp>(loc, x, safe);
