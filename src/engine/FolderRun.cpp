@@ -123,6 +123,12 @@ public:
   }
 
 private:
+  // What a runner holds of the case in `kept`.
+  struct Resident {
+    std::set<SpecTensor *> tensors;
+    bool prepared = false;
+  };
+
   void runOne(const FolderCase &which, const FolderVariant &variant, const std::string &full,
               const Keywords &config, const std::string &device) {
     FolderRow row;
@@ -147,9 +153,22 @@ private:
       row.skippedReason = "this variant is not for " + family;
       return Success{};
     }
-    auto instance = folder.build(which, /*computeInputs=*/which.check || !options.time);
-    if (!instance)
-      return instance.takeError();
+    // Rows that are only timed share the data of their case: making and sending it takes longer.
+    bool shared = options.time && !which.check;
+    std::string key = which.task + "\n" + which.label;
+    if (!shared || key != keptFor) {
+      for (auto &[name, runner] : runners)
+        runner->unbindAll();
+      resident.clear();
+      keptFor.clear();
+      auto built = folder.build(which, /*computeInputs=*/!shared);
+      if (!built)
+        return built.takeError();
+      kept = std::move(*built);
+      if (shared)
+        keptFor = key;
+    }
+    FolderInstance *instance = &kept;
     auto flops = folder.flops(*instance);
     if (!flops)
       return flops.takeError();
@@ -169,11 +188,13 @@ private:
     if (!runner)
       return runner.takeError();
     Runner &on = **runner;
-    on.unbindAll();
-    if (!which.check && options.time)
-      if (Status status = prepareInputs(*instance, on); !status)
+    Resident &here = resident[&on];
+    if (shared && !here.prepared) {
+      if (Status status = prepareInputs(*instance, on, here); !status)
         return status;
-    Bound bound{on};
+      here.prepared = true;
+    }
+    Bound bound(on, here, *instance);
     auto requests = requestsOf(*plan, bound);
     if (!requests)
       return requests.takeError();
@@ -224,7 +245,7 @@ private:
   }
 
   // Runs the default variant of the task that makes the `computed` inputs.
-  Status prepareInputs(const FolderInstance &instance, Runner &on) {
+  Status prepareInputs(const FolderInstance &instance, Runner &on, Resident &here) {
     auto before = folder.preparing(instance);
     if (!before)
       return before.takeError();
@@ -239,27 +260,33 @@ private:
       return plan.takeError();
     if (!plan->skipped.empty())
       return Error{"the inputs cannot be prepared: " + plan->skipped, {}};
-    Bound bound{on};
+    Bound bound(on, here, instance);
     auto requests = requestsOf(*plan, bound);
     if (!requests)
       return requests.takeError();
     for (const RunRequest &request : *requests)
       if (auto outcome = on.run(request); !outcome)
         return outcome.takeError();
-    // What was computed lives on the device: bring it back for whatever binds the tensors again.
-    for (auto &[name, value] : (*before)->outputs)
-      if (auto *tensor = value.as<SpecTensor>())
-        if (Status status = on.fetch(tensor->memory); !status)
-          return status;
     return Success{};
   }
 
-  // The tensors of some launches, made known to a runner.
-  struct Bound {
-    Runner &on;
-    double moved = 0; ///< bytes, each tensor of a launch once
-    double peak = 0;  ///< bytes of all tensors
-    std::set<SpecTensor *> tensors;
+  // The tensors of some launches, made known to a runner. Temporaries are forgotten at the end.
+  class Bound {
+  public:
+    Bound(Runner &on, Resident &here, const FolderInstance &instance) : on(on), here(here) {
+      for (const Keywords *values : {&instance.inputs, &instance.outputs})
+        for (const auto &[name, value] : *values)
+          if (auto *tensor = value.as<SpecTensor>())
+            lasting.insert(tensor);
+    }
+    ~Bound() {
+      for (SpecTensor *tensor : tensors)
+        if (!lasting.contains(tensor)) {
+          on.unbind(tensor->memory);
+          here.tensors.erase(tensor);
+        }
+    }
+    Bound(const Bound &) = delete;
 
     Status bind(const Value &value) {
       SpecTensor *tensor = value.as<SpecTensor>();
@@ -268,8 +295,18 @@ private:
       if (!tensor || !tensors.insert(tensor).second)
         return Success{};
       peak += double(tensor->memory.allocationBytes());
+      if (!here.tensors.insert(tensor).second)
+        return Success{};
       return on.bind(tensor->memory, tensor->name, tensor->recipe != SpecTensor::Recipe::Empty);
     }
+
+    double moved = 0; ///< bytes, each tensor of a launch once
+    double peak = 0;  ///< bytes of all tensors
+
+  private:
+    Runner &on;
+    Resident &here;
+    std::set<SpecTensor *> tensors, lasting;
   };
 
   Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, Bound &bound) {
@@ -414,6 +451,9 @@ private:
   const std::function<void(const FolderRow &)> &onRow;
   std::map<std::string, std::unique_ptr<emit::Program>> programs;
   std::map<std::string, std::unique_ptr<Runner>> runners;
+  FolderInstance kept;
+  std::string keptFor; ///< the case in `kept`, if rows may share it
+  std::map<Runner *, Resident> resident;
 };
 
 } // namespace

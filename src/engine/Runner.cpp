@@ -141,6 +141,11 @@ public:
     return Success{};
   }
   Status fetch(HostTensor &) override { return Success{}; }
+  void unbind(HostTensor &tensor) override {
+    std::erase_if(memory, [&](const ref::MemoryRange &range) {
+      return range.base == reinterpret_cast<uint64_t>(tensor.allocation());
+    });
+  }
   void unbindAll() override { memory.clear(); }
 
   Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) override {
@@ -299,6 +304,7 @@ public:
       return status;
     return on.synchronize();
   }
+  void unbind(HostTensor &tensor) override { buffers.erase(&tensor); }
   void unbindAll() override { buffers.clear(); }
 
   Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) override {

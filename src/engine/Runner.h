@@ -81,7 +81,8 @@ public:
   virtual Status bind(support::HostTensor &tensor, std::string name, bool initialized = true) = 0;
   /// Brings the contents back.
   virtual Status fetch(support::HostTensor &tensor) = 0;
-  /// Forgets all tensors.
+  /// Forgets one tensor, or all.
+  virtual void unbind(support::HostTensor &tensor) = 0;
   virtual void unbindAll() = 0;
 
   /// Launches once and waits. Tensors of the arguments must be bound.
