@@ -53,7 +53,7 @@ cases = [
     dict(B=2, H=4, KV=2, M=70, D=32, dtype="f32", causal=True),
 ]
 # The bindings of flash_attention's demo and bench, so that rows can be set side by side.
-demo = [dict(B=1, H=2, M=512, D=64, dtype="f32", causal=c) for c in (False, True)]
+demo = [dict(check=True, B=1, H=4, M=1024, D=64, dtype="f32", causal=c) for c in (False, True)]
 bench = [dict(B=4, H=32, M=n, D=d, dtype="f16", causal=c) for d in (64, 128) for c in (False, True) for n in (1024, 4096)]
 
 

@@ -137,5 +137,5 @@ tasks = dict(
         flops=lambda q, k, causal: 10 * q.shape[0] * q.shape[1] * q.shape[3] * visible(q.shape[2], k.shape[2], causal),
     ),
 )
-demo = [dict(B=1, H=2, M=512, D=64, dtype="f32", causal=c) for c in (False, True)]
+demo = [dict(check=True, B=1, H=4, M=1024, D=64, dtype="f32", causal=c) for c in (False, True)]
 bench = [dict(B=4, H=32, M=n, D=d, dtype="f16", causal=c) for d in (64, 128) for c in (False, True) for n in (1024, 4096, 16384)]

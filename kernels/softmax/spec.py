@@ -114,5 +114,5 @@ tasks = dict(
         flops=lambda M, N: 4 * M * N,
     ),
 )
-demo = [dict(M=1823, N=781, dtype="f32")]
+demo = [dict(check=True, M=1823, N=781, dtype="f32")]
 bench = [dict(M=M, N=N, dtype="f32") for (M, N) in ((16384, 781), (16384, 4096), (8192, 16384), (16384, 16384))]
