@@ -271,7 +271,9 @@ Value Interp::requireAttribute(const Value &object, std::string_view name) {
     std::string module =
         language->path.empty() ? "tl" : "tl." + language->path.substr(0, language->path.size() - 1);
     what = "`" + module + "` has no `" + std::string(name) + "`";
-    hint = "`docs/language.md` lists the names that there are";
+    hint = ops::suggestion(language->path, name);
+    if (hint.empty())
+      hint = "`docs/language.md` lists the names that there are";
   } else if (plain.as<ModuleObject>() || plain.as<NativeModule>()) {
     what = "module `" +
            (plain.as<ModuleObject>() ? plain.as<ModuleObject>()->name
@@ -279,6 +281,7 @@ Value Interp::requireAttribute(const Value &object, std::string_view name) {
            "` has no attribute `" + std::string(name) + "`";
   } else if (plain.isTile()) {
     what = "a tile has no attribute `" + std::string(name) + "`";
+    hint = ops::suggestion("tensor.", name);
   } else if (plain.isNone()) {
     what = "`None` has no attribute `" + std::string(name) + "`";
     if (inKernel())
@@ -432,7 +435,7 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
         return value;
     if (!inKernel() && index.as<Unknown>())
       return index;
-    raise("KeyError", repr(index));
+    raiseKeyError(index);
   }
   if (auto *range = object.as<PythonRange>()) {
     if (!slice)
@@ -621,7 +624,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
               return value;
             }
             if (kind == 'p' && args.size() == 1)
-              interp.raise("KeyError", interp.repr(args[0]));
+              interp.raiseKeyError(args[0]);
             Value value = args.size() > 1 ? args[1] : Value();
             if (kind == 's')
               dict->entries.emplace_back(unboxed(args[0]), value);

@@ -30,7 +30,8 @@ namespace {
 
 struct Walker {
   std::vector<std::string_view> names;
-  bool returns = false, yields = false;
+  const Return *returns = nullptr;
+  bool yields = false;
 
   void exprs(Span<Expr *> list) {
     for (const Expr *item : list)
@@ -212,7 +213,8 @@ struct Walker {
       names.push_back(cast<ClassDef>(&node).name);
       return;
     case StmtKind::Return:
-      returns = true;
+      if (!returns)
+        returns = static_cast<const Return *>(&node);
       return expr(cast<Return>(&node).value);
     case StmtKind::ExprStmt:
       return expr(cast<ExprStmt>(&node).value);

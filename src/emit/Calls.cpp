@@ -174,7 +174,10 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
     if (auto *op = dynamic_cast<OpFunction *>(&callable)) {
       if (op->oldSpelling)
         note("OldSpelling", "`tl." + op->spelled + "` is an old spelling",
-             "write `" + ops::spelling(*op->row) + "`");
+             "write `" + ops::spelling(*op->row) + "`" +
+                 (op->row->name.starts_with("libdevice.")
+                      ? " after `from triton.language.extra import libdevice`"
+                      : ""));
       return callOp(*op->row, std::move(args), std::move(keywords));
     }
     if (auto *type = dynamic_cast<ClassObject *>(&callable))

@@ -438,8 +438,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     }
     if (!missing.empty())
       refuse(*kernel->def, "SignatureMismatch",
-             "the signature says nothing of " + missing + " of `" + kernelName + "`",
-             "add types or values for them");
+             "nothing is given for " + missing + " of `" + kernelName + "`",
+             "give a value or, in a signature, a type");
 
     mlir::OpBuilder builder(&context);
     auto fileAttr = builder.getStringAttr(kernel->module->tree->file);

@@ -3,6 +3,8 @@
 
 #include "emit/Interp.h"
 
+#include "support/Spelling.h"
+
 #include "syntax/Printer.h"
 
 namespace nereid::emit {
@@ -298,27 +300,6 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   return binding.value;
 }
 
-namespace {
-
-// Edits that turn `a` into `b`, up to a few.
-unsigned distance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> row(b.size() + 1);
-  for (unsigned j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (unsigned i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
-    row[0] = i;
-    for (unsigned j = 1; j <= b.size(); ++j) {
-      unsigned above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-} // namespace
-
 Value Interp::evalName(const Name &name) {
   if (const Binding *found = frame->locals->find(name.id))
     return useBinding(*found, frame->isModule);
@@ -326,26 +307,13 @@ Value Interp::evalName(const Name &name) {
     bool isBuiltin = builtins->find(name.id) == found;
     return useBinding(*found, !isBuiltin);
   }
-  std::string best;
-  unsigned bestDistance = 1 + unsigned(name.id.size()) / 3;
-  auto consider = [&](const Names &scope) {
-    for (const Binding &binding : scope.all())
-      if (!binding.deleted && !binding.unusable && binding.name.size() < 64) {
-        unsigned edits = distance(name.id, binding.name);
-        if (edits < bestDistance && edits > 0) {
-          best = binding.name;
-          bestDistance = edits;
-        }
-      }
-  };
-  if (name.id.size() < 64) {
-    consider(*frame->locals);
-    consider(*frame->module->names);
-    consider(*builtins);
-  }
-  EvalError failure =
-      error(*frame->node, "UndefinedName", "`" + std::string(name.id) + "` is not defined",
-            best.empty() ? "" : "did you mean `" + best + "`?");
+  support::Spelling spelling(name.id);
+  for (const Names *scope : {frame->locals.get(), frame->module->names.get(), builtins.get()})
+    for (const Binding &binding : scope->all())
+      if (!binding.deleted && !binding.unusable)
+        spelling.consider(binding.name);
+  EvalError failure = error(*frame->node, "UndefinedName",
+                            "`" + std::string(name.id) + "` is not defined", spelling.hint());
   failure.pythonType = "NameError";
   throw failure;
 }
@@ -474,6 +442,8 @@ Value Interp::compare(CompareOp op, const Value &lhsIn, const Value &rhsIn) {
     return lhs;
   if (rhs.as<Unknown>())
     return rhs;
+  if (op == CompareOp::In || op == CompareOp::NotIn)
+    checkMembership(rhs, lhs);
   Value result(hostCompare(op, lhs, rhs));
   if (!inKernel() && (lhsIn.as<ConstexprBox>() || rhsIn.as<ConstexprBox>()))
     return Value(std::make_shared<ConstexprBox>(std::move(result)));

@@ -514,7 +514,7 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
         auto item = [lookUp](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
           Value found = lookUp(inner, args, keywords);
           if (found.isNone())
-            inner.raise("KeyError", inner.repr(args[0]));
+            inner.raiseKeyError(args[0]);
           return found;
         };
         instance->fields["__getitem__"] = in.native("__getitem__", item);

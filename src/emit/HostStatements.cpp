@@ -132,7 +132,7 @@ void Interp::deleteTarget(const Expr &target) {
       auto it = std::find_if(dict->entries.begin(), dict->entries.end(),
                              [&](auto &entry) { return equal(entry.first, index); });
       if (it == dict->entries.end())
-        raise("KeyError", repr(index));
+        raiseKeyError(index);
       dict->entries.erase(it);
       return;
     }
@@ -154,6 +154,14 @@ void Interp::poisonTargets(const Stmt &stmt, const EvalError &failure) {
         frame->locals->set(name, Value(std::make_shared<ConstexprBox>(*override)), &stmt);
         continue;
       }
+    if (failure.fatal && stepsLeft == 0) {
+      frame->locals->poison(
+          name, {failure.diagnostic.code,
+                 "has no value: module-level code reached a limit: " + failure.diagnostic.message,
+                 "give a name that the code waits for a value with `--define`",
+                 failure.diagnostic.where, failure.diagnostic.notes});
+      continue;
+    }
     Diagnostic cause = failure.diagnostic;
     cause.severity = Severity::Note;
     frame->locals->poison(name, {"ModuleLevelFailure",
@@ -174,10 +182,16 @@ void Interp::runModuleBody(ModuleObject &module) {
   execTolerant(module.tree->body);
 }
 
-// Runs statements one by one; those that fail poison what they would have bound.
+// Runs statements one by one; those that fail poison what they would have bound. One that reaches
+// the limit of steps leaves none for the rest.
 void Interp::execTolerant(Span<Stmt *> statements) {
   Frame *current = frame;
+  std::optional<EvalError> exhausted;
   for (const Stmt *stmt : statements) {
+    if (exhausted) {
+      poisonTargets(*stmt, *exhausted);
+      continue;
+    }
     unsigned depthBefore = depth;
     try {
       if (execHost(*stmt) != Flow::Next)
@@ -186,6 +200,8 @@ void Interp::execTolerant(Span<Stmt *> statements) {
       frame = current;
       depth = depthBefore;
       poisonTargets(*stmt, failure);
+      if (failure.fatal && stepsLeft == 0)
+        exhausted = std::move(failure);
     }
   }
 }

@@ -125,6 +125,15 @@ void Interp::raise(std::string type, std::string message) {
   throw failure;
 }
 
+void Interp::raiseKeyError(const Value &key) {
+  auto instance = std::make_shared<Instance>(builtinClass("KeyError"));
+  instance->fields["args"] = Value::tuple({unboxed(key)});
+  EvalError failure = error(*frame->node, "KeyError", "there is no key " + repr(key));
+  failure.pythonType = "KeyError";
+  failure.exception = Value(std::move(instance));
+  throw failure;
+}
+
 void Interp::note(std::string code, std::string message, std::string hint) {
   if (!kernel || !frame)
     return;

@@ -122,7 +122,7 @@ struct Frame {
 /// What a statement assigns, anywhere in it, and whether it returns; functions inside do not count.
 struct BodyFacts {
   std::vector<std::string_view> assigned; ///< each once, in order
-  bool returns = false;
+  const syntax::Return *returns = nullptr; ///< the first `return`, or null
 };
 
 class Interp {
@@ -196,6 +196,7 @@ public:
   [[noreturn]] void failUnknown(const Unknown &unknown, std::string_view need);
   /// A Python exception of a builtin type.
   [[noreturn]] void raise(std::string type, std::string message);
+  [[noreturn]] void raiseKeyError(const Value &key);
   EvalError error(const syntax::Node &node, std::string code, std::string message,
                   std::string hint = {});
   void note(std::string code, std::string message, std::string hint = {});
@@ -265,6 +266,8 @@ private:
   Value hostBinary(syntax::BinaryOp op, const Value &lhs, const Value &rhs);
   bool hostCompare(syntax::CompareOp op, const Value &lhs, const Value &rhs);
   bool contains(const Value &container, const Value &item);
+  /// Refuses `item in container` where its answer is known at run time only.
+  void checkMembership(const Value &container, const Value &item);
 
   // Attributes.cpp
   std::optional<Value> instanceAttribute(const Value &self, const ClassObject &type,
@@ -334,6 +337,7 @@ private:
   // BodyFacts.cpp
   const BodyFacts &bodyFacts(const syntax::Stmt &stmt);
   bool returns(const syntax::Stmt &stmt);
+  void markInPlace(const Value &value);
   std::unordered_map<const syntax::Stmt *, BodyFacts> bodies;
 
   // KernelFlow.cpp

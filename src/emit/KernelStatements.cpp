@@ -8,8 +8,10 @@
 
 #include "emit/Interp.h"
 
+#include "ir/TileOps.h"
 #include "ops/Objects.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace nereid::emit {
@@ -104,6 +106,30 @@ void Interp::guarded(Rest rest) {
   joinArms(flag, node, done, going);
 }
 
+// `tl.multiple_of(x, 16)` as a statement marks `x` itself: the names that hold `x` now hold the
+// hinted value. Only in the block that defines `x`, since a name that a loop or a branch does not
+// assign must not change in it.
+void Interp::markInPlace(const Value &value) {
+  if (!value.isTile())
+    return;
+  auto &builder = opContext().builder;
+  mlir::Value hinted = value.asTile().value;
+  while (auto hint = hinted.getDefiningOp<tile::HintOp>()) {
+    hinted = hint.getSource();
+    bool isCarried = mlir::isa<mlir::BlockArgument>(hinted) &&
+                     !mlir::isa<mlir::func::FuncOp>(hinted.getParentBlock()->getParentOp());
+    if (isCarried || hinted.getParentBlock() != builder.getInsertionBlock())
+      return;
+    std::vector<std::pair<std::string_view, const syntax::Node *>> holders;
+    for (const Binding &binding : frame->locals->all())
+      if (!binding.deleted && !binding.unusable && binding.value.isTile() &&
+          binding.value.asTile().value == hinted)
+        holders.emplace_back(binding.name, binding.where);
+    for (auto [name, where] : holders)
+      frame->locals->set(name, value, where);
+  }
+}
+
 void Interp::execKernelIf(const If &stmt, Rest rest) {
   // The elif chain is walked with a loop while its conditions are known.
   const If *current = &stmt;
@@ -113,8 +139,9 @@ void Interp::execKernelIf(const If &stmt, Rest rest) {
     if (condition.isTile()) {
       const If &branch = *current;
       if (bodyFacts(branch).returns && frame->runtimeLoops)
-        fail("ReturnInLoop", "a `return` under a run-time condition can't leave a run-time loop",
-             "keep the result in a variable, or make the loop a `tl.static_range`");
+        failAt(*bodyFacts(branch).returns, "ReturnInLoop",
+               "a `return` under a run-time condition can't leave a run-time loop",
+               "keep the result in a variable, or make the loop a `tl.static_range`");
       mlir::Value flag = building([&] { return ops::toCondition(opContext(), condition); });
       Arm thenArm = buildArm(branch, [&] { execKernel(branch.body, 0, [] {}); });
       using State = Returned::State;
@@ -153,7 +180,7 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     auto &expr = cast<ExprStmt>(&stmt);
     if (isa<Constant>(expr.value))
       return; // a docstring
-    eval(expr.value);
+    markInPlace(eval(expr.value));
     return;
   }
   case StmtKind::Assign: {
@@ -349,8 +376,8 @@ void Interp::assignKernel(const Expr &target, Value value, bool settles) {
 
 void Interp::execKernelReturn(const Return &stmt) {
   if (frame->runtimeLoops)
-    fail("ReturnInLoop", "a `return` can't leave a run-time loop",
-         "keep the result in a variable, or make the loop a `tl.static_range`");
+    failAt(stmt, "ReturnInLoop", "a `return` can't leave a run-time loop",
+           "keep the result in a variable, or make the loop a `tl.static_range`");
   Value value;
   if (stmt.value)
     value = unboxed(eval(stmt.value));

@@ -217,6 +217,7 @@ std::optional<Value> Interp::languageAttribute(const LanguageModule &module,
     for (const std::string &candidate : tableNames(module.path, name)) {
       bool old = false;
       if (const ops::Row *row = ops::find(candidate, &old)) {
+        old |= module.path == "libdevice."; // before 3.0
         if (row->constant)
           value = row->constant();
         else

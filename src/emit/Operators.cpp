@@ -373,6 +373,26 @@ bool Interp::contains(const Value &container, const Value &item) {
   return false;
 }
 
+void Interp::checkMembership(const Value &container, const Value &item) {
+  auto isRuntime = [](const Value &value) { return unboxed(value).isTile(); };
+  bool runtime = isRuntime(item);
+  if (!runtime && (container.isTuple() || container.isList()))
+    runtime = std::ranges::any_of(container.items(), isRuntime);
+  if (runtime || container.isTile()) {
+    EvalError failure =
+        error(*frame->node, "TypeError",
+              "`in` needs values that are known while compiling, but here is a `" +
+                  (isRuntime(item)      ? item
+                   : container.isTile() ? container
+                                        : *std::ranges::find_if(container.items(), isRuntime))
+                      .typeName() +
+                  "`",
+              "compare with each: `(x == 1) | (x == 2)`");
+    failure.pythonType = "TypeError";
+    throw failure;
+  }
+}
+
 bool Interp::truth(const Value &valueIn) {
   const Value &value = unboxed(valueIn);
   if (value.isNone())

@@ -56,7 +56,10 @@ std::string Interp::str(const Value &valueIn) {
       auto it = instance->fields.find("args");
       if (it == instance->fields.end() || it->second.items().empty())
         return "";
-      return it->second.items().size() == 1 ? str(it->second.items()[0]) : repr(it->second);
+      if (it->second.items().size() != 1)
+        return repr(it->second);
+      const Value &only = it->second.items()[0];
+      return instance->type->className == "KeyError" ? repr(only) : str(only);
     }
     if (instance->type->flavor == ClassObject::Flavor::Enum)
       return instance->type->className + "." + instance->fields["name"].asStr();

@@ -70,8 +70,7 @@ Value buildBarrier(OpContext &context, Args) {
 Value buildExpectZero(OpContext &context, Args args) {
   Tile x = tileArgument(context, args[0], "x");
   Tile mask = cast(context, tileArgument(context, args[1], "mask"), int1());
-  if (x.type.isBlock())
-    mask = broadcastTo(context, mask, x.type.shape());
+  std::tie(x, mask) = broadcastPair(context, x, mask, "tl.expect_zero");
   if (context.options.debug) {
     Tile isZero = unary(context, UnaryOperator::Not, x).asTile();
     context.builder.create<tile::AssertOp>(

@@ -1,6 +1,8 @@
 #include "ops/Build.h"
 #include "ops/Objects.h"
+#include "support/Spelling.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <unordered_map>
@@ -214,6 +216,28 @@ const Row *findMethod(const Value &self, std::string_view name) {
     return look(all.pointerMethods);
   // A number that is known now has the methods of a tensor: a stride may be specialised to 1.
   return self.isNumber() ? look(all.methods) : nullptr;
+}
+
+std::string suggestion(std::string_view path, std::string_view name) {
+  support::Spelling spelling(name);
+  const Index &all = index();
+  if (path == "tensor.") {
+    for (const auto &[method, row] : all.methods)
+      spelling.consider(method);
+    return spelling.hint();
+  }
+  if (path.ends_with("libdevice."))
+    path = "libdevice.";
+  if (std::ranges::find(Modules, path) != std::end(Modules) && path != "math.")
+    path = "";
+  for (const auto &[full, entry] : all.byName) {
+    if (entry.old || !full.starts_with(path))
+      continue;
+    std::string_view rest = full.substr(path.size());
+    if (rest.find('.') == std::string_view::npos)
+      spelling.consider(rest);
+  }
+  return spelling.hint();
 }
 
 std::string spelling(const Row &row) {

@@ -84,6 +84,10 @@ const Row *findMethod(std::string_view name);
 /// is none. The object is the first argument.
 const Row *findMethod(const Value &self, std::string_view name);
 
+/// "did you mean `name`?" for a name that the module `path` ("", "math.", ...; "tensor." for methods
+/// of tiles) lacks; empty if none is close.
+std::string suggestion(std::string_view path, std::string_view name);
+
 /// How a user writes the name: "tl.load", "libdevice.tanh", "x.to", "desc.load".
 std::string spelling(const Row &row);
 /// The same with the signature: "tl.exp(x)", "x.to(dtype, ...)".

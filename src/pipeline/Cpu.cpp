@@ -6,6 +6,7 @@
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
 #include "pipeline/BackEnd.h"
+#include "transforms/CountTrips.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
 
@@ -35,6 +36,8 @@ struct CarryOffsetsPass : PassWrapper<CarryOffsetsPass, OperationPass<ModuleOp>>
 
 // The passes on tile IR.
 void addCpuPasses(OpPassManager &pm) {
+  // A loop may end at the greatest integer.
+  pm.addPass(transforms::createCountTripsPass());
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
   // Tiles of pointers that walk through memory become offsets.

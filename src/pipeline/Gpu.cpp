@@ -8,6 +8,7 @@
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
+#include "transforms/CountTrips.h"
 #include "transforms/ToLlvm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,6 +32,8 @@ namespace {
 
 // The passes on tile IR.
 void addTilePasses(OpPassManager &pm) {
+  // A loop may end at the greatest integer.
+  pm.addPass(transforms::createCountTripsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.

@@ -389,6 +389,8 @@ private:
       if (padding != "nan" && padding != "zero")
         return fail("padding is `nan` or `zero`");
       argument.padNan = padding == "nan";
+      if (argument.padNan && !info(argument.type).isFloat)
+        return fail("padding with `nan` needs float elements");
     }
     return take('>') || fail("expected `>`");
   }

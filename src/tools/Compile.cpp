@@ -52,14 +52,18 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
     return Error{"`--emit " + words.form + "` is not for the target cpu", {}};
   }
   const target::GpuChip *chip = target::gpuChip(words.chip);
-  if (!chip)
-    return Error{"unknown target `" + words.chip + "`", {}};
   if (auto form = gpuForms.find(words.form); form != gpuForms.end())
     return pipeline::emitForGpu(*emitted.module, *chip, form->second);
   return Error{"`--emit " + words.form + "` is not for the target " + words.chip, {}};
 }
 
 int runCompile(const CompileWords &words) {
+  if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
+    std::string known = "cpu";
+    for (const target::GpuChip &row : target::gpuChips())
+      known += ", " + std::string(row.name);
+    return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
+  }
   auto call = emitKernel(words);
   if (!call)
     return refuse(call.error());

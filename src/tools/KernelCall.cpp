@@ -3,6 +3,7 @@
 #include "engine/Files.h"
 #include "engine/FolderRun.h"
 #include "launch/LaunchKey.h"
+#include "support/Spelling.h"
 #include "tools/Verbs.h"
 
 #include <algorithm>
@@ -94,10 +95,15 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
     return signature.takeError();
   for (const auto &[name, value] : arguments.all()) {
     bool known = false;
-    for (const launch::Parameter &parameter : signature->parameters)
+    support::Spelling spelling(name);
+    for (const launch::Parameter &parameter : signature->parameters) {
       known |= parameter.name == name;
+      spelling.consider(parameter.name);
+    }
     if (!known)
-      return Error{"`" + kernel + "` has no parameter `" + name + "`", {}};
+      return Error{"`" + kernel + "` has no parameter `" + name + "`" +
+                       (spelling.best().empty() ? "" : "; " + spelling.hint()),
+                   {}};
   }
   std::vector<HostArgument> ordered;
   for (const launch::Parameter &parameter : signature->parameters) {

@@ -1,6 +1,7 @@
 // nereid-opt: runs passes over IR files, for lit tests and for looking at one pass alone.
 #include "ir/TileOps.h"
 #include "ref/Reference.h"
+#include "transforms/CountTrips.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
                   mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
   nereid::ref::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
+  nereid::transforms::registerCountTripsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
 }

@@ -1,5 +1,4 @@
 # nereid: compile %s:kernel --signature "*fp32" --target sm_12
-# xfail: `--emit tile`, the default, does not look at the target
 import triton
 import triton.language as tl
 

@@ -1,5 +1,4 @@
 # nereid: compile %s:kernel --signature "*fp32" --emit tile
-# xfail: the error names the kernel, not the loop
 import triton
 import triton.language as tl
 

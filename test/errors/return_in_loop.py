@@ -7,6 +7,6 @@ import triton.language as tl
 def kernel(p, n):
     for i in range(0, n):
         if tl.load(p + i) > 0:
-            return  # error: .|.-1:9 ReturnInLoop can't leave a run-time loop
+            return  # error: .:13 ReturnInLoop can't leave a run-time loop
         tl.store(p + i, 0.0)
 # hint: tl.static_range

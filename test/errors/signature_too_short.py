@@ -4,5 +4,5 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p, n, BLOCK: tl.constexpr):  # error: .:1 SignatureMismatch the signature says nothing of `n`, `BLOCK`
+def kernel(p, n, BLOCK: tl.constexpr):  # error: .:1 SignatureMismatch nothing is given for `n`, `BLOCK`
     tl.store(p + tl.arange(0, BLOCK), 0.0)

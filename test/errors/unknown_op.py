@@ -1,5 +1,4 @@
 # nereid: compile %s:kernel --signature "*fp32" --emit tile
-# xfail: no suggestion for names of the vocabulary yet
 import triton
 import triton.language as tl
 

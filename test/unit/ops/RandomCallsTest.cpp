@@ -66,8 +66,9 @@ public:
   }
   Value descriptor() {
     std::vector<int64_t> block(1 + below(3), 32);
-    return sandbox.argument(
-        Type::descriptor(block, element(false), unsigned(block.size()), below(2)));
+    Type type = element(false);
+    bool paddingIsNan = type.isFloat() && below(2);
+    return sandbox.argument(Type::descriptor(block, type, unsigned(block.size()), paddingIsNan));
   }
   Value block() {
     auto block = std::make_shared<BlockPointer>();
