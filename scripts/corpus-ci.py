@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
-"""Public kernels that this project did not write: `list`, emission and replay of recorded launches.
+"""Public kernels that this project did not write: `list`, compilation and replay of recorded launches.
 
-    scripts/corpus-ci.py --bin build/dev/bin [--package liger] [--only TEXT] [--verbose]
+    scripts/corpus-ci.py --bin build/dev/bin [--package liger] [--only TEXT] [--step emit] [--verbose]
 
 Fetches the packages named in test/corpus/*.json from the package index into .cache/corpus, unpacks
-them, and for each of them compares `nereid list` with CPython's ast, emits tile IR for each recorded
-launch, and replays those with expected results on the interpreter. Nothing of a package is run or
-kept. The last line is JSON: {"passed", "failed", "skipped", "failures"}.
+them, and for each of them
+
+    list    compares `nereid list` with CPython's ast, for each file;
+    emit    emits and verifies tile IR, for each specialisation that a launch was recorded with;
+    ptx     compiles those for sm_90a, and assembles them where there is ptxas;
+    ref     runs each launch on the interpreter, against the recorded results where there are some;
+    cpu     runs it as machine code, against those, or else against the interpreter.
+
+Nothing of a package is run or kept. `--sample N` takes one in N of the launches for ptx, ref and cpu, always
+the same ones. `--results` writes the counts that scripts/language-doc.py puts into docs/language.md.
+The last line is JSON: {"passed", "failed", "skipped", "failures"}.
 """
 import argparse
 import collections
@@ -14,14 +22,19 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 import zipfile
+import zlib
 
-from corpus_tools import ROOT, Nereid, astKernels, optionsOf, replay, signatureOf
+from corpus_tools import ROOT, Nereid, Replay, apart, astKernels, longestNarrowSum, optionsOf, signatureOf, unexpected
 
 CACHE = ROOT / ".cache" / "corpus"
+RESULTS = ROOT / "test" / "corpus" / "results" / "counts.json"
+STEPS = ("list", "emit", "ptx", "ref", "cpu")
 
 
 def fetch(requirement):
@@ -64,11 +77,72 @@ def checkList(nereid, folder, path):
 
 
 def emitLaunch(nereid, folder, launch):
+    return nereid.emit(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch))
+
+
+def assembler():
+    found = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+    return found if pathlib.Path(found).exists() else None
+
+
+def assemble(nereid, folder, launch, ptxas):
+    text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch), "ptx", "sm_90a")
+    if why or not ptxas:
+        return why
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch) / "kernel.ptx"
+        path.write_text(text)
+        done = subprocess.run([ptxas, "-arch=sm_90a", path, "-o", path.with_suffix(".cubin")], capture_output=True, text=True, timeout=120)
+    return None if done.returncode == 0 else f"ptxas: {(done.stderr.strip().splitlines() or ['failed'])[0].partition(';')[2].strip()}"
+
+
+def runLaunch(nereid, folder, launch):
+    """[(step, why it failed or None)] of both devices."""
+    with tempfile.TemporaryDirectory() as scratch:
+        replay = Replay(nereid, folder / launch["file"], launch, scratch)
+        wanted, refWhy = replay.on("ref")
+        seen, cpuWhy = replay.on("cpu")
+    if "expect" in launch:
+        refWhy = refWhy or unexpected(wanted, launch)
+        cpuWhy = cpuWhy or unexpected(seen, launch)
+    elif not cpuWhy:
+        cpuWhy = apart(wanted, seen, replay.tensors) if wanted else "nothing to compare with"
+        if wanted and cpuWhy:
+            text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch))
+            cpuWhy = why or apart(wanted, seen, replay.tensors, longestNarrowSum(text))
+    return [("ref", refWhy), ("cpu", cpuWhy)]
+
+
+def specialisation(launch):
+    return launch["file"], launch["kernel"], json.dumps(launch["options"]), signatureOf(launch)
+
+
+def guarded(check):
     try:
-        signature = signatureOf(launch)
-    except ValueError as error:
-        return str(error)
-    return nereid.emit(folder / launch["file"], launch["kernel"], signature, optionsOf(launch))
+        return check()
+    except subprocess.TimeoutExpired:
+        return "time-out"
+    except Exception as error:  # A fault of this script must show as a failure of the job.
+        return f"{type(error).__name__}: {error}"
+
+
+def jobsOf(nereid, folder, launches, options):
+    """[(steps, name, check)]; a check gives a reason or None, or both for each of its steps."""
+    jobs = [(("list",), str(path.relative_to(folder)), lambda p=path: checkList(nereid, folder, p))
+            for path in sorted(folder.rglob("*.py")) if options.only in str(path.relative_to(folder))]
+    ptxas = assembler()
+    seen = set()
+    for launch in launches:
+        name = f"{launch['file']}:{launch['kernel']} ({launch['by']})"
+        chosen = zlib.crc32(name.encode()) % options.sample == 0
+        if specialisation(launch) not in seen:
+            seen.add(specialisation(launch))
+            jobs.append((("emit",), name, lambda l=launch: emitLaunch(nereid, folder, l)))
+            if chosen:
+                jobs.append((("ptx",), name, lambda l=launch: assemble(nereid, folder, l, ptxas)))
+        if chosen:
+            jobs.append((("ref", "cpu"), name, lambda l=launch: runLaunch(nereid, folder, l)))
+    return [job for job in jobs if not options.step or options.step in job[0]]
 
 
 def main():
@@ -76,65 +150,53 @@ def main():
     parser.add_argument("--bin", default="build/dev/bin")
     parser.add_argument("--package", default="", help="only packages whose name contains this")
     parser.add_argument("--only", default="", help="only files and kernels whose name contains this")
+    parser.add_argument("--step", choices=STEPS, help="only this step (ref and cpu come together)")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="one launch in N for ptx, ref and cpu")
+    parser.add_argument("--results", action="store_true", help="write test/corpus/results/counts.json; only of a whole run")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    if options.results and (options.package or options.only or options.step or options.sample != 1):
+        parser.error("--results wants a whole run")
     binary = pathlib.Path(options.bin) / "nereid"
     binary = binary if binary.is_absolute() else ROOT / binary
     result = dict(passed=0, failed=0, skipped=0, failures=[])
-    jobs = []
+    jobs, counts = [], {}
     nereid = Nereid(binary)
     for facts in sorted((ROOT / "test" / "corpus").glob("*.json")):
         record = json.loads(facts.read_text())
-        if options.package not in record["package"]:
+        package = record.get("package", "")
+        if not package or options.package not in package:
             continue
         launches = [l for l in record["launches"] if options.only in f"{l['file']}:{l['kernel']}"]
-        folder = fetch(record["package"]) if binary.exists() else None
+        folder = fetch(package) if binary.exists() else None
         if folder is None:
             result["skipped"] += len(launches)
             continue
-        for path in sorted(folder.rglob("*.py")):
-            if options.only in str(path.relative_to(folder)):
-                jobs.append(("list", f"{path.relative_to(folder)}", lambda p=path, f=folder: checkList(nereid, f, p)))
-        seen = set()
-        for launch in launches:
-            name = f"{launch['file']}:{launch['kernel']} ({launch['by']})"
-            key = (launch["file"], launch["kernel"], json.dumps(launch["options"]), json.dumps([a.get("type", a["kind"]) for a in launch["args"]]),
-                   signatureText(launch))
-            if key not in seen:
-                seen.add(key)
-                jobs.append(("emit", name, lambda l=launch, f=folder: emitLaunch(nereid, f, l)))
-            if "expect" in launch:
-                jobs.append(("replay", name, lambda l=launch, f=folder: replay(nereid, f / l["file"], l)))
-    reasons = collections.Counter()
+        counts[package] = dict(kernels=len({(l["file"], l["kernel"]) for l in launches}), launches=len(launches),
+                               steps={step: [0, 0] for step in STEPS}, reasons=collections.Counter())
+        jobs += [(package, *job) for job in jobsOf(nereid, folder, launches, options)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (step, name, _), why in zip(jobs, pool.map(lambda job: guarded(job[2]), jobs)):
-            if why is None:
-                result["passed"] += 1
-            else:
-                result["failed"] += 1
-                result["failures"].append(f"{step} {name}: {why}")
-                reasons[f"{step}: {why}"] += 1
-            if options.verbose:
-                print(f"{'passed' if why is None else 'FAILED'} {step} {name} {why or ''}", flush=True)
-    for reason, count in reasons.most_common(20):
-        print(f"{count:5} {reason}")
+        for (package, steps, name, _), outcome in zip(jobs, pool.map(lambda job: guarded(job[3]), jobs)):
+            for step, why in outcome if isinstance(outcome, list) else [(step, outcome) for step in steps]:
+                counts[package]["steps"][step][1] += 1
+                if why is None:
+                    result["passed"] += 1
+                    counts[package]["steps"][step][0] += 1
+                else:
+                    result["failed"] += 1
+                    result["failures"].append(f"{step} {name}: {why}")
+                    counts[package]["reasons"][f"{step}: {why}"] += 1
+                if options.verbose:
+                    print(f"{'passed' if why is None else 'FAILED'} {step} {name} {why or ''}", flush=True)
+    for package, count in counts.items():
+        print(package, "; ".join(f"{step} {good} of {tried}" for step, (good, tried) in count["steps"].items()))
+        for reason, times in count["reasons"].most_common(20):
+            print(f"{times:5} {reason}")
+    if options.results and not result["skipped"]:
+        RESULTS.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     result["failures"] = result["failures"][:40]
     print(json.dumps(result))
     return 1 if result["failed"] else 0
-
-
-def signatureText(launch):
-    try:
-        return signatureOf(launch)
-    except ValueError as error:
-        return str(error)
-
-
-def guarded(check):
-    try:
-        return check()
-    except Exception as error:  # A fault of this script must show as a failure of the job.
-        return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What the corpus drivers share: kernels of a file by CPython's ast, and recorded launches as command lines."""
 import ast
+import bisect
 import json
+import math
 import os
 import pathlib
 import re
@@ -11,8 +13,10 @@ import tempfile
 from corpus_inputs import digest, differs, makeInput
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# dtype of a recorded tensor -> (NumPy's code, struct's code). Others have no .npy form.
-NPY = {"fp64": ("<f8", "d"), "fp32": ("<f4", "f"), "fp16": ("<f2", "e"), "i64": ("<i8", "q"), "i32": ("<i4", "i"), "i16": ("<i2", "h"),
+# dtype of a recorded tensor -> (NumPy's code, struct's code of an element's bits). As in `nereid run --save`,
+# dtypes that NumPy lacks are opaque bytes.
+NPY = {"bf16": ("<V2", "H"), "fp8e4nv": ("|V1", "B"),
+       "fp64": ("<f8", "d"), "fp32": ("<f4", "f"), "fp16": ("<f2", "e"), "i64": ("<i8", "q"), "i32": ("<i4", "i"), "i16": ("<i2", "h"),
        "i8": ("|i1", "b"), "u8": ("|u1", "B"), "u16": ("<u2", "H"), "u32": ("<u4", "I"), "u64": ("<u8", "Q"), "i1": ("|b1", "?")}
 
 
@@ -93,10 +97,14 @@ class Nereid:
         except (ValueError, KeyError) as error:
             return None, f"list --json: {error}"
 
+    def compile(self, file, kernel, signature, options=(), emit="tile", target="cpu"):
+        """(text, None) or (None, why)."""
+        code, out, err = self.run(["compile", f"{file}:{kernel}", "--signature", signature, "--target", target, "--emit", emit, "-o", "-", *options])
+        return (out, None) if code == 0 and out.strip() else (None, reasonOf(code, err))
+
     def emit(self, file, kernel, signature, options=()):
         """None, or why tile IR was not emitted."""
-        code, out, err = self.run(["compile", f"{file}:{kernel}", "--signature", signature, "--emit", "tile", "-o", "-", *options])
-        return None if code == 0 and out.strip() else reasonOf(code, err)
+        return self.compile(file, kernel, signature, options)[1]
 
 
 def reasonOf(code, err):
@@ -164,59 +172,129 @@ def optionsOf(launch):
     return [word for name, value in launch["options"].items() for word in (f"--{name.replace('_', '-')}", value)]
 
 
-def writeNpy(path, dtype, values):
-    code, form = NPY[dtype]
+def fp8Value(bits):
+    sign, exponent, mantissa = -1 if bits & 0x80 else 1, bits >> 3 & 15, bits & 7
+    if bits & 0x7F == 0x7F:
+        return math.nan
+    return sign * (math.ldexp(mantissa, -9) if exponent == 0 else math.ldexp(8 + mantissa, exponent - 10))
+
+
+FP8 = sorted((fp8Value(bits), bits) for bits in range(255) if bits not in (0x7F, 0x80))
+
+
+def toBits(dtype, value):
+    """What struct packs for a number: itself, or the nearest bit pattern of a dtype that struct lacks."""
+    if dtype == "bf16":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    if dtype == "fp8e4nv":
+        at = bisect.bisect_left(FP8, (value, 0))
+        return min(FP8[max(at - 1, 0):at + 1], key=lambda one: abs(one[0] - value))[1]
+    return float(value) if dtype.startswith("fp") else int(value)
+
+
+def fromBits(dtype, bits):
+    if dtype == "bf16":
+        return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+    return fp8Value(bits) if dtype == "fp8e4nv" else float(bits)
+
+
+def writeNpy(path, fact, values):
+    """A recorded tensor's memory as one dimension."""
+    code, form = NPY[fact["dtype"]]
     header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({len(values)},), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as out:
         out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        out.write(struct.pack(f"<{len(values)}{form}", *values))
+        out.write(struct.pack(f"<{len(values)}{form}", *[toBits(fact["dtype"], v) for v in values]))
 
 
-def readNpy(path):
+def readNpy(path, dtype):
     data = pathlib.Path(path).read_bytes()
     if data[:6] != b"\x93NUMPY":
         raise ValueError("no .npy file")
     wide = data[6] >= 2
     length = struct.unpack_from("<I" if wide else "<H", data, 8)[0]
     start = (12 if wide else 10) + length
-    header = ast.literal_eval(data[start - length:start].decode())
-    form = {code: form for code, form in NPY.values()}[header["descr"]]
+    form = NPY[dtype][1]
     count = (len(data) - start) // struct.calcsize(form)
-    return list(struct.unpack_from(f"<{count}{form}", data, start))
+    return [fromBits(dtype, bits) for bits in struct.unpack_from(f"<{count}{form}", data, start)]
 
 
-def replay(nereid, file, launch, device="ref"):
-    """None if the launch gives what was recorded, else why not."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = ["run", f"{file}:{launch['kernel']}", "--device", device, "--grid", str(tuple(launch["grid"])), *optionsOf(launch)]
-        saved = {}
+class Replay:
+    """A recorded launch on inputs made by formula, on any device: results as lists of numbers."""
+
+    def __init__(self, nereid, file, launch, folder):
+        self.nereid, self.launch, self.folder = nereid, launch, folder
+        self.words = ["run", f"{file}:{launch['kernel']}", "--grid", str(tuple(launch["grid"])), *optionsOf(launch)]
+        self.tensors = {}
         for index, fact in enumerate(launch["args"]):
             name = fact["name"]
             if fact["kind"] == "constexpr":
-                words += ["--const", f"{name}={literal(fact['value'])}"]
-            elif fact["kind"] == "pointer":
+                self.words += ["--const", f"{name}={literal(fact['value'])}"]
+            elif fact["kind"] in ("pointer", "descriptor"):
                 path = os.path.join(folder, f"{name}.npy")
-                values = makeInput(fact, index)
-                writeNpy(path, fact["dtype"], [float(v) for v in values] if fact["dtype"].startswith("fp") else [int(v) for v in values])
-                words += ["--arg", f"{name}={path}"]
-                if name in launch["expect"]:
-                    saved[name] = os.path.join(folder, f"{name}.out.npy")
-                    words += ["--save", f"{name}={saved[name]}"]
+                writeNpy(path, fact, makeInput(fact, index))
+                text = path if fact["kind"] == "pointer" else \
+                    f"descriptor(load({path!r}, shape={fact['shape']}, strides={fact['strides']}), {fact['block_shape']})"
+                self.words += ["--arg", f"{name}={text}"]
+                self.tensors[name] = fact["dtype"]
+            elif fact["kind"] in ("none", "int", "float", "bool"):
+                self.words += ["--arg", f"{name}={fact.get('value')}"]
             else:
-                words += ["--arg", f"{name}={fact.get('value')}"]
-        code, _, err = nereid.run(words)
+                raise ValueError(f"an argument of kind {fact['kind']}")
+
+    def on(self, device):
+        """(results by name, None) or (None, why)."""
+        saved = {name: os.path.join(self.folder, f"{name}.{device}.npy") for name in self.tensors}
+        words = [word for name, path in saved.items() for word in ("--save", f"{name}={path}")]
+        code, _, err = self.nereid.run([*self.words, "--device", device, *words])
         if code != 0:
-            return reasonOf(code, err)
-        for name, path in saved.items():
-            try:
-                values = [float(v) for v in readNpy(path)]
-            except (OSError, ValueError, KeyError, struct.error) as error:
-                return f"--save {name}: {error}"
-            # Kernels sum and exponentiate in f32; the interpreter that made `expect` does so in NumPy.
-            why = differs(digest(values), launch["expect"][name], rel=1e-5, quantum=1e-6)
-            if why:
-                return f"wrong `{name}`: {why}"
+            return None, reasonOf(code, err)
+        try:
+            return {name: readNpy(path, self.tensors[name]) for name, path in saved.items()}, None
+        except (OSError, ValueError, KeyError, struct.error) as error:
+            return None, f"--save: {error}"
+
+
+def unexpected(results, launch):
+    """Why results are not what was recorded, or None."""
+    for name, digests in launch["expect"].items():
+        # Kernels sum and exponentiate in f32; the interpreter that made `expect` does so in NumPy.
+        why = differs(digest(results[name]), digests, rel=1e-5, quantum=1e-6)
+        if why:
+            return f"wrong `{name}`: {why}"
+    return None
+
+
+# How far two devices may be apart on average: sums in another order for f32, a rounding of each term for
+# narrower types. A launch that reads a narrow float computes in it, also where it writes f32.
+NEAR = {"fp64": 1e-9, "fp32": 1e-5, "fp16": 2.0**-10, "bf16": 2.0**-7, "fp8e4nv": 2.0**-4}
+
+
+def longestNarrowSum(tile):
+    """Elements of the longest reduction in f16 or bf16 in a text of tile IR, or 0. Each of its additions rounds."""
+    shapes = re.findall(r"tile\.reduce\([^)]*\) axis \d+ : \(tensor<([\dx]+)x(?:bf16|f16)>", tile)
+    return max((math.prod(map(int, shape.split("x"))) for shape in shapes), default=0)
+
+
+def apart(results, others, tensors, narrowSum=0):
+    """Why two devices disagree, or None. An element may be 8 times as far off as the average, which grows with
+    the length of sums in narrow floats: devices add in different orders."""
+    narrow = max((NEAR[dtype] for dtype in tensors.values() if dtype in ("fp16", "bf16")), default=0) * max(1, narrowSum / 4)
+    for name, values in results.items():
+        rel = max(NEAR[tensors[name]], narrow) if tensors[name] in NEAR else 0
+        finite = [abs(v) for v in values if math.isfinite(v)]
+        mean = math.fsum(finite) / max(1, len(finite))
+        total = 0.0
+        for i, (a, b) in enumerate(zip(values, others[name])):
+            if a == b or math.isnan(a) and math.isnan(b):
+                continue
+            if not abs(a - b) <= 8 * rel * max(min(abs(a), abs(b)), mean):
+                return f"element {i} of `{name}` is {b:.9g}, on ref {a:.9g}"
+            total += abs(a - b)
+        if total > rel * mean * len(values):
+            return f"`{name}` is {total / len(values):.3g} from ref on average, of {mean:.3g}"
     return None
 
 

@@ -232,20 +232,27 @@ def suite_kernels(arguments):
     return count
 
 
-def suite_corpus(arguments):
-    """Recorded launches of public kernels; the script prints one JSON line of counts last."""
+def counted(script, arguments, *words):
+    """A script that prints one JSON line of counts last."""
     count = Count()
-    script = ROOT / "scripts" / "corpus-ci.py"
-    if not script.exists():
-        return count
-    code, output = run([sys.executable, script, "--bin", f"build/{arguments.preset}/bin"], 1800)
+    code, output = run([sys.executable, ROOT / "scripts" / script, "--bin", f"build/{arguments.preset}/bin", *words], 1800)
     try:
         result = json.loads(output.strip().splitlines()[-1])
         count += Count(result["passed"], result["failed"], result.get("skipped", 0))
         count.notes += result.get("failures", [])
     except (ValueError, KeyError, IndexError):
-        count.fail(f"corpus: exit code {code}, no counts\n{tail(output)}")
+        count.fail(f"{script}: exit code {code}, no counts\n{tail(output)}")
     return count
+
+
+def suite_faults(arguments):
+    """Faults planted in our kernels, which `check` must find, and clean launches."""
+    return counted("corpus-faults.py", arguments)
+
+
+def suite_corpus(arguments):
+    """Recorded launches of public kernels: one in four here, all by `./dev corpus`."""
+    return counted("corpus-ci.py", arguments, "--sample", "4")
 
 
 def suite_fuzz(arguments):
@@ -280,10 +287,11 @@ SUITES = {
     "unit": suite_unit,
     "lit": suite_lit,
     "kernels": suite_kernels,
+    "faults": suite_faults,
     "corpus": suite_corpus,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "corpus"}
+NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus"}
 
 
 def main():

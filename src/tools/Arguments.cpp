@@ -5,6 +5,7 @@
 #include "support/Npy.h"
 #include "syntax/Parser.h"
 
+#include <algorithm>
 #include <regex>
 
 namespace nereid::tools {
@@ -25,6 +26,13 @@ std::string shapesToTuples(const std::string &text) {
     out += match.prefix().str() + match[1].str() + "(" + tuple + ")";
   }
   return out + rest;
+}
+
+// The tensor that an argument is, or that a descriptor is of.
+SpecTensor *tensorOf(const Value &value) {
+  if (auto *descriptor = value.as<engine::SpecDescriptor>())
+    return descriptor->tensor.get();
+  return value.as<SpecTensor>();
 }
 
 // The characters of `text` that stand inside quotes are left alone.
@@ -69,16 +77,6 @@ Value iota() {
       }));
 }
 
-emit::Keywords callNames() {
-  emit::Keywords names = engine::specNames();
-  names.emplace_back("iota", iota());
-  for (const char *dtype : {"i1",   "i8",   "i16",    "i32",  "i64",    "u8",      "u16",
-                            "u32",  "u64",  "f16",    "bf16", "f32",    "f64",     "fp16",
-                            "fp32", "fp64", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"})
-    names.emplace_back(dtype, Value::str(dtype));
-  return names;
-}
-
 Result<Value> readNpyTensor(const std::string &path) {
   auto bytes = engine::readFile(path);
   if (!bytes)
@@ -107,6 +105,62 @@ Result<Value> readNpyTensor(const std::string &path) {
               size_t(tensor->numel()) * info(tensor->dtype).bytes);
   tensor->recipe = SpecTensor::Recipe::Values; // holds data
   return Value(tensor);
+}
+
+// `load("x.npy", shape=(2, 3), strides=(8, 1))`: the file's elements as memory, seen as a tensor
+// with gaps. Without `shape` it is what `x.npy` alone gives.
+Value load() {
+  return Value(std::make_shared<emit::NativeFunction>(
+      "load", [](emit::Interp &interp, std::vector<Value> &args, emit::Keywords &keywords) {
+        engine::NativeArguments arguments(interp, "load", args, keywords);
+        Value path = arguments.required("path"), shape = arguments.keyword("shape", Value()),
+              strides = arguments.keyword("strides", Value());
+        arguments.finish();
+        if (!path.isStr())
+          interp.raise("TypeError", "`load` takes a path, not `" + path.typeName() + "`");
+        auto tensor = readNpyTensor(path.asStr());
+        if (!tensor)
+          interp.raise("ValueError", tensor.error().what);
+        if (shape.isNone() && strides.isNone())
+          return *tensor;
+        auto &file = *tensor->as<SpecTensor>();
+        auto view = std::make_shared<SpecTensor>();
+        view->dtype = file.dtype;
+        auto extents = interp.iterate(shape), steps = interp.iterate(strides);
+        int64_t span = 1;
+        for (size_t d = 0; d < extents.size() && extents.size() == steps.size(); ++d) {
+          int64_t extent = interp.asInt(extents[d], "an extent"),
+                  stride = interp.asInt(steps[d], "a stride");
+          // Products of what a file can hold do not overflow.
+          if (extent < 1 || stride < 0 || extent > file.numel() || stride > file.numel())
+            span = INT64_MAX;
+          else if (span != INT64_MAX)
+            span += (extent - 1) * stride;
+          view->shape.push_back(extent);
+          view->strides.push_back(stride);
+        }
+        if (extents.empty() || extents.size() != steps.size() || span > file.numel())
+          interp.raise("ValueError", "shape " + interp.repr(shape) + " and strides " +
+                                         interp.repr(strides) + " do not fit the " +
+                                         std::to_string(file.numel()) + " elements of `" +
+                                         path.asStr() + "`");
+        view->allocate("");
+        std::memcpy(view->memory.allocation(), file.memory.allocation(),
+                    std::min(view->memory.allocationBytes(), file.memory.allocationBytes()));
+        view->recipe = SpecTensor::Recipe::Values; // holds data
+        return Value(view);
+      }));
+}
+
+emit::Keywords callNames() {
+  emit::Keywords names = engine::specNames();
+  names.emplace_back("iota", iota());
+  names.emplace_back("load", load());
+  for (const char *dtype : {"i1",   "i8",   "i16",    "i32",  "i64",    "u8",      "u16",
+                            "u32",  "u64",  "f16",    "bf16", "f32",    "f64",     "fp16",
+                            "fp32", "fp64", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"})
+    names.emplace_back(dtype, Value::str(dtype));
+  return names;
 }
 
 } // namespace
@@ -140,13 +194,14 @@ void CallArguments::add(const launch::Signature &signature, const emit::Keywords
 
 SpecTensor *CallArguments::tensor(std::string_view name) const {
   const Value *value = find(name);
-  return value ? value->as<SpecTensor>() : nullptr;
+  return value ? tensorOf(*value) : nullptr;
 }
 
 std::vector<SpecTensor *> CallArguments::tensors() const {
   std::vector<SpecTensor *> out;
   for (const auto &[key, value] : values)
-    if (auto *tensor = value.as<SpecTensor>())
+    if (auto *tensor = tensorOf(value);
+        tensor && std::find(out.begin(), out.end(), tensor) == out.end())
       out.push_back(tensor);
   return out;
 }
@@ -203,8 +258,9 @@ Status CallArguments::parse(const std::vector<std::string> &words) {
           first = value.takeError();
         continue;
       }
-      if (auto *tensor = value->as<SpecTensor>()) {
-        tensor->name = name;
+      if (auto *tensor = tensorOf(*value)) {
+        if (tensor->name.empty())
+          tensor->name = name;
         if (!tensor->allocated) {
           try {
             tensor->allocate(seed + "/" + name);

@@ -1,6 +1,7 @@
 """The corpus: recorded results against formulas, and the parts of the drivers that turn facts into command lines."""
 import importlib.util
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -71,6 +72,43 @@ class Digests(unittest.TestCase):
         self.assertIsNotNone(self.why([float("nan")] + self.values[1:]))
 
 
+class NarrowFloats(unittest.TestCase):
+    def test_all_patterns_come_back(self):
+        for dtype, count in (("bf16", 1 << 16), ("fp8e4nv", 1 << 8)):
+            for bits in range(count):
+                value = corpus_tools.fromBits(dtype, bits)
+                if math.isfinite(value) and not (value == 0 and bits):
+                    self.assertEqual(corpus_tools.toBits(dtype, value), bits, (dtype, bits))
+
+    def test_rounding(self):
+        self.assertEqual(corpus_tools.fromBits("bf16", corpus_tools.toBits("bf16", 1 + 2**-8)), 1)
+        self.assertEqual(corpus_tools.fromBits("bf16", corpus_tools.toBits("bf16", 1 + 3 * 2**-8)), 1 + 2**-6)
+        self.assertEqual(corpus_tools.fromBits("fp8e4nv", corpus_tools.toBits("fp8e4nv", 1e6)), 448)
+
+
+class Devices(unittest.TestCase):
+    def why(self, ref, cpu, dtype):
+        return corpus_tools.apart({"x": ref}, {"x": cpu}, {"x": dtype})
+
+    def test_rounding_is_allowed(self):
+        self.assertIsNone(self.why([1.0, 2.0, math.nan], [1.0 + 1e-6, 2.0, math.nan], "fp32"))
+
+    def test_one_wrong_element_is_seen(self):
+        self.assertIn("element 1", self.why([1.0, 2.0], [1.0, 2.1], "fp32"))
+        self.assertIn("element 0", self.why([math.inf], [1.0], "fp32"))
+        self.assertIn("element 0", self.why([3.0], [4.0], "i32"))
+
+    def test_long_narrow_sums_may_be_further_apart(self):
+        line = "%1 = tile.reduce(%0) axis 1 : (tensor<4x16xbf16>) -> tensor<4xbf16> {"
+        self.assertEqual(corpus_tools.longestNarrowSum(line), 64)
+        self.assertEqual(corpus_tools.longestNarrowSum(line.replace("bf16", "f32")), 0)
+        self.assertIsNone(corpus_tools.apart({"x": [1.0]}, {"x": [1.0 + 2**-4]}, {"x": "bf16"}, 64))
+        self.assertIsNotNone(corpus_tools.apart({"x": [1.0]}, {"x": [1.0 + 2**-4]}, {"x": "bf16"}, 0))
+
+    def test_all_elements_a_little_off_are_seen(self):
+        self.assertIn("on average", self.why([1.0] * 8, [1.0 + 2**-5] * 8, "bf16"))
+
+
 class Faults(unittest.TestCase):
     def test_each_fault_can_be_planted(self):
         driver = load(ROOT / "scripts" / "corpus-faults.py")
@@ -99,6 +137,11 @@ class Tools(unittest.TestCase):
         self.assertEqual([(name, line, names) for name, line, names, _ in corpus_tools.astKernels(text)],
                          [("a", 2, ["x", "N"]), ("b", 5, []), ("d", 13, ["xs"])])
 
+    def test_kernels_made_by_a_call(self):
+        text = "@cute.jit\ndef b(x): pass\ndef c(x, y): pass\nc = triton.jit(c, noinline=True)\nc = triton.heuristics({})(c)\n" \
+               "d = triton.autotune(configs=[])(c)\ne = other(c)\n"
+        self.assertEqual([(name, names) for name, _, names, _ in corpus_tools.astKernels(text)], [("c", ["x", "y"]), ("d", ["x", "y"])])
+
     def test_signature(self):
         facts = [{"kind": "pointer", "dtype": "fp32", "aligned": True}, {"kind": "pointer", "dtype": "i64", "aligned": False}, {"kind": "none"},
                  {"kind": "int", "type": "i32", "value": 1}, {"kind": "int", "type": "i32", "value": 48}, {"kind": "int", "type": "i64", "value": 7},
@@ -109,9 +152,9 @@ class Tools(unittest.TestCase):
 
     def test_npy_reads_back(self):
         with tempfile.TemporaryDirectory() as folder:
-            for dtype, values in (("fp32", [0.5, -2.0, 3.25]), ("i64", [-(1 << 62), 5]), ("i8", [-128, 127]), ("fp16", [1.5])):
-                corpus_tools.writeNpy(f"{folder}/x.npy", dtype, values)
-                self.assertEqual(corpus_tools.readNpy(f"{folder}/x.npy"), values)
+            for dtype, values in (("fp32", [0.5, -2.0, 3.25]), ("i64", [-(1 << 62), 5]), ("i8", [-128, 127]), ("fp16", [1.5]), ("bf16", [-3.0, 1.0078125]), ("fp8e4nv", [448.0, -0.5])):
+                corpus_tools.writeNpy(f"{folder}/x.npy", {"dtype": dtype}, values)
+                self.assertEqual(corpus_tools.readNpy(f"{folder}/x.npy", dtype), values)
 
     def test_guess(self):
         text = "@triton.jit\ndef k(x_ptr, Y, n, eps, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr):\n  p = Y + n\n  tl.store(p, tl.load(x_ptr))\n"
