@@ -2,11 +2,14 @@
 """Tries every kernel file below a folder: parse, list, emit. By hand; `./dev test corpus` is the part for CI.
 
     scripts/corpus.py --from DIR [--bin build/release/bin] [--json OUT] [--markdown OUT]
+    scripts/corpus.py --from DIR --results docs/results/NAME.json --package NAME --version VERSION
 
 For each .py file: does it parse where CPython's parser takes it, does `list` find the kernels that
 CPython's ast finds, and does each kernel emit tile IR, with the signatures of recorded launches where
-test/corpus has some for the file, else with one guessed from how the body uses each parameter. Prints
-a table by package (the first folder below DIR) and each reason of a miss with its count.
+test/corpus has some for the file, else with one guessed from how the body uses each parameter: the first
+of a few guesses that emits. Prints a table by package (the first folder below DIR) and each reason of a
+miss with its count. What can't be launched is not counted: helpers that a kernel of the file calls or that
+return a value, and methods.
 """
 import argparse
 import ast
@@ -15,15 +18,29 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import sys
 
-from corpus_tools import ROOT, Nereid, astKernels, guessSignature, optionsOf, signatureOf
+from corpus_tools import ROOT, Nereid, astKernels, guessSignatures, optionsOf, signatureOf
 
 
 class Row:
     def __init__(self):
         self.files = self.parsed = self.kernels = self.listed = self.emitted = self.recorded = self.recordedEmitted = 0
+        self.holders = 0  # files with kernels
         self.reasons = collections.Counter()
+        self.examples = {}
+
+    def miss(self, reason, example):
+        self.reasons[reason] += 1
+        self.examples.setdefault(reason, example)
+
+    def add(self, other):
+        for field, value in vars(other).items():
+            if field == "examples":
+                self.examples = {**value, **self.examples}
+            else:
+                setattr(self, field, getattr(self, field) + value)
 
 
 def recordedLaunches():
@@ -35,7 +52,7 @@ def recordedLaunches():
 
 
 def signatures(relative, name, node, recorded):
-    """[(signature, options, whether recorded)]: all different recorded ones, or one guess, or none."""
+    """([(signature, options)], whether recorded): all different recorded ones, or guesses."""
     for (file, kernel), launches in recorded.items():
         if kernel == name and str(relative).endswith(file):
             seen = {}
@@ -44,19 +61,37 @@ def signatures(relative, name, node, recorded):
                     seen[signatureOf(launch)] = optionsOf(launch)
                 except ValueError:
                     continue
-            return [(signature, options, True) for signature, options in seen.items()]
-    guess = guessSignature(node)
-    return [(guess, [], False)] if guess else []
+            return list(seen.items()), True
+    return [(guess, []) for guess in guessSignatures(node)], False
 
 
-def isHelper(name, text):
-    """A jit function that the file itself calls from another one: its parameters need not be a launch's."""
-    for function in ast.walk(ast.parse(text)):
-        if isinstance(function, ast.FunctionDef) and function.name != name:
-            for call in ast.walk(function):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
-                    return True
-    return False
+def helpersOf(text):
+    """Functions that the file itself calls from another one (they are tried through their callers), and methods."""
+    tree = ast.parse(text)
+    helpers = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            helpers |= {call.func.id for call in ast.walk(function)
+                        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id != function.name}
+        elif isinstance(function, ast.ClassDef):
+            helpers |= {method.name for method in function.body if isinstance(method, ast.FunctionDef)}
+    return helpers
+
+
+# What a launch would not have passed: the guess is wrong, whatever the kernel is.
+GUESS = re.compile(r"\[(OperandTypes|WrongArgument|StaticAssertFailed|NoAttribute|NotAPointer|TileIndex|IndexError|RuntimeIteration|"
+                   r"DescriptorStride|DotOperandType|DotShapeMismatch|UnsupportedDType|LoopCarriedMismatch|ReshapeCount|CannotCast|"
+                   r"ShapeNotPowerOfTwo|RangeBound|TypeError|ArangeRange|LiteralOutOfRange|NotConstexpr|ShapeMismatch|UndefinedName|KeyError|"
+                   r"SignatureMismatch|BroadcastMismatch|NotConstant)\]$")
+
+
+def reasonClass(reason):
+    """Reasons as docs/language.md counts them: those of one kind together, without the names in them."""
+    if reason.startswith("emit (guessed)") and GUESS.search(reason):
+        return "the guessed types or constexprs do not fit the kernel"
+    if "[UnknownValue]" in reason or "[ModuleLevelFailure]" in reason:
+        return "needs a value from a module or an environment that is not there"
+    return re.sub(r"^emit( \(guessed\))?: ", "", reason)
 
 
 def tryFile(nereid, root, path, recorded):
@@ -67,37 +102,55 @@ def tryFile(nereid, root, path, recorded):
         kernels = astKernels(text)
     except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
         return row
-    row.files, row.kernels = 1, len(kernels)
+    row.files, row.parsed = 1, 1
     listed, why = nereid.list(path)
     if listed is None:
-        row.reasons[f"parse or list: {why}"] += 1
-        return row
-    row.parsed = 1
-    names = collections.Counter(kernel["name"] for kernel in listed)
+        row.parsed = 0
+    names = {kernel["name"] for kernel in listed or []}
+    helpers = helpersOf(text)
     for name, _, _, node in kernels:
-        if names[name] == 0:
-            row.reasons["list: kernel not found"] += 1
+        example = f"{relative}:{name}"
+        if name in helpers:
+            continue
+        row.kernels += 1
+        row.holders = 1
+        if name not in names:
+            row.miss(f"parse or list: {why}" if why else "list: kernel not found", example)
             continue
         row.listed += 1
-        if isHelper(name, text):
-            # It is tried through its callers.
-            row.kernels -= 1
-            row.listed -= 1
-            continue
-        attempts = signatures(relative, name, node, recorded)
-        if not attempts:
-            row.reasons["no signature to try"] += 1
-            continue
-        good = True
-        for signature, options, isRecorded in attempts:
+        attempts, isRecorded = signatures(relative, name, node, recorded)
+        failures = []
+        for signature, options in attempts:
             why = nereid.emit(path, name, signature, options)
             row.recorded += isRecorded
             row.recordedEmitted += isRecorded and why is None
             if why:
-                good = False
-                row.reasons[f"emit{'' if isRecorded else ' (guessed)'}: {why}"] += 1
-        row.emitted += good
+                failures.append(f"emit{'' if isRecorded else ' (guessed)'}: {why}")
+            if (why is None) != isRecorded:
+                # One guess that emits is enough, one recorded launch that does not is a miss.
+                break
+            if why and not isRecorded and not GUESS.search(failures[-1]):
+                break
+        if not attempts:
+            row.miss("no signature to try", example)
+        elif not isRecorded and failures and "[KernelReturnsValue]" in failures[-1]:
+            row.kernels -= 1
+            row.listed -= 1
+        elif failures and (isRecorded or len(failures) == len(attempts) or not GUESS.search(failures[-1])):
+            row.miss(failures[0 if GUESS.search(failures[-1]) else -1], example)
+        else:
+            row.emitted += 1
     return row
+
+
+def resultOf(package, version, row):
+    """The file of docs/results/README.md."""
+    misses, examples = collections.Counter(), {}
+    for reason, count in row.reasons.items():
+        misses[reasonClass(reason)] += count
+        examples.setdefault(reasonClass(reason), row.examples[reason])
+    return dict(package=package, version=version, files=row.holders, kernels=row.kernels, emitted=row.emitted,
+                misses=[dict(reason=reason, count=count, example=examples[reason]) for reason, count in misses.most_common()])
 
 
 def main():
@@ -106,6 +159,9 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
     parser.add_argument("--markdown", help="the table as Markdown, for docs/language.md")
+    parser.add_argument("--results", help="where to write the counts as docs/results/README.md says")
+    parser.add_argument("--package", default="", help="the name of what DIR holds, for --results")
+    parser.add_argument("--version", default="", help="and its version")
     options = parser.parse_args()
     root = pathlib.Path(options.root).resolve()
     binary = pathlib.Path(options.bin) / "nereid"
@@ -119,9 +175,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded), files)), 1):
             package = path.relative_to(root).parts[0]
-            total = rows[package if package != path.name else "."]
-            for field, value in vars(one).items():
-                setattr(total, field, getattr(total, field) + value)
+            rows[package if package != path.name else "."].add(one)
             if sys.stderr.isatty():
                 print(f"\r{done} of {len(files)} files", end="", file=sys.stderr)
     lines = ["| package | files | parsed | kernels | listed | emitted | recorded launches emitted |", "|---|--:|--:|--:|--:|--:|--:|"]
@@ -133,6 +187,11 @@ def main():
     print("\n".join(lines))
     if options.markdown:
         pathlib.Path(options.markdown).write_text("\n".join(lines) + "\n")
+    if options.results:
+        total = Row()
+        for row in rows.values():
+            total.add(row)
+        pathlib.Path(options.results).write_text(json.dumps(resultOf(options.package or root.name, options.version, total), indent=1) + "\n")
     if options.json:
         plain = {package: {**vars(row), "reasons": dict(row.reasons)} for package, row in rows.items()}
         pathlib.Path(options.json).write_text(json.dumps(plain, indent=1))

@@ -300,8 +300,25 @@ def apart(results, others, tensors, narrowSum=0):
 
 # --- guesses, for kernels without a recorded launch --------------------------------------------------------
 
-def guessSignature(node):
-    """A plausible signature from how the body uses each parameter, or None if there is no telling."""
+INDEX = re.compile(r"(^|_)(ind|idx|index|indices|indptr|indx|offs?|offsets?|cu_seqlens?|seqlens?|lens|lengths?|ids?|locs?|table|tables|map|labels?|targets?|"
+                   r"count|counts|hist|chunk_indices|chunk_offsets)(_|\d|$)|_(inds?|idx|ids)_", re.I)
+
+
+def guessSignatures(node):
+    """Plausible signatures from how the body uses each parameter, the likeliest first; none if there is no telling."""
+    kinds = [dict(), dict(index="*i64:16"), dict(index="*i32:16"), dict(float="*fp16:16", index="*i32:16"),
+             dict(float="*fp32:16", index="*i32:16", flag="False"), dict(float="*i32:16", index="*i32:16"), dict(float="*i8:16", index="*i32:16"),
+             dict(index="*i32:16", number="4"), dict(index="*i32:16", number="16", stride="1")]
+    found = []
+    for kind in kinds:
+        guess = guessSignature(node, **kind)
+        if guess and guess not in found:
+            found.append(guess)
+    return found
+
+
+def guessSignature(node, float="*fp32:16", index=None, flag="True", number="32", stride="i32"):
+    """One signature with these types of pointers (`index`: those whose names say that they hold integers), or None."""
     arguments = node.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         return None
@@ -314,24 +331,28 @@ def guessSignature(node):
         annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
         if "constexpr" in annotation:
             default = defaults.get(name)
-            words.append(ast.unparse(default) if isinstance(default, ast.Constant) else guessConstexpr(name))
+            words.append(ast.unparse(default) if isinstance(default, ast.Constant) else guessConstexpr(name, flag, number))
         elif name in pointers or re.search(r"(_ptr|_ptrs|^ptr)\d*$", name, re.I):
-            words.append("*fp32:16")
+            words.append(index if index and INDEX.search(name) else float)
         elif re.search(r"(^|_)(eps|epsilon|scale|alpha|beta|p|prob|temperature|softcap|momentum|lr)$", name, re.I):
             words.append("fp32")
         else:
-            words.append("i32")
+            words.append(stride if "stride" in name else "i32")
     return ", ".join(words)
 
 
-def guessConstexpr(name):
-    if re.match(r"(IS_|HAS_|USE_|EVEN_|DO_|ENABLE_|WITH_|STORE_|RETURN_|CAUSAL|TRANS|UPCAST|MASK)", name):
-        return "True"
+def guessConstexpr(name, flag="True", number="32"):
+    if re.match(r"(IS_|HAS_|USE_|EVEN_|DO_|ENABLE_|WITH_|STORE_|RETURN_|CAUSAL|TRANS|UPCAST|MASK|is_|has_|use_)", name):
+        return flag
     if re.search(r"group_?(size_)?m$|stages|splits?$|num_", name, re.I):
         return "4"
     if re.search(r"dtype", name, re.I):
         return "tl.float32"
-    return "32"
+    if re.search(r"precision", name, re.I):
+        return "'ieee'"
+    if re.fullmatch(r"activation", name, re.I):
+        return "None"
+    return number
 
 
 def pointerNames(node):

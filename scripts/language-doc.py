@@ -1,26 +1,88 @@
 #!/usr/bin/env python3
-"""Rewrite the generated part of docs/language.md from the table of the vocabulary.
+"""Rewrite the generated parts of docs/language.md.
 
-Builds nothing: takes nereid-language-doc of the dev or the release build. `unit_ops` fails while the page is stale.
+    scripts/language-doc.py              both parts; needs nereid-language-doc of the dev or the release build
+    scripts/language-doc.py --results    only the results on real code, from docs/results/*.json
+    scripts/language-doc.py --check      fail if the results are stale (`unit_ops` does that for the vocabulary)
+
+docs/results/README.md has the format of the results.
 """
+import argparse
+import json
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
+PAGE = ROOT / "docs" / "language.md"
+COUNTS = ("files", "kernels", "emitted", "ran", "agreed")
 
 
-def main():
+def between(page, name, text):
+    """`page` with what stands between the two markers of `name` replaced."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    return before + begin + text + end + after
+
+
+def vocabulary():
     tools = [ROOT / "build" / preset / "bin" / "nereid-language-doc" for preset in ("dev", "release")]
     tool = next((path for path in tools if path.exists()), None)
     if not tool:
         raise SystemExit("build the target nereid-language-doc first")
-    table = subprocess.run([tool], check=True, capture_output=True, text=True, timeout=60).stdout
-    page = ROOT / "docs" / "language.md"
-    before, rest = page.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    page.write_text(before + BEGIN + table + END + after)
+    return subprocess.run([tool], check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def readResults(folder):
+    """The results in order of their files' names; those that contradict themselves are refused."""
+    found = []
+    for path in sorted(pathlib.Path(folder).glob("*.json")):
+        result = json.loads(path.read_text())
+        counts = [result[name] for name in COUNTS[1:] if name in result]
+        missing = sum(miss["count"] for miss in result["misses"])
+        if sorted(counts, reverse=True) != counts:
+            raise SystemExit(f"{path}: the counts grow: {counts}")
+        if counts[0] - counts[-1] != missing:
+            raise SystemExit(f"{path}: {counts[0] - counts[-1]} are missing, the reasons say {missing}")
+        found.append(result)
+    return found
+
+
+def cell(text):
+    return str(text).replace("|", "\\|")
+
+
+def tables(results):
+    lines = []
+    for title, chosen in (("Results by package", [r for r in results if "against" not in r]),
+                          ("Agreement with Triton's interpreter", [r for r in results if "against" in r])):
+        if not chosen:
+            continue
+        lines += [f"### {title}", "", "| package | version | files | kernels | emitted | ran | agreed |", "|---|---|--:|--:|--:|--:|--:|"]
+        lines += [f"| {cell(r['package'])} | {cell(r['version'])} | " + " | ".join(str(r.get(name, "-")) for name in COUNTS) + " |" for r in chosen]
+        misses = [(r["package"], miss) for r in chosen for miss in r["misses"]]
+        if misses:
+            lines += ["", "| misses | package | reason | for example |", "|--:|---|---|---|"]
+            lines += [f"| {miss['count']} | {cell(package)} | {cell(miss['reason'])} | `{cell(miss['example'])}` |" for package, miss in misses]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--results", action="store_true", help="only the results on real code")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the results are stale")
+    options = parser.parse_args()
+    page = PAGE.read_text()
+    fresh = between(page, "results", tables(readResults(ROOT / "docs" / "results")))
+    if options.check:
+        if fresh != page:
+            print("docs/language.md is stale: run scripts/language-doc.py --results", file=sys.stderr)
+        return int(fresh != page)
+    PAGE.write_text(fresh if options.results else between(fresh, "generated", vocabulary()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

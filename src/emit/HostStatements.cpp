@@ -613,8 +613,10 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
     std::string part(alias.name);
     Value module = name.empty() ? Value() : importModule(name, frame->module, stmt);
     std::optional<Value> value;
+    bool isBound = false;
     if (auto *source = module.as<ModuleObject>()) {
       if (const Binding *binding = source->names->find(part)) {
+        isBound = true;
         if (binding->unusable) {
           frame->locals->poison(bound, *binding->unusable);
           continue;
@@ -630,7 +632,8 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
       if (!below.as<Unknown>() || !value)
         value = below;
     }
-    if (value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
+    // A name that is bound to an unknown value, such as a fact of the machine, is there.
+    if (!isBound && value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
         !module.as<NativeModule>())
       raise("ImportError", "cannot import name `" + part + "` from `" + name + "`");
     bindName(bound, *value, stmt);

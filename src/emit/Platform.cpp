@@ -139,6 +139,9 @@ Value Interp::unknownCall(const Unknown &callee, const std::vector<Value> &args)
                    name.ends_with("version.parse");
   if (isVersion && args.size() == 1 && unboxed(args[0]).isStr())
     return makeVersion(unboxed(args[0]).asStr());
+  if (name == "importlib.import_module" && args.size() == 1 && unboxed(args[0]).isStr() && frame &&
+      frame->node)
+    return importModule(unboxed(args[0]).asStr(), frame->module, *frame->node);
   if (name.ends_with("importlib.metadata.version") && args.size() == 1 &&
       unboxed(args[0]).isStr()) {
     const std::string &package = unboxed(args[0]).asStr();

@@ -30,16 +30,21 @@ Status writeFile(const fs::path &path, std::string_view bytes) {
 
 namespace {
 
+bool isPackage(const fs::path &folder) {
+  std::error_code failed;
+  return fs::exists(folder / "__init__.py", failed);
+}
+
 // The folders that modules are looked for in: that of the file, and for a file of a package the one
-// that holds the outermost package.
+// that holds the outermost package. A folder without `__init__.py` directly inside of a package is
+// a part of it, as Python has it.
 std::vector<fs::path> searchFolders(const fs::path &file) {
   fs::path folder = file.parent_path();
   std::vector<fs::path> folders = {folder};
   std::error_code failed;
-  fs::path absolute = fs::absolute(folder, failed);
+  fs::path absolute = fs::absolute(folder, failed).lexically_normal();
   fs::path root = absolute;
-  while (!failed && fs::exists(root / "__init__.py", failed) && root.has_parent_path() &&
-         root != root.parent_path())
+  while (!failed && root != root.root_path() && (isPackage(root) || isPackage(root.parent_path())))
     root = root.parent_path();
   if (!failed && root != absolute)
     folders.push_back(fs::proximate(root, failed));

@@ -160,6 +160,49 @@ class Tools(unittest.TestCase):
         text = "@triton.jit\ndef k(x_ptr, Y, n, eps, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr):\n  p = Y + n\n  tl.store(p, tl.load(x_ptr))\n"
         self.assertEqual(corpus_tools.guessSignature(corpus_tools.astKernels(text)[0][3]), "*fp32:16, *fp32:16, i32, fp32, 32, True")
 
+    def test_guesses_of_integers(self):
+        text = "@triton.jit\ndef k(x_ptr, idx_ptr, N: tl.constexpr):\n  i = tl.load(idx_ptr + tl.arange(0, N))\n  tl.store(x_ptr + i, 1.0)\n"
+        guesses = corpus_tools.guessSignatures(corpus_tools.astKernels(text)[0][3])
+        self.assertIn("*fp32:16, *i64:16, 32", guesses)
+        self.assertIn("*fp16:16, *i32:16, 32", guesses)
+
+    def test_what_can_not_be_launched(self):
+        corpus = load(ROOT / "scripts" / "corpus.py")
+        text = "def f(x):\n  return x\ndef k(p):\n  f(p)\nclass C:\n  def m(self):\n    pass\n"
+        self.assertLessEqual({"f", "m"}, corpus.helpersOf(text))
+        self.assertNotIn("k", corpus.helpersOf(text))
+
+
+class ResultTables(unittest.TestCase):
+    def setUp(self):
+        self.script = load(ROOT / "scripts" / "language-doc.py")
+
+    def read(self, **changes):
+        result = dict(package="p", version="1", files=3, kernels=9, emitted=8, ran=7, agreed=7,
+                      misses=[dict(reason="a | b", count=2, example="x.py:k")])
+        result.update(changes)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "p.json").write_text(json.dumps(result))
+            return self.script.readResults(folder)
+
+    def test_tables(self):
+        text = self.script.tables(self.read())
+        self.assertIn("| p | 1 | 3 | 9 | 8 | 7 | 7 |", text)
+        self.assertIn("| 2 | p | a \\| b | `x.py:k` |", text)
+        self.assertNotIn("interpreter", text)
+        self.assertIn("### Agreement with Triton's interpreter", self.script.tables(self.read(against="TRITON_INTERPRET=1")))
+
+    def test_counts_that_contradict_are_refused(self):
+        with self.assertRaises(SystemExit):
+            self.read(agreed=6)
+        with self.assertRaises(SystemExit):
+            self.read(ran=9)
+
+    def test_the_page_is_fresh(self):
+        page = self.script.PAGE.read_text()
+        fresh = self.script.between(page, "results", self.script.tables(self.script.readResults(ROOT / "docs" / "results")))
+        self.assertTrue(fresh == page, "docs/language.md is stale: run scripts/language-doc.py --results")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -219,6 +219,20 @@ TEST_F(ModuleTest, ImportsGoThroughTheResolver) {
       "'no'");
 }
 
+TEST_F(ModuleTest, UnknownValuesAreImported) {
+  auto hardware = std::make_shared<SourceUnit>();
+  hardware->text = "import platform\nARM = platform.machine() in ('arm64',)\nSIZE = 4\n";
+  hardware->file = "pkg/hardware.py";
+  hardware->module = "pkg.hardware";
+  resolver = [&](const std::string &module) -> std::shared_ptr<const SourceUnit> {
+    return module == "pkg.hardware" ? hardware : nullptr;
+  };
+  EXPECT_EQ(value("from pkg.hardware import ARM, SIZE\nx = SIZE", "x"), "4");
+  EXPECT_EQ(value("import importlib\nx = importlib.import_module('pkg.hardware').SIZE", "x"), "4");
+  EXPECT_EQ(value("import importlib\nx = importlib.import_module('no.such').SIZE", "x"),
+            "no.such.SIZE");
+}
+
 TEST_F(ModuleTest, InjectedGlobals) {
   InjectedValue size, flag, sqrt;
   size.constant = support::Constant::integer(64);
