@@ -142,7 +142,7 @@ log = []
 x = [f(i) for i in range(3)], log
 )",
                   "x"),
-            "(['zero', \"ValueError('bad', 1)\", \"KeyError(\\\"'k'\\\",)\"], [0, 1, 2])");
+            "(['zero', \"ValueError('bad', 1)\", 'KeyError(\"\\'k\\'\",)'], [0, 1, 2])");
 }
 
 TEST_F(ModuleTest, AFailedStatementPoisonsOnlyItsNames) {
