@@ -4,6 +4,5 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(p, n):
+def kernel(p, n):  # error: .:1 SignatureMismatch `kernel` has 2 parameters, but the signature describes 3
     tl.store(p, n.to(tl.float32))
-# error: - - the signature has 3 types, `kernel` has 2 parameters
