@@ -13,6 +13,10 @@ INPUT_SECONDS = 10
 INPUT_MEGABYTES = 2048
 
 
+# Sources of the tree that a search starts from, beside its corpus.
+SEEDS = {"parser": ["kernels", "test/run"], "emit": ["kernels", "test/run", "test/errors"], "spec": ["kernels"]}
+
+
 def targets():
     """test/fuzz/FuzzParser.cpp is the target `parser`."""
     names = (path.stem for path in sorted((ROOT / "test" / "fuzz").glob("*.cpp")))
@@ -46,8 +50,11 @@ def run(name, seconds, slack=300):
     if dictionary.exists():
         command.append(f"-dict={dictionary}")
     # The search writes what it learns to the first folder, never to the tree.
-    folders = [str(grown)] + ([str(corpus)] if corpus.is_dir() else [])
-    command += [f"-max_total_time={seconds}"] + folders if seconds else ["-runs=0"] + folders[1:]
+    folders = [str(corpus)] if corpus.is_dir() else []
+    if seconds:
+        command += [f"-max_total_time={seconds}", str(grown)] + folders + SEEDS.get(name, [])
+    else:
+        command += ["-runs=0"] + folders
     # Debian's LLVM is not instrumented, so containers that cross into it look overflowed.
     environment = {**os.environ, "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=1",
                    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}

@@ -482,6 +482,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "append")
       return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
+        interp.weigh(args[0], 1);
         keep->items.push_back(args[0]);
         return Value();
       });
@@ -497,6 +498,8 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         need(interp, args, 2, 2);
         int64_t size = int64_t(keep->items.size()), at = interp.asInt(args[0], "an index");
         at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+        interp.weigh(args[1], 1);
+        interp.step(uint64_t(size) / 16);
         keep->items.insert(keep->items.begin() + at, args[1]);
         return Value();
       });
@@ -509,6 +512,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
           at += size;
         if (at < 0 || at >= size)
           interp.raise("IndexError", "pop index out of range");
+        interp.step(uint64_t(size - at) / 16);
         Value item = keep->items[size_t(at)];
         keep->items.erase(keep->items.begin() + at);
         return item;
@@ -626,6 +630,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
             if (kind == 'p' && args.size() == 1)
               interp.raiseKeyError(args[0]);
             Value value = args.size() > 1 ? args[1] : Value();
+            interp.weigh(value, 1);
             if (kind == 's')
               dict->entries.emplace_back(unboxed(args[0]), value);
             return value;
@@ -634,6 +639,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
       return method([dict, position](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
         auto put = [&](const Value &key, const Value &value) {
           size_t at = position(interp, *dict, key);
+          interp.weigh(value, 1);
           if (at < dict->entries.size())
             dict->entries[at].second = value;
           else
@@ -674,7 +680,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "add")
       return method([set, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
-        set->add(unboxed(args[0]));
+        interp.addTo(*set, unboxed(args[0]));
         return Value();
       });
     if (name == "discard" || name == "remove")
@@ -687,7 +693,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
       return method([set](Interp &interp, std::vector<Value> &args, Keywords &) {
         for (Value &arg : args)
           for (Value &item : interp.iterate(arg))
-            set->add(std::move(item));
+            interp.addTo(*set, std::move(item));
         return Value();
       });
     if (name == "copy")
@@ -702,7 +708,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         for (Value &arg : args) {
           auto other = std::make_shared<SetObject>();
           for (Value &item : interp.iterate(arg))
-            other->add(std::move(item));
+            interp.addTo(*other, std::move(item));
           result = interp.binary(kind == 'u'   ? BinaryOp::BitOr
                                  : kind == 'i' ? BinaryOp::BitAnd
                                                : BinaryOp::Sub,

@@ -413,10 +413,10 @@ void Interp::makeBuiltins() {
   addList("iter", [](Interp &, std::vector<Value> items) {
     return Value(std::make_shared<ops::List>(std::move(items)));
   });
-  addList("set", [](Interp &, std::vector<Value> items) {
+  addList("set", [](Interp &interp, std::vector<Value> items) {
     auto set = std::make_shared<SetObject>();
     for (Value &item : items)
-      set->add(unboxed(item));
+      interp.addTo(*set, unboxed(item));
     return Value(std::move(set));
   });
   addList("frozenset", [](Interp &, std::vector<Value> items) {

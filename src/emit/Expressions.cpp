@@ -77,6 +77,9 @@ Value Interp::eval(const Expr *expr) {
   frame->node = expr;
   step();
   Value value = evalUnlocated(*expr);
+  // What a name holds was weighed when it was made; in a kernel each use walks it for tiles.
+  if (value.isObject() && (inKernel() || expr->kind != ExprKind::Name))
+    weigh(value);
   frame->node = outer;
   return value;
 }
@@ -126,7 +129,7 @@ Value Interp::evalUnlocated(const Expr &expr) {
   case ExprKind::Set: {
     auto set = std::make_shared<SetObject>();
     for (Value &item : evalItems(cast<Set>(&expr).elts))
-      set->add(std::move(item));
+      addTo(*set, std::move(item));
     return Value(std::move(set));
   }
   case ExprKind::Dict: {
@@ -680,7 +683,7 @@ Value Interp::evalComprehension(const Expr &expr, const Expr *element, const Exp
   if (expr.kind == ExprKind::SetComp) {
     auto set = std::make_shared<SetObject>();
     for (Value &item : items)
-      set->add(std::move(item));
+      addTo(*set, std::move(item));
     return Value(std::move(set));
   }
   if (inKernel())
@@ -694,6 +697,7 @@ Value Interp::evalJoinedStr(const JoinedStr &expr) {
     Value value = eval(piece);
     if (!value.isStr())
       return value;
+    step(value.asStr().size() / 4);
     text += value.asStr();
   }
   return Value::str(std::move(text));

@@ -84,6 +84,7 @@ void Interp::assignHost(const Expr &target, Value value) {
     Value object = unboxed(eval(item.value));
     Value index = evalIndex(*item.slice);
     frame->node = &target;
+    weigh(value, 1);
     if (object.as<Unknown>())
       return;
     if (auto *dict = object.as<ops::Dict>()) {
@@ -182,16 +183,11 @@ void Interp::runModuleBody(ModuleObject &module) {
   execTolerant(module.tree->body);
 }
 
-// Runs statements one by one; those that fail poison what they would have bound. One that reaches
-// the limit of steps leaves none for the rest.
+// Runs statements one by one; those that fail poison what they would have bound. One that takes all
+// steps leaves half as many to those behind it, so that all together take at most twice the limit.
 void Interp::execTolerant(Span<Stmt *> statements) {
   Frame *current = frame;
-  std::optional<EvalError> exhausted;
   for (const Stmt *stmt : statements) {
-    if (exhausted) {
-      poisonTargets(*stmt, *exhausted);
-      continue;
-    }
     unsigned depthBefore = depth;
     try {
       if (execHost(*stmt) != Flow::Next)
@@ -199,9 +195,9 @@ void Interp::execTolerant(Span<Stmt *> statements) {
     } catch (EvalError &failure) {
       frame = current;
       depth = depthBefore;
+      if (stepsLeft == 0)
+        stepsLeft = refill /= 2;
       poisonTargets(*stmt, failure);
-      if (failure.fatal && stepsLeft == 0)
-        exhausted = std::move(failure);
     }
   }
 }
@@ -216,7 +212,7 @@ std::shared_ptr<Names> Interp::localsOf(const FunctionObject &function) {
   body.enclosing = function.closure;
   body.locals = std::make_shared<Names>();
   body.node = function.node();
-  stepsLeft = hostOptions.limits.steps;
+  stepsLeft = refill = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   const Arguments &parameters = *function.parameters;
   for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args, parameters.kwonlyargs})

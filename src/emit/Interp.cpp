@@ -24,7 +24,7 @@ struct Interp::Scratch {
 };
 
 Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
-  stepsLeft = hostOptions.limits.steps;
+  stepsLeft = refill = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   makeBuiltins();
 }
@@ -49,10 +49,11 @@ namespace {
 
 // What `except` sees.
 const std::pair<std::string_view, std::string_view> pythonTypes[] = {
-    {"UndefinedName", "NameError"},       {"NoAttribute", "AttributeError"},
-    {"NotCallable", "TypeError"},         {"IntegerTooLarge", "OverflowError"},
-    {"ImportFailed", "ImportError"},      {"UnknownValue", "RuntimeError"},
-    {"UnsupportedSyntax", "SyntaxError"}, {"NotInKernel", "RuntimeError"},
+    {"UndefinedName", "NameError"},      {"NoAttribute", "AttributeError"},
+    {"NotCallable", "TypeError"},        {"IntegerTooLarge", "OverflowError"},
+    {"ImportFailed", "ImportError"},     {"UnknownValue", "RuntimeError"},
+    {"NestedTooDeep", "RecursionError"}, {"UnsupportedSyntax", "SyntaxError"},
+    {"NotInKernel", "RuntimeError"},
 };
 
 } // namespace
@@ -156,12 +157,8 @@ void Interp::note(std::string code, std::string message, std::string hint) {
   kernel->diagnostics.push_back(std::move(diagnostic));
 }
 
-void Interp::step() {
-  if (stepsLeft) {
-    --stepsLeft;
-    // The depth of expressions is bounded by the parser; calls check the stack themselves.
-    return;
-  }
+void Interp::failTooManySteps() {
+  stepsLeft = 0;
   EvalError failure =
       error(*frame->node, "TooManySteps",
             "evaluation does not end within " + std::to_string(hostOptions.limits.steps) + " steps",
@@ -170,6 +167,32 @@ void Interp::step() {
                        : "");
   failure.fatal = true;
   throw failure;
+}
+
+void Interp::weigh(const Value &value, unsigned nesting) {
+  if (!value.isObject())
+    return;
+  if (nesting > hostOptions.limits.nesting)
+    fail("NestedTooDeep",
+         "a value is nested more than " + std::to_string(hostOptions.limits.nesting) + " deep");
+  if (value.isStr()) {
+    step(value.asStr().size() / 16);
+  } else if (value.isTuple() || value.isList()) {
+    step(1 + value.items().size() / 2);
+    for (const Value &item : value.items())
+      weigh(item, nesting + 1);
+  } else if (auto *dict = value.as<ops::Dict>()) {
+    step(1 + dict->entries.size());
+    for (auto &[key, item] : dict->entries) {
+      weigh(key, nesting + 1);
+      weigh(item, nesting + 1);
+    }
+  }
+}
+
+void Interp::addTo(SetObject &set, Value item) {
+  step(1 + set.items.size() / 2);
+  set.add(std::move(item));
 }
 
 std::string_view Interp::intern(std::string_view text) {
@@ -247,7 +270,7 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
   loaded[module->name] = module;
   if (unit.resolver)
     resolver = unit.resolver;
-  stepsLeft = hostOptions.limits.steps;
+  stepsLeft = refill = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
 
   module->names->set("__name__", Value::str(module->name));

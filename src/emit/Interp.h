@@ -48,10 +48,13 @@ struct EvalError {
 };
 
 struct Limits {
-  uint64_t steps = 20'000'000;     ///< expressions and statements evaluated, a module or kernel
-  uint64_t operations = 2'000'000; ///< ops built for one kernel
-  unsigned depth = 128;            ///< nested calls
-  size_t stackBytes = 4 << 20;     ///< of the thread's stack
+  /// Expressions and statements evaluated, a module or kernel; copies of long values count by
+  /// length.
+  uint64_t steps = 10'000'000;
+  uint64_t operations = 500'000; ///< ops built for one kernel
+  unsigned depth = 128;          ///< nested calls
+  unsigned nesting = 100;        ///< containers inside containers
+  size_t stackBytes = 4 << 20;   ///< of the thread's stack
 };
 
 /// Something of the world that evaluation depended on; part of the compile key.
@@ -238,6 +241,22 @@ public:
   /// `aggregate` with other values in some fields.
   Value replaceFields(const Value &aggregate, const Keywords &fields);
 
+  // --- limits ---
+
+  /// Pays for work from what the limit of steps leaves.
+  void step(uint64_t weight = 1) {
+    if (weight > stepsLeft)
+      failTooManySteps();
+    stepsLeft -= weight;
+  }
+  [[noreturn]] void failTooManySteps();
+  /// Pays for a value that was made, and for the walks over it that follow; refuses one nested so
+  /// deep that walks and destructors would overflow the stack. A pair of pairs of pairs is few
+  /// objects, yet many items to each walk.
+  void weigh(const Value &value, unsigned nesting = 0);
+  /// Adds an item to a set; a set is searched item by item.
+  void addTo(SetObject &set, Value item);
+
 private:
   friend struct FrameScope;
   static bool isConstexprAnnotation(const Value &annotation);
@@ -368,7 +387,6 @@ private:
   // locations and limits
   [[noreturn]] void failTooLarge();
   mlir::Location location(const syntax::Node &node);
-  void step();
 
   HostOptions hostOptions;
   Frame *frame = nullptr;
@@ -384,6 +402,7 @@ private:
   std::shared_ptr<ModuleObject> preludeModule;
   std::set<std::string, std::less<>> names; ///< interned
   uint64_t stepsLeft = 0;
+  uint64_t refill = 0; ///< steps after a module-level statement that took all
   unsigned depth = 0;
   const char *stackBase = nullptr;
   std::string currentImport;

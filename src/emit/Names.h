@@ -14,6 +14,10 @@
 
 namespace nereid::emit {
 
+/// Lets go of a value. Objects may hang in a chain of a million links; destroyed here, they take no
+/// nested destructor for each link. Objects that hold others without limit let go of them so.
+void drop(ops::Value value);
+
 /// Why a name can't be used although something was assigned to it: the two arms of a run-time `if`
 /// disagree, it was defined inside a loop only, its module-level statement failed.
 struct Unusable {
@@ -37,6 +41,16 @@ struct Binding {
 /// a snapshot, which is how run-time control flow visits its arms.
 class Names {
 public:
+  Names() = default;
+  Names(const Names &) = default;
+  Names(Names &&) = default;
+  Names &operator=(const Names &) = default;
+  Names &operator=(Names &&) = default;
+  ~Names() {
+    for (Binding &binding : bindings)
+      if (binding.value.isObject())
+        drop(std::move(binding.value));
+  }
   const Binding *find(std::string_view name) const {
     auto it = index.find(key(name));
     if (it == index.end() || bindings[it->second].deleted)

@@ -15,6 +15,25 @@ Value FunctionObject::call(ops::OpContext &, std::vector<Value> args, Keywords k
   return interp->callFunction(*this, std::move(args), std::move(keywords));
 }
 
+void drop(Value value) {
+  if (!value.isObject() || value.object().use_count() > 1)
+    return;
+  thread_local std::vector<Value> *waiting = nullptr;
+  if (waiting) {
+    waiting->push_back(std::move(value));
+    return;
+  }
+  std::vector<Value> queue;
+  waiting = &queue;
+  queue.push_back(std::move(value));
+  while (!queue.empty()) {
+    Value last = std::move(queue.back());
+    queue.pop_back();
+    last = Value(); // its destructor adds to the queue
+  }
+  waiting = nullptr;
+}
+
 Value NativeFunction::call(ops::OpContext &, std::vector<Value> args, Keywords keywords) {
   return body(*interp, args, keywords);
 }

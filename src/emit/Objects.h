@@ -205,6 +205,10 @@ struct ClassObject : ops::Callable, std::enable_shared_from_this<ClassObject> {
 struct Instance : ops::Object {
   explicit Instance(std::shared_ptr<ClassObject> type)
       : Object(Kind::Host), type(std::move(type)) {}
+  ~Instance() override {
+    for (auto &[name, value] : fields)
+      drop(std::move(value));
+  }
   std::string typeName() const override { return type->className; }
   std::string repr() const override;
   bool equals(const Object &other) const override;

@@ -175,11 +175,14 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
     }
   }
   if (op == BinaryOp::Add) {
-    if (lhs.isStr() && rhs.isStr())
+    if (lhs.isStr() && rhs.isStr()) {
+      step((lhs.asStr().size() + rhs.asStr().size()) / 4);
       return Value::str(lhs.asStr() + rhs.asStr());
+    }
     bool tuples = lhs.isTuple() && rhs.isTuple(), lists = lhs.isList() && rhs.isList();
     if (tuples || lists ||
         (inKernel() && (lhs.isTuple() || lhs.isList()) && (rhs.isTuple() || rhs.isList()))) {
+      step((lhs.items().size() + rhs.items().size()) * 4);
       std::vector<Value> items(lhs.items().begin(), lhs.items().end());
       items.insert(items.end(), rhs.items().begin(), rhs.items().end());
       if (lists)
@@ -196,6 +199,7 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
       if (size && times > most / int64_t(size))
         raise("MemoryError", "a sequence of " + std::to_string(times) + " times " +
                                  std::to_string(size) + " items is too large");
+      step(uint64_t(times) * size / (sequence.isStr() ? 4 : 1));
     };
     if (sequence.isStr()) {
       check(sequence.asStr().size());
@@ -431,6 +435,7 @@ bool Interp::equal(const Value &aIn, const Value &bIn) {
   if (a.isTile() || b.isTile())
     return identical(a, b);
   checkStack();
+  step();
   if ((a.isTuple() && b.isTuple()) || (a.isList() && b.isList())) {
     auto x = a.items(), y = b.items();
     if (x.size() != y.size())
@@ -465,8 +470,10 @@ bool Interp::equal(const Value &aIn, const Value &bIn) {
 
 std::vector<Value> Interp::iterate(const Value &valueIn) {
   const Value &value = unboxed(valueIn);
-  if (value.isTuple() || value.isList())
+  if (value.isTuple() || value.isList()) {
+    step(value.items().size() / 2);
     return {value.items().begin(), value.items().end()};
+  }
   if (auto *dict = value.as<ops::Dict>()) {
     std::vector<Value> keys;
     for (auto &[key, item] : dict->entries)
@@ -479,6 +486,7 @@ std::vector<Value> Interp::iterate(const Value &valueIn) {
     if (uint64_t(range->size()) > stepsLeft)
       fail("TooManySteps", "a range of " + std::to_string(range->size()) +
                                " items can't be run through while compiling");
+    step(uint64_t(range->size()) * 2);
     std::vector<Value> items;
     int64_t at = range->start;
     for (int64_t i = 0, n = range->size(); i < n; ++i) {
@@ -499,6 +507,7 @@ std::vector<Value> Interp::iterate(const Value &valueIn) {
   if (value.isStr()) {
     std::vector<Value> items;
     const std::string &text = value.asStr();
+    step(text.size() * 2);
     for (size_t i = 0; i < text.size();) {
       size_t end = i + 1;
       while (end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80)

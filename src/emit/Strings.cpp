@@ -222,6 +222,7 @@ std::string trimmed(const std::string &text, const std::string &characters, bool
 
 std::optional<Value> Interp::strMethod(const Value &object, std::string_view name) {
   std::string text = object.asStr();
+  step(text.size() / 16);
   auto method = [&](NativeFunction::Body body) {
     return std::optional<Value>(native(std::string(name), std::move(body)));
   };
@@ -311,6 +312,7 @@ std::optional<Value> Interp::strMethod(const Value &object, std::string_view nam
       for (const Value &part : interp.iterate(args[0])) {
         if (!unboxed(part).isStr())
           interp.raise("TypeError", "`join` needs strings, not `" + part.typeName() + "`");
+        interp.step((text.size() + unboxed(part).asStr().size()) / 4);
         joined += (isFirst ? "" : text) + unboxed(part).asStr();
         isFirst = false;
       }
@@ -325,6 +327,7 @@ std::optional<Value> Interp::strMethod(const Value &object, std::string_view nam
         size_t next = text.find(from, at);
         if (next == std::string::npos)
           break;
+        interp.step((next - at + to.size()) / 4);
         result += text.substr(at, next - at) + to;
         at = next + from.size();
       }

@@ -2,6 +2,8 @@
 // signature made from its parameters. Whatever comes out verifies or is refused with a diagnostic.
 #include "emit/Program.h"
 
+#include "TokenMutator.h"
+
 using namespace nereid;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

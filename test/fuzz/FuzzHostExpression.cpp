@@ -24,7 +24,8 @@ struct Arguments final : HostArguments {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<uint64_t> aligned((size + 7) / 8);
-  std::memcpy(aligned.data(), data, size);
+  if (size)
+    std::memcpy(aligned.data(), data, size);
   auto expression = HostExpression::open({reinterpret_cast<const uint8_t *>(aligned.data()), size});
   if (!expression)
     return 0;

@@ -2,6 +2,8 @@
 #include "syntax/Parser.h"
 #include "syntax/Printer.h"
 
+#include "TokenMutator.h"
+
 #include <cstdio>
 #include <cstdlib>
 
