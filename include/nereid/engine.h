@@ -134,7 +134,9 @@ struct CompileOptions {
 struct Configuration {
   std::vector<std::pair<std::string, std::string>> constants; ///< NAME, value as Python source
   CompileOptions options;
-  std::string text() const; ///< "BLOCK=1024 num_warps=4"
+  /// The value of a constant that is an integer; 0 if there is none of that name.
+  NEREID_API int64_t integer(std::string_view name) const;
+  NEREID_API std::string text() const; ///< "BLOCK=1024 num_warps=4 num_stages=3"
 };
 
 /// A compilation or a load from the cache, as the engine's callback sees it.
@@ -168,6 +170,21 @@ struct EngineStatistics {
   uint64_t fromDisk = 0;   ///< built by this or another process
   uint64_t repaired = 0;   ///< damaged files that were found and removed
   uint64_t notStored = 0;  ///< could not be written: read-only directory, full disk
+};
+
+/// How `Kernel::tune` times.
+struct TuneOptions {
+  double seconds = 0.05; ///< for each configuration, at least one launch
+  /// Contiguous tensors that a launch writes: brought back to what they hold now before each
+  /// configuration and at the end, and compared between configurations.
+  std::vector<Tensor> outputs;
+};
+
+/// What a configuration did.
+struct TuneRow {
+  Configuration configuration;
+  double seconds = 0;  ///< of one launch, median
+  std::string failure; ///< why it cannot be taken: it does not compile, or its result differs
 };
 
 /// A parameter of a kernel.
@@ -220,6 +237,13 @@ public:
   /// This kernel with the constants and options of a configuration; launches then leave its
   /// constants out.
   Result<Kernel> with(const Configuration &configuration) const;
+  /// Compiles all configurations in parallel, then times them one by one on `stream`. Gives the
+  /// fastest first and those that cannot be taken last; fails if there is none that can.
+  /// `arguments` leave the configurations' constants out, `grid` says how many programs one needs.
+  Result<std::vector<TuneRow>> tune(const Stream &stream,
+                                    const std::function<Grid(const Configuration &)> &grid,
+                                    std::span<const Argument> arguments,
+                                    const TuneOptions &options = {}) const;
 
 private:
   friend class Program;

@@ -20,8 +20,6 @@
 
 namespace nereid {
 
-using emit::FunctionObject;
-using ops::Value;
 using support::ArgumentClass;
 using support::Artifact;
 using support::Hash128;
@@ -225,10 +223,6 @@ void generalize(ArgumentClass &argument) {
 
 std::string targetOf(const runtime::Device &device) {
   return device.kind() == runtime::DeviceKind::Cpu ? "cpu" : device.info().arch;
-}
-
-Error evaluationError(emit::EvalError &error) {
-  return Error{error.diagnostic.message, {error.diagnostic}};
 }
 
 } // namespace
@@ -659,60 +653,29 @@ std::string Configuration::text() const {
   return text;
 }
 
-namespace {
-
-// A `triton.Config` of the evaluator.
-Result<Configuration> readConfiguration(const Value &value) {
-  auto *instance = emit::unboxed(value).as<emit::Instance>();
-  if (!instance || !instance->fields.contains("kwargs"))
-    return Error{"`" + value.repr() + "` is no `triton.Config`", {}};
-  Configuration configuration;
-  if (auto *constants = instance->fields["kwargs"].as<ops::Dict>())
-    for (const auto &[name, constant] : constants->entries)
-      configuration.constants.emplace_back(name.asStr(), emit::unboxed(constant).repr());
-  auto number = [&](const char *field, int &to) {
-    const Value &given = emit::unboxed(instance->fields[field]);
-    if (given.isInt())
-      if (auto small = given.asInteger().toInt64())
-        to = int(*small);
-  };
-  number("num_warps", configuration.options.numWarps);
-  number("num_stages", configuration.options.numStages);
-  number("num_ctas", configuration.options.numCtas);
-  number("maxnreg", configuration.options.maxRegisters);
-  return configuration;
+int64_t Configuration::integer(std::string_view name) const {
+  for (const auto &[constant, value] : constants)
+    if (constant == name)
+      return std::strtoll(value.c_str(), nullptr, 10);
+  return 0;
 }
-
-} // namespace
 
 Result<std::vector<Configuration>> Kernel::configurations() const {
   ProgramState &program = *state->program;
   std::lock_guard lock(program.mutex);
+  auto known = program.program->configurations(name());
+  if (!known)
+    return known.takeError();
   std::vector<Configuration> all;
-  try {
-    auto value = program.program->interp().attribute(
-        Value(std::static_pointer_cast<ops::Object>(program.program->module())), name());
-    auto *function = value ? emit::unboxed(*value).as<FunctionObject>() : nullptr;
-    if (!function || !function->kernel)
-      return all;
-    for (const emit::KernelInfo::Entry &entry : function->kernel->decorators) {
-      if (entry.decorator != "autotune")
-        continue;
-      const Value *list = entry.args.empty() ? nullptr : &entry.args[0];
-      for (const auto &[keyword, given] : entry.keywords)
-        if (keyword == "configs")
-          list = &given;
-      if (!list || !(emit::unboxed(*list).isList() || emit::unboxed(*list).isTuple()))
-        return Error{"the configurations of `" + name() + "` are not known here", {}};
-      for (const Value &item : emit::unboxed(*list).items()) {
-        auto one = readConfiguration(item);
-        if (!one)
-          return one.takeError();
-        all.push_back(*std::move(one));
-      }
-    }
-  } catch (emit::EvalError &error) {
-    return evaluationError(error);
+  for (const emit::Configuration &from : *known) {
+    Configuration to;
+    for (const auto &[constant, value] : from.values)
+      to.constants.emplace_back(constant, emit::unboxed(value).repr());
+    to.options.numWarps = from.numWarps;
+    to.options.numStages = from.numStages;
+    to.options.numCtas = from.numCtas;
+    to.options.maxRegisters = from.maxnreg;
+    all.push_back(std::move(to));
   }
   return all;
 }

@@ -3,7 +3,6 @@
 #include "analysis/AxisAnalysis.h"
 #include "engine/BuildId.h"
 #include "pipeline/BackEnd.h"
-#include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
 #include "support/Artifact.h"
@@ -135,7 +134,8 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
 }
 
 Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
-                                           const support::Hash128 &key) {
+                                           const support::Hash128 &key,
+                                           const pipeline::CpuOptions &cpu) {
   support::ArtifactBuilder builder;
   builder.kernel.key = key;
   builder.kernel.build = builder.text(buildId());
@@ -149,7 +149,7 @@ Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_v
   mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
   Status status = Success{};
   if (target == "cpu") {
-    status = pipeline::addCpuCode(*module, {}, builder);
+    status = pipeline::addCpuCode(*module, cpu, builder);
   } else if (const target::GpuChip *chip = target::gpuChip(target)) {
     status = pipeline::addGpuCode(*module, *chip, {}, builder);
   } else {

@@ -4,6 +4,7 @@
 #include "emit/Program.h"
 #include "launch/Signature.h"
 #include "nereid/base.h"
+#include "pipeline/Cpu.h"
 #include "support/Specialization.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,7 +40,8 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
 /// Compiles for "cpu" or a chip ("sm_90a") and packs the code with its launch ABI. `key` is the
 /// first level of the kernel's key, for caches to find it again.
 Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
-                                           const support::Hash128 &key = {});
+                                           const support::Hash128 &key = {},
+                                           const pipeline::CpuOptions &cpu = {});
 
 /// Canonical text of the options, part of every key.
 std::string optionsText(const ops::CompileOptions &options);

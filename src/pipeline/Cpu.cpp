@@ -95,6 +95,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   auto machine = cpu::createMachine(options.features);
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + kernel.getName().str() + "` to LLVM IR");
+  std::string entry = options.entry.empty() ? cpu::entrySymbol.str() : options.entry;
+  llvmModule->getFunction(cpu::entrySymbol)->setName(entry);
   cpu::prepare(*llvmModule, *machine);
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine);
@@ -116,7 +118,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.kind = uint32_t(support::CodeKind::X86Object);
   code.arch = builder->text("x86-64");
   code.features = builder->text(options.features.text());
-  code.entry = builder->text(cpu::entrySymbol.str());
+  code.entry = builder->text(entry);
   code.code = builder->blob({reinterpret_cast<const uint8_t *>(object.data()), object.size()});
   code.arenaBytes = uint32_t(plan.arenaBytes());
   code.flags = (facts.mayWait ? support::CodeYields : 0) |

@@ -13,6 +13,8 @@ namespace nereid::pipeline {
 struct CpuOptions {
   /// What the code may use beyond the x86-64 baseline.
   target::CpuFeatureSet features = target::hostCpuFeatures();
+  /// Symbol of the entry point, the only one that the object defines globally. Empty: the loader's.
+  std::string entry;
 };
 
 /// Where `emitForCpu` stops.

@@ -1,5 +1,6 @@
 // nereid compile FILE.py:KERNEL --signature "..." --target ... --emit ...: IR or code, to a file or
 // to stdout.
+#include "engine/AheadOfTime.h"
 #include "engine/Files.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
@@ -7,9 +8,13 @@
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace nereid::tools {
@@ -17,7 +22,7 @@ namespace nereid::tools {
 namespace {
 
 struct CompileWords : KernelWords {
-  std::string chip = "cpu", form = "tile", out;
+  std::string chip = "cpu", form = "tile", out, level = "native", name;
 };
 
 const std::map<std::string, pipeline::CpuStage> cpuForms = {{"cpu-plan", pipeline::CpuStage::Plan},
@@ -57,6 +62,56 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   return Error{"`--emit " + words.form + "` is not for the target " + words.chip, {}};
 }
 
+// Links the object and the header's functions into a shared object, by the C compiler of the
+// machine.
+Status linkShared(const engine::AheadOfTime &built, const std::filesystem::path &out) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "nereid-link-XXXXXX").string();
+  if (!mkdtemp(pattern.data()))
+    return Error{"cannot make a temporary folder `" + pattern + "`", {}};
+  std::filesystem::path folder = pattern;
+  std::string object = (folder / "kernel.o").string();
+  Status status = engine::writeFile(object, built.object);
+  std::string compiler = "cc", shared = "-shared", to = "-o", file = out.string(), math = "-lm";
+  std::string symbols = "-Wl,-soname," + out.filename().string();
+  char *command[] = {compiler.data(), shared.data(), symbols.data(), to.data(),
+                     file.data(),     object.data(), math.data(),    nullptr};
+  int code = -1;
+  pid_t child;
+  if (status && posix_spawnp(&child, command[0], nullptr, nullptr, command, environ) == 0)
+    waitpid(child, &code, 0);
+  std::error_code failed;
+  std::filesystem::remove_all(folder, failed);
+  if (status && code != 0)
+    return Error{"cannot link `" + file + "`: `cc -shared` " +
+                     (code < 0 ? "is not there" : "failed") + "; `--emit obj` needs no linker",
+                 {}};
+  return status;
+}
+
+// `obj`, `c` and `so` with `-o FILE`: the code, and FILE with the ending `.h` beside it.
+Status writeAheadOfTime(const CompileWords &words, EmittedCall &call) {
+  auto features = target::cpuLevel(words.level);
+  if (!features)
+    return Error{"unknown level `" + words.level +
+                     "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
+                 {}};
+  std::string name = words.name.empty() ? call.chosen.name : words.name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  auto built = engine::buildAheadOfTime(call.emitted, name, *features);
+  if (!built)
+    return built.takeError();
+  std::filesystem::path out = words.out;
+  if (Status status =
+          engine::writeFile(std::filesystem::path(out).replace_extension(".h"), built->header);
+      !status)
+    return status;
+  if (words.form == "c")
+    return engine::writeFile(out, built->source);
+  if (words.form == "obj")
+    return engine::writeFile(out, built->object);
+  return linkShared(*built, out);
+}
+
 int runCompile(const CompileWords &words) {
   if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
     std::string known = "cpu";
@@ -68,6 +123,15 @@ int runCompile(const CompileWords &words) {
   if (!call)
     return refuse(call.error());
   report((*call)->emitted.diagnostics);
+  bool toFile = !words.out.empty() && words.out != "-";
+  if (words.chip == "cpu" && (words.form == "c" || words.form == "so" || words.form == "obj")) {
+    if (toFile) {
+      Status status = writeAheadOfTime(words, **call);
+      return status ? exitDone : refuse(status.error());
+    }
+    if (words.form != "obj")
+      return refuse(Error{"`--emit " + words.form + "` writes two files: name one with `-o`", {}});
+  }
   auto produced = produce(words, **call);
   if (!produced)
     return refuse(produced.error());
@@ -86,10 +150,16 @@ Action addCompile(CLI::App &app) {
   auto words = std::make_shared<CompileWords>();
   addKernelWords(app, *words);
   app.add_option("-t,--target", words->chip, "cpu, sm_80, sm_90a, ... (default cpu)");
+  app.add_option("--emit", words->form,
+                 "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, artifact "
+                 "(default tile)");
   app.add_option(
-      "--emit", words->form,
-      "tile, cpu-plan, loops, llvm, asm, obj, gpu, nvvm, ptx, cubin, artifact (default tile)");
-  app.add_option("-o,--out-path", words->out, "Where to write it; - or nothing is stdout");
+      "-o,--out-path", words->out,
+      "Where to write it; - or nothing is stdout. obj, c and so also write a header beside "
+      "it, for programs that call the kernel");
+  app.add_option("--cpu", words->level,
+                 "What obj, c and so may use: x86-64, -v2, -v3, -v4 or native (default)");
+  app.add_option("--out-name,--on", words->name, "What C names begin with (default: the kernel's)");
   return [words] { return runCompile(*words); };
 }
 

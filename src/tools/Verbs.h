@@ -17,6 +17,8 @@ Action addExplain(CLI::App &app);
 Action addCompile(CLI::App &app);
 Action addTest(CLI::App &app);
 Action addBench(CLI::App &app);
+Action addCache(CLI::App &app);
+Action addDoctor(CLI::App &app);
 
 /// "FILE.py:KERNEL" in its two parts; the kernel may be left out.
 inline std::pair<std::string, std::string> splitTarget(const std::string &text) {

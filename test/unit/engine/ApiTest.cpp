@@ -54,6 +54,14 @@ def pair(xy, out):
 def wrong(x, BLOCK: tl.constexpr):
     tl.store(x + tl.arange(0, BLOCK), undefined_name)
 
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 48}),
+                          triton.Config({"BLOCK": 128})], key=[])
+@triton.jit
+def increment(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    step = 1 if BLOCK != 32 else 2
+    tl.store(x + i, tl.load(x + i, mask=i < n) + step, mask=i < n)
+
 @triton.jit
 def copy(source, target):
     target.store([0, 0], source.load([0, 0]))
@@ -98,7 +106,7 @@ protected:
 TEST_F(ApiTest, LaunchesFromTextWithArgumentsByPositionAndName) {
   Engine one = engine();
   EXPECT_TRUE(scaleWorks(kernel(one, "scale"), 1000));
-  EXPECT_EQ(must(one.loadText(text)).kernels().size(), 5u);
+  EXPECT_EQ(must(one.loadText(text)).kernels().size(), 6u);
 }
 
 TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
@@ -199,6 +207,37 @@ TEST_F(ApiTest, ConfigurationsAreListedAndChosen) {
   EXPECT_TRUE(must(kernel(one, "pair").configurations()).empty());
   all[0].constants[0].first = "NOTHING";
   EXPECT_FALSE(scale.with(all[0]));
+}
+
+TEST_F(ApiTest, TuningTakesNoWrongConfiguration) {
+  Engine one = engine();
+  Kernel increment = kernel(one, "increment");
+  std::vector<float> x(1000, 7);
+  Tensor tensor = must(Tensor::wrap(std::span(x), {1000}));
+  auto grid = [](const Configuration &configuration) {
+    return Grid{uint32_t(1000 / configuration.integer("BLOCK") + 1)};
+  };
+  const Argument arguments[] = {tensor, 1000};
+  TuneOptions options;
+  options.seconds = 0.005;
+  options.outputs = {tensor};
+  auto rows = must(increment.tune(cpu().stream(), grid, arguments, options));
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(x, std::vector<float>(1000, 7)); // as it was
+  for (const TuneRow &row : rows) {
+    int64_t block = row.configuration.integer("BLOCK");
+    EXPECT_EQ(row.failure.empty(), block == 64 || block == 128) << row.configuration.text();
+    if (block == 32) // adds 2
+      EXPECT_EQ(row.failure, "its result differs from that of 2 other configurations");
+    if (block == 48) // no power of two
+      EXPECT_NE(row.failure.find("power of "), std::string::npos) << row.failure;
+    EXPECT_EQ(row.seconds > 0, row.failure.empty());
+  }
+  EXPECT_LE(rows[0].seconds, rows[1].seconds);
+  Kernel best = must(increment.with(rows[0].configuration));
+  best(cpu().stream(), grid(rows[0].configuration), tensor, 1000);
+  EXPECT_EQ(x, std::vector<float>(1000, 8));
+  EXPECT_FALSE(kernel(one, "pair").tune(cpu().stream(), grid, arguments, options));
 }
 
 TEST_F(ApiTest, TheNextEngineReadsFromDisk) {

@@ -1,0 +1,235 @@
+// Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
+#include "nereid/engine.h"
+#include "support/FloatFormat.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+namespace nereid {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Bytes = std::vector<uint8_t>;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The contents of all outputs.
+Result<std::vector<Bytes>> contents(const std::vector<Tensor> &outputs) {
+  std::vector<Bytes> all;
+  for (const Tensor &tensor : outputs) {
+    all.emplace_back(tensor.bytes());
+    if (Status status = tensor.download(all.back().data()); !status)
+      return status.takeError();
+  }
+  return all;
+}
+
+Status restore(const std::vector<Tensor> &outputs, const std::vector<Bytes> &from) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (Status status = outputs[i].upload(from[i].data()); !status)
+      return status;
+  return Success{};
+}
+
+double element(DType type, const uint8_t *at) {
+  if (type == DType::Float64 || type == DType::Float32) {
+    double wide;
+    float narrow;
+    if (type == DType::Float64)
+      return std::memcpy(&wide, at, 8), wide;
+    return std::memcpy(&narrow, at, 4), narrow;
+  }
+  uint32_t bits = 0;
+  std::memcpy(&bits, at, info(type).bytes);
+  return support::decodeFloat(support::formatOf(type), bits);
+}
+
+// Configurations sum in different orders and precisions; a wrong one is off by more than that.
+double toleranceOf(DType type) {
+  switch (type) {
+  case DType::Float64:
+    return 1e-9;
+  case DType::Float32:
+    return 2e-3;
+  default:
+    return info(type).bytes == 2 ? 3e-2 : 0.3;
+  }
+}
+
+bool agree(const std::vector<Tensor> &outputs, const std::vector<Bytes> &a,
+           const std::vector<Bytes> &b) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    DType type = outputs[i].type();
+    if (a[i] == b[i])
+      continue;
+    if (!info(type).isFloat)
+      return false;
+    size_t width = info(type).bytes;
+    // Errors are measured against the tensor's magnitude: small elements are sums of large ones.
+    double magnitude = 0;
+    for (size_t at = 0; at < a[i].size(); at += width)
+      if (double value = std::abs(element(type, &a[i][at])); std::isfinite(value))
+        magnitude = std::max(magnitude, value);
+    for (size_t at = 0; at < a[i].size(); at += width) {
+      double x = element(type, &a[i][at]), y = element(type, &b[i][at]);
+      bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
+                  std::abs(x - y) <= toleranceOf(type) * magnitude;
+      if (!same)
+        return false;
+    }
+  }
+  return true;
+}
+
+struct Candidate {
+  TuneRow row;
+  std::optional<Kernel> kernel;
+  std::vector<Bytes> results;
+
+  void refuse(const Error &error) {
+    row.failure = describe(error);
+    kernel.reset();
+  }
+};
+
+// Median seconds of a launch: samples of several launches each, so that the clock and the wait
+// weigh little.
+Result<double> measure(const Kernel &kernel, const Stream &stream, Grid grid,
+                       std::span<const Argument> arguments, double budget) {
+  auto sample = [&](int launches) -> Result<double> {
+    auto start = Clock::now();
+    for (int i = 0; i < launches; ++i)
+      if (Status status = kernel.launch(stream, grid, arguments); !status)
+        return status.takeError();
+    if (Status status = stream.synchronize(); !status)
+      return status.takeError();
+    return since(start) / launches;
+  };
+  auto first = sample(1);
+  if (!first)
+    return first;
+  int launches = int(std::clamp(200e-6 / std::max(*first, 1e-9), 1.0, 1000.0));
+  std::vector<double> samples;
+  auto start = Clock::now();
+  do {
+    auto one = sample(launches);
+    if (!one)
+      return one;
+    samples.push_back(*one);
+  } while (since(start) < budget && samples.size() < 1000);
+  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  return samples[samples.size() / 2];
+}
+
+} // namespace
+
+Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
+                                          const std::function<Grid(const Configuration &)> &grid,
+                                          std::span<const Argument> arguments,
+                                          const TuneOptions &options) const {
+  auto all = configurations();
+  if (!all)
+    return all.takeError();
+  if (all->empty())
+    return Error{"`" + name() + "` has no configurations to choose from", {}};
+  auto before = contents(options.outputs);
+  if (!before)
+    return before.takeError();
+
+  std::vector<Candidate> candidates(all->size());
+  std::atomic<size_t> next = 0;
+  auto compile = [&] {
+    for (size_t i; (i = next++) < candidates.size();) {
+      Candidate &candidate = candidates[i];
+      candidate.row.configuration = (*all)[i];
+      auto kernel = with((*all)[i]);
+      if (!kernel) {
+        candidate.refuse(kernel.error());
+        continue;
+      }
+      candidate.kernel = *std::move(kernel);
+      if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
+        candidate.refuse(status.error());
+    }
+  };
+  std::vector<std::thread> threads;
+  size_t workers =
+      std::min<size_t>(candidates.size(), std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < workers; ++i)
+    threads.emplace_back(compile);
+  compile();
+  for (std::thread &thread : threads)
+    thread.join();
+
+  // Each once on the same contents; configurations that agree form groups.
+  std::vector<std::vector<Candidate *>> groups;
+  for (Candidate &candidate : candidates) {
+    if (!candidate.kernel)
+      continue;
+    if (Status status = restore(options.outputs, *before); !status)
+      return status.takeError();
+    Status status = candidate.kernel->launch(stream, grid(candidate.row.configuration), arguments);
+    if (status)
+      status = stream.synchronize();
+    if (!status) {
+      candidate.refuse(status.error());
+      continue;
+    }
+    auto results = contents(options.outputs);
+    if (!results)
+      return results.takeError();
+    candidate.results = *std::move(results);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto &one) {
+      return agree(options.outputs, one.front()->results, candidate.results);
+    });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), std::vector<Candidate *>());
+    group->push_back(&candidate);
+  }
+  // The largest group is right; of equals the one that comes first.
+  auto right = std::max_element(groups.begin(), groups.end(),
+                                [](const auto &a, const auto &b) { return a.size() < b.size(); });
+  for (auto group = groups.begin(); group != groups.end(); ++group)
+    if (group != right)
+      for (Candidate *candidate : *group) {
+        candidate->row.failure = "its result differs from that of " +
+                                 std::to_string(right->size()) + " other configurations";
+        candidate->kernel.reset();
+      }
+
+  for (Candidate &candidate : candidates) {
+    if (!candidate.kernel)
+      continue;
+    if (Status status = restore(options.outputs, *before); !status)
+      return status.takeError();
+    auto seconds = measure(*candidate.kernel, stream, grid(candidate.row.configuration), arguments,
+                           options.seconds);
+    if (seconds)
+      candidate.row.seconds = *seconds;
+    else
+      candidate.refuse(seconds.error());
+  }
+  if (Status status = restore(options.outputs, *before); !status)
+    return status.takeError();
+
+  std::vector<TuneRow> rows;
+  for (Candidate &candidate : candidates)
+    rows.push_back(std::move(candidate.row));
+  std::stable_sort(rows.begin(), rows.end(), [](const TuneRow &a, const TuneRow &b) {
+    return std::pair(!a.failure.empty(), a.seconds) < std::pair(!b.failure.empty(), b.seconds);
+  });
+  if (!rows[0].failure.empty())
+    return Error{"no configuration of `" + name() + "` can be taken; the first: " + rows[0].failure,
+                 {}};
+  return rows;
+}
+
+} // namespace nereid
