@@ -252,7 +252,8 @@ private:
     return copy;
   }
 
-  // What is made of numbers alone is computed where it is wanted, unless that is a lot.
+  // What is made of numbers alone is computed where it is wanted, unless that is a lot. So is what
+  // repeats a smaller tile: moving that tile costs less than moving all its copies.
   bool isRecomputable(Operation *op) {
     constexpr unsigned most = 24;
     if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
@@ -265,8 +266,9 @@ private:
     if (isa<tile::JoinOp, tile::SplitOp, tile::CatOp, tile::GatherOp, tile::DotOp>(op))
       return false;
     unsigned cost = 1;
+    bool repeats = isa<tile::ExpandDimsOp, tile::BroadcastOp>(op);
     for (Value operand : op->getOperands()) {
-      if (!isTile(operand))
+      if (!isTile(operand) || (repeats && ownLayout(operand)))
         continue;
       if (!recomputed.contains(operand))
         return false;

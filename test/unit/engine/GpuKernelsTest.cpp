@@ -94,6 +94,29 @@ TEST_F(GpuKernels, WarpGroupsMultiplyFromSharedMemory) {
   EXPECT_EQ(countOf(ptx, "ldmatrix.sync.aligned.m8n8.x4.trans.shared"), 2u) << ptx;
 }
 
+// Rows that are read from memory: the row numbers move to the threads that load rows of values.
+TEST_F(GpuKernels, SmallTilesMoveAndNotTheirCopies) {
+  std::string level2 = emit(R"(
+func.func @gather(%rows: !tile.ptr<i64> {tile.divisibility = 16 : i64},
+                  %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %rs = tile.splat %rows : !tile.ptr<i64> -> tensor<64x!tile.ptr<i64>>
+  %rp = tile.addptr %rs, %r : tensor<64x!tile.ptr<i64>>, tensor<64xi32>
+  %row = tile.load %rp : tensor<64x!tile.ptr<i64>> -> tensor<64xi64>
+  %row1 = tile.expand_dims %row axis 1 : tensor<64xi64> -> tensor<64x1xi64>
+  %row2 = tile.broadcast %row1 : tensor<64x1xi64> -> tensor<64x128xi64>
+  %xs = tile.splat %x : !tile.ptr<f16> -> tensor<64x128x!tile.ptr<f16>>
+  %xp = tile.addptr %xs, %row2 : tensor<64x128x!tile.ptr<f16>>, tensor<64x128xi64>
+  %v = tile.load %xp : tensor<64x128x!tile.ptr<f16>> -> tensor<64x128xf16>
+  tile.store %xp, %v : tensor<64x128x!tile.ptr<f16>>, tensor<64x128xf16>
+  return
+}
+)",
+                            "sm_90a", pipeline::GpuStage::Gpu);
+  EXPECT_EQ(countOf(level2, "tilegpu.convert_layout"), 1u) << level2;
+  EXPECT_NE(level2.find("-> tensor<64xi64, #layout"), std::string::npos) << level2;
+}
+
 TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   std::string ptx = emit(softmax, "sm_90a", pipeline::GpuStage::Ptx);
   // Five shuffles and two barriers for each of the maximum and the sum.
