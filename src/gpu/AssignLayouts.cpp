@@ -108,10 +108,12 @@ private:
     return found->second;
   }
 
-  // The instruction for a product, and the layouts that it wants.
+  // The instruction for a product, and the layouts that it wants: of its sum always, of an operand
+  // where that makes a way through shared memory needless.
   struct Product {
-    StringRef instruction = "fma";
-    LinearLayout lhs, rhs, sum;
+    StringRef instruction;
+    std::optional<LinearLayout> lhs, rhs;
+    LinearLayout sum;
   };
   Product productOf(tile::DotOp dot) {
     auto a = tile::shapeOf(dot.getLhs().getType()), c = tile::shapeOf(dot.getRhs().getType()),
@@ -120,6 +122,9 @@ private:
     bool half = (element.isF16() || (element.isBF16() && chip.can(target::Bf16Mma))) &&
                 element == tile::elementType(dot.getRhs().getType()) &&
                 tile::elementType(dot.getType()).isF32();
+    if (half && out.size() == 2 && chip.can(target::Wgmma))
+      if (auto lhs = wgmmaLhs(a, out[1], warps))
+        return {"wgmma.m64k16", *lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
     if (half && out.size() == 2) {
       auto sum = mmaAccumulator(out, warps);
       auto lhs = mmaLhs(a, out[1], warps);
@@ -127,7 +132,27 @@ private:
       if (sum && lhs && rhs)
         return {"mma.m16n8k16", *lhs, *rhs, *sum};
     }
-    return {"fma", defaultLayout(a), defaultLayout(c), defaultLayout(out)};
+    return {"fma", std::nullopt, std::nullopt, defaultLayout(out)};
+  }
+
+  // Where an operand lies: as wanted if that costs nothing, else where it is.
+  LinearLayout operandLayout(Value operand, const std::optional<LinearLayout> &wanted) {
+    if (wanted && find(operand, &*wanted))
+      return *wanted;
+    if (auto own = ownLayout(operand))
+      return *own;
+    return wanted ? *wanted : defaultLayout(tile::shapeOf(operand.getType()));
+  }
+
+  // A left operand that a loop does not change lies in registers, if they are few.
+  void hoistOperands(scf::ForOp loop) {
+    constexpr unsigned most = 64;
+    loop.walk([&](tile::DotOp dot) {
+      Value lhs = dot.getLhs();
+      auto wanted = productOf(dot).lhs;
+      if (wanted && find(lhs, nullptr) && !recomputed.contains(lhs) && registersOf(*wanted) <= most)
+        require(lhs, *wanted);
+    });
   }
 
   // --- versions of tiles ---
@@ -227,7 +252,8 @@ private:
     return copy;
   }
 
-  // What is made of numbers alone is computed where it is wanted, unless that is a lot.
+  // What is made of numbers alone is computed where it is wanted, unless that is a lot. So is what
+  // repeats a smaller tile: moving that tile costs less than moving all its copies.
   bool isRecomputable(Operation *op) {
     constexpr unsigned most = 24;
     if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
@@ -240,8 +266,9 @@ private:
     if (isa<tile::JoinOp, tile::SplitOp, tile::CatOp, tile::GatherOp, tile::DotOp>(op))
       return false;
     unsigned cost = 1;
+    bool repeats = isa<tile::ExpandDimsOp, tile::BroadcastOp>(op);
     for (Value operand : op->getOperands()) {
-      if (!isTile(operand))
+      if (!isTile(operand) || (repeats && ownLayout(operand)))
         continue;
       if (!recomputed.contains(operand))
         return false;
@@ -283,8 +310,9 @@ private:
     if (auto dot = dyn_cast<tile::DotOp>(op)) {
       Product product = productOf(dot);
       IRMapping mapping;
-      mapping.map(dot.getLhs(), require(dot.getLhs(), product.lhs));
-      mapping.map(dot.getRhs(), require(dot.getRhs(), product.rhs));
+      for (auto [operand, wanted] :
+           {std::pair(dot.getLhs(), product.lhs), std::pair(dot.getRhs(), product.rhs)})
+        mapping.map(operand, require(operand, operandLayout(operand, wanted)));
       mapping.map(dot.getAcc(), require(dot.getAcc(), product.sum));
       Operation *copy = cloneWith(op, mapping, product.sum);
       copy->setAttr(instructionAttr, b.getStringAttr(product.instruction));
@@ -353,9 +381,9 @@ private:
       if (choice.result.rank())
         layout = backward(op, 0, choice.result, i);
       // Several sources of a reduction lie alike.
-      if (choice.anchor && (i == *choice.anchor ||
-                            (!layout && shape == tile::shapeOf(
-                                                     op->getOperand(*choice.anchor).getType()))))
+      if (choice.anchor &&
+          (i == *choice.anchor ||
+           (!layout && shape == tile::shapeOf(op->getOperand(*choice.anchor).getType()))))
         layout = choice.anchorLayout;
       if (!layout)
         layout = defaultLayout(shape);
@@ -414,6 +442,7 @@ private:
   }
 
   LogicalResult emitFor(scf::ForOp loop) {
+    hoistOperands(loop);
     SmallVector<LinearLayout> layouts;
     for (unsigned i = 0; i < loop.getInitArgs().size(); ++i)
       layouts.push_back(carriedLayout(loop, i));

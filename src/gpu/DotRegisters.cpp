@@ -1,16 +1,25 @@
-// Products: mma.sync on fragments in registers, or multiply-adds on operands in shared memory.
+// Products: wgmma on swizzled shared memory, mma.sync on fragments (ldmatrix brings them), or
+// multiply-adds on operands in shared memory.
 #include "gpu/AssignLayouts.h"
 #include "gpu/RegisterModels.h"
+#include "gpu/SharedOperand.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+#include <map>
 
 using namespace mlir;
 
 namespace nereid::gpu {
 
 namespace {
+
+const char *operandName(tile::DotOp dot) {
+  return tile::elementType(dot.getLhs().getType()).isBF16() ? "bf16" : "f16";
+}
 
 // Two 16-bit floats in a 32-bit register.
 Value pairOf(RegisterEmitter &e, Value low, Value high) {
@@ -21,37 +30,190 @@ Value pairOf(RegisterEmitter &e, Value low, Value high) {
   return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), pair);
 }
 
-// The registers of each operand follow gpu/Layouts.h: pairs of neighbours along K, then what the
-// instruction holds, then its repetitions.
+// An operand of an instruction that works on fragments: they lie in registers already, or come from
+// shared memory as they are needed.
+class Operand {
+public:
+  Operand(RegisterEmitter &e, Value tile, const LinearLayout &fragments, unsigned along)
+      : e(e), tile(tile), fragments(fragments), along(along),
+        index(fragments, tile::shapeOf(tile.getType())) {
+    if (layoutOf(tile.getType()) != fragments)
+      shared.emplace(tile::shapeOf(tile.getType()), layoutOf(tile.getType()));
+  }
+
+  uint64_t sharedBytes() const { return shared ? shared->bytes() : 0; }
+  void write(Value at) {
+    base = at;
+    if (shared)
+      shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
+  }
+  /// `pairs` words from the register at a coordinate on.
+  SmallVector<Value> words(ArrayRef<int32_t> at, unsigned pairs) {
+    unsigned first = index.at(at);
+    SmallVector<Value> out;
+    for (unsigned reg = first; reg < first + 2 * pairs; reg += 2)
+      out.push_back(pairOf(e, element(reg), element(reg + 1)));
+    return out;
+  }
+  /// Where wgmma finds it; null if it lies in registers.
+  const SharedOperand *inShared() const { return shared ? &*shared : nullptr; }
+  Value sharedBase() const { return base; }
+
+private:
+  Value element(unsigned reg) {
+    if (!shared)
+      return e.registers(tile)[reg];
+    unsigned group = std::min(8u, registersOf(fragments)), first = reg / group * group;
+    auto [found, fresh] = loaded.try_emplace(first);
+    if (fresh)
+      found->second = shared->readFragments(e, base, fragments, along, first,
+                                            tile::elementType(tile.getType()));
+    return found->second[reg - first];
+  }
+
+  RegisterEmitter &e;
+  Value tile;
+  LinearLayout fragments;
+  unsigned along;
+  RegisterIndex index;
+  std::optional<SharedOperand> shared;
+  Value base;
+  std::map<unsigned, SmallVector<Value>> loaded;
+};
+
+// Writes the operands that do not lie in registers to shared memory.
+void writeOperands(RegisterEmitter &e, Operand &lhs, Operand &rhs, StringRef fence) {
+  uint64_t left = lhs.sharedBytes(), right = rhs.sharedBytes();
+  if (!left && !right)
+    return;
+  OpBuilder &b = e.builder;
+  Value base = e.beginShared(left + right);
+  lhs.write(base);
+  rhs.write(b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base,
+                                  ArrayRef<LLVM::GEPArg>{int32_t(left)}));
+  if (!fence.empty())
+    e.assembly(fence, "~{memory}", {}, {}, false);
+  e.barrier();
+}
+
 void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
-  Value lhs = dot.getLhs(), rhs = dot.getRhs();
-  auto lhsShape = tile::shapeOf(lhs.getType()), rhsShape = tile::shapeOf(rhs.getType());
+  auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
   LinearLayout layout = layoutOf(dot.getType());
-  RegisterIndex lhsIndex(layoutOf(lhs.getType()), lhsShape),
-      rhsIndex(layoutOf(rhs.getType()), rhsShape);
-  ArrayRef<Value> a = e.registers(lhs), c = e.registers(rhs);
+  Operand lhs(e, dot.getLhs(), *mmaLhs(lhsShape, shape[1], e.warps), 1);
+  Operand rhs(e, dot.getRhs(), *mmaRhs(tile::shapeOf(dot.getRhs().getType()), shape[0], e.warps),
+              0);
+  writeOperands(e, lhs, rhs, "");
   SmallVector<Value> sums(e.registers(dot.getAcc()));
-  std::string type = tile::elementType(lhs.getType()).isBF16() ? "bf16" : "f16";
+  std::string type = operandName(dot);
   std::string text = "mma.sync.aligned.m16n8k16.row.col.f32." + type + "." + type +
                      ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
   Type four =
       LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
-  for (unsigned reg = 0; reg < sums.size(); reg += 4) {
-    LinearLayout::Basis at = layout.apply(reg, 0, 0);
-    for (int32_t k = 0; k < lhsShape[1]; k += 16) {
-      unsigned left = lhsIndex.at({at[0], k}), right = rhsIndex.at({k, at[1]});
-      SmallVector<Value> operands;
-      for (unsigned i = 0; i < 8; i += 2)
-        operands.push_back(pairOf(e, a[left + i], a[left + i + 1]));
-      for (unsigned i = 0; i < 4; i += 2)
-        operands.push_back(pairOf(e, c[right + i], c[right + i + 1]));
+  for (int32_t k = 0; k < lhsShape[1]; k += 16)
+    for (unsigned reg = 0; reg < sums.size(); reg += 4) {
+      LinearLayout::Basis at = layout.apply(reg, 0, 0);
+      SmallVector<Value> operands = lhs.words({at[0], k}, 4);
+      operands.append(rhs.words({k, at[1]}, 2));
       operands.append(sums.begin() + reg, sums.begin() + reg + 4);
       Value out = e.assembly(text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", four, operands, true);
       for (unsigned i = 0; i < 4; ++i)
         sums[reg + i] = b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i));
     }
+  e.setRegisters(dot.getResult(), std::move(sums));
+}
+
+// Instructions for a warp group's part of the product in one piece of assembly: nothing touches the
+// sums between the first and the wait for the last.
+void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
+  OpBuilder &b = e.builder;
+  auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
+  LinearLayout layout = layoutOf(dot.getType());
+  WgmmaShape parts = *wgmmaShape(shape, e.warps);
+  Operand lhs(e, dot.getLhs(), *wgmmaLhs(lhsShape, shape[1], e.warps), 1);
+  // The right operand always comes from shared memory: no layout is its fragments.
+  Operand rhs(e, dot.getRhs(), LinearLayout(2), 0);
+  writeOperands(e, lhs, rhs, "fence.proxy.async.shared::cta;");
+
+  // Part of the offset that the warp group's place gives, in 16 bytes.
+  Value group;
+  if (e.warps > 4) {
+    group = b.create<arith::ShRUIOp>(e.loc(), e.warp, e.i32(2));
+    // A value of lane 0 is the same in the whole warp, as the instruction wants.
+    group = b.create<NVVM::ShflOp>(e.loc(), b.getI32Type(), e.i32(-1), group, e.i32(0), e.i32(31),
+                                   NVVM::ShflKind::idx, UnitAttr());
   }
+  auto descriptorOf = [&](const Operand &operand, unsigned dim, unsigned firstBit, unsigned count,
+                          int32_t step) -> Value {
+    const SharedOperand &shared = *operand.inShared();
+    Value descriptor = shared.descriptor(e, operand.sharedBase());
+    if (count == 1)
+      return descriptor;
+    LinearLayout::Basis basis(2, 0);
+    basis[dim] = step;
+    Value place = b.create<arith::ShRUIOp>(e.loc(), group, e.i32(firstBit));
+    place = b.create<arith::AndIOp>(e.loc(), place, e.i32(count - 1));
+    place = b.create<arith::MulIOp>(e.loc(), place, e.i32(shared.plainOffset(basis) / 16));
+    Value wide = b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), place);
+    return b.create<arith::AddIOp>(e.loc(), descriptor, wide);
+  };
+
+  SmallVector<Value> operands(e.registers(dot.getAcc()));
+  unsigned count = operands.size();
+  std::string constraints;
+  for (unsigned i = 0; i < count; ++i)
+    constraints += "=f,";
+  for (unsigned i = 0; i < count; ++i)
+    constraints += std::to_string(i) + ",";
+  unsigned number = 2 * count;
+  auto addOperand = [&](Value value, const char *constraint) {
+    operands.push_back(value);
+    constraints += std::string(constraint) + ",";
+    return "$" + std::to_string(number++);
+  };
+  std::string left;
+  if (lhs.inShared())
+    left = addOperand(descriptorOf(lhs, 0, 0, parts.alongM, 64), "l");
+  std::string right = addOperand(
+      descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns), "l");
+
+  std::string type = operandName(dot);
+  unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2;
+  std::string name = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." +
+                     type + "." + type;
+  auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
+    return std::to_string(shared.plainOffset(at) / 16);
+  };
+  std::string text = "{ .reg .pred p; .reg .b64 a, b; setp.eq.u32 p, 0, 0; "
+                     "wgmma.fence.sync.aligned; ";
+  for (int32_t k = 0; k < lhsShape[1]; k += 16)
+    for (unsigned reg = 0; reg < count; reg += perInstruction) {
+      LinearLayout::Basis at = layout.apply(reg, 0, 0);
+      std::string a = "a", transposes;
+      if (const SharedOperand *shared = lhs.inShared()) {
+        text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
+        transposes = shared->majorDim() == 1 ? ", 0" : ", 1";
+      } else {
+        std::string list;
+        for (Value word : lhs.words({at[0], k}, 4))
+          list += (list.empty() ? "" : ", ") + addOperand(word, "r");
+        a = "{" + list + "}";
+      }
+      const SharedOperand &shared = *rhs.inShared();
+      text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
+      for (unsigned i = 0; i < perInstruction; ++i)
+        text += (i ? ", $" : "$") + std::to_string(reg + i);
+      text +=
+          "}, " + a + ", b, p, 1, 1" + transposes + (shared.majorDim() == 0 ? ", 0; " : ", 1; ");
+    }
+  text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }";
+  constraints += "~{memory}";
+  Type result =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.getF32Type()));
+  Value out = e.assembly(text, constraints, result, operands, false);
+  SmallVector<Value> sums;
+  for (unsigned i = 0; i < count; ++i)
+    sums.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
   e.setRegisters(dot.getResult(), std::move(sums));
 }
 
@@ -133,6 +295,8 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
 struct DotRegisters : RegisterModel<DotRegisters, tile::DotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto instruction = op->getAttrOfType<StringAttr>(instructionAttr);
+    if (instruction && instruction.getValue() == "wgmma.m64k16")
+      return emitWgmma(cast<tile::DotOp>(op), emitter);
     if (instruction && instruction.getValue() == "mma.m16n8k16")
       return emitMma(cast<tile::DotOp>(op), emitter);
     emitFma(cast<tile::DotOp>(op), emitter);

@@ -1,6 +1,7 @@
 #include "gpu/EmitKernel.h"
 
 #include "gpu/RegisterEmitter.h"
+#include "gpu/SharedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -21,20 +22,23 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   b.setInsertionPointToStart(module->getBody());
 
-  // Dynamic shared memory: the launch says how much there is.
+  // Dynamic shared memory: the launch says how much there is. Swizzled operands start at a
+  // multiple of 1024.
   b.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                           LLVM::Linkage::External, "nereid_shared", Attribute(), /*alignment=*/16,
+                           LLVM::Linkage::External, "nereid_shared", Attribute(),
+                           SharedOperand::alignment,
                            /*addrSpace=*/3);
 
-  // One parameter a slot of the launch ABI: the fields of a descriptor (base, shape, strides) go by value.
+  // One parameter a slot of the launch ABI: the fields of a descriptor (base, shape, strides) go by
+  // value.
   SmallVector<Type> parameters;
   SmallVector<std::pair<unsigned, Type>> byValue;
   for (BlockArgument argument : kernel.getArguments()) {
     if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
       SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 1)};
       fields.append(2 * desc.getBlockShape().size(), b.getI64Type());
-      byValue.push_back({unsigned(parameters.size()),
-                         LLVM::LLVMStructType::getLiteral(context, fields)});
+      byValue.push_back(
+          {unsigned(parameters.size()), LLVM::LLVMStructType::getLiteral(context, fields)});
       parameters.push_back(LLVM::LLVMPointerType::get(context));
     } else {
       parameters.push_back(parameterType(argument.getType()));
@@ -60,8 +64,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
     Value value = entry->getArgument(argument.getArgNumber());
     if (isa<tile::DescType>(argument.getType())) {
       auto type = cast<LLVM::LLVMStructType>(
-          function.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
-                                              LLVM::LLVMDialect::getByValAttrName())
+          function
+              .getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
+                                          LLVM::LLVMDialect::getByValAttrName())
               .getValue());
       SmallVector<Value> fields;
       for (auto [at, field] : llvm::enumerate(type.getBody())) {

@@ -134,10 +134,55 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
   for (unsigned i = 1; i < alongM; i *= 2)
     layout.addBasis(LayoutInput::Warp, {0, 0});
   addWalk(layout, LayoutInput::Warp, 1, 8, 8 * alongN);
-  addWalk(layout, LayoutInput::Register, 0, 16, k);
   addWalk(layout, LayoutInput::Register, 1, 8 * alongN, n);
+  addWalk(layout, LayoutInput::Register, 0, 16, k);
   fillWithCopies(layout, warps);
   return layout;
+}
+
+std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps) {
+  int64_t m = shape[0], n = shape[1];
+  if (m < 64 || n < 16 || warps % 4)
+    return std::nullopt;
+  // Rows first: a row of sums then stays in one warp.
+  unsigned groups = warps / 4, alongM = unsigned(std::min<int64_t>(groups, m / 64));
+  unsigned alongN = groups / alongM;
+  // A group reads whole columns of swizzled shared memory.
+  if (alongN > 1 && n / alongN < 64)
+    return std::nullopt;
+  return WgmmaShape{alongM, alongN, unsigned(n / alongN)};
+}
+
+// Both lie alike but for what a warp group's columns are.
+static LinearLayout wgmmaFragments(llvm::ArrayRef<int64_t> shape, const WgmmaShape &parts,
+                                   bool isLhs, unsigned warps) {
+  int64_t columns = isLhs ? shape[1] : int64_t(parts.columns);
+  LinearLayout layout(2);
+  layout.addBasis(LayoutInput::Register, {0, 1});
+  layout.addBasis(LayoutInput::Register, {8, 0});
+  addWalk(layout, LayoutInput::Register, 1, 8, columns);
+  addWalk(layout, LayoutInput::Register, 0, 64 * parts.alongM, shape[0]);
+  addWalk(layout, LayoutInput::Lane, 1, 2, 8);
+  addWalk(layout, LayoutInput::Lane, 0, 1, 8);
+  addWalk(layout, LayoutInput::Warp, 0, 16, 64 * parts.alongM);
+  if (!isLhs)
+    addWalk(layout, LayoutInput::Warp, 1, columns, shape[1]);
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
+std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps) {
+  auto parts = wgmmaShape(shape, warps);
+  if (!parts)
+    return std::nullopt;
+  return wgmmaFragments(shape, *parts, false, warps);
+}
+
+std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps) {
+  auto parts = wgmmaShape({shape[0], n}, warps);
+  if (!parts || shape[1] < 16)
+    return std::nullopt;
+  return wgmmaFragments(shape, *parts, true, warps);
 }
 
 LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim) {

@@ -33,6 +33,18 @@ std::optional<LinearLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape, unsign
 std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps);
 std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps);
 
+/// How warp groups of four warps share a product of `wgmma`.
+struct WgmmaShape {
+  unsigned alongM, alongN; ///< warp groups
+  unsigned columns;        ///< of one warp group
+};
+/// Null if the tile is too small, or the warps are no whole groups.
+std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps);
+/// Its accumulator (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"), and its left
+/// operand where that lies in registers: M x K for a product of M x N.
+std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
+std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps);
+
 /// The layout of a tile without dimension `dim`: every thread that held a part of a row holds a
 /// copy of what the row becomes.
 LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim);

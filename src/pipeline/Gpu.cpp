@@ -42,8 +42,10 @@ void addTilePasses(OpPassManager &pm) {
 
 // The passes on level 2.
 void addGpuPasses(OpPassManager &pm) {
-  // Layout assignment computes cheap tiles where they are wanted; the same ones are one again.
+  // Layout assignment computes cheap tiles where they are wanted; the same ones are one again, and
+  // what a loop does not change is moved between threads once.
   pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
 }
 
 template <typename T> std::string printed(T &&thing) {

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 using namespace nereid;
 using namespace nereid::test;
 
@@ -68,6 +70,53 @@ TEST_F(GpuKernels, ProductsUseTensorCores) {
   EXPECT_EQ(ptx.find(", debug"), std::string::npos) << "ptxas would not optimise";
 }
 
+// The product of 32 rows made one of 64: a warp group's worth.
+std::string warpGroupMatmul() {
+  std::string text = halfMatmul;
+  for (auto [from, to] : {std::pair("tensor<32x", "tensor<64x"), std::pair("0 to 32", "0 to 64"),
+                          std::pair("constant 32 ", "constant 64 ")})
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+      text.replace(at, strlen(from), to);
+  return text;
+}
+
+TEST_F(GpuKernels, WarpGroupsMultiplyFromSharedMemory) {
+  std::string ptx = emit(warpGroupMatmul(), "sm_90a", pipeline::GpuStage::Ptx);
+  EXPECT_EQ(countOf(ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 1u) << ptx;
+  EXPECT_EQ(countOf(ptx, "fence.proxy.async"), 1u) << "stores must be seen by the tensor cores";
+  EXPECT_EQ(countOf(ptx, "ldmatrix"), 0u);
+  // Not on chips without the instruction; there both operands come as fragments.
+  ptx = emit(warpGroupMatmul(), "sm_90", pipeline::GpuStage::Ptx);
+  EXPECT_EQ(countOf(ptx, "wgmma"), 0u);
+  EXPECT_EQ(countOf(ptx, "mma.sync.aligned.m16n8k16"), 8u) << ptx;
+  // 32 rows of A, K contiguous; 32 columns of B, N contiguous.
+  EXPECT_EQ(countOf(ptx, "ldmatrix.sync.aligned.m8n8.x4.shared"), 2u) << ptx;
+  EXPECT_EQ(countOf(ptx, "ldmatrix.sync.aligned.m8n8.x4.trans.shared"), 2u) << ptx;
+}
+
+// Rows that are read from memory: the row numbers move to the threads that load rows of values.
+TEST_F(GpuKernels, SmallTilesMoveAndNotTheirCopies) {
+  std::string level2 = emit(R"(
+func.func @gather(%rows: !tile.ptr<i64> {tile.divisibility = 16 : i64},
+                  %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %rs = tile.splat %rows : !tile.ptr<i64> -> tensor<64x!tile.ptr<i64>>
+  %rp = tile.addptr %rs, %r : tensor<64x!tile.ptr<i64>>, tensor<64xi32>
+  %row = tile.load %rp : tensor<64x!tile.ptr<i64>> -> tensor<64xi64>
+  %row1 = tile.expand_dims %row axis 1 : tensor<64xi64> -> tensor<64x1xi64>
+  %row2 = tile.broadcast %row1 : tensor<64x1xi64> -> tensor<64x128xi64>
+  %xs = tile.splat %x : !tile.ptr<f16> -> tensor<64x128x!tile.ptr<f16>>
+  %xp = tile.addptr %xs, %row2 : tensor<64x128x!tile.ptr<f16>>, tensor<64x128xi64>
+  %v = tile.load %xp : tensor<64x128x!tile.ptr<f16>> -> tensor<64x128xf16>
+  tile.store %xp, %v : tensor<64x128x!tile.ptr<f16>>, tensor<64x128xf16>
+  return
+}
+)",
+                            "sm_90a", pipeline::GpuStage::Gpu);
+  EXPECT_EQ(countOf(level2, "tilegpu.convert_layout"), 1u) << level2;
+  EXPECT_NE(level2.find("-> tensor<64xi64, #layout"), std::string::npos) << level2;
+}
+
 TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   std::string ptx = emit(softmax, "sm_90a", pipeline::GpuStage::Ptx);
   // Five shuffles and two barriers for each of the maximum and the sum.
@@ -76,7 +125,8 @@ TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   EXPECT_NE(ptx.find("ex2.approx"), std::string::npos);
 }
 
-// The runtime passes one pointer a slot and one for the context: the driver refuses a launch otherwise.
+// The runtime passes one pointer a slot and one for the context: the driver refuses a launch
+// otherwise.
 TEST_F(GpuKernels, OneParameterASlot) {
   for (const char *source : {vectorAdd, softmax, halfMatmul, descriptorLoad}) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
@@ -95,7 +145,8 @@ TEST_F(GpuKernels, AllAssemble) {
   if (gpu::findPtxas().empty())
     GTEST_SKIP() << "no ptxas on this machine";
   for (const char *chip : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"})
-    for (const char *source : {vectorAdd, softmax, halfMatmul, shapes, descriptorLoad}) {
+    for (const std::string &source : std::initializer_list<std::string>{
+             vectorAdd, softmax, halfMatmul, warpGroupMatmul(), shapes, descriptorLoad}) {
       auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
       ASSERT_TRUE(module);
       auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip));

@@ -1,5 +1,6 @@
 // Every element of a tile has one place in the threads, whatever the layout and the op it passes.
 #include "gpu/Layouts.h"
+#include "gpu/SharedOperand.h"
 
 #include <gtest/gtest.h>
 
@@ -88,6 +89,63 @@ TEST(Layouts, MmaFragmentsCoverTheirTiles) {
         }
   EXPECT_FALSE(mmaAccumulator({8, 8}, 4));
   EXPECT_FALSE(mmaLhs({16, 8}, 8, 4));
+}
+
+TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
+  for (int64_t m : {64, 128, 256})
+    for (int64_t n : {16, 64, 128, 512})
+      for (unsigned warps : {4, 8, 16}) {
+        auto parts = wgmmaShape({m, n}, warps);
+        if (!parts)
+          continue;
+        EXPECT_EQ(parts->alongM * parts->alongN * 4, warps);
+        auto sum = wgmmaAccumulator({m, n}, warps), lhs = wgmmaLhs({m, 32}, n, warps);
+        ASSERT_TRUE(sum && lhs);
+        expectOnePlaceEach(*sum, {m, n});
+        expectOnePlaceEach(*lhs, {m, 32});
+        for (unsigned warp = 0; warp < warps; ++warp)
+          EXPECT_EQ(lhs->apply(0, 0, warp)[0], sum->apply(0, 0, warp)[0]);
+      }
+  // The sum of one product is the left operand of the next.
+  EXPECT_EQ(wgmmaAccumulator({128, 64}, 8), wgmmaLhs({128, 64}, 32, 8));
+  EXPECT_FALSE(wgmmaShape({32, 64}, 4));
+  EXPECT_FALSE(wgmmaShape({64, 64}, 2)) << "half a warp group";
+  EXPECT_FALSE(wgmmaShape({64, 64}, 8)) << "half a column of shared memory each";
+}
+
+TEST(SharedOperand, IsAPermutationWithoutBankConflicts) {
+  for (int64_t rows : {16, 64})
+    for (int64_t columns : {16, 32, 64, 128})
+      for (bool isTransposed : {false, true}) {
+        std::vector<int64_t> shape = {rows, columns};
+        if (isTransposed)
+          std::swap(shape[0], shape[1]);
+        unsigned major = isTransposed ? 0 : 1;
+        SharedOperand operand(shape, blockedLayout(shape, 8, {major, 1 - major}, 4));
+        EXPECT_EQ(operand.majorDim(), major);
+        std::vector<bool> seen(rows * columns * 2);
+        auto offset = [&](int32_t row, int32_t column) {
+          LinearLayout::Basis at = {row, column};
+          if (isTransposed)
+            std::swap(at[0], at[1]);
+          return operand.offset(at);
+        };
+        for (int32_t row = 0; row < rows; ++row)
+          for (int32_t column = 0; column < columns; ++column) {
+            int64_t at = offset(row, column);
+            ASSERT_LT(at, int64_t(seen.size()));
+            EXPECT_FALSE(seen[at]) << row << ", " << column;
+            seen[at] = true;
+          }
+        // Eight rows of a matrix of 8 x 8 lie in eight different groups of four banks.
+        for (int32_t row = 0; row < rows; row += 8)
+          for (int32_t column = 0; column < columns; column += 8) {
+            unsigned banks = 0;
+            for (int32_t i = 0; i < 8; ++i)
+              banks |= 1u << (offset(row + i, column) / 16 % 8);
+            EXPECT_EQ(banks, 0xffu) << row << ", " << column << " of " << columns;
+          }
+      }
 }
 
 TEST(Layouts, PassThroughShapeOps) {

@@ -1,0 +1,132 @@
+#include "gpu/SharedOperand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+static constexpr unsigned elementBytes = 2;
+
+SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout)
+    : major(consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1),
+      columns(shape[major]), rows(shape[1 - major]),
+      width(unsigned(std::min<int64_t>(128, columns * elementBytes))) {}
+
+uint64_t SharedOperand::bytes() const {
+  return llvm::alignTo(uint64_t(columns * rows) * elementBytes, alignment);
+}
+
+int64_t SharedOperand::plainOffset(ArrayRef<int32_t> coordinate) const {
+  int64_t along = int64_t(coordinate[major]) * elementBytes;
+  return along / width * rows * width + int64_t(coordinate[1 - major]) * width + along % width;
+}
+
+// Bits 4.. of an offset are XORed with bits 7..: as many as a row has 16-byte pieces.
+int64_t SharedOperand::offset(ArrayRef<int32_t> coordinate) const {
+  int64_t plain = plainOffset(coordinate);
+  return plain ^ ((plain >> 3) & (width - 16));
+}
+
+Value SharedOperand::address(RegisterEmitter &e, Value base, const LinearLayout &layout,
+                             ArrayRef<int32_t> constant) const {
+  OpBuilder &b = e.builder;
+  auto times = [&](Value value, int64_t factor) -> Value {
+    return b.createOrFold<arith::MulIOp>(e.loc(), value, e.i32(factor));
+  };
+  int64_t perRow = width / elementBytes;
+  Value along = e.threadCoordinate(layout, major), row = e.threadCoordinate(layout, 1 - major);
+  Value inRow = b.createOrFold<arith::AndIOp>(e.loc(), along, e.i32(perRow - 1));
+  Value column =
+      b.createOrFold<arith::ShRUIOp>(e.loc(), along, e.i32(int64_t(llvm::Log2_64(perRow))));
+  Value offset =
+      e.add(e.add(times(inRow, elementBytes), times(row, width)), times(column, rows * width));
+  Value swizzle = b.create<arith::ShRUIOp>(e.loc(), offset, e.i32(3));
+  swizzle = b.create<arith::AndIOp>(e.loc(), swizzle, e.i32(width - 16));
+  // The register's part shares no bit with the thread's but the permuted ones; the rest is an
+  // immediate of the access.
+  int64_t part = this->offset(constant), mixed = part & 0x70;
+  offset = b.create<arith::XOrIOp>(e.loc(), offset, swizzle);
+  if (mixed)
+    offset = b.create<arith::XOrIOp>(e.loc(), offset, e.i32(mixed));
+  Value address = b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base, offset);
+  if (part == mixed)
+    return address;
+  return b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), address,
+                               ArrayRef<LLVM::GEPArg>{int32_t(part - mixed)});
+}
+
+void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &layout,
+                          ArrayRef<Value> values) const {
+  OpBuilder &b = e.builder;
+  unsigned vector = std::min(consecutiveRegisters(layout, major), 16 / elementBytes);
+  for (unsigned reg = 0; reg < values.size(); reg += vector) {
+    Value packed = values[reg];
+    if (vector > 1) {
+      packed = e.undef(VectorType::get({vector}, packed.getType()));
+      for (unsigned i = 0; i < vector; ++i)
+        packed = b.create<LLVM::InsertElementOp>(e.loc(), packed, values[reg + i], e.i32(i));
+    }
+    b.create<LLVM::StoreOp>(e.loc(), packed, address(e, base, layout, layout.apply(reg, 0, 0)),
+                            vector * elementBytes);
+  }
+}
+
+SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
+                                                const LinearLayout &fragments, unsigned along,
+                                                unsigned first, Type element) const {
+  OpBuilder &b = e.builder;
+  // Lanes 8i to 8i+7 give the rows of matrix i; which matrix that is, the registers say.
+  ArrayRef<LinearLayout::Basis> regs = fragments.bases(LayoutInput::Register);
+  unsigned matrices = regs.size() > 2 ? 4 : 2;
+  LinearLayout rowsOf(2);
+  for (int32_t row = 1; row < 8; row *= 2) {
+    LinearLayout::Basis basis(2, 0);
+    basis[1 - major] = row;
+    rowsOf.addBasis(LayoutInput::Lane, basis);
+  }
+  rowsOf.addBasis(LayoutInput::Lane, regs[1]);
+  rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[2] : LinearLayout::Basis(2, 0));
+  for (const LinearLayout::Basis &basis : fragments.bases(LayoutInput::Warp))
+    rowsOf.addBasis(LayoutInput::Warp, basis);
+
+  Value from = address(e, base, rowsOf, fragments.apply(first, 0, 0));
+  from = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), from);
+  bool isTransposed = along != major;
+  std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
+                     (isTransposed ? ".trans" : "") + ".shared.b16 {$0, $1";
+  std::string constraints = "=r,=r";
+  if (matrices == 4) {
+    text += ", $2, $3";
+    constraints += ",=r,=r";
+  }
+  text += "}, [$" + std::to_string(matrices) + "];";
+  constraints += ",r,~{memory}";
+  Type words =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(matrices, b.getI32Type()));
+  Value loaded = e.assembly(text, constraints, words, {from}, false);
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < matrices; ++i) {
+    Value word = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
+    Value pair = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({2}, element), word);
+    for (unsigned half = 0; half < 2; ++half)
+      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), pair, e.i32(half)));
+  }
+  return values;
+}
+
+Value SharedOperand::descriptor(RegisterEmitter &e, Value base) const {
+  OpBuilder &b = e.builder;
+  // All fields count 16 bytes: eight rows further, and the next column.
+  int64_t eightRows = 8 * width / 16, column = rows * width / 16;
+  int64_t swizzle = width == 128 ? 1 : width == 64 ? 2 : 3;
+  Value low = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), base);
+  low = b.create<arith::ShRUIOp>(e.loc(), low, e.i32(4));
+  low = b.create<arith::AndIOp>(e.loc(), low, e.i32(0x3fff));
+  Value wide = b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), low);
+  int64_t fields = (column & 0x3fff) << 16 | eightRows << 32 | swizzle << 62;
+  return b.create<arith::OrIOp>(e.loc(), wide, e.i64(fields));
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,50 @@
+// A matrix of 16-bit elements in shared memory, in the swizzled order that wgmma reads and that
+// gives ldmatrix and the writes before it no bank conflicts.
+//
+// The matrix is cut into columns of up to 128 bytes along the dimension that is contiguous
+// (`major`); each column is stored row by row, and the 16-byte pieces of a row are permuted by the
+// row's index (PTX ISA, "Shared memory matrix layout"). Offsets are linear over XOR, as layouts
+// are.
+#pragma once
+
+#include "gpu/RegisterEmitter.h"
+
+namespace nereid::gpu {
+
+class SharedOperand {
+public:
+  /// A matrix as `layout` holds it: what is contiguous in registers is contiguous in memory.
+  SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout);
+
+  unsigned majorDim() const { return major; }
+  /// Bytes of a row of a column.
+  unsigned rowBytes() const { return width; }
+  /// A multiple of the alignment that the matrix needs.
+  uint64_t bytes() const;
+  static constexpr unsigned alignment = 1024;
+  /// Offset of an element before the permutation.
+  int64_t plainOffset(llvm::ArrayRef<int32_t> coordinate) const;
+  /// Offset of an element.
+  int64_t offset(llvm::ArrayRef<int32_t> coordinate) const;
+
+  void write(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
+             llvm::ArrayRef<mlir::Value> values) const;
+  /// Eight registers (four or two matrices of 8 x 8) of the fragments of mma.sync, from `first` on;
+  /// elements, not pairs. `along` is the dimension of which the fragments pair neighbours.
+  llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,
+                                               const LinearLayout &fragments, unsigned along,
+                                               unsigned first, mlir::Type element) const;
+  /// How wgmma finds the matrix (PTX ISA, "Matrix descriptor").
+  mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
+
+private:
+  // Address of the element that the thread has in `layout` at a register whose part is `constant`.
+  mlir::Value address(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
+                      llvm::ArrayRef<int32_t> constant) const;
+
+  unsigned major;
+  int64_t columns, rows;
+  unsigned width;
+};
+
+} // namespace nereid::gpu
