@@ -4,7 +4,7 @@ import triton.language as tl
 
 
 def keep(configs, named_args, **kwargs):
-    return [c for c in configs if c.kwargs["BLOCK"] <= kwargs["LIMIT"]]  # error: .:56 KeyError cannot choose a configuration of `kernel`: 'LIMIT'
+    return [c for c in configs if c.kwargs["BLOCK"] <= kwargs["LIMIT"]]  # error: .:56 KeyError cannot choose a configuration of `kernel`: there is no key 'LIMIT'
 # hint: decorators see the arguments that were given
 
 
