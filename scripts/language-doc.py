@@ -2,7 +2,7 @@
 """Rewrite the generated parts of docs/language.md.
 
     scripts/language-doc.py              both parts; needs nereid-language-doc of the dev or the release build
-    scripts/language-doc.py --results    only the results on real code, from docs/results/*.json
+    scripts/language-doc.py --results    only the results on real code: docs/results/*.json, test/corpus/results
     scripts/language-doc.py --check      fail if the results are stale (`unit_ops` does that for the vocabulary)
 
 docs/results/README.md has the format of the results.
@@ -69,6 +69,22 @@ def tables(results):
     return "\n".join(lines)
 
 
+def corpusTable():
+    """The counts that `./dev corpus --results` wrote, as Markdown."""
+    counts = json.loads((ROOT / "test" / "corpus" / "results" / "counts.json").read_text())
+    names = {"list": "files listed as CPython does", "emit": "specialisations to tile IR", "ptx": "to PTX for sm_90a, assembled",
+             "ref": "launches on ref", "cpu": "launches on cpu"}
+    lines = ["| package | kernels | " + " | ".join(names.values()) + " |", "|---|--:|" + "--:|" * len(names)]
+    for package, count in sorted(counts.items()):
+        cells = [f"{good} of {tried}" for good, tried in (count["steps"][step] for step in names)]
+        lines.append(f"| `{package}` | {count['kernels']} | " + " | ".join(cells) + " |")
+    reasons = [(package, reason, times) for package, count in sorted(counts.items()) for reason, times in sorted(count["reasons"].items())]
+    if reasons:
+        lines += ["", "| package | misses | reason |", "|---|--:|---|"]
+        lines += [f"| `{package}` | {times} | {reason.replace('|', chr(92) + '|')} |" for package, reason, times in reasons]
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", action="store_true", help="only the results on real code")
@@ -76,6 +92,7 @@ def main():
     options = parser.parse_args()
     page = PAGE.read_text()
     fresh = between(page, "results", tables(readResults(ROOT / "docs" / "results")))
+    fresh = between(fresh, "corpus", corpusTable())
     if options.check:
         if fresh != page:
             print("docs/language.md is stale: run scripts/language-doc.py --results", file=sys.stderr)

@@ -109,6 +109,13 @@ class Devices(unittest.TestCase):
         self.assertIn("on average", self.why([1.0] * 8, [1.0 + 2**-5] * 8, "bf16"))
 
 
+class Page(unittest.TestCase):
+    def test_the_table_is_that_of_the_counts(self):
+        module = load(ROOT / "scripts" / "language-doc.py")
+        page = (ROOT / "docs" / "language.md").read_text()
+        self.assertIn(module.CORPUS_BEGIN + module.corpusTable() + module.CORPUS_END, page, "run scripts/language-doc.py")
+
+
 class Faults(unittest.TestCase):
     def test_each_fault_can_be_planted(self):
         driver = load(ROOT / "scripts" / "corpus-faults.py")
