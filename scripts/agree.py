@@ -112,8 +112,10 @@ class Interpreter:
 
     def run(self, job):
         if self.process is None:
-            self.process = subprocess.Popen([self.python, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            text=True)
+            # Module-level code may write files: into a folder that goes away.
+            self.folder = tempfile.TemporaryDirectory()
+            self.process = subprocess.Popen([self.python, str(pathlib.Path(__file__).resolve()), "--serve"], cwd=self.folder.name, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, text=True)
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
@@ -128,6 +130,7 @@ class Interpreter:
             self.process.kill()
             self.process.wait()
             self.process = None
+            self.folder.cleanup()
 
 
 # --- the cases ---------------------------------------------------------------------------------------------
@@ -297,7 +300,7 @@ def main():
     parser.add_argument("--version", default="", help="of Triton, for --results")
     options = parser.parse_args()
     import numpy
-    cases = list(expectCases(numpy)) if not options.tutorials else list(tutorialCases(options.tutorials, numpy))
+    cases = list(expectCases(numpy)) if not options.tutorials else list(tutorialCases(options.tutorials.resolve(), numpy))
     cases = [case for case in cases if options.only in case[0]]
     result = dict(passed=0, failed=0, skipped=0, failures=[])
     interpreter = Interpreter(options.python, options.limit)
