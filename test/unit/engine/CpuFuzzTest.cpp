@@ -9,7 +9,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <random>
+#include <regex>
 #include <sstream>
 
 using namespace nereid;
@@ -39,6 +41,9 @@ public:
     scalar("i32", "arith.constant " + std::to_string(int(pick(100)) - 50) + " : i32");
     scalar("i32", "tile.program_id 0");
     ranges();
+    // Something of every type to begin with.
+    for (unsigned array : {0u, 2u, 3u})
+      loaded(chance(50) ? Shape{64} : Shape{16, 4}, array);
     block(18, 0);
     // What is left unused would be dropped before it is tested.
     std::vector<Tile> last = tiles;
@@ -73,6 +78,7 @@ private:
   static bool isFloat(const std::string &element) { return element[0] == 'f'; }
   static int bits(const std::string &element) { return std::atoi(element.c_str() + 1); }
 
+  void line(const std::string &code) { text << "  " << code << "\n"; }
   std::string fresh() { return "%v" + std::to_string(next++); }
   Tile define(const Shape &shape, const std::string &element, const std::string &code) {
     Tile tile{fresh(), element, shape};
@@ -97,6 +103,9 @@ private:
     if (const Tile *tile =
             find([&](const Tile &t) { return t.shape == shape && t.element == element; }))
       return *tile;
+    return constant(shape, element);
+  }
+  Tile constant(const Shape &shape, const std::string &element) {
     std::string number = element == "i1"    ? (chance(50) ? "true" : "false")
                          : isFloat(element) ? std::to_string(int(pick(64)) - 32) + ".5"
                                             : std::to_string(int(pick(200)) - 100);
@@ -185,14 +194,25 @@ private:
                " -> " + type(shape, element));
   }
 
+  // A tile of an array at random places that do not repeat.
+  Tile loaded(const Shape &shape, unsigned array) {
+    std::string element = arrayElementsText[array];
+    std::string where = pointers(array, linear(shape));
+    return define(shape, element,
+                  "tile.load " + where + " : " + type(shape, "!tile.ptr<" + element + ">") +
+                      " -> " + type(shape, element));
+  }
+
   // One array more often than the others, so that loads and stores meet.
   unsigned workArray() { return chance(60) ? 1 : pick(workArrays); }
 
   // Stores a final value where no other one is.
   void keep(const Tile &tile) {
     unsigned array = 0;
-    while (arrayElementsText[array] != tile.element)
+    while (array < arrayCount && arrayElementsText[array] != tile.element)
       ++array;
+    if (array == arrayCount)
+      return;
     int64_t count = elements(tile.shape);
     if (kept[array] + count > arrayElements)
       return;
@@ -238,7 +258,7 @@ private:
 
   void elementwise() {
     Tile a = any();
-    Tile b = some(a.shape, a.element);
+    Tile b = chance(30) ? constant(a.shape, a.element) : some(a.shape, a.element);
     std::string types = " : " + type(a);
     auto binary = [&](const std::string &op) {
       define(a.shape, a.element, op + " " + a.name + ", " + b.name + types);
@@ -279,8 +299,8 @@ private:
 
   void cast() {
     Tile a = any();
-    const char *targets[] = {"i8", "i32", "i64", "f16", "f32"};
-    std::string to = targets[pick(5)];
+    const char *targets[] = {"i8", "i16", "i32", "i64", "f16", "f32", "f64"};
+    std::string to = targets[pick(7)];
     if (to == a.element)
       return;
     bool fromFloat = isFloat(a.element), toFloat = isFloat(to);
@@ -401,6 +421,124 @@ private:
     define(shape, a.element, code);
   }
 
+  // Of bytes, also as numbers of other types: the sums are exact in any order.
+  void product() {
+    const int64_t extents[] = {1, 2, 4, 8, 16, 32};
+    int64_t m = extents[pick(6)], n = extents[pick(6)], k = extents[1 + pick(5)];
+    const char *numbers[] = {"i8", "i8", "f32", "f16"};
+    std::string element = numbers[pick(4)], sum = element == "i8" ? "i32" : "f32";
+    auto operand = [&](const Shape &shape, const std::string &as) {
+      bool turned = chance(40);
+      Tile tile = loaded(turned ? Shape{shape[1], shape[0]} : shape, 3);
+      if (turned)
+        tile = define(shape, "i8",
+                      "tile.trans " + tile.name + " [1, 0] : " + type(tile) + " -> " +
+                          type(shape, "i8"));
+      if (as == "i8")
+        return tile;
+      return define(shape, as,
+                    (as == "i32" ? "arith.extsi " : "arith.sitofp ") + tile.name + " : " +
+                        type(tile) + " to " + type(shape, as));
+    };
+    Tile a = operand({m, k}, element), b = operand({k, n}, element), acc = operand({m, n}, sum);
+    if (chance(30) && sum == "i32")
+      acc = some({m, n}, "i32");
+    std::string isUnsigned = element == "i8" && chance(40) ? " unsigned" : "";
+    define({m, n}, sum,
+           "tile.dot " + a.name + ", " + b.name + ", " + acc.name + isUnsigned + " : " + type(a) +
+               ", " + type(b) + " -> " + type(acc));
+  }
+
+  void atomic() {
+    Shape shape = any().shape;
+    if (shape.empty())
+      shape = {16};
+    bool floats = chance(30);
+    const char *kinds[] = {"add", "max", "umin", "xor", "xchg"};
+    std::string element = floats ? "f32" : "i32", kind = floats ? "fadd" : kinds[pick(5)];
+    Tile value = some(shape, element);
+    std::string where = pointers(floats ? 0 : 1, linear(shape));
+    define(shape, element,
+           "tile.atomic_rmw <" + kind + ">, <acq_rel>, <gpu>, " + where + ", " + value.name +
+               (chance(50) ? mask(shape) : "") + " : " + type(shape, "!tile.ptr<" + element + ">") +
+               ", " + type(value) + " -> " + type(value));
+  }
+
+  // Pointers and numbers that walk by the same amount in all elements.
+  void walk(unsigned depth) {
+    Shape shape = chance(50) ? Shape{16} : Shape{8, 4};
+    unsigned array = workArray();
+    std::string element = arrayElementsText[array], pointer = "!tile.ptr<" + element + ">";
+    std::string pointerType = type(shape, pointer), numberType = type(shape, "i32");
+    Tile offsets = linear(shape);
+    std::string start = pointers(array, offsets), results = fresh(), p = fresh(), o = fresh(),
+                i = fresh(), lower = fresh(), upper = fresh(), step = fresh();
+    line(lower + " = arith.constant 0 : i32");
+    line(upper + " = arith.constant " + std::to_string(pick(4)) + " : i32");
+    line(step + " = arith.constant 1 : i32");
+    line(results + ":2 = scf.for " + i + " = " + lower + " to " + upper + " step " + step +
+         " iter_args(" + p + " = " + start + ", " + o + " = " + offsets.name + ") -> (" +
+         pointerType + ", " + numberType + ") : i32 {");
+    scoped([&] {
+      tiles.push_back({i, "i32", {}});
+      tiles.push_back({o, "i32", shape});
+      define(shape, element,
+             "tile.load " + p + " : " + pointerType + " -> " + type(shape, element));
+      block(4, depth + 1);
+      if (chance(50))
+        line("tile.store " + p + ", " + some(shape, element).name + " : " + pointerType + ", " +
+             type(shape, element));
+      Tile by = define(shape, "i32",
+                       chance(50) ? "arith.constant dense<" + std::to_string(pick(20)) +
+                                        "> : " + numberType
+                                  : "tile.splat " + i + " : i32 -> " + numberType);
+      std::string nextPointer = fresh(), nextNumber = fresh();
+      line(nextPointer + " = tile.addptr " + p + ", " + by.name + " : " + pointerType + ", " +
+           numberType);
+      line(nextNumber + " = arith.addi " + o + ", " + by.name + " : " + numberType);
+      line("scf.yield " + nextPointer + ", " + nextNumber + " : " + pointerType + ", " +
+           numberType);
+      line("}");
+    });
+    tiles.push_back({results + "#1", "i32", shape});
+    define(shape, element,
+           "tile.load " + results + "#0 : " + pointerType + " -> " + type(shape, element));
+  }
+
+  // Without atomics inside: with them it counts as waiting, and the programs run in turns.
+  void whileLoop(unsigned depth) {
+    bool outer = std::exchange(inWhile, true);
+    Tile a = any();
+    std::string zero = fresh(), one = fresh(), limit = fresh(), results = fresh();
+    std::string count = fresh(), tile = fresh(), go = fresh(), countIn = fresh(), tileIn = fresh();
+    std::string types = "i32, " + type(a);
+    line(zero + " = arith.constant 0 : i32");
+    line(one + " = arith.constant 1 : i32");
+    line(limit + " = arith.constant " + std::to_string(pick(4)) + " : i32");
+    line(results + ":2 = scf.while (" + count + " = " + zero + ", " + tile + " = " + a.name +
+         ") : (" + types + ") -> (" + types + ") {");
+    scoped([&] {
+      tiles.push_back({tile, a.element, a.shape});
+      block(2, depth + 1);
+      Tile passed = some(a.shape, a.element);
+      line(go + " = arith.cmpi slt, " + count + ", " + limit + " : i32");
+      line("scf.condition(" + go + ") " + count + ", " + passed.name + " : " + types);
+    });
+    line("} do {");
+    line("^bb0(" + countIn + ": i32, " + tileIn + ": " + type(a) + "):");
+    scoped([&] {
+      tiles.push_back({tileIn, a.element, a.shape});
+      block(4, depth + 1);
+      Tile passed = some(a.shape, a.element);
+      std::string more = fresh();
+      line(more + " = arith.addi " + countIn + ", " + one + " : i32");
+      line("scf.yield " + more + ", " + passed.name + " : " + types);
+    });
+    line("}");
+    inWhile = outer;
+    tiles.push_back({results + "#1", a.element, a.shape});
+  }
+
   // Values defined inside are not seen outside.
   template <typename Body> void scoped(Body body) {
     std::vector<Tile> outer = tiles;
@@ -466,10 +604,27 @@ private:
         cast();
       else if (kind < 84)
         reshape();
-      else if (kind < 92)
+      else if (kind < 89)
         reduce();
-      else if (depth < 2)
-        chance(60) ? loop(depth) : branch(depth);
+      else if (kind < 92)
+        product();
+      else if (kind < 94 && !inWhile)
+        atomic();
+      else if (depth < 2) {
+        switch (pick(5)) {
+        case 0:
+          walk(depth);
+          break;
+        case 1:
+          whileLoop(depth);
+          break;
+        case 2:
+          branch(depth);
+          break;
+        default:
+          loop(depth);
+        }
+      }
     }
   }
 
@@ -477,6 +632,7 @@ private:
   std::ostringstream text;
   std::vector<Tile> tiles;
   unsigned next = 0;
+  bool inWhile = false;
   int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0};
 };
 
@@ -519,58 +675,142 @@ unsigned numberFrom(const char *name, unsigned otherwise) {
   return text ? unsigned(std::strtoul(text, nullptr, 10)) : otherwise;
 }
 
+// What the interpreter makes of a kernel.
+void interpret(const std::string &source, Arrays &into) {
+  static mlir::DialectRegistry *registry = [] {
+    auto *made = new mlir::DialectRegistry;
+    pipeline::registerCpuPipeline(*made);
+    ref::registerReferenceModels(*made);
+    return made;
+  }();
+  mlir::MLIRContext context(*registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  ASSERT_TRUE(module) << "the fuzzer writes bad IR";
+  auto function = *module->getOps<mlir::func::FuncOp>().begin();
+  auto interpreter = ref::Interpreter::prepare(function, {});
+  ASSERT_TRUE(interpreter) << explain(interpreter.error());
+  ref::Launch launch;
+  launch.grid = {2, 1, 1};
+  auto add = [&](auto &array, const char *name) {
+    launch.arguments.push_back(int64_t(reinterpret_cast<uintptr_t>(array.data())));
+    launch.memory.push_back({.base = reinterpret_cast<uintptr_t>(array.data()),
+                             .bytes = array.size() * sizeof(array[0]),
+                             .name = name});
+  };
+  add(into.f32, "f32");
+  add(into.i32, "i32");
+  add(into.f16, "f16");
+  add(into.i8, "i8");
+  add(into.i64, "i64");
+  add(into.i1, "i1");
+  launch.arguments.push_back(int64_t(100));
+  auto done = interpreter->launch(launch);
+  ASSERT_TRUE(done) << explain(done.error());
+}
+
+void compileAndRun(const std::string &source, Arrays &into) {
+  auto kernel = compileForCpu(source);
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  kernel.run(Arguments()
+                 .add(into.f32.data())
+                 .add(into.i32.data())
+                 .add(into.f16.data())
+                 .add(into.i8.data())
+                 .add(into.i64.data())
+                 .add(into.i1.data())
+                 .add(int32_t(100)),
+             {2, 1, 1});
+}
+
+::testing::AssertionResult same(const Arrays &got, const Arrays &want) {
+  ::testing::AssertionResult results[] = {
+      same("f32", got.f32, want.f32), same("i32", got.i32, want.i32),
+      same("f16", got.f16, want.f16), same("i8", got.i8, want.i8),
+      same("i64", got.i64, want.i64), same("i1", got.i1, want.i1)};
+  for (auto &result : results)
+    if (!result)
+      return result;
+  return results[0];
+}
+
 TEST(CpuFuzz, AgreesWithTheInterpreter) {
   unsigned rounds = numberFrom("NEREID_FUZZ_ROUNDS", 60), seed = numberFrom("NEREID_FUZZ_SEED", 1);
-  mlir::DialectRegistry registry;
-  pipeline::registerCpuPipeline(registry);
-  ref::registerReferenceModels(registry);
+  std::map<std::string, unsigned> coverage;
   for (unsigned round = seed; round < seed + rounds; ++round) {
     std::string source = Writer(round).kernel();
     Arrays want(round), got(round);
     SCOPED_TRACE("seed " + std::to_string(round) + "\n" + source);
-    {
-      mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-      auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
-      ASSERT_TRUE(module) << "the fuzzer writes bad IR";
-      auto function = *module->getOps<mlir::func::FuncOp>().begin();
-      auto interpreter = ref::Interpreter::prepare(function, {});
-      ASSERT_TRUE(interpreter) << explain(interpreter.error());
-      ref::Launch launch;
-      launch.grid = {2, 1, 1};
-      auto add = [&](auto &array, const char *name) {
-        launch.arguments.push_back(int64_t(reinterpret_cast<uintptr_t>(array.data())));
-        launch.memory.push_back({.base = reinterpret_cast<uintptr_t>(array.data()),
-                                 .bytes = array.size() * sizeof(array[0]),
-                                 .name = name});
-      };
-      add(want.f32, "f32");
-      add(want.i32, "i32");
-      add(want.f16, "f16");
-      add(want.i8, "i8");
-      add(want.i64, "i64");
-      add(want.i1, "i1");
-      launch.arguments.push_back(int64_t(100));
-      auto done = interpreter->launch(launch);
-      ASSERT_TRUE(done) << explain(done.error());
-    }
-    auto kernel = compileForCpu(source);
-    ASSERT_TRUE(kernel.kernel) << kernel.failure;
-    kernel.run(Arguments()
-                   .add(got.f32.data())
-                   .add(got.i32.data())
-                   .add(got.f16.data())
-                   .add(got.i8.data())
-                   .add(got.i64.data())
-                   .add(got.i1.data())
-                   .add(int32_t(100)),
-               {2, 1, 1});
-    ASSERT_TRUE(same("f32", got.f32, want.f32));
-    ASSERT_TRUE(same("i32", got.i32, want.i32));
-    ASSERT_TRUE(same("f16", got.f16, want.f16));
-    ASSERT_TRUE(same("i8", got.i8, want.i8));
-    ASSERT_TRUE(same("i64", got.i64, want.i64));
-    ASSERT_TRUE(same("i1", got.i1, want.i1));
+    ASSERT_NO_FATAL_FAILURE(interpret(source, want));
+    ASSERT_NO_FATAL_FAILURE(compileAndRun(source, got));
+    ASSERT_TRUE(same(got, want));
+    static const std::regex op("(= |\n +)((tile|arith|math|scf)\\.[a-z_0-9]+)");
+    for (std::sregex_iterator at(source.begin(), source.end(), op), end; at != end; ++at)
+      ++coverage[at->str(2)];
   }
+  std::printf("%u kernels from seed %u, %zu ops:", rounds, seed, coverage.size());
+  for (const auto &[name, count] : coverage)
+    std::printf(" %s %u", name.c_str(), count);
+  std::printf("\n");
+}
+
+// The fuzzer is worth what it finds: a compiler with one of these faults, planted by changing what
+// it reads, must disagree with the interpreter within a few kernels.
+TEST(CpuFuzz, CatchesPlantedMiscompiles) {
+  struct Fault {
+    const char *pattern, *instead;
+  };
+  const Fault faults[] = {
+      {"arith\\.subi", "arith.addi"},
+      {"arith\\.cmpi slt", "arith.cmpi sle"},
+      {"arith\\.cmpi ule", "arith.cmpi ult"},
+      {"arith\\.extsi", "arith.extui"},
+      {"arith\\.extui", "arith.extsi"},
+      {"arith\\.minui", "arith.minsi"},
+      {"tile\\.shrs", "tile.shru"},
+      {"tile\\.divui", "tile.divsi"},
+      {"tile\\.remsi", "tile.remui"},
+      {"arith\\.uitofp", "arith.sitofp"},
+      {"tile\\.mulhiui", "arith.muli"},
+      {"arith\\.maxnumf", "arith.maximumf"},
+      {"arith\\.cmpf une", "arith.cmpf one"},
+      {"math\\.floor", "math.ceil"},
+      {"tile\\.fp_to_int (%\\w+(#\\d)?) unsigned", "tile.fp_to_int $1"},
+      // Lanes, places, order.
+      {" reverse", ""},
+      {"arange 0 to 64", "arange 1 to 65"},
+      {"#0", "#1"},
+      {"(tile\\.store [^\\n]*) mask \\S+ : [^:]* : ", "$1 : "},
+      {" other \\S+ : tensor\\S* : ", " : "},
+      {"(tile\\.dot [^\\n]*) unsigned", "$1"},
+      {"(tile\\.dot [^:]*) :", "$1 unsigned :"},
+      {"<xor>", "<add>"},
+      {"(scf\\.for %\\w+ = %\\w+ to \\S+ step \\S+ iter_args\\()(%\\w+)( = [^,]*, )(%\\w+)",
+       "$1$4$3$2"},
+  };
+  unsigned caught = 0, planted = 0;
+  for (const Fault &fault : faults) {
+    ++planted;
+    std::regex pattern(fault.pattern);
+    bool found = false;
+    for (unsigned round = 1; round < 400 && !found; ++round) {
+      std::string source = Writer(round).kernel();
+      std::string changed = std::regex_replace(source, pattern, fault.instead);
+      if (changed == source)
+        continue;
+      Arrays want(round), got(round);
+      ASSERT_NO_FATAL_FAILURE(interpret(source, want));
+      mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
+      mlir::ScopedDiagnosticHandler quiet(&context,
+                                          [](mlir::Diagnostic &) { return mlir::success(); });
+      if (!mlir::parseSourceString<mlir::ModuleOp>(changed, &context))
+        continue; // the change does not fit the types here
+      ASSERT_NO_FATAL_FAILURE(compileAndRun(changed, got));
+      found = !same(got, want);
+    }
+    EXPECT_TRUE(found) << "not caught: " << fault.pattern << " -> " << fault.instead;
+    caught += found;
+  }
+  std::printf("%u of %u planted miscompiles caught\n", caught, planted);
 }
 
 } // namespace
