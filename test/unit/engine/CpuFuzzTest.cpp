@@ -103,6 +103,9 @@ private:
     if (const Tile *tile =
             find([&](const Tile &t) { return t.shape == shape && t.element == element; }))
       return *tile;
+    return constant(shape, element);
+  }
+  Tile constant(const Shape &shape, const std::string &element) {
     std::string number = element == "i1"    ? (chance(50) ? "true" : "false")
                          : isFloat(element) ? std::to_string(int(pick(64)) - 32) + ".5"
                                             : std::to_string(int(pick(200)) - 100);
@@ -255,7 +258,7 @@ private:
 
   void elementwise() {
     Tile a = any();
-    Tile b = some(a.shape, a.element);
+    Tile b = chance(30) ? constant(a.shape, a.element) : some(a.shape, a.element);
     std::string types = " : " + type(a);
     auto binary = [&](const std::string &op) {
       define(a.shape, a.element, op + " " + a.name + ", " + b.name + types);
@@ -502,7 +505,9 @@ private:
            "tile.load " + results + "#0 : " + pointerType + " -> " + type(shape, element));
   }
 
+  // Without atomics inside: with them it counts as waiting, and the programs run in turns.
   void whileLoop(unsigned depth) {
+    bool outer = std::exchange(inWhile, true);
     Tile a = any();
     std::string zero = fresh(), one = fresh(), limit = fresh(), results = fresh();
     std::string count = fresh(), tile = fresh(), go = fresh(), countIn = fresh(), tileIn = fresh();
@@ -530,6 +535,7 @@ private:
       line("scf.yield " + more + ", " + passed.name + " : " + types);
     });
     line("}");
+    inWhile = outer;
     tiles.push_back({results + "#1", a.element, a.shape});
   }
 
@@ -602,7 +608,7 @@ private:
         reduce();
       else if (kind < 92)
         product();
-      else if (kind < 94)
+      else if (kind < 94 && !inWhile)
         atomic();
       else if (depth < 2) {
         switch (pick(5)) {
@@ -626,6 +632,7 @@ private:
   std::ostringstream text;
   std::vector<Tile> tiles;
   unsigned next = 0;
+  bool inWhile = false;
   int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0};
 };
 
