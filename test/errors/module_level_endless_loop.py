@@ -4,9 +4,10 @@ import triton.language as tl
 
 n = 1
 while n > 0:
-    n = n + 1  # error: .|.-1 TooManySteps
+    n = n + 1  # note: .|.-1 TooManySteps
 
 
 @triton.jit
 def kernel(p):
-    tl.store(p, 0.0)
+    length: tl.constexpr = n  # error: .|.-1 ModuleLevelFailure
+    tl.store(p, length)
