@@ -13,12 +13,14 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = ROOT / "build" / "release" / "bin" / "nereid"
-# Pairs to set side by side: title, then (label, folder, variant). `demo` of each spec gives the sizes.
+# Variants to set side by side: (kernel, variant) as the rows name them, title, label. `demo` of each spec gives the sizes.
 COMPARISONS = [
-    ("GELU", [("one launch an op", "kernels/gelu", "tanh.unfused"), ("fused", "kernels/gelu", "tanh.fused")]),
-    ("softmax", [("one launch a step", "kernels/softmax", "forward.unfused"), ("fused", "kernels/softmax", "forward.single_pass")]),
-    ("attention", [("standard", "kernels/attention_standard", "standard"),
-                   ("flash", "kernels/flash_attention", "forward.flash")]),
+    (("gelu", "tanh.unfused"), "GELU", "one launch an op"),
+    (("gelu", "tanh.fused"), "GELU", "fused"),
+    (("softmax", "forward.unfused"), "softmax", "one launch a step"),
+    (("softmax", "forward.single_pass"), "softmax", "fused"),
+    (("attention_standard", "standard"), "attention", "standard"),
+    (("flash_attention", "forward.flash"), "attention", "flash"),
 ]
 EXPLAIN = ["explain", "kernels/softmax/kernel.py:softmax_row", "--signature", "*fp32:16, *fp32:16, i32, i32, i32, 1024"]
 CHECK = ["check", "examples/out_of_bounds.py:double", "--arg", "x=randn(1000,f32)", "--arg", "y=zeros(1000,f32)", "--const",
@@ -31,13 +33,20 @@ def run(words, limit=600):
     return done.returncode, done.stdout, done.stderr
 
 
-def rows_of(folder, variant, device):
-    code, out, err = run(["bench", folder, "--cases", "demo", "--variant", variant, "--seconds", "0.2", "--json"] +
-                         (["--device", device] if device else []))
+def measured(device):
+    """The rows of all comparisons, by (kernel, variant), and what went wrong."""
+    folders = dict.fromkeys(f"kernels/{kernel}" for (kernel, _), _, _ in COMPARISONS)
+    words = ["bench", *folders, "--cases", "demo", "--seconds", "0.2", "--json"]
+    for (_, variant), _, _ in COMPARISONS:
+        words += ["--variant", variant]
+    code, out, err = run(words + (["--device", device] if device else []))
+    rows = {}
     try:
-        return json.loads(out)["rows"], err
+        for row in json.loads(out)["rows"]:
+            rows.setdefault((row["kernel"], row["variant"]), []).append(row)
     except ValueError:
-        return None, err or f"exit code {code}"
+        return rows, err.strip() or f"exit code {code}"
+    return rows, ""
 
 
 def human(number, unit):
@@ -74,21 +83,21 @@ def main():
     parser.add_argument("--device")
     arguments = parser.parse_args()
     started, problems, lines = time.time(), [], []
-    for title, variants in COMPARISONS:
-        for label, folder, variant in variants:
-            chosen, error = rows_of(folder, variant, arguments.device)
-            if not chosen:
-                problems.append(f"{folder}, {variant}: {error.strip() or 'no such row'}")
-            for row in chosen or []:
-                print(json.dumps(row))
-                if row.get("passed") is False:
-                    problems.append(f"{folder}, {variant}: {row.get('failure')}")
-                if row.get("passed") is None and not row.get("skipped_reason"):
-                    problems.append(f"{folder}, {variant}: not compared with its reference")
-                shape = row.get("shape")
-                shape = "x".join(map(str, shape)) if isinstance(shape, list) else str(shape)
-                lines.append([title, label, shape, str(row.get("device"))] +
-                             [cell(row, key) for key in ("launches", "bytes_moved", "peak_bytes", "seconds", "max_error")])
+    rows, error = measured(arguments.device)
+    if error:
+        problems.append(error)
+    for key, title, label in COMPARISONS:
+        name = ", ".join(key)
+        if not error and key not in rows:
+            problems.append(f"{name}: no such row")
+        for row in rows.get(key, []):
+            print(json.dumps(row))
+            if row["passed"] is False:
+                problems.append(f"{name}: {row.get('failure')}")
+            if row["passed"] is None and not row.get("skipped_reason"):
+                problems.append(f"{name}: not compared with its reference")
+            lines.append([title, label, row["shape"], row["device"]] +
+                         [cell(row, key) for key in ("launches", "bytes_moved", "peak_bytes", "seconds", "max_error")])
 
     print("\nexplain the fused softmax: what each line moves and computes")
     code, out, err = run(EXPLAIN)

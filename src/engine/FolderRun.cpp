@@ -4,6 +4,7 @@
 #include "engine/Compile.h"
 #include "engine/Files.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -109,8 +110,10 @@ public:
           continue;
         for (const FolderVariant &variant : *variants) {
           std::string full = task.empty() ? variant.name : task + "." + variant.name;
-          if (!options.variant.empty() && options.variant != full &&
-              options.variant != variant.name)
+          auto named = [&](const std::string &name) {
+            return name == full || name == variant.name;
+          };
+          if (!options.variants.empty() && std::ranges::none_of(options.variants, named))
             continue;
           size_t configs = options.allConfigs ? variant.configs.size() : 1;
           for (size_t i = 0; i < configs; ++i)

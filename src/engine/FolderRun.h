@@ -24,7 +24,8 @@ struct FolderRunOptions {
   std::vector<std::string> devices = {"ref"};
   std::string set = "cases";
   std::string match;       ///< only cases whose label contains it
-  std::string variant;     ///< "task.variant" or "variant"; empty: all
+  /// Only these, each "task.variant" or "variant"; empty: all.
+  std::vector<std::string> variants;
   bool allConfigs = false; ///< else the first configuration
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;

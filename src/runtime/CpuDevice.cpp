@@ -3,6 +3,7 @@
 #include "runtime/CpuKernel.h"
 #include "runtime/Recorder.h"
 #include "runtime/ThreadPool.h"
+#include "support/HostMemory.h"
 #include "support/Knobs.h"
 #include "target/Cpu.h"
 
@@ -28,7 +29,7 @@ public:
   void *allocate(size_t bytes, void *) override {
     if (bytes > maxHostBytes)
       return nullptr;
-    return std::aligned_alloc(64, (bytes + 63) & ~size_t(63));
+    return support::allocateHost(bytes, 64);
   }
   void free(void *pointer, size_t, void *) override { std::free(pointer); }
 };

@@ -1,5 +1,7 @@
 #include "runtime/Memory.h"
 
+#include "support/HostMemory.h"
+
 #include <cstdlib>
 #include <utility>
 
@@ -39,8 +41,7 @@ bool HostBlock::allocate(size_t wanted, size_t alignment) {
     return true;
   if (wanted > maxHostBytes)
     return false;
-  // aligned_alloc wants whole multiples.
-  void *memory = std::aligned_alloc(alignment, (wanted + alignment - 1) & ~(alignment - 1));
+  void *memory = support::allocateHost(wanted, alignment);
   if (!memory)
     return false;
   pointer = memory;

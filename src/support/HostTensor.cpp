@@ -2,6 +2,7 @@
 
 #include "support/FloatFormat.h"
 #include "support/Hash.h"
+#include "support/HostMemory.h"
 
 #include <algorithm>
 #include <bit>
@@ -114,8 +115,7 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int6
     dense_ &= strides_[d] == dense || shape_[d] <= 1;
   size_t elements = empty ? size_t(offset) : size_t(last) + 1;
   bytes_ = elements * elementBytes();
-  size_t rounded = (std::max<size_t>(bytes_, 1) + alignment - 1) / alignment * alignment;
-  auto *memory = static_cast<std::byte *>(std::aligned_alloc(alignment, rounded));
+  auto *memory = static_cast<std::byte *>(allocateHost(bytes_, alignment));
   if (!memory)
     throw ArrayError{"no memory for a tensor of shape " + shapeText(shape_) + " (" +
                      std::to_string(bytes_) + " bytes)"};

@@ -12,8 +12,8 @@ namespace nereid::tools {
 namespace {
 
 struct BenchWords {
-  std::vector<std::string> folders, devices;
-  std::string set = "bench", variant, match;
+  std::vector<std::string> folders, devices, variants;
+  std::string set = "bench", match;
   double seconds = 0.5;
   bool json = false, allConfigs = false;
 };
@@ -34,7 +34,7 @@ int runBench(const BenchWords &words) {
       options.devices.push_back(device->name());
   options.set = words.set;
   options.match = words.match;
-  options.variant = words.variant;
+  options.variants = words.variants;
   options.allConfigs = words.allConfigs;
   options.time.emplace();
   options.time->seconds = words.seconds;
@@ -93,11 +93,14 @@ Action addBench(CLI::App &app) {
   auto words = std::make_shared<BenchWords>();
   app.add_option("folders", words->folders, "Kernel folders")->required();
   app.add_option("--device", words->devices,
-                 "ref, cpu or cuda:N; may be given more than once (default: each one present)");
+                 "ref, cpu or cuda:N; may be given more than once (default: each one present)")
+      ->allow_extra_args(false);
   app.add_option("--cases", words->set, "Which cases of the spec: bench, demo or cases")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));
   app.add_option("--match", words->match, "Only cases whose label contains this");
-  app.add_option("--variant", words->variant, "TASK.VARIANT or VARIANT: time this one only");
+  app.add_option("--variant", words->variants,
+                 "TASK.VARIANT or VARIANT: time this one only; may be given more than once")
+      ->allow_extra_args(false);
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
       ->check(CLI::Range(0.001, 600.0));
   app.add_flag("--all-configs", words->allConfigs, "Every configuration, not the first alone");

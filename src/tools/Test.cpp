@@ -13,8 +13,8 @@ namespace nereid::tools {
 namespace {
 
 struct TestWords {
-  std::vector<std::string> folders, devices;
-  std::string set = "cases", variant;
+  std::vector<std::string> folders, devices, variants;
+  std::string set = "cases";
   bool json = false, allConfigs = false, quiet = false;
 };
 
@@ -32,7 +32,7 @@ int runTest(const TestWords &words) {
       options.devices.push_back(device->name());
   }
   options.set = words.set;
-  options.variant = words.variant;
+  options.variants = words.variants;
   options.allConfigs = words.allConfigs;
   bool progress = !words.json && isatty(2);
   for (const std::string &path : words.folders) {
@@ -79,10 +79,13 @@ Action addTest(CLI::App &app) {
   auto words = std::make_shared<TestWords>();
   app.add_option("folders", words->folders, "Kernel folders")->required();
   app.add_option("--device", words->devices,
-                 "ref, cpu or cuda:N; may be given more than once (default: each one present)");
+                 "ref, cpu or cuda:N; may be given more than once (default: each one present)")
+      ->allow_extra_args(false);
   app.add_option("--cases", words->set, "Which cases of the spec: cases, demo or bench")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));
-  app.add_option("--variant", words->variant, "TASK.VARIANT or VARIANT: run this one only");
+  app.add_option("--variant", words->variants,
+                 "TASK.VARIANT or VARIANT: run this one only; may be given more than once")
+      ->allow_extra_args(false);
   app.add_flag("--all-configs", words->allConfigs, "Every configuration, not the first alone");
   app.add_flag("--json", words->json, "Rows as JSON");
   return [words] { return runTest(*words); };
