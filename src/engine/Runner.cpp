@@ -375,9 +375,9 @@ public:
   Result<double> copyRate() override {
     if (measuredCopyRate)
       return *measuredCopyRate;
-    // Out of every cache, and short enough to be repeated.
+    // Out of every cache, both blocks together, and short enough to be repeated.
     size_t bytes = on.kind() == runtime::DeviceKind::Cpu
-                       ? std::max<size_t>(8 * on.info().cacheBytes, size_t(128) << 20)
+                       ? std::max<size_t>(4 * on.info().cacheBytes, size_t(64) << 20)
                        : size_t(1) << 30;
     auto from = on.allocate(bytes), to = on.allocate(bytes);
     if (!from || !to)
