@@ -24,12 +24,11 @@ SmallVector<Value> coordinatesOf(Op op, RegisterEmitter &e, const LinearLayout &
     RegisterIndex index(layoutOf(op.getRows().getType()), tile::shapeOf(op.getRows().getType()));
     LinearLayout::Basis at = layout.apply(reg, 0, 0);
     out.push_back(extend(e, e.registers(op.getRows())[index.at({at[0]})]));
-    out.push_back(e.add(extend(e, e.scalar(op.getColumn())),
-                        extend(e, e.coordinate(layout, reg, 1))));
+    out.push_back(
+        e.add(extend(e, e.scalar(op.getColumn())), extend(e, e.coordinate(layout, reg, 1))));
   } else {
     for (auto [d, offset] : llvm::enumerate(op.getOffsets()))
-      out.push_back(
-          e.add(extend(e, e.scalar(offset)), extend(e, e.coordinate(layout, reg, d))));
+      out.push_back(e.add(extend(e, e.scalar(offset)), extend(e, e.coordinate(layout, reg, d))));
   }
   return out;
 }
@@ -45,8 +44,8 @@ Reached reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
   Value offset, inside;
   for (size_t d = 0; d < rank; ++d) {
     // Unsigned: a negative coordinate lies outside too.
-    Value within = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ult, coordinates[d],
-                                           fields[1 + d]);
+    Value within =
+        b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ult, coordinates[d], fields[1 + d]);
     inside = e.both(inside, within);
     Value part = b.create<arith::MulIOp>(e.loc(), coordinates[d], fields[1 + rank + d]);
     offset = offset ? e.add(offset, part) : part;
@@ -77,8 +76,8 @@ template <typename Op> struct ReadRegisters : RegisterModel<ReadRegisters<Op>, O
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
       Reached place = reach(e, read.getDesc(), coordinatesOf(read, e, layout, reg));
-      Value value = emitLoad(e, place.pointer, desc.getElementType(), 1, place.inside,
-                             ".global")[0];
+      Value value =
+          emitLoad(e, place.pointer, desc.getElementType(), 1, place.inside, ".global")[0];
       if (outside)
         value = e.builder.create<LLVM::SelectOp>(e.loc(), place.inside, value, outside);
       values.push_back(value);

@@ -7,10 +7,36 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include <map>
 
 using namespace mlir;
 
 namespace nereid::gpu {
+
+namespace {
+
+// For each register, the first one that is known to hold the same value: a mask over an aligned
+// vector is compared once.
+SmallVector<unsigned> firstOfEqual(Operation *op, RegisterEmitter &emitter, unsigned count) {
+  LinearLayout layout = layoutOf(op->getResult(0).getType());
+  SmallVector<int64_t> run(layout.rank(), std::numeric_limits<int64_t>::max());
+  for (Value result : op->getResults())
+    for (auto [length, equal] : llvm::zip(run, emitter.axes.facts(result).constancy))
+      length = std::min(length, equal);
+  SmallVector<unsigned> first(count);
+  std::map<std::vector<int64_t>, unsigned> seen;
+  for (unsigned reg = 0; reg < count; ++reg) {
+    std::vector<int64_t> which;
+    for (auto [at, length] : llvm::zip(layout.apply(reg, 0, 0), run))
+      which.push_back(at / length);
+    first[reg] = seen.try_emplace(which, reg).first->second;
+  }
+  return first;
+}
+
+} // namespace
 
 void emitElementwise(Operation *op, RegisterEmitter &emitter,
                      llvm::function_ref<Value(ValueRange)> compute) {
@@ -25,8 +51,13 @@ void emitElementwise(Operation *op, RegisterEmitter &emitter,
   SmallVector<SmallVector<Value>> operands;
   for (Value operand : op->getOperands())
     operands.push_back(emitter.operand(operand, count));
+  SmallVector<unsigned> first = firstOfEqual(op, emitter, count);
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < count; ++reg) {
+    if (first[reg] != reg) {
+      values.push_back(values[first[reg]]);
+      continue;
+    }
     SmallVector<Value> one;
     for (auto &operand : operands)
       one.push_back(operand[reg]);
@@ -45,8 +76,15 @@ template <typename Op> struct SameOp : RegisterModel<SameOp<Op>, Op> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     bool tiles = isa<RankedTensorType>(op->getResult(0).getType());
     unsigned count = tiles ? registersOf(layoutOf(op->getResult(0).getType())) : 1;
+    SmallVector<unsigned> first =
+        tiles ? firstOfEqual(op, emitter, count) : SmallVector<unsigned>{0};
     SmallVector<SmallVector<Value>> results(op->getNumResults());
     for (unsigned reg = 0; reg < count; ++reg) {
+      if (first[reg] != reg) {
+        for (auto &values : results)
+          values.push_back(values[first[reg]]);
+        continue;
+      }
       IRMapping mapping;
       for (Value operand : op->getOperands())
         mapping.map(operand, emitter.operand(operand, count)[reg]);
@@ -168,6 +206,16 @@ Value special(RegisterEmitter &e, StringRef instruction, Value x) {
   return e.assembly((instruction + " $0, $1;").str(), "=f,f", e.builder.getF32Type(), x, true);
 }
 
+// As fast as Triton's `/`, and as exact: 2 ulp. A power of two divides exactly by a product.
+struct DivCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    FloatAttr divisor;
+    if (!v[0].getType().isF32() ||
+        (matchPattern(v[1], m_Constant(&divisor)) && divisor.getValue().getExactInverse(nullptr)))
+      return e.builder.create<arith::DivFOp>(e.loc(), v[0], v[1]);
+    return e.assembly("div.full.f32 $0, $1, $2;", "=f,f,f", v[0].getType(), v, true);
+  }
+};
 // |x|^y by logarithms, with the sign of x where y is an odd integer.
 Value power(RegisterEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder;
@@ -189,8 +237,8 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   Value signedResult = select(isInteger, select(isOdd, minus, result), nan);
   result = select(negative, signedResult, result);
   // Anything to the power 0, and 1 to any power, is 1.
-  Value isOne = b.create<arith::OrIOp>(e.loc(), compare(P::OEQ, y, f32(e, 0)),
-                                       compare(P::OEQ, x, f32(e, 1)));
+  Value isOne =
+      b.create<arith::OrIOp>(e.loc(), compare(P::OEQ, y, f32(e, 0)), compare(P::OEQ, x, f32(e, 1)));
   return select(isOne, f32(e, 1), result);
 }
 
@@ -226,8 +274,10 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   transforms::MathBase base;
   auto exp = [&](Value x) { return emitMath("exp", e, x); };
   auto log = [&](Value x) { return emitMath("log", e, x); };
+  auto divide = [&](Value x, Value y) { return DivCode::emit(nullptr, e, {x, y}); };
   base.exp = exp;
   base.log = log;
+  base.divide = divide;
   return transforms::expandMath(b, e.loc(), name, v, base);
 }
 
@@ -253,6 +303,14 @@ struct ExternCode {
     return e.undef(resultElement(op));
   }
 };
+// As Triton's `tl.sqrt`: 1 ulp.
+struct SqrtCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    if (!v[0].getType().isF32())
+      return e.builder.create<math::SqrtOp>(e.loc(), v[0]);
+    return special(e, "sqrt.approx.f32", v[0]);
+  }
+};
 struct SqrtRnCode {
   static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
     return e.builder.create<math::SqrtOp>(e.loc(), v[0]);
@@ -276,18 +334,20 @@ template <typename Code, typename... Ops> void attachCode(MLIRContext *context) 
 void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp,
-           MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp,
-           OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp,
-           CmpFOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp,
-           FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<SameOp, AddFOp, SubFOp, MulFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp,
+           MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp,
+           XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp,
+           ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp,
+           BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
+    attachCode<DivCode, DivFOp>(context);
     attachCode<SelectCode, SelectOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     using namespace math;
-    attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, SqrtOp, CopySignOp,
+    attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, CopySignOp,
            CountLeadingZerosOp, CountTrailingZerosOp, CtPopOp>(context);
+    attachCode<SqrtCode, SqrtOp>(context);
     attachCode<MathCode, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op, Log1pOp, SinOp, CosOp,
                TanOp, TanhOp, SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, AsinhOp, AcoshOp,
                AtanhOp, ErfOp, CbrtOp, PowFOp, RsqrtOp, RoundOp>(context);

@@ -81,6 +81,16 @@ struct Pieces {
   }
 };
 
+// Two f32 that were rounded to halves on their way here, in one instruction; else null.
+Value roundedPair(RegisterEmitter &e, Value low, Value high) {
+  auto first = low.getDefiningOp<arith::TruncFOp>(), second = high.getDefiningOp<arith::TruncFOp>();
+  if (!first || !second || !first.getIn().getType().isF32() || !second.getIn().getType().isF32())
+    return {};
+  return e.assembly(low.getType().isF16() ? "cvt.rn.f16x2.f32 $0, $1, $2;"
+                                          : "cvt.rn.bf16x2.f32 $0, $1, $2;",
+                    "=r,f,f", e.builder.getI32Type(), {second.getIn(), first.getIn()}, true);
+}
+
 // Registers to the words of an access, and back. i1 is a byte.
 SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element, Pieces pieces) {
   OpBuilder &b = e.builder;
@@ -105,6 +115,10 @@ SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element
   unsigned share = pieces.bits / bits;
   SmallVector<Value> words;
   for (unsigned i = 0; i < numbers.size(); i += share) {
+    if (Value word = share == 2 ? roundedPair(e, values[i], values[i + 1]) : Value()) {
+      words.push_back(word);
+      continue;
+    }
     Value vector = e.undef(VectorType::get({share}, b.getIntegerType(bits)));
     for (unsigned j = 0; j < share; ++j)
       vector = b.create<LLVM::InsertElementOp>(e.loc(), vector, numbers[i + j], e.i32(j));
@@ -428,8 +442,8 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
     break;
   }
   // Floats order as signed integers if positive, and backwards as unsigned ones if negative.
-  Value negative = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::slt, operand,
-                                           e.number(number, 0));
+  Value negative =
+      b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::slt, operand, e.number(number, 0));
   Value positive = b.create<arith::XOrIOp>(e.loc(), negative, e.number(b.getI1Type(), 1));
   bool max = kind == K::FMax;
   Value first = run((max ? ".max.s" : ".min.s") + width, e.both(positive, predicate));

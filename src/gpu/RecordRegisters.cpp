@@ -47,8 +47,8 @@ LLVM::LLVMFuncOp recordFunction(RegisterEmitter &emitter, ModuleOp module) {
                    {at(records, offsetof(support::RecordBuffer, failures)), isAssert}, false);
   Value slot = emitter.assembly("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l", i64,
                                 at(records, offsetof(support::RecordBuffer, claimed)), false);
-  Value capacity = b.create<LLVM::LoadOp>(
-      loc, i64, at(records, offsetof(support::RecordBuffer, capacity)));
+  Value capacity =
+      b.create<LLVM::LoadOp>(loc, i64, at(records, offsetof(support::RecordBuffer, capacity)));
   Value fits = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, slot, capacity);
   emitter.when(fits, [&] {
     Value offset = b.create<arith::MulIOp>(loc, slot, emitter.i64(sizeof(support::Record)));
@@ -74,8 +74,8 @@ LLVM::LLVMFuncOp recordFunction(RegisterEmitter &emitter, ModuleOp module) {
   return function;
 }
 
-void emitRecord(RegisterEmitter &emitter, uint32_t site, unsigned operand,
-                support::RecordKind kind, Value index, Value value) {
+void emitRecord(RegisterEmitter &emitter, uint32_t site, unsigned operand, support::RecordKind kind,
+                Value index, Value value) {
   OpBuilder &b = emitter.builder;
   auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
   Type type = value.getType();
@@ -120,9 +120,9 @@ struct AssertRegisters : RegisterModel<AssertRegisters, tile::AssertOp> {
     OpBuilder &b = emitter.builder;
     uint32_t site = emitter.recordSite(op, uint32_t(support::RecordKind::Assert));
     forEachElement(emitter, check.getCondition(), [&](unsigned reg, Value index) {
-      Value fails = b.create<arith::XOrIOp>(
-          emitter.loc(), emitter.operand(check.getCondition(), reg + 1)[reg],
-          emitter.number(b.getI1Type(), 1));
+      Value fails = b.create<arith::XOrIOp>(emitter.loc(),
+                                            emitter.operand(check.getCondition(), reg + 1)[reg],
+                                            emitter.number(b.getI1Type(), 1));
       if (check.getMask())
         fails = emitter.both(fails, emitter.operand(check.getMask(), reg + 1)[reg]);
       emitter.when(fails, [&] {

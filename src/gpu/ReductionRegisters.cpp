@@ -156,16 +156,26 @@ private:
     combineWarps(bitsOf(LayoutInput::Warp));
   }
 
-  // Each warp leaves its part in shared memory; all add up all parts, in the same order.
+  // Each warp leaves its part in shared memory; all add up all parts, in the same order: a tree, so
+  // that few additions wait for one another.
   void combineWarps(ArrayRef<Bit> bits) {
     if (bits.empty())
       return;
-    int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
-    SharedArrays shared(emitter, elements, threads * live.size());
+    // Where all lanes hold the same, a warp has one slot, and parts are read several at once.
+    bool oneRow = llvm::all_of(layout.bases(LayoutInput::Lane), [&](const auto &basis) {
+      for (unsigned d = 0; d < basis.size(); ++d)
+        if (d != axis && basis[d])
+          return false;
+      return true;
+    });
+    int64_t lanes = oneRow ? 1 : lanesPerWarp, slots = int64_t(emitter.warps) * lanes;
+    SharedArrays shared(emitter, elements, slots * live.size());
     auto slot = [&](Value warp, unsigned i) {
-      Value index = emitter.add(
-          b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanesPerWarp)), emitter.lane);
-      return emitter.add(index, emitter.i32(threads * i));
+      Value index = warp;
+      if (!oneRow)
+        index = emitter.add(b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanes)),
+                            emitter.lane);
+      return i ? emitter.add(index, emitter.i32(slots * i)) : index;
     };
     for (auto [i, reg] : llvm::enumerate(live))
       shared.store(slot(emitter.warp, i), values[reg]);
@@ -174,17 +184,21 @@ private:
     for (const Bit &bit : bits)
       mask |= int64_t(1) << bit.bit;
     Value group = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
+    if (mask == emitter.warps - 1)
+      group = emitter.i32(0);
     for (auto [i, reg] : llvm::enumerate(live)) {
-      SmallVector<Value> sum;
+      std::vector<SmallVector<Value>> parts;
       for (unsigned member = 0; member < 1u << bits.size(); ++member) {
         int64_t offset = 0;
         for (auto [k, bit] : llvm::enumerate(bits))
           if (member >> k & 1)
             offset |= int64_t(1) << bit.bit;
-        SmallVector<Value> part = shared.load(slot(emitter.add(group, emitter.i32(offset)), i));
-        sum = sum.empty() ? part : combine(sum, part);
+        parts.push_back(shared.load(slot(emitter.add(group, emitter.i32(offset)), i)));
       }
-      values[reg] = sum;
+      for (; parts.size() > 1; parts.resize(parts.size() / 2))
+        for (size_t k = 0; k < parts.size() / 2; ++k)
+          parts[k] = combine(parts[2 * k], parts[2 * k + 1]);
+      values[reg] = parts[0];
     }
   }
 
@@ -346,9 +360,8 @@ struct HistogramRegisters : RegisterModel<HistogramRegisters, tile::HistogramOp>
                        false);
     }
     emitter.barrier();
-    emitter.setRegisters(histogram.getResult(),
-                         emitter.readShared(shared.array(0), i32, shape,
-                                            layoutOf(histogram.getType())));
+    emitter.setRegisters(histogram.getResult(), emitter.readShared(shared.array(0), i32, shape,
+                                                                   layoutOf(histogram.getType())));
   }
 };
 

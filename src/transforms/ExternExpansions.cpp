@@ -1,10 +1,10 @@
 #include "transforms/ExternExpansions.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -14,15 +14,15 @@ namespace {
 
 Value constant(OpBuilder &b, Location loc, Type type, double value) {
   Type element = getElementTypeOrSelf(type);
-  TypedAttr attr = isa<FloatType>(element)
-                       ? TypedAttr(b.getFloatAttr(element, value))
-                       : TypedAttr(b.getIntegerAttr(element, int64_t(value)));
+  TypedAttr attr = isa<FloatType>(element) ? TypedAttr(b.getFloatAttr(element, value))
+                                           : TypedAttr(b.getIntegerAttr(element, int64_t(value)));
   if (auto vector = dyn_cast<VectorType>(type))
     attr = DenseElementsAttr::get(vector, Attribute(attr));
   return b.create<arith::ConstantOp>(loc, attr);
 }
 
-// "tanhf" of a float and "tanh" of a double are one function; so are quick forms and their slow ones.
+// "tanhf" of a float and "tanh" of a double are one function; so are quick forms and their slow
+// ones.
 StringRef plainName(StringRef name, Type operand) {
   name.consume_front("fast_");
   if (getElementTypeOrSelf(operand).isF32() && name != "erf")
@@ -116,8 +116,8 @@ Value expandExtern(OpBuilder &b, Location loc, StringRef name, ValueRange v, Typ
     return count(b.create<math::CtPopOp>(loc, v[0]));
   if (name == "ffs" || name == "ffsll") {
     Value zero = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
-    Value place = b.create<arith::AddIOp>(
-        loc, b.create<math::CountTrailingZerosOp>(loc, v[0]), one);
+    Value place =
+        b.create<arith::AddIOp>(loc, b.create<math::CountTrailingZerosOp>(loc, v[0]), one);
     Value none = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, v[0], zero);
     return count(b.create<arith::SelectOp>(loc, none, zero, place));
   }

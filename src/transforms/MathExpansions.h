@@ -16,6 +16,8 @@ struct MathBase {
   llvm::function_ref<mlir::Value(mlir::Value)> exp;
   /// The natural logarithm.
   llvm::function_ref<mlir::Value(mlir::Value)> log;
+  /// A quotient to 2 ulp; null: the exact one is as good.
+  llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
 };
 
 /// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log1p", ...) of f32 operands;

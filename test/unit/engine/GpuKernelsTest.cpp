@@ -60,6 +60,44 @@ TEST_F(GpuKernels, AccessesAreAsWideAsFactsAllow) {
   EXPECT_EQ(countOf(ptx, "ld.global.v4.b32"), 4u) << ptx;
   EXPECT_EQ(countOf(ptx, "st.global.v4.b32"), 2u) << ptx;
   EXPECT_EQ(countOf(ptx, "global.b32"), 0u) << ptx;
+  // A mask that is the same over a vector is compared once for it.
+  EXPECT_EQ(countOf(ptx, "setp.lt.s32"), 2u) << ptx;
+}
+
+TEST_F(GpuKernels, DivisionAndRootsAreOfTheSpecialUnitUnlessRoundingIsAsked) {
+  auto body = [&](const std::string &op) {
+    return emit("func.func @f(%p: !tile.ptr<f32>, %x: f32, %y: f32) attributes {tile.kernel} {\n"
+                "  %two = arith.constant 2.0 : f32\n  %q = " +
+                    op + " : f32\n  tile.store %p, %q : !tile.ptr<f32>, f32\n  return\n}\n",
+                "sm_90a", pipeline::GpuStage::Ptx);
+  };
+  EXPECT_NE(body("arith.divf %x, %y").find("div.full.f32"), std::string::npos);
+  EXPECT_NE(body("tile.div_rn %x, %y").find("div.rn.f32"), std::string::npos);
+  EXPECT_NE(body("math.sqrt %x").find("sqrt.approx.f32"), std::string::npos);
+  EXPECT_NE(body("tile.sqrt_rn %x").find("sqrt.rn.f32"), std::string::npos);
+  EXPECT_NE(body("arith.divf %x, %two").find("mul.f32"), std::string::npos);
+}
+
+TEST_F(GpuKernels, HalvesAreRoundedAndPackedTogether) {
+  std::string source = R"(
+func.func @f(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %y: !tile.ptr<TYPE> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %o = tile.arange 0 to 1024 : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %h = arith.truncf %v : tensor<1024xf32> to tensor<1024xTYPE>
+  %ys = tile.splat %y : !tile.ptr<TYPE> -> tensor<1024x!tile.ptr<TYPE>>
+  %yp = tile.addptr %ys, %o : tensor<1024x!tile.ptr<TYPE>>, tensor<1024xi32>
+  tile.store %yp, %h : tensor<1024x!tile.ptr<TYPE>>, tensor<1024xTYPE>
+  return
+})";
+  for (const std::string type : {"f16", "bf16"}) {
+    std::string typed = source;
+    for (size_t at; (at = typed.find("TYPE")) != std::string::npos;)
+      typed.replace(at, 4, type);
+    std::string ptx = emit(typed, "sm_90a", pipeline::GpuStage::Ptx);
+    EXPECT_EQ(countOf(ptx, "cvt.rn." + type + "x2.f32"), 4u) << ptx;
+  }
 }
 
 TEST_F(GpuKernels, ProductsUseTensorCores) {
@@ -122,6 +160,8 @@ TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   // Five shuffles and two barriers for each of the maximum and the sum.
   EXPECT_EQ(countOf(ptx, "shfl.sync.bfly"), 10u) << ptx;
   EXPECT_EQ(countOf(ptx, "bar.sync"), 4u) << ptx;
+  // The parts of all four warps in one access.
+  EXPECT_EQ(countOf(ptx, "ld.shared.v4.f32"), 2u) << ptx;
   EXPECT_NE(ptx.find("ex2.approx"), std::string::npos);
 }
 
