@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -160,18 +161,32 @@ SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type elemen
 
 } // namespace
 
-// Loads of which a false predicate gives zeros.
 SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
-                            Value predicate, StringRef qualifiers) {
+                            Value predicate, StringRef qualifiers, uint64_t other) {
   OpBuilder &b = e.builder;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  // The bits of piece i of an access that is not made.
+  auto initial = [&](unsigned i) -> uint32_t {
+    switch (bitsOf(memory)) {
+    case 64:
+      return uint32_t(i % 2 ? other >> 32 : other);
+    case 32:
+      return uint32_t(other);
+    case 16:
+      return uint32_t(other) * 0x10001u;
+    default:
+      return uint32_t(other) * 0x1010101u;
+    }
+  };
   Pieces pieces = Pieces::of(bitsOf(memory) * count);
   std::string text, constraints;
   for (unsigned i = 0; i < pieces.count; ++i) {
     constraints += std::string(i ? ",=" : "=") + pieces.constraint();
     if (predicate)
-      text += std::string("mov.") + (pieces.constraint() == 'h' ? "u16" : "u32") + " $" +
-              std::to_string(i) + ", 0; ";
+      text +=
+          pieces.constraint() == 'h'
+              ? "mov.u16 $" + std::to_string(i) + ", " + std::to_string(initial(i) & 0xffff) + "; "
+              : "mov.u32 $" + std::to_string(i) + ", " + std::to_string(initial(i)) + "; ";
   }
   constraints += ",l";
   std::string access = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
@@ -220,6 +235,18 @@ void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> 
 
 namespace {
 
+// The bits of an element, if all registers hold the same constant.
+std::optional<uint64_t> constantBits(ArrayRef<Value> values) {
+  Attribute value;
+  if (values.empty() || !llvm::all_equal(values) || !matchPattern(values[0], m_Constant(&value)))
+    return std::nullopt;
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return number.getValue().bitcastToAPInt().getZExtValue();
+  if (auto number = dyn_cast<IntegerAttr>(value))
+    return number.getValue().getZExtValue();
+  return std::nullopt;
+}
+
 struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto load = cast<tile::LoadOp>(op);
@@ -234,10 +261,14 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
       masks = e.operand(load.getMask(), count);
     if (load.getOther())
       others = e.operand(load.getOther(), count);
+    std::optional<uint64_t> other = constantBits(others);
+    if (other)
+      others.clear();
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < count; reg += vector)
       llvm::append_range(values, emitLoad(e, pointers[reg], element, vector,
-                                          masks.empty() ? Value() : masks[reg], qualifiers));
+                                          masks.empty() ? Value() : masks[reg], qualifiers,
+                                          other.value_or(0)));
     for (unsigned reg = 0; reg < others.size(); ++reg)
       values[reg] = e.builder.create<LLVM::SelectOp>(e.loc(), masks[reg], values[reg], others[reg]);
     if (isTile(load.getResult()))

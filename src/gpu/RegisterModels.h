@@ -31,18 +31,19 @@ private:
 
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 
-/// `count` adjacent elements; zeros where the predicate (null: true) is false.
+/// `count` adjacent elements; elements of the bits `other` where the predicate (null: true) is
+/// false.
 llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value pointer,
                                         mlir::Type element, unsigned count, mlir::Value predicate,
-                                        llvm::StringRef qualifiers);
+                                        llvm::StringRef qualifiers, uint64_t other = 0);
 void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
                llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
                llvm::StringRef qualifiers);
 /// One atomic with order and scope as PTX spells them (".acq_rel.gpu"); gives the old value, zero
 /// where the predicate is false.
 mlir::Value emitAtomicInstruction(RegisterEmitter &emitter, mlir::Operation *op,
-                                  tile::AtomicKind kind, llvm::StringRef order,
-                                  mlir::Value pointer, mlir::Value value, mlir::Value predicate);
+                                  tile::AtomicKind kind, llvm::StringRef order, mlir::Value pointer,
+                                  mlir::Value value, mlir::Value predicate);
 
 /// Sets the result of an op that works on one element at a time: `compute` gets one register of
 /// each operand.
