@@ -11,6 +11,7 @@ void registerMemoryRegisters(mlir::DialectRegistry &registry);
 void registerReductionRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
+void registerRingRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);
 
@@ -29,6 +30,10 @@ private:
   llvm::DenseMap<int64_t, unsigned> found;
 };
 
+/// How many registers one access to global memory moves.
+unsigned accessVector(const analysis::AxisAnalysis &axes, mlir::Value pointer, mlir::Value mask,
+                      mlir::Type element);
+
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 
 /// `count` adjacent elements; zeros where the predicate (null: true) is false.
@@ -41,8 +46,8 @@ void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element
 /// One atomic with order and scope as PTX spells them (".acq_rel.gpu"); gives the old value, zero
 /// where the predicate is false.
 mlir::Value emitAtomicInstruction(RegisterEmitter &emitter, mlir::Operation *op,
-                                  tile::AtomicKind kind, llvm::StringRef order,
-                                  mlir::Value pointer, mlir::Value value, mlir::Value predicate);
+                                  tile::AtomicKind kind, llvm::StringRef order, mlir::Value pointer,
+                                  mlir::Value value, mlir::Value predicate);
 
 /// Sets the result of an op that works on one element at a time: `compute` gets one register of
 /// each operand.
