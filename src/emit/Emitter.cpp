@@ -452,6 +452,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     setOption(tile::numWarpsAttr, options.numWarps);
     setOption(tile::numStagesAttr, options.numStages);
     setOption(tile::numCtasAttr, options.numCtas);
+    if (options.maxnreg)
+      setOption(tile::maxRegistersAttr, options.maxnreg);
 
     llvm::SmallVector<mlir::Type> types;
     for (const Slot &slot : slots)

@@ -144,13 +144,16 @@ private:
     return wanted ? *wanted : defaultLayout(tile::shapeOf(operand.getType()));
   }
 
-  // A left operand that a loop does not change lies in registers, if they are few.
+  // A left operand that a loop does not change lies in registers, if they are few. That of wgmma
+  // comes from shared memory at no cost.
   void hoistOperands(scf::ForOp loop) {
     constexpr unsigned most = 64;
     loop.walk([&](tile::DotOp dot) {
       Value lhs = dot.getLhs();
-      auto wanted = productOf(dot).lhs;
-      if (wanted && find(lhs, nullptr) && !recomputed.contains(lhs) && registersOf(*wanted) <= most)
+      Product product = productOf(dot);
+      auto wanted = product.lhs;
+      if (wanted && !product.instruction.starts_with("wgmma") && find(lhs, nullptr) &&
+          !recomputed.contains(lhs) && registersOf(*wanted) <= most)
         require(lhs, *wanted);
     });
   }
@@ -419,23 +422,35 @@ private:
     return isTile(type) ? Type(withLayout(type, layout)) : type;
   }
 
+  // The layout that `value`, computed in `body`, will have there, as far as products and memory
+  // accesses say; nothing if they don't.
+  std::optional<LinearLayout> foresee(Value value, Block &body, DenseSet<Value> &seen) {
+    if (!isTile(value) || !seen.insert(value).second)
+      return std::nullopt;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &body)
+      return ownLayout(value);
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return productOf(dot).sum;
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+    if (access && isTile(access.getAccessed()))
+      return defaultLayout(tile::shapeOf(access.getAccessed().getType()));
+    unsigned result = cast<OpResult>(value).getResultNumber();
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto layout = foresee(operand.get(), body, seen))
+        if (auto own = forward(op, operand.getOperandNumber(), *layout, result))
+          return own;
+    return std::nullopt;
+  }
+
   // A carried tile keeps the layout in which the loop computes it.
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
     if (!isTile(init))
       return {};
-    Value yielded = loop.getBody()->getTerminator()->getOperand(i);
-    // A sum of products, perhaps rescaled on the way.
-    for (unsigned steps = 0; steps < 8; ++steps) {
-      Operation *op = yielded.getDefiningOp();
-      if (!op || op->getBlock() != loop.getBody())
-        break;
-      if (auto dot = dyn_cast<tile::DotOp>(op))
-        return productOf(dot).sum;
-      if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumOperands() == 0)
-        break;
-      yielded = op->getOperand(0);
-    }
+    DenseSet<Value> seen;
+    if (auto own = foresee(loop.getBody()->getTerminator()->getOperand(i), *loop.getBody(), seen))
+      return *own;
     if (auto own = ownLayout(init))
       return *own;
     return defaultLayout(tile::shapeOf(init.getType()));

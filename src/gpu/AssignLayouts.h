@@ -11,8 +11,11 @@
 
 namespace nereid::gpu {
 
-/// On a dot: which instruction computes it, "mma.m16n8k16" or "fma".
+/// On a dot: which instruction computes it, "wgmma.m64k16", "mma.m16n8k16" or "fma".
 inline constexpr llvm::StringLiteral instructionAttr = "tilegpu.instruction";
+
+/// On a dot of wgmma: how many products may be in flight behind it; none without.
+inline constexpr llvm::StringLiteral pendingAttr = "tilegpu.pending";
 
 /// Replaces the kernel of the module by its level 2 form. Requires: verified tile IR, one kernel.
 /// Ensures: every tensor has a layout of `warps` warps.

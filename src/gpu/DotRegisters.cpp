@@ -2,7 +2,7 @@
 // multiply-adds on operands in shared memory.
 #include "gpu/AssignLayouts.h"
 #include "gpu/RegisterModels.h"
-#include "gpu/SharedOperand.h"
+#include "gpu/Rings.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,15 +37,21 @@ public:
   Operand(RegisterEmitter &e, Value tile, const LinearLayout &fragments, unsigned along)
       : e(e), tile(tile), fragments(fragments), along(along),
         index(fragments, tile::shapeOf(tile.getType())) {
-    if (layoutOf(tile.getType()) != fragments)
-      shared.emplace(tile::shapeOf(tile.getType()), layoutOf(tile.getType()));
+    if (auto slot = slotOperand(tile)) {
+      shared = slot->shared;
+      base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared->bytes());
+    } else if (layoutOf(tile.getType()) != fragments) {
+      shared.emplace(cast<RankedTensorType>(tile.getType()));
+    }
   }
 
-  uint64_t sharedBytes() const { return shared ? shared->bytes() : 0; }
+  /// What it needs of the scratch area; nothing if it lies in registers or in a slot.
+  uint64_t sharedBytes() const { return shared && !base ? shared->bytes() : 0; }
   void write(Value at) {
+    if (!sharedBytes())
+      return;
     base = at;
-    if (shared)
-      shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
+    shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
   }
   /// `pairs` words from the register at a coordinate on.
   SmallVector<Value> words(ArrayRef<int32_t> at, unsigned pairs) {
@@ -124,7 +130,7 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
 }
 
 // Instructions for a warp group's part of the product in one piece of assembly: nothing touches the
-// sums between the first and the wait for the last.
+// sums between the first and the wait for the last (or, where products stay in flight, the next).
 void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
   auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
@@ -158,14 +164,18 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
     return b.create<arith::AddIOp>(e.loc(), descriptor, wide);
   };
 
-  SmallVector<Value> operands(e.registers(dot.getAcc()));
-  unsigned count = operands.size();
+  // Sums that start at zero are not read.
+  bool isFresh = matchPattern(dot.getAcc(), m_PosZeroFloat());
+  unsigned count = registersOf(layout);
+  SmallVector<Value> operands;
+  if (!isFresh)
+    operands.assign(e.registers(dot.getAcc()).begin(), e.registers(dot.getAcc()).end());
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
     constraints += "=f,";
-  for (unsigned i = 0; i < count; ++i)
+  for (unsigned i = 0; i < operands.size(); ++i)
     constraints += std::to_string(i) + ",";
-  unsigned number = 2 * count;
+  unsigned number = count + operands.size();
   auto addOperand = [&](Value value, const char *constraint) {
     operands.push_back(value);
     constraints += std::string(constraint) + ",";
@@ -184,8 +194,9 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
     return std::to_string(shared.plainOffset(at) / 16);
   };
-  std::string text = "{ .reg .pred p; .reg .b64 a, b; setp.eq.u32 p, 0, 0; "
-                     "wgmma.fence.sync.aligned; ";
+  std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
+  text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
+  text += "wgmma.fence.sync.aligned; ";
   for (int32_t k = 0; k < lhsShape[1]; k += 16)
     for (unsigned reg = 0; reg < count; reg += perInstruction) {
       LinearLayout::Basis at = layout.apply(reg, 0, 0);
@@ -203,10 +214,12 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
       text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
       for (unsigned i = 0; i < perInstruction; ++i)
         text += (i ? ", $" : "$") + std::to_string(reg + i);
-      text +=
-          "}, " + a + ", b, p, 1, 1" + transposes + (shared.majorDim() == 0 ? ", 0; " : ", 1; ");
+      text += "}, " + a + ", b, " + (k ? "p" : "first") + ", 1, 1" + transposes +
+              (shared.majorDim() == 0 ? ", 0; " : ", 1; ");
     }
-  text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }";
+  auto pending = dot->getAttrOfType<IntegerAttr>(pendingAttr);
+  text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned " +
+          std::to_string(pending ? pending.getInt() : 0) + "; }";
   constraints += "~{memory}";
   Type result =
       LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.getF32Type()));

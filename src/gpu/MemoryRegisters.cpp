@@ -18,22 +18,6 @@ unsigned bitsOf(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
 }
 
-// How many registers one access moves.
-unsigned vectorOf(RegisterEmitter &emitter, Value pointer, Value mask, Type element) {
-  if (!isTile(pointer))
-    return 1;
-  LinearLayout layout = layoutOf(pointer.getType());
-  tile::AxisFacts facts = emitter.axes.facts(pointer);
-  tile::AxisFacts maskFacts = mask ? emitter.axes.facts(mask) : facts;
-  unsigned best = 1;
-  for (unsigned d = 0; d < layout.rank(); ++d) {
-    int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, d,
-                                          tile::bytesInMemory(element), 16);
-    best = std::max(best, unsigned(std::min<int64_t>(width, consecutiveRegisters(layout, d))));
-  }
-  return best;
-}
-
 StringRef cacheText(tile::CacheModifier cache) {
   switch (cache) {
   case tile::CacheModifier::CA:
@@ -161,6 +145,21 @@ SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type elemen
 
 } // namespace
 
+unsigned accessVector(const analysis::AxisAnalysis &axes, Value pointer, Value mask, Type element) {
+  if (!isTile(pointer))
+    return 1;
+  LinearLayout layout = layoutOf(pointer.getType());
+  tile::AxisFacts facts = axes.facts(pointer);
+  tile::AxisFacts maskFacts = mask ? axes.facts(mask) : facts;
+  unsigned best = 1;
+  for (unsigned d = 0; d < layout.rank(); ++d) {
+    int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, d,
+                                          tile::bytesInMemory(element), 16);
+    best = std::max(best, unsigned(std::min<int64_t>(width, consecutiveRegisters(layout, d))));
+  }
+  return best;
+}
+
 SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
                             Value predicate, StringRef qualifiers, uint64_t other) {
   OpBuilder &b = e.builder;
@@ -255,7 +254,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     if (!load.getIsVolatile())
       qualifiers += (cacheText(load.getCache()) + evictText(load.getEvict())).str();
     unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
-    unsigned vector = vectorOf(e, load.getPointer(), load.getMask(), element);
+    unsigned vector = accessVector(e.axes, load.getPointer(), load.getMask(), element);
     SmallVector<Value> pointers = e.operand(load.getPointer(), count), masks, others;
     if (load.getMask())
       masks = e.operand(load.getMask(), count);
@@ -286,7 +285,7 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
         (".global" + cacheText(store.getCache()) + evictText(store.getEvict())).str();
     bool tile = isTile(store.getPointer());
     unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
-    unsigned vector = vectorOf(e, store.getPointer(), store.getMask(), element);
+    unsigned vector = accessVector(e.axes, store.getPointer(), store.getMask(), element);
     Value owner = tile ? e.isOwner(layoutOf(store.getPointer().getType())) : e.isFirstThread();
     SmallVector<Value> pointers = e.operand(store.getPointer(), count),
                        values = e.operand(store.getValue(), count), masks(count);

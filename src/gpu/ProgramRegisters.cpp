@@ -76,6 +76,7 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerDescriptorRegisters(registry);
   registerRecordRegisters(registry);
   registerProgramRegisters(registry);
+  registerRingRegisters(registry);
 }
 
 } // namespace nereid::gpu

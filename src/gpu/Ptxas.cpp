@@ -75,6 +75,30 @@ std::string findPtxas(const std::string &hint) {
   return isProgram(usual) ? usual : "";
 }
 
+std::string limitRegisters(const std::string &ptx, uint32_t registers) {
+  size_t at = ptx.find(".reqntid");
+  size_t end = at == std::string::npos ? at : ptx.find('\n', at);
+  if (end == std::string::npos)
+    return ptx;
+  return ptx.substr(0, end + 1) + ".maxnreg " + std::to_string(registers) + "\n" +
+         ptx.substr(end + 1);
+}
+
+uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t registers, unsigned warps,
+                                  uint64_t sharedBytes) {
+  // A warp gets its registers in units of 256, 8 a thread; each block pays 1 KiB of shared memory.
+  uint32_t threads = warps * 32;
+  auto blocksWith = [&](uint32_t each) {
+    return target::registersPerSm / (threads * ((each + 7) / 8 * 8));
+  };
+  uint32_t wanted = blocksWith(std::max(registers, 1u)) + 1;
+  if (wanted > chip.warpsPerSm / warps || wanted > chip.blocksPerSm ||
+      wanted > chip.sharedBytesPerSm / (sharedBytes + 1024))
+    return 0;
+  uint32_t limit = target::registersPerSm / (threads * wanted) / 8 * 8;
+  return 5 * limit >= 4 * registers ? limit : 0;
+}
+
 Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
   TemporaryFolder folder;
   if (folder.path.empty())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nereid/base.h"
+#include "target/Gpu.h"
 
 #include <cstdint>
 #include <string>
@@ -22,5 +23,13 @@ std::string findPtxas(const std::string &hint = "");
 
 /// Runs ptxas on temporary files that are gone afterwards.
 Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch);
+
+/// The PTX of one kernel with a limit for its registers a thread.
+std::string limitRegisters(const std::string &ptx, uint32_t registers);
+
+/// The limit with which one block more fits an SM, if that takes at most a fifth of the registers
+/// that the code has now and nothing else keeps the block out; else 0.
+uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t registers, unsigned warps,
+                                  uint64_t sharedBytes);
 
 } // namespace nereid::gpu

@@ -152,11 +152,36 @@ Value RegisterEmitter::isFirstThread() {
 
 void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
 
+// The area that the launch gives, from `offset` on.
+static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value base = b.create<LLVM::AddressOfOp>(loc, pointer, "nereid_shared");
+  if (!offset)
+    return base;
+  return b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
 Value RegisterEmitter::beginShared(uint64_t bytes) {
-  sharedSize = std::max(sharedSize, bytes);
+  sharedSize = std::max(sharedSize, scratchStart + bytes);
   barrier();
-  return builder.create<LLVM::AddressOfOp>(
-      location, LLVM::LLVMPointerType::get(builder.getContext(), 3), "nereid_shared");
+  return sharedArea(builder, location, scratchStart);
+}
+
+void RegisterEmitter::reserveRing(Value ring, uint64_t bytes) {
+  rings[ring] = scratchStart;
+  scratchStart += bytes;
+  sharedSize = std::max(sharedSize, scratchStart);
+}
+
+void RegisterEmitter::releaseRing(Value ring) {
+  scratchStart = std::min(scratchStart, rings.lookup(ring));
+}
+
+Value RegisterEmitter::slotAddress(Value ring, Value slot, uint64_t bytes) {
+  Value base = sharedArea(builder, location, rings.lookup(ring));
+  Value offset = builder.createOrFold<arith::MulIOp>(location, scalar(slot), i32(int64_t(bytes)));
+  return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base, offset);
 }
 
 Value RegisterEmitter::sharedAddress(Value base, Type element, Value index) {

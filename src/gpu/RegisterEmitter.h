@@ -4,7 +4,7 @@
 // Values in registers: i1..i64, f16..f64 as themselves, 8-bit floats as i8, pointers as
 // !llvm.ptr<1>. Code is emitted for all threads of the block together; ops that go through shared
 // memory use one scratch area from its start, with a barrier before the first write and after the
-// last read of the op before.
+// last read of the op before. Rings lie before it, one on top of the other.
 #pragma once
 
 #include "analysis/AxisAnalysis.h"
@@ -35,6 +35,8 @@ public:
 
   llvm::ArrayRef<mlir::Value> registers(mlir::Value tile) const;
   void setRegisters(mlir::Value tile, llvm::SmallVector<mlir::Value> values);
+  /// False for a tile in shared memory of which nobody wants the registers.
+  bool hasRegisters(mlir::Value tile) const { return tiles.contains(tile); }
   mlir::Value scalar(mlir::Value source) const { return scalars.lookup(source); }
   void setScalar(mlir::Value source, mlir::Value value) { scalars[source] = value; }
   llvm::ArrayRef<mlir::Value> descriptor(mlir::Value source) const;
@@ -77,6 +79,11 @@ public:
   /// One element; i1 takes a byte.
   void storeElement(mlir::Value address, mlir::Type element, mlir::Value value);
   mlir::Value loadElement(mlir::Value address, mlir::Type element);
+  /// Moves the start of the scratch area up by what a ring takes, and back.
+  void reserveRing(mlir::Value ring, uint64_t bytes);
+  void releaseRing(mlir::Value ring);
+  /// Address of a slot of `bytes` bytes.
+  mlir::Value slotAddress(mlir::Value ring, mlir::Value slot, uint64_t bytes);
   uint64_t sharedBytes() const { return sharedSize; }
 
   // --- small pieces of code ---
@@ -135,6 +142,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> tiles;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;
+  llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
+  uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
   std::vector<RecordSite> sites;
   bool hasFailed = false;

@@ -11,6 +11,7 @@ void registerMemoryRegisters(mlir::DialectRegistry &registry);
 void registerReductionRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
+void registerRingRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);
 
@@ -28,6 +29,10 @@ private:
   llvm::SmallVector<int64_t> shape;
   llvm::DenseMap<int64_t, unsigned> found;
 };
+
+/// How many registers one access to global memory moves.
+unsigned accessVector(const analysis::AxisAnalysis &axes, mlir::Value pointer, mlir::Value mask,
+                      mlir::Type element);
 
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 

@@ -86,6 +86,9 @@ struct ExpandDimsRegisters : RegisterModel<ExpandDimsRegisters, tile::ExpandDims
 
 struct TransRegisters : RegisterModel<TransRegisters, tile::TransOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    // Of a tile that stays in shared memory: its products read it there.
+    if (!emitter.hasRegisters(op->getOperand(0)))
+      return;
     rename(emitter, op->getResult(0), op->getOperand(0), [&](const Coordinate &at) {
       Coordinate from(at.size());
       for (auto [d, p] : llvm::enumerate(cast<tile::TransOp>(op).getPerm()))

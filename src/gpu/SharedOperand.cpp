@@ -7,15 +7,27 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-static constexpr unsigned elementBytes = 2;
+static unsigned majorOf(const LinearLayout &layout) {
+  return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
+}
 
-SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout)
-    : major(consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1),
-      columns(shape[major]), rows(shape[1 - major]),
-      width(unsigned(std::min<int64_t>(128, columns * elementBytes))) {}
+SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout,
+                             unsigned elementBytes)
+    : elementBytes(elementBytes), major(majorOf(layout)), columns(shape[major]),
+      rows(shape[1 - major]),
+      width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
+
+SharedOperand::SharedOperand(RankedTensorType tile)
+    : SharedOperand(tile.getShape(), layoutOf(tile), tile::bytesInMemory(tile.getElementType())) {}
+
+SharedOperand SharedOperand::transposed() const {
+  SharedOperand out = *this;
+  out.major = 1 - major;
+  return out;
+}
 
 uint64_t SharedOperand::bytes() const {
-  return llvm::alignTo(uint64_t(columns * rows) * elementBytes, alignment);
+  return llvm::alignTo(llvm::divideCeil(columns * elementBytes, width) * width * rows, alignment);
 }
 
 int64_t SharedOperand::plainOffset(ArrayRef<int32_t> coordinate) const {
@@ -57,10 +69,14 @@ Value SharedOperand::address(RegisterEmitter &e, Value base, const LinearLayout 
                                ArrayRef<LLVM::GEPArg>{int32_t(part - mixed)});
 }
 
+unsigned SharedOperand::vectorOf(const LinearLayout &layout) const {
+  return std::min(consecutiveRegisters(layout, major), 16 / elementBytes);
+}
+
 void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &layout,
                           ArrayRef<Value> values) const {
   OpBuilder &b = e.builder;
-  unsigned vector = std::min(consecutiveRegisters(layout, major), 16 / elementBytes);
+  unsigned vector = vectorOf(layout);
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value packed = values[reg];
     if (vector > 1) {
@@ -71,6 +87,25 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &la
     b.create<LLVM::StoreOp>(e.loc(), packed, address(e, base, layout, layout.apply(reg, 0, 0)),
                             vector * elementBytes);
   }
+}
+
+SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const LinearLayout &layout,
+                                       Type element) const {
+  OpBuilder &b = e.builder;
+  unsigned vector = vectorOf(layout);
+  SmallVector<Value> values;
+  for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
+    Value from = address(e, base, layout, layout.apply(reg, 0, 0));
+    if (vector == 1) {
+      values.push_back(b.create<LLVM::LoadOp>(e.loc(), element, from));
+      continue;
+    }
+    Value packed = b.create<LLVM::LoadOp>(e.loc(), VectorType::get({vector}, element), from,
+                                          vector * elementBytes);
+    for (unsigned i = 0; i < vector; ++i)
+      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), packed, e.i32(i)));
+  }
+  return values;
 }
 
 SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,

@@ -1,5 +1,5 @@
-// A matrix of 16-bit elements in shared memory, in the swizzled order that wgmma reads and that
-// gives ldmatrix and the writes before it no bank conflicts.
+// A matrix in shared memory, in the swizzled order that wgmma reads and that gives ldmatrix and the
+// writes before it no bank conflicts.
 //
 // The matrix is cut into columns of up to 128 bytes along the dimension that is contiguous
 // (`major`); each column is stored row by row, and the 16-byte pieces of a row are permuted by the
@@ -14,7 +14,11 @@ namespace nereid::gpu {
 class SharedOperand {
 public:
   /// A matrix as `layout` holds it: what is contiguous in registers is contiguous in memory.
-  SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout);
+  SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout,
+                unsigned elementBytes = 2);
+  explicit SharedOperand(mlir::RankedTensorType tile);
+  /// The same memory as the matrix that `trans` makes of it.
+  SharedOperand transposed() const;
 
   unsigned majorDim() const { return major; }
   /// Bytes of a row of a column.
@@ -27,10 +31,19 @@ public:
   /// Offset of an element.
   int64_t offset(llvm::ArrayRef<int32_t> coordinate) const;
 
+  /// How many registers of `layout`, from an aligned one on, lie together in memory: 16 bytes at
+  /// most.
+  unsigned vectorOf(const LinearLayout &layout) const;
   void write(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
              llvm::ArrayRef<mlir::Value> values) const;
-  /// Eight registers (four or two matrices of 8 x 8) of the fragments of mma.sync, from `first` on;
-  /// elements, not pairs. `along` is the dimension of which the fragments pair neighbours.
+  llvm::SmallVector<mlir::Value> read(RegisterEmitter &e, mlir::Value base,
+                                      const LinearLayout &layout, mlir::Type element) const;
+  /// Address of the element that the thread has in `layout` at a register whose part is `constant`.
+  mlir::Value address(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
+                      llvm::ArrayRef<int32_t> constant) const;
+  /// Of 16-bit elements: eight registers (four or two matrices of 8 x 8) of the fragments of
+  /// mma.sync, from `first` on; elements, not pairs. `along` is the dimension of which the
+  /// fragments pair neighbours.
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,
                                                const LinearLayout &fragments, unsigned along,
                                                unsigned first, mlir::Type element) const;
@@ -38,10 +51,7 @@ public:
   mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
 
 private:
-  // Address of the element that the thread has in `layout` at a register whose part is `constant`.
-  mlir::Value address(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
-                      llvm::ArrayRef<int32_t> constant) const;
-
+  unsigned elementBytes;
   unsigned major;
   int64_t columns, rows;
   unsigned width;

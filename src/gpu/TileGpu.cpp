@@ -8,6 +8,8 @@
 #include "gpu/TileGpuDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "gpu/TileGpuAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/TileGpuTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "gpu/TileGpuOps.cpp.inc"
 
@@ -36,6 +38,10 @@ void TileGpuDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "gpu/TileGpuAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "gpu/TileGpuTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -12,6 +12,9 @@ class RegisterEmitter;
 #define GET_ATTRDEF_CLASSES
 #include "gpu/TileGpuAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "gpu/TileGpuTypes.h.inc"
+
 #include "gpu/GpuInterfaces.h.inc"
 
 #define GET_OP_CLASSES

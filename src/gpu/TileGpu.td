@@ -17,6 +17,7 @@ def TileGpu_Dialect : Dialect {
   let cppNamespace = "::nereid::gpu";
   let summary = "Tiles spread over the threads of a block";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 def TileGpu_Layout : AttrDef<TileGpu_Dialect, "Layout"> {
@@ -47,6 +48,64 @@ def TileGpu_ConvertLayoutOp : TileGpu_Op<"convert_layout", [Pure]> {
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+}
+
+// --- tiles in shared memory ---
+
+def TileGpu_Ring : TypeDef<TileGpu_Dialect, "Ring"> {
+  let mnemonic = "ring";
+  let summary = "Slots of shared memory, each for one tile of two dimensions, in the order of SharedOperand";
+  let parameters = (ins "unsigned":$slots, "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $slots `,` $tile `>`";
+}
+
+def TileGpu_RingOp : TileGpu_Op<"ring"> {
+  let summary = "Reserve shared memory until `drain`";
+  let results = (outs TileGpu_Ring:$ring);
+  let assemblyFormat = "attr-dict `:` type($ring)";
+}
+def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
+  let summary = "Start to copy a tile from global memory to a slot";
+  let description = [{
+    `vector` adjacent elements move at once, 4 to 16 bytes. Elements of which the mask or `active` is false are
+    not read and become zero. The slot may be read behind `commit_copies` and `wait_copies`.
+  }];
+  let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyRankedTensor:$pointer, Optional<AnyRankedTensor>:$mask,
+                   I1:$active, I32Attr:$vector);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($pointer)";
+}
+def TileGpu_CommitCopiesOp : TileGpu_Op<"commit_copies"> {
+  let summary = "The copies since the last commit are one group";
+  let assemblyFormat = "attr-dict";
+}
+def TileGpu_WaitCopiesOp : TileGpu_Op<"wait_copies"> {
+  let summary = "All threads wait until all but the last `pending` groups have arrived";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def TileGpu_WriteSlotOp : TileGpu_Op<"write_slot"> {
+  let summary = "Put a tile into a slot, for all threads to read";
+  let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyRankedTensor:$tile);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $tile attr-dict `:` type($ring) `,` type($tile)";
+}
+def TileGpu_ReadSlotOp : TileGpu_Op<"read_slot"> {
+  let summary = "The tile in a slot";
+  let description = [{ Products on tensor cores read the slot where it is; for others it comes to registers. }];
+  let arguments = (ins TileGpu_Ring:$ring, I32:$slot);
+  let results = (outs AnyRankedTensor:$tile);
+  let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` type($ring) `->` type($tile)";
+}
+def TileGpu_DrainOp : TileGpu_Op<"drain"> {
+  let summary = "Wait for all copies and give the rings' memory back";
+  let description = [{ Names the rings that were reserved last. }];
+  let arguments = (ins Variadic<TileGpu_Ring>:$rings);
+  let assemblyFormat = "$rings attr-dict `:` type($rings)";
+}
+def TileGpu_WaitProductsOp : TileGpu_Op<"wait_products", [AllTypesMatch<["sum", "result"]>]> {
+  let summary = "The sum of products that may still be in flight";
+  let arguments = (ins AnyRankedTensor:$sum);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$sum attr-dict `:` type($sum)";
 }
 
 #endif

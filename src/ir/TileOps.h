@@ -41,7 +41,9 @@ struct ProgramOrder : mlir::SideEffects::Resource::Base<ProgramOrder> {
 inline constexpr int64_t maxTileElements = 1 << 20;
 
 // Attributes of kernels, all of them discardable.
-inline constexpr llvm::StringLiteral kernelAttr = "tile.kernel";      ///< on a func.func: unit
+inline constexpr llvm::StringLiteral kernelAttr = "tile.kernel"; ///< on a func.func: unit
+inline constexpr llvm::StringLiteral maxRegistersAttr =
+    "tile.maxnreg"; ///< on the module, i32: at most so many registers a thread; absent: any number
 inline constexpr llvm::StringLiteral numWarpsAttr = "tile.num_warps"; ///< on the module: i32
 inline constexpr llvm::StringLiteral numStagesAttr =
     "tile.num_stages"; ///< on the module and on scf.for: i32

@@ -5,6 +5,7 @@
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
+#include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
@@ -95,16 +96,28 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   addGpuPasses(gpuPasses);
   if (failed(gpuPasses.run(module)))
     return reports.error("cannot compile `" + name + "` for the GPU");
-  kernel = analysis::findKernel(module);
-  if (stage == GpuStage::Gpu)
-    return printed(module);
 
   // From here on every tensor has a layout.
 
-  // Write down what one thread does.
-  gpu::EmittedKernel emitted = gpu::emitKernel(kernel, chip, warps);
-  if (!emitted.module)
-    return reports.error("cannot compile `" + name + "` for the GPU");
+  // Start loads ahead of their step, then write down what one thread does. How much shared memory
+  // that needs besides the rings is known at the end only: with too much of it, again with less
+  // for them.
+  OwningOpRef<ModuleOp> pipelined;
+  gpu::EmittedKernel emitted;
+  for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
+    pipelined = module.clone();
+    kernel = analysis::findKernel(*pipelined);
+    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings);
+    if (stage == GpuStage::Gpu)
+      return printed(*pipelined);
+    emitted = gpu::emitKernel(kernel, chip, warps);
+    if (!emitted.module)
+      return reports.error("cannot compile `" + name + "` for the GPU");
+    if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
+      break;
+    uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
+    forRings = rings > over ? rings - over : 0;
+  }
   if (stage == GpuStage::Nvvm)
     return printed(*emitted.module);
   if (emitted.sharedBytes > chip.sharedBytesPerBlock)
@@ -131,6 +144,8 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return reports.error(status.error().what);
   std::string ptx =
       transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+  if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
+    ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
   if (stage == GpuStage::Ptx)
     return ptx;
 
@@ -141,6 +156,20 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     if (!assembled)
       return assembled.takeError();
     cubin = std::move(*assembled);
+    // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
+    // cores are not.
+    bool free = !module->hasAttr(tile::maxRegistersAttr) && ptx.find("mma") == std::string::npos;
+    if (uint32_t limit =
+            free ? gpu::registersForOneMoreBlock(chip, cubin->registers, warps, emitted.sharedBytes)
+                 : 0) {
+      std::string limited = gpu::limitRegisters(ptx, limit);
+      auto smaller = gpu::assemble(ptxas, limited, chip.name);
+      if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <=
+                         cubin->spillStoreBytes + cubin->spillLoadBytes) {
+        cubin = std::move(*smaller);
+        ptx = std::move(limited);
+      }
+    }
   } else if (!builder) {
     return Error{"no `ptxas` found to assemble a cubin", {}};
   }

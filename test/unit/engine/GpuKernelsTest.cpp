@@ -78,6 +78,20 @@ TEST_F(GpuKernels, DivisionAndRootsAreOfTheSpecialUnitUnlessRoundingIsAsked) {
   EXPECT_NE(body("arith.divf %x, %two").find("mul.f32"), std::string::npos);
 }
 
+TEST_F(GpuKernels, RegistersAreLimitedWhereAnotherBlockThenFits) {
+  const target::GpuChip &chip = *target::gpuChip("sm_90a");
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 75, 16, 128), 64u);      // 1 block becomes 2
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 64, 16, 128), 0u);       // 2 fit; 3 need 40
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 90, 16, 128), 0u);       // too much to take away
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 75, 16, 120 << 10), 0u); // shared memory is full
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 32, 4, 0), 0u);          // no more warps fit
+  std::string limited = softmax;
+  limited = "module attributes {tile.maxnreg = 40 : i32} {" + limited + "}";
+  EXPECT_NE(emit(limited, "sm_90a", pipeline::GpuStage::Ptx).find(".maxnreg 40"),
+            std::string::npos);
+  EXPECT_EQ(emit(softmax, "sm_90a", pipeline::GpuStage::Ptx).find(".maxnreg"), std::string::npos);
+}
+
 TEST_F(GpuKernels, HalvesAreRoundedAndPackedTogether) {
   std::string source = R"(
 func.func @f(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %y: !tile.ptr<TYPE> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {

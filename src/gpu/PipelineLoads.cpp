@@ -1,0 +1,532 @@
+#include "gpu/PipelineLoads.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "gpu/AssignLayouts.h"
+#include "gpu/RegisterModels.h"
+#include "gpu/Rings.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+using OpSet = llvm::SmallPtrSet<Operation *, 16>;
+
+bool writesMemory(Operation *op) {
+  // Records of prints and asserts are nobody's input.
+  if (isa<tile::PrintOp, tile::AssertOp>(op))
+    return false;
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || effects.hasEffect<MemoryEffects::Write>();
+}
+
+class Pipeliner {
+public:
+  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit)
+      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit),
+        b(loop.getContext()) {}
+
+  uint64_t run(const analysis::AxisAnalysis &axes) {
+    auto isLoop = [&](Operation *op) { return isa<scf::ForOp, scf::WhileOp>(op); };
+    for (Operation &op : body)
+      if (auto dot = dyn_cast<tile::DotOp>(op))
+        dots.push_back(dot);
+    bool isNest =
+        loop.walk([&](Operation *op) {
+              return op != loop && isLoop(op) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
+    if (dots.empty() || isNest)
+      return 0;
+    findResidents();
+    bool writes = loop.walk([](Operation *op) {
+                        return writesMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+    if (!writes && chip.can(target::AsyncCopy))
+      findCopies(axes);
+    chooseDepth();
+    if (copies.empty() && residents.empty())
+      return 0;
+    rewrite();
+    return residentBytes + slots * slotBytes;
+  }
+
+private:
+  struct Copy {
+    tile::LoadOp load;
+    unsigned vector;
+    Value ring;
+  };
+  // An operand from outside the loop, which products read from shared memory.
+  struct Resident {
+    Value tile;
+    Value ring;
+  };
+
+  static uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
+
+  // --- what moves ---
+
+  void findResidents() {
+    for (tile::DotOp dot : dots)
+      for (unsigned i : {0u, 1u}) {
+        Value operand = dot->getOperand(i);
+        if (!usesTensorCores(dot) || !loop.isDefinedOutsideOfLoop(operand) ||
+            llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; }))
+          continue;
+        auto wanted = fragmentsOf(dot, i == 0, warps);
+        uint64_t bytes = bytesOf(operand.getType());
+        if ((wanted && layoutOf(operand.getType()) == *wanted) || slotOperand(operand) ||
+            residentBytes + bytes > limit)
+          continue;
+        residents.push_back({operand, {}});
+        residentBytes += bytes;
+      }
+  }
+
+  void findCopies(const analysis::AxisAnalysis &axes) {
+    for (Operation &op : body) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if (!load || !isCopy(load))
+        continue;
+      unsigned vector =
+          accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
+      unsigned bytes = vector * tile::bytesInMemory(load.getAccessElementType());
+      if (bytes < 4 || !feedsProduct(load) || !addToSlice(load))
+        continue;
+      copies.push_back({load, vector, {}});
+    }
+    // What others' addresses come from is loaded to registers anyhow.
+    llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
+  }
+
+  bool isCopy(tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    Type element = load.getAccessElementType();
+    Value other = load.getOther();
+    return type && type.getRank() == 2 && !load.getIsVolatile() && element.isIntOrFloat() &&
+           element.getIntOrFloatBitWidth() >= 8 &&
+           (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
+           (!other || matchPattern(other, m_PosZeroFloat()) || matchPattern(other, m_Zero()));
+  }
+
+  bool feedsProduct(tile::LoadOp load) {
+    SmallVector<Operation *> work = {load};
+    OpSet seen;
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val()->getUsers()) {
+        Operation *here = body.findAncestorOpInBlock(*user);
+        if (!here || !seen.insert(here).second)
+          continue;
+        if (isa<tile::DotOp>(here))
+          return true;
+        work.push_back(here);
+      }
+    return false;
+  }
+
+  // Adds the ops that give a load's addresses and mask; they are computed ahead too.
+  bool addToSlice(tile::LoadOp load) {
+    OpSet ops = slice;
+    llvm::SmallDenseSet<unsigned> args = aheadArgs;
+    if (!collect(load.getPointer(), ops, args) ||
+        (load.getMask() && !collect(load.getMask(), ops, args)))
+      return false;
+    slice = std::move(ops);
+    aheadArgs = std::move(args);
+    return true;
+  }
+  bool collect(Value value, OpSet &ops, llvm::SmallDenseSet<unsigned> &args) {
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned i = argument.getArgNumber() - 1;
+      return !args.insert(i).second || collect(body.getTerminator()->getOperand(i), ops, args);
+    }
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != &body || op->getNumRegions() || isa<tile::DotOp>(op))
+      return false;
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load ? load.getIsVolatile() : !isMemoryEffectFree(op) || !isSpeculatable(op))
+      return false;
+    if (!ops.insert(op).second)
+      return true;
+    return llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops, args); });
+  }
+
+  // --- how far ahead ---
+
+  bool isSlot(Value operand) {
+    while (auto trans = operand.getDefiningOp<tile::TransOp>())
+      operand = trans->getOperand(0);
+    return llvm::any_of(copies, [&](Copy &c) { return c.load.getResult() == operand; }) ||
+           llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; });
+  }
+
+  // Products that the loop only sums up need not be done before the next step: nobody touches their
+  // sums, and their operands lie in slots.
+  bool mayStayInFlight() {
+    return llvm::all_of(dots, [&](tile::DotOp dot) {
+      auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+      auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
+      return sum && sum.getOwner() == &body && sum.hasOneUse() && dot->hasOneUse() && instruction &&
+             instruction.getValue().starts_with("wgmma") &&
+             body.getTerminator()->getOperand(sum.getArgNumber() - 1) == dot.getResult() &&
+             isSlot(dot.getLhs()) && isSlot(dot.getRhs());
+    });
+  }
+
+  void chooseDepth() {
+    int64_t stages = 3;
+    auto module = loop->getParentOfType<ModuleOp>();
+    for (Operation *op : {module.getOperation(), loop.getOperation()})
+      if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
+        stages = attr.getInt();
+    for (Copy &copy : copies)
+      slotBytes += bytesOf(copy.load.getType());
+    bool mayFly = mayStayInFlight();
+    // A slot is free for the next copy when its products are done: one step later if they stay in
+    // flight. That is worth more than a further stage.
+    for (bool flies : {mayFly, false})
+      for (int64_t depth = copies.empty() ? 0 : stages; depth >= 2; --depth)
+        if (slots = unsigned(depth) + flies; residentBytes + slots * slotBytes <= limit) {
+          inFlight = flies;
+          distance = unsigned(depth) - 1;
+          return;
+        }
+    copies.clear();
+    slice.clear();
+    aheadArgs.clear();
+    slots = 0;
+    slotBytes = 0;
+  }
+
+  // --- the loop again ---
+
+  Value number(Type type, int64_t value) {
+    return b.create<arith::ConstantOp>(loop.getLoc(), b.getIntegerAttr(type, value));
+  }
+  // Whether the step `ahead` steps behind `variable` runs, and its variable. The distance to the
+  // end has no sign: it can't wrap around where there is a step at all.
+  Value runs(Value variable, unsigned ahead) {
+    Location loc = loop.getLoc();
+    Value left = b.create<arith::SubIOp>(loc, loop.getUpperBound(), variable);
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, steps(ahead));
+  }
+  Value steps(unsigned count) {
+    Type type = loop.getInductionVar().getType();
+    return b.createOrFold<arith::MulIOp>(loop.getLoc(), loop.getStep(), number(type, count));
+  }
+  Value variableAt(Value variable, unsigned ahead) {
+    return b.createOrFold<arith::AddIOp>(loop.getLoc(), variable, steps(ahead));
+  }
+
+  // The addresses of a step's copies; loads among them touch nothing if the step is not run.
+  void cloneSlice(IRMapping &mapping, Value active) {
+    for (Operation &op : body) {
+      if (!slice.contains(&op) || mapping.contains(op.getResult(0)))
+        continue;
+      Operation *copy = b.clone(op, mapping);
+      if (auto load = dyn_cast<tile::LoadOp>(copy))
+        addMask(load, active);
+    }
+  }
+  void addMask(tile::LoadOp load, Value active) {
+    Value mask = active;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(load);
+    if (auto tensor = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+      mask = b.create<tile::SplatOp>(
+          load.getLoc(),
+          RankedTensorType::get(tensor.getShape(), b.getI1Type(), tensor.getEncoding()), mask);
+    if (load.getMask())
+      mask = b.create<arith::AndIOp>(load.getLoc(), load.getMask(), mask);
+    load.getMaskMutable().assign(mask);
+  }
+  void startCopies(IRMapping &mapping, Value slot, Value active) {
+    cloneSlice(mapping, active);
+    for (Copy &copy : copies) {
+      Value mask = copy.load.getMask();
+      b.create<CopyAsyncOp>(copy.load.getLoc(), copy.ring, slot,
+                            mapping.lookupOrDefault(copy.load.getPointer()),
+                            mask ? mapping.lookupOrDefault(mask) : Value(), active, copy.vector);
+    }
+    b.create<CommitCopiesOp>(loop.getLoc());
+  }
+
+  // Loads that addresses come from, whose own addresses need the variable alone: they start one
+  // step before the copies that wait for them.
+  void findEarlyLoads() {
+    for (Operation &op : body) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if (!load || !slice.contains(load))
+        continue;
+      OpSet ops;
+      llvm::SmallDenseSet<unsigned> args;
+      bool known =
+          llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, ops, args); });
+      bool isPlain = llvm::none_of(ops, [](Operation *op) { return isa<tile::LoadOp>(op); });
+      if (known && isPlain && args.empty()) {
+        early.push_back(load);
+        ops.insert(load);
+        earlySlice.insert(ops.begin(), ops.end());
+      }
+    }
+  }
+  SmallVector<Value> startEarly(Value variable, Value active) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), variable);
+    for (Operation &op : body) {
+      if (!earlySlice.contains(&op))
+        continue;
+      Operation *copy = b.clone(op, mapping);
+      if (auto load = dyn_cast<tile::LoadOp>(copy))
+        addMask(load, active);
+    }
+    SmallVector<Value> values;
+    for (tile::LoadOp load : early)
+      values.push_back(mapping.lookup(load.getResult()));
+    return values;
+  }
+
+  // Ops and carried values that the steps need besides the copies.
+  void findLive() {
+    SmallVector<Value> work;
+    auto need = [&](Operation *op) {
+      if (!live.insert(op).second || isCopied(op))
+        return;
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          work.push_back(operand);
+      });
+    };
+    auto needArg = [&](unsigned i) {
+      if (liveArgs.insert(i).second)
+        work.push_back(body.getTerminator()->getOperand(i));
+    };
+    for (Operation &op : body.without_terminator())
+      if (!isMemoryEffectFree(&op) && !isa<tile::LoadOp>(op))
+        need(&op);
+    for (OpResult result : loop.getResults())
+      if (!result.use_empty())
+        needArg(result.getResultNumber());
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == &body && argument.getArgNumber() > 0)
+          needArg(argument.getArgNumber() - 1);
+      } else if (Operation *op = body.findAncestorOpInBlock(*value.getDefiningOp())) {
+        need(op);
+      }
+    }
+  }
+  bool isCopied(Operation *op) {
+    return llvm::any_of(copies, [&](Copy &copy) { return copy.load == op; });
+  }
+
+  Value ringOf(Type tile, unsigned count) {
+    return b.create<RingOp>(loop.getLoc(),
+                            RingType::get(b.getContext(), count, cast<RankedTensorType>(tile)));
+  }
+
+  void rewrite() {
+    Location loc = loop.getLoc();
+    Type i32 = b.getI32Type();
+    b.setInsertionPoint(loop);
+    Value zero = number(i32, 0);
+    SmallVector<Value> rings;
+    for (Resident &resident : residents)
+      rings.push_back(resident.ring = ringOf(resident.tile.getType(), 1));
+    for (Copy &copy : copies)
+      rings.push_back(copy.ring = ringOf(copy.load.getType(), slots));
+    for (Resident &resident : residents)
+      b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
+
+    // The first copies.
+    SmallVector<Value> ahead(loop.getInitArgs());
+    Value lower = loop.getLowerBound(), any;
+    auto runsFromStart = [&](unsigned step) -> Value {
+      return b.create<arith::AndIOp>(loc, any, runs(lower, step));
+    };
+    SmallVector<Value> earlyValues;
+    if (!copies.empty()) {
+      findEarlyLoads();
+      any = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
+      for (unsigned step = 0; step < distance; ++step) {
+        IRMapping mapping;
+        mapping.map(loop.getInductionVar(), variableAt(lower, step));
+        for (unsigned i : aheadArgs)
+          mapping.map(body.getArgument(i + 1), ahead[i]);
+        startCopies(mapping, number(i32, step), runsFromStart(step));
+        for (unsigned i : aheadArgs)
+          ahead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
+      }
+      if (!early.empty())
+        earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
+    }
+
+    findLive();
+    SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()),
+        carriedAhead(aheadArgs.begin(), aheadArgs.end());
+    llvm::sort(carried);
+    llvm::sort(carriedAhead);
+    SmallVector<Value> inits;
+    for (unsigned i : carried)
+      inits.push_back(loop.getInitArgs()[i]);
+    for (unsigned i : carriedAhead)
+      inits.push_back(ahead[i]);
+    llvm::append_range(inits, earlyValues);
+    if (slots)
+      inits.push_back(zero);
+    auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (inits.empty())
+        made.getBody()->getTerminator()->erase();
+      b.setInsertionPointToStart(made.getBody());
+      emitBody(made, carried, carriedAhead);
+    }
+
+    b.setInsertionPointAfter(made);
+    for (auto [place, i] : llvm::enumerate(carried)) {
+      Value result = made.getResult(place);
+      if (inFlight && llvm::any_of(dots, [&, i = i](tile::DotOp dot) {
+            return dot.getAcc() == body.getArgument(i + 1);
+          }))
+        result = b.create<WaitProductsOp>(loc, result.getType(), result);
+      loop.getResult(i).replaceAllUsesWith(result);
+    }
+    b.create<DrainOp>(loc, rings);
+    loop.erase();
+  }
+
+  void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
+    Location loc = loop.getLoc();
+    Value variable = made.getInductionVar();
+    IRMapping rest, ahead;
+    unsigned next = 0;
+    rest.map(loop.getInductionVar(), variable);
+    for (unsigned i : carried)
+      rest.map(body.getArgument(i + 1), made.getRegionIterArg(next++));
+    for (unsigned i : carriedAhead)
+      ahead.map(body.getArgument(i + 1), made.getRegionIterArg(next++));
+    for (tile::LoadOp load : early)
+      ahead.map(load.getResult(), made.getRegionIterArg(next++));
+
+    Value slot;
+    SmallVector<Value> nextEarly;
+    auto copyAhead = [&] {
+      if (copies.empty())
+        return;
+      ahead.map(loop.getInductionVar(), variableAt(variable, distance));
+      startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
+    };
+    if (!copies.empty()) {
+      slot = made.getRegionIterArg(next++);
+      if (!early.empty())
+        nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
+      b.create<WaitCopiesOp>(loc, distance - 1);
+    }
+    // Behind the barrier of the wait nobody reads the slot of the step before, unless products are
+    // still in flight; then they start first, and the copies take the slot before that.
+    if (!inFlight)
+      copyAhead();
+    emitRest(rest, slot);
+    if (inFlight)
+      copyAhead();
+
+    Operation *yield = body.getTerminator();
+    SmallVector<Value> results;
+    for (unsigned i : carried)
+      results.push_back(rest.lookupOrDefault(yield->getOperand(i)));
+    for (unsigned i : carriedAhead)
+      results.push_back(ahead.lookupOrDefault(yield->getOperand(i)));
+    llvm::append_range(results, nextEarly);
+    if (slot)
+      results.push_back(wrapped(slot, 1));
+    b.create<scf::YieldOp>(loc, results);
+  }
+
+  // (slot + by) mod slots
+  Value wrapped(Value slot, unsigned by) {
+    Location loc = loop.getLoc();
+    Type i32 = b.getI32Type();
+    Value sum = b.create<arith::AddIOp>(loc, slot, number(i32, by));
+    Value back = b.create<arith::SubIOp>(loc, sum, number(i32, slots));
+    Value over = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, number(i32, slots));
+    return b.create<arith::SelectOp>(loc, over, back, sum);
+  }
+
+  void emitRest(IRMapping &rest, Value slot) {
+    for (Operation &op : body.without_terminator()) {
+      if (!live.contains(&op))
+        continue;
+      auto *copied = llvm::find_if(copies, [&](Copy &copy) { return copy.load == &op; });
+      if (copied != copies.end()) {
+        rest.map(op.getResult(0),
+                 b.create<ReadSlotOp>(op.getLoc(), op.getResult(0).getType(), copied->ring, slot)
+                     .getResult());
+        continue;
+      }
+      auto dot = dyn_cast<tile::DotOp>(op);
+      SmallVector<std::pair<unsigned, Value>> fixed;
+      if (dot)
+        for (unsigned i : {0u, 1u})
+          for (Resident &resident : residents)
+            if (resident.tile == dot->getOperand(i))
+              fixed.push_back({i, b.create<ReadSlotOp>(op.getLoc(), resident.tile.getType(),
+                                                       resident.ring, number(b.getI32Type(), 0))
+                                      .getResult()});
+      Operation *copy = b.clone(op, rest);
+      for (auto [i, value] : fixed)
+        copy->setOperand(i, value);
+      if (dot && inFlight)
+        copy->setAttr(pendingAttr, b.getI32IntegerAttr(1));
+    }
+  }
+
+  scf::ForOp loop;
+  Block &body;
+  const target::GpuChip &chip;
+  unsigned warps;
+  uint64_t limit;
+  OpBuilder b;
+
+  SmallVector<tile::DotOp> dots;
+  SmallVector<Copy> copies;
+  SmallVector<Resident> residents;
+  SmallVector<tile::LoadOp> early;
+  OpSet slice, earlySlice, live;
+  llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
+  uint64_t residentBytes = 0, slotBytes = 0;
+  unsigned slots = 0, distance = 0;
+  bool inFlight = false;
+};
+
+} // namespace
+
+uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps,
+                       uint64_t sharedBytes) {
+  SmallVector<scf::ForOp> loops;
+  kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  uint64_t most = 0;
+  for (scf::ForOp loop : loops) {
+    // Facts hold as long as the function does not change.
+    analysis::AxisAnalysis axes(kernel);
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes).run(axes));
+  }
+  return most;
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,185 @@
+// Tiles that wait in shared memory: copies that run beside the code, and their readers.
+#include "gpu/AssignLayouts.h"
+#include "gpu/RegisterModels.h"
+#include "gpu/Rings.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+bool usesTensorCores(tile::DotOp dot) {
+  auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
+  return instruction && instruction.getValue() != "fma";
+}
+
+std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
+  auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
+  if (!usesTensorCores(dot))
+    return std::nullopt;
+  if (dot->getAttrOfType<StringAttr>(instructionAttr).getValue().starts_with("wgmma"))
+    return isLhs ? wgmmaLhs(lhs, rhs[1], warps) : std::nullopt;
+  return isLhs ? mmaLhs(lhs, rhs[1], warps) : mmaRhs(rhs, lhs[0], warps);
+}
+
+std::optional<SlotOperand> slotOperand(Value operand) {
+  bool isTransposed = false;
+  while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
+    if (trans.getPerm().size() != 2)
+      return std::nullopt;
+    isTransposed ^= trans.getPerm()[0] == 1;
+    operand = trans->getOperand(0);
+  }
+  auto slot = operand.getDefiningOp<ReadSlotOp>();
+  if (!slot)
+    return std::nullopt;
+  SharedOperand shared(slot.getRing().getType().getTile());
+  return SlotOperand{slot, isTransposed ? shared.transposed() : shared};
+}
+
+namespace {
+
+// True if someone wants the tile in registers.
+bool isWanted(Value tile) {
+  return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+    if (auto trans = dyn_cast<tile::TransOp>(use.getOwner()); trans && trans.getPerm().size() == 2)
+      return isWanted(trans.getResult());
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    return !dot || use.getOperandNumber() > 1 || !usesTensorCores(dot);
+  });
+}
+
+// What other threads or the async copies wrote is seen by the tensor cores behind this.
+void fenceProxy(RegisterEmitter &e) {
+  if (e.chip.can(target::Wgmma))
+    e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
+}
+
+struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    RingType type = cast<RingOp>(op).getRing().getType();
+    e.reserveRing(op->getResult(0), type.getSlots() * SharedOperand(type.getTile()).bytes());
+    // Nobody still reads what lay there.
+    if (!isa_and_present<RingOp>(op->getPrevNode()))
+      e.barrier();
+  }
+};
+
+struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    auto copy = cast<CopyAsyncOp>(op);
+    RankedTensorType tile = copy.getRing().getType().getTile();
+    LinearLayout layout = layoutOf(copy.getPointer().getType());
+    SharedOperand shared(tile);
+    Value base = e.slotAddress(copy.getRing(), copy.getSlot(), shared.bytes());
+    ArrayRef<Value> pointers = e.registers(copy.getPointer());
+    Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
+    unsigned vector = copy.getVector();
+    std::string bytes = std::to_string(vector * tile::bytesInMemory(tile.getElementType()));
+    // Only copies of 16 bytes may pass the L1 cache by.
+    std::string text = std::string(owner ? "@$3 " : "") + "cp.async." +
+                       (bytes == "16" ? "cg" : "ca") + ".shared.global [$0], [$1], " + bytes +
+                       ", $2;";
+    for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
+      Value to = shared.address(e, base, layout, layout.apply(reg, 0, 0));
+      to = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), to);
+      Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
+      Value count = b.create<arith::SelectOp>(e.loc(), inside, e.i32(std::stoi(bytes)), e.i32(0));
+      SmallVector<Value> operands = {to, pointers[reg], count};
+      if (owner)
+        operands.push_back(owner);
+      e.assembly(text, owner ? "r,l,r,b,~{memory}" : "r,l,r,~{memory}", {}, operands, false);
+    }
+  }
+};
+
+struct CommitCopiesRegisters : RegisterModel<CommitCopiesRegisters, CommitCopiesOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const {
+    e.assembly("cp.async.commit_group;", "~{memory}", {}, {}, false);
+  }
+};
+
+void waitCopies(RegisterEmitter &e, unsigned pending) {
+  e.assembly("cp.async.wait_group " + std::to_string(pending) + ";", "~{memory}", {}, {}, false);
+}
+
+struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    waitCopies(e, cast<WaitCopiesOp>(op).getPending());
+    fenceProxy(e);
+    e.barrier();
+  }
+};
+
+struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto write = cast<WriteSlotOp>(op);
+    SharedOperand shared(write.getRing().getType().getTile());
+    Value base = e.slotAddress(write.getRing(), write.getSlot(), shared.bytes());
+    shared.write(e, base, layoutOf(write.getTile().getType()), e.registers(write.getTile()));
+    fenceProxy(e);
+    e.barrier();
+  }
+};
+
+struct ReadSlotRegisters : RegisterModel<ReadSlotRegisters, ReadSlotOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto read = cast<ReadSlotOp>(op);
+    if (!isWanted(read.getTile()))
+      return;
+    RankedTensorType tile = read.getRing().getType().getTile();
+    SharedOperand shared(tile);
+    Value base = e.slotAddress(read.getRing(), read.getSlot(), shared.bytes());
+    e.setRegisters(read.getTile(), shared.read(e, base, layoutOf(read.getTile().getType()),
+                                               registerType(tile.getElementType())));
+  }
+};
+
+struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    waitCopies(e, 0);
+    for (Value ring : op->getOperands())
+      e.releaseRing(ring);
+  }
+};
+
+struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProductsOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    ArrayRef<Value> sums = e.registers(op->getOperand(0));
+    // The sums pass through, so that nobody reads them before.
+    std::string constraints;
+    for (size_t i = 0; i < sums.size(); ++i)
+      constraints += "=f,";
+    for (size_t i = 0; i < sums.size(); ++i)
+      constraints += std::to_string(i) + ",";
+    Type result = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                                   SmallVector<Type>(sums.size(), b.getF32Type()));
+    Value out = e.assembly("wgmma.wait_group.sync.aligned 0;", constraints + "~{memory}", result,
+                           SmallVector<Value>(sums), false);
+    SmallVector<Value> values;
+    for (size_t i = 0; i < sums.size(); ++i)
+      values.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
+    e.setRegisters(op->getResult(0), std::move(values));
+  }
+};
+
+} // namespace
+
+void registerRingRegisters(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, TileGpuDialect *) {
+    RingOp::attachInterface<RingRegisters>(*context);
+    CopyAsyncOp::attachInterface<CopyAsyncRegisters>(*context);
+    CommitCopiesOp::attachInterface<CommitCopiesRegisters>(*context);
+    WaitCopiesOp::attachInterface<WaitCopiesRegisters>(*context);
+    WriteSlotOp::attachInterface<WriteSlotRegisters>(*context);
+    ReadSlotOp::attachInterface<ReadSlotRegisters>(*context);
+    DrainOp::attachInterface<DrainRegisters>(*context);
+    WaitProductsOp::attachInterface<WaitProductsRegisters>(*context);
+  });
+}
+
+} // namespace nereid::gpu

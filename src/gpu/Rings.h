@@ -1,0 +1,22 @@
+// Operands of products that lie in shared memory before their product comes: the slots of rings.
+#pragma once
+
+#include "gpu/SharedOperand.h"
+
+namespace nereid::gpu {
+
+/// The slot that an operand of a product is, perhaps transposed; null if it is none.
+struct SlotOperand {
+  ReadSlotOp slot;
+  SharedOperand shared;
+};
+std::optional<SlotOperand> slotOperand(mlir::Value operand);
+
+/// The layout in which a product on tensor cores wants an operand in registers; null for one that
+/// it reads from shared memory only, and for other products.
+std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps);
+/// True if the instruction of `dot` takes operands from shared memory in the order of
+/// SharedOperand.
+bool usesTensorCores(tile::DotOp dot);
+
+} // namespace nereid::gpu
