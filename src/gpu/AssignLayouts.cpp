@@ -51,6 +51,15 @@ private:
 
   // --- layouts that ops ask for ---
 
+  // The tile that a descriptor's block is read to or written from; rows of it are contiguous.
+  static Value blockOf(Operation *op) {
+    if (auto load = dyn_cast<tile::DescLoadOp>(op))
+      return load.getResult();
+    if (auto store = dyn_cast<tile::DescStoreOp>(op))
+      return store.getValue();
+    return {};
+  }
+
   // One layout a shape: the vectors of the access that moves most elements at once, so that what is
   // loaded together meets without conversions.
   void chooseAccessLayouts() {
@@ -62,6 +71,14 @@ private:
     std::map<std::vector<int64_t>, Choice> choices;
     kernel->walk([&](tile::MemoryAccessOpInterface access) {
       Value pointer = access.getAccessed();
+      if (Value block = blockOf(access)) {
+        auto shape = tile::shapeOf(block.getType());
+        Choice &choice = choices[shape.vec()];
+        choice = {shape.back(), unsigned(shape.size() - 1),
+                  std::max<int64_t>(choice.dim + 1 == shape.size() ? choice.perThread : 1,
+                                    16 / tile::bytesInMemory(access.getAccessElementType()))};
+        return;
+      }
       auto shape = tile::shapeOf(pointer.getType());
       if (shape.empty())
         return;
@@ -336,6 +353,8 @@ private:
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (access && isTile(access.getAccessed()))
       return {defaultLayout(tile::shapeOf(access.getAccessed().getType())), std::nullopt, {}};
+    if (auto load = dyn_cast<tile::DescLoadOp>(op))
+      return {defaultLayout(tile::shapeOf(load.getType())), std::nullopt, {}};
     if (auto map = dyn_cast<tile::MapOp>(op); map && map.getPack() > 1) {
       // A group of adjacent elements meets in one thread.
       auto shape = tile::shapeOf(map.getInputs().front().getType());

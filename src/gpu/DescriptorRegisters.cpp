@@ -1,5 +1,7 @@
-// Tensor descriptors as plain fields: each thread checks and addresses its own elements.
+// Tensor descriptors as plain fields: each thread checks and addresses its own elements, a vector at
+// once where it reads rows.
 #include "gpu/RegisterModels.h"
+#include "gpu/SharedOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -55,6 +57,14 @@ Reached reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
   return {b.create<LLVM::GEPOp>(e.loc(), fields[0].getType(), memory, fields[0], offset), inside};
 }
 
+// How many elements of a row are inside from a coordinate on that is: `vector` at most, i64.
+Value leftInRow(RegisterEmitter &e, Value desc, Value coordinate, unsigned vector) {
+  OpBuilder &b = e.builder;
+  Value extent = e.descriptor(desc)[cast<tile::DescType>(desc.getType()).getBlockShape().size()];
+  Value left = b.create<arith::SubIOp>(e.loc(), extent, coordinate);
+  return b.create<arith::MinUIOp>(e.loc(), left, e.i64(vector));
+}
+
 Value padding(RegisterEmitter &e, tile::DescType desc) {
   auto format = dyn_cast<FloatType>(desc.getElementType());
   if (!desc.getPaddingIsNan() || !format)
@@ -105,6 +115,71 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
   }
 };
 
+// A vector at once where all of it is inside, else one by one.
+struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    auto read = cast<tile::DescLoadOp>(op);
+    LinearLayout layout = layoutOf(read.getType());
+    unsigned vector = descVector(e.axes, read, layout);
+    if (vector == 1)
+      return ReadRegisters<tile::DescLoadOp>().emitRegisters(op, e);
+    auto desc = cast<tile::DescType>(read.getDesc().getType());
+    Type element = desc.getElementType();
+    Value outside = padding(e, desc);
+    SmallVector<Value> values;
+    for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
+      SmallVector<Value> at = coordinatesOf(read, e, layout, reg);
+      Reached place = reach(e, read.getDesc(), at);
+      Value left = leftInRow(e, read.getDesc(), at.back(), vector);
+      Value all = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
+      Value whole = e.both(place.inside, all);
+      SmallVector<Value> loaded =
+          emitLoad(e, place.pointer, element, vector, whole, ".global");
+      for (unsigned i = 0; i < vector; ++i) {
+        Value within =
+            b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
+        within = e.both(place.inside, within);
+        Value alone = b.create<arith::AndIOp>(
+            e.loc(), within,
+            b.create<arith::XOrIOp>(e.loc(), whole, e.number(b.getI1Type(), 1)));
+        Value pointer =
+            b.create<LLVM::GEPOp>(e.loc(), place.pointer.getType(), registerType(element),
+                                  place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+        Value one = emitLoad(e, pointer, element, 1, alone, ".global")[0];
+        Value value = b.create<LLVM::SelectOp>(e.loc(), whole, loaded[i], one);
+        if (outside)
+          value = b.create<LLVM::SelectOp>(e.loc(), within, value, outside);
+        values.push_back(value);
+      }
+    }
+    e.setRegisters(read.getResult(), std::move(values));
+  }
+};
+
+struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    auto copy = cast<CopyDescOp>(op);
+    RankedTensorType tile = copy.getRing().getType().getTile();
+    LinearLayout layout = layoutOf(tile);
+    SharedOperand shared(tile);
+    Value base = e.slotAddress(copy.getRing(), copy.getSlot(), shared.bytes());
+    Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
+    unsigned vector = copy.getVector(), size = tile::bytesInMemory(tile.getElementType());
+    for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
+      SmallVector<Value> at = coordinatesOf(copy, e, layout, reg);
+      Reached place = reach(e, copy.getDesc(), at);
+      Value count = b.create<arith::TruncIOp>(e.loc(), b.getI32Type(),
+                                              leftInRow(e, copy.getDesc(), at.back(), vector));
+      count = b.create<arith::MulIOp>(e.loc(), count, e.i32(size));
+      count = b.create<arith::SelectOp>(e.loc(), e.both(active, place.inside), count, e.i32(0));
+      emitCopy(e, shared.address(e, base, layout, layout.apply(reg, 0, 0)), place.pointer,
+               vector * size, count, owner);
+    }
+  }
+};
+
 struct MakeDescRegisters : RegisterModel<MakeDescRegisters, tile::MakeDescOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     SmallVector<Value> fields;
@@ -128,16 +203,30 @@ struct DescFieldRegisters : RegisterModel<DescFieldRegisters, tile::DescFieldOp>
 
 } // namespace
 
+unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
+                    const LinearLayout &layout) {
+  Type element = load.getAccessElementType();
+  if (element.isInteger(1))
+    return 1;
+  int64_t most = std::min<int64_t>(axes.facts(load.getOffsets().back()).scalarDivisibility,
+                                   16 / tile::bytesInMemory(element));
+  return unsigned(
+      std::min<int64_t>(std::max<int64_t>(most, 1), consecutiveRegisters(layout, layout.rank() - 1)));
+}
+
 void registerDescriptorRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     using namespace tile;
     MakeDescOp::attachInterface<MakeDescRegisters>(*context);
     DescFieldOp::attachInterface<DescFieldRegisters>(*context);
-    DescLoadOp::attachInterface<ReadRegisters<DescLoadOp>>(*context);
+    DescLoadOp::attachInterface<DescLoadRegisters>(*context);
     DescGatherOp::attachInterface<ReadRegisters<DescGatherOp>>(*context);
     DescStoreOp::attachInterface<WriteRegisters<DescStoreOp>>(*context);
     DescScatterOp::attachInterface<WriteRegisters<DescScatterOp>>(*context);
     DescReduceOp::attachInterface<WriteRegisters<DescReduceOp>>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, TileGpuDialect *) {
+    CopyDescOp::attachInterface<CopyDescRegisters>(*context);
   });
 }
 

@@ -255,8 +255,9 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   }
   if (!type.isF32())
     return {};
+  // As Triton does: an exponential below the least normal number is zero.
   if (name == "exp2")
-    return special(e, "ex2.approx.f32", v[0]);
+    return special(e, "ex2.approx.ftz.f32", v[0]);
   if (name == "exp")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 1.44269504088896341)));
   if (name == "log2")

@@ -32,6 +32,15 @@ template <typename Op> struct SameLayout : LayoutModel<SameLayout<Op>, Op> {
   }
 };
 
+// What is known of a tile's elements does not depend on where they lie.
+struct ConvertLayoutFacts
+    : tile::AxisFactsOpInterface::ExternalModel<ConvertLayoutFacts, ConvertLayoutOp> {
+  SmallVector<tile::AxisFacts> transferAxisFacts(Operation *,
+                                                 ArrayRef<tile::AxisFacts> operands) const {
+    return {operands[0]};
+  }
+};
+
 struct ExpandDimsLayout : LayoutModel<ExpandDimsLayout, tile::ExpandDimsOp> {
   MaybeLayout forwardLayout(Operation *op, unsigned, const LinearLayout &layout, unsigned) const {
     return expandLayout(layout, cast<tile::ExpandDimsOp>(op).getAxis());
@@ -196,6 +205,9 @@ void registerLayoutModels(DialectRegistry &registry) {
     DescGatherOp::attachInterface<RowsLayout<DescGatherOp>>(*context);
     DescScatterOp::attachInterface<RowsLayout<DescScatterOp>>(*context);
     AssertOp::attachInterface<SameLayout<AssertOp>>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, TileGpuDialect *) {
+    ConvertLayoutOp::attachInterface<ConvertLayoutFacts>(*context);
   });
 }
 

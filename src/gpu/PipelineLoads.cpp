@@ -62,8 +62,9 @@ public:
   }
 
 private:
+  // A load (or the load of a descriptor's block) that becomes a copy.
   struct Copy {
-    tile::LoadOp load;
+    Operation *load;
     unsigned vector;
     Value ring;
   };
@@ -96,31 +97,38 @@ private:
 
   void findCopies(const analysis::AxisAnalysis &axes) {
     for (Operation &op : body) {
-      auto load = dyn_cast<tile::LoadOp>(op);
-      if (!load || !isCopy(load))
+      unsigned vector = 0;
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && isCopy(load))
+        vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
+      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block))
+        vector = descVector(axes, block, layoutOf(block.getType()));
+      if (!vector ||
+          vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4 ||
+          !feedsProduct(&op) || !addToSlice(&op))
         continue;
-      unsigned vector =
-          accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
-      unsigned bytes = vector * tile::bytesInMemory(load.getAccessElementType());
-      if (bytes < 4 || !feedsProduct(load) || !addToSlice(load))
-        continue;
-      copies.push_back({load, vector, {}});
+      copies.push_back({&op, vector, {}});
     }
     // What others' addresses come from is loaded to registers anyhow.
     llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
   }
 
-  bool isCopy(tile::LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    Type element = load.getAccessElementType();
+  static bool isMatrix(Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile && tile.getRank() == 2 && tile.getElementType().isIntOrFloat() &&
+           tile.getElementTypeBitWidth() >= 8;
+  }
+  static bool isCopy(tile::LoadOp load) {
     Value other = load.getOther();
-    return type && type.getRank() == 2 && !load.getIsVolatile() && element.isIntOrFloat() &&
-           element.getIntOrFloatBitWidth() >= 8 &&
+    return isMatrix(load.getType()) && !load.getIsVolatile() &&
            (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
            (!other || matchPattern(other, m_PosZeroFloat()) || matchPattern(other, m_Zero()));
   }
+  static bool isCopy(tile::DescLoadOp block) {
+    auto desc = cast<tile::DescType>(block.getDesc().getType());
+    return isMatrix(block.getType()) && desc.getBlockShape().size() == 2 && !desc.getPaddingIsNan();
+  }
 
-  bool feedsProduct(tile::LoadOp load) {
+  bool feedsProduct(Operation *load) {
     SmallVector<Operation *> work = {load};
     OpSet seen;
     while (!work.empty())
@@ -136,11 +144,10 @@ private:
   }
 
   // Adds the ops that give a load's addresses and mask; they are computed ahead too.
-  bool addToSlice(tile::LoadOp load) {
+  bool addToSlice(Operation *load) {
     OpSet ops = slice;
     llvm::SmallDenseSet<unsigned> args = aheadArgs;
-    if (!collect(load.getPointer(), ops, args) ||
-        (load.getMask() && !collect(load.getMask(), ops, args)))
+    if (!llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, ops, args); }))
       return false;
     slice = std::move(ops);
     aheadArgs = std::move(args);
@@ -169,7 +176,7 @@ private:
   bool isSlot(Value operand) {
     while (auto trans = operand.getDefiningOp<tile::TransOp>())
       operand = trans->getOperand(0);
-    return llvm::any_of(copies, [&](Copy &c) { return c.load.getResult() == operand; }) ||
+    return llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
            llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; });
   }
 
@@ -193,7 +200,7 @@ private:
       if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
         stages = attr.getInt();
     for (Copy &copy : copies)
-      slotBytes += bytesOf(copy.load.getType());
+      slotBytes += bytesOf(copy.load->getResult(0).getType());
     bool mayFly = mayStayInFlight();
     // A slot is free for the next copy when its products are done: one step later if they stay in
     // flight. That is worth more than a further stage.
@@ -256,10 +263,16 @@ private:
   void startCopies(IRMapping &mapping, Value slot, Value active) {
     cloneSlice(mapping, active);
     for (Copy &copy : copies) {
-      Value mask = copy.load.getMask();
-      b.create<CopyAsyncOp>(copy.load.getLoc(), copy.ring, slot,
-                            mapping.lookupOrDefault(copy.load.getPointer()),
-                            mask ? mapping.lookupOrDefault(mask) : Value(), active, copy.vector);
+      auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
+      if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
+        b.create<CopyAsyncOp>(load.getLoc(), copy.ring, slot, ahead(load.getPointer()),
+                              ahead(load.getMask()), active, copy.vector);
+        continue;
+      }
+      auto block = cast<tile::DescLoadOp>(copy.load);
+      SmallVector<Value> offsets(llvm::map_range(block.getOffsets(), ahead));
+      b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets, active,
+                           copy.vector);
     }
     b.create<CommitCopiesOp>(loop.getLoc());
   }
@@ -315,7 +328,7 @@ private:
         work.push_back(body.getTerminator()->getOperand(i));
     };
     for (Operation &op : body.without_terminator())
-      if (!isMemoryEffectFree(&op) && !isa<tile::LoadOp>(op))
+      if (!isMemoryEffectFree(&op) && !isa<tile::LoadOp, tile::DescLoadOp>(op))
         need(&op);
     for (OpResult result : loop.getResults())
       if (!result.use_empty())
@@ -348,7 +361,7 @@ private:
     for (Resident &resident : residents)
       rings.push_back(resident.ring = ringOf(resident.tile.getType(), 1));
     for (Copy &copy : copies)
-      rings.push_back(copy.ring = ringOf(copy.load.getType(), slots));
+      rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
     for (Resident &resident : residents)
       b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
 

@@ -34,6 +34,15 @@ private:
 unsigned accessVector(const analysis::AxisAnalysis &axes, mlir::Value pointer, mlir::Value mask,
                       mlir::Type element);
 
+/// The same for a block of a descriptor that lies in `layout`: the language promises that address
+/// and strides are multiples of 16 bytes. Whether all elements are inside is known at run time.
+unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
+                    const LinearLayout &layout);
+/// Starts to copy `bytes` (4, 8, 16) from global to shared memory, of which only the first `count`
+/// (i32) are read and the others become zero. Does nothing where `owner` (null: true) is false.
+void emitCopy(RegisterEmitter &emitter, mlir::Value to, mlir::Value from, unsigned bytes,
+              mlir::Value count, mlir::Value owner);
+
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 
 /// `count` adjacent elements; elements of the bits `other` where the predicate (null: true) is

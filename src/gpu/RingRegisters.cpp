@@ -39,6 +39,17 @@ std::optional<SlotOperand> slotOperand(Value operand) {
   return SlotOperand{slot, isTransposed ? shared.transposed() : shared};
 }
 
+void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner) {
+  // Only copies of 16 bytes may pass the L1 cache by.
+  std::string text = std::string(owner ? "@$3 " : "") + "cp.async." + (bytes == 16 ? "cg" : "ca") +
+                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
+  to = e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(), to);
+  SmallVector<Value> operands = {to, from, count};
+  if (owner)
+    operands.push_back(owner);
+  e.assembly(text, owner ? "r,l,r,b,~{memory}" : "r,l,r,~{memory}", {}, operands, false);
+}
+
 namespace {
 
 // True if someone wants the tile in registers.
@@ -69,7 +80,6 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
 
 struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
-    OpBuilder &b = e.builder;
     auto copy = cast<CopyAsyncOp>(op);
     RankedTensorType tile = copy.getRing().getType().getTile();
     LinearLayout layout = layoutOf(copy.getPointer().getType());
@@ -78,20 +88,13 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     ArrayRef<Value> pointers = e.registers(copy.getPointer());
     Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
     unsigned vector = copy.getVector();
-    std::string bytes = std::to_string(vector * tile::bytesInMemory(tile.getElementType()));
-    // Only copies of 16 bytes may pass the L1 cache by.
-    std::string text = std::string(owner ? "@$3 " : "") + "cp.async." +
-                       (bytes == "16" ? "cg" : "ca") + ".shared.global [$0], [$1], " + bytes +
-                       ", $2;";
+    unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
-      Value to = shared.address(e, base, layout, layout.apply(reg, 0, 0));
-      to = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), to);
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
-      Value count = b.create<arith::SelectOp>(e.loc(), inside, e.i32(std::stoi(bytes)), e.i32(0));
-      SmallVector<Value> operands = {to, pointers[reg], count};
-      if (owner)
-        operands.push_back(owner);
-      e.assembly(text, owner ? "r,l,r,b,~{memory}" : "r,l,r,~{memory}", {}, operands, false);
+      Value count =
+          e.builder.create<arith::SelectOp>(e.loc(), inside, e.i32(int64_t(bytes)), e.i32(0));
+      emitCopy(e, shared.address(e, base, layout, layout.apply(reg, 0, 0)), pointers[reg], bytes,
+               count, owner);
     }
   }
 };

@@ -74,6 +74,12 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
                    I1:$active, I32Attr:$vector);
   let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($pointer)";
 }
+def TileGpu_CopyDescOp : TileGpu_Op<"copy_desc"> {
+  let summary = "Start to copy a block of a tensor descriptor to a slot; what lies outside becomes zero";
+  let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyType:$desc, Variadic<I32>:$offsets, I1:$active,
+                   I32Attr:$vector);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $desc `[` $offsets `]` `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($desc)";
+}
 def TileGpu_CommitCopiesOp : TileGpu_Op<"commit_copies"> {
   let summary = "The copies since the last commit are one group";
   let assemblyFormat = "attr-dict";
