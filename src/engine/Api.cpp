@@ -43,7 +43,8 @@ Exception::~Exception() = default;
 
 // ---- Arguments
 
-Argument::Argument(const Tensor &tensor) : kind(TensorView), object(&tensor.internal()) {}
+Argument::Argument(const Tensor &tensor)
+    : kind(tensor ? TensorView : None), object(tensor ? &tensor.internal() : nullptr) {}
 Argument::Argument(const TensorDescriptor &descriptor)
     : kind(Descriptor), object(&descriptor.internal()) {}
 Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
