@@ -160,6 +160,9 @@ struct EngineOptions {
   /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory.
   std::string cacheDirectory;
   bool cacheOnDisk = true;
+  /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
+  /// is kept, and the `tuned.json` beside a program's file is read.
+  std::string tuningFile;
   std::function<void(const CompileEvent &)> onCompile; ///< called on the launching thread
 };
 
@@ -234,11 +237,22 @@ public:
 
   /// The configurations of `@triton.autotune`, none without it.
   Result<std::vector<Configuration>> configurations() const;
+  /// Those that `prune_configs_by` leaves for a launch with these arguments, with the constants
+  /// that
+  /// `@triton.heuristics` adds; one with these alone for a kernel without `@triton.autotune`.
+  /// Decorators see numbers, flags and text, not tensors. Arguments that a configuration chooses
+  /// are left out.
+  Result<std::vector<Configuration>> configurations(std::span<const Argument> arguments) const;
+  /// Which of these to take on a device: the one that the tuning file has for such a launch, else
+  /// the first. Fails if there are none.
+  Result<Configuration> configuration(const Device &device,
+                                      std::span<const Argument> arguments) const;
   /// This kernel with the constants and options of a configuration; launches then leave its
   /// constants out.
   Result<Kernel> with(const Configuration &configuration) const;
   /// Compiles all configurations in parallel, then times them one by one on `stream`. Gives the
-  /// fastest first and those that cannot be taken last; fails if there is none that can.
+  /// fastest first and those that cannot be taken last; fails if there is none that can. The
+  /// fastest is kept in the engine's tuning file, if it has one.
   /// `arguments` leave the configurations' constants out, `grid` says how many programs one needs.
   Result<std::vector<TuneRow>> tune(const Stream &stream,
                                     const std::function<Grid(const Configuration &)> &grid,
@@ -247,6 +261,8 @@ public:
 
 private:
   friend class Program;
+  Status keepTuned(const Device &device, std::span<const Argument> arguments, size_t configuration,
+                   double seconds) const;
   std::shared_ptr<KernelState> state;
 };
 

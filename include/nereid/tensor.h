@@ -53,6 +53,10 @@ class NEREID_API Tensor {
 public:
   static constexpr unsigned maxRank = 8;
 
+  /// No tensor: only to be assigned to, tested, or passed to a kernel, which sees `None`.
+  Tensor() = default;
+  explicit operator bool() const { return impl != nullptr; }
+
   /// Memory that somebody else owns; row-major without `strides`. `owner`, if any, is kept alive.
   static Result<Tensor> wrap(const Device &device, void *data, DType type, Shape shape,
                              Shape strides = {}, std::shared_ptr<const void> owner = nullptr);

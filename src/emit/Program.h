@@ -58,7 +58,8 @@ struct Configuration {
 struct LaunchChoices {
   std::vector<Configuration>
       configurations; ///< those that survive pruning; none without `autotune`
-  size_t chosen = 0;  ///< of `configurations`
+  size_t chosen = 0;            ///< of `configurations`
+  std::vector<std::string> key; ///< parameters whose values the choice depends on
   /// Parameters that the caller left open, and options (`num_warps`, ...), by name; later ones win.
   Keywords added;
 };

@@ -211,6 +211,10 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
       if (configs.size() > 1)
         configs = pruned(interp, *entry, std::move(configs), known);
       choices.configurations.clear();
+      choices.key.clear();
+      if (Value key = wordOf(*entry, 1, "key"); !key.isNone())
+        for (const Value &name : interp.iterate(key))
+          choices.key.push_back(interp.str(name));
       for (const Value &config : configs)
         choices.configurations.push_back(configurationOf(interp, config));
       choices.chosen = configuration.value_or(0);

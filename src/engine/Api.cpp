@@ -1,6 +1,7 @@
 // The public classes Engine, Program and Kernel.
 #include "engine/BuildId.h"
 #include "engine/Compile.h"
+#include "engine/Configurations.h"
 #include "engine/Files.h"
 #include "launch/DiskCache.h"
 #include "launch/LaunchKey.h"
@@ -43,7 +44,8 @@ Exception::~Exception() = default;
 
 // ---- Arguments
 
-Argument::Argument(const Tensor &tensor) : kind(TensorView), object(&tensor.internal()) {}
+Argument::Argument(const Tensor &tensor)
+    : kind(tensor ? TensorView : None), object(tensor ? &tensor.internal() : nullptr) {}
 Argument::Argument(const TensorDescriptor &descriptor)
     : kind(Descriptor), object(&descriptor.internal()) {}
 Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
@@ -233,6 +235,11 @@ struct ProgramState {
   std::mutex mutex; // of `program`: its evaluator is one thread's at a time
   std::map<std::string, Hash128> sources;
   std::set<std::string> recorded;
+  std::filesystem::path tuningFile; ///< empty if there is none
+
+  Result<engine::TuningFile> tuned() const {
+    return tuningFile.empty() ? engine::TuningFile() : engine::TuningFile::read(tuningFile);
+  }
 
   /// Takes the artifact from the caches or the compiler. `policy` says what a miss does.
   Result<Artifact> artifact(Request request, Freeze policy) {
@@ -340,6 +347,7 @@ Result<std::shared_ptr<ProgramState>> openProgram(std::shared_ptr<EngineState> e
   for (const emit::Fact &fact : program->interp().facts())
     hasher.add(fact.kind).add(fact.name).add(fact.value);
   state->facts = hasher.finish();
+  state->tuningFile = state->engine->options.tuningFile;
   state->program = std::move(program);
   return state;
 }
@@ -354,6 +362,8 @@ Result<Program> Engine::load(const std::string &path) const {
     return opened.takeError();
   Program program;
   program.state = *std::move(opened);
+  if (program.state->tuningFile.empty())
+    program.state->tuningFile = std::filesystem::path(path).parent_path() / "tuned.json";
   return program;
 }
 
@@ -499,6 +509,62 @@ struct KernelState {
       bound.at[parameter] = ArgumentReader::read(given[i], bound.tuples);
     }
     return Success{};
+  }
+
+  /// The launch as decorators see it; the program's evaluator is the caller's.
+  Result<engine::TunedLaunch> tunedLaunch(std::string device,
+                                          std::span<const Argument> arguments) const {
+    Bound bound(signature.parameters.size());
+    if (Status status = bind(arguments, bound); !status)
+      return status.takeError();
+    engine::TunedLaunch launch;
+    launch.program = program->program.get();
+    launch.kernel = signature.name;
+    launch.device = std::move(device);
+    emit::Interp &interp = launch.program->interp();
+    using Kind = launch::Argument::Kind;
+    using support::Constant;
+    for (size_t i = 0; i < bound.count; ++i) {
+      const launch::Argument &argument = bound.at[i];
+      const std::string &name = signature.parameters[i].name;
+      auto known = [&](const Constant &constant) {
+        launch.given.emplace_back(name, interp.fromConstant(constant));
+      };
+      switch (argument.kind) {
+      case Kind::Default:
+        break;
+      case Kind::None:
+        known(Constant::none());
+        break;
+      case Kind::Bool:
+        known(Constant::boolean(argument.bits != 0));
+        break;
+      case Kind::Int:
+      case Kind::TypedInt:
+        known(argument.type == DType::UInt64 ? Constant::integer(std::to_string(argument.bits))
+                                             : Constant::integer(int64_t(argument.bits)));
+        break;
+      case Kind::Float:
+      case Kind::TypedFloat:
+        known(Constant::floating(argument.number));
+        break;
+      case Kind::String:
+        known(Constant::string(std::string(argument.text())));
+        break;
+      case Kind::Type:
+        known(Constant::dtype(argument.type));
+        break;
+      case Kind::Pointer:
+      case Kind::Tensor:
+      case Kind::Descriptor:
+        launch.tensors.emplace_back(name, argument.type);
+        [[fallthrough]];
+      case Kind::Tuple:
+      case Kind::Function:
+        launch.given.emplace_back(name, interp.makeUnknown("the argument `" + name + "`"));
+      }
+    }
+    return launch;
   }
 
   PerDevice &on(runtime::Device &device) {
@@ -660,6 +726,31 @@ int64_t Configuration::integer(std::string_view name) const {
   return 0;
 }
 
+namespace {
+
+CompileOptions optionsOf(const emit::Configuration &from) {
+  CompileOptions to;
+  to.numWarps = from.numWarps;
+  to.numStages = from.numStages;
+  to.numCtas = from.numCtas;
+  to.maxRegisters = from.maxnreg;
+  return to;
+}
+
+// What the decorators chose. The constants are those of the kernel's parameters.
+Configuration configurationOf(const KernelState &kernel, const emit::LaunchChoices &choices) {
+  Configuration to;
+  if (!choices.configurations.empty())
+    to.options = optionsOf(choices.configurations[choices.chosen]);
+  for (const auto &[name, value] : choices.added)
+    if (std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
+                    [&](const KernelParameter &parameter) { return parameter.name == name; }))
+      to.constants.emplace_back(name, value.repr());
+  return to;
+}
+
+} // namespace
+
 Result<std::vector<Configuration>> Kernel::configurations() const {
   ProgramState &program = *state->program;
   std::lock_guard lock(program.mutex);
@@ -671,13 +762,70 @@ Result<std::vector<Configuration>> Kernel::configurations() const {
     Configuration to;
     for (const auto &[constant, value] : from.values)
       to.constants.emplace_back(constant, emit::unboxed(value).repr());
-    to.options.numWarps = from.numWarps;
-    to.options.numStages = from.numStages;
-    to.options.numCtas = from.numCtas;
-    to.options.maxRegisters = from.maxnreg;
+    to.options = optionsOf(from);
     all.push_back(std::move(to));
   }
   return all;
+}
+
+Result<std::vector<Configuration>>
+Kernel::configurations(std::span<const Argument> arguments) const {
+  std::lock_guard lock(state->program->mutex);
+  auto launch = state->tunedLaunch("", arguments);
+  if (!launch)
+    return launch.takeError();
+  std::vector<Configuration> all;
+  size_t count = 1;
+  for (size_t i = 0; i < count; ++i) {
+    auto choices =
+        engine::chooseConfiguration(*launch, nullptr, i == 0 ? std::nullopt : std::optional(i));
+    if (!choices)
+      return choices.takeError();
+    count = choices->configurations.size();
+    if (count != 0 || !choices->added.empty())
+      all.push_back(configurationOf(*state, *choices));
+  }
+  return all;
+}
+
+Result<Configuration> Kernel::configuration(const Device &device,
+                                            std::span<const Argument> arguments) const {
+  std::lock_guard lock(state->program->mutex);
+  auto launch = state->tunedLaunch(device.name(), arguments);
+  if (!launch)
+    return launch.takeError();
+  auto file = state->program->tuned();
+  if (!file)
+    return file.takeError();
+  auto choices = engine::chooseConfiguration(*launch, &*file);
+  if (!choices)
+    return choices.takeError();
+  if (choices->configurations.empty() && choices->added.empty())
+    return Error{"`" + name() + "` has no configurations to choose from", {}};
+  return configurationOf(*state, *choices);
+}
+
+Status Kernel::keepTuned(const Device &device, std::span<const Argument> arguments,
+                         size_t configuration, double seconds) const {
+  const std::string &path = state->program->engine->options.tuningFile;
+  if (path.empty())
+    return Success{};
+  std::lock_guard lock(state->program->mutex);
+  auto launch = state->tunedLaunch(device.name(), arguments);
+  if (!launch)
+    return launch.takeError();
+  auto choices = engine::chooseConfiguration(*launch, nullptr, configuration);
+  if (!choices)
+    return choices.takeError();
+  if (choices->configurations.empty())
+    return Success{}; // heuristics alone leave no choice
+  auto row = engine::tuningRow(*launch, *choices);
+  if (!row)
+    return row.takeError();
+  row->config = engine::toBindings(choices->configurations[configuration]);
+  row->seconds = seconds;
+  engine::TuningRow kept = engine::stamped(*std::move(row));
+  return engine::TuningFile::merge(path, {&kept, 1});
 }
 
 Result<Kernel> Kernel::with(const Configuration &configuration) const {

@@ -3,6 +3,7 @@
 #include "emit/Interp.h"
 #include "engine/Compile.h"
 #include "engine/Files.h"
+#include "runtime/Device.h"
 
 #include <algorithm>
 #include <map>
@@ -13,9 +14,6 @@ namespace nereid::engine {
 using emit::Keywords;
 using ops::Value;
 
-namespace {
-
-// The first line of what went wrong, with its place.
 std::string failureText(const Error &error) {
   std::string text = error.what;
   for (const Diagnostic &diagnostic : error.diagnostics)
@@ -28,8 +26,6 @@ std::string failureText(const Error &error) {
     }
   return text;
 }
-
-} // namespace
 
 Result<HostArgument> toHostArgument(const Value &value) {
   HostArgument argument;
@@ -91,6 +87,24 @@ bool setOption(ops::CompileOptions &options, const std::string &key, const Value
   return true;
 }
 
+} // namespace
+
+TuningRow tuningRow(const std::string &variant, const std::string &device,
+                    const std::string &source, const Keywords &bindings) {
+  TuningRow row;
+  row.variant = variant;
+  row.source = source;
+  row.which = toBindings(bindings);
+  row.target = row.device = device;
+  if (auto found = runtime::device(device); found) {
+    row.target = (*found)->info().arch;
+    row.device = (*found)->info().description;
+  }
+  return row;
+}
+
+namespace {
+
 class FolderRunner {
 public:
   FolderRunner(KernelFolder &folder, const FolderRunOptions &options,
@@ -98,6 +112,14 @@ public:
       : folder(folder), options(options), onRow(onRow) {}
 
   Status run() {
+    auto file = TuningFile::read(folder.path() / "tuned.json");
+    if (!file)
+      return file.takeError();
+    tuned = *std::move(file);
+    auto hash = folder.sourceHash();
+    if (!hash)
+      return hash.takeError();
+    source = *std::move(hash);
     for (const std::string &task : folder.tasks()) {
       auto variants = folder.variants(task);
       if (!variants)
@@ -115,10 +137,15 @@ public:
           };
           if (!options.variants.empty() && std::ranges::none_of(options.variants, named))
             continue;
-          size_t configs = options.allConfigs ? variant.configs.size() : 1;
-          for (size_t i = 0; i < configs; ++i)
-            for (const std::string &device : options.devices)
-              runOne(which, variant, full, variant.configs[i], device);
+          for (const std::string &device : options.devices) {
+            if (!options.allConfigs) {
+              runOne(which, variant, full, chosen(which, variant, full, device), device);
+              continue;
+            }
+            firstResults.clear();
+            for (const Keywords &config : variant.configs)
+              runOne(which, variant, full, config, device);
+          }
         }
       }
     }
@@ -132,6 +159,16 @@ private:
     bool prepared = false;
   };
 
+  // The configuration that was measured to be best, if the spec still has it, else the first.
+  const Keywords &chosen(const FolderCase &which, const FolderVariant &variant,
+                         const std::string &full, const std::string &device) const {
+    const TuningRow *row = tuned.find(tuningRow(full, device, source, which.bindings));
+    for (const Keywords &config : variant.configs)
+      if (row && sameBindings(toBindings(config), row->config))
+        return config;
+    return variant.configs.front();
+  }
+
   void runOne(const FolderCase &which, const FolderVariant &variant, const std::string &full,
               const Keywords &config, const std::string &device) {
     FolderRow row;
@@ -141,6 +178,8 @@ private:
     row.dtype = which.dtype;
     row.shape = which.label;
     row.config = bindingsText(config);
+    row.bindings = which.bindings;
+    row.configuration = config;
     if (Status status = measure(which, variant, config, device, row); !status) {
       row.passed = false;
       row.failure = failureText(status.error());
@@ -197,6 +236,15 @@ private:
         return status;
       here.prepared = true;
     }
+    bool comparesConfigs = options.compareConfigs && !which.check;
+    if (comparesConfigs) {
+      // On what other configurations did not write.
+      for (const auto &[name, value] : instance->outputs)
+        if (auto *tensor = value.as<SpecTensor>(); tensor && here.tensors.erase(tensor))
+          on.unbind(tensor->memory);
+      if (Status status = folder.renewOutputs(*instance); !status)
+        return status;
+    }
     Bound bound(on, here, *instance);
     auto requests = requestsOf(*plan, bound);
     if (!requests)
@@ -220,9 +268,26 @@ private:
     row.peakBytes = bound.peak;
     if (*flops && *row.bytesMoved > 0)
       row.intensity = **flops / *row.bytesMoved;
-    if (which.check)
-      if (Status status = compare(*instance, on, row); !status || !*row.passed)
+    if (which.check) {
+      auto wanted = folder.reference(*instance);
+      if (!wanted)
+        return wanted.takeError();
+      if (Status status = compare(*instance, on, *wanted, row); !status || !*row.passed)
         return status;
+    } else if (comparesConfigs) {
+      if (firstResults.empty()) {
+        for (const auto &[name, value] : instance->outputs)
+          if (auto *tensor = value.as<SpecTensor>()) {
+            if (Status status = on.fetch(tensor->memory); !status)
+              return status;
+            firstResults.emplace(name, tensor->memory.toArray());
+          }
+        row.passed = true;
+      } else if (Status status = compare(*instance, on, firstResults, row);
+                 !status || !*row.passed) {
+        return status;
+      }
+    }
     if (options.time && !requests->empty()) {
       auto timing = on.time(*requests, *options.time);
       if (!timing)
@@ -339,16 +404,14 @@ private:
   }
 
   // Fills `passed`, the worst error and its tolerance.
-  Status compare(const FolderInstance &instance, Runner &on, FolderRow &row) {
-    auto wanted = folder.reference(instance);
-    if (!wanted)
-      return wanted.takeError();
+  Status compare(const FolderInstance &instance, Runner &on,
+                 const std::map<std::string, support::Array> &wanted, FolderRow &row) {
     row.passed = true;
     double worst = -1;
     for (const auto &[name, value] : instance.outputs) {
       auto *tensor = value.as<SpecTensor>();
-      auto want = wanted->find(name);
-      if (!tensor || want == wanted->end())
+      auto want = wanted.find(name);
+      if (!tensor || want == wanted.end())
         continue;
       if (Status status = on.fetch(tensor->memory); !status)
         return status;
@@ -454,6 +517,10 @@ private:
   const std::function<void(const FolderRow &)> &onRow;
   std::map<std::string, std::unique_ptr<emit::Program>> programs;
   std::map<std::string, std::unique_ptr<Runner>> runners;
+  TuningFile tuned;
+  std::string source; ///< the folder's hash
+  /// Outputs of the first configuration of a variant, when configurations are compared.
+  std::map<std::string, support::Array> firstResults;
   FolderInstance kept;
   std::string keptFor; ///< the case in `kept`, if rows may share it
   std::map<Runner *, Resident> resident;

@@ -2,6 +2,7 @@
 // row each.
 #pragma once
 
+#include "engine/Configurations.h"
 #include "engine/KernelFolder.h"
 #include "engine/Runner.h"
 
@@ -18,6 +19,7 @@ struct FolderRow {
   std::optional<int64_t> launches, samples;
   std::string skippedReason;
   std::string failure; ///< what is wrong, in words; empty if nothing is
+  emit::Keywords bindings, configuration;
 };
 
 struct FolderRunOptions {
@@ -26,7 +28,9 @@ struct FolderRunOptions {
   std::string match;       ///< only cases whose label contains it
   /// Only these, each "task.variant" or "variant"; empty: all.
   std::vector<std::string> variants;
-  bool allConfigs = false; ///< else the first configuration
+  bool allConfigs = false; ///< else the tuned configuration, or the first
+  /// Rows of cases that have no reference are compared with the variant's first good configuration.
+  bool compareConfigs = false;
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;
   std::optional<TimeOptions> time; ///< measure; else each launch runs once
@@ -35,6 +39,13 @@ struct FolderRunOptions {
 /// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a
 /// launch.
 Result<HostArgument> toHostArgument(const ops::Value &value);
+
+/// The launch of a row, as `tuned.json` names it; `source` is the folder's.
+TuningRow tuningRow(const std::string &variant, const std::string &device,
+                    const std::string &source, const emit::Keywords &bindings);
+
+/// The first line of what went wrong, with its place.
+std::string failureText(const Error &error);
 
 /// Calls `onRow` as rows come. Fails only if the folder itself cannot be read.
 Status runFolder(KernelFolder &folder, const FolderRunOptions &options,

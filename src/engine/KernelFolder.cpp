@@ -2,8 +2,10 @@
 
 #include "emit/Interp.h"
 #include "engine/ReferenceModule.h"
+#include "support/Hash.h"
 #include "syntax/Parser.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -352,6 +354,33 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool compute
     s.buildOutputs(instance);
     return instance;
   });
+}
+
+Status KernelFolder::renewOutputs(FolderInstance &instance) {
+  return answered<Success>([&] {
+    std::string seed = state->name + "/" + instance.which.label + "/";
+    for (auto &[name, value] : instance.outputs)
+      if (auto *tensor = value.as<SpecTensor>(); tensor && !find(instance.inputs, name))
+        tensor->allocate(seed + name);
+    return Success{};
+  });
+}
+
+Result<std::string> KernelFolder::sourceHash() const {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (const auto &entry : fs::directory_iterator(state->path, failed))
+    if (entry.path().extension() == ".py" && entry.path().filename() != "reference.py")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  support::Hasher hasher;
+  for (const fs::path &file : files) {
+    auto text = readText(file);
+    if (!text)
+      return text.takeError();
+    hasher.add(file.filename().string()).add(*text);
+  }
+  return hasher.finish().hex();
 }
 
 Result<std::optional<FolderInstance>> KernelFolder::preparing(const FolderInstance &instance) {

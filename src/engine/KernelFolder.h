@@ -58,6 +58,10 @@ public:
   /// Builds inputs with their data and poisoned outputs. `computed` inputs get the reference's
   /// results, or stay poisoned where `computeInputs` is false: then run `preparing` first.
   Result<FolderInstance> build(const FolderCase &which, bool computeInputs = true);
+  /// Gives the outputs of `instance` the contents that they were built with.
+  Status renewOutputs(FolderInstance &instance);
+  /// Hash of the kernels and the spec: what a tuned configuration was measured with.
+  Result<std::string> sourceHash() const;
   /// The case of the task that fills the `computed` inputs of `instance`, writing straight into
   /// them; empty if there are none.
   Result<std::optional<FolderInstance>> preparing(const FolderInstance &instance);

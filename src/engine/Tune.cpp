@@ -135,7 +135,7 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
                                           const std::function<Grid(const Configuration &)> &grid,
                                           std::span<const Argument> arguments,
                                           const TuneOptions &options) const {
-  auto all = configurations();
+  auto all = configurations(arguments);
   if (!all)
     return all.takeError();
   if (all->empty())
@@ -219,6 +219,16 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   }
   if (Status status = restore(options.outputs, *before); !status)
     return status.takeError();
+
+  const Candidate *best = nullptr;
+  for (const Candidate &candidate : candidates)
+    if (candidate.kernel && (!best || candidate.row.seconds < best->row.seconds))
+      best = &candidate;
+  if (best)
+    if (Status status = keepTuned(stream.device(), arguments, size_t(best - candidates.data()),
+                                  best->row.seconds);
+        !status)
+      return status.takeError();
 
   std::vector<TuneRow> rows;
   for (Candidate &candidate : candidates)

@@ -187,6 +187,7 @@ void CallArguments::add(const launch::Signature &signature, const emit::Keywords
   for (const launch::Parameter &parameter : signature.parameters)
     for (const auto &[name, value] : chosen)
       if (name == parameter.name) {
+        std::erase_if(values, [&](const auto &old) { return old.first == parameter.name; });
         values.emplace_back(name, value);
         module->names->set(interp->intern(name), value);
       }

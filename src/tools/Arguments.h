@@ -26,7 +26,7 @@ public:
   Result<std::array<uint32_t, 3>> grid(const std::string &text);
 
   const ops::Value *find(std::string_view name) const;
-  /// Adds what a configuration or heuristic chose for parameters of the kernel.
+  /// Sets what a configuration or heuristic chose for parameters of the kernel.
   void add(const launch::Signature &signature, const emit::Keywords &chosen);
   /// The tensor of that name, or null.
   engine::SpecTensor *tensor(std::string_view name) const;

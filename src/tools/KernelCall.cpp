@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <tuple>
 
 namespace nereid::tools {
@@ -18,6 +19,10 @@ using ops::Value;
 
 void addKernelWords(CLI::App &app, KernelWords &words) {
   app.add_option("kernel", words.target, "FILE.py:KERNEL")->required();
+  addKernelOptions(app, words);
+}
+
+void addKernelOptions(CLI::App &app, KernelWords &words) {
   app.add_option("-s,--signature", words.signature,
                  "Types of the parameters: \"*fp32:16, i32, 1024\"");
   app.add_option("--arg", words.arguments,
@@ -32,8 +37,12 @@ void addKernelWords(CLI::App &app, KernelWords &words) {
                  "Stages of pipelined loops (default 3)");
   app.add_option("--num-ctas,--num_ctas", words.numCtas, "Blocks a cluster (default 1)");
   app.add_option("--maxnreg", words.maxnreg, "Registers a thread");
-  app.add_option("--config", words.configuration,
-                 "Which configuration of an autotuned kernel, counted from 0 (default: the first)");
+  app.add_option(
+      "--config", words.configuration,
+      "Which configuration of an autotuned kernel, counted from 0 (default: the one that "
+      "was tuned, else the first)");
+  app.add_option("--tuned", words.tuned,
+                 "Tuning file (default: tuned.json beside the kernel's file)");
   app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee");
   app.add_flag("--debug", words.debug, "Keep device_assert");
   app.add_flag("--json", words.json, "Answer in JSON");
@@ -74,13 +83,36 @@ ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchC
   return options;
 }
 
-Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words, ChosenKernel &chosen,
-                                         const emit::Keywords &given) {
-  auto choices = chosen.program->choose(chosen.name, given, words.configuration);
+std::string tuningPath(const KernelWords &words) {
+  if (!words.tuned.empty())
+    return words.tuned;
+  return (std::filesystem::path(splitTarget(words.target).first).parent_path() / "tuned.json")
+      .string();
+}
+
+engine::TunedLaunch tunedLaunch(ChosenKernel &chosen, const emit::Keywords &given,
+                                const std::string &device) {
+  engine::TunedLaunch launch{chosen.program.get(), chosen.name, given, {}, device};
+  for (const auto &[name, value] : given) {
+    auto *tensor = value.as<engine::SpecTensor>();
+    if (auto *descriptor = value.as<engine::SpecDescriptor>())
+      tensor = descriptor->tensor.get();
+    if (tensor)
+      launch.tensors.emplace_back(name, tensor->dtype);
+  }
+  return launch;
+}
+
+Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
+                                         const engine::TunedLaunch &launch) {
+  auto file = engine::TuningFile::read(tuningPath(words));
+  if (!file)
+    return file.takeError();
+  auto choices = engine::chooseConfiguration(launch, &*file, words.configuration);
   if (!choices)
     return choices.takeError();
   if (words.configuration && choices->configurations.empty())
-    return Error{"`--config`: `" + chosen.name + "` is not autotuned", {}};
+    return Error{"`--config`: `" + launch.kernel + "` is not autotuned", {}};
   // A single configuration is no choice to speak of.
   if (size_t count = choices->configurations.size(); count > 1 && !words.json)
     std::fprintf(stderr, "configuration %zu of %zu: %s\n", choices->chosen, count,
@@ -171,7 +203,7 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
                                      ? program.interp().fromConstant(argument.constant)
                                      : program.interp().makeUnknown("the argument `" + name + "`"));
     }
-    auto added = chooseLaunch(words, call->chosen, given);
+    auto added = chooseLaunch(words, tunedLaunch(call->chosen, given, ""));
     if (!added)
       return added.takeError();
     choices = std::move(*added);
@@ -198,7 +230,7 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
     all.insert(all.end(), words.constants.begin(), words.constants.end());
     if (Status status = call->arguments->parse(all); !status)
       return status.takeError();
-    auto added = chooseLaunch(words, call->chosen, call->arguments->all());
+    auto added = chooseLaunch(words, tunedLaunch(call->chosen, call->arguments->all(), ""));
     if (!added)
       return added.takeError();
     choices = std::move(*added);

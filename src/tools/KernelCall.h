@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/Compile.h"
+#include "engine/Configurations.h"
 #include "engine/Runner.h"
 #include "tools/Arguments.h"
 
@@ -20,9 +21,14 @@ struct KernelWords {
   std::optional<int> numWarps, numStages, numCtas, maxnreg;
   std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;
+  std::string tuned; ///< tuning file; empty: `tuned.json` beside the kernel's file
   bool debug = false, json = false;
 };
+/// `addKernelWords` also takes the positional word, FILE.py:KERNEL.
+void addKernelOptions(CLI::App &app, KernelWords &words);
 void addKernelWords(CLI::App &app, KernelWords &words);
+
+std::string tuningPath(const KernelWords &words);
 
 /// A file loaded and a kernel of it chosen.
 struct ChosenKernel {
@@ -34,9 +40,13 @@ Result<ChosenKernel> chooseKernel(const KernelWords &words);
 /// Options from the words, else from `choices`, else the language's defaults.
 ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices);
 
-/// What autotuning and heuristics add to `given`, reported in a line on standard error.
-Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words, ChosenKernel &chosen,
-                                         const emit::Keywords &given);
+/// What a launch on `device` gives to the kernel's decorators; no device takes no tuned
+/// configuration.
+engine::TunedLaunch tunedLaunch(ChosenKernel &chosen, const emit::Keywords &given,
+                                const std::string &device);
+/// What autotuning and heuristics add to a launch, reported in a line on standard error.
+Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
+                                         const engine::TunedLaunch &launch);
 
 /// `arguments` by parameter, in order; parameters without one are left to their defaults.
 Result<std::vector<engine::HostArgument>>

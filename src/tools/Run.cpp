@@ -101,7 +101,8 @@ int execute(const RunWords &words, bool check) {
   auto signature = engine::signatureOf(*chosen->program, chosen->name);
   if (!signature)
     return refuse(signature.error());
-  auto choices = chooseLaunch(words, *chosen, arguments.all());
+  auto choices =
+      chooseLaunch(words, tunedLaunch(*chosen, arguments.all(), check ? "ref" : words.device));
   if (!choices)
     return refuse(choices.error());
   arguments.add(*signature, choices->added);

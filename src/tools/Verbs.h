@@ -17,6 +17,7 @@ Action addExplain(CLI::App &app);
 Action addCompile(CLI::App &app);
 Action addTest(CLI::App &app);
 Action addBench(CLI::App &app);
+Action addTune(CLI::App &app);
 Action addCache(CLI::App &app);
 Action addDoctor(CLI::App &app);
 

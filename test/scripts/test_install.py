@@ -1,6 +1,7 @@
 """The installed tree: a program of its own finds it by CMake and by pkg-config, and sees only our symbols."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -35,11 +36,32 @@ class InstalledTree(unittest.TestCase):
     def tearDownClass(cls):
         cls.temporary.cleanup()
 
-    def test_cmake_project(self):
-        build = self.folder / "examples"
-        run("cmake", "-G", "Ninja", "-S", ROOT / "examples/cpp", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+    def build_example(self, name):
+        build = self.folder / name
+        run("cmake", "-G", "Ninja", "-S", ROOT / "examples" / name, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
             "-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19")
         run("ninja", "-C", build)
+        return build
+
+    def test_transformer(self):
+        build = self.build_example("transformer")
+        command = ["/usr/bin/env", "PATH=/nonexistent", build / "transformer", "--tokens", "6", "--batches", "1,3"]
+        output = run(*command, env=self.environment)
+        self.assertEqual(output.count(" agree:"), 4, output)
+        self.assertEqual(len(re.findall(r"^ +[13]  (?:cache|no cache) +[0-9.]+ +[0-9]+ +[0-9.]+$", output, re.M)), 4, output)
+        # Its check sees a key that goes to the wrong place of a page, and positions that are off.
+        source = (ROOT / "examples/transformer/transformer.py").read_text()
+        for right, wrong in [("position % PAGE", "(position + 1) % PAGE"), ("-2.0 * LOG2_BASE", "-1.0 * LOG2_BASE")]:
+            self.assertIn(right, source)
+            broken = self.folder / "broken.py"
+            broken.write_text(source.replace(right, wrong))
+            done = subprocess.run(command + ["--own-kernels", broken], env=self.environment, timeout=300, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(" DIFFER:", done.stdout)
+
+    def test_cmake_project(self):
+        build = self.build_example("cpp")
         # No Python on the path.
         output = run("/usr/bin/env", "PATH=/nonexistent", build / "kernels", ROOT / "kernels", env=self.environment)
         self.assertEqual(output.count(" equal,"), 3, output)

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <new>
 #include <numeric>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -238,6 +239,138 @@ TEST_F(ApiTest, TuningTakesNoWrongConfiguration) {
   best(cpu().stream(), grid(rows[0].configuration), tensor, 1000);
   EXPECT_EQ(x, std::vector<float>(1000, 8));
   EXPECT_FALSE(kernel(one, "pair").tune(cpu().stream(), grid, arguments, options));
+}
+
+TEST_F(ApiTest, DecoratorsSeeTheArguments) {
+  Engine one = engine();
+  Kernel chosen = must(must(one.loadText(R"(
+import triton
+import triton.language as tl
+
+def prune(configs, named_args, **kwargs):
+    return [c for c in configs if c.kwargs["BLOCK"] <= named_args["n"]]
+
+@triton.autotune([triton.Config({"BLOCK": b}, num_warps=b // 32) for b in (64, 128, 256)], key=["n"],
+                 prune_configs_by={"early_config_prune": prune})
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        tl.store(x + i, 1.0)
+    else:
+        tl.store(x + i, 2.0, mask=i < n)
+
+@triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
+@triton.jit
+def whole(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, 3.0, mask=i < n)
+)",
+                                         "chosen.py"))
+                           .kernel("fill"));
+  std::vector<float> x(192);
+  const Argument arguments[] = {x.data(), 192};
+  auto all = must(chosen.configurations(arguments));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].text(), "BLOCK=64 EVEN=True num_warps=2 num_stages=3");
+  EXPECT_EQ(all[1].text(), "BLOCK=128 EVEN=False num_warps=4 num_stages=3");
+  must(chosen.with(all[1]))(cpu().stream(), {2}, x.data(), 192);
+  EXPECT_EQ(x, std::vector<float>(192, 2));
+  must(chosen.with(must(chosen.configuration(cpu(), arguments))))(cpu().stream(), {3}, x.data(),
+                                                                  192);
+  EXPECT_EQ(x, std::vector<float>(192, 1));
+  // What a heuristic asks of must be given.
+  EXPECT_FALSE(chosen.configurations(std::span<const Argument>(arguments, 1)));
+}
+
+TEST_F(ApiTest, HeuristicsAloneMakeOneConfiguration) {
+  Engine one = engine();
+  Kernel whole = must(must(one.loadText(R"(
+import triton
+import triton.language as tl
+
+@triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
+@triton.jit
+def whole(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, 3.0, mask=i < n)
+)"))
+                          .kernel("whole"));
+  std::vector<float> x(100);
+  const Argument arguments[] = {x.data(), 100};
+  Configuration only = must(whole.configuration(cpu(), arguments));
+  EXPECT_EQ(only.integer("BLOCK"), 128);
+  must(whole.with(only))(cpu().stream(), {1}, x.data(), 100);
+  EXPECT_EQ(x, std::vector<float>(100, 3));
+  EXPECT_FALSE(kernel(one, "pair").configuration(cpu(), {}));
+}
+
+TEST_F(ApiTest, TheNextProgramTakesWhatWasTuned) {
+  fs::create_directories(directory);
+  EngineOptions options;
+  options.cacheDirectory = directory / "cache";
+  options.tuningFile = directory / "tuned.json";
+  std::vector<float> x(1000, 7);
+  auto grid = [](const Configuration &configuration) {
+    return Grid{uint32_t(1000 / configuration.integer("BLOCK") + 1)};
+  };
+  const Argument arguments[] = {x.data(), 1000};
+  TuneOptions tuning;
+  tuning.seconds = 0.005;
+  tuning.outputs = {must(Tensor::wrap(std::span(x), {1000}))};
+  std::string best;
+  {
+    Engine first = must(Engine::create(options));
+    Kernel increment = kernel(first, "increment");
+    // Nothing was measured yet: the first of the list.
+    EXPECT_EQ(must(increment.configuration(cpu(), arguments)).integer("BLOCK"), 64);
+    best = must(increment.tune(cpu().stream(), grid, arguments, tuning))[0].configuration.text();
+  }
+  Engine second = must(Engine::create(options));
+  Kernel increment = kernel(second, "increment");
+  EXPECT_EQ(must(increment.configuration(cpu(), arguments)).text(), best);
+  // Whichever it was, another one may be pinned.
+  std::stringstream kept;
+  kept << std::ifstream(options.tuningFile).rdbuf();
+  std::string pinned = kept.str();
+  size_t at = pinned.find("\"BLOCK\":");
+  ASSERT_NE(at, std::string::npos) << pinned;
+  at += 8;
+  pinned.replace(at, pinned.find(',', at) - at, "128");
+  std::ofstream(options.tuningFile) << pinned;
+  EXPECT_EQ(must(increment.configuration(cpu(), arguments)).integer("BLOCK"), 128);
+  // Another dtype is another launch.
+  std::vector<double> wide(1000);
+  const Argument others[] = {wide.data(), 1000};
+  EXPECT_EQ(must(increment.configuration(cpu(), others)).integer("BLOCK"), 64);
+  // Another source too.
+  std::string edited = text;
+  edited.replace(edited.find("step = 1"), 8, "step = 3");
+  Kernel changed = must(must(second.loadText(edited, "text.py")).kernel("increment"));
+  EXPECT_EQ(must(changed.configuration(cpu(), arguments)).integer("BLOCK"), 64);
+  // A file that cannot be read is said, not passed over.
+  std::ofstream(options.tuningFile) << "{";
+  EXPECT_FALSE(increment.configuration(cpu(), arguments));
+}
+
+TEST_F(ApiTest, NoTensorIsNone) {
+  Engine one = engine();
+  Kernel maybe = must(must(one.loadText(R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def maybe(x, y):
+    tl.store(y, 1 if x is None else 2)
+)"))
+                          .kernel("maybe"));
+  int32_t y = 0;
+  EXPECT_FALSE(Tensor());
+  maybe(cpu().stream(), {1}, Tensor(), &y);
+  EXPECT_EQ(y, 1);
+  maybe(cpu().stream(), {1}, must(Tensor::wrap(std::span(&y, 1), {1})), &y);
+  EXPECT_EQ(y, 2);
 }
 
 TEST_F(ApiTest, TheNextEngineReadsFromDisk) {

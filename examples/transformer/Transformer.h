@@ -1,0 +1,81 @@
+// A decoder-only transformer whose every layer is a Triton kernel.
+#pragma once
+
+#include "BlockManager.h"
+#include "Weights.h"
+
+#include <nereid/engine.h>
+
+#include <span>
+#include <string>
+
+/// Keys and values of all layers, in pages that a BlockManager gives out.
+struct PagedCache {
+  PagedCache(const nereid::Device &device, const Sizes &sizes, int64_t pages,
+             int64_t tokensPerPage);
+  BlockManager blocks;
+  struct Layer {
+    nereid::Tensor keys, values; ///< [page, token, key head, head width]
+  };
+  std::vector<Layer> layers;
+  int64_t pageBytes; ///< of all layers
+  int64_t usedBytes() const { return blocks.usedPages() * pageBytes; }
+};
+
+class Transformer {
+public:
+  /// `kernels` has the kernel folders, `ownKernels` is transformer.py. At most `maxRows` tokens go
+  /// through at a time.
+  Transformer(const nereid::Engine &engine, const nereid::Device &device,
+              const std::string &kernels, const std::string &ownKernels, const Sizes &sizes,
+              const Weights &weights, int64_t maxRows);
+
+  /// One sequence from its first token on; gives the logits after its last. With a cache, keys and
+  /// values are kept under `sequence`, which must have grown by these tokens.
+  nereid::Tensor prefill(std::span<const int32_t> tokens, PagedCache *cache = nullptr,
+                         int64_t sequence = 0);
+  /// One more token of each sequence, which must have grown by it; gives a row of logits for each.
+  nereid::Tensor decode(std::span<const int32_t> tokens, PagedCache &cache,
+                        std::span<const int64_t> sequences);
+  /// A token for each row of logits; temperature 0 takes the most probable.
+  std::vector<int32_t> sample(const nereid::Tensor &logits, int64_t rows, float temperature,
+                              uint64_t seed);
+
+  /// Bytes that products and attention take and give, each tensor counted once a kernel, since this
+  /// was last called.
+  int64_t takeTraffic() { return std::exchange(traffic, 0); }
+  int64_t weightBytes() const { return allWeights; }
+
+private:
+  struct Layer {
+    nereid::Tensor attentionNorm, qkv, attentionOut, mlpNorm, gateUp, down;
+  };
+  /// Where the tokens of a step belong.
+  struct Step {
+    int64_t rows;
+    PagedCache *cache;
+    int64_t tableWidth; ///< of `table`
+    bool decodes;       ///< each row is the newest of a sequence of its own
+    int64_t context;    ///< tokens whose keys and values are read
+  };
+  nereid::Tensor upload(const std::vector<float> &values, nereid::Shape shape);
+  nereid::Tensor scratch(nereid::DType type, int64_t columns);
+  void norm(const nereid::Tensor &in, const nereid::Tensor &residual, const nereid::Tensor &gain,
+            const nereid::Tensor &out, const nereid::Tensor &sum, int64_t rows);
+  void product(const nereid::Tensor &x, const nereid::Tensor &matrix, const nereid::Tensor &y,
+               int64_t rows);
+  void attend(const Step &step, size_t layer);
+  nereid::Tensor forward(std::span<const int32_t> tokens, const Step &step);
+
+  nereid::Device device;
+  nereid::Stream stream;
+  Sizes sizes;
+  int64_t maxRows, allWeights = 0, traffic = 0;
+  nereid::Kernel normKernel, matmulKernel, flashKernel, pagedKernel;
+  nereid::Kernel embedKernel, splitKernel, appendKernel, fewRowsKernel, swigluKernel, sampleKernel;
+  nereid::Tensor embedding, finalNorm, head;
+  std::vector<Layer> layers;
+  // What a step works on; every row but those of `table` is a token.
+  nereid::Tensor tokenIds, positions, lengths, sequenceOf, table, x, sum, y, branch, rstd, qkv, q,
+      k, v, attended, lse, gateUp, gated, logits, chosen;
+};

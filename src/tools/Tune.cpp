@@ -1,0 +1,382 @@
+// nereid tune: every configuration compiled, checked and timed; the best goes to the tuning file
+// that `run`, `test`, `bench` and programs read.
+#include "runtime/Device.h"
+#include "support/Array.h"
+#include "tools/FolderRows.h"
+#include "tools/KernelCall.h"
+#include "tools/Verbs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace nereid::tools {
+
+namespace {
+
+struct TuneWords : KernelWords {
+  std::vector<std::string> targets, devices;
+  std::string set = "bench", match, grid = "(1,)";
+  double seconds = 0.1;
+  bool dryRun = false;
+};
+
+/// A configuration that was tried.
+struct Trial {
+  std::string config;
+  std::optional<double> seconds, spread;
+  std::string failure;
+  engine::TuningRow row;
+};
+
+/// The trials of one launch, and what they are about.
+struct Contest {
+  std::string kernel, variant, device, shape;
+  std::vector<Trial> trials;
+};
+
+class Report {
+public:
+  explicit Report(const TuneWords &words) : words(words) {}
+
+  /// The row to keep, if a configuration can be taken.
+  std::optional<engine::TuningRow> add(Contest contest) {
+    auto &trials = contest.trials;
+    std::stable_sort(trials.begin(), trials.end(), [](const Trial &a, const Trial &b) {
+      return std::pair(!a.failure.empty(), a.seconds.value_or(0)) <
+             std::pair(!b.failure.empty(), b.seconds.value_or(0));
+    });
+    size_t good = size_t(std::count_if(trials.begin(), trials.end(),
+                                       [](const Trial &trial) { return trial.failure.empty(); }));
+    Json list = Json::array();
+    std::string place = contest.kernel + (contest.variant.empty() ? "" : " " + contest.variant) +
+                        (contest.shape.empty() ? "" : " (" + contest.shape + ")") + " on " +
+                        contest.device;
+    for (const Trial &trial : trials) {
+      list.push_back({{"config", trial.config},
+                      {"seconds", trial.seconds ? numberJson(*trial.seconds) : Json(nullptr)},
+                      {"spread", trial.spread ? numberJson(*trial.spread) : Json(nullptr)},
+                      {"failure", trial.failure.empty() ? Json(nullptr) : Json(trial.failure)}});
+      if (!trial.failure.empty())
+        remarks.push_back(place + ", " + trial.config + ": " + trial.failure);
+    }
+    json.push_back({{"kernel", contest.kernel},
+                    {"variant", contest.variant},
+                    {"device", contest.device},
+                    {"shape", contest.shape},
+                    {"configs", list}});
+    if (good == 0) {
+      failed = true;
+      table.push_back({contest.kernel, contest.variant, contest.device, contest.shape, "-", "-",
+                       "-", "-", "0/" + std::to_string(trials.size())});
+      return std::nullopt;
+    }
+    const Trial &best = trials[0], &worst = trials[good - 1];
+    auto micro = [](const std::optional<double> &seconds) {
+      return numberText(seconds ? std::optional(*seconds * 1e6) : std::nullopt, "%.1f");
+    };
+    table.push_back(
+        {contest.kernel, contest.variant, contest.device, contest.shape, best.config,
+         micro(best.seconds), micro(worst.seconds),
+         numberText(best.spread ? std::optional(*best.spread * 100) : std::nullopt, "%.0f%%"),
+         std::to_string(good) + "/" + std::to_string(trials.size())});
+    if (good > 1 && best.spread && *best.seconds * (1 + *best.spread) >= *trials[1].seconds)
+      remarks.push_back(place + ": " + trials[1].config + " is as good within the spread");
+    return best.row;
+  }
+
+  int finish() const {
+    if (words.json) {
+      std::printf("%s\n", Json({{"rows", json}}).dump().c_str());
+    } else {
+      printTable(table, 5);
+      for (const std::string &remark : remarks)
+        std::printf("%s\n", remark.c_str());
+    }
+    return failed ? exitRefused : exitDone;
+  }
+
+private:
+  const TuneWords &words;
+  Json json = Json::array();
+  std::vector<std::vector<std::string>> table = {
+      {"kernel", "variant", "device", "shape", "best", "us", "worst us", "spread", "good"}};
+  std::vector<std::string> remarks;
+  bool failed = false;
+};
+
+std::vector<std::string> devicesOf(const TuneWords &words) {
+  if (!words.devices.empty())
+    return words.devices;
+  std::vector<std::string> names;
+  for (runtime::Device *device : runtime::devices())
+    names.push_back(device->name());
+  return names;
+}
+
+Status keep(const TuneWords &words, const std::string &path,
+            const std::vector<engine::TuningRow> &rows) {
+  if (words.dryRun || rows.empty())
+    return Success{};
+  return engine::TuningFile::merge(path, rows);
+}
+
+Status tuneFolder(const TuneWords &words, const std::string &path, Report &report) {
+  auto folder = engine::KernelFolder::open(path);
+  if (!folder)
+    return folder.takeError();
+  auto source = (*folder)->sourceHash();
+  if (!source)
+    return source.takeError();
+  engine::FolderRunOptions options;
+  options.devices = devicesOf(words);
+  options.set = words.set;
+  options.match = words.match;
+  options.variants = words.variants;
+  options.allConfigs = options.compareConfigs = true;
+  options.time.emplace();
+  options.time->seconds = words.seconds;
+  std::vector<Contest> contests; // configurations of a launch follow each other
+  Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
+    if (!row.skippedReason.empty())
+      return;
+    if (contests.empty() || contests.back().variant != row.variant ||
+        contests.back().device != row.device || contests.back().shape != row.shape)
+      contests.push_back({row.kernel, row.variant, row.device, row.shape, {}});
+    Trial trial{row.config, row.seconds, {}, row.failure, {}};
+    if (row.failure.empty() && row.p20 && row.p80 && *row.seconds > 0)
+      trial.spread = (*row.p80 - *row.p20) / *row.seconds;
+    if (row.failure.empty()) {
+      trial.row = engine::tuningRow(row.variant, row.device, *source, row.bindings);
+      trial.row.config = engine::toBindings(row.configuration);
+      trial.row.seconds = *row.seconds;
+      trial.row = engine::stamped(std::move(trial.row));
+    }
+    contests.back().trials.push_back(std::move(trial));
+  });
+  if (!status)
+    return status;
+  std::vector<engine::TuningRow> rows;
+  for (Contest &contest : contests)
+    if (auto row = report.add(std::move(contest)))
+      rows.push_back(*std::move(row));
+  return keep(words, (std::filesystem::path(path) / "tuned.json").string(), rows);
+}
+
+// An autotuned kernel on given arguments.
+class KernelTuner {
+public:
+  KernelTuner(const TuneWords &words, std::string device)
+      : words(words), device(std::move(device)), arguments(words.seed) {}
+
+  Result<Contest> run() {
+    auto file = chooseKernel(words);
+    if (!file)
+      return file.takeError();
+    chosen = std::move(*file);
+    std::vector<std::string> all = words.arguments;
+    all.insert(all.end(), words.constants.begin(), words.constants.end());
+    if (Status status = arguments.parse(all); !status)
+      return status.takeError();
+    engine::TunedLaunch launch = tunedLaunch(chosen, arguments.all(), device);
+    auto choices = engine::chooseConfiguration(launch, nullptr);
+    if (!choices)
+      return choices.takeError();
+    size_t count = choices->configurations.size();
+    if (count == 0)
+      return Error{"`" + chosen.name + "` is not autotuned: there is nothing to choose from", {}};
+    auto row = engine::tuningRow(launch, *choices);
+    if (!row)
+      return row.takeError();
+    auto made = engine::Runner::create(device);
+    if (!made)
+      return made.takeError();
+    runner = std::move(*made);
+    for (engine::SpecTensor *tensor : arguments.tensors())
+      before.push_back(tensor->memory.packed());
+
+    Contest contest{chosen.name, "", device, "", {}};
+    for (const auto &[name, value] : row->which)
+      contest.shape +=
+          (contest.shape.empty() ? "" : " ") + name + "=" +
+          (value.kind == support::Constant::Kind::String ? value.text : value.source());
+    for (size_t i = 0; i < count; ++i) {
+      Trial trial;
+      trial.config = choices->configurations[i].text();
+      trial.row = *row;
+      trial.row.config = engine::toBindings(choices->configurations[i]);
+      if (Status status = once(launch, i); !status)
+        trial.failure = engine::failureText(status.error());
+      contest.trials.push_back(std::move(trial));
+    }
+    judge(contest.trials);
+    for (size_t i = 0; i < count; ++i) {
+      Trial &trial = contest.trials[i];
+      if (!trial.failure.empty())
+        continue;
+      Status status = renew();
+      engine::TimeOptions time;
+      time.seconds = words.seconds;
+      auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
+      if (!timing) {
+        trial.failure = engine::failureText(timing.error());
+        continue;
+      }
+      trial.seconds = timing->median;
+      trial.spread = (timing->p80 - timing->p20) / timing->median;
+      trial.row.seconds = timing->median;
+      trial.row = engine::stamped(std::move(trial.row));
+    }
+    return contest;
+  }
+
+private:
+  // The tensors as they were given.
+  Status renew() {
+    runner->unbindAll();
+    size_t at = 0;
+    for (engine::SpecTensor *tensor : arguments.tensors()) {
+      tensor->memory.unpack(before[at++].data());
+      if (Status status = runner->bind(tensor->memory, tensor->name,
+                                       tensor->recipe != engine::SpecTensor::Recipe::Empty);
+          !status)
+        return status;
+    }
+    return Success{};
+  }
+
+  // Launches configuration `index` and keeps its request and what it left in the tensors.
+  Status once(const engine::TunedLaunch &launch, size_t index) {
+    requests.emplace_back();
+    results.emplace_back();
+    auto choices = engine::chooseConfiguration(launch, nullptr, index);
+    if (!choices)
+      return choices.takeError();
+    auto signature = engine::signatureOf(*chosen.program, chosen.name);
+    if (!signature)
+      return signature.takeError();
+    // Grids see the constants of the configuration.
+    arguments.add(*signature, choices->added);
+    engine::RunRequest &request = requests.back();
+    request.program = chosen.program.get();
+    request.kernel = chosen.name;
+    request.options = compileOptions(words, *choices);
+    auto ordered = orderArguments(*chosen.program, chosen.name, arguments);
+    if (!ordered)
+      return ordered.takeError();
+    request.arguments = std::move(*ordered);
+    auto grid = arguments.grid(words.grid);
+    if (!grid)
+      return grid.takeError();
+    request.grid = *grid;
+    if (Status status = renew(); !status)
+      return status;
+    if (auto outcome = runner->run(request); !outcome)
+      return outcome.takeError();
+    for (engine::SpecTensor *tensor : arguments.tensors()) {
+      if (Status status = runner->fetch(tensor->memory); !status)
+        return status;
+      results.back().push_back(tensor->memory.toArray());
+    }
+    return Success{};
+  }
+
+  // The largest group of configurations with one result is right.
+  void judge(std::vector<Trial> &trials) {
+    std::vector<std::vector<size_t>> groups;
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (!trials[i].failure.empty())
+        continue;
+      auto group = std::find_if(groups.begin(), groups.end(),
+                                [&](const auto &one) { return agree(one.front(), i); });
+      if (group == groups.end())
+        group = groups.insert(groups.end(), std::vector<size_t>());
+      group->push_back(i);
+    }
+    auto right = std::max_element(groups.begin(), groups.end(),
+                                  [](const auto &a, const auto &b) { return a.size() < b.size(); });
+    for (auto group = groups.begin(); group != groups.end(); ++group)
+      if (group != right)
+        for (size_t i : *group)
+          trials[i].failure = "its result differs from that of " + std::to_string(right->size()) +
+                              " other configurations";
+  }
+
+  bool agree(size_t a, size_t b) {
+    size_t at = 0;
+    for (engine::SpecTensor *tensor : arguments.tensors()) {
+      support::HostTensor other(tensor->dtype, tensor->memory.shape());
+      other.fromArray(results[a][at]);
+      // Configurations sum in different orders and precisions; a wrong one is off by more.
+      double bound = !info(tensor->dtype).isFloat      ? 0
+                     : tensor->dtype == DType::Float64 ? 1e-9
+                     : tensor->dtype == DType::Float32 ? 2e-3
+                     : info(tensor->dtype).bytes == 2  ? 3e-2
+                                                       : 0.3;
+      if (!support::compare(other, results[b][at], {bound, bound}).passed)
+        return false;
+      ++at;
+    }
+    return true;
+  }
+
+  const TuneWords &words;
+  std::string device;
+  ChosenKernel chosen;
+  CallArguments arguments;
+  std::unique_ptr<engine::Runner> runner;
+  std::vector<std::vector<uint8_t>> before;
+  std::vector<engine::RunRequest> requests;
+  std::vector<std::vector<support::Array>> results;
+};
+
+Status tuneKernel(const TuneWords &words, Report &report) {
+  std::vector<engine::TuningRow> rows;
+  for (const std::string &device : devicesOf(words)) {
+    auto contest = KernelTuner(words, device).run();
+    if (!contest)
+      return contest.takeError();
+    if (auto row = report.add(std::move(*contest)))
+      rows.push_back(*std::move(row));
+  }
+  return keep(words, tuningPath(words), rows);
+}
+
+int runTune(TuneWords words) {
+  Report report(words);
+  for (const std::string &target : words.targets) {
+    words.target = target;
+    bool isFolder = std::filesystem::is_directory(target);
+    if (Status status = isFolder ? tuneFolder(words, target, report) : tuneKernel(words, report);
+        !status)
+      return refuse(status.error());
+  }
+  return report.finish();
+}
+
+} // namespace
+
+Action addTune(CLI::App &app) {
+  auto words = std::make_shared<TuneWords>();
+  app.add_option("targets", words->targets,
+                 "Kernel folders, or FILE.py:KERNEL of an autotuned kernel with its arguments")
+      ->required();
+  app.add_option("--device", words->devices,
+                 "cpu or cuda:N; may be given more than once (default: each one present)");
+  app.add_option("--cases", words->set, "Which cases of a folder's spec: bench, demo or cases")
+      ->check(CLI::IsMember({"cases", "demo", "bench"}));
+  app.add_option("--match", words->match, "Only cases whose label contains this");
+  app.add_option("--variant", words->variants,
+                 "TASK.VARIANT or VARIANT: tune this one only; may be given more than once")
+      ->allow_extra_args(false);
+  app.add_option("--seconds", words->seconds, "Time for the samples of one configuration")
+      ->check(CLI::Range(0.001, 600.0));
+  app.add_flag("--dry-run", words->dryRun, "Write no tuning file");
+  app.add_option("-g,--grid", words->grid, "Programs of a kernel: \"(cdiv(n, BLOCK),)\"");
+  addKernelOptions(app, *words);
+  return [words] { return runTune(*words); };
+}
+
+} // namespace nereid::tools
