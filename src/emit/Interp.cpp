@@ -15,12 +15,24 @@ namespace nereid::emit {
 
 using namespace syntax;
 
+void loadDialects(mlir::MLIRContext &context) {
+  context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::func::FuncDialect>();
+}
+
 struct Interp::Scratch {
   mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
   mlir::OpBuilder builder{&mlirContext};
   ops::CompileOptions options;
   ops::OpContext opContext{builder, mlir::UnknownLoc::get(&mlirContext), options,
-                           [](std::string, std::string, std::string) {}, [](std::string) {}};
+                           [](std::string, std::string, std::string) {}};
+  /// Where a builder leaves what is refused afterwards.
+  mlir::Block block;
+
+  Scratch() {
+    loadDialects(mlirContext);
+    builder.setInsertionPointToStart(&block);
+  }
 };
 
 Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
@@ -417,7 +429,7 @@ void Interp::failTooLarge() {
 
 ops::OpContext &Interp::opContext() {
   if (!kernel) {
-    // At module level nothing is built, but attributes of types ask for a context.
+    // At module level no op may stay, but constants and attributes of types ask for a context.
     if (!scratch)
       scratch = std::make_unique<Scratch>();
     return scratch->opContext;
@@ -431,16 +443,22 @@ ops::OpContext &Interp::opContext() {
   return *context;
 }
 
+void Interp::refuseScratchOps() {
+  if (scratch->block.empty())
+    return;
+  scratch->block.clear();
+  fail("NotInKernel", "tensors are made in kernels only",
+       "move this into a function with `@triton.jit`");
+}
+
 void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
                       KernelContext kernelContext) {
   kernel = &kernelContext;
-  context.emplace(ops::OpContext{kernelContext.builder,
-                                 mlir::UnknownLoc::get(kernelContext.builder.getContext()),
-                                 kernelContext.options,
-                                 [this](std::string code, std::string message, std::string hint) {
-                                   note(std::move(code), std::move(message), std::move(hint));
-                                 },
-                                 [this](std::string text) { kernel->printed += text; }});
+  context.emplace(ops::OpContext{
+      kernelContext.builder, mlir::UnknownLoc::get(kernelContext.builder.getContext()),
+      kernelContext.options, [this](std::string code, std::string message, std::string hint) {
+        note(std::move(code), std::move(message), std::move(hint));
+      }});
   stepsLeft = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   operationsLeft = hostOptions.limits.operations;

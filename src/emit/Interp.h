@@ -124,7 +124,7 @@ struct Frame {
 
 /// What a statement assigns, anywhere in it, and whether it returns; functions inside do not count.
 struct BodyFacts {
-  std::vector<std::string_view> assigned; ///< each once, in order
+  std::vector<std::string_view> assigned;  ///< each once, in order
   const syntax::Return *returns = nullptr; ///< the first `return`, or null
 };
 
@@ -159,7 +159,6 @@ public:
     mlir::OpBuilder &builder;
     const ops::CompileOptions &options;
     std::vector<Diagnostic> &diagnostics; ///< notes and warnings
-    std::string &printed;                 ///< what `tl.static_print` prints
   };
   /// Builds the body of `kernel` at the builder's insertion point, with its parameters bound.
   void emitBody(FunctionObject &kernel, std::vector<Value> arguments, KernelContext context);
@@ -210,11 +209,16 @@ public:
   /// Runs a builder of `ops`; its errors become errors at the node being evaluated.
   template <typename Build> auto building(Build build) {
     try {
-      return build();
+      auto result = build();
+      if (scratch)
+        refuseScratchOps();
+      return result;
     } catch (ops::OpError &failure) {
       fail(failure.code, failure.message, failure.hint);
     }
   }
+  /// Module-level code has made a tensor: an error, unless a kernel is being emitted.
+  void refuseScratchOps();
   Value native(std::string name, NativeFunction::Body body);
   void recordFact(std::string kind, std::string name, std::string value);
   const std::set<Fact> &facts() const { return recorded; }
@@ -418,6 +422,9 @@ private:
   std::optional<Value> hostModule(const std::string &name);
   friend struct LanguageModule;
 };
+
+/// The dialects that emission builds with.
+void loadDialects(mlir::MLIRContext &context);
 
 /// Enters a frame for the life of the object.
 struct FrameScope {

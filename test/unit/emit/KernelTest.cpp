@@ -293,7 +293,10 @@ def f(p, N: tl.constexpr):
 )",
                     "f", "*i32, 8");
   EXPECT_EQ(e.message(), "");
-  EXPECT_NE(e.printed.find("N is    8 and 2.67 16"), std::string::npos) << e.printed;
+  ASSERT_EQ(e.diagnostics.size(), 1u);
+  EXPECT_EQ(e.diagnostics[0].message, "N is    8 and 2.67 16");
+  EXPECT_EQ(e.diagnostics[0].severity, Severity::Note);
+  EXPECT_EQ(e.diagnostics[0].where.begin.line, 6u);
 }
 
 TEST_F(EmitTest, DefaultsAndNamedConstantsCompleteASignature) {
