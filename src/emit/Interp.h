@@ -257,6 +257,8 @@ public:
   /// Pays for a value that was made, and for the walks over it that follow; refuses one nested so
   /// deep that walks and destructors would overflow the stack. A pair of pairs of pairs is few
   /// objects, yet many items to each walk.
+  /// `holder` holds `value` from now on.
+  void noteStore(const Value &holder, const Value &value);
   void weigh(const Value &value, unsigned nesting = 0);
   /// Adds an item to a set; a set is searched item by item.
   void addTo(SetObject &set, Value item);
@@ -346,6 +348,7 @@ private:
   // KernelStatements.cpp
   using Rest = llvm::function_ref<void()>;
   void execKernel(syntax::Span<syntax::Stmt *> body, size_t from, Rest rest);
+  void keepHint(const syntax::Expr &statement, const Value &value);
   void execKernelSimple(const syntax::Stmt &stmt);
   void execKernelIf(const syntax::If &stmt, Rest rest);
   void execKernelFor(const syntax::For &stmt, Rest rest);
@@ -413,6 +416,13 @@ private:
 
   KernelContext *kernel = nullptr; ///< while a kernel is emitted
   std::optional<ops::OpContext> context;
+  /// What may hold itself by way of others, and is emptied in the end: scopes, and objects into
+  /// which another one was stored.
+  std::vector<std::weak_ptr<Names>> scopes;
+  std::vector<std::weak_ptr<ops::Object>> holders;
+  size_t scopesToPrune = 1024, holdersToPrune = 1024;
+
+  std::shared_ptr<Names> newScope();
   struct Scratch;
   std::unique_ptr<Scratch> scratch;
   uint64_t operationsLeft = 0;
