@@ -66,16 +66,33 @@ struct TruncLanes : LaneModel<TruncLanes, arith::TruncFOp> {
     };
     // Half a unit, less one where the result is even already: ties go to even, carries go up.
     Value bits = b.create<arith::BitcastOp>(loc, words, source);
-    Value odd = b.create<arith::AndIOp>(
-        loc, b.create<arith::ShRUIOp>(loc, bits, number(16)), number(1));
-    Value rounded = b.create<arith::AddIOp>(
-        loc, bits, b.create<arith::AddIOp>(loc, number(0x7fff), odd));
+    Value odd =
+        b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, number(16)), number(1));
+    Value rounded =
+        b.create<arith::AddIOp>(loc, bits, b.create<arith::AddIOp>(loc, number(0x7fff), odd));
     Value quiet = b.create<arith::OrIOp>(loc, bits, number(0x400000));
     Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
     Value chosen = b.create<arith::ShRUIOp>(
         loc, b.create<arith::SelectOp>(loc, isNan, quiet, rounded), number(16));
     Value half = b.create<arith::TruncIOp>(loc, typed(b.getI16Type()), chosen);
     return b.create<arith::BitcastOp>(loc, to, half);
+  }
+};
+
+// The larger or smaller operand, NaN if one is. Not by LLVM's `maximum`: its x86 gives 0 for 0 and
+// NaN of f16 and bf16, to which it also narrows the op on operands widened from them.
+template <typename Op, typename NumberOp>
+struct ExtremeLanes : LaneModel<ExtremeLanes<Op, NumberOp>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    SmallVector<Value> operands = operandLanes(op, emitter, where);
+    OpBuilder &b = emitter.builder;
+    Value chosen = b.create<NumberOp>(emitter.loc(), operands[0], operands[1]);
+    for (Value operand : operands) {
+      Value isNan =
+          b.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNO, operand, operand);
+      chosen = b.create<arith::SelectOp>(emitter.loc(), isNan, operand, chosen);
+    }
+    return chosen;
   }
 };
 
@@ -249,12 +266,14 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp,
-           MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp,
-           OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp,
-           CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp,
-           FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp,
+           SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
+           ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp,
+           ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
+           MulSIExtendedOp, MulUIExtendedOp>(context);
     TruncFOp::attachInterface<TruncLanes>(*context);
+    MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);
+    MinimumFOp::attachInterface<ExtremeLanes<MinimumFOp, MinNumFOp>>(*context);
     ConstantOp::attachInterface<ConstantLanes>(*context);
     SelectOp::attachInterface<SelectLanes>(*context);
   });

@@ -210,9 +210,8 @@ LLVM::AtomicBinOp binaryOf(tile::AtomicKind kind) {
   case K::Xchg:
     return B::xchg;
   case K::FMax:
-    return B::fmax;
   case K::FMin:
-    return B::fmin;
+    break; // by emitFloatExtreme
   }
   return B::xchg;
 }
@@ -281,6 +280,28 @@ struct AtomicCASLanes : LaneModel<AtomicCASLanes, tile::AtomicCASOp> {
   }
 };
 
+// `max` and `min` of floats as a GPU has them: a non-negative operand orders with what is in memory
+// as a signed integer, a negative one the other way round as an unsigned one.
+Value emitFloatExtreme(LaneEmitter &emitter, bool isMax, LLVM::AtomicOrdering ordering,
+                       Value pointer, Value value) {
+  using B = LLVM::AtomicBinOp;
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type type = value.getType();
+  Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  Value word = b.create<LLVM::BitcastOp>(loc, bits, value);
+  Value negative =
+      b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, word, emitter.zero(bits));
+  auto by = [&](B kind) {
+    return [&, kind]() -> Value {
+      return b.create<LLVM::AtomicRMWOp>(loc, kind, pointer, word, ordering);
+    };
+  };
+  Value old =
+      emitter.select(negative, bits, by(isMax ? B::umin : B::umax), by(isMax ? B::max : B::min));
+  return b.create<LLVM::BitcastOp>(loc, type, old);
+}
+
 } // namespace
 
 Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
@@ -289,6 +310,9 @@ Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
     return emitter.unsupported(op, value.getType(), "an atomic on booleans");
   if (isa<LLVM::LLVMPointerType>(value.getType()))
     return emitter.unsupported(op, value.getType(), "an atomic on pointers");
+  if (kind == tile::AtomicKind::FMax || kind == tile::AtomicKind::FMin)
+    return emitFloatExtreme(emitter, kind == tile::AtomicKind::FMax, orderingOf(semantic), pointer,
+                            value);
   return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
                                                    orderingOf(semantic));
 }

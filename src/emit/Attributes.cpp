@@ -294,6 +294,7 @@ Value Interp::requireAttribute(const Value &object, std::string_view name) {
 
 void Interp::setAttribute(const Value &objectIn, std::string_view name, Value value) {
   const Value &object = unboxed(objectIn);
+  noteStore(object, value);
   if (auto *instance = object.as<Instance>()) {
     instance->fields[std::string(name)] = std::move(value);
     return;
@@ -483,14 +484,17 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
       return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
         interp.weigh(args[0], 1);
+        interp.noteStore(Value(keep), args[0]);
         keep->items.push_back(args[0]);
         return Value();
       });
     if (name == "extend")
       return method([keep, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
-        for (Value &item : interp.iterate(args[0]))
+        for (Value &item : interp.iterate(args[0])) {
+          interp.noteStore(Value(keep), item);
           keep->items.push_back(std::move(item));
+        }
         return Value();
       });
     if (name == "insert")
@@ -499,6 +503,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         int64_t size = int64_t(keep->items.size()), at = interp.asInt(args[0], "an index");
         at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
         interp.weigh(args[1], 1);
+        interp.noteStore(Value(keep), args[1]);
         interp.step(uint64_t(size) / 16);
         keep->items.insert(keep->items.begin() + at, args[1]);
         return Value();
@@ -540,8 +545,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "sort")
       return method([keep](Interp &interp, std::vector<Value> &, Keywords &keywords) {
         Keywords copy = keywords;
-        Value sorted = interp.call(*interp.builtin("sorted"),
-                                   {Value(std::static_pointer_cast<ops::Object>(keep))}, copy);
+        Value sorted = interp.call(*interp.builtin("sorted"), {Value(keep)}, copy);
         keep->items.assign(sorted.items().begin(), sorted.items().end());
         return Value();
       });
@@ -631,6 +635,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
               interp.raiseKeyError(args[0]);
             Value value = args.size() > 1 ? args[1] : Value();
             interp.weigh(value, 1);
+            interp.noteStore(Value(dict), value);
             if (kind == 's')
               dict->entries.emplace_back(unboxed(args[0]), value);
             return value;
@@ -640,6 +645,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         auto put = [&](const Value &key, const Value &value) {
           size_t at = position(interp, *dict, key);
           interp.weigh(value, 1);
+          interp.noteStore(Value(dict), value);
           if (at < dict->entries.size())
             dict->entries[at].second = value;
           else
@@ -680,6 +686,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "add")
       return method([set, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
+        interp.noteStore(Value(set), args[0]);
         interp.addTo(*set, unboxed(args[0]));
         return Value();
       });
@@ -692,8 +699,10 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "update")
       return method([set](Interp &interp, std::vector<Value> &args, Keywords &) {
         for (Value &arg : args)
-          for (Value &item : interp.iterate(arg))
+          for (Value &item : interp.iterate(arg)) {
+            interp.noteStore(Value(set), item);
             interp.addTo(*set, std::move(item));
+          }
         return Value();
       });
     if (name == "copy")

@@ -281,7 +281,7 @@ Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, K
   callee.function = &function;
   callee.module = function.module.get();
   callee.enclosing = function.closure;
-  callee.locals = std::make_shared<Names>();
+  callee.locals = newScope();
   callee.node = function.node();
   // The prelude is part of the vocabulary: what it builds stands where it is called.
   callee.callSite = location(*frame->node);
@@ -318,7 +318,7 @@ Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value
   callee.function = &function;
   callee.module = function.module.get();
   callee.enclosing = function.closure;
-  callee.locals = std::make_shared<Names>();
+  callee.locals = newScope();
   callee.node = function.node();
   bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
   DepthScope deeper(depth);
@@ -429,7 +429,7 @@ Value Interp::callPython(const FunctionObject &function, std::vector<Value> args
   callee.function = &function;
   callee.module = function.module.get();
   callee.enclosing = function.closure;
-  callee.locals = std::make_shared<Names>();
+  callee.locals = newScope();
   callee.node = function.node();
   if (inKernel())
     callee.callSite = location(*frame->node);

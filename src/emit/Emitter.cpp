@@ -375,8 +375,7 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
                       const std::map<std::string, support::Constant> &constants,
                       const ops::CompileOptions &options, std::span<const uint32_t> defaulted) {
   Emitted result;
-  context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect, mlir::func::FuncDialect>();
+  loadDialects(context);
   try {
     std::shared_ptr<FunctionObject> kernel = find(kernelName);
     const Arguments &signature = *kernel->parameters;
@@ -477,8 +476,7 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     for (size_t i = 0; i < parameters.size(); ++i)
       arguments.push_back(defaults[i] ? unboxed(*defaults[i])
                                       : bindArgument(*interpreter, classes[i], *entry, next));
-    interpreter->emitBody(*kernel, std::move(arguments),
-                          {builder, options, result.diagnostics, result.printed});
+    interpreter->emitBody(*kernel, std::move(arguments), {builder, options, result.diagnostics});
     builder.create<mlir::func::ReturnOp>(loc);
 
     // What the front end let pass and the verifier refuses is a fault of ours, not of the user.

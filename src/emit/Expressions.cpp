@@ -669,7 +669,7 @@ Value Interp::evalComprehension(const Expr &expr, const Expr *element, const Exp
     inner.mode = frame->mode;
     inner.function = frame->function;
     inner.module = frame->module;
-    inner.locals = std::make_shared<Names>();
+    inner.locals = newScope();
     inner.enclosing = frame->enclosing;
     inner.enclosing.insert(inner.enclosing.begin(), frame->locals);
     inner.node = &expr;

@@ -85,6 +85,7 @@ void Interp::assignHost(const Expr &target, Value value) {
     Value index = evalIndex(*item.slice);
     frame->node = &target;
     weigh(value, 1);
+    noteStore(object, value);
     if (object.as<Unknown>())
       return;
     if (auto *dict = object.as<ops::Dict>()) {
@@ -210,7 +211,7 @@ std::shared_ptr<Names> Interp::localsOf(const FunctionObject &function) {
   body.function = &function;
   body.module = function.module.get();
   body.enclosing = function.closure;
-  body.locals = std::make_shared<Names>();
+  body.locals = newScope();
   body.node = function.node();
   stepsLeft = refill = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));

@@ -11,16 +11,31 @@
 
 #include "ir/TileOps.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace nereid::emit {
 
 using namespace syntax;
+
+void loadDialects(mlir::MLIRContext &context) {
+  context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::func::FuncDialect>();
+}
 
 struct Interp::Scratch {
   mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
   mlir::OpBuilder builder{&mlirContext};
   ops::CompileOptions options;
   ops::OpContext opContext{builder, mlir::UnknownLoc::get(&mlirContext), options,
-                           [](std::string, std::string, std::string) {}, [](std::string) {}};
+                           [](std::string, std::string, std::string) {}};
+  /// Where a builder leaves what is refused afterwards.
+  mlir::Block block;
+
+  Scratch() {
+    loadDialects(mlirContext);
+    builder.setInsertionPointToStart(&block);
+  }
 };
 
 Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
@@ -29,12 +44,63 @@ Interp::Interp(HostOptions options) : hostOptions(std::move(options)) {
   makeBuiltins();
 }
 
+namespace {
+
+/// Drops what is gone and what is there twice; says when to do so again.
+template <typename T> size_t prune(std::vector<std::weak_ptr<T>> &list) {
+  std::erase_if(list, [](auto &one) { return one.expired(); });
+  std::ranges::sort(list, [](auto &a, auto &b) { return a.owner_before(b); });
+  auto same = [](auto &a, auto &b) { return !a.owner_before(b) && !b.owner_before(a); };
+  list.erase(std::unique(list.begin(), list.end(), same), list.end());
+  return std::max<size_t>(1024, 2 * list.size());
+}
+
+} // namespace
+
 Interp::~Interp() {
-  // Functions hold their modules and modules their functions.
+  // Functions hold their modules and scopes, and those their functions; a list may hold itself.
   for (auto &[name, module] : loaded)
     *module->names = Names();
   if (preludeModule)
     *preludeModule->names = Names();
+  for (auto &scope : scopes)
+    if (auto names = scope.lock())
+      *names = Names();
+  for (auto &weak : holders) {
+    std::shared_ptr<ops::Object> holder = weak.lock();
+    std::vector<Value> held;
+    if (auto *list = dynamic_cast<ops::List *>(holder.get())) {
+      held.swap(list->items);
+    } else if (auto *set = dynamic_cast<SetObject *>(holder.get())) {
+      held.swap(set->items);
+    } else if (auto *dict = dynamic_cast<ops::Dict *>(holder.get())) {
+      for (auto &[key, value] : std::exchange(dict->entries, {}))
+        held.push_back(std::move(value));
+    } else if (auto *instance = dynamic_cast<Instance *>(holder.get())) {
+      for (auto &[name, value] : std::exchange(instance->fields, {}))
+        held.push_back(std::move(value));
+    } else if (auto *type = dynamic_cast<ClassObject *>(holder.get())) {
+      *type->attributes = Names();
+    }
+    for (Value &value : held)
+      drop(std::move(value));
+  }
+}
+
+std::shared_ptr<Names> Interp::newScope() {
+  auto names = std::make_shared<Names>();
+  if (scopes.size() >= scopesToPrune)
+    scopesToPrune = prune(scopes);
+  scopes.push_back(names);
+  return names;
+}
+
+void Interp::noteStore(const Value &holder, const Value &value) {
+  if (!holder.isObject() || !value.isObject() || value.isStr() || value.isTile() || value.isType())
+    return;
+  if (holders.size() >= holdersToPrune)
+    holdersToPrune = prune(holders);
+  holders.push_back(holder.object());
 }
 
 // --- errors ---
@@ -417,7 +483,7 @@ void Interp::failTooLarge() {
 
 ops::OpContext &Interp::opContext() {
   if (!kernel) {
-    // At module level nothing is built, but attributes of types ask for a context.
+    // At module level no op may stay, but constants and attributes of types ask for a context.
     if (!scratch)
       scratch = std::make_unique<Scratch>();
     return scratch->opContext;
@@ -431,16 +497,22 @@ ops::OpContext &Interp::opContext() {
   return *context;
 }
 
+void Interp::refuseScratchOps() {
+  if (scratch->block.empty())
+    return;
+  scratch->block.clear();
+  fail("NotInKernel", "tensors are made in kernels only",
+       "move this into a function with `@triton.jit`");
+}
+
 void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
                       KernelContext kernelContext) {
   kernel = &kernelContext;
-  context.emplace(ops::OpContext{kernelContext.builder,
-                                 mlir::UnknownLoc::get(kernelContext.builder.getContext()),
-                                 kernelContext.options,
-                                 [this](std::string code, std::string message, std::string hint) {
-                                   note(std::move(code), std::move(message), std::move(hint));
-                                 },
-                                 [this](std::string text) { kernel->printed += text; }});
+  context.emplace(ops::OpContext{
+      kernelContext.builder, mlir::UnknownLoc::get(kernelContext.builder.getContext()),
+      kernelContext.options, [this](std::string code, std::string message, std::string hint) {
+        note(std::move(code), std::move(message), std::move(hint));
+      }});
   stepsLeft = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   operationsLeft = hostOptions.limits.operations;
@@ -463,7 +535,7 @@ void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
   body.function = &function;
   body.module = function.module.get();
   body.enclosing = function.closure;
-  body.locals = std::make_shared<Names>();
+  body.locals = newScope();
   body.node = function.node();
   FrameScope scope(*this, body);
   const Arguments &parameters = *function.parameters;

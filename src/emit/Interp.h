@@ -124,7 +124,7 @@ struct Frame {
 
 /// What a statement assigns, anywhere in it, and whether it returns; functions inside do not count.
 struct BodyFacts {
-  std::vector<std::string_view> assigned; ///< each once, in order
+  std::vector<std::string_view> assigned;  ///< each once, in order
   const syntax::Return *returns = nullptr; ///< the first `return`, or null
 };
 
@@ -159,7 +159,6 @@ public:
     mlir::OpBuilder &builder;
     const ops::CompileOptions &options;
     std::vector<Diagnostic> &diagnostics; ///< notes and warnings
-    std::string &printed;                 ///< what `tl.static_print` prints
   };
   /// Builds the body of `kernel` at the builder's insertion point, with its parameters bound.
   void emitBody(FunctionObject &kernel, std::vector<Value> arguments, KernelContext context);
@@ -210,11 +209,16 @@ public:
   /// Runs a builder of `ops`; its errors become errors at the node being evaluated.
   template <typename Build> auto building(Build build) {
     try {
-      return build();
+      auto result = build();
+      if (scratch)
+        refuseScratchOps();
+      return result;
     } catch (ops::OpError &failure) {
       fail(failure.code, failure.message, failure.hint);
     }
   }
+  /// Module-level code has made a tensor: an error, unless a kernel is being emitted.
+  void refuseScratchOps();
   Value native(std::string name, NativeFunction::Body body);
   void recordFact(std::string kind, std::string name, std::string value);
   const std::set<Fact> &facts() const { return recorded; }
@@ -253,6 +257,8 @@ public:
   /// Pays for a value that was made, and for the walks over it that follow; refuses one nested so
   /// deep that walks and destructors would overflow the stack. A pair of pairs of pairs is few
   /// objects, yet many items to each walk.
+  /// `holder` holds `value` from now on.
+  void noteStore(const Value &holder, const Value &value);
   void weigh(const Value &value, unsigned nesting = 0);
   /// Adds an item to a set; a set is searched item by item.
   void addTo(SetObject &set, Value item);
@@ -342,6 +348,7 @@ private:
   // KernelStatements.cpp
   using Rest = llvm::function_ref<void()>;
   void execKernel(syntax::Span<syntax::Stmt *> body, size_t from, Rest rest);
+  void keepHint(const syntax::Expr &statement, const Value &value);
   void execKernelSimple(const syntax::Stmt &stmt);
   void execKernelIf(const syntax::If &stmt, Rest rest);
   void execKernelFor(const syntax::For &stmt, Rest rest);
@@ -409,6 +416,13 @@ private:
 
   KernelContext *kernel = nullptr; ///< while a kernel is emitted
   std::optional<ops::OpContext> context;
+  /// What may hold itself by way of others, and is emptied in the end: scopes, and objects into
+  /// which another one was stored.
+  std::vector<std::weak_ptr<Names>> scopes;
+  std::vector<std::weak_ptr<ops::Object>> holders;
+  size_t scopesToPrune = 1024, holdersToPrune = 1024;
+
+  std::shared_ptr<Names> newScope();
   struct Scratch;
   std::unique_ptr<Scratch> scratch;
   uint64_t operationsLeft = 0;
@@ -418,6 +432,9 @@ private:
   std::optional<Value> hostModule(const std::string &name);
   friend struct LanguageModule;
 };
+
+/// The dialects that emission builds with.
+void loadDialects(mlir::MLIRContext &context);
 
 /// Enters a frame for the life of the object.
 struct FrameScope {

@@ -572,7 +572,7 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
     mlir::OpBuilder &builder = kernel->builder;
     frame->node = &stmt;
     mlir::Location loc = location(stmt);
-    size_t notes = kernel->diagnostics.size(), printed = kernel->printed.size();
+    size_t notes = kernel->diagnostics.size();
 
     auto region = std::make_unique<mlir::Region>();
     mlir::Block *block = new mlir::Block;
@@ -647,7 +647,6 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
     }
     if (restart) {
       kernel->diagnostics.resize(notes);
-      kernel->printed.resize(printed);
       continue;
     }
 
@@ -730,7 +729,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
     mlir::OpBuilder &builder = kernel->builder;
     frame->node = &stmt;
     mlir::Location loc = location(stmt);
-    size_t notes = kernel->diagnostics.size(), printed = kernel->printed.size();
+    size_t notes = kernel->diagnostics.size();
     bool disableLicm = false, restart = false, isConstant = false;
     Names before = *frame->locals;
 
@@ -819,7 +818,6 @@ void Interp::execRuntimeWhile(const While &stmt) {
     *frame->locals = std::move(before);
     if (restart) {
       kernel->diagnostics.resize(notes);
-      kernel->printed.resize(printed);
       continue;
     }
     for (auto &[name, where] : inside)

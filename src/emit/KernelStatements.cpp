@@ -174,13 +174,28 @@ void Interp::execKernelIf(const If &stmt, Rest rest) {
   }
 }
 
+// `tl.multiple_of(x, 16)` as a statement is about every later use of `x`. A value of a region
+// around this one keeps its name: the promise does not leave the region.
+void Interp::keepHint(const Expr &statement, const Value &value) {
+  auto *call = dynCast<Call>(&statement);
+  auto *name = call && !call->args.empty() ? dynCast<Name>(call->args[0]) : nullptr;
+  auto hint = value.isTile() ? value.asTile().value.getDefiningOp<tile::HintOp>() : tile::HintOp();
+  if (!name || !hint || hint.getSource().getParentBlock() != hint->getBlock())
+    return;
+  const Binding *held = frame->locals->find(name->id);
+  if (held && held->value.isTile() && held->value.asTile().value == hint.getSource())
+    frame->locals->set(name->id, value, name);
+}
+
 void Interp::execKernelSimple(const Stmt &stmt) {
   switch (stmt.kind) {
   case StmtKind::ExprStmt: {
     auto &expr = cast<ExprStmt>(&stmt);
     if (isa<Constant>(expr.value))
       return; // a docstring
-    markInPlace(eval(expr.value));
+    Value value = eval(expr.value);
+    keepHint(*expr.value, value);
+    markInPlace(value);
     return;
   }
   case StmtKind::Assign: {

@@ -432,8 +432,17 @@ bool Interp::truth(const Value &valueIn) {
 
 bool Interp::equal(const Value &aIn, const Value &bIn) {
   const Value &a = unboxed(aIn), &b = unboxed(bIn);
-  if (a.isTile() || b.isTile())
-    return identical(a, b);
+  if (a.isTile() || b.isTile()) {
+    // A tile is never None, a string or a type.
+    const Value &other = a.isTile() ? b : a;
+    if (!other.isTile() && !other.isNumber())
+      return false;
+    EvalError failure = error(*frame->node, "TypeError",
+                              "whether run-time values are equal is not known while compiling",
+                              "compare the elements: `(a[0] == b[0]) & (a[1] == b[1])`");
+    failure.pythonType = "TypeError";
+    throw failure;
+  }
   checkStack();
   step();
   if ((a.isTuple() && b.isTuple()) || (a.isList() && b.isList())) {

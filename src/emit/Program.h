@@ -32,7 +32,6 @@ struct KernelSummary {
 struct Emitted {
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< null if there is an error
   std::vector<Diagnostic> diagnostics;
-  std::string printed; ///< by `tl.static_print`
 };
 
 /// A name of the language that a kernel mentions and this engine lacks.

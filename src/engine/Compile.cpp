@@ -70,7 +70,10 @@ std::shared_ptr<mlir::MLIRContext> makeContext() {
     ref::registerReferenceModels(*made);
     return made;
   }();
-  return std::make_shared<mlir::MLIRContext>(*registry, mlir::MLIRContext::Threading::DISABLED);
+  auto context =
+      std::make_shared<mlir::MLIRContext>(*registry, mlir::MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false); // a user reads the source, not our IR
+  return context;
 }
 
 std::string optionsText(const ops::CompileOptions &o) {

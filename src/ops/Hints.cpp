@@ -88,8 +88,10 @@ Value buildStaticPrint(OpContext &context, Args args) {
   auto items = args[0].items();
   for (size_t i = 0; i < items.size(); ++i)
     text += (i ? separator : "") + spellOut(items[i]);
-  if (context.print)
-    context.print(text + strArgument(args[2], "end"));
+  // A note is a line of its own.
+  if (std::string end = strArgument(args[2], "end"); end != "\n")
+    text += end;
+  context.note("StaticPrint", std::move(text), "");
   return None{};
 }
 

@@ -38,10 +38,9 @@ struct OpContext {
   mlir::OpBuilder &builder;
   mlir::Location loc;
   const CompileOptions &options;
-  /// Reports an old spelling or another remark; never stops the build.
+  /// Reports an old spelling, what `tl.static_print` prints or another remark; never stops the
+  /// build.
   std::function<void(std::string code, std::string message, std::string hint)> note;
-  /// What `tl.static_print` and friends print while compiling.
-  std::function<void(std::string text)> print;
 };
 
 /// The arguments of a call, bound to the row's parameters in order; `*args` arrives as one tuple.
@@ -84,8 +83,8 @@ const Row *findMethod(std::string_view name);
 /// is none. The object is the first argument.
 const Row *findMethod(const Value &self, std::string_view name);
 
-/// "did you mean `name`?" for a name that the module `path` ("", "math.", ...; "tensor." for methods
-/// of tiles) lacks; empty if none is close.
+/// "did you mean `name`?" for a name that the module `path` ("", "math.", ...; "tensor." for
+/// methods of tiles) lacks; empty if none is close.
 std::string suggestion(std::string_view path, std::string_view name);
 
 /// How a user writes the name: "tl.load", "libdevice.tanh", "x.to", "desc.load".

@@ -93,11 +93,11 @@ private:
       return {isC ? leafName + "_itembytes" : leafName + ".element_size()"};
     case HostOp::Shape:
       if (isC && node.immediate < 0)
-        at = leafName + "_rank - " + std::to_string(-node.immediate);
+        at = leafName + "_rank - " + at.substr(1);
       return {isC ? leafName + "_shape[" + at + "]" : leafName + ".shape[" + at + "]"};
     default:
       if (isC && node.immediate < 0)
-        at = leafName + "_rank - " + std::to_string(-node.immediate);
+        at = leafName + "_rank - " + at.substr(1);
       return {isC ? leafName + "_strides[" + at + "]" : leafName + ".stride(" + at + ")"};
     }
   }

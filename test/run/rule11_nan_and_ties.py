@@ -43,3 +43,16 @@ def ties(x, y, N: tl.constexpr):
 
 # expect: ties(x=[1, 5, 0, 5, 0, 5, 1, 1]:f32, y=zeros(2,i32), N=8) -> y == [1, 2]
 # expect: ties(x=[3, 3, 3, 3, 3, 3, 3, 3]:i32, y=zeros(2,i32), N=8) -> y == [0, 0]
+
+
+@triton.jit
+def narrow(x, by, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x + i)
+    b = tl.load(by + i)
+    tl.store(y + i, tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL))
+    tl.store(y + N + i, tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL))
+
+# expect: narrow(x=[0, nan, -0.0, nan]:f16, by=[nan, 0, nan, -0.0]:f16, y=zeros(8,f16), N=4) -> y == [nan] * 8
+# expect: narrow(x=[0, nan, -0.0, nan]:bf16, by=[nan, 0, nan, -0.0]:bf16, y=zeros(8,bf16), N=4) -> y == [nan] * 8
+# expect: narrow(x=[1, -3, inf, 0.5]:f16, by=[2, -4, 7, -inf]:f16, y=zeros(8,f16), N=4) -> y == [2, -3, inf, 0.5, 1, -4, 7, -inf]

@@ -36,3 +36,17 @@ def kinds(y, o):
 
 # expect: kinds(y=full(8,5,i32), o=zeros(8,i32))
 #     -> y == [7, -7, 4, 13, 0, 42, 9, 5] and o == [5, 5, 5, 5, 5, 5, 5, 5]
+
+
+# Floats order by their bits: -0 is below +0.
+@triton.jit
+def signed_zeros(low, high, by, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(by + i)
+    tl.atomic_min(low + i, v)
+    tl.atomic_max(high + i, v)
+    tl.store(y + i, 1 / tl.load(low + i))
+    tl.store(y + N + i, 1 / tl.load(high + i))
+
+# expect: signed_zeros(low=[0, -0.0, -1, 2]:f32, high=[0, -0.0, -1, 2]:f32, by=[-0.0, 0, -2, -4]:f32, y=zeros(8,f32), N=4) -> y == [-inf, -inf, -0.5, -0.25, inf, inf, -1, 0.5]
+# expect: signed_zeros(low=[0, -0.0, -1, 2]:f64, high=[0, -0.0, -1, 2]:f64, by=[-0.0, 0, -2, -4]:f64, y=zeros(8,f64), N=4) -> y == [-inf, -inf, -0.5, -0.25, inf, inf, -1, 0.5]

@@ -12,7 +12,6 @@ namespace nereid::emit {
 struct Emission {
   std::string ir; ///< empty on failure
   std::vector<Diagnostic> diagnostics;
-  std::string printed;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
   /// How often `text` occurs in the IR.
@@ -56,7 +55,6 @@ protected:
       return result;
     Emitted emitted = loaded.program->emit(context, kernel, *specialization, constants, options);
     result.diagnostics = std::move(emitted.diagnostics);
-    result.printed = std::move(emitted.printed);
     result.module = std::move(emitted.module);
     if (result.module) {
       llvm::raw_string_ostream stream(result.ir);

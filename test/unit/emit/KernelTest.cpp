@@ -293,7 +293,29 @@ def f(p, N: tl.constexpr):
 )",
                     "f", "*i32, 8");
   EXPECT_EQ(e.message(), "");
-  EXPECT_NE(e.printed.find("N is    8 and 2.67 16"), std::string::npos) << e.printed;
+  ASSERT_EQ(e.diagnostics.size(), 1u);
+  EXPECT_EQ(e.diagnostics[0].message, "N is    8 and 2.67 16");
+  EXPECT_EQ(e.diagnostics[0].severity, Severity::Note);
+  EXPECT_EQ(e.diagnostics[0].where.begin.line, 6u);
+}
+
+TEST_F(EmitTest, AHintAsAStatementIsAboutLaterUses) {
+  Emission e = emit(R"(
+@triton.jit
+def f(p, q, n, m):
+    tl.multiple_of(n, 16)
+    for i in range(2):
+        tl.multiple_of(m, 8)
+    tl.store(p, n)
+    tl.store(q, m)
+)",
+                    "f", "*i32, *i32, i32, i32");
+  EXPECT_EQ(e.message(), "");
+  EXPECT_TRUE(
+      std::regex_search(e.ir, std::regex("(%\\w+) = tile.hint %arg2[^]*tile.store %arg0, \\1 ")))
+      << e.ir;
+  // The promise of a loop that may not run stays inside.
+  EXPECT_TRUE(e.has("tile.store %arg1, %arg3 ")) << e.ir;
 }
 
 TEST_F(EmitTest, DefaultsAndNamedConstantsCompleteASignature) {

@@ -25,10 +25,11 @@ struct OpsTest : ::testing::Test {
     function = builder.create<mlir::func::FuncOp>(builder.getUnknownLoc(), "f",
                                                   builder.getFunctionType({}, {}));
     builder.setInsertionPointToEnd(function.addEntryBlock());
-    op.emplace(OpContext{
-        builder, builder.getUnknownLoc(), options,
-        [this](std::string code, std::string, std::string) { notes.push_back(std::move(code)); },
-        [this](std::string text) { printed += text; }});
+    op.emplace(OpContext{builder, builder.getUnknownLoc(), options,
+                         [this](std::string code, std::string text, std::string) {
+                           notes.push_back(std::move(code));
+                           noted = std::move(text);
+                         }});
   }
 
   /// A run-time value of a type.
@@ -98,7 +99,7 @@ struct OpsTest : ::testing::Test {
   mlir::func::FuncOp function;
   CompileOptions options;
   std::vector<std::string> notes;
-  std::string printed;
+  std::string noted; ///< by the last note
   std::optional<OpContext> op;
 };
 
