@@ -17,7 +17,7 @@ namespace nereid::tools {
 namespace {
 
 struct TuneWords : KernelWords {
-  std::vector<std::string> targets, devices;
+  std::vector<std::string> targets, devices, variants;
   std::string set = "bench", match, grid = "(1,)";
   double seconds = 0.1;
   bool dryRun = false;
@@ -364,7 +364,8 @@ Action addTune(CLI::App &app) {
                  "Kernel folders, or FILE.py:KERNEL of an autotuned kernel with its arguments")
       ->required();
   app.add_option("--device", words->devices,
-                 "cpu or cuda:N; may be given more than once (default: each one present)");
+                 "cpu or cuda:N; may be given more than once (default: each one present)")
+      ->allow_extra_args(false);
   app.add_option("--cases", words->set, "Which cases of a folder's spec: bench, demo or cases")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));
   app.add_option("--match", words->match, "Only cases whose label contains this");
