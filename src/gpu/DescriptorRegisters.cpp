@@ -57,6 +57,34 @@ Reached reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
   return {b.create<LLVM::GEPOp>(e.loc(), fields[0].getType(), memory, fields[0], offset), inside};
 }
 
+// The same for elements that lie in a row, whose stride is 1. What a loop does not change of an
+// address is a sum of its own: a step adds the scalar part to it.
+template <typename Op>
+Reached reachRow(Op op, RegisterEmitter &e, const LinearLayout &layout, unsigned reg) {
+  OpBuilder &b = e.builder;
+  ArrayRef<Value> fields = e.descriptor(op.getDesc());
+  size_t rank = layout.rank();
+  Value start, own, inside;
+  auto addTo = [&](Value &sum, Value part) { sum = sum ? e.add(sum, part) : part; };
+  for (auto [d, offset] : llvm::enumerate(op.getOffsets())) {
+    Value first = extend(e, e.scalar(offset)), further = extend(e, e.coordinate(layout, reg, d));
+    Value within = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ult,
+                                           e.add(first, further), fields[1 + d]);
+    inside = e.both(inside, within);
+    if (d + 1 < rank) {
+      Value stride = fields[1 + rank + d];
+      first = b.create<arith::MulIOp>(e.loc(), first, stride);
+      further = b.create<arith::MulIOp>(e.loc(), further, stride);
+    }
+    addTo(start, first);
+    addTo(own, further);
+  }
+  Type element = cast<tile::DescType>(op.getDesc().getType()).getElementType();
+  Type pointer = fields[0].getType();
+  Value place = b.create<LLVM::GEPOp>(e.loc(), pointer, registerType(element), fields[0], own);
+  return {b.create<LLVM::GEPOp>(e.loc(), pointer, registerType(element), place, start), inside};
+}
+
 // How many elements of a row are inside from a coordinate on that is: `vector` at most, i64.
 Value leftInRow(RegisterEmitter &e, Value desc, Value coordinate, unsigned vector) {
   OpBuilder &b = e.builder;
@@ -130,7 +158,7 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(read, e, layout, reg);
-      Reached place = reach(e, read.getDesc(), at);
+      Reached place = reachRow(read, e, layout, reg);
       Value left = leftInRow(e, read.getDesc(), at.back(), vector);
       Value all = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value whole = e.both(place.inside, all);
@@ -169,7 +197,7 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
     unsigned vector = copy.getVector(), size = tile::bytesInMemory(tile.getElementType());
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(copy, e, layout, reg);
-      Reached place = reach(e, copy.getDesc(), at);
+      Reached place = reachRow(copy, e, layout, reg);
       Value count = b.create<arith::TruncIOp>(e.loc(), b.getI32Type(),
                                               leftInRow(e, copy.getDesc(), at.back(), vector));
       count = b.create<arith::MulIOp>(e.loc(), count, e.i32(size));

@@ -76,6 +76,9 @@ private:
 
   static uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
 
+  // Of shared memory, what the system takes for each block.
+  static constexpr uint64_t reservedBytes = 1024;
+
   // --- what moves ---
 
   void findResidents() {
@@ -201,16 +204,21 @@ private:
         stages = attr.getInt();
     for (Copy &copy : copies)
       slotBytes += bytesOf(copy.load->getResult(0).getType());
-    bool mayFly = mayStayInFlight();
-    // A slot is free for the next copy when its products are done: one step later if they stay in
-    // flight. That is worth more than a further stage.
-    for (bool flies : {mayFly, false})
-      for (int64_t depth = copies.empty() ? 0 : stages; depth >= 2; --depth)
-        if (slots = unsigned(depth) + flies; residentBytes + slots * slotBytes <= limit) {
-          inFlight = flies;
-          distance = unsigned(depth) - 1;
-          return;
-        }
+    for (; stages >= 2 && !copies.empty(); --stages) {
+      slots = unsigned(stages);
+      distance = slots - 1;
+      if (residentBytes + slots * slotBytes > limit)
+        continue;
+      inFlight = mayStayInFlight();
+      // The slot of a step is free for the next copy when its products are done. If they stay in
+      // flight, that is one step later, or behind a barrier of its own: a slot more is better where
+      // as many blocks share the multiprocessor with it.
+      uint64_t more = residentBytes + (slots + 1) * slotBytes;
+      auto blocks = [&](uint64_t bytes) { return chip.sharedBytesPerSm / (bytes + reservedBytes); };
+      hasSpareSlot = inFlight && more <= limit && blocks(more) == blocks(more - slotBytes);
+      slots += hasSpareSlot;
+      return;
+    }
     copies.clear();
     slice.clear();
     aheadArgs.clear();
@@ -452,12 +460,16 @@ private:
       b.create<WaitCopiesOp>(loc, distance - 1);
     }
     // Behind the barrier of the wait nobody reads the slot of the step before, unless products are
-    // still in flight; then they start first, and the copies take the slot before that.
+    // still in flight; then this step's start first, and the copies come behind another barrier or
+    // take the slot before that.
     if (!inFlight)
       copyAhead();
     emitRest(rest, slot);
-    if (inFlight)
+    if (inFlight) {
+      if (!hasSpareSlot && !copies.empty())
+        b.create<tile::BarrierOp>(loc);
       copyAhead();
+    }
 
     Operation *yield = body.getTerminator();
     SmallVector<Value> results;
@@ -524,7 +536,7 @@ private:
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
-  bool inFlight = false;
+  bool inFlight = false, hasSpareSlot = false;
 };
 
 } // namespace

@@ -2,13 +2,14 @@
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit ptx --num-stages 3 | FileCheck %s --check-prefix=PTX
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_80 --emit gpu --num-stages 3 | FileCheck %s --check-prefix=SM80
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 1 | FileCheck %s --check-prefix=ONE
-# Copies run two steps ahead. Products stay in flight over the next step's wait, which takes a slot more.
+# Copies run two steps ahead. Products stay in flight over the next step's wait: the copies that follow them wait
+# for those of the step before in all warps.
 import triton
 import triton.language as tl
 
 
-# CHECK: %[[A:.*]] = tilegpu.ring : <4, tensor<64x32xf16
-# CHECK: %[[B:.*]] = tilegpu.ring : <4, tensor<32x64xf16
+# CHECK: %[[A:.*]] = tilegpu.ring : <3, tensor<64x32xf16
+# CHECK: %[[B:.*]] = tilegpu.ring : <3, tensor<32x64xf16
 # CHECK-COUNT-2: tilegpu.commit_copies
 # CHECK: scf.for
 # CHECK-NEXT: tilegpu.wait_copies 1
@@ -16,6 +17,7 @@ import triton.language as tl
 # CHECK: %[[TA:.*]] = tilegpu.read_slot %[[A]]
 # CHECK: %[[TB:.*]] = tilegpu.read_slot %[[B]]
 # CHECK: tile.dot %[[TA]], %[[TB]], {{.*}}tilegpu.pending = 1
+# CHECK-NEXT: tile.barrier
 # CHECK: tilegpu.copy_async %[[A]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.copy_async %[[B]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.commit_copies
@@ -23,13 +25,14 @@ import triton.language as tl
 # CHECK: tilegpu.wait_products
 # CHECK-NEXT: tilegpu.drain %[[A]], %[[B]]
 
-# Two pieces of 16 bytes a thread of each operand and step; one barrier in the loop.
+# Two pieces of 16 bytes a thread of each operand and step.
 # PTX-COUNT-8: cp.async.cg.shared.global
 # PTX: L__BB0_2:
 # PTX: cp.async.wait_group 1;
 # PTX: fence.proxy.async
 # PTX: bar.sync
 # PTX: wgmma.wait_group.sync.aligned 1;
+# PTX: bar.sync
 # PTX-COUNT-4: cp.async.cg.shared.global
 # PTX: cp.async.commit_group
 # PTX-NOT: bar.sync
