@@ -162,7 +162,8 @@ private:
   // The configuration that was measured to be best, if the spec still has it, else the first.
   const Keywords &chosen(const FolderCase &which, const FolderVariant &variant,
                          const std::string &full, const std::string &device) const {
-    const TuningRow *row = tuned.find(tuningRow(full, device, source, which.bindings));
+    const TuningRow *row =
+        options.tuned ? tuned.find(tuningRow(full, device, source, which.bindings)) : nullptr;
     for (const Keywords &config : variant.configs)
       if (row && sameBindings(toBindings(config), row->config))
         return config;

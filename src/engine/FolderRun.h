@@ -28,12 +28,14 @@ struct FolderRunOptions {
   std::string match;       ///< only cases whose label contains it
   /// Only these, each "task.variant" or "variant"; empty: all.
   std::vector<std::string> variants;
-  bool allConfigs = false; ///< else the tuned configuration, or the first
-  /// Rows of cases that have no reference are compared with the variant's first good configuration.
-  bool compareConfigs = false;
+  bool allConfigs = false; ///< else the first configuration
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;
   std::optional<TimeOptions> time; ///< measure; else each launch runs once
+  /// The configuration of `tuned.json` goes before the first one.
+  bool tuned = true;
+  /// Rows of cases that have no reference are compared with the variant's first good configuration.
+  bool compareConfigs = false;
 };
 
 /// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a

@@ -16,6 +16,7 @@ struct BenchWords {
   std::string set = "bench", match;
   double seconds = 0.5;
   bool json = false, allConfigs = false;
+  bool untuned = false;
 };
 
 // (p80 - p20) / median above this says that something else ran beside the kernel.
@@ -36,6 +37,7 @@ int runBench(const BenchWords &words) {
   options.match = words.match;
   options.variants = words.variants;
   options.allConfigs = words.allConfigs;
+  options.tuned = !words.untuned;
   options.time.emplace();
   options.time->seconds = words.seconds;
   bool progress = !words.json && isatty(2), failed = false;
@@ -104,6 +106,8 @@ Action addBench(CLI::App &app) {
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
       ->check(CLI::Range(0.001, 600.0));
   app.add_flag("--all-configs", words->allConfigs, "Every configuration, not the first alone");
+  app.add_flag("--untuned", words->untuned,
+               "The first configuration of each variant, not the tuned one");
   app.add_flag("--json", words->json, "Rows as JSON");
   return [words] { return runBench(*words); };
 }

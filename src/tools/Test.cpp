@@ -16,6 +16,7 @@ struct TestWords {
   std::vector<std::string> folders, devices, variants;
   std::string set = "cases";
   bool json = false, allConfigs = false, quiet = false;
+  bool untuned = false;
 };
 
 int runTest(const TestWords &words) {
@@ -34,6 +35,7 @@ int runTest(const TestWords &words) {
   options.set = words.set;
   options.variants = words.variants;
   options.allConfigs = words.allConfigs;
+  options.tuned = !words.untuned;
   bool progress = !words.json && isatty(2);
   for (const std::string &path : words.folders) {
     auto folder = engine::KernelFolder::open(path);
@@ -87,6 +89,8 @@ Action addTest(CLI::App &app) {
                  "TASK.VARIANT or VARIANT: run this one only; may be given more than once")
       ->allow_extra_args(false);
   app.add_flag("--all-configs", words->allConfigs, "Every configuration, not the first alone");
+  app.add_flag("--untuned", words->untuned,
+               "The first configuration of each variant, not the tuned one");
   app.add_flag("--json", words->json, "Rows as JSON");
   return [words] { return runTest(*words); };
 }

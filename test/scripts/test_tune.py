@@ -95,6 +95,8 @@ class Tune(unittest.TestCase):
             (folder / "tuned.json").write_text(json.dumps({"version": 1, "rows": [row]}))
             found, = json.loads(nereid("bench", folder, *words, "--json").stdout)["rows"]
             self.assertEqual(found["config"], f"STAGES={stages}")
+        found, = json.loads(nereid("bench", folder, *words, "--untuned", "--json").stdout)["rows"]
+        self.assertNotEqual(found["config"], "STAGES=4")
         # Measured with another kernel, it says nothing.
         with open(folder / "kernel.py", "a") as kernel:
             kernel.write("\n# edited\n")
