@@ -1,22 +1,15 @@
 #include "engine/Files.h"
 
+#include "support/ReadFile.h"
+
 #include <fstream>
-#include <sstream>
 
 namespace nereid::engine {
 
 namespace fs = std::filesystem;
 
-Result<std::string> readFile(const fs::path &path) {
-  std::error_code failed;
-  if (fs::is_directory(path, failed))
-    return Error{"`" + path.string() + "` is a directory", {}};
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{"cannot read `" + path.string() + "`", {}};
-  std::stringstream text;
-  text << in.rdbuf();
-  return std::move(text).str();
+Result<std::string> readSource(const fs::path &path) {
+  return support::readFile(path, support::largestSource);
 }
 
 Status writeFile(const fs::path &path, std::string_view bytes) {
@@ -70,7 +63,7 @@ std::shared_ptr<const emit::SourceUnit> findModule(const std::vector<fs::path> &
     std::error_code failed;
     for (const fs::path &candidate : {fs::path(file.string() + ".py"), file / "__init__.py"})
       if (fs::is_regular_file(candidate, failed))
-        if (auto text = readFile(candidate)) {
+        if (auto text = readSource(candidate)) {
           auto unit = std::make_shared<emit::SourceUnit>();
           unit->text = std::move(*text);
           unit->file = candidate.lexically_normal().generic_string();
@@ -84,7 +77,7 @@ std::shared_ptr<const emit::SourceUnit> findModule(const std::vector<fs::path> &
 } // namespace
 
 Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const fs::path &path) {
-  auto text = readFile(path);
+  auto text = readSource(path);
   if (!text)
     return text.takeError();
   auto unit = std::make_shared<emit::SourceUnit>();

@@ -11,8 +11,8 @@
 
 namespace nereid::engine {
 
-/// The bytes of a file; the error names it.
-Result<std::string> readFile(const std::filesystem::path &path);
+/// The text of a source file; the error names it.
+Result<std::string> readSource(const std::filesystem::path &path);
 Status writeFile(const std::filesystem::path &path, std::string_view bytes);
 
 /// The unit of a file. Its logical name is `path` as given; imports are found beside the file and,

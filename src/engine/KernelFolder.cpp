@@ -3,11 +3,10 @@
 #include "emit/Interp.h"
 #include "engine/ReferenceModule.h"
 #include "support/Hash.h"
+#include "support/ReadFile.h"
 #include "syntax/Parser.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace nereid::engine {
 
@@ -18,15 +17,6 @@ using ops::Value;
 using support::Array;
 
 namespace {
-
-Result<std::string> readText(const fs::path &path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{"cannot read `" + path.string() + "`", {}};
-  std::stringstream text;
-  text << in.rdbuf();
-  return std::move(text).str();
-}
 
 const Value *find(const Keywords &scope, std::string_view name) {
   for (const auto &[key, value] : scope)
@@ -185,7 +175,7 @@ struct KernelFolder::State {
   }
 
   Status load(const fs::path &file, bool isSpec, std::shared_ptr<emit::ModuleObject> &into) {
-    auto text = readText(file);
+    auto text = support::readFile(file, support::largestSource);
     if (!text)
       return text.takeError();
     emit::SourceUnit unit;

@@ -3,9 +3,11 @@
 #include "engine/Files.h"
 #include "engine/NativeArguments.h"
 #include "support/Npy.h"
+#include "support/ReadFile.h"
 #include "syntax/Parser.h"
 
 #include <algorithm>
+#include <fstream>
 #include <regex>
 
 namespace nereid::tools {
@@ -78,7 +80,12 @@ Value iota() {
 }
 
 Result<Value> readNpyTensor(const std::string &path) {
-  auto bytes = engine::readFile(path);
+  // What is no such file may have no end.
+  char magic[6] = {};
+  if (std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
+      std::string_view(magic, sizeof magic) != "\x93NUMPY")
+    return Error{"`" + path + "` is not a .npy file", {}};
+  auto bytes = support::readFile(path, UINT64_MAX);
   if (!bytes)
     return bytes.takeError();
   std::span<const uint8_t> data(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size());

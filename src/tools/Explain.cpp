@@ -26,7 +26,7 @@ std::string bytesText(int64_t bytes) {
 
 std::vector<std::string> linesOf(const std::string &file) {
   std::vector<std::string> lines;
-  if (auto text = engine::readFile(file)) {
+  if (auto text = engine::readSource(file)) {
     std::string line;
     for (char c : *text) {
       if (c == '\n') {

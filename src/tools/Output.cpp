@@ -55,7 +55,7 @@ void report(const std::vector<Diagnostic> &diagnostics) {
     collectFiles(diagnostic, files);
   std::vector<std::pair<std::string, std::string_view>> sources;
   for (auto &[name, text] : files)
-    if (auto read = engine::readFile(name)) {
+    if (auto read = engine::readSource(name)) {
       text = std::move(*read);
       sources.emplace_back(name, text);
     }

@@ -58,6 +58,9 @@ listing("byte_order_mark", b"\xef\xbb\xbf" + GOOD.encode())
 listing("null_byte_in_comment", GOOD.encode() + b"# a\0b\n", "[")
 for cut in (40, 75, 90, 120, 150, 190, 205):
     case(f"truncated_at_{cut}", {"k.py": GOOD[:cut]}, ["compile", "k.py:copy", "--signature", "*fp32, *fp32, i32, 64"], "error:")
+case("endless_device", {}, ["list", "/dev/zero"], "more than")
+case("endless_device_as_array", {"k.py": GOOD}, ["run", "k.py:copy", "--arg", "x=load('/dev/zero')", "--arg", "y=zeros(8,f32)", "--arg", "n=8",
+     "--arg", "BLOCK=8"], "not a .npy file")
 case("directory_as_file", {"k.py/inside": "x"}, ["list", "k.py"], "error:")
 case("no_such_file", {}, ["list", "k.py"], "error:")
 
