@@ -6,8 +6,9 @@
 
 For each .py file: does it parse where CPython's parser takes it, does `list` find the kernels that
 CPython's ast finds, and does each kernel emit tile IR, with the signatures of recorded launches where
-test/corpus has some for the file, else with one guessed from how the body uses each parameter: the first
-of a few guesses that emits. Prints a table by package (the first folder below DIR) and each reason of a
+test/corpus has some for the file, else with one guessed (`corpus_guess.py`): from the package's own
+launches, from how the body uses each parameter, then changed where the engine refuses it until it emits or nothing
+gets further. Prints a table by package (the first folder below DIR) and each reason of a
 miss with its count. What can't be launched is not counted: helpers that a kernel of the file calls or that
 return a value, and methods.
 """
@@ -21,7 +22,8 @@ import pathlib
 import re
 import sys
 
-from corpus_tools import ROOT, Nereid, astKernels, guessSignatures, optionsOf, signatureOf
+from corpus_guess import Repair, Sites, firstGuesses
+from corpus_tools import ROOT, Nereid, astKernels, optionsOf, signatureOf
 
 
 class Row:
@@ -51,8 +53,8 @@ def recordedLaunches():
     return launches
 
 
-def signatures(relative, name, node, recorded):
-    """([(signature, options)], whether recorded): all different recorded ones, or guesses."""
+def recordedSignatures(relative, name, recorded):
+    """[(signature, options)] of all different recorded launches, or None."""
     for (file, kernel), launches in recorded.items():
         if kernel == name and str(relative).endswith(file):
             seen = {}
@@ -61,8 +63,37 @@ def signatures(relative, name, node, recorded):
                     seen[signatureOf(launch)] = optionsOf(launch)
                 except ValueError:
                     continue
-            return list(seen.items()), True
-    return [(guess, []) for guess in guessSignatures(node)], False
+            return list(seen.items())
+    return None
+
+
+def tryGuesses(nereid, path, name, node, sites, limit):
+    """None if some guess emits, else why the one that got furthest does not."""
+    guesses, constexprs = firstGuesses(node, sites)
+    if not guesses:
+        return "no signature to try"
+    span = node.lineno, node.end_lineno
+    furthest = None
+
+    def attempt(words):
+        nonlocal furthest
+        why, line = nereid.refused(path, name, ", ".join(words), [], span)
+        if why is None:
+            return None
+        if furthest is None or line > furthest[0]:
+            furthest = line, f"emit (guessed): {why}", words
+        return line
+
+    for words in guesses:
+        if attempt(words) is None:
+            return None
+        if FINAL.search(furthest[1]):
+            return furthest[1]
+    # What gets furthest is repaired, from there on.
+    repair = Repair(node, constexprs)
+    if repair.search(attempt, furthest[2], furthest[0], limit)[0]:
+        return None
+    return furthest[1]
 
 
 def helpersOf(text):
@@ -85,6 +116,10 @@ GUESS = re.compile(r"\[(OperandTypes|WrongArgument|StaticAssertFailed|NoAttribut
                    r"SignatureMismatch|BroadcastMismatch|NotConstant)\]$")
 
 
+# What no other types or constexprs would change.
+FINAL = re.compile(r"\[(UnknownValue|ModuleLevelFailure|UnknownDefinition|KernelNotReachable|KernelReturnsValue|UnsupportedOp)\]$|time-out$|crash")
+
+
 def reasonClass(reason):
     """Reasons as docs/language.md counts them: those of one kind together, without the names in them."""
     if reason.startswith("emit (guessed)") and GUESS.search(reason):
@@ -94,7 +129,7 @@ def reasonClass(reason):
     return re.sub(r"^emit( \(guessed\))?: ", "", reason)
 
 
-def tryFile(nereid, root, path, recorded):
+def tryFile(nereid, root, path, recorded, sites, limit):
     row = Row()
     relative = path.relative_to(root)
     try:
@@ -118,26 +153,23 @@ def tryFile(nereid, root, path, recorded):
             row.miss(f"parse or list: {why}" if why else "list: kernel not found", example)
             continue
         row.listed += 1
-        attempts, isRecorded = signatures(relative, name, node, recorded)
-        failures = []
-        for signature, options in attempts:
-            why = nereid.emit(path, name, signature, options)
-            row.recorded += isRecorded
-            row.recordedEmitted += isRecorded and why is None
-            if why:
-                failures.append(f"emit{'' if isRecorded else ' (guessed)'}: {why}")
-            if (why is None) != isRecorded:
-                # One guess that emits is enough, one recorded launch that does not is a miss.
-                break
-            if why and not isRecorded and not GUESS.search(failures[-1]):
-                break
-        if not attempts:
-            row.miss("no signature to try", example)
-        elif not isRecorded and failures and "[KernelReturnsValue]" in failures[-1]:
+        attempts = recordedSignatures(relative, name, recorded)
+        if attempts is None:
+            why = tryGuesses(nereid, path, name, node, sites, limit)
+        else:
+            why = "no signature to try" if not attempts else None
+            for signature, options in attempts:
+                refused = nereid.emit(path, name, signature, options)
+                row.recorded += 1
+                row.recordedEmitted += refused is None
+                # One recorded launch that does not emit is a miss.
+                if refused and not why:
+                    why = f"emit: {refused}"
+        if why and "(guessed)" in why and "[KernelReturnsValue]" in why:
             row.kernels -= 1
             row.listed -= 1
-        elif failures and (isRecorded or len(failures) == len(attempts) or not GUESS.search(failures[-1])):
-            row.miss(failures[0 if GUESS.search(failures[-1]) else -1], example)
+        elif why:
+            row.miss(why, example)
         else:
             row.emitted += 1
     return row
@@ -158,6 +190,7 @@ def main():
     parser.add_argument("--from", dest="root", required=True, metavar="DIR")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
+    parser.add_argument("--repairs", type=int, default=60, help="changes of guesses that do not fit, a kernel (default 60)")
     parser.add_argument("--markdown", help="the table as Markdown, for docs/language.md")
     parser.add_argument("--results", help="where to write the counts as docs/results/README.md says")
     parser.add_argument("--package", default="", help="the name of what DIR holds, for --results")
@@ -171,9 +204,15 @@ def main():
         return 2
     nereid, recorded = Nereid(binary), recordedLaunches()
     files = sorted(path for path in root.rglob("*.py") if path.is_file())
+    sites = Sites()
+    for path in files:
+        try:
+            sites.read(ast.parse(path.read_text()))
+        except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
+            continue
     rows = collections.defaultdict(Row)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded), files)), 1):
+        for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded, sites, options.repairs), files)), 1):
             package = path.relative_to(root).parts[0]
             rows[package if package != path.name else "."].add(one)
             if sys.stderr.isatty():

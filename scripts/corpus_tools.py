@@ -106,6 +106,14 @@ class Nereid:
         """None, or why tile IR was not emitted."""
         return self.compile(file, kernel, signature, options)[1]
 
+    def refused(self, file, kernel, signature, options, span):
+        """(None, 0) if tile IR is emitted, else why, and the line within `span` of `file` where emission ended."""
+        code, out, err = self.run(["compile", f"{file}:{kernel}", "--signature", signature, "--emit", "tile", "-o", "-", *options])
+        if code == 0 and out.strip():
+            return None, 0
+        lines = [int(n) for n in re.findall(rf"^{re.escape(str(file))}:(\d+):", err, re.M)]
+        return reasonOf(code, err), max((n for n in lines if span[0] < n <= span[1]), default=0)
+
 
 def reasonOf(code, err):
     """The first diagnostic, without its place, so that equal reasons count together."""
@@ -297,6 +305,22 @@ def apart(results, others, tensors, narrowSum=0):
         if total > average * mean * len(values):
             return f"`{name}` is {total / len(values):.3g} from ref on average, of {mean:.3g}"
     return None
+
+
+def split(text):
+    """The parts of `*fp32, (i32, 4), 'a, b'` between the outer commas."""
+    parts, depth, quote, start = [], 0, None, 0
+    for at, c in enumerate(text):
+        if quote:
+            quote = None if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        else:
+            depth += (c in "([{<") - (c in ")]}>")
+            if c == "," and depth == 0:
+                parts.append(text[start:at])
+                start = at + 1
+    return [part.strip() for part in parts + [text[start:]] if part.strip()]
 
 
 # --- guesses, for kernels without a recorded launch --------------------------------------------------------

@@ -189,9 +189,10 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
   if (auto *module = object.as<LanguageModule>())
     return languageAttribute(*module, name);
   if (auto *unknown = object.as<Unknown>()) {
-    if (inKernel())
+    Value value = makeUnknown(unknown->origin + "." + std::string(name));
+    if (inKernel() && value.as<Unknown>())
       failUnknown(*unknown, "`." + std::string(name) + "`");
-    return makeUnknown(unknown->origin + "." + std::string(name));
+    return value;
   }
   if (object.as<FunctionObject>())
     return functionAttribute(object, name);

@@ -329,10 +329,10 @@ Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value
   std::vector<Value> yielded;
   if (isGenerator(*function.def))
     callee.yielded = &yielded;
-  execHost(function.def->body);
+  Value result = runHostBody(function);
   if (callee.yielded)
     return Value(std::make_shared<ops::List>(std::move(yielded)));
-  return callee.returned.value ? *callee.returned.value : Value();
+  return result;
 }
 
 Value Interp::callHost(const Value &callee, std::vector<Value> args, Keywords keywords) {
@@ -440,10 +440,9 @@ Value Interp::callPython(const FunctionObject &function, std::vector<Value> args
   FrameScope scope(*this, callee);
   if (function.lambdaBody)
     return eval(function.lambdaBody);
-  if (inKernel())
-    execKernel(function.def->body, 0, [] {});
-  else
-    execHost(function.def->body);
+  if (!inKernel())
+    return runHostBody(function);
+  execKernel(function.def->body, 0, [] {});
   return callee.returned.value ? *callee.returned.value : Value();
 }
 

@@ -283,12 +283,13 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   }
   if (!inKernel())
     return binding.value;
-  if (auto *box = binding.value.as<ConstexprBox>())
-    return box->value;
-  if (auto *unknown = binding.value.as<Unknown>(); unknown && isGlobal) {
+  auto *box = binding.value.as<ConstexprBox>();
+  if (auto *unknown = unboxed(binding.value).as<Unknown>(); unknown && isGlobal) {
     fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
          "give it a value with `--define " + name + "=VALUE`");
   }
+  if (box)
+    return box->value;
   if (isGlobal && !hostOptions.allowGlobals && !frame->module->isPrelude) {
     const Value &value = binding.value;
     bool isPlain = value.isNumber() || value.isStr() || value.isList() || value.as<ops::Dict>() ||

@@ -19,6 +19,12 @@ std::optional<Value> Interp::defined(std::string_view name) {
   return fromConstant(it->second);
 }
 
+// Whether it does not matter which of two values a name or a call has.
+static bool sameValue(const Value &a, const Value &b) {
+  return identical(a, b) || (!a.isObject() && ops::equal(a, b)) ||
+         (a.as<ConstexprBox>() && b.as<ConstexprBox>() && identical(unboxed(a), unboxed(b)));
+}
+
 // Binds a name in the scope that the statement stands in.
 void Interp::bindName(std::string_view name, Value value, const Node &where) {
   if (frame->isModule)
@@ -186,21 +192,57 @@ void Interp::runModuleBody(ModuleObject &module) {
 
 // Runs statements one by one; those that fail poison what they would have bound. One that takes all
 // steps leaves half as many to those behind it, so that all together take at most twice the limit.
-void Interp::execTolerant(Span<Stmt *> statements) {
+Interp::Flow Interp::execTolerant(Span<Stmt *> statements) {
   Frame *current = frame;
+  bool inFunction = !frame->isModule && !frame->isClassBody;
   for (const Stmt *stmt : statements) {
     unsigned depthBefore = depth;
     try {
-      if (execHost(*stmt) != Flow::Next)
-        return;
+      if (Flow flow = execHost(*stmt); flow != Flow::Next)
+        return flow;
     } catch (EvalError &failure) {
       frame = current;
       depth = depthBefore;
       if (stepsLeft == 0)
         stepsLeft = refill /= 2;
+      if (inFunction && isa<Raise>(stmt))
+        return Flow::Raise;
       poisonTargets(*stmt, failure);
+      if (inFunction && bodyFacts(*stmt).returns) {
+        std::string origin = (frame->function ? frame->function->name() : "") + "(...)";
+        returnHost(makeUnknown(origin));
+        frame->returned.undecided = origin;
+        if (isa<Return>(stmt))
+          return Flow::Return;
+      }
     }
   }
+  return Flow::Next;
+}
+
+// A host function returns `value`: that alone, unless it may have returned another value earlier.
+void Interp::returnHost(Value value) {
+  Returned &returned = frame->returned;
+  if (!returned.undecided.empty() && returned.value && !sameValue(*returned.value, value))
+    value = makeUnknown(returned.undecided);
+  returned.value = std::move(value);
+}
+
+// The body of a function whose frame is the current one, and what it returns. An exception on the
+// path that is left where it may have returned before is not its outcome.
+Value Interp::runHostBody(const FunctionObject &function) {
+  Frame *current = frame;
+  unsigned depthBefore = depth;
+  try {
+    if (execHost(function.def->body) != Flow::Return)
+      returnHost(Value());
+  } catch (EvalError &failure) {
+    frame = current;
+    depth = depthBefore;
+    if (failure.fatal || frame->returned.undecided.empty() || !frame->returned.value)
+      throw;
+  }
+  return *frame->returned.value;
 }
 
 // Kernels may be defined inside a function (a test, a factory): its body is run as a module is,
@@ -287,7 +329,7 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     return Flow::Continue;
   case StmtKind::Return: {
     auto &ret = cast<Return>(&stmt);
-    frame->returned.value = ret.value ? eval(ret.value) : Value();
+    returnHost(ret.value ? eval(ret.value) : Value());
     return Flow::Return;
   }
   case StmtKind::If: {
@@ -295,10 +337,8 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     for (;;) {
       frame->node = current;
       Value condition = unboxed(eval(current->test));
-      if (auto *unknown = condition.as<Unknown>()) {
-        execUnknownIf(*current, *unknown);
-        return Flow::Next;
-      }
+      if (condition.as<Unknown>())
+        return execUnknownIf(*current, condition);
       if (truth(condition))
         return execHost(current->body);
       if (current->orelse.size() != 1 || !isa<If>(current->orelse[0]))
@@ -526,30 +566,62 @@ Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
   return flow;
 }
 
-void Interp::execUnknownIf(const If &stmt, const Unknown &condition) {
+// Both branches run. Where one of them leaves the function, the other goes on, and what the
+// function returns is known only if both return the same.
+Interp::Flow Interp::execUnknownIf(const If &stmt, const Value &condition) {
+  const std::string &origin = condition.as<Unknown>()->origin;
   Names before = *frame->locals;
-  execTolerant(stmt.body);
+  Returned returned = frame->returned;
+  Flow thenFlow = execTolerant(stmt.body);
   Names thenNames = *frame->locals;
+  Returned thenReturned = frame->returned;
   *frame->locals = before;
-  execTolerant(stmt.orelse);
+  frame->returned = returned;
+  Flow elseFlow = execTolerant(stmt.orelse);
+  auto keepThen = [&](Flow flow) {
+    *frame->locals = std::move(thenNames);
+    frame->returned = std::move(thenReturned);
+    return flow;
+  };
+  if (thenFlow == Flow::Raise && elseFlow != Flow::Raise)
+    return elseFlow;
+  if (elseFlow == Flow::Raise && thenFlow != Flow::Raise)
+    return keepThen(thenFlow);
+  if (thenFlow != elseFlow) {
+    bool thenReturns = thenFlow == Flow::Return;
+    if (!thenReturns && elseFlow != Flow::Return)
+      truth(condition); // one branch leaves a loop: refused
+    Value value = *(thenReturns ? thenReturned : frame->returned).value;
+    if (!thenReturns)
+      keepThen(thenFlow);
+    returnHost(std::move(value));
+    frame->returned.undecided = origin;
+    return thenReturns ? elseFlow : thenFlow;
+  }
+  if (thenFlow == Flow::Return) {
+    if (!sameValue(*thenReturned.value, *frame->returned.value))
+      frame->returned.value = makeUnknown(origin);
+    return Flow::Return;
+  }
+  if (!thenReturned.undecided.empty() && frame->returned.undecided.empty())
+    frame->returned = std::move(thenReturned);
+  else if (!thenReturned.undecided.empty())
+    returnHost(*thenReturned.value);
   auto same = [&](const Binding *a, const Binding *b) {
     if (!a || !b || a->unusable || b->unusable)
       return !a && !b ? true : a && b && a->unusable == b->unusable && a->unusable;
-    return identical(a->value, b->value) ||
-           (!a->value.isObject() && ops::equal(a->value, b->value)) ||
-           (a->value.as<ConstexprBox>() && b->value.as<ConstexprBox>() &&
-            identical(unboxed(a->value), unboxed(b->value)));
+    return sameValue(a->value, b->value);
   };
   auto conflict = [&](std::string_view name) {
     if (frame->isModule)
       if (defined(name))
         return;
-    frame->locals->poison(
-        name, {"UnknownDefinition",
-               "has two definitions, and which one holds depends on `" + condition.origin + "`",
-               "choose with `--define " + std::string(name) + "=VALUE`",
-               rangeOf(stmt),
-               {}});
+    frame->locals->poison(name,
+                          {"UnknownDefinition",
+                           "has two definitions, and which one holds depends on `" + origin + "`",
+                           "choose with `--define " + std::string(name) + "=VALUE`",
+                           rangeOf(stmt),
+                           {}});
   };
   for (const Binding &binding : thenNames.all()) {
     if (binding.deleted)
@@ -560,6 +632,7 @@ void Interp::execUnknownIf(const If &stmt, const Unknown &condition) {
     else if (!same(&binding, other))
       conflict(binding.name);
   }
+  return thenFlow == Flow::Raise ? Flow::Next : thenFlow;
 }
 
 void Interp::execImport(const Import &stmt) {

@@ -85,6 +85,8 @@ struct Returned {
   mlir::Value flag;           ///< Maybe: i1, true where the function has returned
   std::optional<Value> value; ///< what it returned (None for a bare return)
   const syntax::Node *where = nullptr;
+  /// Of host functions: what decides whether it returned `value` earlier; empty if nothing does.
+  std::string undecided;
 };
 
 /// One running function or module.
@@ -321,15 +323,18 @@ private:
   void checkStack(); ///< where data may be nested without end
 
   // HostStatements.cpp
-  enum class Flow : uint8_t { Next, Break, Continue, Return };
+  /// Raise: only of `execTolerant` in a function.
+  enum class Flow : uint8_t { Next, Break, Continue, Return, Raise };
   void runModuleBody(ModuleObject &module);
   Flow execHost(syntax::Span<syntax::Stmt *> body);
   Flow execHost(const syntax::Stmt &stmt);
-  void execTolerant(syntax::Span<syntax::Stmt *> statements);
+  Flow execTolerant(syntax::Span<syntax::Stmt *> statements);
+  void returnHost(Value value);
+  Value runHostBody(const FunctionObject &function);
   Flow execHostFor(const syntax::For &stmt);
   Flow execHostTry(const syntax::Try &stmt);
   Flow execHostWith(const syntax::With &stmt, size_t item);
-  void execUnknownIf(const syntax::If &stmt, const Unknown &condition);
+  Flow execUnknownIf(const syntax::If &stmt, const Value &condition);
   void execImport(const syntax::Import &stmt);
   void execImportFrom(const syntax::ImportFrom &stmt);
   void poisonTargets(const syntax::Stmt &stmt, const EvalError &error);

@@ -25,6 +25,8 @@ constexpr PlatformFact platformFacts[] = {
     {"torch.cuda.device_count(...)", PlatformFact::Kind::One},
     {"torch.cuda.current_device(...)", PlatformFact::Kind::Zero},
     {"torch.cuda.get_device_capability(...)", PlatformFact::Kind::Capability},
+    {"torch.utils._triton.has_triton(...)", PlatformFact::Kind::True},
+    {"torch.utils._triton.has_triton_package(...)", PlatformFact::Kind::True},
     {"torch.xpu.is_available(...)", PlatformFact::Kind::False},
     {"torch.npu.is_available(...)", PlatformFact::Kind::False},
     {"torch.mlu.is_available(...)", PlatformFact::Kind::False},
@@ -142,6 +144,23 @@ Value Interp::unknownCall(const Unknown &callee, const std::vector<Value> &args)
   if (name == "importlib.import_module" && args.size() == 1 && unboxed(args[0]).isStr() && frame &&
       frame->node)
     return importModule(unboxed(args[0]).asStr(), frame->module, *frame->node);
+  // A module that can be imported has a spec, and the module of the spec is that module.
+  if (name == "importlib.util.find_spec" && args.size() == 1 && unboxed(args[0]).isStr() && frame &&
+      frame->node) {
+    Value module = importModule(unboxed(args[0]).asStr(), frame->module, *frame->node);
+    if (!module.as<Unknown>()) {
+      auto type = std::make_shared<ClassObject>();
+      type->interp = this;
+      type->className = "ModuleSpec";
+      auto spec = std::make_shared<Instance>(type);
+      spec->fields["name"] = unboxed(args[0]);
+      spec->fields["loader"] = makeUnknown(callee.origin + "(...).loader");
+      return Value(std::move(spec));
+    }
+  }
+  if (name == "importlib.util.module_from_spec" && args.size() == 1 && frame && frame->node)
+    if (auto *spec = unboxed(args[0]).as<Instance>(); spec && spec->type->className == "ModuleSpec")
+      return importModule(spec->fields["name"].asStr(), frame->module, *frame->node);
   if (name.ends_with("importlib.metadata.version") && args.size() == 1 &&
       unboxed(args[0]).isStr()) {
     const std::string &package = unboxed(args[0]).asStr();

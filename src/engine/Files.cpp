@@ -28,19 +28,17 @@ bool isPackage(const fs::path &folder) {
   return fs::exists(folder / "__init__.py", failed);
 }
 
-// The folders that modules are looked for in: that of the file, and for a file of a package the one
-// that holds the outermost package. A folder without `__init__.py` directly inside of a package is
-// a part of it, as Python has it.
+// The folders that modules are looked for in: that of the file, and for a file of packages the ones
+// that hold them, the outermost first: it names the file. Folders without `__init__.py` inside of a
+// package are parts of it, as Python has it.
 std::vector<fs::path> searchFolders(const fs::path &file) {
   fs::path folder = file.parent_path();
   std::vector<fs::path> folders = {folder};
   std::error_code failed;
   fs::path absolute = fs::absolute(folder, failed).lexically_normal();
-  fs::path root = absolute;
-  while (!failed && root != root.root_path() && (isPackage(root) || isPackage(root.parent_path())))
-    root = root.parent_path();
-  if (!failed && root != absolute)
-    folders.push_back(fs::proximate(root, failed));
+  for (fs::path at = absolute; !failed && at != at.root_path(); at = at.parent_path())
+    if (isPackage(at) && !isPackage(at.parent_path()))
+      folders.insert(folders.begin() + 1, fs::proximate(at.parent_path(), failed));
   return folders;
 }
 

@@ -179,6 +179,49 @@ else:
   EXPECT_EQ(value(source, "different", options), "2");
 }
 
+TEST_F(ModuleTest, AReturnUnderAnUnknownConditionIsNotSkipped) {
+  auto result = [&](std::string body) {
+    return value("import lib\ndef f():\n" + body + "x = f()\n", "x");
+  };
+  EXPECT_EQ(result("    if lib.fact():\n        return 1\n    return 2\n"), "lib.fact(...)");
+  EXPECT_EQ(result("    if lib.fact():\n        return 1\n    else:\n        return 2\n"),
+            "lib.fact(...)");
+  EXPECT_EQ(result("    if lib.fact():\n        return 1\n    y = 1\n    return y\n"), "1");
+  EXPECT_EQ(result("    if lib.fact():\n        y = 1\n    else:\n        return 2\n"),
+            "lib.fact(...)"); // or None
+  EXPECT_EQ(result("    if lib.fact():\n        if lib.other():\n            return 1\n"
+                   "    y = 1\n    return y + 1\n"),
+            "lib.other(...)");
+  // A branch that raises leaves the other one.
+  EXPECT_EQ(result("    if lib.fact():\n        raise ValueError('no')\n    return 2\n"), "2");
+  EXPECT_EQ(result("    if lib.fact():\n        return 2\n    raise ValueError('no')\n"), "2");
+  // A return that fails is a return.
+  EXPECT_EQ(result("    if lib.fact():\n        return 1 / 0\n    return 2\n"), "lib.fact(...)");
+  // Leaving a loop is not known either.
+  EXPECT_EQ(result("    y = 3\n    for i in range(4):\n        if lib.fact():\n            break\n"
+                   "        y += 1\n    return y\n"),
+            "unusable: ModuleLevelFailure");
+}
+
+TEST_F(ModuleTest, ImportedModulesHaveSpecs) {
+  const char *source = R"(
+import importlib
+import importlib.util
+def find(name):
+    for place in ("triton.language.math", "no.such.place"):
+        if spec := importlib.util.find_spec(place):
+            module = importlib.util.module_from_spec(spec)
+            assert spec.loader is not None
+            spec.loader.exec_module(module)
+            return getattr(module, name)
+x = importlib.util.find_spec("triton") is not None
+import triton.language as tl
+z = find("rsqrt") is tl.math.rsqrt
+)";
+  EXPECT_EQ(value(source, "x"), "True");
+  EXPECT_EQ(value(source, "z"), "True");
+}
+
 TEST_F(ModuleTest, FactsAreRecorded) {
   HostOptions options;
   options.environment["FAST"] = "1";
