@@ -365,7 +365,7 @@ Result<std::string> KernelFolder::sourceHash() const {
   std::sort(files.begin(), files.end());
   support::Hasher hasher;
   for (const fs::path &file : files) {
-    auto text = readText(file);
+    auto text = support::readFile(file, support::largestSource);
     if (!text)
       return text.takeError();
     hasher.add(file.filename().string()).add(*text);
