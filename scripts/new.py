@@ -2,10 +2,12 @@
 """`./dev new KIND NAME`: the files of a new pass, op, kernel or verb, right from the first minute.
 
 The files come from scripts/templates/KIND; `@name@`, `@Name@` and `@dashed@` in their text and names are the three spellings
-of NAME. A line `@@ FILE @@ MARKER` in `edits` says where a piece is put into a file that exists.
+of NAME. A line `@@ FILE @@ MARKER` in KIND.edits says where a piece is put into a file that exists, and KIND.next what to do then.
 """
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -50,23 +52,40 @@ def main(root, words):
         if template.is_file():
             made.append((root / spell(str(template.relative_to(TEMPLATES / kind)).removesuffix(".in"), names),
                          spell(template.read_text(), names)))
-    changed = []
+    changed = {}
     for path, marker, piece in edits(root, kind, names):
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        if path not in changed:
+            changed[path] = path.read_text() if path.exists() else ""
+        lines = changed[path].splitlines(keepends=True)
         at = next((i for i, line in enumerate(lines) if marker in line), None)
         if at is None:
             print(f"./dev new: {path.relative_to(root)} has no line with `{marker}`; is this room there yet?", file=sys.stderr)
             return 3
-        changed.append((path, "".join(lines[:at]) + piece + "".join(lines[at:])))
+        if piece in changed[path]:
+            print(f"./dev new: {path.relative_to(root)} has this {kind} already", file=sys.stderr)
+            return 1
+        changed[path] = "".join(lines[:at]) + piece + "".join(lines[at:])
     taken = [path for path, _ in made if path.exists()]
     if taken:
         print(f"./dev new: {taken[0].relative_to(root)} is there already", file=sys.stderr)
         return 1
-    for path, text in made + changed:
+    for path, text in made + list(changed.items()):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        print(f"{'changed' if (path, text) in changed else 'made   '} {path.relative_to(root)}")
+        print(f"{'changed' if path in changed else 'made   '} {path.relative_to(root)}")
+    tidy(root, [path for path, _ in made] + list(changed))
+    following = TEMPLATES / f"{kind}.next"
+    if following.exists():
+        print(spell(following.read_text(), names), end="")
     return 0
+
+
+def tidy(root, paths):
+    """A name's length moves line breaks, and its first letter the order of includes."""
+    sources = [path for path in paths if path.suffix in (".cpp", ".h")]
+    if sources and shutil.which("clang-format-19"):
+        subprocess.run(["clang-format-19", "-i", "--style=file:" + str(ROOT / ".clang-format"), *sources], check=True,
+                       timeout=60)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,9 @@ int runDoctor(bool asJson) {
   bool writable = !cache.empty() && ::access(there.c_str(), W_OK) == 0;
   json["cache"] = {{"directory", cache.string()}, {"writable", writable}};
   if (!writable)
-    remarks.push_back("built kernels are not kept: `" + cache.string() + "` cannot be written");
+    remarks.push_back("built kernels are not kept: " +
+                      (cache.empty() ? "set NEREID_CACHE_DIR or HOME"
+                                     : "`" + cache.string() + "` cannot be written"));
   for (const support::KnobRow &knob : support::knobTable(support::knobs())) {
     json["knobs"][std::string(knob.variable)] = knob.value;
     if (knob.value != knob.otherwise)

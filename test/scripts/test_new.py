@@ -38,6 +38,38 @@ class New(unittest.TestCase):
             self.assertIn("def twice_over(", (made / "kernel.py").read_text())
             self.assertEqual(self.make(folder, "kernel", "twice_over")[0], 1)
 
+    # What each kind makes and changes: what a reader of docs/tour.md is promised.
+    FILES = {
+        "pass": ("src/transforms/SomeName.cpp src/transforms/SomeName.h test/transforms/some_name.mlir", "src/tools/nereid-opt.cpp"),
+        "op": ("test/run/op_some_name.py", "src/cpu/ElementwiseLanes.cpp src/gpu/ElementwiseRegisters.cpp src/ir/TileOps.td "
+               "src/ops/Math.cpp src/ref/ArithModels.cpp test/ir/roundtrip.mlir"),
+        "verb": ("src/tools/SomeName.cpp test/tools/some_name.test", "src/tools/Verbs.h src/tools/main.cpp"),
+    }
+
+    def test_pass_op_and_verb(self):
+        for kind, (made, changed) in self.FILES.items():
+            with self.subTest(kind), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                for name in changed.split():
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                    (root / name).write_text((ROOT / name).read_text())
+                code, output = self.make(root, kind, "some_name")
+                self.assertEqual(code, 0, output)
+                for word, names in (("made", made), ("changed", changed)):
+                    self.assertEqual(sorted(line.split()[1] for line in output.splitlines() if line.startswith(word)), names.split())
+                for path in root.rglob("*.*"):
+                    text = path.read_text()
+                    self.assertNotRegex(text, r"@(name|Name|camel|dashed)@", str(path))
+                    self.assertRegex(text, "some_name|SomeName|some-name", str(path))
+                # A second time nothing is touched.
+                before = {path: path.read_text() for path in root.rglob("*.*")}
+                self.assertEqual(self.make(root, kind, "some_name")[0], 1)
+                self.assertEqual(before, {path: path.read_text() for path in root.rglob("*.*")})
+
+    def test_every_kind_has_a_test_here(self):
+        kinds = {path.name for path in new.TEMPLATES.iterdir() if path.is_dir()}
+        self.assertEqual(kinds, set(self.FILES) | {"kernel"})
+
     def test_unknown_kind(self):
         self.assertEqual(self.make("/tmp", "colour", "x")[0], 2)
 

@@ -1,0 +1,45 @@
+# run: ref cpu gpu
+# Hints change no result, and types have the names and properties of Triton's.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def hinted(x, y, n, B: tl.constexpr):
+    tl.assume(n > 0)
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    i = tl.max_contiguous(tl.multiple_of(i, B), B)
+    mask = tl.max_constancy(i < n, 1)
+    tl.store(y + i, tl.load(x + i, mask=mask, other=0) + 1, mask=mask)
+
+
+@triton.jit
+def loops(x, y, n):
+    i = 0
+    s = tl.load(x) * 0
+    while tl.condition(i < n):
+        s += tl.load(x + i)
+        i += 1
+    tl.store(y, s)
+
+
+@triton.jit
+def narrow(x, y, z, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(y + i, v.to(tl.int16).to(tl.float32))
+    tl.store(z + i, v.to(tl.uint8).to(tl.int32))
+
+
+@triton.jit
+def known(p: tl.const, y):
+    tl.static_assert(tl.TRITON_MAX_TENSOR_NUMEL == 1048576)
+    tl.static_assert(tl.get_int_dtype(16, True) == tl.int16)
+    tl.static_assert(tl._is_power_of_two(64))
+    pair = tl.tuple((1, 2))
+    tl.store(y, tl.load(p) + pair[1])
+
+# expect: hinted[2](x=iota(6), n=6, B=4) -> y == [1, 2, 3, 4, 5, 6]
+# expect: loops(x=[1, 2, 3]:f32, n=3) -> y == [6]
+# expect: narrow(x=[-3.5, 200, 7]:f32, N=1) -> y == [-3] and z:i32 == [0]
+# expect: known(p=[40]:i32) -> y:i32 == [42]

@@ -1,0 +1,56 @@
+# run: ref cpu gpu
+# Functions that move elements and compute none.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def axes(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    rows = tl.expand_dims(v, 1)
+    tl.static_assert(rows.shape == (N, 1))
+    columns = tl.unsqueeze(v, 0)
+    a, b = tl.broadcast(rows, columns)
+    tl.static_assert(a.shape == (N, N))
+    tl.store(y + tl.ravel(tl.expand_dims(i, 1) * N + i[None, :]), tl.ravel(a * 10 + b))
+
+
+@triton.jit
+def views(x, y, z, N: tl.constexpr):
+    i = tl.arange(0, 2 * N)
+    v = tl.load(x + i)
+    m = tl.view(v, (2, N))
+    tl.store(y + i, tl.ravel(tl.trans(m)))
+    one = tl.squeeze(tl.sum(m, axis=1, keep_dims=True), 1)
+    tl.static_assert(one.shape == (2,))
+    tl.store(z + tl.arange(0, 2), one)
+
+
+@triton.jit
+def pairs(x, y, joined, mixed, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.load(x + i), tl.load(y + i)
+    j = tl.arange(0, 2 * N)
+    tl.store(mixed + j, tl.interleave(a, b))
+    c = tl.sort(tl.cat(a, b, can_reorder=True))
+    tl.store(joined + j, c)
+
+
+@triton.jit
+def one(x, y):
+    v = tl.load(x + tl.arange(0, 1))
+    tl.store(y, v.item() + 1)
+
+
+@triton.jit
+def blank(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.zeros_like(tl.load(x + i)) + 2)
+
+# expect: axes(x=[0, 1]:i32, N=2) -> y:i32 == [0, 1, 10, 11]
+# expect: views(x=iota(8), N=4) -> y == [0, 4, 1, 5, 2, 6, 3, 7] and z == [6, 22]
+# expect: pairs(x=[1, 2, 3, 4]:i32, y=[8, 7, 6, 5]:i32, N=4) -> mixed:i32 == [1, 8, 2, 7, 3, 6, 4, 5]
+#     and joined:i32 == [1, 2, 3, 4, 5, 6, 7, 8]
+# expect: one(x=[41]:i32) -> y:i32 == [42]
+# expect: blank(x=[7, 8]:i16, N=2) -> y:i16 == [2, 2]
