@@ -150,7 +150,7 @@ Value Interp::evalUnlocated(const Expr &expr) {
         continue;
       }
       Value other = eval(literal.values[i]);
-      if (auto *unknown = other.as<Unknown>())
+      if (other.as<Unknown>())
         return other;
       auto *from = other.as<ops::Dict>();
       if (!from)

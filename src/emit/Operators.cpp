@@ -368,7 +368,7 @@ bool Interp::contains(const Value &container, const Value &item) {
   }
   if (auto *set = container.as<SetObject>())
     return set->contains(item);
-  if (auto *instance = container.as<Instance>())
+  if (container.as<Instance>())
     if (auto method = attribute(container, "__contains__"))
       return truth(call(*method, {item}, {}));
   for (const Value &one : iterate(container))
