@@ -4,7 +4,7 @@
     scripts/agree.py [--bin build/dev/bin] [--python PYTHON] [--only TEXT] [--tutorials DIR]
                      [--results docs/results/NAME.json]
 
-What is run: every `# expect:` line of test/run, and with --tutorials the kernels of Triton's tutorials 1 to 5
+What is run: every `# expect:` line of test/run, and with --tutorials the kernels of Triton's tutorials 1 to 6
 (their files are in its public repository). PYTHON has torch, triton and numpy below 2.4; the engine runs on
 `ref` and on `cpu`, where `# run:` has them. Inputs and results pass as .npy, so bf16 and f8 are left out: Triton's interpreter computes
 on their bit patterns in any case. Integers must be equal, floats within --within of the largest magnitude.
@@ -90,8 +90,10 @@ def serve():
     os.environ["TRITON_INTERPRET"] = "1"
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # What kernels print.
+    import torch
     import triton
     triton.runtime.driver.set_active(Driver())
+    torch.cuda.get_device_capability = lambda *_: (9, 0)
     for line in sys.stdin:
         try:
             interpret(json.loads(line))
@@ -230,6 +232,25 @@ def tutorialCases(folder, numpy):
                BLOCK_SIZE_N=128)
     yield case("05-layer-norm.py", "_layer_norm_bwd_dwdb", [2], dict(DW=normal(2, 100), DB=normal(2, 100), FINAL_DW=zeros(100), FINAL_DB=zeros(100)), M=2,
                N=100, BLOCK_SIZE_M=32, BLOCK_SIZE_N=64)
+    # Attention: 2 batches of 2 heads, 64 positions of 32 numbers.
+    z, h, n, d = 2, 2, 64, 32
+    scale = 0.5
+    q, k, v, do = [normal(z, h, n, d, dtype="float16") for _ in range(4)]
+    for causal in (False, True):
+        scores = scale * numpy.einsum("zhmd,zhnd->zhmn", q.astype("float64"), k.astype("float64"))
+        scores = numpy.where(numpy.tril(numpy.ones((n, n), bool)) if causal else True, scores, -numpy.inf)
+        largest = scores.max(-1, keepdims=True)
+        weights = numpy.exp(scores - largest)
+        o = (weights / weights.sum(-1, keepdims=True) @ v.astype("float64")).astype("float16")
+        m = ((largest + numpy.log(weights.sum(-1, keepdims=True)))[..., 0] / math.log(2)).astype("float32")
+        yield case("06-fused-attention.py", "_attn_fwd", [2, z * h], dict(M=zeros(z, h, n), desc_q=q, desc_k=k, desc_v=v, desc_o=zeros(z, h, n, d, dtype="float16")),
+                   sm_scale=scale, Z=z, H=h, N_CTX=n, HEAD_DIM=d, BLOCK_M=32, BLOCK_N=32, FP8_OUTPUT=False, STAGE=3 if causal else 1, warp_specialize=False,
+                   IS_HOPPER=False)
+        yield case("06-fused-attention.py", "_attn_bwd", [n // 32, 1, z * h], dict(
+            Q=q, K=(k * (scale / math.log(2))).astype("float16"), V=v, DO=do, DQ=zeros(z, h, n, d, dtype="float16"), DK=zeros(z, h, n, d, dtype="float16"),
+            DV=zeros(z, h, n, d, dtype="float16"), M=m, D=(o.astype("float32") * do).sum(-1)), sm_scale=scale, stride_z=h * n * d, stride_h=n * d, stride_tok=d,
+            stride_d=1, H=h, N_CTX=n, BLOCK_M1=16, BLOCK_N1=32, BLOCK_M2=32, BLOCK_N2=16, BLK_SLICE_FACTOR=1, HEAD_DIM=d, CAUSAL=causal)
+    yield case("06-fused-attention.py", "_attn_bwd_preprocess", [2, z * h], dict(O=q, DO=do, Delta=zeros(z, h, n)), Z=z, H=h, N_CTX=n, BLOCK_M=32, HEAD_DIM=d)
 
 
 # --- both sides ---------------------------------------------------------------------------------------------
