@@ -126,8 +126,8 @@ def fromSite(words, parameters, constexprs, facts):
 
 # --- repair: what the engine says of a guess ------------------------------------------------------------
 
-POINTERS = ["*fp32:16", "*i32:16", "*fp16:16", "*i64:16", "*u8:16", "*bf16:16", "*i1", "*fp8e4nv:16", "None", "*i8:16", "i32"]
-SCALARS = ["i32", "fp32", "*fp32:16", "*i32:16", "*i64:16", "1", "None", "i64", "*fp16:16", "i1"]
+POINTERS = ["*fp32:16", "*i32:16", "*fp16:16", "*i64:16", "*u8:16", "*bf16:16", "*i1", "*fp8e4nv:16", "None", "*i8:16", "i32", "tensordesc<fp16[32,32]>"]
+SCALARS = ["i32", "fp32", "*fp32:16", "*i32:16", "tensordesc<fp16[32,32]>", "(i32, i32, i32)", "*i64:16", "1", "None", "i64", "*fp16:16", "i1"]
 CONSTEXPRS = ["True", "False", "32", "16", "1", "64", "2", "4", "8", "0", "None", "128", "tl.float32", "tl.float16", "tl.int32", "0.5", "'ieee'", "3"]
 
 
