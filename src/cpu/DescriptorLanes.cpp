@@ -1,4 +1,5 @@
-// Tensor descriptors: plain fields on the CPU, blocks read and written with a check of each coordinate.
+// Tensor descriptors: plain fields on the CPU, blocks read and written with a check of each
+// coordinate.
 #include "cpu/LaneModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,8 +25,8 @@ public:
         element(cast<tile::DescType>(desc.getType()).getElementType()),
         rank(cast<tile::DescType>(desc.getType()).getBlockShape().size()) {}
 
-  // `coordinates`: i64 scalars, or vectors of `width` where they differ from lane to lane. Lanes that
-  // run along the last dimension are adjacent: its stride is 1.
+  // `coordinates`: i64 scalars, or vectors of `width` where they differ from lane to lane. Lanes
+  // that run along the last dimension are adjacent: its stride is 1.
   Reached reach(ArrayRef<Value> coordinates, int64_t width, bool adjacent) {
     Reached out;
     Value offset;
@@ -34,18 +35,17 @@ public:
       bool varies = widthOf(at.getType()) > 1;
       Value extent = fields[1 + d], stride = fields[1 + rank + d];
       // Unsigned: a negative coordinate lies outside too.
-      Value inside = b.create<arith::CmpIOp>(
-          emitter.loc(), arith::CmpIPredicate::ult, at,
-          varies ? emitter.splat(extent, width) : extent);
+      Value inside = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ult, at,
+                                             varies ? emitter.splat(extent, width) : extent);
       if (!varies)
         inside = emitter.splat(inside, width);
-      out.mask = out.mask ? b.create<arith::AndIOp>(emitter.loc(), out.mask, inside).getResult()
-                          : inside;
+      out.mask =
+          out.mask ? b.create<arith::AndIOp>(emitter.loc(), out.mask, inside).getResult() : inside;
       if (adjacent && varies)
         at = emitter.extract(at, 0);
       bool stays = varies && !adjacent;
-      Value part = b.create<arith::MulIOp>(emitter.loc(), at,
-                                           stays ? emitter.splat(stride, width) : stride);
+      Value part =
+          b.create<arith::MulIOp>(emitter.loc(), at, stays ? emitter.splat(stride, width) : stride);
       offset = sum(offset, part, width);
     }
     out.pointer = emitter.elementAddress(fields[0], offset, element);

@@ -184,9 +184,8 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
     name += "f";
   if (!isLibraryFunction(name))
     return {};
-  return emitter.perLane(width, element, operands, [&](ValueRange scalars) {
-    return emitter.call(name, element, scalars);
-  });
+  return emitter.perLane(width, element, operands,
+                         [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
 }
 
 } // namespace nereid::cpu

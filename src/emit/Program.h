@@ -56,7 +56,7 @@ struct Configuration {
 /// What `autotune` and `heuristics` add to a launch.
 struct LaunchChoices {
   std::vector<Configuration>
-      configurations; ///< those that survive pruning; none without `autotune`
+      configurations;           ///< those that survive pruning; none without `autotune`
   size_t chosen = 0;            ///< of `configurations`
   std::vector<std::string> key; ///< parameters whose values the choice depends on
   /// Parameters that the caller left open, and options (`num_warps`, ...), by name; later ones win.
@@ -76,8 +76,8 @@ public:
   /// failed is one.
   static LoadedProgram load(const SourceUnit &unit, HostOptions options = {});
 
-  /// All functions that a `jit` decorates, wherever they are, and those that module-level code makes
-  /// kernels by a call, in order of lines.
+  /// All functions that a `jit` decorates, wherever they are, and those that module-level code
+  /// makes kernels by a call, in order of lines.
   std::vector<KernelSummary> kernels() const;
 
   /// Emits `kernel` for a specialisation of its parameters in order; parameters that it leaves out,

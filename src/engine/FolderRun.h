@@ -25,7 +25,7 @@ struct FolderRow {
 struct FolderRunOptions {
   std::vector<std::string> devices = {"ref"};
   std::string set = "cases";
-  std::string match;       ///< only cases whose label contains it
+  std::string match; ///< only cases whose label contains it
   /// Only these, each "task.variant" or "variant"; empty: all.
   std::vector<std::string> variants;
   bool allConfigs = false; ///< else the first configuration

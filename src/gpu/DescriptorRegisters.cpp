@@ -1,5 +1,5 @@
-// Tensor descriptors as plain fields: each thread checks and addresses its own elements, a vector at
-// once where it reads rows.
+// Tensor descriptors as plain fields: each thread checks and addresses its own elements, a vector
+// at once where it reads rows.
 #include "gpu/RegisterModels.h"
 #include "gpu/SharedOperand.h"
 
@@ -162,15 +162,12 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
       Value left = leftInRow(e, read.getDesc(), at.back(), vector);
       Value all = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value whole = e.both(place.inside, all);
-      SmallVector<Value> loaded =
-          emitLoad(e, place.pointer, element, vector, whole, ".global");
+      SmallVector<Value> loaded = emitLoad(e, place.pointer, element, vector, whole, ".global");
       for (unsigned i = 0; i < vector; ++i) {
-        Value within =
-            b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
+        Value within = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
         within = e.both(place.inside, within);
         Value alone = b.create<arith::AndIOp>(
-            e.loc(), within,
-            b.create<arith::XOrIOp>(e.loc(), whole, e.number(b.getI1Type(), 1)));
+            e.loc(), within, b.create<arith::XOrIOp>(e.loc(), whole, e.number(b.getI1Type(), 1)));
         Value pointer =
             b.create<LLVM::GEPOp>(e.loc(), place.pointer.getType(), registerType(element),
                                   place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
@@ -238,8 +235,8 @@ unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
     return 1;
   int64_t most = std::min<int64_t>(axes.facts(load.getOffsets().back()).scalarDivisibility,
                                    16 / tile::bytesInMemory(element));
-  return unsigned(
-      std::min<int64_t>(std::max<int64_t>(most, 1), consecutiveRegisters(layout, layout.rank() - 1)));
+  return unsigned(std::min<int64_t>(std::max<int64_t>(most, 1),
+                                    consecutiveRegisters(layout, layout.rank() - 1)));
 }
 
 void registerDescriptorRegisters(DialectRegistry &registry) {

@@ -92,8 +92,8 @@ uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t register
     return target::registersPerSm / (threads * ((each + 7) / 8 * 8));
   };
   uint32_t wanted = blocksWith(std::max(registers, 1u)) + 1;
-  if (wanted > chip.warpsPerSm / warps || wanted > chip.blocksPerSm ||
-      wanted > chip.sharedBytesPerSm / (sharedBytes + 1024))
+  if ((wanted - 1) * warps * 4 > chip.warpsPerSm || wanted > chip.warpsPerSm / warps ||
+      wanted > chip.blocksPerSm || wanted > chip.sharedBytesPerSm / (sharedBytes + 1024))
     return 0;
   uint32_t limit = target::registersPerSm / (threads * wanted) / 8 * 8;
   return 5 * limit >= 4 * registers ? limit : 0;

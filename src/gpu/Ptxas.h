@@ -27,8 +27,9 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
 /// The PTX of one kernel with a limit for its registers a thread.
 std::string limitRegisters(const std::string &ptx, uint32_t registers);
 
-/// The limit with which one block more fits an SM, if that takes at most a fifth of the registers
-/// that the code has now and nothing else keeps the block out; else 0.
+/// The limit with which one block more fits an SM, where registers alone leave a quarter of its
+/// warps or fewer and at most a fifth of them has to go; else 0. With more warps resident,
+/// registers that hold loads in flight are worth more than another block.
 uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t registers, unsigned warps,
                                   uint64_t sharedBytes);
 

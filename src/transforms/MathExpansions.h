@@ -10,7 +10,8 @@
 
 namespace nereid::transforms {
 
-/// The base that a machine has instructions or good code for; the other functions are made of these.
+/// The base that a machine has instructions or good code for; the other functions are made of
+/// these.
 struct MathBase {
   /// e^x, rounded to a few ulp, also for results that underflow.
   llvm::function_ref<mlir::Value(mlir::Value)> exp;
@@ -20,8 +21,8 @@ struct MathBase {
   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
 };
 
-/// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log1p", ...) of f32 operands;
-/// null if it is not known here.
+/// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log1p", ...) of f32
+/// operands; null if it is not known here.
 mlir::Value expandMath(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef function,
                        mlir::ValueRange operands, const MathBase &base);
 

@@ -84,7 +84,8 @@ TEST_F(GpuKernels, RegistersAreLimitedWhereAnotherBlockThenFits) {
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 64, 16, 128), 0u);       // 2 fit; 3 need 40
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 90, 16, 128), 0u);       // too much to take away
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 75, 16, 120 << 10), 0u); // shared memory is full
-  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 32, 4, 0), 0u);          // no more warps fit
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 96, 4, 0), 0u); // 20 of 64 warps are resident
+  EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 32, 4, 0), 0u); // no more warps fit
   std::string limited = softmax;
   limited = "module attributes {tile.maxnreg = 40 : i32} {" + limited + "}";
   EXPECT_NE(emit(limited, "sm_90a", pipeline::GpuStage::Ptx).find(".maxnreg 40"),

@@ -28,11 +28,16 @@ double ulpsOff(float got, double want) {
 
 TEST(CpuMath, ErrorsAreSmall) {
   const Function functions[] = {
-      {"math.exp", std::exp, -105, 90, 1.5},      {"math.exp2", std::exp2, -151, 129, 1.5},
-      {"math.log", std::log, 1e-42, 1e38, 1.5},   {"math.log2", std::log2, 1e-42, 1e38, 2.5},
-      {"math.tanh", std::tanh, -12, 12, 2.5},     {"math.erf", std::erf, -5, 5, 2},
-      {"math.expm1", std::expm1, -20, 88, 4},     {"math.log1p", std::log1p, -0.999, 1e6, 4},
-      {"math.sin", std::sin, -100, 100, 1},       {"math.sqrt", std::sqrt, 0, 1e30, 0.5},
+      {"math.exp", std::exp, -105, 90, 1.5},
+      {"math.exp2", std::exp2, -151, 129, 1.5},
+      {"math.log", std::log, 1e-42, 1e38, 1.5},
+      {"math.log2", std::log2, 1e-42, 1e38, 2.5},
+      {"math.tanh", std::tanh, -12, 12, 2.5},
+      {"math.erf", std::erf, -5, 5, 2},
+      {"math.expm1", std::expm1, -20, 88, 4},
+      {"math.log1p", std::log1p, -0.999, 1e6, 4},
+      {"math.sin", std::sin, -100, 100, 1},
+      {"math.sqrt", std::sqrt, 0, 1e30, 0.5},
       {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5},
   };
   constexpr int count = 1 << 16;
@@ -62,7 +67,8 @@ func.func @f(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.kernel} {
       if (i % 2 && function.low > 0)
         x[i] = float(function.low * std::pow(function.high / function.low, t));
       else if (i % 2)
-        x[i] = float(function.high * std::pow(1e-12, t)) * (i % 4 == 1 && function.low < -1 ? -1 : 1);
+        x[i] =
+            float(function.high * std::pow(1e-12, t)) * (i % 4 == 1 && function.low < -1 ? -1 : 1);
       else
         x[i] = float(function.low + (function.high - function.low) * t);
       x[i] = std::clamp(x[i], float(function.low), float(function.high));

@@ -76,7 +76,8 @@ TEST(Printer, RoundTripsWhatIsNot) {
            "with (a, b): pass",
            "with (a as b, c): pass",
            "x = a or (b or c) or d",
-           R"('a"""b"\\\n  c\t\0"')""\n''\n'\"'",
+           R"('a"""b"\\\n  c\t\0"')"
+           "\n''\n'\"'",
            "x = (a < b) < c",
            "x = a < (b < c)",
            "x = (yield)",
