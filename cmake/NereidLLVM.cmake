@@ -48,6 +48,8 @@ foreach(library ${mlir_libraries} MLIRMlirOptMain)
     get_target_property(type ${library} TYPE)
     if(type STREQUAL "STATIC_LIBRARY" AND NOT library MATCHES "Test|ExecutionEngine|CAPI|SPIRV|ROCDL|AMX|SVE|SME|ArmNeon")
       list(APPEND mlir_archives ${library})
+      # One of them asks whoever uses it to turn on -Wweak-vtables.
+      set_target_properties(${library} PROPERTIES INTERFACE_COMPILE_OPTIONS "")
     endif()
   endif()
 endforeach()
