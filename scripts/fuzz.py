@@ -37,15 +37,17 @@ def check(command):
         raise SystemExit(f"failed: {' '.join(command)}")
 
 
-def run(name, seconds, slack=300):
-    """Replay the corpus, then search for `seconds` (0: only replay). (exit code or None for a hang, output)"""
+def run(name, seconds, slack=300, seed=0):
+    """Replay the corpus, then search for `seconds` (0: only replay). (exit code or None for a hang, output)
+
+    The same seed searches the same inputs in the same order; 0 takes another each time."""
     corpus = ROOT / "test" / "fuzz" / "corpus" / name
     grown = ROOT / "build" / "fuzz" / "grown" / name
     found = ROOT / "build" / "fuzz" / "found" / name
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)
     command = [f"build/fuzz/bin/fuzz_{name}", f"-artifact_prefix={found}/", f"-timeout={INPUT_SECONDS}",
-               f"-rss_limit_mb={INPUT_MEGABYTES}", "-print_final_stats=1"]
+               f"-rss_limit_mb={INPUT_MEGABYTES}", "-print_final_stats=1", f"-seed={seed}"]
     dictionary = ROOT / "test" / "fuzz" / f"{name}.dict"
     if dictionary.exists():
         command.append(f"-dict={dictionary}")
