@@ -2,8 +2,8 @@
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit ptx --num-stages 3 | FileCheck %s --check-prefix=PTX
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_80 --emit gpu --num-stages 3 | FileCheck %s --check-prefix=SM80
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 1 | FileCheck %s --check-prefix=ONE
-# Copies run two steps ahead. Products stay in flight over the next step's wait: the copies that follow them wait
-# for those of the step before in all warps.
+# Products stay in flight into the next step. At a step's end all threads wait for the next step's copies, so the
+# products of the step before are done in all of them: copies take their slot.
 import triton
 import triton.language as tl
 
@@ -11,13 +11,13 @@ import triton.language as tl
 # CHECK: %[[A:.*]] = tilegpu.ring : <3, tensor<64x32xf16
 # CHECK: %[[B:.*]] = tilegpu.ring : <3, tensor<32x64xf16
 # CHECK-COUNT-2: tilegpu.commit_copies
+# CHECK: tilegpu.wait_copies 1
 # CHECK: scf.for
-# CHECK-NEXT: tilegpu.wait_copies 1
 # CHECK-NOT: tile.load
 # CHECK: %[[TA:.*]] = tilegpu.read_slot %[[A]]
 # CHECK: %[[TB:.*]] = tilegpu.read_slot %[[B]]
 # CHECK: tile.dot %[[TA]], %[[TB]], {{.*}}tilegpu.pending = 1
-# CHECK-NEXT: tile.barrier
+# CHECK-NEXT: tilegpu.wait_copies 0
 # CHECK: tilegpu.copy_async %[[A]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.copy_async %[[B]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.commit_copies
@@ -27,11 +27,11 @@ import triton.language as tl
 
 # Two pieces of 16 bytes a thread of each operand and step.
 # PTX-COUNT-8: cp.async.cg.shared.global
-# PTX: L__BB0_2:
 # PTX: cp.async.wait_group 1;
-# PTX: fence.proxy.async
-# PTX: bar.sync
+# PTX: L__BB0_2:
 # PTX: wgmma.wait_group.sync.aligned 1;
+# PTX: cp.async.wait_group 0;
+# PTX: fence.proxy.async
 # PTX: bar.sync
 # PTX-COUNT-4: cp.async.cg.shared.global
 # PTX: cp.async.commit_group
@@ -40,13 +40,14 @@ import triton.language as tl
 # PTX: wgmma.wait_group.sync.aligned 0;
 # PTX: cp.async.wait_group 0;
 
-# mma.sync is done when it is done: copies start behind the barrier, before the product.
+# mma.sync is done when it is done: copies take the slot of their own step, a step further ahead.
 # SM80: tilegpu.ring : <3, tensor<64x32xf16
+# SM80-COUNT-3: tilegpu.commit_copies
 # SM80: scf.for
-# SM80-NEXT: tilegpu.wait_copies 1
-# SM80: tilegpu.copy_async
 # SM80: tile.dot
 # SM80-NOT: tilegpu.pending
+# SM80: tilegpu.wait_copies 1
+# SM80: tilegpu.copy_async
 # SM80-NOT: tilegpu.wait_products
 
 # ONE-NOT: tilegpu.ring
