@@ -248,9 +248,25 @@ private:
     return dot && flying.contains(dot);
   }
 
-  // At the end of step i all threads wait for the copies of step i + 1, and those of a later step
-  // start: with `slots` slots that of i + slots, in the slot that step i has read. Where products
-  // of step i are in flight that is the slot of step i - 1, so step i + slots - 1.
+  // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
+  // second barrier costs less than copies that start later.
+  bool isLongSum() {
+    constexpr int64_t fewest = 256 * 2048; // cycles, and multiply-adds in one
+    int64_t work = 0;
+    for (tile::DotOp dot : dots) {
+      auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+      if (!flying.contains(dot) || !sum || !sum.hasOneUse())
+        return false;
+      auto shape = tile::shapeOf(dot.getType());
+      work += shape[0] * shape[1] * tile::shapeOf(dot.getLhs().getType())[1];
+    }
+    return work >= fewest;
+  }
+
+  // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
+  // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
+  // are done in all threads: at the end of step i, behind one barrier with the wait for the next
+  // step's copies, or behind one of its own.
   void chooseDepth() {
     int64_t stages = 3;
     auto module = loop->getParentOfType<ModuleOp>();
@@ -262,9 +278,10 @@ private:
     for (; stages >= 2 && !copies.empty(); --stages)
       if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
         slots = unsigned(stages);
-        if (slots > 2)
+        distance = slots - 1;
+        if (distance > 1)
           findFlying();
-        distance = flying.empty() ? slots : slots - 1;
+        waitsAtEnd = !flying.empty() && !isLongSum();
         return;
       }
     copies.clear();
@@ -441,7 +458,8 @@ private:
       }
       if (!early.empty())
         earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
-      b.create<WaitCopiesOp>(loc, distance - 1);
+      if (waitsAtEnd)
+        b.create<WaitCopiesOp>(loc, distance - 1);
     }
 
     findLive();
@@ -498,11 +516,22 @@ private:
       if (!early.empty())
         nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
     }
-    emitRest(rest, slot);
-    if (!copies.empty()) {
-      b.create<WaitCopiesOp>(loc, distance - 2);
+    auto copyAhead = [&] {
       ahead.map(loop.getInductionVar(), variableAt(variable, distance));
       startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
+    };
+    if (!copies.empty() && !waitsAtEnd) {
+      b.create<WaitCopiesOp>(loc, distance - 1);
+      if (flying.empty())
+        copyAhead();
+    }
+    emitRest(rest, slot);
+    if (!flying.empty()) {
+      if (waitsAtEnd)
+        b.create<WaitCopiesOp>(loc, distance - 2);
+      else
+        b.create<tile::BarrierOp>(loc);
+      copyAhead();
     }
 
     Operation *yield = body.getTerminator();
@@ -519,8 +548,6 @@ private:
 
   // (slot + by) mod slots
   Value wrapped(Value slot, unsigned by) {
-    if (by == slots)
-      return slot;
     Location loc = loop.getLoc();
     Type i32 = b.getI32Type();
     Value sum = b.create<arith::AddIOp>(loc, slot, number(i32, by));
@@ -591,6 +618,7 @@ private:
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
+  bool waitsAtEnd = false;
   llvm::SmallPtrSet<Operation *, 4> flying;
   llvm::SmallDenseSet<Value> waited;
 };

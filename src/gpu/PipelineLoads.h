@@ -11,8 +11,8 @@ namespace nereid::gpu {
 /// room for; operands that a loop does not change are written to shared memory once, for several
 /// loops together. Products of wgmma whose sums only the next step wants stay in flight into it.
 ///
-///   for i: dot(load(p + i))    =>    copy(p + 0), copy(p + 1); wait for copy 0
-///                                    for i: dot(slot i % 3); wait for the next; copy(p + i + 2)
+///   for i: dot(load(p + i))     =>     copy(p + 0), copy(p + 1)
+///                                      for i: wait for copy i; dot(slot i % 3); copy(p + i + 2)
 ///
 /// Runs after layout assignment: a copy has the layout of its load. Leaves a loop that writes
 /// global memory as it is. Gives how many bytes the rings of one loop take at most, with those of

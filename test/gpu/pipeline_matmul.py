@@ -1,6 +1,7 @@
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 3 | FileCheck %s
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit ptx --num-stages 3 | FileCheck %s --check-prefix=PTX
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_80 --emit gpu --num-stages 3 | FileCheck %s --check-prefix=SM80
+# RUN: nereid compile %s:large --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix=LARGE
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 1 | FileCheck %s --check-prefix=ONE
 # Products stay in flight into the next step. At a step's end all threads wait for the next step's copies, so the
 # products of the step before are done in all of them: copies take their slot.
@@ -40,14 +41,13 @@ import triton.language as tl
 # PTX: wgmma.wait_group.sync.aligned 0;
 # PTX: cp.async.wait_group 0;
 
-# mma.sync is done when it is done: copies take the slot of their own step, a step further ahead.
+# mma.sync is done when it is done: copies start behind the barrier, before the product.
 # SM80: tilegpu.ring : <3, tensor<64x32xf16
-# SM80-COUNT-3: tilegpu.commit_copies
 # SM80: scf.for
+# SM80-NEXT: tilegpu.wait_copies 1
+# SM80: tilegpu.copy_async
 # SM80: tile.dot
 # SM80-NOT: tilegpu.pending
-# SM80: tilegpu.wait_copies 1
-# SM80: tilegpu.copy_async
 # SM80-NOT: tilegpu.wait_products
 
 # ONE-NOT: tilegpu.ring
@@ -64,3 +64,26 @@ def matmul(a_ptr, b_ptr, c_ptr, K):
         a += 32
         b += 32 * 64
     tl.store(c_ptr + m[:, None] * 64 + m[None, :], acc)
+
+
+# A step keeps the tensor cores busy for long: copies start behind a barrier of their own, before the wait.
+# LARGE: tilegpu.ring : <3, tensor<128x64xf16
+# LARGE: scf.for
+# LARGE-NEXT: tilegpu.wait_copies 1
+# LARGE: tile.dot {{.*}}tilegpu.pending = 1
+# LARGE-NEXT: tile.barrier
+# LARGE: tilegpu.copy_async
+# LARGE: scf.yield
+@triton.jit
+def large(a_ptr, b_ptr, c_ptr, K):
+    m = tl.arange(0, 128)
+    n = tl.arange(0, 256)
+    k = tl.arange(0, 64)
+    a = a_ptr + m[:, None] * K + k[None, :]
+    b = b_ptr + k[:, None] * 256 + n[None, :]
+    acc = tl.zeros([128, 256], dtype=tl.float32)
+    for start in range(0, K, 64):
+        acc = tl.dot(tl.load(a), tl.load(b), acc)
+        a += 64
+        b += 64 * 256
+    tl.store(c_ptr + m[:, None] * 256 + n[None, :], acc)

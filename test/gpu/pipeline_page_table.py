@@ -10,13 +10,13 @@ import triton.language as tl
 # CHECK: tilegpu.write_slot %[[Q]]
 # CHECK: scf.for {{.*}} iter_args({{.*}}%[[ROWS:[a-z0-9]*]] = %{{[0-9]*}}, %[[SLOT:[a-z0-9]*]] = %c0
 # CHECK: tile.load {{.*}} mask
+# CHECK: tilegpu.wait_copies 1
+# CHECK: arith.extsi %[[ROWS]]
+# CHECK: tilegpu.copy_async %[[K]]{{.*}} vector 8
 # CHECK: tilegpu.read_slot %[[K]][%[[SLOT]]]
 # CHECK: tile.trans
 # CHECK: %[[QT:.*]] = tilegpu.read_slot %[[Q]]
 # CHECK: tile.dot %[[QT]]
-# CHECK: tilegpu.wait_copies 1
-# CHECK: arith.extsi %[[ROWS]]
-# CHECK: tilegpu.copy_async %[[K]]{{.*}} vector 8
 # CHECK: tilegpu.drain
 @triton.jit
 def attend(x_ptr, table_ptr, out_ptr, N):
