@@ -80,7 +80,11 @@ cases = [
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
 ]
 demo = [dict(M=512, N=512, K=512, dtype="f32")]
-bench = [dict(M=n, N=n, K=n, dtype=d) for d in ("f16", "f32") for n in (128, 256, 512, 1024, 2048, 4096, 8192)]
+bench = [
+    *[dict(M=n, N=n, K=n, dtype=d) for d in ("f16", "f32") for n in (128, 256, 512, 1024, 2048, 4096, 8192)],
+    *[dict(M=n, N=n, K=n, **c) for c in (dict(dtype="bf16"), dict(dtype="f32", precision="tf32"), dict(dtype="f8e4nv", transposed="b"))
+      for n in (4096, 8192)],
+]
 
 
 def tolerance(K, dtype, precision):
