@@ -18,6 +18,10 @@
 
 namespace nereid {
 
+namespace tl {
+class Module; // nereid/tl.h
+}
+
 /// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]` and its
 /// hint.
 NEREID_API std::string describe(const Error &error);
@@ -297,6 +301,9 @@ public:
   Result<Program> load(const std::string &path) const;
   /// The same for text; `name` is what messages call it. It imports nothing from files.
   Result<Program> loadText(std::string_view text, std::string_view name = "<text>") const;
+  /// The same for kernels written in C++ (nereid/tl.h). Fails with what is wrong in how they were
+  /// recorded; messages name the lines of the C++ source.
+  Result<Program> load(const tl::Module &module) const;
 
   void freeze(Freeze mode) const;
   EngineStatistics statistics() const;

@@ -3,6 +3,7 @@
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
 #include "engine/Files.h"
+#include "engine/Recording.h"
 #include "launch/DiskCache.h"
 #include "launch/LaunchKey.h"
 #include "launch/Launcher.h"
@@ -236,6 +237,13 @@ struct ProgramState {
   std::map<std::string, Hash128> sources;
   std::set<std::string> recorded;
   std::filesystem::path tuningFile; ///< empty if there is none
+  /// Of kernels written in C++; else empty.
+  std::optional<engine::Recording> recording;
+
+  /// A failure as one of the source that the user wrote.
+  Error explained(Error error) const {
+    return recording ? recording->translate(std::move(error)) : std::move(error);
+  }
 
   Result<engine::TuningFile> tuned() const {
     return tuningFile.empty() ? engine::TuningFile() : engine::TuningFile::read(tuningFile);
@@ -297,9 +305,11 @@ private:
         auto hash = program->sourceHash(request.kernel);
         if (!hash) {
           sources.erase(source);
-          return hash.takeError();
+          return explained(hash.takeError());
         }
         source->second = *hash;
+        if (recording) // artifacts hold the lines of C++
+          source->second = support::Hasher().add(*hash).add(recording->placesText()).finish();
       }
       key.source = source->second;
     }
@@ -322,7 +332,9 @@ private:
                                 request.options);
     }();
     if (!emitted)
-      return emitted.takeError();
+      return explained(emitted.takeError());
+    if (recording)
+      recording->relocate(*emitted->module);
     auto bytes = engine::buildArtifact(*emitted, request.target, key);
     if (!bytes)
       return bytes.takeError();
@@ -380,6 +392,17 @@ Result<Program> Engine::loadText(std::string_view text, std::string_view name) c
     return opened.takeError();
   Program program;
   program.state = *std::move(opened);
+  return program;
+}
+
+Result<Program> Engine::load(const tl::Module &module) const {
+  const engine::Recording &recording = engine::recordingOf(module);
+  if (!recording.diagnostics.empty())
+    return Error{"kernels of `" + recording.name + "` cannot be recorded", recording.diagnostics};
+  auto program = loadText(recording.text, recording.name);
+  if (!program)
+    return recording.translate(program.takeError());
+  program->state->recording = recording;
   return program;
 }
 
@@ -634,7 +657,7 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
     return engine::signatureOf(*state->program, std::string(name));
   }();
   if (!signature)
-    return signature.takeError();
+    return state->explained(signature.takeError());
   Kernel kernel;
   kernel.state = std::make_shared<KernelState>();
   kernel.state->program = state;

@@ -66,6 +66,9 @@ class InstalledTree(unittest.TestCase):
         output = run("/usr/bin/env", "PATH=/nonexistent", build / "kernels", ROOT / "kernels", env=self.environment)
         self.assertEqual(output.count(" equal,"), 3, output)
         self.assertIn("no parameter `BLOK`", output)
+        output = run("/usr/bin/env", "PATH=/nonexistent", build / "written_twice", ROOT / "examples/cpp/written_twice.py",
+                     env=self.environment)
+        self.assertEqual(output.count(" same\n"), 4, output)
         self.assertIn("5000 sums are right", run(build / "vector_add", ROOT / "kernels", env=self.environment))
 
     def test_pkg_config(self):
