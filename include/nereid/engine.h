@@ -291,10 +291,25 @@ private:
   std::shared_ptr<ProgramState> state;
 };
 
+/// What a program and the library must have in common: the version, and how the C++ library and the
+/// compiler lay out what is passed between them.
+struct Abi {
+  const char *version = NEREID_VERSION;
+  size_t sizes[8] = {sizeof(std::string), sizeof(std::function<void()>),
+                     sizeof(Diagnostic),  sizeof(Error),
+                     sizeof(Argument),    sizeof(EngineOptions),
+                     sizeof(Tensor),      sizeof(Configuration)};
+};
+
 /// Owns the caches and policies. A process usually has one.
 class NEREID_API Engine {
 public:
-  static Result<Engine> create(EngineOptions options = {});
+  /// Fails if the program was compiled with the headers of another version.
+  static Result<Engine> create(EngineOptions options = {}) {
+    if (const char *problem = mismatch(Abi()))
+      return Error{problem, {}};
+    return make(std::move(options));
+  }
 
   /// Reads a Python file; its imports are found beside it. Fails with diagnostics if it does not
   /// parse; a kernel whose definition fails is reported when asked for.
@@ -308,7 +323,12 @@ public:
   void freeze(Freeze mode) const;
   EngineStatistics statistics() const;
 
+  /// Why a program with this ABI can't use the library, or null. Takes nothing but numbers, so that
+  /// any program may ask.
+  static const char *mismatch(const Abi &program);
+
 private:
+  static Result<Engine> make(EngineOptions options);
   std::shared_ptr<EngineState> state;
 };
 

@@ -138,7 +138,24 @@ private:
   std::map<Hash128, Artifact> built;
 };
 
-Result<Engine> Engine::create(EngineOptions options) {
+const char *Engine::mismatch(const Abi &program) {
+  static_assert(std::string_view(NEREID_VERSION) == NEREID_PROJECT_VERSION,
+                "include/nereid/api.h and CMakeLists.txt name different versions");
+  Abi own;
+  static thread_local std::string problem;
+  if (std::string_view(program.version) != own.version)
+    problem = "the program was compiled with headers of Nereid " + std::string(program.version) +
+              " and runs with the library of Nereid " + own.version;
+  else if (!std::equal(std::begin(own.sizes), std::end(own.sizes), program.sizes))
+    problem =
+        std::string("the program and the library of Nereid ") + own.version +
+        " were compiled with different C++ libraries or compilers, whose types differ in size";
+  else
+    return nullptr;
+  return problem.c_str();
+}
+
+Result<Engine> Engine::make(EngineOptions options) {
   std::filesystem::path directory;
   if (options.cacheOnDisk)
     directory = options.cacheDirectory.empty() ? launch::DiskCache::defaultDirectory()

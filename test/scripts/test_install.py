@@ -79,6 +79,20 @@ class InstalledTree(unittest.TestCase):
             program, *flags, "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid.so")).parent))
         run(program, ROOT / "kernels", env=self.environment)
 
+    def test_headers_of_another_version(self):
+        headers = self.folder / "other"
+        shutil.copytree(self.prefix / "include", headers)
+        api = headers / "nereid" / "api.h"
+        text = re.sub(r'NEREID_VERSION "[^"]*"', 'NEREID_VERSION "9.9.9"', api.read_text())
+        api.write_text(text)
+        library = next(self.prefix.glob("**/libnereid.so")).parent
+        run("clang++-19", "-std=c++20", f"-I{headers}", ROOT / "examples/cpp/kernels.cpp", "-o", self.folder / "old", f"-L{library}",
+            "-lnereid", f"-Wl,-rpath,{library}")
+        done = subprocess.run([self.folder / "old", ROOT / "kernels"], env=self.environment, timeout=60, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("compiled with headers of Nereid 9.9.9 and runs with the library of Nereid", done.stdout)
+
     def test_exports_nothing_else(self):
         names = run("nm", "-DC", "--defined-only", next(self.prefix.glob("**/libnereid.so"))).splitlines()
         self.assertGreater(len(names), 50)
