@@ -43,6 +43,16 @@ template <typename Op> struct SameOp : LaneModel<SameOp<Op>, Op> {
   }
 };
 
+// Sums and products, which LLVM fuses where a product has no other use.
+template <typename Op> struct ContractedOp : LaneModel<ContractedOp<Op>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    Value value = SameOp<Op>().emitLanes(op, emitter, result, where);
+    if (emitter.contract)
+      cast<Op>(value.getDefiningOp()).setFastmath(arith::FastMathFlags::contract);
+    return value;
+  }
+};
+
 // To bf16 by integer arithmetic: `vcvtneps2bf16` gives 0 for denormals, which bf16 keeps.
 struct TruncLanes : LaneModel<TruncLanes, arith::TruncFOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
@@ -266,11 +276,12 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp,
-           SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
-           ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp,
-           ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
-           MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
+    attach<SameOp, DivFOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp,
+           DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp,
+           MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp,
+           UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           MulUIExtendedOp>(context);
     TruncFOp::attachInterface<TruncLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);
     MinimumFOp::attachInterface<ExtremeLanes<MinimumFOp, MinNumFOp>>(*context);

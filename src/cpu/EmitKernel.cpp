@@ -257,7 +257,8 @@ void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::
 } // namespace
 
 EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
-                         const analysis::KernelFacts &facts, const Processor &processor) {
+                         const analysis::KernelFacts &facts, const Processor &processor,
+                         bool contract) {
   MLIRContext *context = kernel.getContext();
   OpBuilder b(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
@@ -273,6 +274,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   analysis::AxisAnalysis axes(kernel);
   LaneEmitter emitter(b, plan, axes, processor);
   emitter.entry = entry;
+  emitter.contract = contract;
   emitter.setLocation(loc);
   ProgramValues &program = emitter.program;
   program.context = entry->getArgument(2);

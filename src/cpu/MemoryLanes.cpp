@@ -25,7 +25,7 @@ Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
 }
 
 Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
-  if (!mask)
+  if (!mask || emitter.assumedMask(mask) == true)
     return {};
   Value value = emitter.lanes(mask, where);
   return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
@@ -109,7 +109,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto store = cast<tile::StoreOp>(op);
     auto fused = [&] {
-      storeAll(store, emitter,
+      storeAll(store, emitter, store.getValue(),
                [&](const Lanes &where) { return emitter.lanes(store.getValue(), where); });
     };
     ArrayRef<Operation *> loads = emitter.plan.loadsToTest(op);
@@ -123,11 +123,13 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
           safe ? emitter.builder.create<arith::AndIOp>(emitter.loc(), safe, one).getResult() : one;
     }
     emitter.either(safe, fused, [&] {
+      bool outer = std::exchange(emitter.sweeps, false);
       Buffer all = emitter.arenaBuffer(emitter.plan.scratchOffset(op),
                                        tile::elementType(store.getValue().getType()),
                                        tile::shapeOf(store.getValue().getType()));
       emitter.fill(all, store.getValue());
-      storeAll(store, emitter, [&](const Lanes &where) { return emitter.read(all, where); });
+      storeAll(store, emitter, {}, [&](const Lanes &where) { return emitter.read(all, where); });
+      emitter.sweeps = outer;
     });
   }
 
@@ -156,18 +158,25 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     return safe;
   }
 
-  static void storeAll(tile::StoreOp store, LaneEmitter &emitter,
+  // `computed`: what `values` asks for lanes of, if not for those of a buffer.
+  static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
                        llvm::function_ref<Value(const Lanes &)> values) {
     auto shape = tile::shapeOf(store.getPointer().getType());
-    unsigned dim = shape.empty() ? 0 : LaneEmitter::preferredDim(shape);
-    int64_t width = shape.empty() ? 1 : emitter.preferredWidth(shape, dim);
-    emitter.forEach(shape, dim, width, [&](const Lanes &where) {
+    auto put = [&](const Lanes &where) {
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
       emitter.storeElements(pointer, store.getAccessElementType(), where.width, value, mask);
-    });
+    };
+    if (shape.empty())
+      return emitter.forEach(shape, 0, 1, put);
+    SmallVector<Value> tiles = {store.getPointer()};
+    for (Value tile : {store.getMask(), computed})
+      if (tile)
+        tiles.push_back(tile);
+    emitter.forEachSwept(shape, LaneEmitter::preferredDim(shape), tiles, store.getMask(), false,
+                         put);
   }
 };
 
