@@ -114,6 +114,8 @@ private:
     auto made = b.create<scf::ForOp>(loop.getLoc(), emitter.scalar(loop.getLowerBound()),
                                      emitter.scalar(loop.getUpperBound()),
                                      emitter.scalar(loop.getStep()), valuesOf(loop.getInitArgs()));
+    Value outer = emitter.program.count;
+    emitter.program.count = b.create<arith::MulIOp>(loop.getLoc(), outer, trips(made));
     {
       OpBuilder::InsertionGuard guard(b);
       if (made.getNumResults() == 0)
@@ -129,7 +131,22 @@ private:
         b.create<scf::YieldOp>(loop.getLoc(),
                                valuesOf(loop.getBody()->getTerminator()->getOperands()));
     }
+    emitter.program.count = outer;
     bind(loop.getResults(), made.getResults());
+  }
+
+  Value trips(scf::ForOp loop) {
+    Location loc = loop.getLoc();
+    auto wide = [&](Value value) -> Value {
+      return value.getType().isInteger(64)
+                 ? value
+                 : b.create<arith::ExtSIOp>(loc, b.getI64Type(), value).getResult();
+    };
+    Value span =
+        b.create<arith::SubIOp>(loc, wide(loop.getUpperBound()), wide(loop.getLowerBound()));
+    return b.create<arith::DivSIOp>(
+        loc, b.create<arith::MaxSIOp>(loc, span, emitter.index(0)),
+        b.create<arith::MaxSIOp>(loc, wide(loop.getStep()), emitter.index(1)));
   }
 
   // Moves the tiles that a round yields to where the next round expects them. Those that cannot be
@@ -285,6 +302,13 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   };
   for (unsigned axis = 0; axis < 3; ++axis)
     program.grid[axis] = field(offsetof(support::CpuContext, grid) + 4 * axis, i32);
+  Value cache = field(offsetof(support::CpuContext, cacheKiB), i32);
+  program.cache =
+      b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, i64, cache), emitter.index(10));
+  program.count = emitter.index(1);
+  for (Value extent : program.grid)
+    program.count =
+        b.create<arith::MulIOp>(loc, program.count, b.create<arith::ExtUIOp>(loc, i64, extent));
   program.arena = field(offsetof(support::CpuContext, arena), pointer);
   Value packed = field(offsetof(support::CpuContext, arguments), pointer);
   for (auto [argument, slot] : llvm::zip(kernel.getArguments(), facts.slots))
@@ -311,6 +335,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     walker.emit(kernel.getFunctionBody().front());
   }
   b.setInsertionPointToEnd(entry);
+  // What went past the cache is not seen by others before this.
+  if (program.streams)
+    b.create<LLVM::CallIntrinsicOp>(loc, TypeRange{}, "llvm.x86.sse.sfence", ValueRange{});
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;

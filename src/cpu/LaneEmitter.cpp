@@ -538,6 +538,12 @@ void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Valu
     builder.create<LLVM::MaskedStoreOp>(location, value, pointer, mask, alignment);
 }
 
+void LaneEmitter::streamElements(Value pointer, Value value) {
+  program.streams = true;
+  builder.create<LLVM::StoreOp>(location, value, pointer, lineBytes, /*isVolatile=*/false,
+                                /*isNonTemporal=*/true);
+}
+
 Value LaneEmitter::zero(Type type) { return builder.create<LLVM::ZeroOp>(location, type); }
 
 Value LaneEmitter::call(StringRef symbol, Type result, ValueRange arguments) {

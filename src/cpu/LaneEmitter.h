@@ -41,11 +41,14 @@ struct Buffer {
 
 /// What the program reads of its context, set up by the entry point.
 struct ProgramValues {
-  mlir::Value context; ///< !llvm.ptr to CpuContext
-  mlir::Value program; ///< i64: linear index
-  mlir::Value id[3];   ///< i32
-  mlir::Value grid[3]; ///< i32
-  mlir::Value arena;   ///< !llvm.ptr
+  mlir::Value context;  ///< !llvm.ptr to CpuContext
+  mlir::Value program;  ///< i64: linear index
+  mlir::Value id[3];    ///< i32
+  mlir::Value grid[3];  ///< i32
+  mlir::Value arena;    ///< !llvm.ptr
+  mlir::Value count;    ///< i64: programs of the launch times trips of the loops that are open here
+  mlir::Value cache;    ///< i64: bytes
+  bool streams = false; ///< some store may go past the cache
 };
 
 /// How a loop along a row is cut where masks end (Sweep.cpp).
@@ -173,6 +176,9 @@ public:
                            mlir::Value other, bool isVolatile = false);
   void storeElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value value,
                      mlir::Value mask);
+  /// Stores whole lines past the cache, at an address that is a multiple of `lineBytes`.
+  void streamElements(mlir::Value pointer, mlir::Value value);
+  static constexpr int64_t lineBytes = 64;
   /// Calls one of support/CpuSymbols.def.
   mlir::Value call(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange arguments);
   /// Applies scalar code to each lane; for what the processor has no vectors for.

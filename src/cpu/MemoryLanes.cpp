@@ -158,16 +158,46 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     return safe;
   }
 
+  // Bits of an address of which none may be set if the store is to go past the cache: those of a
+  // place in a line, or all where the cache may hold what the launch writes. Null if it never may.
+  static Value streamMask(tile::StoreOp store, LaneEmitter &emitter) {
+    if (!emitter.plan.mayStream(store) || !emitter.sweeps ||
+        store.getAccessElementType().isInteger(1))
+      return {};
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    const ProgramValues &program = emitter.program;
+    Value bytes = b.create<arith::MulIOp>(loc, program.count,
+                                          emitter.index(bufferBytes(store.getValue().getType())));
+    Value large = b.create<arith::AndIOp>(
+        loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.cache),
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.cache, emitter.index(0)));
+    return b.create<arith::SelectOp>(loc, large, emitter.index(LaneEmitter::lineBytes - 1),
+                                     emitter.index(-1));
+  }
+
   // `computed`: what `values` asks for lanes of, if not for those of a buffer.
   static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
                        llvm::function_ref<Value(const Lanes &)> values) {
     auto shape = tile::shapeOf(store.getPointer().getType());
+    Value unaligned = streamMask(store, emitter);
+    Type element = store.getAccessElementType();
     auto put = [&](const Lanes &where) {
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
-      emitter.storeElements(pointer, store.getAccessElementType(), where.width, value, mask);
+      auto plain = [&] { emitter.storeElements(pointer, element, where.width, value, mask); };
+      bool lines = where.width > 1 &&
+                   where.width * tile::bytesInMemory(element) % LaneEmitter::lineBytes == 0;
+      if (!unaligned || mask || !adjacent || !lines)
+        return plain();
+      OpBuilder &b = emitter.builder;
+      Value at = b.create<LLVM::PtrToIntOp>(emitter.loc(), b.getI64Type(), pointer);
+      Value cached = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne,
+                                             b.create<arith::AndIOp>(emitter.loc(), at, unaligned),
+                                             emitter.index(0));
+      emitter.either(cached, plain, [&] { emitter.streamElements(pointer, value); });
     };
     if (shape.empty())
       return emitter.forEach(shape, 0, 1, put);
