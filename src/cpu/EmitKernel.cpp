@@ -111,11 +111,13 @@ private:
 
   void emitFor(scf::ForOp loop) {
     fillAll(loop.getRegionIterArgs(), loop.getInitArgs());
-    auto made = b.create<scf::ForOp>(loop.getLoc(), emitter.scalar(loop.getLowerBound()),
-                                     emitter.scalar(loop.getUpperBound()),
-                                     emitter.scalar(loop.getStep()), valuesOf(loop.getInitArgs()));
+    Value lower = emitter.scalar(loop.getLowerBound()),
+          upper = emitter.scalar(loop.getUpperBound()), step = emitter.scalar(loop.getStep());
     Value outer = emitter.program.count;
-    emitter.program.count = b.create<arith::MulIOp>(loop.getLoc(), outer, trips(made));
+    emitter.program.count =
+        b.create<arith::MulIOp>(loop.getLoc(), outer, trips(loop.getLoc(), lower, upper, step));
+    auto made =
+        b.create<scf::ForOp>(loop.getLoc(), lower, upper, step, valuesOf(loop.getInitArgs()));
     {
       OpBuilder::InsertionGuard guard(b);
       if (made.getNumResults() == 0)
@@ -135,18 +137,16 @@ private:
     bind(loop.getResults(), made.getResults());
   }
 
-  Value trips(scf::ForOp loop) {
-    Location loc = loop.getLoc();
+  // How often a loop runs, or a little less.
+  Value trips(Location loc, Value lower, Value upper, Value step) {
     auto wide = [&](Value value) -> Value {
       return value.getType().isInteger(64)
                  ? value
                  : b.create<arith::ExtSIOp>(loc, b.getI64Type(), value).getResult();
     };
-    Value span =
-        b.create<arith::SubIOp>(loc, wide(loop.getUpperBound()), wide(loop.getLowerBound()));
-    return b.create<arith::DivSIOp>(
-        loc, b.create<arith::MaxSIOp>(loc, span, emitter.index(0)),
-        b.create<arith::MaxSIOp>(loc, wide(loop.getStep()), emitter.index(1)));
+    Value span = b.create<arith::SubIOp>(loc, wide(upper), wide(lower));
+    return b.create<arith::DivSIOp>(loc, b.create<arith::MaxSIOp>(loc, span, emitter.index(0)),
+                                    b.create<arith::MaxSIOp>(loc, wide(step), emitter.index(1)));
   }
 
   // Moves the tiles that a round yields to where the next round expects them. Those that cannot be
