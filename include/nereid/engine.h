@@ -207,6 +207,18 @@ struct KernelState;
 struct ProgramState;
 struct EngineState;
 
+// Of the engine's inside, for bindings of other languages (`python/`).
+namespace emit {
+struct SourceUnit;
+}
+namespace launch {
+class Argument;
+struct PreparedKernel;
+} // namespace launch
+namespace engine {
+struct EmittedKernel;
+}
+
 /// A kernel function with its options. Compiled for a device and for classes of arguments when
 /// first launched so.
 class NEREID_API Kernel {
@@ -230,6 +242,14 @@ public:
   Status prepare(const Device &device, std::initializer_list<Argument> arguments) const {
     return prepare(device, std::span(arguments.begin(), arguments.size()));
   }
+
+  // For bindings: one argument a parameter, in order.
+  Result<const launch::PreparedKernel *> launch(const Stream &stream, Grid grid,
+                                                std::span<const launch::Argument> arguments) const;
+  Result<const launch::PreparedKernel *>
+  prepare(const Device &device, std::span<const launch::Argument> arguments) const;
+  /// Tile IR for such arguments.
+  Result<engine::EmittedKernel> emit(std::span<const launch::Argument> arguments) const;
 
   /// What `tl.device_print` and failed assertions wrote since this was last asked, in launches that
   /// are done.
@@ -297,6 +317,8 @@ public:
   Result<Program> load(const std::string &path) const;
   /// The same for text; `name` is what messages call it. It imports nothing from files.
   Result<Program> loadText(std::string_view text, std::string_view name = "<text>") const;
+  /// For bindings.
+  Result<Program> load(const emit::SourceUnit &unit) const;
 
   void freeze(Freeze mode) const;
   EngineStatistics statistics() const;
