@@ -721,10 +721,25 @@ Value Interp::makeFunction(const FunctionDef &def) {
   function->closure = frame->enclosing;
   if (!frame->isModule && !frame->isClassBody)
     function->closure.insert(function->closure.begin(), frame->locals);
-  for (const Expr *value : def.args->defaults)
-    function->defaults.push_back(eval(value));
-  for (const Expr *value : def.args->kwDefaults)
-    function->kwDefaults.push_back(value ? std::optional<Value>(eval(value)) : std::nullopt);
+  // The unit may bring a default's value (SourceUnit::globals).
+  auto defaultOf = [&](const Expr *value, const Arg &parameter) {
+    const Binding *given =
+        frame->module->names->find(function->qualifiedName + "." + std::string(parameter.arg));
+    return given ? given->value : eval(value);
+  };
+  const Arguments &parameters = *def.args;
+  std::vector<const Arg *> positional;
+  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args})
+    for (const Arg &parameter : list)
+      positional.push_back(&parameter);
+  size_t first = positional.size() - std::min(positional.size(), size_t(parameters.defaults.size()));
+  for (size_t i = first; i < positional.size(); ++i)
+    function->defaults.push_back(defaultOf(parameters.defaults[i - first], *positional[i]));
+  for (size_t i = 0; i < parameters.kwDefaults.size(); ++i)
+    function->kwDefaults.push_back(
+        parameters.kwDefaults[i]
+            ? std::optional<Value>(defaultOf(parameters.kwDefaults[i], parameters.kwonlyargs[i]))
+            : std::nullopt);
   return Value(std::move(function));
 }
 

@@ -167,6 +167,8 @@ public:
 
   /// A compiled-in value as the evaluator holds it.
   Value fromConstant(const support::Constant &constant);
+  /// A value that the unit of the module `into` brings.
+  Value fromInjected(const InjectedValue &from, const ModuleObject &into);
 
   // --- what natives and objects need ---
 
