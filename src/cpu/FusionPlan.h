@@ -47,6 +47,14 @@ public:
   /// tiles concerned are one range of memory. The store has scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
 
+  /// The loops over lanes that the kernel becomes.
+  struct Loop {
+    mlir::Operation *place;                           ///< that the loop stands at
+    llvm::SmallVector<mlir::Operation *, 8> computes; ///< evaluated in it, in program order
+    const Stored *stored;                             ///< where its result is kept, or null
+  };
+  std::vector<Loop> loops() const;
+
   void print(llvm::raw_ostream &os) const;
 
 private:

@@ -15,6 +15,7 @@ Action addRun(CLI::App &app);
 Action addCheck(CLI::App &app);
 Action addExplain(CLI::App &app);
 Action addCompile(CLI::App &app);
+Action addInspect(CLI::App &app);
 Action addTest(CLI::App &app);
 Action addBench(CLI::App &app);
 Action addTune(CLI::App &app);
