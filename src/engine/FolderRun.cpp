@@ -517,6 +517,7 @@ private:
     if (!slot) {
       RunnerOptions how;
       how.reference.check = options.check;
+      how.reference.maxOperations = options.maxOperations;
       auto made = Runner::create(device, how);
       if (!made)
         return made.takeError();

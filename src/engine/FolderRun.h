@@ -40,6 +40,7 @@ struct FolderRunOptions {
   bool compareConfigs = false;
   /// Verify every access on `ref`; a row with findings that are errors has not passed.
   bool check = false;
+  uint64_t maxOperations = 0; ///< of a launch on `ref`; 0: no limit
   /// Instead of the folder's `kernel.py`; empty: that.
   std::filesystem::path kernelFile;
 };

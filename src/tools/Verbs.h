@@ -21,6 +21,7 @@ Action addBench(CLI::App &app);
 Action addTune(CLI::App &app);
 Action addCache(CLI::App &app);
 Action addDoctor(CLI::App &app);
+Action addLearn(CLI::App &app);
 
 /// "FILE.py:KERNEL" in its two parts; the kernel may be left out.
 inline std::pair<std::string, std::string> splitTarget(const std::string &text) {

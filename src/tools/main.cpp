@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
       {"tune", "Time every configuration and keep the best in a tuning file", addTune},
       {"cache", "What is kept of built kernels, and what to remove of it", addCache},
       {"doctor", "What this machine has, and why something of it is not used", addDoctor},
+      {"learn", "Puzzles from a copy to causal attention, checked as you solve them", addLearn},
   };
   std::vector<std::pair<CLI::App *, Action>> actions;
   for (const Verb &verb : verbs) {
