@@ -2,6 +2,7 @@
 #include "ir/TileOps.h"
 #include "ref/Reference.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   nereid::ref::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
+  nereid::transforms::registerExpandScaledProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
 }
