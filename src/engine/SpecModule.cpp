@@ -139,9 +139,8 @@ double epsilon(Interp &interp, const Value &value) {
 
 // What specs spell shorter than signatures do.
 static constexpr std::pair<std::string_view, DType> shorter[] = {
-    {"f16", DType::Float16},         {"f32", DType::Float32},
-    {"f64", DType::Float64},         {"f8e4nv", DType::Float8E4NV},
-    {"f8e5", DType::Float8E5},       {"f8e4b8", DType::Float8E4B8},
+    {"f16", DType::Float16},         {"f32", DType::Float32},        {"f64", DType::Float64},
+    {"f8e4nv", DType::Float8E4NV},   {"f8e5", DType::Float8E5},      {"f8e4b8", DType::Float8E4B8},
     {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
 
 std::optional<DType> specDType(std::string_view text) {
