@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Operations by dtype under Triton's own interpreter and under the engine: what type, what numbers.
 
-    scripts/agree-ops.py [--bin build/dev/bin] [--python PYTHON] [--only TEXT] [--results docs/results/NAME.json]
+    scripts/agree-ops.py [--bin build/dev/bin] [--python PYTHON] [--only TEXT] [--device cuda:0] [--results docs/results/NAME.json]
 
 For each dtype, or pair of them, a kernel applies every operation of OPERATIONS to all pairs of the
 dtype's edge values. The interpreter says which operations it takes and the types of their results; the engine must
-take the same, find the same types (a `static_assert` in the kernel) and give the same numbers on `ref` and on `cpu`.
+take the same, find the same types (a `static_assert` in the kernel) and give the same numbers on `ref` and on `cpu`, or on each --device.
 Where Triton leaves the result open the operands are kept away from there (`operands`). PYTHON has torch, triton and
 numpy below 2.4. bf16 and f8 are left out: they have no .npy form, and the interpreter computes on their bit patterns.
 
@@ -316,7 +316,7 @@ class Runner:
         while batches:
             batch = batches.pop()
             results, why = {}, None
-            for device in ("ref", "cpu"):
+            for device in self.options.device or ("ref", "cpu"):
                 results[device], why = self.engine([t[0] for t in batch], [t[2] for t in batch], a, b, device)
                 if why:
                     why = f"{device}: {why}"
@@ -341,6 +341,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
     parser.add_argument("--python", help="a Python with torch, triton and numpy below 2.4 (default: this one)")
     parser.add_argument("--only", default="", help="only operations whose label (`a + b on i8 and u8`) contains this")
+    parser.add_argument("--device", action="append", help="instead of ref and cpu; may be given more than once")
     parser.add_argument("--limit", type=float, default=120, help="seconds a run (default 120)")
     parser.add_argument("--results", help="where to write the counts as docs/results/README.md says")
     parser.add_argument("--version", default="", help="of Triton, for --results")

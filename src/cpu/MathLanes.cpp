@@ -1,4 +1,4 @@
-// exp, log and their kin on vectors of f32.
+// exp and what is made of it on vectors of f32.
 #include "cpu/LaneModels.h"
 #include "transforms/MathExpansions.h"
 
@@ -34,26 +34,16 @@ struct F32 {
   Value fma(Value a, Value b_, Value c) { return b.create<LLVM::FMulAddOp>(loc, a, b_, c); }
   Value addBits(Value a, Value b_) { return b.create<arith::AddIOp>(loc, a, b_); }
   Value subBits(Value a, Value b_) { return b.create<arith::SubIOp>(loc, a, b_); }
-  Value andBits(Value a, Value b_) { return b.create<arith::AndIOp>(loc, a, b_); }
-  Value orBits(Value a, Value b_) { return b.create<arith::OrIOp>(loc, a, b_); }
   Value shl(Value a, unsigned by) { return b.create<arith::ShLIOp>(loc, a, bits(by)); }
-  Value shr(Value a, unsigned by) { return b.create<arith::ShRUIOp>(loc, a, bits(by)); }
   Value sar(Value a, unsigned by) { return b.create<arith::ShRSIOp>(loc, a, bits(by)); }
   Value toBits(Value a) { return b.create<LLVM::BitcastOp>(loc, integer, a); }
   Value toReal(Value a) { return b.create<LLVM::BitcastOp>(loc, real, a); }
   Value round(Value a) { return b.create<math::RoundEvenOp>(loc, a); }
   Value toInt(Value a) { return b.create<arith::FPToSIOp>(loc, integer, a); }
-  Value fromInt(Value a) { return b.create<arith::SIToFPOp>(loc, real, a); }
   Value less(Value a, Value b_) {
     return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, a, b_);
   }
   Value isNan(Value a) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, a); }
-  Value equal(Value a, Value b_) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, a, b_);
-  }
-  Value above(Value a, Value b_) { // unsigned bits
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, a, b_);
-  }
   Value select(Value c, Value t, Value f) { return b.create<arith::SelectOp>(loc, c, t, f); }
   Value clamp(Value x, double low, double high) {
     x = select(less(number(low), x), x, number(low));
@@ -141,41 +131,6 @@ Value emitExp2(F32 &f, Value x) {
   return f.select(f.isNan(x), x, result);
 }
 
-// x = 2^e m with m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 P(f), with the polynomial of
-// Cephes' logf.
-Value emitLog(F32 &f, Value x, bool base2) {
-  Value tiny = f.less(x, f.number(1.17549435e-38));
-  Value normal = f.select(tiny, f.mul(x, f.number(8388608.0)), x);
-  Value raised = f.subBits(f.toBits(normal), f.bits(0x3f3504f3));
-  Value e = f.fromInt(f.sar(raised, 23));
-  e = f.select(tiny, f.sub(e, f.number(23.0)), e);
-  Value m = f.toReal(f.addBits(f.andBits(raised, f.bits(0x7fffff)), f.bits(0x3f3504f3)));
-  Value r = f.sub(m, f.number(1.0)), square = f.mul(r, r);
-  Value y = f.polynomial(r, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1,
-                             1.4249322787e-1, -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1,
-                             7.0376836292e-2});
-  y = f.mul(f.mul(y, r), square);
-  Value result;
-  if (base2) {
-    constexpr double log2eMinusOne = 0.442695040888963407;
-    y = f.fma(square, f.number(-0.5), y);
-    result = f.mul(y, f.number(log2eMinusOne));
-    result = f.fma(r, f.number(log2eMinusOne), result);
-    result = f.add(f.add(f.add(result, y), r), e);
-  } else {
-    y = f.fma(e, f.number(-2.12194440054690583e-4), y);
-    y = f.fma(square, f.number(-0.5), y);
-    result = f.fma(e, f.number(0.693359375), f.add(r, y));
-  }
-  constexpr uint32_t infinity = 0x7f800000, nan = 0x7fc00000;
-  result = f.select(f.equal(x, f.number(0.0)), f.toReal(f.bits(infinity | 0x80000000)), result);
-  result = f.select(f.less(x, f.number(0.0)), f.toReal(f.bits(nan)), result);
-  // Infinity and NaN are their own logarithms.
-  Value special =
-      f.b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x, f.toReal(f.bits(infinity)));
-  return f.select(special, x, result);
-}
-
 bool isLibraryFunction(StringRef name) {
   static const llvm::StringSet<llvm::MallocAllocator> names = {
 #define UNARY(type, name) #name,
@@ -208,14 +163,11 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
       return emitExp(f, operands[0]);
     if (function == "exp2")
       return emitExp2(f, operands[0]);
-    if (function == "log" || function == "log2")
-      return emitLog(f, operands[0], function == "log2");
     transforms::MathBase base;
     auto exp = [&](Value x) { return emitExp(f, x); };
-    auto log = [&](Value x) { return emitLog(f, x, false); };
     base.exp = exp;
-    base.log = log;
-    if (function == "tanh" || function == "erf" || function == "expm1" || function == "log1p")
+    if (function == "log" || function == "log2" || function == "tanh" || function == "erf" ||
+        function == "expm1" || function == "log1p")
       return transforms::expandMath(b, loc, function, operands, base);
   }
   // The C library's, a lane at a time.

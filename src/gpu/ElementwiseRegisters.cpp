@@ -216,11 +216,52 @@ struct DivCode {
     return e.assembly("div.full.f32 $0, $1, $2;", "=f,f,f", v[0].getType(), v, true);
   }
 };
+// The remainder that has the sign of x. The quotient is off by one where its rounding passes an
+// integer, which a second look finds; exact while it has no more digits than the type.
+struct RemCode {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+    OpBuilder &b = e.builder;
+    Value x = v[0], y = v[1];
+    Type type = x.getType();
+    if (type.getIntOrFloatBitWidth() < 32) {
+      Value wide[2];
+      for (unsigned i : {0, 1})
+        wide[i] = b.create<arith::ExtFOp>(e.loc(), b.getF32Type(), v[i]);
+      return b.create<arith::TruncFOp>(e.loc(), type, emit(nullptr, e, wide));
+    }
+    auto number = [&](double value) -> Value {
+      return b.create<arith::ConstantOp>(e.loc(), b.getFloatAttr(type, value));
+    };
+    auto compare = [&](arith::CmpFPredicate predicate, Value p, Value q) -> Value {
+      return b.create<arith::CmpFOp>(e.loc(), predicate, p, q);
+    };
+    auto select = [&](Value c, Value p, Value q) -> Value {
+      return b.create<arith::SelectOp>(e.loc(), c, p, q);
+    };
+    using P = arith::CmpFPredicate;
+    Value size = b.create<math::AbsFOp>(e.loc(), x), divisor = b.create<math::AbsFOp>(e.loc(), y);
+    Value quotient = b.create<math::TruncOp>(
+        e.loc(), b.create<arith::DivFOp>(e.loc(), size, divisor).getResult());
+    Value rest = b.create<LLVM::FMAOp>(
+        e.loc(), b.create<arith::NegFOp>(e.loc(), quotient).getResult(), divisor, size);
+    rest = select(compare(P::OLT, rest, number(0)), b.create<arith::AddFOp>(e.loc(), rest, divisor),
+                  rest);
+    rest = select(compare(P::OGE, rest, divisor), b.create<arith::SubFOp>(e.loc(), rest, divisor),
+                  rest);
+    // A finite number is its own remainder of an infinity.
+    Value isBelow = compare(P::OLT, size, divisor);
+    rest = select(isBelow, size, rest);
+    return b.create<math::CopySignOp>(e.loc(), rest, x);
+  }
+};
+
+Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v);
+
 // |x|^y by logarithms, with the sign of x where y is an odd integer.
 Value power(RegisterEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder;
   Value size = b.create<math::AbsFOp>(e.loc(), x);
-  Value result = special(e, "ex2.approx.f32", mul(e, y, special(e, "lg2.approx.f32", size)));
+  Value result = special(e, "ex2.approx.f32", mul(e, y, emitMath("log2", e, size)));
   auto compare = [&](arith::CmpFPredicate predicate, Value p, Value q) -> Value {
     return b.create<arith::CmpFOp>(e.loc(), predicate, p, q);
   };
@@ -278,12 +319,9 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
     return special(e, "ex2.approx.ftz.f32", v[0]);
   if (name == "exp")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 1.44269504088896341)));
-  if (name == "log2")
-    return special(e, "lg2.approx.f32", v[0]);
-  if (name == "log")
-    return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.693147180559945309));
+  // `lg2.approx` is good to an absolute 2^-22 only: it has no digits right near 1.
   if (name == "log10")
-    return mul(e, special(e, "lg2.approx.f32", v[0]), f32(e, 0.301029995663981195));
+    return mul(e, emitMath("log", e, v), f32(e, 0.434294481903251828));
   if (name == "exp10")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 3.32192809488736235)));
   if (name == "rsqrt")
@@ -292,10 +330,8 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
     return power(e, v[0], v[1]);
   transforms::MathBase base;
   auto exp = [&](Value x) { return emitMath("exp", e, x); };
-  auto log = [&](Value x) { return emitMath("log", e, x); };
   auto divide = [&](Value x, Value y) { return DivCode::emit(nullptr, e, {x, y}); };
   base.exp = exp;
-  base.log = log;
   base.divide = divide;
   return transforms::expandMath(b, e.loc(), name, v, base);
 }
@@ -353,13 +389,14 @@ template <typename Code, typename... Ops> void attachCode(MLIRContext *context) 
 void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, RemFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp,
-           MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp,
-           XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp,
-           ExtFOp, TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp,
-           BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, MinNumFOp,
+           AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp,
+           ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp,
+           TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp,
+           AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     attachCode<DivCode, DivFOp>(context);
+    attachCode<RemCode, RemFOp>(context);
     attachCode<SelectCode, SelectOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {

@@ -56,6 +56,51 @@ public:
   }
 };
 
+// x = 2^e m with m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 P(f), with the polynomial of
+// Cephes' logf.
+Value logarithm(Float &f, Value x, bool isBase2) {
+  OpBuilder &b = f.b;
+  Type integer = f.with(b.getI32Type());
+  auto bits = [&](uint32_t value) {
+    return f.constant(b.getI32IntegerAttr(int32_t(value)), integer);
+  };
+  auto toReal = [&](Value value) -> Value {
+    return b.create<LLVM::BitcastOp>(f.loc, f.type, value);
+  };
+  Value tiny = f.less(x, f.number(1.17549435e-38));
+  Value normal = f.select(tiny, f.mul(x, f.number(8388608.0)), x);
+  Value raised = b.create<arith::SubIOp>(f.loc, b.create<LLVM::BitcastOp>(f.loc, integer, normal),
+                                         bits(0x3f3504f3));
+  Value e =
+      b.create<arith::SIToFPOp>(f.loc, f.type, b.create<arith::ShRSIOp>(f.loc, raised, bits(23)));
+  e = f.select(tiny, f.sub(e, f.number(23.0)), e);
+  Value fraction = b.create<arith::AndIOp>(f.loc, raised, bits(0x7fffff));
+  Value m = toReal(b.create<arith::AddIOp>(f.loc, fraction, bits(0x3f3504f3)));
+  Value r = f.sub(m, f.number(1.0)), square = f.mul(r, r);
+  Value y = f.polynomial(r, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1,
+                             1.4249322787e-1, -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1,
+                             7.0376836292e-2});
+  y = f.mul(f.mul(y, r), square);
+  Value result;
+  if (isBase2) {
+    constexpr double log2eMinusOne = 0.442695040888963407;
+    y = f.fma(square, f.number(-0.5), y);
+    result = f.mul(y, f.number(log2eMinusOne));
+    result = f.fma(r, f.number(log2eMinusOne), result);
+    result = f.add(f.add(f.add(result, y), r), e);
+  } else {
+    y = f.fma(e, f.number(-2.12194440054690583e-4), y);
+    y = f.fma(square, f.number(-0.5), y);
+    result = f.fma(e, f.number(0.693359375), f.add(r, y));
+  }
+  Value infinity = f.number(INFINITY);
+  result = f.select(f.equal(x, f.number(0.0)), f.number(-INFINITY), result);
+  result = f.select(f.less(x, f.number(0.0)), f.number(NAN), result);
+  // Infinity and NaN are their own logarithms.
+  Value special = b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x, infinity);
+  return f.select(special, x, result);
+}
+
 // Odd polynomial (Cephes, tanhf) near zero, 1 - 2 / (e^2x + 1) beyond: there nothing cancels.
 Value tanh(Float &f, Value x) {
   Value size = f.abs(x), square = f.mul(x, x);
@@ -130,16 +175,16 @@ Value sinOrCos(Float &f, Value x, bool cosine) {
 // (1 + x) rounds to u; log u is corrected by what rounding took.
 Value log1p(Float &f, Value x) {
   Value u = f.add(f.number(1), x), difference = f.sub(u, f.number(1));
-  Value corrected = f.mul(f.base.log(u), f.div(x, difference));
+  Value corrected = f.mul(logarithm(f, u, false), f.div(x, difference));
   Value result = f.select(f.equal(difference, f.number(0)), x, corrected);
   // infinity / infinity
-  return f.select(f.equal(u, x), f.base.log(u), result);
+  return f.select(f.equal(u, x), logarithm(f, u, false), result);
 }
 
 // u = e^x rounds; (u - 1) x / log u takes the same rounding out again.
 Value expm1(Float &f, Value x) {
   Value u = f.base.exp(x), less = f.sub(u, f.number(1));
-  Value corrected = f.mul(less, f.div(x, f.base.log(u)));
+  Value corrected = f.mul(less, f.div(x, logarithm(f, u, false)));
   Value result = f.select(f.equal(u, f.number(1)), x, corrected);
   result = f.select(f.less(u, f.number(1e-7)), f.number(-1), result);
   return f.select(f.less(f.number(88), x), less, result);
@@ -220,6 +265,8 @@ Value expandMath(OpBuilder &b, Location loc, StringRef function, ValueRange oper
     return sinOrCos(f, x, function == "cos");
   if (function == "tan")
     return f.div(sinOrCos(f, x, false), sinOrCos(f, x, true));
+  if (function == "log" || function == "log2")
+    return logarithm(f, x, function == "log2");
   if (function == "log1p")
     return log1p(f, x);
   if (function == "expm1")

@@ -15,13 +15,11 @@ namespace nereid::transforms {
 struct MathBase {
   /// e^x, rounded to a few ulp, also for results that underflow.
   llvm::function_ref<mlir::Value(mlir::Value)> exp;
-  /// The natural logarithm.
-  llvm::function_ref<mlir::Value(mlir::Value)> log;
   /// A quotient to 2 ulp; null: the exact one is as good.
   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
 };
 
-/// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log1p", ...) of f32
+/// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log", ...) of f32
 /// operands; null if it is not known here.
 mlir::Value expandMath(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef function,
                        mlir::ValueRange operands, const MathBase &base);
