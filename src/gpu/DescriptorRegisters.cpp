@@ -1,5 +1,6 @@
 // Tensor descriptors as plain fields: each thread checks and addresses its own elements, a vector
-// at once where it reads rows.
+// at once where it reads rows. BulkCopies.h moves whole blocks.
+#include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/SharedOperand.h"
 
@@ -182,6 +183,14 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
   }
 };
 
+struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    if (op->hasAttr(bulkStoreAttr))
+      return emitBulkStore(cast<tile::DescStoreOp>(op), e);
+    WriteRegisters<tile::DescStoreOp>().emitRegisters(op, e);
+  }
+};
+
 struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
@@ -246,7 +255,7 @@ void registerDescriptorRegisters(DialectRegistry &registry) {
     DescFieldOp::attachInterface<DescFieldRegisters>(*context);
     DescLoadOp::attachInterface<DescLoadRegisters>(*context);
     DescGatherOp::attachInterface<ReadRegisters<DescGatherOp>>(*context);
-    DescStoreOp::attachInterface<WriteRegisters<DescStoreOp>>(*context);
+    DescStoreOp::attachInterface<DescStoreRegisters>(*context);
     DescScatterOp::attachInterface<WriteRegisters<DescScatterOp>>(*context);
     DescReduceOp::attachInterface<WriteRegisters<DescReduceOp>>(*context);
   });

@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -31,8 +32,8 @@ bool writesMemory(Operation *op) {
 
 class Pipeliner {
 public:
-  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit)
-      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit),
+  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit, bool bulk)
+      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit), mayBulk(bulk),
         b(loop.getContext()) {}
 
   uint64_t run(const analysis::AxisAnalysis &axes) {
@@ -66,6 +67,7 @@ private:
   struct Copy {
     Operation *load;
     unsigned vector;
+    bool isBulk;
     Value ring;
   };
   // An operand from outside the loop, which products read from shared memory.
@@ -74,6 +76,10 @@ private:
     Value ring;
   };
 
+  static uint64_t transferredBytes(Type type) {
+    auto tile = cast<RankedTensorType>(type);
+    return uint64_t(tile.getNumElements()) * tile::bytesInMemory(tile.getElementType());
+  }
   static uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
 
   // Of shared memory, what the system takes for each block.
@@ -101,15 +107,20 @@ private:
   void findCopies(const analysis::AxisAnalysis &axes) {
     for (Operation &op : body) {
       unsigned vector = 0;
+      bool isBulk = false;
       if (auto load = dyn_cast<tile::LoadOp>(op); load && isCopy(load))
         vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
-      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block))
+      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
         vector = descVector(axes, block, layoutOf(block.getType()));
+        isBulk = mayBulk &&
+                 canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
+      }
       if (!vector ||
-          vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4 ||
+          (!isBulk &&
+           vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
           !feedsProduct(&op) || !addToSlice(&op))
         continue;
-      copies.push_back({&op, vector, {}});
+      copies.push_back({&op, vector, isBulk, {}});
     }
     // What others' addresses come from is loaded to registers anyhow.
     llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
@@ -204,6 +215,10 @@ private:
         stages = attr.getInt();
     for (Copy &copy : copies)
       slotBytes += bytesOf(copy.load->getResult(0).getType());
+    hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });
+    isAllBulk = hasBulk && llvm::all_of(copies, [](Copy &copy) { return copy.isBulk; });
+    uint64_t arrivalBytes = hasBulk ? SharedOperand::alignment : 0;
+    residentBytes += arrivalBytes;
     for (; stages >= 2 && !copies.empty(); --stages) {
       slots = unsigned(stages);
       distance = slots - 1;
@@ -212,13 +227,17 @@ private:
       inFlight = mayStayInFlight();
       // The slot of a step is free for the next copy when its products are done. If they stay in
       // flight, that is one step later, or behind a barrier of its own: a slot more is better where
-      // as many blocks share the multiprocessor with it.
+      // as many blocks share the multiprocessor with it. Bulk copies need one barrier anyhow: none
+      // is in their wait.
       uint64_t more = residentBytes + (slots + 1) * slotBytes;
       auto blocks = [&](uint64_t bytes) { return chip.sharedBytesPerSm / (bytes + reservedBytes); };
-      hasSpareSlot = inFlight && more <= limit && blocks(more) == blocks(more - slotBytes);
+      hasSpareSlot =
+          inFlight && !isAllBulk && more <= limit && blocks(more) == blocks(more - slotBytes);
       slots += hasSpareSlot;
       return;
     }
+    residentBytes -= arrivalBytes;
+    hasBulk = isAllBulk = false;
     copies.clear();
     slice.clear();
     aheadArgs.clear();
@@ -270,6 +289,13 @@ private:
   }
   void startCopies(IRMapping &mapping, Value slot, Value active) {
     cloneSlice(mapping, active);
+    if (hasBulk) {
+      uint64_t bytes = 0;
+      for (Copy &copy : copies)
+        if (copy.isBulk)
+          bytes += transferredBytes(copy.load->getResult(0).getType());
+      b.create<ExpectBulkOp>(loop.getLoc(), arrivals, slot, uint32_t(bytes), active);
+    }
     for (Copy &copy : copies) {
       auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
       if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
@@ -279,10 +305,15 @@ private:
       }
       auto block = cast<tile::DescLoadOp>(copy.load);
       SmallVector<Value> offsets(llvm::map_range(block.getOffsets(), ahead));
-      b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets, active,
-                           copy.vector);
+      if (copy.isBulk)
+        b.create<CopyBulkOp>(block.getLoc(), copy.ring, slot, block.getDesc(), offsets, arrivals,
+                             active);
+      else
+        b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets,
+                             active, copy.vector);
     }
-    b.create<CommitCopiesOp>(loop.getLoc());
+    if (!isAllBulk)
+      b.create<CommitCopiesOp>(loop.getLoc());
   }
 
   // Loads that addresses come from, whose own addresses need the variable alone: they start one
@@ -370,6 +401,9 @@ private:
       rings.push_back(resident.ring = ringOf(resident.tile.getType(), 1));
     for (Copy &copy : copies)
       rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
+    if (hasBulk)
+      rings.push_back(arrivals =
+                          b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
     for (Resident &resident : residents)
       b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
 
@@ -409,6 +443,8 @@ private:
     llvm::append_range(inits, earlyValues);
     if (slots)
       inits.push_back(zero);
+    if (hasBulk)
+      inits.push_back(zero);
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     {
@@ -445,7 +481,7 @@ private:
     for (tile::LoadOp load : early)
       ahead.map(load.getResult(), made.getRegionIterArg(next++));
 
-    Value slot;
+    Value slot, phase;
     SmallVector<Value> nextEarly;
     auto copyAhead = [&] {
       if (copies.empty())
@@ -457,7 +493,14 @@ private:
       slot = made.getRegionIterArg(next++);
       if (!early.empty())
         nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
-      b.create<WaitCopiesOp>(loc, distance - 1);
+      if (hasBulk) {
+        phase = made.getRegionIterArg(next++);
+        b.create<WaitBulkOp>(loc, arrivals, slot, phase);
+      }
+      if (!isAllBulk)
+        b.create<WaitCopiesOp>(loc, distance - 1);
+      else if (!inFlight)
+        b.create<tile::BarrierOp>(loc);
     }
     // Behind the barrier of the wait nobody reads the slot of the step before, unless products are
     // still in flight; then this step's start first, and the copies come behind another barrier or
@@ -480,6 +523,12 @@ private:
     llvm::append_range(results, nextEarly);
     if (slot)
       results.push_back(wrapped(slot, 1));
+    if (phase) {
+      Value wraps = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, slot,
+                                            number(b.getI32Type(), slots - 1));
+      results.push_back(b.create<arith::XOrIOp>(
+          loc, phase, b.create<arith::ExtUIOp>(loc, b.getI32Type(), wraps)));
+    }
     b.create<scf::YieldOp>(loc, results);
   }
 
@@ -526,6 +575,7 @@ private:
   const target::GpuChip &chip;
   unsigned warps;
   uint64_t limit;
+  bool mayBulk;
   OpBuilder b;
 
   SmallVector<tile::DotOp> dots;
@@ -537,19 +587,23 @@ private:
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
   bool inFlight = false, hasSpareSlot = false;
+  bool hasBulk = false, isAllBulk = false;
+  Value arrivals;
 };
 
 } // namespace
 
 uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps,
-                       uint64_t sharedBytes) {
+                       uint64_t sharedBytes, bool bulk) {
+  if (bulk)
+    chooseBulkStores(kernel, chip);
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   uint64_t most = 0;
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
-    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes).run(axes));
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes, bulk).run(axes));
   }
   return most;
 }

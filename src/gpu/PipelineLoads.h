@@ -6,7 +6,8 @@
 
 namespace nereid::gpu {
 
-/// In loops with products, loads that feed them go through rings in shared memory (cp.async), as
+/// In loops with products, loads that feed them go through rings in shared memory (cp.async, or
+/// bulk copies of the blocks of descriptors, if `bulk`), as
 /// many steps ahead as the loop's `num_stages` (else the module's) says and as `sharedBytes` have
 /// room for; operands that the loop does not change are written to shared memory once. Products of
 /// wgmma whose sums the loop only adds to stay in flight over the next step's wait.
@@ -17,6 +18,6 @@ namespace nereid::gpu {
 /// Runs after layout assignment: a copy has the layout of its load. Leaves a loop that writes
 /// global memory as it is. Gives how many bytes the rings of one loop take at most.
 uint64_t pipelineLoads(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
-                       unsigned warps, uint64_t sharedBytes);
+                       unsigned warps, uint64_t sharedBytes, bool bulk);
 
 } // namespace nereid::gpu

@@ -77,6 +77,7 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerRecordRegisters(registry);
   registerProgramRegisters(registry);
   registerRingRegisters(registry);
+  registerBulkRegisters(registry);
 }
 
 } // namespace nereid::gpu
