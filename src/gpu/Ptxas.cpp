@@ -114,7 +114,7 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   posix_spawn_file_actions_addopen(&actions, 1, logPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                    0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", in, "-o", out};
+  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", "-lineinfo", in, "-o", out};
   std::vector<char *> arguments;
   for (std::string &word : words)
     arguments.push_back(word.data());

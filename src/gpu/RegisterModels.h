@@ -15,6 +15,7 @@ void registerRingRegisters(mlir::DialectRegistry &registry);
 void registerBulkRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);
+void registerInlineAsmRegisters(mlir::DialectRegistry &registry);
 
 template <typename Model, typename Op>
 using RegisterModel = RegistersOpInterface::ExternalModel<Model, Op>;

@@ -7,6 +7,7 @@
 #include "cpu/LaneEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
 
@@ -38,6 +39,8 @@ struct CarryOffsetsPass : PassWrapper<CarryOffsetsPass, OperationPass<ModuleOp>>
 void addCpuPasses(OpPassManager &pm) {
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Microscaled operands are unpacked and scaled.
+  pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/false));
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
   // Tiles of pointers that walk through memory become offsets.

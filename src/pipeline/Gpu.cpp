@@ -5,11 +5,15 @@
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
+#include "gpu/Libdevice.h"
+#include "gpu/LineInfo.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
+#include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,6 +39,10 @@ namespace {
 void addTilePasses(OpPassManager &pm) {
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
+  pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
+  // Products of f32 in parts and sums in f16 become products that tensor cores have.
+  pm.addPass(transforms::createSplitProductsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -181,12 +189,16 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
     return reports.error("cannot lower `" + name + "` to LLVM");
+  gpu::addLineInfo(*emitted.module);
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
   auto machine = gpu::createMachine(chip);
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + name + "` to LLVM IR");
+  std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
+  if (Status linked = gpu::linkLibdevice(*llvmModule, gpu::findLibdevice(ptxas)); !linked)
+    return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine);
   if (stage == GpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
@@ -201,8 +213,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return ptx;
 
   std::optional<gpu::Cubin> cubin;
-  std::string ptxas = options.assemble ? gpu::findPtxas(options.ptxas) : "";
-  if (!ptxas.empty()) {
+  if (options.assemble && !ptxas.empty()) {
     auto assembled = gpu::assemble(ptxas, ptx, chip.name);
     if (!assembled)
       return assembled.takeError();
