@@ -170,7 +170,10 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
       if (!canCopyInBulk(store.getDesc(), cast<RankedTensorType>(candidate.getType()), chip))
         continue;
       store.getValueMutable().assign(candidate);
-      store->setAttr(bulkStoreAttr, BoolAttr::get(store.getContext(), mayTell));
+      bool isRead = llvm::any_of(store.getDesc().getUsers(), [](Operation *user) {
+        return isa<tile::DescLoadOp, tile::DescGatherOp>(user);
+      });
+      store->setAttr(bulkStoreAttr, BoolAttr::get(store.getContext(), mayTell || isRead));
       return;
     }
   });

@@ -94,6 +94,18 @@ Value leftInRow(RegisterEmitter &e, Value desc, Value coordinate, unsigned vecto
   return b.create<arith::MinUIOp>(e.loc(), left, e.i64(vector));
 }
 
+// How many elements of a row one access moves. The language promises that address and strides are
+// multiples of 16 bytes.
+unsigned rowVector(const analysis::AxisAnalysis &axes, ValueRange offsets, Type element,
+                   const LinearLayout &layout) {
+  if (element.isInteger(1))
+    return 1;
+  int64_t most = std::min<int64_t>(axes.facts(offsets.back()).scalarDivisibility,
+                                   16 / tile::bytesInMemory(element));
+  return unsigned(std::min<int64_t>(std::max<int64_t>(most, 1),
+                                    consecutiveRegisters(layout, layout.rank() - 1)));
+}
+
 Value padding(RegisterEmitter &e, tile::DescType desc) {
   auto format = dyn_cast<FloatType>(desc.getElementType());
   if (!desc.getPaddingIsNan() || !format)
@@ -185,9 +197,37 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
 
 struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    auto write = cast<tile::DescStoreOp>(op);
     if (op->hasAttr(bulkStoreAttr))
-      return emitBulkStore(cast<tile::DescStoreOp>(op), e);
-    WriteRegisters<tile::DescStoreOp>().emitRegisters(op, e);
+      return emitBulkStore(write, e);
+    LinearLayout layout = layoutOf(write.getValue().getType());
+    Type element = write.getAccessElementType();
+    unsigned vector = rowVector(e.axes, write.getOffsets(), element, layout);
+    if (vector == 1)
+      return WriteRegisters<tile::DescStoreOp>().emitRegisters(op, e);
+    Value owner = e.isOwner(layout);
+    ArrayRef<Value> values = e.registers(write.getValue());
+    for (unsigned reg = 0; reg < values.size(); reg += vector) {
+      SmallVector<Value> at = coordinatesOf(write, e, layout, reg);
+      Reached place = reachRow(write, e, layout, reg);
+      Value left = leftInRow(e, write.getDesc(), at.back(), vector);
+      Value whole = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
+      Value active = e.both(owner, place.inside);
+      emitStore(e, place.pointer, element, values.slice(reg, vector), e.both(active, whole),
+                ".global");
+      Value part = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ne, left, e.i64(vector));
+      e.when(e.both(active, part), [&] {
+        for (unsigned i = 0; i + 1 < vector; ++i) {
+          Value pointer =
+              b.create<LLVM::GEPOp>(e.loc(), place.pointer.getType(), registerType(element),
+                                    place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+          Value within =
+              b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
+          emitStore(e, pointer, element, values.slice(reg + i, 1), within, ".global");
+        }
+      });
+    }
   }
 };
 
@@ -239,13 +279,7 @@ struct DescFieldRegisters : RegisterModel<DescFieldRegisters, tile::DescFieldOp>
 
 unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
                     const LinearLayout &layout) {
-  Type element = load.getAccessElementType();
-  if (element.isInteger(1))
-    return 1;
-  int64_t most = std::min<int64_t>(axes.facts(load.getOffsets().back()).scalarDivisibility,
-                                   16 / tile::bytesInMemory(element));
-  return unsigned(std::min<int64_t>(std::max<int64_t>(most, 1),
-                                    consecutiveRegisters(layout, layout.rank() - 1)));
+  return rowVector(axes, load.getOffsets(), load.getAccessElementType(), layout);
 }
 
 void registerDescriptorRegisters(DialectRegistry &registry) {

@@ -34,6 +34,7 @@ import triton.language as tl
 
 # AMPERE-NOT: cp.async.bulk
 # AMPERE: cp.async.cg.shared.global
+# AMPERE: st.global.v4.b32
 @triton.jit
 def matmul(a_desc, b_desc, c_desc, K):
     m = tl.program_id(0) * 128
