@@ -309,6 +309,14 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
     rows.push_back(index(reg, lhsShape, true));
     columns.push_back(index(reg, rhsShape, false));
   }
+  for (auto [isLhs, of, tile] : {std::tuple(true, lhsShape, lhs), std::tuple(false, rhsShape, rhs)})
+    e.noteShared("load", layout, tile::bytesInMemory(tile::elementType(tile.getType())), 1,
+                 [&](ArrayRef<int32_t> at) {
+                   SmallVector<int32_t> place(at);
+                   place[isLhs ? n : m] = 0;
+                   return rowMajor(place, of) *
+                          tile::bytesInMemory(tile::elementType(tile.getType()));
+                 });
   sums = e.loop(e.i32(0), e.i32(depth), e.i32(1), sums, [&](Value k, ValueRange carried) {
     Value down = b.create<arith::MulIOp>(e.loc(), k, e.i32(shape[n]));
     SmallVector<Value> next;

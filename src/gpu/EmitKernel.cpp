@@ -112,6 +112,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   out.sharedBytes = emitter.sharedBytes();
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   out.maps = std::move(maps);
+  out.accesses = std::move(emitter.accesses);
   if (!emitter.failed())
     out.module = std::move(module);
   return out;

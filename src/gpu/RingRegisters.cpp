@@ -106,6 +106,8 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
     unsigned vector = copy.getVector();
     unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
+    e.noteGlobal("cp.async", copy.getPointer(), tile.getElementType(), vector);
+    shared.note(e, "cp.async", layout, vector);
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =

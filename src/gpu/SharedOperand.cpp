@@ -75,10 +75,17 @@ unsigned SharedOperand::vectorOf(const LinearLayout &layout) const {
   return std::min(consecutiveRegisters(layout, major), 16 / elementBytes);
 }
 
+void SharedOperand::note(RegisterEmitter &e, const char *what, const LinearLayout &layout,
+                         unsigned vector) const {
+  e.noteShared(what, layout, elementBytes, vector,
+               [&](ArrayRef<int32_t> at) { return offset(at); });
+}
+
 void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &layout,
                           ArrayRef<Value> values) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
+  note(e, "store", layout, vector);
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value packed = values[reg];
     if (vector > 1) {
@@ -95,6 +102,7 @@ SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const Lin
                                        Type element) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
+  note(e, "load", layout, vector);
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
     Value from = address(e, base, layout, layout.apply(reg, 0, 0));
@@ -131,6 +139,10 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
   for (const LinearLayout::Basis &basis : fragments.bases(LayoutInput::Warp))
     rowsOf.addBasis(LayoutInput::Warp, basis);
 
+  // Each lane gives the address of 16 bytes.
+  e.accesses.push_back(
+      sharedAccess(e.loc(), "ldmatrix", 16, 16 / elementBytes, 1,
+                   [&](unsigned lane) { return offset(rowsOf.apply(0, lane, 0)); }));
   Value from = address(e, base, rowsOf, fragments.apply(first, 0, 0));
   from = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), from);
   bool isTransposed = along != major;

@@ -36,6 +36,9 @@ public:
   /// How many registers of `layout`, from an aligned one on, lie together in memory: 16 bytes at
   /// most.
   unsigned vectorOf(const LinearLayout &layout) const;
+  /// Notes an access in `layout` with `vector` elements at once.
+  void note(RegisterEmitter &e, const char *what, const LinearLayout &layout,
+            unsigned vector) const;
   void write(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
              llvm::ArrayRef<mlir::Value> values) const;
   llvm::SmallVector<mlir::Value> read(RegisterEmitter &e, mlir::Value base,

@@ -115,10 +115,11 @@ void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::Ten
   }
 }
 
-// The story. Stops after `stage` with its text; runs to the end, and adds to `builder` if there is
-// one.
+// The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
+// `report` if there is one.
 Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
-                            const GpuOptions &options, support::ArtifactBuilder *builder) {
+                            const GpuOptions &options, support::ArtifactBuilder *builder,
+                            GpuReport *report = nullptr) {
   MLIRContext *context = module.getContext();
   DiagnosticCollector reports(context);
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
@@ -187,6 +188,10 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   // From here on there are no tiles.
 
+  if (report) {
+    report->accesses = emitted.accesses;
+    report->instructions = gpu::instructionFacts(*emitted.module);
+  }
   if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
     return reports.error("cannot lower `" + name + "` to LLVM");
   gpu::addLineInfo(*emitted.module);
@@ -253,6 +258,10 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     code.spillStoreBytes = cubin->spillStoreBytes;
     code.spillLoadBytes = cubin->spillLoadBytes;
     code.stackBytes = cubin->stackBytes;
+    if (report) {
+      report->isAssembled = true;
+      report->warnings = cubin->warnings;
+    }
     builder->codes.push_back(code);
   }
   code.kind = uint32_t(support::CodeKind::Ptx);
@@ -283,6 +292,20 @@ Result<std::vector<uint8_t>> compileForGpu(ModuleOp module, const target::GpuChi
   if (Status status = addGpuCode(module, chip, options, builder); !status)
     return status.takeError();
   return builder.finish();
+}
+
+Result<GpuReport> inspectForGpu(ModuleOp module, const target::GpuChip &chip,
+                                const GpuOptions &options) {
+  support::ArtifactBuilder builder;
+  builder.kernel.target = builder.text(std::string(chip.name));
+  GpuReport report;
+  if (auto code = compile(module, chip, GpuStage::Cubin, options, &builder, &report); !code)
+    return code.takeError();
+  auto bytes = builder.finish();
+  if (!bytes)
+    return bytes.takeError();
+  report.artifact = std::move(*bytes);
+  return report;
 }
 
 Result<std::string> emitForGpu(ModuleOp module, const target::GpuChip &chip, GpuStage stage,

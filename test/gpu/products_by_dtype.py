@@ -15,9 +15,11 @@ import triton
 import triton.language as tl
 
 
-# TF32: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
 # INPLACE-NOT: ld.shared
+# INPLACE: wgmma.mma_async
 # TURNED: ld.shared
+# TURNED: wgmma.mma_async
+# TF32: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
 # TF32X3-COUNT-24: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
 # IEEE-NOT: mma
 # IEEE: fma.rn.f32
