@@ -70,12 +70,27 @@ SmallVector<Value> coordinates(RegisterEmitter &e, ValueRange offsets, const Tra
           e.add(e.scalar(offsets[0]), e.i32(transfer.row))};
 }
 
+// True if threads of the kernel write global memory themselves; what they wrote is seen by the copy
+// engine behind a fence that takes longer.
+bool writesGlobal(Operation *op) {
+  return op->getParentOfType<FunctionOpInterface>()
+      ->walk([](Operation *op) {
+        auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+        bool writes = isa<tile::InlineAsmOp>(op) ||
+                      (access && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescGatherOp>(op) &&
+                       !op->hasAttr(bulkStoreAttr));
+        return writes ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     Value arrivals = op->getResult(0);
     unsigned slots = cast<ArrivalsOp>(op).getArrivals().getType().getSlots();
     e.reserveRing(arrivals, SharedOperand::alignment);
-    e.assembly("fence.proxy.async;", "~{memory}", {}, {}, false);
+    e.assembly(writesGlobal(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
+               "~{memory}", {}, {}, false);
     Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
     for (unsigned slot = 0; slot < slots; ++slot)
       e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b,~{memory}", {},
