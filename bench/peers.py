@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time the competitors of kernel folders on a GPU: the same kernels under Triton, and each spec's `peers` under PyTorch.
 
-usage: bench/peers.py FOLDER... [--match TEXT] [--variant NAME] [--seconds S] [--json OUT]
+usage: bench/peers.py FOLDER... [--match TEXT] [--variant NAME] [--all-configs] [--seconds S] [--json OUT]
 
 Reads the `spec.py` that `nereid bench` reads (docs/design/contract-kernel-folder.md) and measures as it does: every sample is one
 pass over the launches between two events, after overwriting the second-level cache; the median is reported. Needs torch and triton.
@@ -204,6 +204,7 @@ def main():
     words.add_argument("folders", nargs="+")
     words.add_argument("--match", default="")
     words.add_argument("--variant", default="")
+    words.add_argument("--all-configs", action="store_true", help="every configuration, not the first alone")
     words.add_argument("--seconds", type=float, default=0.5)
     words.add_argument("--json")
     words = words.parse_args()
@@ -230,15 +231,17 @@ def main():
                 for name, variant in variants.items():
                     full = f"{task}.{name}" if task else name
                     if words.variant in ("", full, name) and "cuda" in variant.get("targets", ["cuda"]):
-                        for config in variant.get("configs", [{}])[:1]:
-                            runs["triton", full] = lambda variant=variant, config=config: folder.run(
+                        for config in variant.get("configs", [{}])[: None if words.all_configs else 1]:
+                            runs["triton", full, label(config) if words.all_configs else ""] = lambda variant=variant, config=config: folder.run(
                                 call(variant["run"], config, inputs, outputs, bindings))
                 if not words.variant:
                     data = {k: v.data if isinstance(v, Tensor) else v for k, v in (inputs | bindings).items()}
                     for name, text in (folder.field(task, "peers") or {}).items():
-                        runs[name, task] = lambda text=text: eval(text, {"torch": torch, "F": torch.nn.functional, "math": math} | data)
-                for (who, what), run in runs.items():
+                        runs[name, task, ""] = lambda text=text: eval(text, {"torch": torch, "F": torch.nn.functional, "math": math} | data)
+                for (who, what, config), run in runs.items():
                     row = dict(kernel=folder.path.name, variant=what, device=who, shape=label(case), seconds=None, failure=None)
+                    if config:
+                        row["config"] = config
                     try:
                         row["seconds"] = median(run, words.seconds)
                     except Unsupported as why:
@@ -247,7 +250,7 @@ def main():
                         row["failure"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
                     rows.append(row)
                     shown = f"{row['seconds'] * 1e6:10.1f} us" if row["seconds"] else row["failure"]
-                    print(f"{row['kernel']:18} {what:24} {who:8} {row['shape']:40} {shown}", flush=True)
+                    print(f"{row['kernel']:18} {what:24} {who:8} {row['shape']:40} {shown} {config}", flush=True)
     if words.json:
         pathlib.Path(words.json).write_text(json.dumps({"rows": rows}))
 

@@ -1,5 +1,6 @@
 // Tensor descriptors as plain fields: each thread checks and addresses its own elements, a vector
-// at once where it reads rows.
+// at once where it reads rows. BulkCopies.h moves whole blocks.
+#include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/SharedOperand.h"
 
@@ -91,6 +92,18 @@ Value leftInRow(RegisterEmitter &e, Value desc, Value coordinate, unsigned vecto
   Value extent = e.descriptor(desc)[cast<tile::DescType>(desc.getType()).getBlockShape().size()];
   Value left = b.create<arith::SubIOp>(e.loc(), extent, coordinate);
   return b.create<arith::MinUIOp>(e.loc(), left, e.i64(vector));
+}
+
+// How many elements of a row one access moves. The language promises that address and strides are
+// multiples of 16 bytes.
+unsigned rowVector(const analysis::AxisAnalysis &axes, ValueRange offsets, Type element,
+                   const LinearLayout &layout) {
+  if (element.isInteger(1))
+    return 1;
+  int64_t most = std::min<int64_t>(axes.facts(offsets.back()).scalarDivisibility,
+                                   16 / tile::bytesInMemory(element));
+  return unsigned(std::min<int64_t>(std::max<int64_t>(most, 1),
+                                    consecutiveRegisters(layout, layout.rank() - 1)));
 }
 
 Value padding(RegisterEmitter &e, tile::DescType desc) {
@@ -186,6 +199,43 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
   }
 };
 
+struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    OpBuilder &b = e.builder;
+    auto write = cast<tile::DescStoreOp>(op);
+    if (op->hasAttr(bulkStoreAttr))
+      return emitBulkStore(write, e);
+    LinearLayout layout = layoutOf(write.getValue().getType());
+    Type element = write.getAccessElementType();
+    unsigned vector = rowVector(e.axes, write.getOffsets(), element, layout);
+    if (vector == 1)
+      return WriteRegisters<tile::DescStoreOp>().emitRegisters(op, e);
+    e.noteDescriptor("store", write.getDesc().getType(), layout, vector);
+    Value owner = e.isOwner(layout);
+    ArrayRef<Value> values = e.registers(write.getValue());
+    for (unsigned reg = 0; reg < values.size(); reg += vector) {
+      SmallVector<Value> at = coordinatesOf(write, e, layout, reg);
+      Reached place = reachRow(write, e, layout, reg);
+      Value left = leftInRow(e, write.getDesc(), at.back(), vector);
+      Value whole = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
+      Value active = e.both(owner, place.inside);
+      emitStore(e, place.pointer, element, values.slice(reg, vector), e.both(active, whole),
+                ".global");
+      Value part = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ne, left, e.i64(vector));
+      e.when(e.both(active, part), [&] {
+        for (unsigned i = 0; i + 1 < vector; ++i) {
+          Value pointer =
+              b.create<LLVM::GEPOp>(e.loc(), place.pointer.getType(), registerType(element),
+                                    place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+          Value within =
+              b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
+          emitStore(e, pointer, element, values.slice(reg + i, 1), within, ".global");
+        }
+      });
+    }
+  }
+};
+
 struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
@@ -236,13 +286,7 @@ struct DescFieldRegisters : RegisterModel<DescFieldRegisters, tile::DescFieldOp>
 
 unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
                     const LinearLayout &layout) {
-  Type element = load.getAccessElementType();
-  if (element.isInteger(1))
-    return 1;
-  int64_t most = std::min<int64_t>(axes.facts(load.getOffsets().back()).scalarDivisibility,
-                                   16 / tile::bytesInMemory(element));
-  return unsigned(std::min<int64_t>(std::max<int64_t>(most, 1),
-                                    consecutiveRegisters(layout, layout.rank() - 1)));
+  return rowVector(axes, load.getOffsets(), load.getAccessElementType(), layout);
 }
 
 void registerDescriptorRegisters(DialectRegistry &registry) {
@@ -252,7 +296,7 @@ void registerDescriptorRegisters(DialectRegistry &registry) {
     DescFieldOp::attachInterface<DescFieldRegisters>(*context);
     DescLoadOp::attachInterface<DescLoadRegisters>(*context);
     DescGatherOp::attachInterface<ReadRegisters<DescGatherOp>>(*context);
-    DescStoreOp::attachInterface<WriteRegisters<DescStoreOp>>(*context);
+    DescStoreOp::attachInterface<DescStoreRegisters>(*context);
     DescScatterOp::attachInterface<WriteRegisters<DescScatterOp>>(*context);
     DescReduceOp::attachInterface<WriteRegisters<DescReduceOp>>(*context);
   });

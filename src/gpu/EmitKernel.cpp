@@ -1,10 +1,12 @@
 #include "gpu/EmitKernel.h"
 
+#include "gpu/BulkCopies.h"
 #include "gpu/RegisterEmitter.h"
 #include "gpu/SharedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "support/LaunchAbi.h"
 
 using namespace mlir;
 
@@ -45,12 +47,22 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
     }
   }
   parameters.push_back(LLVM::LLVMPointerType::get(context, 1)); // GpuContext
+  std::vector<TensorMap> maps = tensorMapsOf(kernel);
+  auto mapType = LLVM::LLVMArrayType::get(b.getI8Type(), support::tensorMapBytes);
+  const unsigned firstMap = parameters.size();
+  parameters.append(maps.size(), LLVM::LLVMPointerType::get(context));
   auto function = b.create<LLVM::LLVMFuncOp>(
       loc, kernel.getName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters));
   for (auto [index, type] : byValue) {
     function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
     function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
+  }
+  // The copy engine reads a map where the launch put it.
+  for (unsigned i = firstMap; i < parameters.size(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(mapType));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
   }
   function->setAttr("nvvm.kernel", b.getUnitAttr());
   function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(warps * lanesPerWarp), 1, 1}));
@@ -82,10 +94,16 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
                                       emitter.number(b.getI8Type(), 0));
     emitter.setScalar(argument, value);
   }
-  emitter.context = entry->getArguments().back();
+  emitter.context = entry->getArgument(firstMap - 1);
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    Value address = entry->getArgument(firstMap + i);
+    emitter.setTensorMap(kernel.getArgument(map.argument), address);
+    emitter.assembly("@$1 prefetch.tensormap [$0];", "l,b,~{memory}", {},
+                     {address, emitter.isFirstThread()}, false);
+  }
 
   emitter.emit(kernel.getFunctionBody().front());
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
@@ -93,6 +111,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   EmittedKernel out;
   out.sharedBytes = emitter.sharedBytes();
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
+  out.maps = std::move(maps);
   out.accesses = std::move(emitter.accesses);
   if (!emitter.failed())
     out.module = std::move(module);

@@ -15,17 +15,26 @@ struct RecordSite {
   uint32_t kind; ///< support::RecordKind
 };
 
+/// A descriptor parameter that bulk copies or stores use: how the host encodes its tensor map.
+struct TensorMap {
+  unsigned argument;
+  llvm::SmallVector<uint32_t> box; ///< of one transfer, outermost dimension first
+  uint8_t swizzle;                 ///< CUtensorMapSwizzle
+  bool operator==(const TensorMap &) const = default;
+};
+
 struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp>
       module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
   uint64_t sharedBytes = 0; ///< dynamic shared memory
   std::vector<RecordSite> sites;
+  std::vector<TensorMap> maps;
   std::vector<AccessFact> accesses;
 };
 
 /// Emits the kernel for `warps` warps. Parameters are the slots of the launch ABI, a descriptor as
-/// its fields, then the context pointer. What the GPU cannot do yet is reported as an error at its
-/// op.
+/// its fields, then the context pointer, then the tensor maps. What the GPU cannot do yet is
+/// reported as an error at its op.
 EmittedKernel emitKernel(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
                          unsigned warps);
 

@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -84,8 +85,8 @@ uint64_t shareResidents(ArrayRef<scf::ForOp> loops, unsigned warps, uint64_t lim
 
 class Pipeliner {
 public:
-  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit)
-      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit),
+  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit, bool bulk)
+      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit), mayBulk(bulk),
         b(loop.getContext()) {}
 
   uint64_t run(const analysis::AxisAnalysis &axes) {
@@ -119,6 +120,7 @@ private:
   struct Copy {
     Operation *load;
     unsigned vector;
+    bool isBulk;
     Value ring;
   };
   // An operand from outside the loop, which products read from shared memory.
@@ -126,6 +128,11 @@ private:
     Value tile;
     Value ring;
   };
+
+  static uint64_t transferredBytes(Type type) {
+    auto tile = cast<RankedTensorType>(type);
+    return uint64_t(tile.getNumElements()) * tile::bytesInMemory(tile.getElementType());
+  }
 
   // --- what moves ---
 
@@ -147,15 +154,20 @@ private:
   void findCopies(const analysis::AxisAnalysis &axes) {
     for (Operation &op : body) {
       unsigned vector = 0;
+      bool isBulk = false;
       if (auto load = dyn_cast<tile::LoadOp>(op); load && isCopy(load))
         vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
-      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block))
+      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
         vector = descVector(axes, block, layoutOf(block.getType()));
+        isBulk = mayBulk &&
+                 canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
+      }
       if (!vector ||
-          vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4 ||
+          (!isBulk &&
+           vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
           !feedsProduct(&op) || !addToSlice(&op))
         continue;
-      copies.push_back({&op, vector, {}});
+      copies.push_back({&op, vector, isBulk, {}});
     }
     // What others' addresses come from is loaded to registers anyhow.
     llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
@@ -284,15 +296,21 @@ private:
         stages = attr.getInt();
     for (Copy &copy : copies)
       slotBytes += bytesOf(copy.load->getResult(0).getType());
+    hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });
+    isAllBulk = hasBulk && llvm::all_of(copies, [](Copy &copy) { return copy.isBulk; });
+    uint64_t arrivalBytes = hasBulk ? SharedOperand::alignment : 0;
+    residentBytes += arrivalBytes;
     for (; stages >= 2 && !copies.empty(); --stages)
       if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
         slots = unsigned(stages);
         distance = slots - 1;
         if (distance > 1)
           findFlying();
-        waitsAtEnd = !flying.empty() && !isLongSum();
+        waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
         return;
       }
+    residentBytes -= arrivalBytes;
+    hasBulk = isAllBulk = false;
     copies.clear();
     slice.clear();
     aheadArgs.clear();
@@ -343,6 +361,13 @@ private:
   }
   void startCopies(IRMapping &mapping, Value slot, Value active) {
     cloneSlice(mapping, active);
+    if (hasBulk) {
+      uint64_t bytes = 0;
+      for (Copy &copy : copies)
+        if (copy.isBulk)
+          bytes += transferredBytes(copy.load->getResult(0).getType());
+      b.create<ExpectBulkOp>(loop.getLoc(), arrivals, slot, uint32_t(bytes), active);
+    }
     for (Copy &copy : copies) {
       auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
       if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
@@ -352,10 +377,15 @@ private:
       }
       auto block = cast<tile::DescLoadOp>(copy.load);
       SmallVector<Value> offsets(llvm::map_range(block.getOffsets(), ahead));
-      b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets, active,
-                           copy.vector);
+      if (copy.isBulk)
+        b.create<CopyBulkOp>(block.getLoc(), copy.ring, slot, block.getDesc(), offsets, arrivals,
+                             active);
+      else
+        b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets,
+                             active, copy.vector);
     }
-    b.create<CommitCopiesOp>(loop.getLoc());
+    if (!isAllBulk)
+      b.create<CommitCopiesOp>(loop.getLoc());
   }
 
   // Loads that addresses come from, whose own addresses need the variable alone: they start one
@@ -443,6 +473,9 @@ private:
       rings.push_back(resident.ring = ringOf(resident.tile.getType(), 1));
     for (Copy &copy : copies)
       rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
+    if (hasBulk)
+      rings.push_back(arrivals =
+                          b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
     for (Resident &resident : residents)
       b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
 
@@ -484,6 +517,8 @@ private:
     llvm::append_range(inits, earlyValues);
     if (slots)
       inits.push_back(zero);
+    if (hasBulk)
+      inits.push_back(zero);
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     {
@@ -518,19 +553,27 @@ private:
     for (tile::LoadOp load : early)
       ahead.map(load.getResult(), made.getRegionIterArg(next++));
 
-    Value slot;
+    Value slot, phase;
     SmallVector<Value> nextEarly;
     if (!copies.empty()) {
       slot = made.getRegionIterArg(next++);
       if (!early.empty())
         nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
+      if (hasBulk) {
+        phase = made.getRegionIterArg(next++);
+        b.create<WaitBulkOp>(loc, arrivals, slot, phase);
+      }
     }
     auto copyAhead = [&] {
       ahead.map(loop.getInductionVar(), variableAt(variable, distance));
       startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
     };
     if (!copies.empty() && !waitsAtEnd) {
-      b.create<WaitCopiesOp>(loc, distance - 1);
+      // Bulk copies are waited for without a barrier, which only the next copies need then.
+      if (!isAllBulk)
+        b.create<WaitCopiesOp>(loc, distance - 1);
+      else if (flying.empty())
+        b.create<tile::BarrierOp>(loc);
       if (flying.empty())
         copyAhead();
     }
@@ -552,6 +595,12 @@ private:
     llvm::append_range(results, nextEarly);
     if (slot)
       results.push_back(wrapped(slot, 1));
+    if (phase) {
+      Value wraps = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, slot,
+                                            number(b.getI32Type(), slots - 1));
+      results.push_back(b.create<arith::XOrIOp>(
+          loc, phase, b.create<arith::ExtUIOp>(loc, b.getI32Type(), wraps)));
+    }
     b.create<scf::YieldOp>(loc, results);
   }
 
@@ -617,6 +666,7 @@ private:
   const target::GpuChip &chip;
   unsigned warps;
   uint64_t limit;
+  bool mayBulk;
   OpBuilder b;
 
   SmallVector<tile::DotOp> dots;
@@ -627,6 +677,8 @@ private:
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
+  bool hasBulk = false, isAllBulk = false;
+  Value arrivals;
   bool waitsAtEnd = false;
   llvm::SmallPtrSet<Operation *, 4> flying;
   llvm::SmallDenseSet<Value> waited;
@@ -635,14 +687,16 @@ private:
 } // namespace
 
 uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps,
-                       uint64_t sharedBytes) {
+                       uint64_t sharedBytes, bool bulk) {
+  if (bulk)
+    chooseBulkStores(kernel, chip);
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   uint64_t shared = shareResidents(loops, warps, sharedBytes), most = 0;
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
-    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared).run(axes));
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk).run(axes));
   }
   return shared + most;
 }

@@ -6,7 +6,8 @@
 
 namespace nereid::gpu {
 
-/// In loops with products, loads that feed them go through rings in shared memory (cp.async), as
+/// In loops with products, loads that feed them go through rings in shared memory (cp.async, or
+/// bulk copies of the blocks of descriptors, if `bulk`), as
 /// many steps ahead as the loop's `num_stages` (else the module's) says and as `sharedBytes` have
 /// room for; operands that a loop does not change are written to shared memory once, for several
 /// loops together. Products of wgmma whose sums only the next step wants stay in flight into it.
@@ -18,6 +19,6 @@ namespace nereid::gpu {
 /// global memory as it is. Gives how many bytes the rings of one loop take at most, with those of
 /// all.
 uint64_t pipelineLoads(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
-                       unsigned warps, uint64_t sharedBytes);
+                       unsigned warps, uint64_t sharedBytes, bool bulk);
 
 } // namespace nereid::gpu

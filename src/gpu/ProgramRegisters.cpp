@@ -78,6 +78,7 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerInlineAsmRegisters(registry);
   registerProgramRegisters(registry);
   registerRingRegisters(registry);
+  registerBulkRegisters(registry);
 }
 
 } // namespace nereid::gpu

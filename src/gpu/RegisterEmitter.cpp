@@ -180,6 +180,8 @@ void RegisterEmitter::releaseRing(Value ring) {
 
 Value RegisterEmitter::slotAddress(Value ring, Value slot, uint64_t bytes) {
   Value base = sharedArea(builder, location, rings.lookup(ring));
+  if (!slot)
+    return base;
   Value offset = builder.createOrFold<arith::MulIOp>(location, scalar(slot), i32(int64_t(bytes)));
   return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base, offset);
 }

@@ -42,6 +42,9 @@ public:
   void setScalar(mlir::Value source, mlir::Value value) { scalars[source] = value; }
   llvm::ArrayRef<mlir::Value> descriptor(mlir::Value source) const;
   void setDescriptor(mlir::Value source, llvm::SmallVector<mlir::Value> fields);
+  /// Address of the tensor map of a descriptor parameter.
+  mlir::Value tensorMap(mlir::Value desc) const { return tensorMaps.lookup(desc); }
+  void setTensorMap(mlir::Value desc, mlir::Value address) { tensorMaps[desc] = address; }
   /// Registers of a tile, or the scalar as often.
   llvm::SmallVector<mlir::Value> operand(mlir::Value value, unsigned count) const;
 
@@ -83,7 +86,7 @@ public:
   /// Moves the start of the scratch area up by what a ring takes, and back.
   void reserveRing(mlir::Value ring, uint64_t bytes);
   void releaseRing(mlir::Value ring);
-  /// Address of a slot of `bytes` bytes.
+  /// Address of a slot (null: the first) of `bytes` bytes.
   mlir::Value slotAddress(mlir::Value ring, mlir::Value slot, uint64_t bytes);
   uint64_t sharedBytes() const { return sharedSize; }
 
@@ -155,6 +158,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> tiles;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;
+  llvm::DenseMap<mlir::Value, mlir::Value> tensorMaps;
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;

@@ -163,8 +163,20 @@ struct ReadSlotRegisters : RegisterModel<ReadSlotRegisters, ReadSlotOp> {
 struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, 0);
-    for (Value ring : op->getOperands())
+    for (Value ring : op->getOperands()) {
+      if (auto arrivals = dyn_cast<ArrivalsType>(ring.getType())) {
+        // All threads are done waiting; then the memory may serve for something else.
+        e.barrier();
+        for (unsigned slot = 0; slot < arrivals.getSlots(); ++slot)
+          e.assembly("@$1 mbarrier.inval.shared::cta.b64 [$0];", "r,b,~{memory}", {},
+                     {e.add(e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(),
+                                                               e.slotAddress(ring, {}, 8)),
+                            e.i32(8 * slot)),
+                      e.isFirstThread()},
+                     false);
+      }
       e.releaseRing(ring);
+    }
   }
 };
 

@@ -80,6 +80,40 @@ def TileGpu_CopyDescOp : TileGpu_Op<"copy_desc"> {
                    I32Attr:$vector);
   let assemblyFormat = "$ring `[` $slot `]` `,` $desc `[` $offsets `]` `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($desc)";
 }
+def TileGpu_Arrivals : TypeDef<TileGpu_Dialect, "Arrivals"> {
+  let mnemonic = "arrivals";
+  let summary = "An mbarrier for each slot of the rings of a loop, which counts the bytes of bulk copies";
+  let parameters = (ins "unsigned":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+}
+
+def TileGpu_ArrivalsOp : TileGpu_Op<"arrivals"> {
+  let summary = "Reserve mbarriers in shared memory until `drain`";
+  let description = [{ What threads wrote before to the rings and to global memory is seen by bulk copies behind it. }];
+  let results = (outs TileGpu_Arrivals:$arrivals);
+  let assemblyFormat = "attr-dict `:` type($arrivals)";
+}
+def TileGpu_ExpectBulkOp : TileGpu_Op<"expect_bulk"> {
+  let summary = "Say how many bytes bulk copies will bring to the slot";
+  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32Attr:$bytes, I1:$active);
+  let assemblyFormat = "$arrivals `[` $slot `]` `bytes` $bytes `active` $active attr-dict `:` type($arrivals)";
+}
+def TileGpu_CopyBulkOp : TileGpu_Op<"copy_bulk"> {
+  let summary = "Start a bulk copy of a block of a tensor descriptor, by its tensor map, to a slot";
+  let description = [{
+    One thread starts it; the copy engine checks the bounds, and what lies outside becomes zero. The slot may be
+    read behind `wait_bulk`. The descriptor is a parameter of the kernel.
+  }];
+  let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyType:$desc, Variadic<I32>:$offsets, TileGpu_Arrivals:$arrivals,
+                   I1:$active);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $desc `[` $offsets `]` `active` $active `arrives` $arrivals attr-dict `:` type($ring) `,` type($desc) `,` type($arrivals)";
+}
+def TileGpu_WaitBulkOp : TileGpu_Op<"wait_bulk"> {
+  let summary = "Each thread waits until the bulk copies to the slot have arrived";
+  let description = [{ `phase` is 0 the first time round the ring, then 1, then 0. It is no barrier between the threads. }];
+  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32:$phase);
+  let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
+}
 def TileGpu_CommitCopiesOp : TileGpu_Op<"commit_copies"> {
   let summary = "The copies since the last commit are one group";
   let assemblyFormat = "attr-dict";
@@ -103,8 +137,8 @@ def TileGpu_ReadSlotOp : TileGpu_Op<"read_slot"> {
 }
 def TileGpu_DrainOp : TileGpu_Op<"drain"> {
   let summary = "Wait for all copies and give the rings' memory back";
-  let description = [{ Names the rings that were reserved last. }];
-  let arguments = (ins Variadic<TileGpu_Ring>:$rings);
+  let description = [{ Names the rings and arrivals that were reserved last. }];
+  let arguments = (ins Variadic<AnyTypeOf<[TileGpu_Ring, TileGpu_Arrivals]>>:$rings);
   let assemblyFormat = "$rings attr-dict `:` type($rings)";
 }
 def TileGpu_WaitProductsOp : TileGpu_Op<"wait_products", [AllTypesMatch<["sum", "result"]>]> {

@@ -22,6 +22,8 @@ Result<PackPlan> PackPlan::make(const support::Artifact &artifact, runtime::Devi
   plan.descriptors.assign(artifact.descriptors().begin(), artifact.descriptors().end());
   bool hasMaps = false;
   for (const support::SlotRecord &slot : artifact.slots()) {
+    if (SlotKind(slot.kind) == SlotKind::TensorMap && !device.hasTensorMaps())
+      continue; // the code for this device takes the plain fields
     plan.steps.push_back({SlotKind(slot.kind), DType(slot.type), uint16_t(slot.width),
                           slot.parameter, slot.offset, slot.descriptor});
     plan.names.emplace_back(artifact.text(slot.name));

@@ -71,6 +71,50 @@ unsigned warpsOf(ModuleOp module, const GpuOptions &options) {
   return warps ? warps : 4;
 }
 
+// Behind the slots of the kernel's own parameters, of which there is one an argument, come those of
+// tensor maps.
+bool isTensorMap(const support::SlotRecord &slot) {
+  return support::SlotKind(slot.kind) == support::SlotKind::TensorMap;
+}
+
+std::vector<gpu::TensorMap> tensorMapsOf(const support::ArtifactBuilder &builder) {
+  std::vector<gpu::TensorMap> maps;
+  for (const support::SlotRecord &slot : builder.slots) {
+    if (!isTensorMap(slot))
+      continue;
+    const support::DescriptorRecord &record = builder.descriptors[slot.descriptor];
+    unsigned argument = 0;
+    while (builder.slots[argument].parameter != slot.parameter)
+      ++argument;
+    maps.push_back({argument, {record.box, record.box + record.rank}, record.swizzle});
+  }
+  return maps;
+}
+
+bool canAddTensorMaps(const support::ArtifactBuilder &builder,
+                      const std::vector<gpu::TensorMap> &maps) {
+  auto present = tensorMapsOf(builder);
+  return maps.empty() || present.empty() || present == maps;
+}
+
+void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::TensorMap> &maps) {
+  if (!tensorMapsOf(builder).empty())
+    return;
+  for (const gpu::TensorMap &map : maps) {
+    support::SlotRecord from = builder.slots[map.argument];
+    support::DescriptorRecord record = builder.descriptors[from.descriptor];
+    llvm::copy(map.box, record.box);
+    record.swizzle = map.swizzle;
+    record.l2Promotion = 2; // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+    uint32_t index =
+        builder.addSlot("", support::SlotKind::TensorMap, DType(from.type), from.parameter);
+    builder.slots[index].name = from.name;
+    builder.slots[index].access = from.access;
+    builder.slots[index].descriptor = uint32_t(builder.descriptors.size());
+    builder.descriptors.push_back(record);
+  }
+}
+
 // The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
 // `report` if there is one.
 Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
@@ -113,15 +157,22 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   // for them.
   OwningOpRef<ModuleOp> pipelined;
   gpu::EmittedKernel emitted;
+  bool bulk = true;
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
     pipelined = module.clone();
     kernel = analysis::findKernel(*pipelined);
-    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings);
+    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     if (stage == GpuStage::Gpu)
       return printed(*pipelined);
     emitted = gpu::emitKernel(kernel, chip, warps);
     if (!emitted.module)
       return reports.error("cannot compile `" + name + "` for the GPU");
+    // All codes of an artifact share its slots: other tensor maps than those of the code before
+    // can't be passed.
+    if (builder && bulk && !canAddTensorMaps(*builder, emitted.maps)) {
+      bulk = false;
+      continue;
+    }
     if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
       break;
     uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
@@ -193,6 +244,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return std::string(cubin->code.begin(), cubin->code.end());
 
   addKernel(*builder, kernel, facts);
+  addTensorMaps(*builder, emitted.maps);
   support::CodeRecord code;
   code.arch = builder->text(std::string(chip.name));
   code.entry = builder->text(name);

@@ -50,6 +50,9 @@ public:
   Result<std::unique_ptr<Event>> createEvent() override;
   Status synchronize() override;
   Result<std::shared_ptr<LoadedKernel>> load(const support::Artifact &artifact) override;
+  bool hasTensorMaps() const override {
+    return target::gpuChip(description.arch)->can(target::Tma);
+  }
   Status encodeTensorMap(const support::DescriptorRecord &descriptor, const void *base,
                          std::span<const int64_t> shape, std::span<const int64_t> strides,
                          void *map) override;
@@ -576,10 +579,16 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   }
   void *parameters[maxSlots + 1];
   size_t count = 0;
-  for (const support::SlotRecord &slot : artifact.slots())
-    parameters[count++] =
-        const_cast<char *>(static_cast<const char *>(arguments.packed)) + slot.offset;
-  parameters[count] = &hidden;
+  // Tensor maps come last: code for other chips takes none.
+  auto pass = [&](bool maps) {
+    for (const support::SlotRecord &slot : artifact.slots())
+      if ((support::SlotKind(slot.kind) == support::SlotKind::TensorMap) == maps)
+        parameters[count++] =
+            const_cast<char *>(static_cast<const char *>(arguments.packed)) + slot.offset;
+  };
+  pass(false);
+  parameters[count++] = &hidden;
+  pass(true);
 
   LaunchAttribute attributes[3];
   uint32_t attributeCount = 0;

@@ -161,6 +161,8 @@ public:
   virtual Result<std::unique_ptr<Event>> createEvent() = 0;
   virtual Status synchronize() = 0;
 
+  /// Whether kernels of this device take tensor maps.
+  virtual bool hasTensorMaps() const { return false; }
   /// Encodes a tensor map (support::tensorMapBytes at a multiple of 64) for memory of this device.
   /// Fails where there are none, and on layouts that hardware cannot walk: it says which rule of
   /// alignment or size is broken.

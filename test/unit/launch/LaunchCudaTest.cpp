@@ -19,7 +19,7 @@ const char *tmaPtx = R"(
 .version 8.0
 .target sm_90
 .address_size 64
-.visible .entry run(.param .align 64 .b8 map[128], .param .u64 out, .param .u64 hidden)
+.visible .entry run(.param .u64 out, .param .u64 hidden, .param .align 64 .b8 map[128])
 {
   .reg .pred %p<3>;
   .reg .b32 %r<12>;

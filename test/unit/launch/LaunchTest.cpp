@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -387,6 +388,9 @@ TEST(Packing, FillsEveryKindOfSlot) {
   builder.parameters.push_back({builder.text("d"), {}, 0, 6, 1});
   uint32_t slot = builder.addSlot("d", SlotKind::Descriptor, DType::Float16, 6, 8 + 32);
   builder.slots[slot].descriptor = 0;
+  // Code for other chips may want the tensor map of the same descriptor; this device has none.
+  slot = builder.addSlot("d", SlotKind::TensorMap, DType::Float16, 6);
+  builder.slots[slot].descriptor = 0;
   auto artifact = Artifact::take(*builder.finish());
   ASSERT_TRUE(artifact);
   auto plan = PackPlan::make(*artifact, runtime::cpuDevice());
@@ -410,6 +414,7 @@ TEST(Packing, FillsEveryKindOfSlot) {
     uint8_t f;
     void *base;
     int64_t shape[2], strides[2];
+    alignas(64) char map[support::tensorMapBytes];
   } block = {};
   ASSERT_EQ(plan->bytes(), sizeof block);
   Status status = plan->pack(leaves.all(), &block);
@@ -425,6 +430,7 @@ TEST(Packing, FillsEveryKindOfSlot) {
   EXPECT_EQ(block.shape[1], 16);
   EXPECT_EQ(block.strides[0], 32);
   EXPECT_EQ(block.strides[1], 1);
+  EXPECT_TRUE(std::ranges::all_of(block.map, [](char byte) { return byte == 0; }));
 }
 
 TEST(KernelCache, GrowsUnderReaders) {
