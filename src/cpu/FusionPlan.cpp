@@ -404,6 +404,25 @@ void FusionPlan::findStreams() {
   }
 }
 
+std::vector<FusionPlan::Loop> FusionPlan::loops() const {
+  std::vector<Loop> out;
+  for (const Root &root : roots()) {
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place))
+      continue;
+    Loop loop{root.place, {}, root.materializes ? stored(root.tiles[0]) : nullptr};
+    if (!root.materializes && root.place->getNumResults())
+      loop.stored = stored(root.place->getResult(0));
+    Cone used = cone(root);
+    for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
+      if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
+        loop.computes.push_back(op);
+    // What stands alone and touches no tile is no loop.
+    if (!loop.computes.empty() || loop.stored || llvm::any_of(root.place->getOperands(), isTile))
+      out.push_back(std::move(loop));
+  }
+  return out;
+}
+
 void FusionPlan::print(llvm::raw_ostream &os) const {
   FunctionOpInterface function = kernel;
   AsmState state(function.getOperation());

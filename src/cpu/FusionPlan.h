@@ -51,6 +51,14 @@ public:
   /// than the cache holds may write past it.
   bool mayStream(mlir::Operation *store) const { return streaming.contains(store); }
 
+  /// The loops over lanes that the kernel becomes.
+  struct Loop {
+    mlir::Operation *place;                           ///< that the loop stands at
+    llvm::SmallVector<mlir::Operation *, 8> computes; ///< evaluated in it, in program order
+    const Stored *stored;                             ///< where its result is kept, or null
+  };
+  std::vector<Loop> loops() const;
+
   void print(llvm::raw_ostream &os) const;
 
 private:

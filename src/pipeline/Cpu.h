@@ -37,6 +37,29 @@ Status addCpuCode(mlir::ModuleOp module, const CpuOptions &options,
 /// An artifact of that alone.
 Result<std::vector<uint8_t>> compileForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
 
+/// Vectors that the code of a line moves between memory and registers, before LLVM's optimiser.
+struct CpuAccess {
+  mlir::Location where;
+  bool isStore = false, isScattered = false, isMasked = false;
+  unsigned lanes = 1, elementBytes = 1;
+  unsigned count = 0;
+};
+/// A loop over the lanes of tiles: where it stands, and what it computes.
+struct CpuLoop {
+  mlir::Location where;
+  std::vector<std::string> computes; ///< names of ops
+  std::string stored;                ///< why its tile is kept in memory; empty if it is not
+};
+/// What there is to say about the code of a kernel; places live as long as the module's context.
+struct CpuReport {
+  std::vector<uint8_t> artifact;
+  uint64_t codeBytes = 0; ///< instructions alone
+  unsigned vectorBytes = 0;
+  std::vector<CpuAccess> accesses;
+  std::vector<CpuLoop> loops;
+};
+Result<CpuReport> inspectForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
+
 /// The kernel after a stage, as text (or as bytes, for the object).
 Result<std::string> emitForCpu(mlir::ModuleOp module, CpuStage stage,
                                const CpuOptions &options = {});

@@ -1,9 +1,9 @@
 #include "target/Cpu.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <fstream>
 #include <unistd.h>
-#include <cpuid.h>
 #endif
 
 namespace nereid::target {
