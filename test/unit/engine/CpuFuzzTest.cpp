@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <regex>
@@ -767,8 +768,8 @@ unsigned numberFrom(const char *name, unsigned otherwise) {
   return text ? unsigned(std::strtoul(text, nullptr, 10)) : otherwise;
 }
 
-// What the interpreter makes of a kernel.
-void interpret(const std::string &source, Arrays &into) {
+// What the interpreter makes of a kernel. Gives what is wrong with it, or nothing.
+std::string interpret(const std::string &source, Arrays &into) {
   static mlir::DialectRegistry *registry = [] {
     auto *made = new mlir::DialectRegistry;
     pipeline::registerCpuPipeline(*made);
@@ -777,10 +778,12 @@ void interpret(const std::string &source, Arrays &into) {
   }();
   mlir::MLIRContext context(*registry, mlir::MLIRContext::Threading::DISABLED);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
-  ASSERT_TRUE(module) << "the fuzzer writes bad IR";
+  if (!module)
+    return "the fuzzer writes bad IR";
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
   auto interpreter = ref::Interpreter::prepare(function, {});
-  ASSERT_TRUE(interpreter) << explain(interpreter.error());
+  if (!interpreter)
+    return explain(interpreter.error());
   ref::Launch launch;
   launch.grid = {2, 1, 1};
   auto add = [&](auto &array, const char *name) {
@@ -797,7 +800,7 @@ void interpret(const std::string &source, Arrays &into) {
   add(into.i1, "i1");
   launch.arguments.push_back(int64_t(100));
   auto done = interpreter->launch(launch);
-  ASSERT_TRUE(done) << explain(done.error());
+  return done ? "" : explain(done.error());
 }
 
 void compileAndRun(const std::string &source, Arrays &into) {
@@ -827,6 +830,52 @@ void compileAndRun(const std::string &source, Arrays &into) {
   return results[0];
 }
 
+bool isKernel(const std::string &source) {
+  mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  return bool(mlir::parseSourceString<mlir::ModuleOp>(source, &context));
+}
+
+// Leaves out as many lines as it can while `fails` holds: pieces of half the kernel, then of a
+// quarter, and so on. What does not parse does not count; a loop goes with all of its lines.
+std::string shrunk(const std::string &source,
+                   const std::function<bool(const std::string &)> &fails) {
+  std::vector<std::string> lines;
+  std::istringstream text(source);
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(line);
+  auto joined = [&](size_t from, size_t to) {
+    std::string out;
+    for (size_t i = 0; i < lines.size(); ++i)
+      if (i < from || i >= to)
+        out += lines[i] + "\n";
+    return out;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t piece = lines.size() / 2; piece; piece /= 2)
+      // From the end: what nobody uses any more goes first.
+      for (size_t end = lines.size() - 1; end > piece; --end) {
+        std::string less = joined(end - piece, end);
+        if (!isKernel(less) || !fails(less))
+          continue;
+        lines.erase(lines.begin() + ptrdiff_t(end - piece), lines.begin() + ptrdiff_t(end));
+        end = std::min(end, lines.size());
+        again = true;
+      }
+  }
+  return joined(0, 0);
+}
+
+// True if the two disagree. `changed`: what the compiler reads in place of the kernel.
+bool disagree(const std::string &source, const std::string &changed, unsigned seed) {
+  Arrays want(seed), got(seed);
+  if (!interpret(source, want).empty()) // what is left reads memory that is not there
+    return false;
+  compileAndRun(changed, got);
+  return !same(got, want);
+}
+
 TEST(CpuFuzz, AgreesWithTheInterpreter) {
   unsigned rounds = numberFrom("NEREID_FUZZ_ROUNDS", 60), seed = numberFrom("NEREID_FUZZ_SEED", 1);
   std::map<std::string, unsigned> coverage;
@@ -834,9 +883,12 @@ TEST(CpuFuzz, AgreesWithTheInterpreter) {
     std::string source = Writer(round).kernel();
     Arrays want(round), got(round);
     SCOPED_TRACE("seed " + std::to_string(round) + "\n" + source);
-    ASSERT_NO_FATAL_FAILURE(interpret(source, want));
+    ASSERT_EQ(interpret(source, want), "");
     ASSERT_NO_FATAL_FAILURE(compileAndRun(source, got));
-    ASSERT_TRUE(same(got, want));
+    if (auto equal = same(got, want); !equal)
+      FAIL() << equal.message() << "\nshrunk:\n"
+             << shrunk(source,
+                       [&](const std::string &less) { return disagree(less, less, round); });
     static const std::regex op("(= |\n +)((tile|arith|math|scf)\\.[a-z_0-9]+)");
     for (std::sregex_iterator at(source.begin(), source.end(), op), end; at != end; ++at)
       ++coverage[at->str(2)];
@@ -892,7 +944,7 @@ TEST(CpuFuzz, CatchesPlantedMiscompiles) {
       if (changed == source)
         continue;
       Arrays want(round), got(round);
-      ASSERT_NO_FATAL_FAILURE(interpret(source, want));
+      ASSERT_EQ(interpret(source, want), "");
       mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
       mlir::ScopedDiagnosticHandler quiet(&context,
                                           [](mlir::Diagnostic &) { return mlir::success(); });
@@ -905,6 +957,28 @@ TEST(CpuFuzz, CatchesPlantedMiscompiles) {
     caught += found;
   }
   std::printf("%u of %u planted miscompiles caught\n", caught, planted);
+}
+
+// A failing kernel is cut down to the lines that matter: here those that a planted fault needs.
+TEST(CpuFuzz, ShrinksWhatFails) {
+  const std::regex fault("arith\\.subi");
+  auto planted = [&](const std::string &source) {
+    return std::regex_replace(source, fault, "arith.addi");
+  };
+  for (unsigned round = 1; round < 100; ++round) {
+    std::string source = Writer(round).kernel();
+    auto fails = [&](const std::string &less) { return disagree(less, planted(less), round); };
+    if (planted(source) == source || !fails(source))
+      continue;
+    std::string less = shrunk(source, fails);
+    auto lines = [](const std::string &text) { return std::count(text.begin(), text.end(), '\n'); };
+    EXPECT_TRUE(fails(less));
+    EXPECT_NE(less.find("arith.subi"), std::string::npos);
+    EXPECT_LE(lines(less), lines(source) / 10) << less;
+    std::printf("%d lines of %d are left\n", int(lines(less)), int(lines(source)));
+    return;
+  }
+  FAIL() << "no kernel shows the fault";
 }
 
 } // namespace

@@ -59,6 +59,26 @@ TEST(CpuKernels, EveryFeatureLevelAgrees) {
   }
 }
 
+size_t codeBytes(std::string source, const std::string &block) {
+  for (size_t at = 0; (at = source.find("1024", at)) != std::string::npos; at += block.size())
+    source.replace(at, 4, block);
+  auto kernel = compileForCpu(source);
+  EXPECT_TRUE(kernel.kernel) << kernel.failure;
+  if (!kernel.kernel)
+    return 0;
+  const auto &artifact = kernel.kernel->artifact();
+  return artifact.blob(artifact.codes()[0].code).size();
+}
+
+TEST(CpuKernels, CodeDoesNotGrowWithTheBlock) {
+  for (const char *source : {vectorAdd, softmax}) {
+    size_t small = codeBytes(source, "256"), large = codeBytes(source, "16384");
+    EXPECT_GT(small, 0u);
+    EXPECT_LE(double(large), 1.2 * double(small));
+    EXPECT_LE(double(small), 1.2 * double(large));
+  }
+}
+
 // A launch that writes more than the cache holds goes past it, but for vectors that begin inside of
 // a line and those that a mask cuts.
 TEST(CpuKernels, LargeWritesGoPastTheCache) {
