@@ -11,11 +11,13 @@ static unsigned majorOf(const LinearLayout &layout) {
   return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
 }
 
+SharedOperand::SharedOperand(ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes)
+    : elementBytes(elementBytes), major(major), columns(shape[major]), rows(shape[1 - major]),
+      width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
+
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout,
                              unsigned elementBytes)
-    : elementBytes(elementBytes), major(majorOf(layout)), columns(shape[major]),
-      rows(shape[1 - major]),
-      width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
+    : SharedOperand(shape, majorOf(layout), elementBytes) {}
 
 SharedOperand::SharedOperand(RankedTensorType tile)
     : SharedOperand(tile.getShape(), layoutOf(tile), tile::bytesInMemory(tile.getElementType())) {}
@@ -120,17 +122,20 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
                                                 const LinearLayout &fragments, unsigned along,
                                                 unsigned first, Type element) const {
   OpBuilder &b = e.builder;
-  // Lanes 8i to 8i+7 give the rows of matrix i; which matrix that is, the registers say.
-  ArrayRef<LinearLayout::Basis> regs = fragments.bases(LayoutInput::Register);
-  unsigned matrices = regs.size() > 2 ? 4 : 2;
+  // Lanes 8i to 8i+7 give the rows of matrix i; which matrix that is, the registers say, of which a
+  // word's come first.
+  unsigned word = 4 / elementBytes;
+  ArrayRef<LinearLayout::Basis> regs =
+      ArrayRef(fragments.bases(LayoutInput::Register)).drop_front(llvm::Log2_32(word));
+  unsigned matrices = regs.size() > 1 ? 4 : 2;
   LinearLayout rowsOf(2);
   for (int32_t row = 1; row < 8; row *= 2) {
     LinearLayout::Basis basis(2, 0);
     basis[1 - major] = row;
     rowsOf.addBasis(LayoutInput::Lane, basis);
   }
-  rowsOf.addBasis(LayoutInput::Lane, regs[1]);
-  rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[2] : LinearLayout::Basis(2, 0));
+  rowsOf.addBasis(LayoutInput::Lane, regs[0]);
+  rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[1] : LinearLayout::Basis(2, 0));
   for (const LinearLayout::Basis &basis : fragments.bases(LayoutInput::Warp))
     rowsOf.addBasis(LayoutInput::Warp, basis);
 
@@ -155,10 +160,14 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
   Value loaded = e.assembly(text, constraints, words, {from}, false);
   SmallVector<Value> values;
   for (unsigned i = 0; i < matrices; ++i) {
-    Value word = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
-    Value pair = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({2}, element), word);
-    for (unsigned half = 0; half < 2; ++half)
-      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), pair, e.i32(half)));
+    Value piece = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
+    if (word == 1) {
+      values.push_back(e.cast(piece, element));
+      continue;
+    }
+    Value all = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({word}, element), piece);
+    for (unsigned at = 0; at < word; ++at)
+      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), all, e.i32(at)));
   }
   return values;
 }

@@ -149,7 +149,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
   analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   cpu::EmittedKernel emitted =
-      cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features));
+      cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features), options.contract);
   if (!emitted.module)
     return reports.error("cannot compile `" + kernel.getName().str() + "` for the CPU");
   if (stage == CpuStage::Loops)

@@ -15,7 +15,9 @@ struct CpuOptions {
   /// What the code may use beyond the x86-64 baseline.
   target::CpuFeatureSet features = target::hostCpuFeatures();
   /// Symbol of the entry point, the only one that the object defines globally. Empty: the loader's.
-  std::string entry;
+  std::string entry = {};
+  /// Whether a product that is added at once may be fused with the sum (docs/numerics.md).
+  bool contract = true;
 };
 
 /// Where `emitForCpu` stops.

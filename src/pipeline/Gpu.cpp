@@ -13,6 +13,7 @@
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
+#include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,6 +41,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
+  // Products of f32 in parts and sums in f16 become products that tensor cores have.
+  pm.addPass(transforms::createSplitProductsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.

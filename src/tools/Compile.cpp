@@ -2,6 +2,7 @@
 // to stdout.
 #include "engine/AheadOfTime.h"
 #include "engine/Files.h"
+#include "engine/PackFile.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "tools/KernelCall.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct CompileWords : KernelWords {
   std::string chip = "cpu", form = "tile", out, level = "native", name;
+  bool add = false;
 };
 
 const std::map<std::string, pipeline::CpuStage> cpuForms = {{"cpu-plan", pipeline::CpuStage::Plan},
@@ -58,10 +60,6 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   auto chips = target::gpuTargets(words.chip);
   if (words.form == "obj")
     return Error{"`--emit obj` for a GPU writes two files: name one with `-o`", {}};
-  if (chips.size() > 1)
-    return Error{"`--emit " + words.form + "` is of one chip; `" + words.chip + "` are " +
-                     std::to_string(chips.size()) + " (obj and artifact take several)",
-                 {}};
   const target::GpuChip *chip = chips.front();
   if (auto form = gpuForms.find(words.form); form != gpuForms.end())
     return pipeline::emitForGpu(*emitted.module, *chip, form->second);
@@ -125,6 +123,28 @@ Status writeAheadOfTime(const CompileWords &words, EmittedCall &call) {
   return linkShared(*built, out);
 }
 
+// `pack` with `-o FILE`: what the library `nereid_runtime` launches.
+Status writePack(const CompileWords &words, EmittedCall &call) {
+  auto signature = engine::signatureOf(*call.chosen.program, call.chosen.name);
+  if (!signature)
+    return signature.takeError();
+  // The compiler takes the module with it.
+  support::Specialization specialization = call.emitted.specialization;
+  auto bytes = engine::buildArtifact(call.emitted, words.chip);
+  if (!bytes)
+    return bytes.takeError();
+  auto artifact = support::Artifact::take(*std::move(bytes));
+  if (!artifact)
+    return artifact.takeError();
+  engine::PackFile file(words.out);
+  if (words.add)
+    if (Status status = file.read(); !status)
+      return status;
+  Status status = file.add(*signature, words.chip, engine::optionsText(call.options),
+                           specialization, call.defaulted, *artifact);
+  return status ? file.write() : std::move(status);
+}
+
 int runCompile(const CompileWords &words) {
   auto chips = target::gpuTargets(words.chip);
   if (words.chip != "cpu" && chips.empty()) {
@@ -133,6 +153,10 @@ int runCompile(const CompileWords &words) {
       known += ", " + std::string(row.name);
     return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
   }
+  if (chips.size() > 1 && words.form != "obj" && words.form != "artifact")
+    return refuse(Error{"`--emit " + words.form + "` is of one chip; `" + words.chip + "` are " +
+                            std::to_string(chips.size()) + " (obj and artifact take several)",
+                        {}});
   auto call = emitKernel(words);
   if (!call)
     return refuse(call.error());
@@ -146,6 +170,12 @@ int runCompile(const CompileWords &words) {
     }
     if (words.form != "obj")
       return refuse(Error{"`--emit " + words.form + "` writes two files: name one with `-o`", {}});
+  }
+  if (words.form == "pack") {
+    if (!toFile)
+      return refuse(Error{"`--emit pack` writes a file: name it with `-o`", {}});
+    Status status = writePack(words, **call);
+    return status ? exitDone : refuse(status.error());
   }
   auto produced = produce(words, **call);
   if (!produced)
@@ -169,7 +199,7 @@ Action addCompile(CLI::App &app) {
                  "take several, as sm_80,sm_90a, or cuda");
   app.add_option(
       "--emit", words->form,
-      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact "
+      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack "
       "(default tile)");
   app.add_option(
       "-o,--out-path", words->out,
@@ -177,6 +207,8 @@ Action addCompile(CLI::App &app) {
       "it, for programs that call the kernel");
   app.add_option("--cpu", words->level,
                  "What obj, c and so may use: x86-64, -v2, -v3, -v4 or native (default)");
+  app.add_flag("--add", words->add,
+               "pack: keep the kernels that the file has, and those of other signatures");
   app.add_option("--out-name,--on", words->name, "What C names begin with (default: the kernel's)");
   return [words] { return runCompile(*words); };
 }
