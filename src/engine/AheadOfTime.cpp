@@ -1,5 +1,6 @@
 #include "engine/AheadOfTime.h"
 
+#include "engine/AheadOfTimeText.h"
 #include "pipeline/Cpu.h"
 #include "support/LaunchAbi.h"
 
@@ -15,89 +16,12 @@ using support::SlotRecord;
 
 namespace {
 
-// What C calls an element; narrow floats are passed as their bits.
-std::string_view typeInC(DType type) {
-  switch (type) {
-  case DType::Int8:
-    return "int8_t";
-  case DType::Int16:
-    return "int16_t";
-  case DType::Int32:
-    return "int32_t";
-  case DType::Int64:
-    return "int64_t";
-  case DType::UInt16:
-  case DType::Float16:
-  case DType::BFloat16:
-    return "uint16_t";
-  case DType::UInt32:
-    return "uint32_t";
-  case DType::UInt64:
-    return "uint64_t";
-  case DType::Float32:
-    return "float";
-  case DType::Float64:
-    return "double";
-  default: // Int1, UInt8 and all of 8 bits
-    return "uint8_t";
-  }
-}
-
-// "pair[0].scale" as a name of C.
-std::string nameInC(std::string_view name) {
-  std::string text;
-  for (char c : name)
-    text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  while (!text.empty() && text.back() == '_')
-    text.pop_back();
-  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ? "_" + text : text;
-}
-
 // Features that C compilers can ask for by the name that LLVM gives them. Those left out come with
 // one of these on every processor.
 constexpr std::string_view askable[] = {
     "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt",     "avx",
     "avx2",     "fma",      "bmi",      "bmi2",       "avx512f",    "avx512bw",
     "avx512cd", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"};
-
-/// The C parameters of a slot and the statements that put them into the block.
-struct SlotText {
-  std::string fields, parameters, assignments, arguments;
-};
-
-SlotText textOf(const Artifact &artifact, const SlotRecord &slot) {
-  std::string name = nameInC(artifact.text(slot.name));
-  std::string type(typeInC(DType(slot.type)));
-  auto one = [&](const std::string &parameterType, const std::string &member) {
-    SlotText text;
-    text.fields = "  " + parameterType + member + ";\n";
-    text.parameters = parameterType + member;
-    text.assignments = "  block." + member + " = " + member + ";\n";
-    text.arguments = member;
-    return text;
-  };
-  std::string pointer =
-      (slot.access & (support::AccessWrite | support::AccessAtomic) ? "" : "const ") + type + " *";
-  if (SlotKind(slot.kind) == SlotKind::Pointer)
-    return one(pointer, name);
-  if (SlotKind(slot.kind) != SlotKind::Descriptor)
-    return one(type + " ", name);
-  uint32_t rank = artifact.descriptors()[slot.descriptor].rank;
-  std::string count = std::to_string(rank);
-  SlotText text;
-  text.fields = "  " + pointer + name + ";\n  int64_t " + name + "_shape[" + count + "], " + name +
-                "_strides[" + count + "];\n";
-  text.parameters =
-      pointer + name + ", const int64_t *" + name + "_shape, const int64_t *" + name + "_strides";
-  text.arguments = name + ", " + name + "_shape, " + name + "_strides";
-  text.assignments = "  block." + name + " = " + name + ";\n";
-  for (uint32_t i = 0; i < rank; ++i)
-    for (const char *part : {"_shape", "_strides"}) {
-      std::string element = name + part + "[" + std::to_string(i) + "]";
-      text.assignments += "  block." + element + " = " + element + ";\n";
-    }
-  return text;
-}
 
 // $NAME is the prefix, $UPPER the same in capitals.
 constexpr std::string_view headerText =
@@ -201,84 +125,32 @@ static inline int $NAME_run(uint32_t gx, uint32_t gy, uint32_t gz$PARAMETERS) {
 #endif
 )";
 
-std::string replaced(std::string_view text,
-                     const std::vector<std::pair<std::string_view, std::string>> &values) {
-  std::string out;
-  while (!text.empty()) {
-    const std::pair<std::string_view, std::string> *hit = nullptr;
-    if (text[0] == '$')
-      for (const auto &value : values)
-        if (text.substr(1).starts_with(value.first))
-          hit = &value;
-    if (hit) {
-      out += hit->second;
-      text.remove_prefix(1 + hit->first.size());
-    } else {
-      out += text[0];
-      text.remove_prefix(1);
-    }
-  }
-  return out;
-}
-
-// Text of the user in a C comment.
-std::string inComment(std::string text) {
-  for (size_t at; (at = text.find("*/")) != std::string::npos;)
-    text.insert(at + 1, " ");
-  for (char &c : text)
-    if (c == '\n')
-      c = ' ';
-  return text;
-}
-
 std::string writeHeader(const Artifact &artifact, const std::string &name,
                         target::CpuFeatureSet features) {
   const support::CodeRecord &code = artifact.codes()[0];
-  SlotText all;
-  std::string checks, constants, given;
-  for (const SlotRecord &slot : artifact.slots()) {
-    SlotText text = textOf(artifact, slot);
-    all.fields += text.fields;
-    all.parameters += ", " + text.parameters;
-    all.assignments += text.assignments;
-    all.arguments += ", " + text.arguments;
-    if (slot.divisibility > 1 &&
-        (SlotKind(slot.kind) == SlotKind::Pointer || SlotKind(slot.kind) == SlotKind::Int))
-      checks += "  if (" +
-                std::string(SlotKind(slot.kind) == SlotKind::Pointer ? "(uintptr_t)" : "") +
-                nameInC(artifact.text(slot.name)) + " % " + std::to_string(slot.divisibility) +
-                ")\n    return NEREID_KERNEL_UNALIGNED;\n";
-  }
+  ParameterText all = parametersOf(artifact, "NEREID_KERNEL_UNALIGNED");
   if (all.fields.empty())
     all.fields = "  char none;\n";
-  for (const support::ParameterRecord &parameter : artifact.parameters())
-    if (support::ParameterKind(parameter.kind) != support::ParameterKind::Slots)
-      constants += (constants.empty() ? "" : ", ") + std::string(artifact.text(parameter.name)) +
-                   "=" + std::string(artifact.text(parameter.value));
   std::string supported;
   for (std::string_view feature : askable)
     if (features.has(feature))
       supported += (supported.empty() ? "" : " &&\n         ") +
                    ("__builtin_cpu_supports(\"" + std::string(feature) + "\")");
-  std::string upper = name;
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return char(std::toupper(c)); });
   return replaced(headerText,
                   {{"KERNEL", inComment(std::string(artifact.name()))},
-                   {"ARGUMENTS",
-                    inComment("(" + std::string(artifact.text(artifact.kernel().signature)) + ")")},
-                   {"CONSTANTS", constants.empty() ? "nothing" : inComment(constants)},
+                   {"ARGUMENTS", signatureOf(artifact)},
+                   {"CONSTANTS", constantsOf(artifact)},
                    {"NAME", name},
-                   {"UPPER", upper},
+                   {"UPPER", upperCase(name)},
                    {"ARENA", std::to_string(code.arenaBytes)},
                    {"FIELDS", all.fields},
                    {"BYTES", std::to_string(artifact.kernel().packedBytes)},
                    {"FEATURES", features.text().empty() ? "any x86-64" : features.text()},
                    {"SUPPORTED", supported.empty() ? "1" : supported},
                    {"PARAMETERS", all.parameters},
-                   {"CHECKS", checks},
+                   {"CHECKS", all.checks},
                    {"ASSIGNMENTS", all.assignments},
-                   {"GIVEN", all.arguments}});
+                   {"GIVEN", all.given}});
 }
 
 // The assembly as statements of a C file, each with as long a string as every C compiler takes.
@@ -316,8 +188,8 @@ std::string writeSource(const std::string &assembly, const std::string &name) {
 
 Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &name,
                                      target::CpuFeatureSet features) {
-  if (name.empty() || nameInC(name) != name)
-    return Error{"`" + name + "` cannot begin the names of C functions", {}};
+  if (Status status = checkPrefix(name); !status)
+    return status.takeError();
   pipeline::CpuOptions options;
   options.features = features;
   options.entry = name + "_programs";

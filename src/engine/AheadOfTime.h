@@ -19,4 +19,9 @@ struct AheadOfTime {
 Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &name,
                                      target::CpuFeatureSet features);
 
+/// The same for GPUs: an object with a cubin for each of `targets` ("sm_80,sm_90a", or "cuda") and
+/// their PTX for others, and a header with NAME_launch, which opens the driver itself. No `source`.
+Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::string &name,
+                                        std::string_view targets);
+
 } // namespace nereid::engine

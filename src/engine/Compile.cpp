@@ -153,13 +153,20 @@ Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_v
   Status status = Success{};
   if (target == "cpu") {
     status = pipeline::addCpuCode(*module, cpu, builder);
-  } else if (const target::GpuChip *chip = target::gpuChip(target)) {
-    status = pipeline::addGpuCode(*module, *chip, {}, builder);
   } else {
-    std::string known = "cpu";
-    for (const target::GpuChip &row : target::gpuChips())
-      known += ", " + std::string(row.name);
-    return Error{"unknown target `" + std::string(target) + "`; known are " + known, {}};
+    auto chips = target::gpuTargets(target);
+    if (chips.empty()) {
+      std::string known = "cpu, cuda";
+      for (const target::GpuChip &row : target::gpuChips())
+        known += ", " + std::string(row.name);
+      return Error{"unknown target `" + std::string(target) + "`; known are " + known, {}};
+    }
+    for (const target::GpuChip *chip : chips) {
+      if (chip != chips.front())
+        module = emitted.module->clone();
+      if (status = pipeline::addGpuCode(*module, *chip, {}, builder); !status)
+        break;
+    }
   }
   if (!status)
     return status.takeError();

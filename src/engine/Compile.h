@@ -37,8 +37,8 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
                                  std::span<const uint32_t> defaulted,
                                  const ops::CompileOptions &options);
 
-/// Compiles for "cpu" or a chip ("sm_90a") and packs the code with its launch ABI. `key` is the
-/// first level of the kernel's key, for caches to find it again.
+/// Compiles for "cpu" or for chips ("sm_90a", "sm_80,sm_90a", "cuda") and packs the code with its
+/// launch ABI. `key` is the first level of the kernel's key, for caches to find it again.
 Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
                                            const support::Hash128 &key = {},
                                            const pipeline::CpuOptions &cpu = {});

@@ -31,7 +31,7 @@ public:
   ~TemporaryFolder() {
     if (path.empty())
       return;
-    for (const char *name : {"/in.ptx", "/out.cubin", "/log"})
+    for (const char *name : {"/in.ptx", "/in.cubin", "/out.cubin", "/log"})
       unlink((path + name).c_str());
     rmdir(path.c_str());
   }
@@ -57,23 +57,72 @@ uint32_t numberBefore(const std::string &log, const char *text) {
   return sum;
 }
 
-} // namespace
-
-std::string findPtxas(const std::string &hint) {
-  if (isProgram(hint))
-    return hint;
+// A program of a CUDA toolkit: on the PATH, or in the toolkit's usual place.
+std::string findProgram(const std::string &name) {
   if (const char *path = std::getenv("PATH")) {
     std::string all = path;
     for (size_t begin = 0; begin <= all.size();) {
       size_t end = std::min(all.find(':', begin), all.size());
-      std::string candidate = all.substr(begin, end - begin) + "/ptxas";
+      std::string candidate = all.substr(begin, end - begin) + "/" + name;
       if (end > begin && isProgram(candidate))
         return candidate;
       begin = end + 1;
     }
   }
-  const char *usual = "/usr/local/cuda/bin/ptxas";
+  std::string usual = "/usr/local/cuda/bin/" + name;
   return isProgram(usual) ? usual : "";
+}
+
+// Runs a program with its output in a file; gives what waitpid says.
+Result<int> runProgram(std::vector<std::string> words, const std::string &logPath) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, logPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  int failure =
+      posix_spawn(&process, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure)
+    return Error{"cannot start `" + words[0] + "`: " + std::strerror(failure), {}};
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status;
+}
+
+bool succeeded(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+
+} // namespace
+
+std::string findPtxas(const std::string &hint) {
+  return isProgram(hint) ? hint : findProgram("ptxas");
+}
+
+std::string findDisassembler() { return findProgram("nvdisasm"); }
+
+Result<std::string> disassemble(const std::string &nvdisasm, std::span<const uint8_t> cubin) {
+  TemporaryFolder folder;
+  if (folder.path.empty())
+    return Error{std::string("cannot make a temporary folder: ") + std::strerror(errno), {}};
+  std::string in = folder.path + "/in.cubin", out = folder.path + "/log";
+  std::ofstream file(in, std::ios::binary);
+  if (!file.write(reinterpret_cast<const char *>(cubin.data()), std::streamsize(cubin.size()))
+           .flush())
+    return Error{"cannot write `" + in + "`", {}};
+  auto status = runProgram({nvdisasm, in}, out);
+  if (!status)
+    return status.takeError();
+  std::string text = readAll(out);
+  if (!succeeded(*status))
+    return Error{"`" + nvdisasm + "` fails:\n" + text, {}};
+  return text;
 }
 
 std::string limitRegisters(const std::string &ptx, uint32_t registers) {
@@ -109,28 +158,12 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   if (!(std::ofstream(in) << ptx).flush())
     return Error{"cannot write `" + in + "`", {}};
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, logPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", "-lineinfo", in, "-o", out};
-  std::vector<char *> arguments;
-  for (std::string &word : words)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  int failure = posix_spawn(&process, ptxas.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure)
-    return Error{"cannot start `" + ptxas + "`: " + std::strerror(failure), {}};
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-    ;
+  auto status = runProgram({ptxas, archOption, "-v", "-O3", in, "-o", out}, logPath);
+  if (!status)
+    return status.takeError();
   Cubin cubin;
   cubin.log = readAll(logPath);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  if (!succeeded(*status))
     return Error{"`ptxas` rejects the kernel for " + std::string(arch) + ":\n" + cubin.log, {}};
   std::string code = readAll(out);
   if (code.empty())

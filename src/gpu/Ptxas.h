@@ -5,6 +5,7 @@
 #include "target/Gpu.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ std::string findPtxas(const std::string &hint = "");
 
 /// Runs ptxas on temporary files that are gone afterwards.
 Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch);
+
+/// The path of `nvdisasm`, sought as `findPtxas` seeks; empty if there is none.
+std::string findDisassembler();
+/// The machine code of a cubin as text.
+Result<std::string> disassemble(const std::string &nvdisasm, std::span<const uint8_t> cubin);
 
 /// The PTX of one kernel with a limit for its registers a thread.
 std::string limitRegisters(const std::string &ptx, uint32_t registers);

@@ -20,6 +20,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -239,6 +240,24 @@ Result<CpuReport> inspectForCpu(ModuleOp module, const CpuOptions &options) {
 
 Result<std::string> emitForCpu(ModuleOp module, CpuStage stage, const CpuOptions &options) {
   return compile(module, stage, options, nullptr);
+}
+
+Result<std::string> dataObject(std::span<const DataSymbol> symbols) {
+  llvm::LLVMContext context;
+  llvm::Module module("data", context);
+  auto machine = cpu::createMachine({});
+  if (!machine)
+    return Error{"this build has no code generator for x86-64", {}};
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  for (const DataSymbol &symbol : symbols) {
+    auto *bytes = llvm::ConstantDataArray::get(
+        context, llvm::ArrayRef(symbol.bytes.data(), symbol.bytes.size()));
+    auto *global = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::ExternalLinkage, bytes, symbol.name);
+    global->setAlignment(llvm::Align(64));
+  }
+  return transforms::emitCode(module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 void registerCpuPipeline(DialectRegistry &registry) {

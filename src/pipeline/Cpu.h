@@ -6,6 +6,7 @@
 #include "support/Artifact.h"
 #include "target/Cpu.h"
 
+#include <span>
 #include <vector>
 
 namespace nereid::pipeline {
@@ -63,6 +64,14 @@ Result<CpuReport> inspectForCpu(mlir::ModuleOp module, const CpuOptions &options
 /// The kernel after a stage, as text (or as bytes, for the object).
 Result<std::string> emitForCpu(mlir::ModuleOp module, CpuStage stage,
                                const CpuOptions &options = {});
+
+/// A constant of a C program.
+struct DataSymbol {
+  std::string name;
+  std::span<const uint8_t> bytes;
+};
+/// A relocatable object for x86-64 that holds them, each at a multiple of 64.
+Result<std::string> dataObject(std::span<const DataSymbol> symbols);
 
 /// The dialects and models that compilation needs.
 void registerCpuPipeline(mlir::DialectRegistry &registry);

@@ -240,6 +240,12 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   } else if (!builder) {
     return Error{"no `ptxas` found to assemble a cubin", {}};
   }
+  if (stage == GpuStage::Sass) {
+    std::string disassembler = gpu::findDisassembler();
+    if (disassembler.empty())
+      return Error{"no `nvdisasm` found to show machine code; it comes with the CUDA toolkit", {}};
+    return gpu::disassemble(disassembler, cubin->code);
+  }
   if (!builder)
     return std::string(cubin->code.begin(), cubin->code.end());
 

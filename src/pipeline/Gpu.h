@@ -29,6 +29,7 @@ enum class GpuStage {
   Llvm, ///< optimised LLVM IR
   Ptx,
   Cubin,
+  Sass, ///< the cubin's machine code as text
 };
 
 /// Compiles the module's kernel and adds its slots (unless there are some) and its code to

@@ -1,5 +1,7 @@
 #include "target/Gpu.h"
 
+#include <algorithm>
+
 namespace nereid::target {
 
 namespace {
@@ -68,6 +70,22 @@ Occupancy occupancy(const GpuChip &chip, unsigned warps, unsigned registers, uin
 }
 
 std::span<const GpuChip> gpuChips() { return rows; }
+
+std::vector<const GpuChip *> gpuTargets(std::string_view text) {
+  if (text == "cuda")
+    text = "sm_80,sm_86,sm_89,sm_90a";
+  std::vector<const GpuChip *> out;
+  while (!text.empty()) {
+    std::string_view name = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+    const GpuChip *chip = gpuChip(name);
+    if (!chip)
+      return {};
+    if (std::find(out.begin(), out.end(), chip) == out.end())
+      out.push_back(chip);
+  }
+  return out;
+}
 
 const GpuChip *gpuChip(std::string_view name) {
   for (const GpuChip &chip : rows)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace nereid::target {
 
@@ -70,6 +71,9 @@ struct Occupancy {
 Occupancy occupancy(const GpuChip &chip, unsigned warps, unsigned registers, uint64_t sharedBytes);
 
 std::span<const GpuChip> gpuChips();
+/// The chips that a text names: "sm_80,sm_90a", or "cuda" for one of each generation; none if one
+/// is unknown.
+std::vector<const GpuChip *> gpuTargets(std::string_view text);
 /// The row that `.target name` means, or null.
 const GpuChip *gpuChip(std::string_view name);
 /// The best target for a device of this compute capability: its own `a` row if there is one, else

@@ -32,11 +32,10 @@ const std::map<std::string, pipeline::CpuStage> cpuForms = {{"cpu-plan", pipelin
                                                             {"llvm", pipeline::CpuStage::Llvm},
                                                             {"asm", pipeline::CpuStage::Asm},
                                                             {"obj", pipeline::CpuStage::Object}};
-const std::map<std::string, pipeline::GpuStage> gpuForms = {{"gpu", pipeline::GpuStage::Gpu},
-                                                            {"nvvm", pipeline::GpuStage::Nvvm},
-                                                            {"llvm", pipeline::GpuStage::Llvm},
-                                                            {"ptx", pipeline::GpuStage::Ptx},
-                                                            {"cubin", pipeline::GpuStage::Cubin}};
+const std::map<std::string, pipeline::GpuStage> gpuForms = {
+    {"gpu", pipeline::GpuStage::Gpu},     {"nvvm", pipeline::GpuStage::Nvvm},
+    {"llvm", pipeline::GpuStage::Llvm},   {"ptx", pipeline::GpuStage::Ptx},
+    {"cubin", pipeline::GpuStage::Cubin}, {"sass", pipeline::GpuStage::Sass}};
 
 Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   engine::EmittedKernel &emitted = call.emitted;
@@ -58,7 +57,10 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
       return pipeline::emitForCpu(*emitted.module, form->second);
     return Error{"`--emit " + words.form + "` is not for the target cpu", {}};
   }
-  const target::GpuChip *chip = target::gpuChip(words.chip);
+  auto chips = target::gpuTargets(words.chip);
+  if (words.form == "obj")
+    return Error{"`--emit obj` for a GPU writes two files: name one with `-o`", {}};
+  const target::GpuChip *chip = chips.front();
   if (auto form = gpuForms.find(words.form); form != gpuForms.end())
     return pipeline::emitForGpu(*emitted.module, *chip, form->second);
   return Error{"`--emit " + words.form + "` is not for the target " + words.chip, {}};
@@ -91,15 +93,22 @@ Status linkShared(const engine::AheadOfTime &built, const std::filesystem::path 
 }
 
 // `obj`, `c` and `so` with `-o FILE`: the code, and FILE with the ending `.h` beside it.
-Status writeAheadOfTime(const CompileWords &words, EmittedCall &call) {
+Result<engine::AheadOfTime> buildAheadOfTime(const CompileWords &words, EmittedCall &call,
+                                             const std::string &name) {
+  if (words.chip != "cpu")
+    return engine::buildAheadOfTimeGpu(call.emitted, name, words.chip);
   auto features = target::cpuLevel(words.level);
   if (!features)
     return Error{"unknown level `" + words.level +
                      "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
                  {}};
+  return engine::buildAheadOfTime(call.emitted, name, *features);
+}
+
+Status writeAheadOfTime(const CompileWords &words, EmittedCall &call) {
   std::string name = words.name.empty() ? call.chosen.name : words.name;
   std::replace(name.begin(), name.end(), '.', '_');
-  auto built = engine::buildAheadOfTime(call.emitted, name, *features);
+  auto built = buildAheadOfTime(words, call, name);
   if (!built)
     return built.takeError();
   std::filesystem::path out = words.out;
@@ -137,18 +146,24 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
 }
 
 int runCompile(const CompileWords &words) {
-  if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
-    std::string known = "cpu";
+  auto chips = target::gpuTargets(words.chip);
+  if (words.chip != "cpu" && chips.empty()) {
+    std::string known = "cpu, cuda";
     for (const target::GpuChip &row : target::gpuChips())
       known += ", " + std::string(row.name);
     return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
   }
+  if (chips.size() > 1 && words.form != "obj" && words.form != "artifact")
+    return refuse(Error{"`--emit " + words.form + "` is of one chip; `" + words.chip + "` are " +
+                            std::to_string(chips.size()) + " (obj and artifact take several)",
+                        {}});
   auto call = emitKernel(words);
   if (!call)
     return refuse(call.error());
   report((*call)->emitted.diagnostics);
   bool toFile = !words.out.empty() && words.out != "-";
-  if (words.chip == "cpu" && (words.form == "c" || words.form == "so" || words.form == "obj")) {
+  bool isObject = words.form == "obj" && (toFile || words.chip == "cpu");
+  if (isObject || (words.chip == "cpu" && (words.form == "c" || words.form == "so"))) {
     if (toFile) {
       Status status = writeAheadOfTime(words, **call);
       return status ? exitDone : refuse(status.error());
@@ -179,10 +194,12 @@ int runCompile(const CompileWords &words) {
 Action addCompile(CLI::App &app) {
   auto words = std::make_shared<CompileWords>();
   addKernelWords(app, *words);
-  app.add_option("-t,--target", words->chip, "cpu, sm_80, sm_90a, ... (default cpu)");
+  app.add_option("-t,--target", words->chip,
+                 "cpu, sm_80, sm_90a, ... (default cpu); obj and artifact also "
+                 "take several, as sm_80,sm_90a, or cuda");
   app.add_option(
       "--emit", words->form,
-      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, artifact, pack "
+      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack "
       "(default tile)");
   app.add_option(
       "-o,--out-path", words->out,

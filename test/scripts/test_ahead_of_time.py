@@ -3,10 +3,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "test" / "harness"), "/usr/lib/llvm-19/build/utils/lit"]
+import kernel_tests
+
 NEREID = ROOT / os.environ.get("NEREID_BUILD", "build/release") / "bin/nereid"
 
 ADD = r"""
@@ -88,6 +92,63 @@ def show(n):
     tl.device_print("n", n)
 """
 
+# What a driver is asked, written down: compute capability from the environment, memory of the host.
+FAKE_DRIVER = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int current;
+int cuInit(unsigned flags) { return getenv("FAKE_NO_INIT") ? 100 : (int)flags; }
+int cuCtxGetCurrent(void **context) { return *context = current ? &current : 0, 0; }
+int cuCtxSetCurrent(void *context) { return current = context == &current, 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &current, device; }
+int cuCtxGetDevice(int *device) { return *device = 0; }
+int cuDeviceGetAttribute(int *value, int which, int device) {
+  int capability = atoi(getenv("FAKE_CAPABILITY"));
+  *value = which == 75 ? capability / 10 : which == 76 ? capability % 10 : -1;
+  return device;
+}
+int cuModuleLoadData(void **module, const void *bytes) {
+  printf("load %s\n", memcmp(bytes, "\177ELF", 4) ? "ptx" : "cubin");
+  return *module = (void *)bytes, 0;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  printf("function %s\n", name);
+  return *function = module, 0;
+}
+int cuFuncSetAttribute(void *function, int which, int value) { return printf("set %d = %d\n", which, value), !function; }
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra) {
+  printf("launch %u %u %u x %u %u %u shared %u stream %d n %d hidden %d\n", gx, gy, gz, bx, by, bz, shared, stream != 0,
+         *(int *)parameters[3], *(void **)parameters[4] != 0);
+  printf("x[1] %g\n", (*(float **)parameters[0])[1]);
+  return function && !extra ? 0 : 1;
+}
+int cuGetErrorString(int code, const char **text) { return *text = "a fake error", code == 0; }
+"""
+
+LAUNCH = r"""
+#include "add.h"
+#include <stdio.h>
+
+static _Alignas(64) float x[4] = {1, 2}, y[4], out[4];
+
+int main(void) {
+  for (int i = 0; i < 2; ++i) {
+    int status = add_launch(0, 5, 1, 1, x, y, out, 4096);
+    if (status) {
+      printf("refused %d: %s\n", status, nereid_cuda_text(status));
+      return 0;
+    }
+  }
+  printf("unaligned %d, grid %d, empty %d\n", add_launch(0, 1, 1, 1, x + 1, y, out, 4) == NEREID_CUDA_UNALIGNED,
+         add_launch(0, 1, 65536, 1, x, y, out, 4) == NEREID_CUDA_BAD_GRID, add_launch(0, 0, 1, 1, x, y, out, 4));
+  return 0;
+}
+"""
+
 
 def run(*command, fails=False, **more):
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -158,6 +219,81 @@ class AheadOfTime(unittest.TestCase):
                      "-o", self.folder / "show.o", fails=True)
         self.assertIn("unknown level `z80`", output)
         self.assertFalse((self.folder / "show.o").exists())
+
+
+@unittest.skipUnless(NEREID.exists(), f"no {NEREID}")
+@unittest.skipUnless(kernel_tests.find_ptxas(ROOT), "no ptxas")
+class AheadOfTimeGpu(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.addCleanup(self.temporary.cleanup)
+
+    def build(self, targets, compiler="clang-19"):
+        run(NEREID, "compile", ROOT / "kernels/vector_add/kernel.py:add", "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
+            "--emit", "obj", "--target", targets, "-o", self.folder / "add.o")
+        (self.folder / "main.c").write_text(LAUNCH)
+        (self.folder / "fake.c").write_text(FAKE_DRIVER)
+        run(compiler, "-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-I", self.folder, self.folder / "main.c",
+            self.folder / "add.o", "-o", self.folder / "main")
+        run("clang-19", "-shared", "-fPIC", self.folder / "fake.c", "-o", self.folder / "libcuda.so.1")
+
+    def launch(self, capability, **more):
+        return run(self.folder / "main", env={"LD_LIBRARY_PATH": str(self.folder), "FAKE_CAPABILITY": str(capability), **more})
+
+    def test_a_device_gets_its_code(self):
+        for compiler in filter(shutil.which, ("clang-19", "gcc")):
+            self.build("sm_80,sm_90a", compiler)
+            libraries = run("ldd", self.folder / "main")
+            for foreign in ("libcuda", "LLVM", "nereid", "stdc++"):
+                self.assertNotIn(foreign, libraries)
+        symbols = run("nm", "-g", "--defined-only", self.folder / "add.o").split()[2::3]
+        self.assertEqual(sorted(symbols), ["add_cubin_sm_80", "add_cubin_sm_90a", "add_ptx_sm_80", "add_ptx_sm_90a"])
+        for capability, kind in ((80, "cubin"), (86, "cubin"), (90, "cubin"), (100, "ptx"), (120, "ptx")):
+            told = self.launch(capability).splitlines()
+            self.assertEqual(told[:2], [f"load {kind}", "function add"])
+            # Loaded once, launched twice, with the arguments where the kernel looks for them.
+            self.assertEqual(told[2:6], ["launch 5 1 1 x 128 1 1 shared 0 stream 0 n 4096 hidden 0", "x[1] 2"] * 2)
+            self.assertEqual(told[6:], ["unaligned 1, grid 1, empty 0"])
+
+    def test_devices_without_code_are_refused(self):
+        self.build("sm_90a")
+        self.assertIn("refused 10002: the object holds no code", self.launch(80))
+        self.assertIn("refused 10001: there is no CUDA driver", self.launch(90, FAKE_NO_INIT="1"))
+        self.assertIn("load cubin", self.launch(90))
+
+    def test_without_a_driver(self):
+        self.build("sm_90a")
+        (self.folder / "libcuda.so.1").write_text("not a library")
+        self.assertIn("refused 10001: there is no CUDA driver", self.launch(90))
+
+    def test_the_header_serves_cpp(self):
+        self.build("cuda")
+        (self.folder / "main.cpp").write_text('#include "add.h"\nint main() { return add_launch(nullptr, 0, 1, 1, 0, 0, 0, 0) == 1; }\n')
+        run("clang++-19", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", self.folder, self.folder / "main.cpp",
+            self.folder / "add.o", "-o", self.folder / "cpp")
+        self.assertIn("sm_90a, sm_89, sm_86, sm_80", (self.folder / "add.h").read_text())
+
+    def test_refusals(self):
+        (self.folder / "show.py").write_text(PRINTS)
+        compile_ = [NEREID, "compile", self.folder / "show.py:show", "-s", "i32", "--emit", "obj"]
+        self.assertIn("prints or asserts", run(*compile_, "--target", "cuda", "-o", self.folder / "show.o", fails=True))
+        self.assertIn("name one with `-o`", run(*compile_, "--target", "sm_80", fails=True))
+        self.assertIn("unknown target `sm_80,sm_81`", run(*compile_, "--target", "sm_80,sm_81", "-o", self.folder / "x.o", fails=True))
+        self.assertIn("is of one chip", run(*compile_[:-1], "ptx", "--target", "sm_80,sm_90", fails=True))
+
+    def test_machine_code(self):
+        # A disassembler is no part of what ptxas comes with: one that we can predict stands in.
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "nvdisasm").write_text("#!/bin/sh\nhead -c 4 \"$1\" | tail -c 3; echo \" of $(basename $1)\"\n")
+        (tools / "nvdisasm").chmod(0o755)
+        compile_ = [NEREID, "compile", ROOT / "kernels/vector_add/kernel.py:add", "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
+                    "--target", "sm_80", "--emit", "sass"]
+        path = f"{tools}:{os.environ['PATH']}"
+        self.assertEqual(run(*compile_, env={**os.environ, "PATH": path}), "ELF of in.cubin\n")
+        (tools / "nvdisasm").write_text("#!/bin/sh\necho it is too new; exit 3\n")
+        self.assertIn("it is too new", run(*compile_, env={**os.environ, "PATH": path}, fails=True))
 
 
 if __name__ == "__main__":
