@@ -239,9 +239,19 @@ bool Interp::isInstance(const Value &valueIn, const Value &typeIn) {
     return false;
   }
   if (auto *unknown = type.as<Unknown>()) {
-    // No value here is of a class that only a Python process has.
-    (void)unknown;
-    return false;
+    // A kernel is its own wrapper; the outermost of its decorators says of what kind. No other
+    // value here is of a class that only a Python process has.
+    std::string_view origin = unknown->origin;
+    auto *function = value.as<FunctionObject>();
+    if (!function || function->flavor != FunctionObject::Flavor::Jit ||
+        !origin.starts_with("triton."))
+      return false;
+    const auto &decorators = function->kernel->decorators;
+    return origin.ends_with(".JITFunction") ||
+           (origin.ends_with(".Autotuner") && !decorators.empty() &&
+            decorators.back().decorator == "autotune") ||
+           (origin.ends_with(".Heuristics") && !decorators.empty() &&
+            decorators.back().decorator == "heuristics");
   }
   if (auto *wanted = type.as<ClassObject>()) {
     if (auto *instance = value.as<Instance>())

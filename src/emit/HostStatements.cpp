@@ -180,7 +180,30 @@ void Interp::runModuleBody(ModuleObject &module) {
   body.module = &module;
   body.locals = module.names;
   FrameScope scope(*this, body);
+  loading.insert(&module);
   execTolerant(module.tree->body);
+  loading.erase(&module);
+}
+
+// A package is run when something asks for it, not before its modules as in Python, so a circular
+// import may find a module half-way that is complete in Python. The import or the definition of the
+// name there is run ahead of its turn.
+void Interp::runAhead(ModuleObject &module, std::string_view name) {
+  if (!loading.count(&module) || !runsAhead.emplace(&module, name).second)
+    return;
+  Frame body;
+  body.mode = Frame::Mode::Host;
+  body.isModule = true;
+  body.module = &module;
+  body.locals = module.names;
+  FrameScope scope(*this, body);
+  for (Stmt *const &stmt : module.tree->body) {
+    const std::vector<std::string_view> &assigned = bodyFacts(*stmt).assigned;
+    bool stands =
+        isa<Import>(stmt) || isa<ImportFrom>(stmt) || isa<FunctionDef>(stmt) || isa<ClassDef>(stmt);
+    if (stands && std::find(assigned.begin(), assigned.end(), name) != assigned.end())
+      execTolerant({&stmt, 1});
+  }
 }
 
 // Runs statements one by one; those that fail poison what they would have bound. One that takes all
@@ -610,6 +633,8 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
     std::optional<Value> value;
     bool isBound = false;
     if (auto *source = module.as<ModuleObject>()) {
+      if (!source->names->find(part))
+        runAhead(*source, intern(part));
       if (const Binding *binding = source->names->find(part)) {
         isBound = true;
         if (binding->unusable) {

@@ -370,7 +370,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
   loaded[module->name] = module;
   if (unit.resolver)
     resolver = unit.resolver;
-  stepsLeft = refill = hostOptions.limits.steps;
+  // A statement that took all steps halves what those of all modules behind it have.
+  stepsLeft = refill;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
 
   module->names->set("__name__", Value::str(module->name));

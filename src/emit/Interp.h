@@ -330,6 +330,7 @@ private:
   /// Raise: only of `execTolerant` in a function.
   enum class Flow : uint8_t { Next, Break, Continue, Return, Raise };
   void runModuleBody(ModuleObject &module);
+  void runAhead(ModuleObject &module, std::string_view name);
   Flow execHost(syntax::Span<syntax::Stmt *> body);
   Flow execHost(const syntax::Stmt &stmt);
   Flow execTolerant(syntax::Span<syntax::Stmt *> statements);
@@ -427,7 +428,8 @@ private:
   Frame *frame = nullptr;
   Journal *journal = nullptr; ///< of the innermost branch of an undecided `if` that is being run
   std::map<std::string, std::shared_ptr<ModuleObject>> loaded;
-  std::set<std::string> loading;
+  std::set<const ModuleObject *> loading; ///< whose bodies are running
+  std::set<std::pair<const ModuleObject *, std::string_view>> runsAhead; ///< tried, each once
   std::map<std::string, std::shared_ptr<const SourceUnit>> units;
   Resolver resolver;
   std::set<Fact> recorded;

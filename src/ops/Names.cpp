@@ -13,6 +13,7 @@ template <DType D> Value dtypeConstant() { return Value::type(Type::scalar(D)); 
 Value voidConstant() { return Value::type(Type()); }
 Value pi32Constant() { return Value::type(Type::pointer(int32())); }
 Value maxNumelConstant() { return Value(tile::maxTileElements); }
+Value constexprZero() { return Value(0); }
 Value propagateAll() { return std::make_shared<EnumMember>("PropagateNan.ALL"); }
 Value propagateNone() { return std::make_shared<EnumMember>("PropagateNan.NONE"); }
 
@@ -109,6 +110,10 @@ constexpr Row TypeRows[] = {
      .family = "type",
      .summary = "The most elements a tile can have.",
      .constant = maxNumelConstant},
+    {.name = "CONSTEXPR_0",
+     .family = "type",
+     .summary = "The constexpr 0, for defaults.",
+     .constant = constexprZero},
     {.name = "PropagateNan",
      .family = "type",
      .summary = "What `maximum`, `minimum` and `clamp` do with NaN.",

@@ -34,6 +34,7 @@ def narrow(x, y, z, N: tl.constexpr):
 @triton.jit
 def known(p: tl.const, y):
     tl.static_assert(tl.TRITON_MAX_TENSOR_NUMEL == 1048576)
+    tl.static_assert(tl.core.CONSTEXPR_0 == 0)
     tl.static_assert(tl.get_int_dtype(16, True) == tl.int16)
     tl.static_assert(tl._is_power_of_two(64))
     pair = tl.tuple((1, 2))

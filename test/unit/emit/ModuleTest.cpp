@@ -327,6 +327,83 @@ TEST_F(ModuleTest, ImportsGoThroughTheResolver) {
       "'no'");
 }
 
+TEST_F(ModuleTest, ACircularImportFindsWhatAModuleDefinesFurtherDown) {
+  std::map<std::string, std::string> texts = {
+      {"p", "import p.user\nversion = 1"},
+      {"p.utils", "from p.low import helper\nfrom p.late import FLAG\ndef twice(x): return 2 * x"},
+      {"p.low", "from p import version\nhelper = 5"},
+      {"p.late", "FLAG = True"},
+      {"p.user", "from p.utils import FLAG, twice\nchoice = 'yes' if FLAG else 'no'\nx = twice(4)"},
+      // Nothing defines `gone`.
+      {"p.bad", "from p.worse import gone"},
+      {"p.worse", "from p.bad import gone"}};
+  resolver = [&](const std::string &name) -> std::shared_ptr<const SourceUnit> {
+    auto it = texts.find(name);
+    if (it == texts.end())
+      return nullptr;
+    auto unit = std::make_shared<SourceUnit>();
+    unit->module = name;
+    unit->text = it->second;
+    unit->file = name == "p" ? "p/__init__.py" : name + ".py";
+    unit->resolver = resolver;
+    return unit;
+  };
+  EXPECT_EQ(
+      value("from p.utils import helper\nfrom p.user import choice, x\ny = choice, x, helper", "y"),
+      "('yes', 8, 5)");
+  EXPECT_EQ(value("from p.bad import gone", "gone"), "unusable: ModuleLevelFailure");
+}
+
+TEST_F(ModuleTest, KernelsAreOfTheClassesOfTheirWrappers) {
+  std::string source = R"(
+import triton
+from triton.runtime import JITFunction
+class Entry(triton.KernelInterface):
+    def __init__(self, fn):
+        self.rounds = 0
+        while not isinstance(fn, triton.runtime.JITFunction):
+            fn = fn.fn
+            self.rounds += 1
+def plain(): pass
+@triton.jit
+def k(x): pass
+@triton.autotune(configs=[], key=[])
+@triton.jit
+def tuned(x): pass
+rounds = Entry(k).rounds + Entry(tuned).rounds
+x = [isinstance(k, JITFunction), isinstance(plain, JITFunction), isinstance(3, JITFunction),
+     isinstance(k, triton.runtime.autotuner.Autotuner),
+     isinstance(tuned, triton.runtime.autotuner.Autotuner),
+     isinstance(tuned, triton.runtime.autotuner.Heuristics)]
+)";
+  EXPECT_EQ(value(source, "x"), "[True, False, False, False, True, False]");
+  EXPECT_EQ(value(source, "rounds"), "0");
+}
+
+// Imported modules share what a statement without end leaves.
+TEST_F(ModuleTest, ModulesWithoutEndAreFewSteps) {
+  resolver = [&](const std::string &name) -> std::shared_ptr<const SourceUnit> {
+    if (!name.starts_with("endless"))
+      return nullptr;
+    auto unit = std::make_shared<SourceUnit>();
+    unit->module = unit->file = name;
+    unit->text = "while True:\n    pass\nx = 1";
+    unit->resolver = resolver;
+    return unit;
+  };
+  HostOptions options;
+  options.limits.steps = 500'000;
+  auto seconds = [&](int modules) {
+    std::string source;
+    for (int i = 0; i < modules; ++i)
+      source += "import endless" + std::to_string(i) + "\n";
+    auto begin = std::chrono::steady_clock::now();
+    value(source, "y", options);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  EXPECT_LT(seconds(100), 20 * seconds(1));
+}
+
 TEST_F(ModuleTest, UnknownValuesAreImported) {
   auto hardware = std::make_shared<SourceUnit>();
   hardware->text = "import platform\nARM = platform.machine() in ('arm64',)\nSIZE = 4\n";
