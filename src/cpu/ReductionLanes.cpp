@@ -39,21 +39,53 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// Combines the lanes of vectors into one, pairs of neighbours first, so the order is kept.
+// What changes no element that it is combined with, if one op combines them.
+Value neutralLanes(Block &combine, LaneEmitter &emitter, int64_t width) {
+  Operation *op = &combine.front();
+  Type type = op->getResult(0).getType();
+  OpBuilder &b = emitter.builder;
+  if (auto number = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &format = number.getFloatSemantics();
+    std::optional<APFloat> value;
+    if (isa<arith::AddFOp>(op))
+      value = APFloat::getZero(format, /*Negative=*/true);
+    else if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
+      value = APFloat::getNaN(format);
+    else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+      value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
+    return value ? emitter.constant(FloatAttr::get(type, *value), width) : Value();
+  }
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return {};
+  unsigned bits = integer.getWidth();
+  std::optional<APInt> value;
+  if (isa<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(op))
+    value = APInt::getZero(bits);
+  else if (isa<arith::AndIOp, arith::MinUIOp>(op))
+    value = APInt::getAllOnes(bits);
+  else if (isa<arith::MaxSIOp>(op))
+    value = APInt::getSignedMinValue(bits);
+  else if (isa<arith::MinSIOp>(op))
+    value = APInt::getSignedMaxValue(bits);
+  return value ? emitter.constant(b.getIntegerAttr(type, *value), width) : Value();
+}
+
+// Combines the lanes of vectors into `left`, pairs of neighbours first, so the order is kept.
 SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVector<Value> values,
-                                int64_t width, bool anyOrder) {
-  while (width > 1) {
+                                int64_t width, bool anyOrder, int64_t left = 1) {
+  while (width > left) {
     int64_t half = width / 2;
-    SmallVector<int32_t> left, right;
+    SmallVector<int32_t> even, odd;
     for (int32_t i = 0; i < half; ++i) {
       // Halves are cheaper to cut out than every other lane.
-      left.push_back(anyOrder ? i : 2 * i);
-      right.push_back(anyOrder ? i + half : 2 * i + 1);
+      even.push_back(anyOrder ? i : 2 * i);
+      odd.push_back(anyOrder ? i + half : 2 * i + 1);
     }
     SmallVector<Value> a, b;
     for (Value value : values) {
-      a.push_back(emitter.shuffle(value, value, left));
-      b.push_back(emitter.shuffle(value, value, right));
+      a.push_back(emitter.shuffle(value, value, even));
+      b.push_back(emitter.shuffle(value, value, odd));
     }
     values = emitter.inlineRegion(combine, joined(a, b), half);
     width = half;
@@ -111,12 +143,62 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
+  // In the parts of a row that masks leave. Beyond them all steps are the same: if one of them
+  // changes nothing, none does.
+  static SmallVector<Value> reduceSwept(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
+                                        const Sweep &parts, Value neutral) {
+    unsigned axis = reduce.getAxis();
+    Block &combine = reduce.getCombine().front();
+    Value extent = emitter.index(tile::shapeOf(reduce.getSources().front().getType())[axis]);
+    auto steps = [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before) {
+      where.width = width;
+      return emitter.loop(
+          lower, upper, width, before, [&](Value at, ValueRange carried) -> SmallVector<Value> {
+            where.position[axis] = at;
+            return emitter.inlineRegion(
+                combine,
+                joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
+                width);
+          });
+    };
+    SmallVector<Value> sums;
+    emitter.assuming(parts.masks, true,
+                     [&] { sums = steps(emitter.index(0), parts.full, parts.wide, {neutral}); });
+    sums = combineLanes(emitter, combine, sums, parts.wide, true, parts.narrow);
+    sums = steps(parts.full, parts.end, parts.narrow, sums);
+    if (parts.uniform)
+      emitter.assuming(parts.masks, false, [&] {
+        Value before = sums[0];
+        Value more = emitter.builder.create<arith::MinSIOp>(
+            emitter.loc(), extent, emitter.add(parts.end, emitter.index(parts.narrow)));
+        sums = steps(parts.end, more, parts.narrow, sums);
+        Value rest = emitter.builder.create<arith::SelectOp>(
+            emitter.loc(), sameBits(emitter, before, sums[0]), extent, more);
+        sums = steps(rest, extent, parts.narrow, sums);
+      });
+    return combineLanes(emitter, combine, sums, parts.narrow, true);
+  }
+
+  static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
+    OpBuilder &b = emitter.builder;
+    int64_t width = widthOf(a.getType());
+    Type bits = b.getIntegerType(width * scalarOf(a.getType()).getIntOrFloatBitWidth());
+    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
+                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, a),
+                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
+  }
+
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
     Block &combine = reduce.getCombine().front();
     auto shape = tile::shapeOf(reduce.getSources().front().getType());
     where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
+    if (where.width > 1 && commutes(combine))
+      if (Value neutral = neutralLanes(combine, emitter, where.width))
+        if (auto parts = emitter.sweep(llvm::to_vector(reduce.getSources()), where.first(),
+                                       shape[axis], where.width))
+          return reduceSwept(reduce, emitter, where, *parts, neutral);
     if (where.width == 1 || commutes(combine)) {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);

@@ -96,6 +96,7 @@ std::shared_ptr<Names> Interp::newScope() {
 }
 
 void Interp::noteStore(const Value &holder, const Value &value) {
+  noteChange(holder);
   if (!holder.isObject() || !value.isObject() || value.isStr() || value.isTile() || value.isType())
     return;
   if (holders.size() >= holdersToPrune)
@@ -305,6 +306,11 @@ Value Interp::fromConstant(const support::Constant &constant) {
     std::string module = dot == std::string::npos ? "" : path.substr(0, dot);
     std::string name = dot == std::string::npos ? path : path.substr(dot + 1);
     auto it = loaded.find(module);
+    if (it == loaded.end() && !module.empty() && resolver) {
+      static const Node nowhere;
+      importModule(module, nullptr, nowhere);
+      it = loaded.find(module);
+    }
     if (it != loaded.end())
       if (const Binding *binding = it->second->names->find(name))
         if (!binding->unusable)
@@ -318,6 +324,34 @@ Value Interp::fromConstant(const support::Constant &constant) {
   }
   }
   return Value();
+}
+
+Value Interp::fromInjected(const InjectedValue &from, const ModuleObject &into) {
+  Value value;
+  switch (from.kind) {
+  case InjectedValue::Kind::Constant:
+    value = fromConstant(from.constant);
+    break;
+  case InjectedValue::Kind::Tuple: {
+    std::vector<Value> items;
+    for (const InjectedValue &element : from.elements)
+      items.push_back(fromInjected(element, into));
+    auto tuple = std::make_shared<ops::Tuple>(std::move(items));
+    if (!from.names.empty())
+      tuple->fieldNames = std::make_shared<const std::vector<std::string>>(from.names);
+    value = Value(std::move(tuple));
+    break;
+  }
+  default: {
+    static const Node nowhere;
+    value = importModule(from.module, &into, nowhere);
+    if (from.kind == InjectedValue::Kind::Module)
+      break;
+    auto found = attribute(value, from.function);
+    value = found ? *found : Value(std::make_shared<Unknown>(from.module + "." + from.function));
+  }
+  }
+  return from.isConstexpr ? Value(std::make_shared<ConstexprBox>(std::move(value))) : value;
 }
 
 // --- modules ---
@@ -343,27 +377,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
   module->names->set("__file__", Value::str(unit.file));
   for (auto &[name, value] : given)
     module->names->set(intern(name), value);
-  for (auto &[name, value] : unit.globals) {
-    Value bound;
-    switch (value.kind) {
-    case InjectedValue::Kind::Constant:
-      bound = fromConstant(value.constant);
-      if (value.isConstexpr)
-        bound = Value(std::make_shared<ConstexprBox>(std::move(bound)));
-      break;
-    default: {
-      static const Node nowhere;
-      bound = importModule(value.module, module.get(), nowhere);
-      if (value.kind != InjectedValue::Kind::Module) {
-        auto attributeValue = attribute(bound, value.function);
-        bound = attributeValue
-                    ? *attributeValue
-                    : Value(std::make_shared<Unknown>(value.module + "." + value.function));
-      }
-    }
-    }
-    module->names->set(intern(name), std::move(bound));
-  }
+  for (auto &[name, value] : unit.globals)
+    module->names->set(intern(name), fromInjected(value, *module));
   runModuleBody(*module);
   // Names that only `--define` gives.
   for (auto &[name, constant] : hostOptions.defines)

@@ -23,11 +23,14 @@ struct InjectedValue {
     Module,    ///< the module `module`, as `import` would give it
     Function,  ///< the function `function` of the module `module`
     Attribute, ///< anything else that `from module import function` would give
+    Tuple,     ///< of `elements`; counts as a `tl.constexpr` if `isConstexpr`
   };
   Kind kind = Kind::Constant;
   support::Constant constant;
   bool isConstexpr = false;
   std::string module, function;
+  std::vector<InjectedValue> elements;
+  std::vector<std::string> names; ///< of the elements of a named tuple, else empty
 };
 
 /// How `import` and `from . import` find source. Given the dotted name of a module, returns its
@@ -41,6 +44,7 @@ struct SourceUnit {
   uint32_t firstLine = 1;
   uint32_t firstColumn = 0;
   std::string module; ///< dotted name, `__name__`; empty: made from `file`
+  /// By name. "f.x" is the default of the parameter `x` of `f`, instead of what the text says.
   std::map<std::string, InjectedValue> globals;
   Resolver resolver; ///< may be empty
 };

@@ -314,10 +314,13 @@ Result<Program> Engine::loadText(std::string_view text, std::string_view name) c
   emit::SourceUnit unit;
   unit.text = text;
   unit.file = name;
+  return load(unit);
+}
+
+Result<Program> Engine::load(const emit::SourceUnit &unit) const {
   emit::LoadedProgram loaded = emit::Program::load(unit);
   if (!loaded.program)
-    return Error{"`" + std::string(name) + "` cannot be read as Python",
-                 std::move(loaded.diagnostics)};
+    return Error{"`" + unit.file + "` cannot be read as Python", std::move(loaded.diagnostics)};
   auto opened = openProgram(state, std::move(loaded.program));
   if (!opened)
     return opened.takeError();
@@ -612,6 +615,28 @@ Status Kernel::prepare(const Device &device, std::span<const Argument> arguments
   if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
     return prepared.takeError();
   return Success{};
+}
+
+Result<const launch::PreparedKernel *>
+Kernel::launch(const Stream &stream, Grid grid, std::span<const launch::Argument> arguments) const {
+  runtime::Stream &on = stream.internal();
+  return state->on(on.device())
+      .launcher.launchPrepared(on, arguments, launch::Launcher::Grid{grid.x, grid.y, grid.z});
+}
+
+Result<const launch::PreparedKernel *>
+Kernel::prepare(const Device &device, std::span<const launch::Argument> arguments) const {
+  return state->on(device.internal()).launcher.prepare(arguments);
+}
+
+Result<engine::EmittedKernel> Kernel::emit(std::span<const launch::Argument> arguments) const {
+  std::vector<uint32_t> defaulted;
+  auto specialization = launch::specialize(state->signature, arguments, &defaulted);
+  if (!specialization)
+    return specialization.takeError();
+  std::lock_guard lock(state->program->mutex);
+  return engine::emitKernel(*state->program->program, state->signature.name, *specialization,
+                            defaulted, state->options);
 }
 
 Result<std::vector<KernelMessage>> Kernel::takeMessages() const {

@@ -37,7 +37,8 @@ bool mayReside(tile::DotOp dot, unsigned operand, scf::ForOp loop, unsigned warp
   if (!usesTensorCores(dot) || !loop.isDefinedOutsideOfLoop(tile) || slotOperand(tile))
     return false;
   auto wanted = fragmentsOf(dot, operand == 0, warps);
-  return !wanted || layoutOf(tile.getType()) != *wanted;
+  auto type = cast<RankedTensorType>(tile.getType());
+  return (!wanted || layoutOf(type) != *wanted) && readsInPlace(dot, operand, SharedOperand(type));
 }
 
 // Operands that several loops read, one behind the other, lie in shared memory through all of them.
@@ -221,10 +222,18 @@ private:
 
   // --- how far ahead ---
 
-  bool isSlot(Value operand) {
-    while (auto trans = operand.getDefiningOp<tile::TransOp>())
+  bool isSlot(tile::DotOp dot, unsigned number) {
+    Value operand = dot->getOperand(number);
+    bool isTransposed = false;
+    while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
+      isTransposed ^= true;
       operand = trans->getOperand(0);
-    return llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
+    }
+    SharedOperand shared(cast<RankedTensorType>(operand.getType()));
+    if (!readsInPlace(dot, number, isTransposed ? shared.transposed() : shared))
+      return false;
+    return slotOperand(operand) ||
+           llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
            llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; });
   }
 
@@ -233,11 +242,11 @@ private:
   void findFlying() {
     for (tile::DotOp dot : dots) {
       auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-      if (!instruction || !instruction.getValue().starts_with("wgmma") || !dot->hasOneUse() ||
-          *dot->user_begin() != body.getTerminator() || !isSlot(dot.getRhs()))
+      if (!instruction || instruction.getValue() != "wgmma" || !dot->hasOneUse() ||
+          *dot->user_begin() != body.getTerminator() || !isSlot(dot, 1))
         continue;
       auto fragments = fragmentsOf(dot, true, warps);
-      if (isSlot(dot.getLhs()) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments))
+      if (isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments))
         flying.insert(dot);
     }
   }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <spawn.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,11 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   cubin.code.assign(code.begin(), code.end());
   if (size_t at = cubin.log.find("Used "); at != std::string::npos)
     cubin.registers = uint32_t(std::strtoul(cubin.log.c_str() + at + 5, nullptr, 10));
+  std::istringstream lines(cubin.log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("Performance Loss") != std::string::npos ||
+        line.find("warning") != std::string::npos)
+      cubin.warnings.push_back(line);
   cubin.stackBytes = numberBefore(cubin.log, "bytes stack frame");
   cubin.spillStoreBytes = numberBefore(cubin.log, "bytes spill stores");
   cubin.spillLoadBytes = numberBefore(cubin.log, "bytes spill loads");

@@ -94,11 +94,13 @@ PreparedKernel::gridFor(std::span<const Argument *const> leaves) const {
   return result;
 }
 
-Status Launcher::launch(runtime::Stream &stream, std::span<const Argument> arguments,
-                        std::optional<Grid> grid, uint32_t variant) {
+Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
+                                                        std::span<const Argument> arguments,
+                                                        std::optional<Grid> grid,
+                                                        uint32_t variant) {
   LaunchKey key;
   if (Status status = makeKey(signature, arguments, variant, key); !status)
-    return status;
+    return status.takeError();
   PreparedKernel *prepared = cache.find(key);
   if (!prepared) [[unlikely]] {
     auto loaded = miss(key, arguments, variant);
@@ -113,7 +115,7 @@ Status Launcher::launch(runtime::Stream &stream, std::span<const Argument> argum
                  {}};
   alignas(support::packedAlignment) uint8_t block[support::packedLimit];
   if (Status status = prepared->plan.pack(leaves.all(), block); !status)
-    return status;
+    return status.takeError();
   runtime::LaunchArguments packed;
   packed.packed = block;
   packed.packedBytes = prepared->plan.bytes();
@@ -125,7 +127,9 @@ Status Launcher::launch(runtime::Stream &stream, std::span<const Argument> argum
       return computed.takeError();
     packed.grid = *computed;
   }
-  return stream.launch(*prepared->kernel, packed);
+  if (Status status = stream.launch(*prepared->kernel, packed); !status)
+    return status.takeError();
+  return static_cast<const PreparedKernel *>(prepared);
 }
 
 Result<const PreparedKernel *> Launcher::prepare(std::span<const Argument> arguments,

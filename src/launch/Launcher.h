@@ -50,7 +50,15 @@ public:
   /// One argument a parameter, in order. Without `grid`, the artifact must bring one. `variant`
   /// stands for the options of the call (see makeKey).
   Status launch(runtime::Stream &stream, std::span<const Argument> arguments,
-                std::optional<Grid> grid, uint32_t variant = 0);
+                std::optional<Grid> grid, uint32_t variant = 0) {
+    if (auto launched = launchPrepared(stream, arguments, grid, variant); !launched)
+      return launched.takeError();
+    return Success{};
+  }
+  /// The same; gives what was launched.
+  Result<const PreparedKernel *> launchPrepared(runtime::Stream &stream,
+                                                std::span<const Argument> arguments,
+                                                std::optional<Grid> grid, uint32_t variant = 0);
 
   /// Compiles and loads what such a launch needs, and launches nothing.
   Result<const PreparedKernel *> prepare(std::span<const Argument> arguments, uint32_t variant = 0);

@@ -1,0 +1,295 @@
+#include "binding/Arguments.h"
+
+#include "binding/Function.h"
+
+#include <map>
+#include <mutex>
+
+namespace nereid::python {
+
+using launch::Argument;
+
+Registry &registry() {
+  static auto *one = new Registry; // outlives the interpreter, whose objects it holds
+  return *one;
+}
+
+Arguments::Arguments(size_t count) : count(count) {
+  if (count > few)
+    many = std::make_unique<Argument[]>(count);
+  at = count > few ? many.get() : reinterpret_cast<Argument *>(room);
+  if (count <= few)
+    std::uninitialized_default_construct_n(at, count);
+}
+
+void Arguments::place(int device) {
+  if (where && *where != device) {
+    auto name = [](int index) {
+      return index == cpuDevice ? std::string("the CPU") : "cuda:" + std::to_string(index);
+    };
+    raise(PyExc_ValueError,
+          "Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on " +
+              name(*where) + ", another on " + name(device));
+  }
+  where = device;
+}
+
+// ---- Tensors
+
+namespace {
+
+// DLPack's table of functions for tensors that are only looked at (version 1.3 and later).
+struct DlDevice {
+  int32_t type, index;
+};
+struct DlDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DlTensor {
+  void *data;
+  DlDevice device;
+  int32_t rank;
+  DlDataType dtype;
+  int64_t *shape, *strides;
+  uint64_t byteOffset;
+};
+struct DlExchange {
+  struct {
+    uint32_t major, minor;
+  } version;
+  void *previous;
+  void *allocate, *fromObject, *toObject;
+  int (*look)(void *object, DlTensor *tensor);
+  int (*currentStream)(int32_t deviceType, int32_t index, void **stream);
+};
+
+enum : int32_t { DlCpu = 1, DlCuda = 2, DlCudaHost = 3, DlCudaManaged = 13 };
+
+std::optional<DType> dtypeOf(DlDataType type) {
+  switch (type.code << 8 | type.bits) {
+  case 0 << 8 | 8:
+    return DType::Int8;
+  case 0 << 8 | 16:
+    return DType::Int16;
+  case 0 << 8 | 32:
+    return DType::Int32;
+  case 0 << 8 | 64:
+    return DType::Int64;
+  case 1 << 8 | 8:
+    return DType::UInt8;
+  case 1 << 8 | 16:
+    return DType::UInt16;
+  case 1 << 8 | 32:
+    return DType::UInt32;
+  case 1 << 8 | 64:
+    return DType::UInt64;
+  case 2 << 8 | 16:
+    return DType::Float16;
+  case 2 << 8 | 32:
+    return DType::Float32;
+  case 2 << 8 | 64:
+    return DType::Float64;
+  case 4 << 8 | 16:
+    return DType::BFloat16;
+  case 6 << 8 | 8:
+    return DType::Int1;
+  case 10 << 8 | 8:
+    return DType::Float8E4NV;
+  case 12 << 8 | 8:
+    return DType::Float8E5;
+  default:
+    return std::nullopt;
+  }
+}
+
+// The table of a type, or null. Types that have one live as long as the process.
+const DlExchange *exchangeOf(PyTypeObject *type) {
+  struct Known {
+    PyTypeObject *type;
+    const DlExchange *table;
+  };
+  static auto *known = new std::vector<Known>;
+  for (const Known &one : *known)
+    if (one.type == type)
+      return one.table;
+  const DlExchange *table = nullptr;
+  Ref capsule = Ref::takeOrNull(
+      PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__dlpack_c_exchange_api__"));
+  if (!capsule)
+    PyErr_Clear();
+  else if (PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api"))
+    table =
+        static_cast<const DlExchange *>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+  if (table && (table->version.major != 1 || !table->look || !table->currentStream))
+    table = nullptr;
+  Py_INCREF(reinterpret_cast<PyObject *>(type)); // its address stays its own
+  known->push_back({type, table});
+  return table;
+}
+
+} // namespace
+
+Argument Arguments::convertTensor(PyObject *object) {
+  if (const DlExchange *exchange = exchangeOf(Py_TYPE(object))) {
+    DlTensor tensor;
+    if (exchange->look(object, &tensor) == 0) {
+      auto type = dtypeOf(tensor.dtype);
+      bool isCpu = tensor.device.type == DlCpu;
+      if (type && tensor.dtype.lanes == 1 && (isCpu || tensor.device.type == DlCuda)) {
+        int device = isCpu ? cpuDevice : tensor.device.index;
+        place(device);
+        if (!isCpu && !work) {
+          void *stream = nullptr;
+          if (exchange->currentStream(tensor.device.type, tensor.device.index, &stream) == 0)
+            work = stream;
+          else
+            PyErr_Clear();
+        }
+        return Argument::pointer(static_cast<char *>(tensor.data) + tensor.byteOffset, *type);
+      }
+    } else {
+      PyErr_Clear();
+    }
+  }
+  Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
+  if (!PyTuple_Check(adapted.get()) || PyTuple_Size(adapted.get()) != 3) {
+    kept.push_back(adapted);
+    return convert(adapted.get(), 1);
+  }
+  void *address = PyLong_AsVoidPtr(PyTuple_GetItem(adapted.get(), 0));
+  if (!address && PyErr_Occurred())
+    throw PythonError{};
+  auto type = parseDType(text(PyTuple_GetItem(adapted.get(), 1)));
+  long device = PyLong_AsLong(PyTuple_GetItem(adapted.get(), 2));
+  if (device == -1 && PyErr_Occurred())
+    throw PythonError{};
+  if (!type)
+    raise(PyExc_TypeError, "a tensor's element type is not known");
+  place(int(device));
+  return Argument::pointer(address, *type);
+}
+
+Argument Arguments::convertTuple(PyObject *object, int depth) {
+  if (depth > 16)
+    raise(PyExc_ValueError, "a tuple argument is nested too deep");
+  Py_ssize_t size = PyTuple_Size(object);
+  std::vector<Argument> elements;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    elements.push_back(convert(PyTuple_GetItem(object, i), depth + 1));
+  tuples.push_back(std::move(elements));
+  return Argument::tuple(tuples.back());
+}
+
+Argument Arguments::convertDescriptor(PyObject *object) {
+  auto attribute = [&](const char *name) {
+    return Ref::take(PyObject_GetAttrString(object, name));
+  };
+  auto integers = [&](const char *name) {
+    Ref sequence = Ref::take(PySequence_Tuple(attribute(name).get()));
+    std::vector<int64_t> values;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(sequence.get()); ++i) {
+      values.push_back(PyLong_AsLongLong(PyTuple_GetItem(sequence.get(), i)));
+      if (values.back() == -1 && PyErr_Occurred())
+        throw PythonError{};
+    }
+    return values;
+  };
+  Ref base = attribute("base");
+  Argument pointer = convertTensor(base.get());
+  if (pointer.kind != Argument::Kind::Pointer)
+    raise(PyExc_TypeError, "the base of a tensor descriptor is no tensor");
+  launch::DescriptorArgument descriptor;
+  std::vector<int64_t> block = integers("block_shape");
+  if (block.size() > descriptor.block.size())
+    raise(PyExc_ValueError, "a tensor descriptor has at most 5 dimensions");
+  std::copy(block.begin(), block.end(), descriptor.block.begin());
+  descriptor.padNan = text(attribute("padding").get()) == "nan";
+  Device device = deviceOf(*where);
+  descriptor.tensor =
+      orRaise(runtime::Tensor::wrap(device.internal(), reinterpret_cast<void *>(pointer.bits),
+                                    pointer.type, integers("shape"), integers("strides")));
+  descriptors.push_back(descriptor);
+  return Argument::descriptor(descriptors.back());
+}
+
+// ---- Values
+
+Argument Arguments::convert(PyObject *object, int depth) {
+  if (object == Py_None)
+    return Argument::none();
+  if (PyBool_Check(object))
+    return Argument::boolean(object == Py_True);
+  if (PyLong_Check(object)) {
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow)
+      return Argument::integer(value);
+    unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
+    if (overflow < 0 || PyErr_Occurred()) {
+      PyErr_Clear();
+      raise(PyExc_OverflowError, "an integer argument does not fit 64 bits");
+    }
+    return Argument::unsignedInteger(large);
+  }
+  if (PyFloat_Check(object))
+    return Argument::floating(PyFloat_AsDouble(object));
+  if (PyUnicode_Check(object))
+    return Argument::string(text(object));
+  if (PyTuple_Check(object))
+    return convertTuple(object, depth);
+  Registry &known = registry();
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(object));
+  if (type == known.dtypeType.get()) {
+    Ref name = Ref::take(PyObject_GetAttrString(object, "name"));
+    auto found = parseDType(text(name.get()));
+    if (!found)
+      raise(PyExc_TypeError, "`" + std::string(text(name.get())) + "` is no element type");
+    return Argument::dtype(*found);
+  }
+  if (type == known.constexprType.get()) {
+    Ref value = Ref::take(PyObject_GetAttrString(object, "value"));
+    kept.push_back(value);
+    return convert(value.get(), depth + 1);
+  }
+  if (isFunction(object))
+    return Argument::function(functionKey(object));
+  if (type == known.descriptorType.get())
+    return convertDescriptor(object);
+  if (depth > 16)
+    raise(PyExc_TypeError, "an argument cannot be converted");
+  return convertTensor(object);
+}
+
+// ---- Devices
+
+Device deviceOf(int index) {
+  static auto *mutex = new std::mutex;
+  static auto *known = new std::map<int, Device>;
+  std::lock_guard lock(*mutex);
+  if (auto found = known->find(index); found != known->end())
+    return found->second;
+  Device device = orRaise(
+      Device::open(index == cpuDevice ? std::string("cpu") : "cuda:" + std::to_string(index)));
+  known->emplace(index, device);
+  return device;
+}
+
+const Stream &streamOf(int device, void *native) {
+  // Called with the interpreter's lock held. Streams of frameworks are few and live long.
+  struct Known {
+    int device;
+    void *native;
+    Stream stream;
+  };
+  static auto *known = new std::deque<Known>;
+  for (const Known &one : *known)
+    if (one.device == device && one.native == native)
+      return one.stream;
+  Device on = deviceOf(device);
+  known->push_back(
+      {device, native, device == cpuDevice ? on.stream() : orRaise(on.wrapStream(native))});
+  return known->back().stream;
+}
+
+} // namespace nereid::python

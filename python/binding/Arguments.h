@@ -1,0 +1,68 @@
+// Arguments of a Python call as the launch path takes them.
+#pragma once
+
+#include "binding/Object.h"
+
+#include "launch/Argument.h"
+#include "nereid/device.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace nereid::python {
+
+/// What the package's Python part tells the extension once: its classes, and what to call for
+/// values that have no path of their own here.
+struct Registry {
+  Ref constexprType, dtypeType, descriptorType;
+  Ref adapt;   ///< object -> a plain value or (address, signature of the element type, device)
+  Ref failure; ///< (what, text, diagnostics) -> an exception
+  Ref handle;  ///< (Handle) -> what a launch returns
+  Ref currentDevice; ///< () -> index of the current GPU or -1
+  Ref currentStream; ///< (index) -> native stream
+};
+Registry &registry();
+
+constexpr int cpuDevice = -1;
+
+/// Converted arguments of one call, with what they point at.
+class Arguments {
+public:
+  explicit Arguments(size_t count);
+
+  launch::Argument *begin() { return at; }
+  std::span<const launch::Argument> all() const { return {at, count}; }
+  /// Converts `object` for the parameter number `index`.
+  void set(size_t index, PyObject *object) { at[index] = convert(object, 0); }
+  /// The device that pointers lie on; nothing if there is none.
+  const std::optional<int> &device() const { return where; }
+  /// The stream that the framework of a tensor works in now, if it says so.
+  const std::optional<void *> &stream() const { return work; }
+
+private:
+  static constexpr size_t few = 64;
+  launch::Argument convert(PyObject *object, int depth);
+  launch::Argument convertTensor(PyObject *object);
+  launch::Argument convertTuple(PyObject *object, int depth);
+  launch::Argument convertDescriptor(PyObject *object);
+  void place(int device);
+
+  size_t count;
+  launch::Argument *at;
+  alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
+  std::unique_ptr<launch::Argument[]> many;
+  std::deque<std::vector<launch::Argument>> tuples;
+  std::deque<launch::DescriptorArgument> descriptors;
+  std::vector<Ref> kept;
+  std::optional<int> where;
+  std::optional<void *> work;
+};
+
+/// The engine's device behind an index.
+Device deviceOf(int index);
+/// The stream that a launch on a device goes to.
+const Stream &streamOf(int device, void *native);
+
+} // namespace nereid::python

@@ -1,0 +1,757 @@
+// `Program`: source units behind one kernel. `Function`: the base of the package's JITFunction,
+// whose `function[grid](...)` is one call into here. `Handle`: what a launch launched.
+#include "binding/Function.h"
+
+#include "binding/Arguments.h"
+#include "binding/Units.h"
+
+#include "engine/Compile.h"
+#include "launch/Launcher.h"
+#include "nereid/engine.h"
+#include "ref/Interpreter.h"
+#include "support/Records.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <unordered_map>
+
+namespace nereid::python {
+
+namespace {
+
+Engine &engine() {
+  static auto *one = new Engine(orRaise(Engine::create()));
+  return *one;
+}
+
+template <typename State> struct Object {
+  PyObject_HEAD State *state;
+};
+
+template <typename State> State &stateOf(PyObject *self) {
+  State *state = reinterpret_cast<Object<State> *>(self)->state;
+  if (!state)
+    raise(PyExc_RuntimeError, "the object was not initialised");
+  return *state;
+}
+
+template <typename State> void destroy(PyObject *self) {
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(self));
+  delete std::exchange(reinterpret_cast<Object<State> *>(self)->state, nullptr);
+  auto release = reinterpret_cast<freefunc>(PyType_GetSlot(Py_TYPE(self), Py_tp_free));
+  release(self);
+  Py_DECREF(type);
+}
+
+template <typename State> Ref create(PyTypeObject *type, State *state) {
+  std::unique_ptr<State> owned(state);
+  auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+  Ref self = Ref::take(allocate(type, 0));
+  reinterpret_cast<Object<State> *>(self.get())->state = owned.release();
+  return self;
+}
+
+PyTypeObject *programType, *functionType, *launchType, *handleType;
+
+// ---- Program
+
+struct ProgramObject {
+  std::shared_ptr<Units> units = std::make_shared<Units>();
+  std::optional<nereid::Program> program;
+};
+
+// Program(units, root): `root` names one of the units.
+PyObject *newProgram(PyTypeObject *type, PyObject *args, PyObject *) {
+  return guarded([&] {
+    PyObject *list = nullptr;
+    const char *root = nullptr;
+    if (!PyArg_ParseTuple(args, "Os", &list, &root))
+      throw PythonError{};
+    auto state = std::make_unique<ProgramObject>();
+    state->units->add(list);
+    auto unit = state->units->find(root);
+    if (!unit)
+      raise(PyExc_KeyError, root);
+    auto loaded = [&] {
+      Unlocked unlocked;
+      return engine().load(*unit);
+    }();
+    state->program = orRaise(std::move(loaded));
+    return create(type, state.release());
+  });
+}
+
+PyObject *addUnits(PyObject *self, PyObject *list) {
+  return guarded([&] {
+    stateOf<ProgramObject>(self).units->add(list);
+    return Ref::borrow(Py_None);
+  });
+}
+
+// ---- Handle
+
+struct HandleObject {
+  std::shared_ptr<runtime::LoadedKernel> kernel;
+};
+
+PyObject *handleFacts(PyObject *self, PyObject *) {
+  return guarded([&] {
+    const runtime::LoadedKernel &kernel = *stateOf<HandleObject>(self).kernel;
+    const support::CodeRecord &code = kernel.code();
+    const support::Artifact &artifact = kernel.artifact();
+    Ref facts = Ref::take(PyDict_New());
+    auto set = [&](const char *name, Ref value) {
+      check(PyDict_SetItemString(facts.get(), name, value.get()));
+    };
+    auto number = [&](const char *name, uint64_t value) {
+      set(name, Ref::take(PyLong_FromUnsignedLongLong(value)));
+    };
+    auto words = [&](const char *name, std::string_view value) { set(name, str(value)); };
+    words("name", artifact.name());
+    words("target", artifact.text(artifact.kernel().target));
+    words("signature", artifact.text(artifact.kernel().signature));
+    words("arch", artifact.text(code.arch));
+    words("entry", artifact.text(code.entry));
+    number("num_warps", code.numWarps);
+    number("num_stages", code.numStages);
+    number("num_ctas", code.blocksPerProgram);
+    number("shared", uint64_t(code.sharedBytes) + code.staticSharedBytes);
+    number("n_regs", code.registers);
+    number("n_spills", code.spillStoreBytes / 4);
+    number("scratch", code.scratchBytes);
+    for (int i = 0; i < 3; ++i)
+      number(i == 0 ? "cluster_x" : i == 1 ? "cluster_y" : "cluster_z", code.cluster[i]);
+    auto hash = artifact.kernel().key.hex();
+    words("hash", hash);
+    return facts;
+  });
+}
+
+// The code sections: {"object" | "ptx" | "cubin": bytes}.
+PyObject *handleCode(PyObject *self, PyObject *) {
+  return guarded([&] {
+    const support::Artifact &artifact = stateOf<HandleObject>(self).kernel->artifact();
+    Ref all = Ref::take(PyDict_New());
+    for (const support::CodeRecord &code : artifact.codes()) {
+      const char *kind = support::CodeKind(code.kind) == support::CodeKind::Ptx     ? "ptx"
+                         : support::CodeKind(code.kind) == support::CodeKind::Cubin ? "cubin"
+                                                                                    : "object";
+      auto bytes = artifact.blob(code.code);
+      Ref value = Ref::take(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(bytes.data()),
+                                                      Py_ssize_t(bytes.size())));
+      check(PyDict_SetItemString(all.get(), kind, value.get()));
+    }
+    return all;
+  });
+}
+
+// ---- Function
+
+struct Options {
+  int numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
+  bool debug = false;
+  bool operator==(const Options &) const = default;
+};
+
+// A name that the kernel read when it was compiled, and what it stood for.
+struct Guard {
+  Ref names, name, value; // a dict
+};
+
+struct FunctionObject {
+  std::vector<Ref> names;    // of the parameters, interned
+  std::vector<Ref> defaults; // null without one
+  std::string kernel;        // its name in the program
+  std::string key;           // of the function as an argument
+  Ref program;               // null until the first launch
+  bool plain = false;        // launches need nothing of Python beyond the grid
+  Options options;           // what calls do not say
+  std::vector<std::pair<Options, nereid::Kernel>> kernels;
+  std::vector<Guard> guards;
+  std::unordered_map<const launch::PreparedKernel *, Ref> handles;
+};
+
+PyObject *newFunction(PyTypeObject *type, PyObject *, PyObject *) {
+  return guarded([&] { return create(type, new FunctionObject); });
+}
+
+// _describe(names, defaults, kernel): `defaults` holds those that there are, by name.
+PyObject *describeFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *names = nullptr, *defaults = nullptr;
+    const char *kernel = nullptr;
+    if (!PyArg_ParseTuple(args, "O!O!s", &PyTuple_Type, &names, &PyDict_Type, &defaults, &kernel))
+      throw PythonError{};
+    auto &state = stateOf<FunctionObject>(self);
+    state.kernel = kernel;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
+      PyObject *name = PyTuple_GetItem(names, i);
+      Py_INCREF(name);
+      PyUnicode_InternInPlace(&name);
+      state.names.push_back(Ref::take(name));
+      state.defaults.push_back(Ref::borrow(PyDict_GetItem(defaults, name)));
+    }
+    return Ref::borrow(Py_None);
+  });
+}
+
+// _bind(program, guards): `guards` is a list of (dict, name, value). None forgets the program.
+PyObject *bindFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *program = nullptr, *guards = nullptr;
+    if (!PyArg_ParseTuple(args, "OO", &program, &guards))
+      throw PythonError{};
+    auto &state = stateOf<FunctionObject>(self);
+    std::vector<Guard> fresh;
+    Ref list = Ref::take(PySequence_Tuple(guards));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(list.get()); ++i) {
+      PyObject *names = nullptr, *name = nullptr, *value = nullptr;
+      if (!PyArg_ParseTuple(PyTuple_GetItem(list.get(), i), "O!OO", &PyDict_Type, &names, &name,
+                            &value))
+        throw PythonError{};
+      fresh.push_back({Ref::borrow(names), Ref::borrow(name), Ref::borrow(value)});
+    }
+    state.guards = std::move(fresh);
+    state.kernels.clear();
+    state.handles.clear();
+    state.program = Ref::borrow(program == Py_None ? nullptr : program);
+    return Ref::borrow(Py_None);
+  });
+}
+
+// _set(plain, key, debug)
+PyObject *setFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    int plain = 0, debug = 0;
+    const char *key = nullptr;
+    if (!PyArg_ParseTuple(args, "psp", &plain, &key, &debug))
+      throw PythonError{};
+    auto &state = stateOf<FunctionObject>(self);
+    state.plain = plain != 0;
+    state.key = key;
+    state.options.debug = debug != 0;
+    return Ref::borrow(Py_None);
+  });
+}
+
+nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &options) {
+  for (auto &[known, kernel] : state.kernels)
+    if (known == options)
+      return kernel;
+  if (!state.program) {
+    // Makes the units and calls _bind.
+    Ref made = Ref::take(PyObject_CallMethod(self, "_make_program", nullptr));
+    if (!state.program)
+      raise(PyExc_RuntimeError, "the kernel has no program");
+  }
+  CompileOptions compile;
+  compile.numWarps = options.numWarps;
+  compile.numStages = options.numStages;
+  compile.numCtas = options.numCtas;
+  compile.maxRegisters = options.maxRegisters;
+  compile.debug = options.debug;
+  auto kernel =
+      orRaise(stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
+  if (kernel.parameters().size() != state.names.size())
+    raise(PyExc_RuntimeError, "the kernel's source has other parameters than the function");
+  state.kernels.emplace_back(options, std::move(kernel));
+  return state.kernels.back().second;
+}
+
+// Globals that changed since they were compiled in.
+void checkGuards(PyObject *self, FunctionObject &state) {
+  for (const Guard &guard : state.guards) {
+    PyObject *now = PyDict_GetItemWithError(guard.names.get(), guard.name.get());
+    if (now == guard.value.get())
+      continue;
+    if (!now && PyErr_Occurred())
+      throw PythonError{};
+    int equal = now ? PyObject_RichCompareBool(now, guard.value.get(), Py_EQ) : 0;
+    check(equal);
+    if (!equal) {
+      Ref ignored = Ref::take(
+          PyObject_CallMethod(self, "_global_changed", "OO", guard.name.get(), guard.value.get()));
+    }
+  }
+}
+
+// ---- A call
+
+/// The arguments of a call by parameter, its options and its grid.
+class Call {
+public:
+  Call(PyObject *self, PyObject *args, PyObject *kwargs)
+      : self(self), state(stateOf<FunctionObject>(self)), options(state.options),
+        objects(state.names.size()) {
+    Py_ssize_t given = PyTuple_Size(args);
+    if (size_t(given) > objects.size())
+      raise(PyExc_TypeError, functionName() + "() takes " + std::to_string(objects.size()) +
+                                 " positional arguments but " + std::to_string(given) +
+                                 " were given");
+    for (Py_ssize_t i = 0; i < given; ++i)
+      objects[size_t(i)] = PyTuple_GetItem(args, i);
+    if (kwargs) {
+      PyObject *name = nullptr, *value = nullptr;
+      Py_ssize_t at = 0;
+      while (PyDict_Next(kwargs, &at, &name, &value))
+        keyword(name, value);
+    }
+    for (size_t i = 0; i < objects.size(); ++i)
+      if (!objects[i] && !(objects[i] = state.defaults[i].get()))
+        missing();
+  }
+
+  Arguments convert() const {
+    Arguments converted(objects.size());
+    fill(converted);
+    return converted;
+  }
+  void fill(Arguments &into) const {
+    for (size_t i = 0; i < objects.size(); ++i)
+      into.set(i, objects[i]);
+  }
+
+  Grid grid(PyObject *given) const {
+    Ref computed = Ref::borrow(given);
+    if (!PyTuple_Check(given) && PyCallable_Check(given)) {
+      Ref bound = Ref::take(PyDict_New());
+      for (size_t i = 0; i < objects.size(); ++i)
+        check(PyDict_SetItem(bound.get(), state.names[i].get(), objects[i]));
+      computed = Ref::take(PyObject_CallFunctionObjArgs(given, bound.get(), nullptr));
+    }
+    if (PyLong_Check(computed.get())) {
+      Ref one = computed;
+      computed = Ref::take(PyTuple_Pack(1, one.get()));
+    } else if (!PyTuple_Check(computed.get())) {
+      computed = Ref::take(PySequence_Tuple(computed.get()));
+    }
+    Py_ssize_t axes = PyTuple_Size(computed.get());
+    if (axes < 1 || axes > 3)
+      raise(PyExc_ValueError, "a grid has 1 to 3 axes, not " + std::to_string(axes));
+    uint32_t sizes[3] = {1, 1, 1};
+    for (Py_ssize_t i = 0; i < axes; ++i) {
+      Ref index = Ref::takeOrNull(PyNumber_Index(PyTuple_GetItem(computed.get(), i)));
+      if (!index) {
+        // A float with an integer's value: `n / 128`.
+        PyErr_Clear();
+        index = Ref::take(PyNumber_Long(PyTuple_GetItem(computed.get(), i)));
+      }
+      long long size = PyLong_AsLongLong(index.get());
+      if (size == -1 && PyErr_Occurred())
+        throw PythonError{};
+      if (size < 0 || size > INT32_MAX)
+        raise(PyExc_ValueError,
+              "axis " + std::to_string(i) + " of the grid is " + std::to_string(size));
+      sizes[i] = uint32_t(size);
+    }
+    return {sizes[0], sizes[1], sizes[2]};
+  }
+
+  std::string functionName() const {
+    size_t dot = state.kernel.rfind('.');
+    return dot == std::string::npos ? state.kernel : state.kernel.substr(dot + 1);
+  }
+
+  PyObject *self;
+  FunctionObject &state;
+  Options options;
+  std::vector<PyObject *> objects; // borrowed
+
+private:
+  void keyword(PyObject *name, PyObject *value) {
+    for (size_t i = 0; i < objects.size(); ++i)
+      if (state.names[i].get() == name)
+        return place(i, value);
+    std::string_view characters = text(name);
+    for (size_t i = 0; i < objects.size(); ++i)
+      if (text(state.names[i].get()) == characters)
+        return place(i, value);
+    auto integer = [&](int &to, int low, int high) {
+      if (value == Py_None)
+        return;
+      long number = PyLong_AsLong(value);
+      if (number == -1 && PyErr_Occurred())
+        throw PythonError{};
+      if (number < low || number > high)
+        raise(PyExc_ValueError, "`" + std::string(characters) + "` is " + std::to_string(number));
+      to = int(number);
+    };
+    if (characters == "num_warps") {
+      integer(options.numWarps, 1, 64);
+      if (options.numWarps & (options.numWarps - 1))
+        raise(PyExc_ValueError, "num_warps must be a power of 2");
+    } else if (characters == "num_stages") {
+      integer(options.numStages, 0, 64);
+    } else if (characters == "num_ctas") {
+      integer(options.numCtas, 1, 16);
+    } else if (characters == "maxnreg") {
+      integer(options.maxRegisters, 0, 255);
+    } else if (characters == "debug") {
+      options.debug = PyObject_IsTrue(value) == 1;
+    } else {
+      // Options of Triton's that change nothing here; others are a mistake.
+      static constexpr std::string_view known[] = {"enable_fp_fusion",
+                                                   "launch_cooperative_grid",
+                                                   "launch_pdl",
+                                                   "enable_warp_specialization",
+                                                   "ir_override",
+                                                   "arch",
+                                                   "backend_name",
+                                                   "extern_libs",
+                                                   "stream",
+                                                   "device",
+                                                   "device_type",
+                                                   "sanitize_overflow",
+                                                   "num_buffers_warp_spec",
+                                                   "num_consumer_groups",
+                                                   "reg_dec_producer",
+                                                   "reg_inc_consumer",
+                                                   "waves_per_eu",
+                                                   "matrix_instr_nonkdim",
+                                                   "kpack",
+                                                   "instrumentation_mode",
+                                                   "allow_fp8e4nv",
+                                                   "enable_reflect_ftz",
+                                                   "default_dot_input_precision",
+                                                   "allowed_dot_input_precisions",
+                                                   "max_num_imprecise_acc_default",
+                                                   "supported_fp8_dtypes",
+                                                   "deprecated_fp8_dot_operand_dtypes",
+                                                   "ptx_version",
+                                                   "ptx_options"};
+      if (std::find(std::begin(known), std::end(known), characters) == std::end(known))
+        raise(PyExc_KeyError,
+              "Keyword argument " + std::string(characters) + " was specified but unrecognised");
+    }
+  }
+  void place(size_t index, PyObject *value) {
+    if (objects[index])
+      raise(PyExc_TypeError, functionName() + "() got multiple values for argument '" +
+                                 std::string(text(state.names[index].get())) + "'");
+    objects[index] = value;
+  }
+  [[noreturn]] void missing() const {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < objects.size(); ++i)
+      if (!objects[i] && !state.defaults[i])
+        all.push_back("'" + std::string(text(state.names[i].get())) + "'");
+    std::string names;
+    for (size_t i = 0; i < all.size(); ++i)
+      names += (i == 0               ? ""
+                : i + 1 < all.size() ? ", "
+                : all.size() > 2     ? ", and "
+                                     : " and ") +
+               all[i];
+    raise(PyExc_TypeError, functionName() + "() missing " + std::to_string(all.size()) +
+                               " required positional argument" + (all.size() > 1 ? "s" : "") +
+                               ": " + names);
+  }
+};
+
+Ref handleOf(FunctionObject &state, const launch::PreparedKernel *prepared) {
+  if (auto known = state.handles.find(prepared); known != state.handles.end())
+    return known->second;
+  Ref handle = create(handleType, new HandleObject{prepared->kernel});
+  Ref made =
+      Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), nullptr));
+  state.handles.emplace(prepared, made);
+  return made;
+}
+
+// What the launch printed; a failed assertion is an exception.
+void drain(const launch::PreparedKernel &prepared) {
+  runtime::LoadedKernel &kernel = *prepared.kernel;
+  uint64_t lost = 0;
+  auto records = orRaise(kernel.takeRecords(lost));
+  std::string failure;
+  for (const support::DecodedRecord &record : support::decodeRecords(kernel.artifact(), records)) {
+    if (record.kind == support::RecordKind::Assert) {
+      if (failure.empty())
+        failure = record.text();
+      continue;
+    }
+    Ref print = Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "print"));
+    Ref ignored =
+        Ref::take(PyObject_CallFunctionObjArgs(print.get(), str(record.text()).get(), nullptr));
+  }
+  if (!failure.empty())
+    raise(PyExc_RuntimeError, failure);
+}
+
+int deviceFor(const Arguments &arguments) {
+  if (arguments.device())
+    return *arguments.device();
+  Ref index = Ref::take(PyObject_CallNoArgs(registry().currentDevice.get()));
+  return int(PyLong_AsLong(index.get()));
+}
+
+void *streamFor(const Arguments &arguments, int device) {
+  if (device == cpuDevice)
+    return nullptr;
+  if (arguments.stream())
+    return *arguments.stream();
+  Ref index = Ref::take(PyLong_FromLong(device));
+  Ref stream =
+      Ref::take(PyObject_CallFunctionObjArgs(registry().currentStream.get(), index.get(), nullptr));
+  void *native = PyLong_AsVoidPtr(stream.get());
+  if (!native && PyErr_Occurred())
+    throw PythonError{};
+  return native;
+}
+
+Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs, bool warmup) {
+  Call call(self, args, kwargs);
+  if (!call.state.guards.empty())
+    checkGuards(self, call.state);
+  Arguments arguments(call.objects.size());
+  call.fill(arguments);
+  int device = deviceFor(arguments);
+  // Other threads may add kernels while this one runs.
+  nereid::Kernel kernel = kernelOf(self, call.state, call.options);
+  Result<const launch::PreparedKernel *> prepared = Error{};
+  if (warmup) {
+    Device on = deviceOf(device);
+    Unlocked unlocked;
+    prepared = kernel.prepare(on, arguments.all());
+  } else {
+    Grid size = call.grid(grid);
+    const Stream &stream = streamOf(device, streamFor(arguments, device));
+    Unlocked unlocked;
+    prepared = kernel.launch(stream, size, arguments.all());
+  }
+  const launch::PreparedKernel *launched = orRaise(std::move(prepared));
+  if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
+    drain(*launched);
+  return handleOf(call.state, launched);
+}
+
+// _launch(grid, args, kwargs, warmup)
+PyObject *launchFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *grid = nullptr, *positional = nullptr, *keywords = nullptr;
+    int warmup = 0;
+    if (!PyArg_ParseTuple(args, "OO!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords, &warmup))
+      throw PythonError{};
+    return launchCall(self, grid, positional, keywords, warmup != 0);
+  });
+}
+
+// _bound(args, kwargs): {parameter: object}, defaults filled in.
+PyObject *boundArguments(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *positional = nullptr, *keywords = nullptr;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &positional, &PyDict_Type, &keywords))
+      throw PythonError{};
+    Call call(self, positional, keywords);
+    Ref bound = Ref::take(PyDict_New());
+    for (size_t i = 0; i < call.objects.size(); ++i)
+      check(PyDict_SetItem(bound.get(), call.state.names[i].get(), call.objects[i]));
+    return bound;
+  });
+}
+
+// ---- The interpreter
+
+Status addLeaves(std::span<const launch::Argument> arguments,
+                 std::span<const support::ArgumentClass> classes, std::vector<ref::Argument> &out) {
+  using Kind = support::ArgumentClass::Kind;
+  using From = launch::Argument::Kind;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const launch::Argument &argument = arguments[i];
+    const support::ArgumentClass &kind = classes[i];
+    if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
+      continue;
+    if (argument.kind == From::Tuple) {
+      if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
+        return status;
+    } else if (argument.kind == From::Descriptor) {
+      const runtime::Tensor &tensor = argument.asDescriptor().tensor;
+      out.push_back(ref::DescriptorArgument{reinterpret_cast<uint64_t>(tensor.data()),
+                                            {tensor.shape().begin(), tensor.shape().end()},
+                                            {tensor.strides().begin(), tensor.strides().end()}});
+    } else if (argument.kind == From::Float || argument.kind == From::TypedFloat) {
+      out.push_back(argument.number);
+    } else if (kind.kind == Kind::Float) { // an int for a parameter annotated as float
+      out.push_back(double(int64_t(argument.bits)));
+    } else {
+      out.push_back(int64_t(argument.bits));
+    }
+  }
+  return Success{};
+}
+
+// _interpret(grid, args, kwargs, memory): `memory` is a list of (address, bytes, name). Gives what
+// `check` found, as diagnostics.
+PyObject *interpretFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *grid = nullptr, *positional = nullptr, *keywords = nullptr, *memory = nullptr;
+    int keepGoing = 0;
+    if (!PyArg_ParseTuple(args, "OO!O!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords, &PyList_Type, &memory, &keepGoing))
+      throw PythonError{};
+    Call call(self, positional, keywords);
+    if (!call.state.guards.empty())
+      checkGuards(self, call.state);
+    Arguments arguments(call.objects.size());
+    call.fill(arguments);
+    nereid::Kernel kernel = kernelOf(self, call.state, call.options);
+    Grid size = call.grid(grid);
+    ref::Launch launch;
+    launch.grid = {size.x, size.y, size.z};
+    for (Py_ssize_t i = 0; i < PyList_Size(memory); ++i) {
+      unsigned long long base = 0, bytes = 0;
+      const char *name = nullptr;
+      if (!PyArg_ParseTuple(PyList_GetItem(memory, i), "KKs", &base, &bytes, &name))
+        throw PythonError{};
+      ref::MemoryRange range;
+      range.base = base;
+      range.bytes = bytes;
+      range.name = name;
+      launch.memory.push_back(std::move(range));
+    }
+    std::vector<std::string> prints;
+    std::vector<ref::Finding> findings;
+    launch.onPrint = [&](const ref::Printed &printed) { prints.push_back(printed.text); };
+    launch.onFinding = [&](const ref::Finding &finding) { findings.push_back(finding); };
+    Status status = Success{};
+    {
+      Unlocked unlocked;
+      status = [&]() -> Status {
+        auto emitted = kernel.emit(arguments.all());
+        if (!emitted)
+          return emitted.takeError();
+        ref::Options options;
+        options.check = keepGoing != 0;
+        auto interpreter = ref::Interpreter::prepare(emitted->kernel(), options);
+        if (!interpreter)
+          return interpreter.takeError();
+        if (Status added =
+                addLeaves(arguments.all(), emitted->specialization.arguments, launch.arguments);
+            !added)
+          return added;
+        auto statistics = interpreter->launch(launch);
+        if (!statistics)
+          return statistics.takeError();
+        return Success{};
+      }();
+    }
+    Ref print = Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "print"));
+    for (const std::string &line : prints)
+      Ref ignored = Ref::take(PyObject_CallFunctionObjArgs(print.get(), str(line).get(), nullptr));
+    orRaise(status);
+    if (!findings.empty()) {
+      Error error{"`" + call.functionName() + "` does what no kernel may", {}};
+      for (const ref::Finding &finding : findings)
+        error.diagnostics.push_back(finding.diagnostic);
+      raise(error);
+    }
+    return Ref::borrow(Py_None);
+  });
+}
+
+// _tile(args, kwargs): tile IR as text.
+PyObject *tileFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *positional = nullptr, *keywords = nullptr;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &positional, &PyDict_Type, &keywords))
+      throw PythonError{};
+    Call call(self, positional, keywords);
+    Arguments arguments(call.objects.size());
+    call.fill(arguments);
+    auto emitted = orRaise(kernelOf(self, call.state, call.options).emit(arguments.all()));
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    emitted.module->print(stream);
+    return str(out);
+  });
+}
+
+// ---- Launch: `function[grid]`
+
+struct LaunchObject {
+  Ref function, grid;
+};
+
+PyObject *subscriptFunction(PyObject *self, PyObject *grid) {
+  return guarded(
+      [&] { return create(launchType, new LaunchObject{Ref::borrow(self), Ref::borrow(grid)}); });
+}
+
+PyObject *callLaunch(PyObject *self, PyObject *args, PyObject *kwargs) {
+  return guarded([&] {
+    auto &launch = stateOf<LaunchObject>(self);
+    PyObject *function = launch.function.get();
+    if (stateOf<FunctionObject>(function).plain)
+      return launchCall(function, launch.grid.get(), args, kwargs, false);
+    // Hooks, the interpreter, a subclass: the package's own `run`.
+    Ref run = Ref::take(PyObject_GetAttrString(function, "run"));
+    Ref keywords = Ref::take(kwargs ? PyDict_Copy(kwargs) : PyDict_New());
+    check(PyDict_SetItemString(keywords.get(), "grid", launch.grid.get()));
+    check(PyDict_SetItemString(keywords.get(), "warmup", Py_False));
+    return Ref::take(PyObject_Call(run.get(), args, keywords.get()));
+  });
+}
+
+PyTypeObject *addType(PyObject *module, const char *name, size_t size, unsigned flags,
+                      std::vector<PyType_Slot> slots) {
+  slots.push_back({0, nullptr});
+  std::string full = std::string("nereid._C.") + name;
+  PyType_Spec spec = {strdup(full.c_str()), int(size), 0, flags, slots.data()};
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type)
+    throw PythonError{};
+  Py_INCREF(type);
+  check(PyModule_AddObject(module, name, type));
+  return reinterpret_cast<PyTypeObject *>(type);
+}
+
+template <typename F> void *slot(F *function) { return reinterpret_cast<void *>(function); }
+
+} // namespace
+
+bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, functionType); }
+
+std::string_view functionKey(PyObject *object) {
+  auto &state = stateOf<FunctionObject>(object);
+  if (state.key.empty())
+    raise(PyExc_RuntimeError, "the function has no key yet");
+  return state.key;
+}
+
+void addTypes(PyObject *module) {
+  static PyMethodDef programMethods[] = {{"add", addUnits, METH_O, "Adds units."}, {}};
+  programType = addType(module, "Program", sizeof(Object<ProgramObject>), Py_TPFLAGS_DEFAULT,
+                        {{Py_tp_new, slot(newProgram)},
+                         {Py_tp_dealloc, slot(destroy<ProgramObject>)},
+                         {Py_tp_methods, programMethods}});
+  static PyMethodDef handleMethods[] = {
+      {"facts", handleFacts, METH_NOARGS, "What is known of the code, as a dict."},
+      {"code", handleCode, METH_NOARGS, "The code by kind."},
+      {}};
+  handleType =
+      addType(module, "Handle", sizeof(Object<HandleObject>), Py_TPFLAGS_DEFAULT,
+              {{Py_tp_dealloc, slot(destroy<HandleObject>)}, {Py_tp_methods, handleMethods}});
+  static PyMethodDef functionMethods[] = {{"_describe", describeFunction, METH_VARARGS, nullptr},
+                                          {"_bind", bindFunction, METH_VARARGS, nullptr},
+                                          {"_set", setFunction, METH_VARARGS, nullptr},
+                                          {"_launch", launchFunction, METH_VARARGS, nullptr},
+                                          {"_bound", boundArguments, METH_VARARGS, nullptr},
+                                          {"_interpret", interpretFunction, METH_VARARGS, nullptr},
+                                          {"_tile", tileFunction, METH_VARARGS, nullptr},
+                                          {}};
+  functionType = addType(module, "Function", sizeof(Object<FunctionObject>),
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                         {{Py_tp_new, slot(newFunction)},
+                          {Py_tp_dealloc, slot(destroy<FunctionObject>)},
+                          {Py_mp_subscript, slot(subscriptFunction)},
+                          {Py_tp_methods, functionMethods}});
+  launchType =
+      addType(module, "Launch", sizeof(Object<LaunchObject>), Py_TPFLAGS_DEFAULT,
+              {{Py_tp_dealloc, slot(destroy<LaunchObject>)}, {Py_tp_call, slot(callLaunch)}});
+}
+
+} // namespace nereid::python

@@ -1,0 +1,144 @@
+// The extension `nereid._C`.
+#include "binding/Arguments.h"
+#include "binding/Function.h"
+
+#include "nereid/engine.h"
+#include "ops/Table.h"
+
+namespace nereid::python {
+
+namespace {
+
+Ref describeAt(const Diagnostic &diagnostic) {
+  const char *severity = diagnostic.severity == Severity::Error     ? "error"
+                         : diagnostic.severity == Severity::Warning ? "warning"
+                                                                    : "note";
+  Ref notes = Ref::take(PyList_New(0));
+  for (const Diagnostic &note : diagnostic.notes)
+    check(PyList_Append(notes.get(), describeAt(note).get()));
+  return Ref::take(Py_BuildValue(
+      "(sNNNIINN)", severity, str(diagnostic.code).release(), str(diagnostic.message).release(),
+      str(diagnostic.where.file).release(), diagnostic.where.begin.line,
+      diagnostic.where.begin.column, str(diagnostic.hint).release(), notes.release()));
+}
+
+// register(**what): see Registry.
+PyObject *registerParts(PyObject *, PyObject *args, PyObject *kwargs) {
+  return guarded([&] {
+    Registry &to = registry();
+    static const char *names[] = {"constexpr",      "dtype",          "descriptor",
+                                  "adapt",          "failure",        "handle",
+                                  "current_device", "current_stream", nullptr};
+    PyObject *parts[8] = {};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOO", const_cast<char **>(names),
+                                     &parts[0], &parts[1], &parts[2], &parts[3], &parts[4],
+                                     &parts[5], &parts[6], &parts[7]))
+      throw PythonError{};
+    Ref *places[] = {&to.constexprType, &to.dtypeType, &to.descriptorType, &to.adapt,
+                     &to.failure,       &to.handle,    &to.currentDevice,  &to.currentStream};
+    for (size_t i = 0; i < std::size(places); ++i)
+      *places[i] = Ref::borrow(parts[i]);
+    return Ref::borrow(Py_None);
+  });
+}
+
+// vocabulary(): (name, aliases, signature, summary, status, is a function, is a method) a row.
+PyObject *vocabulary(PyObject *, PyObject *) {
+  return guarded([&] {
+    Ref rows = Ref::take(PyList_New(0));
+    for (const ops::Row &row : ops::table()) {
+      Ref one = Ref::take(
+          Py_BuildValue("(NNNNiOO)", str(row.name).release(), str(row.aliases).release(),
+                        str(row.signature).release(), str(row.summary).release(), int(row.status),
+                        row.constant ? Py_False : Py_True, row.method ? Py_True : Py_False));
+      check(PyList_Append(rows.get(), one.get()));
+    }
+    return rows;
+  });
+}
+
+// device(index): what a device is, as a dict. -1 is the CPU.
+PyObject *deviceFacts(PyObject *, PyObject *args) {
+  return guarded([&] {
+    int index = 0;
+    if (!PyArg_ParseTuple(args, "i", &index))
+      throw PythonError{};
+    const runtime::DeviceInfo &info = deviceOf(index).internal().info();
+    return Ref::take(Py_BuildValue(
+        "{s:s,s:s,s:s,s:I,s:K,s:K,s:I,s:I}", "name", info.name.c_str(), "description",
+        info.description.c_str(), "arch", info.arch.c_str(), "units", info.units, "memory",
+        (unsigned long long)info.memoryBytes, "cache", (unsigned long long)info.cacheBytes,
+        "shared", info.sharedBytesPerBlock, "clock_khz", info.clockKHz));
+  });
+}
+
+// gpu_count(): usable GPUs.
+PyObject *gpuCount(PyObject *, PyObject *) {
+  return guarded([&] {
+    long count = 0;
+    for (const Device &device : Device::all())
+      count += !device.isCpu();
+    return Ref::take(PyLong_FromLong(count));
+  });
+}
+
+PyObject *synchronize(PyObject *, PyObject *args) {
+  return guarded([&] {
+    int index = 0;
+    if (!PyArg_ParseTuple(args, "i", &index))
+      throw PythonError{};
+    Device device = deviceOf(index);
+    auto status = [&] {
+      Unlocked unlocked;
+      return device.synchronize();
+    }();
+    orRaise(status);
+    return Ref::borrow(Py_None);
+  });
+}
+
+PyMethodDef methods[] = {
+    {"register", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(registerParts)),
+     METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"vocabulary", vocabulary, METH_NOARGS, "Rows of the language's table."},
+    {"device", deviceFacts, METH_VARARGS, "What a device is; -1 is the CPU."},
+    {"gpu_count", gpuCount, METH_NOARGS, "GPUs that can be used."},
+    {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
+    {}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "nereid._C",
+                          "The engine.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+} // namespace
+
+void raise(const Error &error) {
+  Ref diagnostics = Ref::take(PyList_New(0));
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    check(PyList_Append(diagnostics.get(), describeAt(diagnostic).get()));
+  Ref what = str(error.what), text = str(describe(error));
+  if (!registry().failure)
+    raise(PyExc_RuntimeError, describe(error));
+  Ref exception = Ref::take(PyObject_CallFunctionObjArgs(registry().failure.get(), what.get(),
+                                                         text.get(), diagnostics.get(), nullptr));
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception.get())), exception.get());
+  throw PythonError{};
+}
+
+} // namespace nereid::python
+
+PyMODINIT_FUNC __attribute__((visibility("default"))) PyInit__C() {
+  using namespace nereid::python;
+  return guarded([&] {
+    Ref module = Ref::take(PyModule_Create(&definition));
+    addTypes(module.get());
+    check(PyModule_AddStringConstant(module.get(), "version", NEREID_VERSION));
+    return module;
+  });
+}

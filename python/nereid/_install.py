@@ -1,0 +1,41 @@
+"""Answers `import triton` with `nereid.triton`: one module object under both names."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        if name != "triton" and not name.startswith("triton."):
+            return None
+        real = "nereid." + name
+        try:
+            found = importlib.util.find_spec(real)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=found.submodule_search_locations is not None)
+
+    def create_module(self, spec):
+        module = importlib.import_module("nereid." + spec.name)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        # The import system has put the alias's spec into the module; it keeps its own.
+        module.__spec__ = importlib.util.find_spec(module.__name__) if module.__spec__ is None else self.own_spec
+
+
+def install():
+    import importlib.util  # noqa: F401  of the finder
+
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    if "triton" in sys.modules and not sys.modules["triton"].__name__.startswith("nereid"):
+        raise ImportError("another `triton` is imported already; call `nereid.install()` before that")
+    sys.meta_path.insert(0, _Finder())
+    from nereid.triton.runtime import _sources
+
+    _sources.watch()

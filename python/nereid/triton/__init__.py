@@ -1,0 +1,34 @@
+"""The host side of the Triton language, over Nereid's engine."""
+__version__ = "3.6.0"
+
+from . import language  # noqa: E402
+from . import knobs
+from .errors import TritonError
+from .runtime import (
+    Autotuner,
+    Config,
+    Heuristics,
+    InterpreterError,
+    JITFunction,
+    KernelInterface,
+    MockTensor,
+    OutOfResources,
+    TensorWrapper,
+    autotune,
+    constexpr_function,
+    driver,
+    heuristics,
+    jit,
+    reinterpret,
+    set_allocator,
+)
+from .compiler import CompilationError, compile
+from ._utils import cdiv, must_use_result, next_power_of_2
+from .language.core import _aggregate as aggregate
+from . import runtime, compiler, testing, tools
+
+__all__ = [
+    "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError",
+    "jit", "JITFunction", "KernelInterface", "language", "MockTensor", "must_use_result", "next_power_of_2",
+    "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper", "TritonError", "testing", "tools",
+]

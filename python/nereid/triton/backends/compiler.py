@@ -1,0 +1,1 @@
+from ..runtime.driver import GPUTarget  # noqa: F401

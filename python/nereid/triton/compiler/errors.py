@@ -1,0 +1,59 @@
+"""Errors of a compilation, as the engine's diagnostics say them."""
+from ..errors import TritonError
+
+
+class CompilationError(TritonError):
+    """A kernel that cannot be compiled. `diagnostics` has each (severity, code, message, file, line, column, hint,
+    notes)."""
+
+    def __init__(self, src=None, node=None, error_message=None, diagnostics=()):
+        super().__init__(src, node, error_message)
+        self.src, self.node, self.error_message = src, node, error_message
+        self.diagnostics = tuple(diagnostics)
+        where = f"at {node.lineno}:{node.col_offset}:\n" if hasattr(node, "lineno") else ""
+        self.message = where + (error_message or "")
+
+    def __str__(self):
+        return self.message
+
+    def __reduce__(self):
+        return type(self), (self.src, self.node, self.error_message, self.diagnostics)
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A `tl.static_assert` that does not hold."""
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """Something of Python that kernels cannot have."""
+
+
+class _Place:
+    """Stands for the syntax node that Triton's errors carry."""
+
+    def __init__(self, lineno, col_offset):
+        self.lineno, self.col_offset = lineno, col_offset
+
+
+def make(what, text, diagnostics):
+    """The exception for a failure of the engine."""
+    from ..runtime.errors import InterpreterError, OutOfResources, PTXASError
+
+    error = next((one for one in diagnostics if one[0] == "error"), None)
+    if error is None:
+        if "cannot launch" in what and " shared memory" in what:
+            return OutOfResources(0, 0, "shared memory")
+        kind = TypeError if "is a value that only a `tl.constexpr`" in what or "is a tensor, and" in what else (
+            OverflowError if "does not fit" in what else RuntimeError)
+        return kind(text)
+    if what.endswith("does what no kernel may"):
+        return InterpreterError(text)
+    code = error[1]
+    kind = {"StaticAssertFailed": CompileTimeAssertionFailure, "StaticAssertionFailed": CompileTimeAssertionFailure,
+            "UnsupportedSyntax": UnsupportedLanguageConstruct}.get(code, CompilationError)
+    if code in ("PtxasFailed", ):
+        return PTXASError(text)
+    exception = kind(None, _Place(error[4], error[5]), text, diagnostics)
+    if code in ("OutOfBounds", "DeviceAssertFailed"):
+        return InterpreterError(text)
+    return exception

@@ -1,0 +1,2 @@
+class TritonError(Exception):
+    """The base of all errors of the language."""

@@ -1,0 +1,3 @@
+from ..core import _fill
+
+_fill(globals(), "libdevice.")

@@ -1,0 +1,4 @@
+from .core import _fill
+
+_fill(globals(), "math.")
+_fill(globals(), "")

@@ -1,0 +1,276 @@
+"""`triton.autotune` and `triton.heuristics`."""
+import builtins
+import inspect
+import os
+import time
+
+from .. import knobs
+from .driver import driver
+from .errors import AutotunerError, OutOfResources, PTXASError
+from .jit import JITFunction, KernelInterface
+
+
+class Config:
+    """Values of meta-parameters and options that a kernel may be launched with."""
+
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None,
+                 **others):
+        self.kwargs = dict(kwargs)
+        self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = num_warps, num_stages, num_ctas, maxnreg
+        self.pre_hook, self.ir_override = pre_hook, ir_override
+
+    def __setstate__(self, state):
+        self.__init__({})
+        self.__dict__.update(state)
+
+    def all_kwargs(self):
+        options = {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages,
+                   "maxnreg": self.maxnreg, "ir_override": self.ir_override}
+        return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
+
+    def _key(self):
+        return (tuple(sorted(self.all_kwargs().items(), key=lambda item: item[0])), self.pre_hook)
+
+    def __str__(self):
+        words = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        words += [f"num_warps: {self.num_warps}", f"num_ctas: {self.num_ctas}", f"num_stages: {self.num_stages}",
+                  f"maxnreg: {self.maxnreg}"]
+        return ", ".join(words)
+
+    __repr__ = __str__
+
+    def __hash__(self):
+        return hash((*self.all_kwargs().items(), self.pre_hook))
+
+    def __eq__(self, other):
+        return isinstance(other, Config) and self._key() == other._key()
+
+
+def _zero(tensor):
+    tensor.zero_() if hasattr(tensor, "zero_") else tensor.fill(0)
+
+
+def _copy(tensor):
+    return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
+
+
+def _put(tensor, values):
+    tensor.copy_(values) if hasattr(tensor, "copy_") else tensor.__setitem__(..., values)
+
+
+class Autotuner(KernelInterface):
+    def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
+                 prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None,
+                 cache_results=False):
+        self.configs = list(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self.keys, self.cache, self.arg_names = list(key), {}, arg_names
+        self.cache_results = cache_results or bool(knobs.autotuning.cache)
+        self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
+        self._user_pre_hook, self._user_post_hook = pre_hook, post_hook
+        self.user_defined_pre_hook, self.user_defined_post_hook = pre_hook is not None, post_hook is not None
+        self._saved = {}
+        self.pre_hook = pre_hook or (lambda kwargs, reset_only=False: self._restore_before(kwargs, reset_only))
+        self.post_hook = post_hook or (lambda kwargs, exception: self._restore_after(kwargs))
+        prune = prune_configs_by or {}
+        self.perf_model = prune.get("perf_model")
+        self.configs_top_k = prune.get("top_k", 1.0)
+        self.early_config_prune = prune.get("early_config_prune")
+        self.fn = fn
+        self.base_fn = fn
+        while not inspect.isfunction(self.base_fn):
+            self.base_fn = self.base_fn.fn
+        self.__name__, self.__doc__ = self.base_fn.__name__, self.base_fn.__doc__
+        self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
+        self._do_bench = do_bench
+        self.nargs = None
+        self.bench_time = None
+        self.best_config = None
+
+    def _restore_before(self, kwargs, reset_only):
+        for name in self.reset_to_zero:
+            if kwargs[name] is not None:
+                _zero(kwargs[name])
+        if not reset_only:
+            self._saved = {name: _copy(kwargs[name]) for name in self.restore_value if kwargs[name] is not None}
+
+    def _restore_after(self, kwargs):
+        for name, values in self._saved.items():
+            _put(kwargs[name], values)
+        self._saved = {}
+
+    @property
+    def do_bench(self):
+        if self._do_bench is not None:
+            return self._do_bench
+        from .. import testing
+
+        if self.use_cuda_graph:
+            return lambda call, quantiles: testing.do_bench_cudagraph(call, rep=self.num_reps or 20, quantiles=quantiles)
+        return lambda call, quantiles: testing.do_bench(call, warmup=25 if self.num_warmups is None else self.num_warmups,
+                                                        rep=100 if self.num_reps is None else self.num_reps,
+                                                        quantiles=quantiles)
+
+    def _bench(self, *args, config, **meta):
+        conflicts = meta.keys() & config.kwargs.keys()
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define "
+                             "auto-tuned symbols.")
+        if knobs.autotuning.print:
+            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+        current = {**meta, **config.all_kwargs()}
+        full = {**self.nargs, **current}
+
+        def call():
+            if config.pre_hook:
+                config.pre_hook(full)
+            self.pre_hook(full)
+            try:
+                self.fn.run(*args, **current)
+            except Exception as failure:
+                try:
+                    self.post_hook(full, exception=failure)
+                finally:
+                    raise
+            self.post_hook(full, exception=None)
+
+        from ..compiler.errors import CompileTimeAssertionFailure
+
+        try:
+            return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+        except (OutOfResources, CompileTimeAssertionFailure, PTXASError) as failure:
+            if knobs.autotuning.print:
+                print(f"Autotuning failed with {failure}")
+            return [float("inf")] * 3
+
+    def _disk_path(self, key, configs):
+        import hashlib
+
+        fn = self.fn
+        while not isinstance(fn, JITFunction):
+            fn = fn.fn
+        text = "-".join([str(driver.active.get_current_target()), fn.cache_key, str(key), *map(str, configs)])
+        folder = os.path.join(os.environ.get("NEREID_CACHE_DIR") or os.path.expanduser("~/.cache/nereid"), "autotune")
+        return os.path.join(folder, hashlib.sha256(text.encode()).hexdigest() + f".{self.base_fn.__name__}.json")
+
+    def _from_disk(self, key, configs, benchmark):
+        import json
+
+        if not self.cache_results or any(config.pre_hook for config in configs):
+            benchmark()
+            return False
+        path = self._disk_path(key, configs)
+        try:
+            with open(path) as file:
+                rows = json.load(file)["configs_timings"]
+            timings = {Config(**row): timing for row, timing in rows}
+            self.cache[key] = builtins.min(timings, key=timings.get)
+            self.configs_timings = timings
+            return True
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        benchmark()
+        rows = [[{k: v for k, v in config.__dict__.items() if k != "pre_hook"}, timing]
+                for config, timing in self.configs_timings.items()]
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(f"{path}.{os.getpid()}", "w") as file:
+                json.dump({"key": [str(one) for one in key], "configs_timings": rows}, file)
+            os.replace(f"{path}.{os.getpid()}", path)
+        except (OSError, TypeError):
+            pass
+        return False
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        used_cached = True
+        if len(self.configs) > 1:
+            known = {**self.nargs, **kwargs}
+            known = {name: value for name, value in known.items() if name in self.arg_names}
+            key = [known[name] for name in self.keys if name in known]
+            key += [str(value.dtype) for value in known.values() if hasattr(value, "dtype")]
+            key = tuple(key)
+            if key not in self.cache:
+                used_cached = False
+                pruned = self.prune_configs(kwargs)
+
+                def benchmark():
+                    start = time.time()
+                    timings = {config: self._bench(*args, config=config, **kwargs) for config in pruned}
+                    self.bench_time = time.time() - start
+                    self.cache[key] = builtins.min(timings, key=timings.get)
+                    full = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}
+                    self.pre_hook(full, reset_only=True)
+                    self.configs_timings = timings
+
+                used_cached = self._from_disk(key, pruned, benchmark)
+            config = self.cache[key]
+        else:
+            config = self.configs[0]
+        self.best_config = config
+        if knobs.autotuning.print and not used_cached:
+            print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\nfinished after "
+                  f"{self.bench_time:.2f}s,\nbest config selected: {self.best_config};")
+        if config.pre_hook is not None:
+            config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
+        result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        self.nargs = None
+        return result
+
+    def prune_configs(self, kwargs):
+        pruned = self.configs
+        if self.early_config_prune:
+            pruned = self.early_config_prune(self.configs, self.nargs, **kwargs)
+            if not pruned:
+                raise AutotunerError("No valid autotuner configs after pruning. `early_config_prune` should return at "
+                                     "least one config.")
+        if self.perf_model:
+            top = self.configs_top_k
+            if isinstance(top, float) and top <= 1.0:
+                top = int(len(self.configs) * top)
+            elif not isinstance(top, int):
+                raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+            if len(pruned) > top:
+                cost = {config: self.perf_model(**self.nargs, **kwargs, **config.all_kwargs()) for config in pruned}
+                pruned = sorted(cost, key=cost.get)[:top]
+        return pruned
+
+    def warmup(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        result = [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+        self.nargs = None
+        return result
+
+
+def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
+             warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+    """Measures a kernel's configurations when a value of `key` is new, and takes the fastest from then on."""
+
+    def decorator(fn):
+        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
+                         post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
+                         use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results)
+
+    return decorator
+
+
+class Heuristics(KernelInterface):
+    def __init__(self, fn, arg_names, values):
+        self.fn, self.values, self.arg_names = fn, values, arg_names
+        self.base_fn = fn
+        while not inspect.isfunction(self.base_fn):
+            self.base_fn = self.base_fn.fn
+        self.__name__, self.__doc__ = self.base_fn.__name__, self.base_fn.__doc__
+
+    def run(self, *args, **kwargs):
+        for name, heuristic in self.values.items():
+            kwargs[name] = heuristic({**dict(zip(self.arg_names, args)), **kwargs})
+        return self.fn.run(*args, **kwargs)
+
+
+def heuristics(values):
+    """Computes meta-parameters from the arguments of each launch."""
+
+    def decorator(fn):
+        return Heuristics(fn, fn.arg_names, values)
+
+    return decorator

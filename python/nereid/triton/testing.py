@@ -1,0 +1,249 @@
+"""Measuring and comparing. `NEREID_BENCHMARK=quick` cuts the sweeps of `perf_report` to their first value and each
+measurement to one launch, `NEREID_BENCHMARK=off` leaves them out."""
+import functools
+import math
+import os
+import statistics
+import time
+
+from .runtime.driver import current_device
+
+
+def _mode():
+    return os.environ.get("NEREID_BENCHMARK", "")
+
+
+def _quantile(times, share):
+    times = sorted(times)
+    at = share * (len(times) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(times) - 1)
+    return times[low] + (times[high] - times[low]) * (at - low)
+
+
+def _summarize_statistics(times, quantiles, return_mode):
+    if quantiles is not None:
+        found = [_quantile(times, share) for share in quantiles]
+        return found[0] if len(found) == 1 else found
+    if return_mode == "all":
+        return times
+    return {"min": min, "max": max, "mean": statistics.mean, "median": statistics.median}[return_mode](times)
+
+
+def _clear(grad_to_none):
+    for tensor in grad_to_none or ():
+        tensor.grad = None
+
+
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """Milliseconds of a call. On a GPU the second-level cache is emptied before each, on a CPU it is not."""
+    assert return_mode in ("min", "max", "mean", "median", "all")
+    if current_device() >= 0:
+        return _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode)
+    start = time.perf_counter()
+    fn()
+    estimate = max((time.perf_counter() - start) * 1e3, 1e-6)
+    if _mode():
+        return _summarize_statistics([estimate], quantiles, return_mode)
+    for _ in range(min(1000, max(1, int(warmup / estimate)))):
+        fn()
+    times = []
+    for _ in range(min(10000, max(1, int(rep / estimate)))):
+        _clear(grad_to_none)
+        start = time.perf_counter()
+        fn()
+        times.append((time.perf_counter() - start) * 1e3)
+    return _summarize_statistics(times, quantiles, return_mode)
+
+
+def _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode):
+    import torch
+
+    fn()
+    torch.cuda.synchronize()
+    cache = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+
+    def timed(count):
+        starts = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+        ends = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+        for begin, end in zip(starts, ends):
+            _clear(grad_to_none)
+            cache.zero_()
+            begin.record()
+            fn()
+            end.record()
+        torch.cuda.synchronize()
+        return [begin.elapsed_time(end) for begin, end in zip(starts, ends)]
+
+    estimate = max(statistics.mean(timed(1 if _mode() else 5)), 1e-4)
+    if _mode():
+        return _summarize_statistics([estimate], quantiles, return_mode)
+    for _ in range(max(1, int(warmup / estimate))):
+        fn()
+    return _summarize_statistics(timed(max(1, int(rep / estimate))), quantiles, return_mode)
+
+
+def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """The same with the calls recorded in a CUDA graph; on a CPU as `do_bench`."""
+    if current_device() < 0:
+        return do_bench(fn, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode)
+    import torch
+
+    with torch.cuda.stream(torch.cuda.Stream()):
+        fn()
+        _clear(grad_to_none)
+        torch.cuda.synchronize()
+
+        def recorded(count):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                for _ in range(count):
+                    _clear(grad_to_none)
+                    fn()
+            return graph
+
+        def milliseconds(graph):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            return begin.elapsed_time(end)
+
+        first = recorded(5)
+        milliseconds(first)
+        count = max(1, int(rep / max(milliseconds(first) / 5, 1e-4)))
+        graph = recorded(count)
+        milliseconds(graph)
+        return _summarize_statistics([milliseconds(graph) / count for _ in range(10)], quantiles, return_mode)
+
+
+def assert_close(x, y, atol=None, rtol=None, err_msg=""):
+    """Fails unless the two are as close as the tolerances say; float32 by default for tensors of torch."""
+    import numpy as np
+
+    def plain(value):
+        if hasattr(value, "detach"):
+            import torch
+
+            value = value.detach()
+            if value.dtype == torch.bfloat16 or value.dtype.itemsize == 1 and value.dtype.is_floating_point:
+                value = value.float()
+            return value.cpu().numpy()
+        return np.asarray(value)
+
+    if hasattr(x, "detach"):
+        import torch
+
+        if isinstance(y, torch.Tensor) and x.shape and x.dtype.is_floating_point:
+            dtype = x.dtype
+            if atol is None:
+                atol = {torch.float16: 1e-2, torch.bfloat16: 1e-2}.get(dtype, 1e-4)
+    x, y = plain(x), plain(y)
+    atol, rtol = 1e-2 if atol is None else atol, 0.0 if rtol is None else rtol
+    if callable(atol):
+        atol = atol(x.dtype)
+    if callable(rtol):
+        rtol = rtol(x.dtype)
+    np.testing.assert_allclose(x, y, atol=atol, rtol=rtol, equal_nan=True, err_msg=str(err_msg))
+
+
+class Benchmark:
+    """What `perf_report` runs: x axis, lines, and how to plot them."""
+
+    def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="",
+                 x_log=False, y_log=False, styles=None):
+        self.x_names, self.x_vals, self.line_arg = x_names, x_vals, line_arg
+        self.line_vals, self.line_names, self.plot_name, self.args = line_vals, line_names, plot_name, args
+        self.xlabel, self.ylabel, self.x_log, self.y_log, self.styles = xlabel, ylabel, x_log, y_log, styles
+
+
+class Mark:
+    def __init__(self, fn, benchmarks):
+        self.fn, self.benchmarks = fn, benchmarks
+        functools.update_wrapper(self, fn, updated=())
+
+    def __call__(self, *args, **kwargs):
+        return self.fn(*args, **kwargs)
+
+    def _rows(self, bench, **kwargs):
+        names = [bench.x_names] if isinstance(bench.x_names, str) else list(bench.x_names)
+        rows = []
+        values = list(bench.x_vals)[:1] if _mode() == "quick" else bench.x_vals
+        for x in values:
+            x = list(x) if isinstance(x, (list, tuple)) else [x] * len(names)
+            if len(x) != len(names):
+                raise ValueError(f"Expected {len(names)} values, got {x}")
+            row = dict(zip(names, x))
+            for value, label in zip(bench.line_vals, bench.line_names):
+                found = self.fn(**dict(zip(names, x)), **{bench.line_arg: value}, **bench.args, **kwargs)
+                row[f"{label} ({bench.ylabel})" if bench.ylabel else label] = (
+                    found[0] if isinstance(found, (tuple, list)) else found)
+            rows.append(row)
+        return rows
+
+    def run(self, show_plots=False, print_data=False, save_path="", return_df=False, **kwargs):
+        if _mode() == "off":
+            return [] if return_df else None
+        many = not isinstance(self.benchmarks, Benchmark)
+        frames = []
+        for bench in self.benchmarks if many else [self.benchmarks]:
+            rows = self._rows(bench, **kwargs)
+            if print_data:
+                print(f"{bench.plot_name}:")
+                print(_table(rows))
+            if save_path:
+                import csv
+
+                os.makedirs(save_path, exist_ok=True)
+                with open(os.path.join(save_path, f"{bench.plot_name}.csv"), "w", newline="") as file:
+                    writer = csv.DictWriter(file, rows[0].keys())
+                    writer.writeheader()
+                    writer.writerows(rows)
+            frames.append(rows)
+        if return_df:
+            try:
+                import pandas
+
+                frames = [pandas.DataFrame(rows) for rows in frames]
+            except ImportError:
+                pass
+            return frames if many else frames[0]
+        return None
+
+
+def _table(rows):
+    if not rows:
+        return ""
+    names = list(rows[0])
+    cells = [[""] + names] + [[str(i)] + [f"{v:.6f}" if isinstance(v, float) else str(v) for v in row.values()]
+                              for i, row in enumerate(rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names) + 1)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in cells)
+
+
+def perf_report(benchmarks):
+    """Makes a benchmark of a function; `.run(...)` measures it."""
+    return lambda fn: Mark(fn, benchmarks)
+
+
+def get_dram_gbps(device=None):
+    return 0.0
+
+
+def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
+    return 0.0
+
+
+def get_max_simd_tflops(dtype, clock_rate, device=None):
+    return 0.0
+
+
+def cuda_memcheck(**target_kwargs):
+    return lambda test: test
+
+
+def set_gpu_clock(ref_sm_clock=1350, ref_mem_clock=1215):
+    import contextlib
+
+    return contextlib.nullcontext((ref_sm_clock, ref_mem_clock))

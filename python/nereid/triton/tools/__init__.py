@@ -1,0 +1,1 @@
+from . import tensor_descriptor  # noqa: F401
