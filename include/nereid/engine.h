@@ -80,7 +80,8 @@ struct EngineStatistics {
 struct TuneOptions {
   double seconds = 0.05; ///< for each configuration, at least one launch
   /// Contiguous tensors that a launch writes: brought back to what they hold now before each
-  /// configuration and at the end, and compared between configurations.
+  /// configuration and at the end, and compared between configurations. Those that `restore_value`
+  /// of `@triton.autotune` names are added; those of `reset_to_zero` too, and hold zeros then.
   std::vector<Tensor> outputs;
 };
 
@@ -156,7 +157,9 @@ public:
   Result<Configuration> configuration(const Device &device,
                                       std::span<const Argument> arguments) const;
   /// This kernel with the constants and options of a configuration; launches then leave its
-  /// constants out.
+  /// constants out. A `pre_hook` of the configuration is called before each launch; it sees tensors
+  /// as `shape`, `dtype`, `numel()`, `zero_()` and `fill_(x)`, and sets the `block_shape` of
+  /// descriptors.
   Result<Kernel> with(const Configuration &configuration) const;
   /// Compiles all configurations in parallel, then times them one by one on `stream`. Gives the
   /// fastest first and those that cannot be taken last; fails if there is none that can. The
@@ -169,6 +172,9 @@ public:
 
 private:
   friend class Program;
+  struct Tuned;
+  Result<Tuned> tunedParts(const Stream &stream, std::span<const Argument> arguments) const;
+  Status callHook(const Stream &stream, std::span<const Argument> arguments, bool isAfter) const;
   Status keepTuned(const Device &device, std::span<const Argument> arguments, size_t configuration,
                    double seconds) const;
   std::shared_ptr<KernelState> state;

@@ -312,6 +312,8 @@ void Interp::setAttribute(const Value &objectIn, std::string_view name, Value va
   }
   if (object.as<FunctionObject>() || object.as<Unknown>() || object.as<NativeModule>())
     return; // `fn.attribute = x` on functions means nothing to a kernel
+  if (auto *native = object.as<NativeObject>(); native && native->setAttribute(*this, name, value))
+    return;
   raise("AttributeError",
         "`" + object.typeName() + "` object has no attribute `" + std::string(name) + "`");
 }

@@ -336,6 +336,20 @@ Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value
 }
 
 Value Interp::callHost(const Value &callee, std::vector<Value> args, Keywords keywords) {
+  if (frame)
+    return call(callee, std::move(args), std::move(keywords));
+  // From outside of the evaluator, on any thread: the limits start anew.
+  stepsLeft = hostOptions.limits.steps;
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  depth = 0;
+  syntax::Node nowhere;
+  ModuleObject ours;
+  ours.isPrelude = true; // no place of the user's
+  Frame entry;
+  entry.mode = Frame::Mode::Host;
+  entry.module = &ours;
+  entry.node = &nowhere;
+  FrameScope scope(*this, entry);
   return call(callee, std::move(args), std::move(keywords));
 }
 

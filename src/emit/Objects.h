@@ -81,6 +81,8 @@ struct ConstexprBox : ops::Object {
 struct NativeObject : ops::Object {
   NativeObject() : Object(Kind::Host) {}
   virtual std::optional<Value> attribute(Interp &interp, std::string_view name) = 0;
+  /// `object.name = value`; false if that is not possible.
+  virtual bool setAttribute(Interp &, std::string_view, const Value &) { return false; }
 };
 
 /// What the decorators of a kernel say.

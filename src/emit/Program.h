@@ -59,6 +59,10 @@ struct LaunchChoices {
       configurations;           ///< those that survive pruning; none without `autotune`
   size_t chosen = 0;            ///< of `configurations`
   std::vector<std::string> key; ///< parameters whose values the choice depends on
+  /// What `autotune` does around each launch while it measures: parameters to fill with zeros, to
+  /// bring back to what they held, and functions of the arguments; None or not given.
+  std::vector<std::string> resetToZero, restoreValue;
+  Value preHook, postHook;
   /// Parameters that the caller left open, and options (`num_warps`, ...), by name; later ones win.
   Keywords added;
 };

@@ -215,6 +215,16 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
       if (Value key = wordOf(*entry, 1, "key"); !key.isNone())
         for (const Value &name : interp.iterate(key))
           choices.key.push_back(interp.str(name));
+      for (auto [position, name, to] :
+           {std::tuple(size_t(2), "reset_to_zero", &choices.resetToZero),
+            {3, "restore_value", &choices.restoreValue}}) {
+        to->clear();
+        if (Value names = wordOf(*entry, position, name); !names.isNone())
+          for (const Value &one : interp.iterate(names))
+            to->push_back(interp.str(one));
+      }
+      choices.preHook = wordOf(*entry, 4, "pre_hook");
+      choices.postHook = wordOf(*entry, 5, "post_hook");
       for (const Value &config : configs)
         choices.configurations.push_back(configurationOf(interp, config));
       choices.chosen = configuration.value_or(0);

@@ -4,6 +4,8 @@
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
 #include "engine/Files.h"
+#include "engine/Hooks.h"
+#include "engine/KernelParts.h"
 #include "engine/PackFile.h"
 #include "engine/Recording.h"
 #include "launch/DiskCache.h"
@@ -421,6 +423,16 @@ struct KernelState {
     support::Constant constant; ///< owns the text
   };
   std::vector<Chosen> chosen;
+  ops::Value preHook; ///< of a configuration; None without
+
+  /// Runs a hook over the arguments, which may change.
+  Status callHook(const ops::Value &hook, runtime::Stream &stream, BoundArguments &bound,
+                  std::optional<engine::HookedLaunch> &hooked, emit::Keywords words = {}) const {
+    std::lock_guard lock(program->mutex);
+    hooked.emplace(program->program->interp(), signature, std::span(bound.at, bound.count), stream);
+    Status status = hooked->call(hook, std::move(words));
+    return status ? std::move(status) : Status(program->explained(status.takeError()));
+  }
 
   /// The launch path of one device.
   struct PerDevice final : launch::KernelSource {
@@ -446,6 +458,29 @@ struct KernelState {
     return bound.bind(signature, given, [this](size_t parameter) { return isChosen(parameter); });
   }
 
+  /// The hook of the configuration in the source with these constants and options.
+  ops::Value preHookOf(const Configuration &wanted) const {
+    std::lock_guard lock(program->mutex);
+    auto all = program->program->configurations(signature.name);
+    if (!all)
+      return {};
+    for (const emit::Configuration &one : *all) {
+      bool same =
+          one.numWarps == wanted.options.numWarps && one.numStages == wanted.options.numStages &&
+          one.numCtas == wanted.options.numCtas && one.maxnreg == wanted.options.maxRegisters;
+      for (const auto &[name, value] : one.values)
+        same &= std::find(wanted.constants.begin(), wanted.constants.end(),
+                          std::pair(name, emit::unboxed(value).repr())) != wanted.constants.end();
+      if (same)
+        return one.preHook;
+    }
+    return {};
+  }
+
+  Error cannotTune(const std::string &why) const {
+    return Error{"cannot tune `" + signature.name + "`: " + why, {}};
+  }
+
   /// The launch as decorators see it; the program's evaluator is the caller's.
   Result<engine::TunedLaunch> tunedLaunch(std::string device,
                                           std::span<const Argument> arguments) const {
@@ -458,46 +493,17 @@ struct KernelState {
     launch.device = std::move(device);
     emit::Interp &interp = launch.program->interp();
     using Kind = launch::Argument::Kind;
-    using support::Constant;
     for (size_t i = 0; i < bound.count; ++i) {
       const launch::Argument &argument = bound.at[i];
       const std::string &name = signature.parameters[i].name;
-      auto known = [&](const Constant &constant) {
-        launch.given.emplace_back(name, interp.fromConstant(constant));
-      };
-      switch (argument.kind) {
-      case Kind::Default:
-        break;
-      case Kind::None:
-        known(Constant::none());
-        break;
-      case Kind::Bool:
-        known(Constant::boolean(argument.bits != 0));
-        break;
-      case Kind::Int:
-      case Kind::TypedInt:
-        known(argument.type == DType::UInt64 ? Constant::integer(std::to_string(argument.bits))
-                                             : Constant::integer(int64_t(argument.bits)));
-        break;
-      case Kind::Float:
-      case Kind::TypedFloat:
-        known(Constant::floating(argument.number));
-        break;
-      case Kind::String:
-        known(Constant::string(std::string(argument.text())));
-        break;
-      case Kind::Type:
-        known(Constant::dtype(argument.type));
-        break;
-      case Kind::Pointer:
-      case Kind::Tensor:
-      case Kind::Descriptor:
+      if (argument.kind == Kind::Default)
+        continue;
+      if (argument.kind == Kind::Pointer || argument.kind == Kind::Tensor ||
+          argument.kind == Kind::Descriptor)
         launch.tensors.emplace_back(name, argument.type);
-        [[fallthrough]];
-      case Kind::Tuple:
-      case Kind::Function:
-        launch.given.emplace_back(name, interp.makeUnknown("the argument `" + name + "`"));
-      }
+      auto known = engine::hostValue(interp, argument);
+      launch.given.emplace_back(name,
+                                known ? *known : interp.makeUnknown("the argument `" + name + "`"));
     }
     return launch;
   }
@@ -594,6 +600,10 @@ Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument>
   if (Status status = state->bind(arguments, bound); !status)
     return status;
   runtime::Stream &on = stream.internal();
+  std::optional<engine::HookedLaunch> hooked; // owns what the hook changes
+  if (!state->preHook.isNone()) [[unlikely]]
+    if (Status status = state->callHook(state->preHook, on, bound, hooked); !status)
+      return status;
   return state->on(on.device())
       .launcher.launch(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
 }
@@ -765,6 +775,70 @@ Status Kernel::keepTuned(const Device &device, std::span<const Argument> argumen
   return engine::TuningFile::merge(path, {&kept, 1});
 }
 
+Result<Kernel::Tuned> Kernel::tunedParts(const Stream &stream,
+                                         std::span<const Argument> arguments) const {
+  Tuned parts;
+  BoundArguments bound(state->signature.parameters.size());
+  if (Status status = state->bind(arguments, bound); !status)
+    return status.takeError();
+  auto choices = [&]() -> Result<emit::LaunchChoices> {
+    std::lock_guard lock(state->program->mutex);
+    auto launch = state->tunedLaunch(stream.device().name(), arguments);
+    if (!launch)
+      return launch.takeError();
+    return engine::chooseConfiguration(*launch, nullptr);
+  }();
+  if (!choices)
+    return choices.takeError();
+  parts.hasHooks = !choices->preHook.isNone() || !choices->postHook.isNone();
+  for (auto [names, isZero] :
+       {std::pair(&choices->resetToZero, true), {&choices->restoreValue, false}})
+    for (const std::string &name : *names)
+      for (size_t i = 0; i < bound.count; ++i) {
+        if (state->signature.parameters[i].name != name ||
+            bound.at[i].kind == launch::Argument::Kind::None)
+          continue;
+        if (bound.at[i].kind != launch::Argument::Kind::Tensor)
+          return state->cannotTune("`" + name +
+                                   "`, which `@triton.autotune` resets or restores, is no tensor");
+        const runtime::Tensor &from = bound.at[i].asTensor();
+        auto tensor =
+            Tensor::wrap(stream.device(), from.data(), from.type(), from.shape(), from.strides());
+        if (!tensor)
+          return tensor.takeError();
+        if (!tensor->isContiguous())
+          return state->cannotTune(
+              "`" + name + "`, which `@triton.autotune` resets or restores, is not contiguous");
+        parts.tensors.emplace_back(*std::move(tensor), isZero);
+      }
+  return parts;
+}
+
+Status Kernel::callHook(const Stream &stream, std::span<const Argument> arguments,
+                        bool isAfter) const {
+  BoundArguments bound(state->signature.parameters.size());
+  if (Status status = state->bind(arguments, bound); !status)
+    return status;
+  ops::Value hook;
+  {
+    std::lock_guard lock(state->program->mutex);
+    auto launch = state->tunedLaunch(stream.device().name(), arguments);
+    if (!launch)
+      return launch.takeError();
+    auto choices = engine::chooseConfiguration(*launch, nullptr);
+    if (!choices)
+      return choices.takeError();
+    hook = isAfter ? choices->postHook : choices->preHook;
+  }
+  if (hook.isNone())
+    return Success{};
+  std::optional<engine::HookedLaunch> hooked;
+  emit::Keywords words;
+  words.emplace_back(isAfter ? "exception" : "reset_only",
+                     isAfter ? ops::Value() : ops::Value(false));
+  return state->callHook(hook, stream.internal(), bound, hooked, std::move(words));
+}
+
 Result<Kernel> Kernel::with(const Configuration &configuration) const {
   CompileOptions options = configuration.options;
   options.debug = state->options.debug;
@@ -774,6 +848,7 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
   auto kernel = program.kernel(name(), options);
   if (!kernel)
     return kernel;
+  kernel->state->preHook = state->preHookOf(configuration);
   for (const auto &[constant, value] : configuration.constants) {
     size_t parameter = 0;
     while (parameter < state->parameters.size() && state->parameters[parameter].name != constant)

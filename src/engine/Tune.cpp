@@ -1,4 +1,5 @@
 // Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
+#include "engine/KernelParts.h"
 #include "nereid/engine.h"
 #include "support/FloatFormat.h"
 
@@ -102,12 +103,12 @@ struct Candidate {
 
 // Median seconds of a launch: samples of several launches each, so that the clock and the wait
 // weigh little.
-Result<double> measure(const Kernel &kernel, const Stream &stream, Grid grid,
-                       std::span<const Argument> arguments, double budget) {
+template <typename Launch>
+Result<double> measure(const Launch &launch, const Stream &stream, double budget) {
   auto sample = [&](int launches) -> Result<double> {
     auto start = Clock::now();
     for (int i = 0; i < launches; ++i)
-      if (Status status = kernel.launch(stream, grid, arguments); !status)
+      if (Status status = launch(); !status)
         return status.takeError();
     if (Status status = stream.synchronize(); !status)
       return status.takeError();
@@ -140,9 +141,27 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     return all.takeError();
   if (all->empty())
     return Error{"`" + name() + "` has no configurations to choose from", {}};
-  auto before = contents(options.outputs);
+  auto parts = tunedParts(stream, arguments);
+  if (!parts)
+    return parts.takeError();
+  std::vector<Tensor> outputs = options.outputs;
+  for (const auto &[tensor, isZero] : parts->tensors)
+    outputs.push_back(tensor);
+  auto before = contents(outputs);
   if (!before)
     return before.takeError();
+  for (size_t i = 0; i < parts->tensors.size(); ++i)
+    if (Bytes &bytes = (*before)[options.outputs.size() + i]; parts->tensors[i].second)
+      std::fill(bytes.begin(), bytes.end(), 0);
+  auto launch = [&](const Candidate &candidate) -> Status {
+    if (parts->hasHooks)
+      if (Status status = callHook(stream, arguments, false); !status)
+        return status;
+    Status status = candidate.kernel->launch(stream, grid(candidate.row.configuration), arguments);
+    if (status && parts->hasHooks)
+      return callHook(stream, arguments, true);
+    return status;
+  };
 
   std::vector<Candidate> candidates(all->size());
   std::atomic<size_t> next = 0;
@@ -174,21 +193,21 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   for (Candidate &candidate : candidates) {
     if (!candidate.kernel)
       continue;
-    if (Status status = restore(options.outputs, *before); !status)
+    if (Status status = restore(outputs, *before); !status)
       return status.takeError();
-    Status status = candidate.kernel->launch(stream, grid(candidate.row.configuration), arguments);
+    Status status = launch(candidate);
     if (status)
       status = stream.synchronize();
     if (!status) {
       candidate.refuse(status.error());
       continue;
     }
-    auto results = contents(options.outputs);
+    auto results = contents(outputs);
     if (!results)
       return results.takeError();
     candidate.results = *std::move(results);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto &one) {
-      return agree(options.outputs, one.front()->results, candidate.results);
+      return agree(outputs, one.front()->results, candidate.results);
     });
     if (group == groups.end())
       group = groups.insert(groups.end(), std::vector<Candidate *>());
@@ -208,16 +227,15 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   for (Candidate &candidate : candidates) {
     if (!candidate.kernel)
       continue;
-    if (Status status = restore(options.outputs, *before); !status)
+    if (Status status = restore(outputs, *before); !status)
       return status.takeError();
-    auto seconds = measure(*candidate.kernel, stream, grid(candidate.row.configuration), arguments,
-                           options.seconds);
+    auto seconds = measure([&] { return launch(candidate); }, stream, options.seconds);
     if (seconds)
       candidate.row.seconds = *seconds;
     else
       candidate.refuse(seconds.error());
   }
-  if (Status status = restore(options.outputs, *before); !status)
+  if (Status status = restore(outputs, *before); !status)
     return status.takeError();
 
   const Candidate *best = nullptr;

@@ -1,5 +1,6 @@
 #include "nereid/c.h"
 #include "nereid/engine.h"
+#include "nereid/pack.h"
 
 #include <gtest/gtest.h>
 
@@ -595,6 +596,179 @@ TEST(CApiTest, BadCallsAreRefused) {
   nereid_engine_destroy(engine);
   nereid_kernel_destroy(kernel);
   nereid_program_destroy(program);
+}
+
+// Hooks of configurations and of tuning, by what they leave in memory.
+constexpr const char *hooked = R"(
+import triton
+import triton.language as tl
+
+def clear(args):
+    args["seen"].fill_(args["BLOCK"])
+    assert args["seen"].shape == (1,) and args["seen"].numel() == 1
+    assert args["seen"].dtype == tl.int32
+
+def count(args, reset_only=False):
+    args["before"].fill_(7)
+
+def after(args, exception=None):
+    args["after"].fill_(9)
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}, pre_hook=clear) for b in (32, 64)], key=["n"],
+                 reset_to_zero=["sums"], restore_value=["x"], pre_hook=count, post_hook=after)
+@triton.jit
+def accumulate(x, sums, seen, before, after, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    tl.atomic_add(sums, tl.sum(v, 0))
+    tl.store(x + i, v + 1, mask=i < n)
+
+def shape_blocks(args):
+    args["source"].block_shape = [args["BLOCK"], args["BLOCK"]]
+    args["target"].block_shape = [args["BLOCK"], args["BLOCK"]]
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}, pre_hook=shape_blocks) for b in (16, 32)], key=[])
+@triton.jit
+def copy(source, target, BLOCK: tl.constexpr):
+    at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
+    target.store(at, source.load(at))
+
+def bad(args):
+    args["x"].nonsense()
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}, pre_hook=bad)], key=[])
+@triton.jit
+def refused(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 1.0)
+
+def early(configs, args, **words):
+    return [c for c in configs if c.kwargs["BLOCK"] <= args["n"]]
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (16, 32, 64, 128)], key=["n"],
+                 prune_configs_by={"early_config_prune": early})
+@triton.jit
+def pruned(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, 2.0, mask=i < n)
+)";
+
+Tensor tensorOf(std::vector<float> values) {
+  Tensor tensor =
+      must(Tensor::empty(must(Device::open("cpu")), DType::Float32, {int64_t(values.size())}));
+  must(tensor.upload(values.data()));
+  return tensor;
+}
+Tensor number(int32_t value) {
+  Tensor tensor = must(Tensor::empty(must(Device::open("cpu")), DType::Int32, {1}));
+  must(tensor.upload(&value));
+  return tensor;
+}
+
+TEST_F(ApiTest, TuningResetsAndRestoresAndCallsHooks) {
+  Device cpu = must(Device::open("cpu"));
+  Program program =
+      must(must(Engine::create({.cacheOnDisk = false})).loadText(hooked, "hooked.py"));
+  Kernel kernel = must(program.kernel("accumulate"));
+  Tensor x = tensorOf(std::vector<float>(100, 1.0f)), sums = tensorOf({5});
+  Tensor seen = number(0), before = number(0), after = number(0);
+  std::vector<Argument> arguments = {x, sums, seen, before, after, 100};
+  auto grid = [](const Configuration &configuration) {
+    uint32_t block = uint32_t(configuration.integer("BLOCK"));
+    return Grid{(100 + block - 1) / block};
+  };
+  auto rows = must(kernel.tune(cpu.stream(), grid, arguments, {.seconds = 0.001}));
+  ASSERT_EQ(rows.size(), 2u);
+  // Each started from the same contents, so both are right.
+  EXPECT_EQ(rows[1].failure, "");
+  EXPECT_EQ(x.data<float>()[0], 1);
+  EXPECT_EQ(sums.data<float>()[0], 0);
+  EXPECT_EQ(*before.data<int32_t>(), 7);
+  EXPECT_EQ(*after.data<int32_t>(), 9);
+
+  // A launch calls the configuration's own hook and no other.
+  *before.data<int32_t>() = 0;
+  Kernel best = must(kernel.with(rows[0].configuration));
+  must(best.launch(cpu.stream(), grid(rows[0].configuration), arguments));
+  must(cpu.stream().synchronize());
+  EXPECT_EQ(*seen.data<int32_t>(), rows[0].configuration.integer("BLOCK"));
+  EXPECT_EQ(*before.data<int32_t>(), 0);
+  EXPECT_EQ(sums.data<float>()[0], 100);
+}
+
+TEST_F(ApiTest, HooksShapeTheBlocksOfDescriptors) {
+  Device cpu = must(Device::open("cpu"));
+  Program program =
+      must(must(Engine::create({.cacheOnDisk = false})).loadText(hooked, "hooked.py"));
+  Kernel kernel = must(program.kernel("copy"));
+  std::vector<float> values(64 * 64);
+  std::iota(values.begin(), values.end(), 0.0f);
+  Tensor source = must(Tensor::empty(cpu, DType::Float32, {64, 64}));
+  must(source.upload(values.data()));
+  for (const Configuration &configuration : must(kernel.configurations())) {
+    Tensor target = must(Tensor::empty(cpu, DType::Float32, {64, 64}));
+    must(target.upload(std::vector<float>(64 * 64).data()));
+    // The block that the host says does not matter.
+    TensorDescriptor from = must(TensorDescriptor::make(source, {64, 64})),
+                     to = must(TensorDescriptor::make(target, {64, 64}));
+    uint32_t blocks = uint32_t(64 / configuration.integer("BLOCK"));
+    must(must(kernel.with(configuration)).launch(cpu.stream(), {blocks, blocks}, {from, to}));
+    must(cpu.stream().synchronize());
+    EXPECT_EQ(std::vector<float>(target.data<float>(), target.data<float>() + 64 * 64), values);
+  }
+}
+
+TEST_F(ApiTest, AHookThatFailsRefusesTheLaunch) {
+  Device cpu = must(Device::open("cpu"));
+  Program program =
+      must(must(Engine::create({.cacheOnDisk = false})).loadText(hooked, "hooked.py"));
+  Kernel kernel = must(program.kernel("refused"));
+  kernel = must(kernel.with(must(kernel.configurations()).at(0)));
+  Tensor x = tensorOf(std::vector<float>(32, 0.0f));
+  Status status = kernel.launch(cpu.stream(), {1}, {x});
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(describe(status.error()).find("a hook of the kernel fails"), std::string::npos)
+      << describe(status.error());
+  EXPECT_EQ(x.data<float>()[0], 0);
+}
+
+TEST_F(ApiTest, PrunedConfigurationsAreNotTuned) {
+  Device cpu = must(Device::open("cpu"));
+  Program program =
+      must(must(Engine::create({.cacheOnDisk = false})).loadText(hooked, "hooked.py"));
+  Tensor x = tensorOf(std::vector<float>(40, 0.0f));
+  auto rows = must(must(program.kernel("pruned"))
+                       .tune(cpu.stream(), [](const Configuration &) { return Grid{3}; },
+                             std::vector<Argument>{x, 40}, {.seconds = 0.001, .outputs = {x}}));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_LE(rows[1].configuration.integer("BLOCK"), 32);
+}
+
+TEST_F(ApiTest, ProgramsPackWhatTheyLaunched) {
+  Device cpu = must(Device::open("cpu"));
+  Engine engine = must(Engine::create({.cacheOnDisk = false}));
+  Program program = must(engine.loadText(text, "kernels.py"));
+  Tensor x = tensorOf({1, 2, 3, 4}), out = tensorOf({0, 0, 0, 0});
+  must(must(program.kernel("scale"))
+           .launch(cpu.stream(), {1}, {x, out, 4, 2.0f, named("BLOCK", 64)}));
+  fs::create_directories(directory);
+  std::string path = (directory / "kernels.pack").string();
+  must(program.pack(path, program.recordedKeys()));
+  Pack pack = must(Pack::open(path));
+  EXPECT_EQ(pack.kernels(), std::vector<std::string>{"scale"});
+  PackedKernel scale = must(pack.kernel("scale"));
+  Tensor again = tensorOf({0, 0, 0, 0});
+  scale(cpu.stream(), {1}, x, again, 4, 3.0f, named("BLOCK", 64));
+  must(cpu.stream().synchronize());
+  EXPECT_EQ(again.data<float>()[3], 12);
+  EXPECT_FALSE(scale.launch(cpu.stream(), {1}, {x, again, 4, 3.0f, named("BLOCK", 128)}).ok());
+  EXPECT_FALSE(pack.kernel("pair").ok());
+  // Adding keeps what is there.
+  must(must(program.kernel("scale")).prepare(cpu, {x, out, 4, 2.0f, named("BLOCK", 128)}));
+  must(program.pack(path, program.recordedKeys(), true));
+  Pack larger = must(Pack::open(path));
+  must(must(larger.kernel("scale")).prepare(cpu, std::vector<Argument>{x, again, 4, 3.0f, 128}));
+  EXPECT_FALSE(
+      program.pack((directory / "missing" / "a.pack").string(), program.recordedKeys()).ok());
 }
 
 } // namespace
