@@ -246,8 +246,8 @@ public:
   // For bindings: one argument a parameter, in order.
   Result<const launch::PreparedKernel *> launch(const Stream &stream, Grid grid,
                                                 std::span<const launch::Argument> arguments) const;
-  Result<const launch::PreparedKernel *>
-  prepare(const Device &device, std::span<const launch::Argument> arguments) const;
+  Result<const launch::PreparedKernel *> prepare(const Device &device,
+                                                 std::span<const launch::Argument> arguments) const;
   /// Tile IR for such arguments.
   Result<engine::EmittedKernel> emit(std::span<const launch::Argument> arguments) const;
 

@@ -114,13 +114,13 @@ const DlExchange *exchangeOf(PyTypeObject *type) {
     if (one.type == type)
       return one.table;
   const DlExchange *table = nullptr;
-  Ref capsule = Ref::takeOrNull(PyObject_GetAttrString(reinterpret_cast<PyObject *>(type),
-                                                       "__dlpack_c_exchange_api__"));
+  Ref capsule = Ref::takeOrNull(
+      PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__dlpack_c_exchange_api__"));
   if (!capsule)
     PyErr_Clear();
   else if (PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api"))
-    table = static_cast<const DlExchange *>(
-        PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+    table =
+        static_cast<const DlExchange *>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
   if (table && (table->version.major != 1 || !table->look || !table->currentStream))
     table = nullptr;
   Py_INCREF(reinterpret_cast<PyObject *>(type)); // its address stays its own
@@ -152,8 +152,7 @@ Argument Arguments::convertTensor(PyObject *object) {
       PyErr_Clear();
     }
   }
-  Ref adapted =
-      Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
+  Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
   if (!PyTuple_Check(adapted.get()) || PyTuple_Size(adapted.get()) != 3) {
     kept.push_back(adapted);
     return convert(adapted.get(), 1);
@@ -207,10 +206,9 @@ Argument Arguments::convertDescriptor(PyObject *object) {
   std::copy(block.begin(), block.end(), descriptor.block.begin());
   descriptor.padNan = text(attribute("padding").get()) == "nan";
   Device device = deviceOf(*where);
-  descriptor.tensor = orRaise(runtime::Tensor::wrap(device.internal(),
-                                                 reinterpret_cast<void *>(pointer.bits),
-                                                 pointer.type, integers("shape"),
-                                                 integers("strides")));
+  descriptor.tensor =
+      orRaise(runtime::Tensor::wrap(device.internal(), reinterpret_cast<void *>(pointer.bits),
+                                    pointer.type, integers("shape"), integers("strides")));
   descriptors.push_back(descriptor);
   return Argument::descriptor(descriptors.back());
 }
@@ -271,8 +269,8 @@ Device deviceOf(int index) {
   std::lock_guard lock(*mutex);
   if (auto found = known->find(index); found != known->end())
     return found->second;
-  Device device =
-      orRaise(Device::open(index == cpuDevice ? std::string("cpu") : "cuda:" + std::to_string(index)));
+  Device device = orRaise(
+      Device::open(index == cpuDevice ? std::string("cpu") : "cuda:" + std::to_string(index)));
   known->emplace(index, device);
   return device;
 }

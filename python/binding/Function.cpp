@@ -1,5 +1,5 @@
-// `Program`: source units behind one kernel. `Function`: the base of the package's JITFunction, whose
-// `function[grid](...)` is one call into here. `Handle`: what a launch launched.
+// `Program`: source units behind one kernel. `Function`: the base of the package's JITFunction,
+// whose `function[grid](...)` is one call into here. `Handle`: what a launch launched.
 #include "binding/Function.h"
 
 #include "binding/Arguments.h"
@@ -140,8 +140,8 @@ PyObject *handleCode(PyObject *self, PyObject *) {
                          : support::CodeKind(code.kind) == support::CodeKind::Cubin ? "cubin"
                                                                                     : "object";
       auto bytes = artifact.blob(code.code);
-      Ref value = Ref::take(PyBytes_FromStringAndSize(
-          reinterpret_cast<const char *>(bytes.data()), Py_ssize_t(bytes.size())));
+      Ref value = Ref::take(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(bytes.data()),
+                                                      Py_ssize_t(bytes.size())));
       check(PyDict_SetItemString(all.get(), kind, value.get()));
     }
     return all;
@@ -253,8 +253,8 @@ nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &o
   compile.numCtas = options.numCtas;
   compile.maxRegisters = options.maxRegisters;
   compile.debug = options.debug;
-  auto kernel = orRaise(
-      stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
+  auto kernel =
+      orRaise(stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
   if (kernel.parameters().size() != state.names.size())
     raise(PyExc_RuntimeError, "the kernel's source has other parameters than the function");
   state.kernels.emplace_back(options, std::move(kernel));
@@ -272,8 +272,8 @@ void checkGuards(PyObject *self, FunctionObject &state) {
     int equal = now ? PyObject_RichCompareBool(now, guard.value.get(), Py_EQ) : 0;
     check(equal);
     if (!equal) {
-      Ref ignored = Ref::take(PyObject_CallMethod(self, "_global_changed", "OO", guard.name.get(),
-                                                  guard.value.get()));
+      Ref ignored = Ref::take(
+          PyObject_CallMethod(self, "_global_changed", "OO", guard.name.get(), guard.value.get()));
     }
   }
 }
@@ -330,8 +330,7 @@ public:
     }
     Py_ssize_t axes = PyTuple_Size(computed.get());
     if (axes < 1 || axes > 3)
-      raise(PyExc_ValueError,
-            "a grid has 1 to 3 axes, not " + std::to_string(axes));
+      raise(PyExc_ValueError, "a grid has 1 to 3 axes, not " + std::to_string(axes));
     uint32_t sizes[3] = {1, 1, 1};
     for (Py_ssize_t i = 0; i < axes; ++i) {
       Ref index = Ref::takeOrNull(PyNumber_Index(PyTuple_GetItem(computed.get(), i)));
@@ -344,8 +343,8 @@ public:
       if (size == -1 && PyErr_Occurred())
         throw PythonError{};
       if (size < 0 || size > INT32_MAX)
-        raise(PyExc_ValueError, "axis " + std::to_string(i) + " of the grid is " +
-                                    std::to_string(size));
+        raise(PyExc_ValueError,
+              "axis " + std::to_string(i) + " of the grid is " + std::to_string(size));
       sizes[i] = uint32_t(size);
     }
     return {sizes[0], sizes[1], sizes[2]};
@@ -377,8 +376,7 @@ private:
       if (number == -1 && PyErr_Occurred())
         throw PythonError{};
       if (number < low || number > high)
-        raise(PyExc_ValueError,
-              "`" + std::string(characters) + "` is " + std::to_string(number));
+        raise(PyExc_ValueError, "`" + std::string(characters) + "` is " + std::to_string(number));
       to = int(number);
     };
     if (characters == "num_warps") {
@@ -395,17 +393,38 @@ private:
       options.debug = PyObject_IsTrue(value) == 1;
     } else {
       // Options of Triton's that change nothing here; others are a mistake.
-      static constexpr std::string_view known[] = {
-          "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "enable_warp_specialization",
-          "ir_override", "arch", "backend_name", "extern_libs", "stream", "device", "device_type",
-          "sanitize_overflow", "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer",
-          "reg_inc_consumer", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "instrumentation_mode",
-          "allow_fp8e4nv", "enable_reflect_ftz", "default_dot_input_precision",
-          "allowed_dot_input_precisions", "max_num_imprecise_acc_default",
-          "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "ptx_version", "ptx_options"};
+      static constexpr std::string_view known[] = {"enable_fp_fusion",
+                                                   "launch_cooperative_grid",
+                                                   "launch_pdl",
+                                                   "enable_warp_specialization",
+                                                   "ir_override",
+                                                   "arch",
+                                                   "backend_name",
+                                                   "extern_libs",
+                                                   "stream",
+                                                   "device",
+                                                   "device_type",
+                                                   "sanitize_overflow",
+                                                   "num_buffers_warp_spec",
+                                                   "num_consumer_groups",
+                                                   "reg_dec_producer",
+                                                   "reg_inc_consumer",
+                                                   "waves_per_eu",
+                                                   "matrix_instr_nonkdim",
+                                                   "kpack",
+                                                   "instrumentation_mode",
+                                                   "allow_fp8e4nv",
+                                                   "enable_reflect_ftz",
+                                                   "default_dot_input_precision",
+                                                   "allowed_dot_input_precisions",
+                                                   "max_num_imprecise_acc_default",
+                                                   "supported_fp8_dtypes",
+                                                   "deprecated_fp8_dot_operand_dtypes",
+                                                   "ptx_version",
+                                                   "ptx_options"};
       if (std::find(std::begin(known), std::end(known), characters) == std::end(known))
-        raise(PyExc_KeyError, "Keyword argument " + std::string(characters) +
-                                  " was specified but unrecognised");
+        raise(PyExc_KeyError,
+              "Keyword argument " + std::string(characters) + " was specified but unrecognised");
     }
   }
   void place(size_t index, PyObject *value) {
@@ -421,7 +440,10 @@ private:
         all.push_back("'" + std::string(text(state.names[i].get())) + "'");
     std::string names;
     for (size_t i = 0; i < all.size(); ++i)
-      names += (i == 0 ? "" : i + 1 < all.size() ? ", " : all.size() > 2 ? ", and " : " and ") +
+      names += (i == 0               ? ""
+                : i + 1 < all.size() ? ", "
+                : all.size() > 2     ? ", and "
+                                     : " and ") +
                all[i];
     raise(PyExc_TypeError, functionName() + "() missing " + std::to_string(all.size()) +
                                " required positional argument" + (all.size() > 1 ? "s" : "") +
@@ -429,11 +451,17 @@ private:
   }
 };
 
-Ref handleOf(FunctionObject &state, const launch::PreparedKernel *prepared) {
+Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
+  FunctionObject &state = call.state;
   if (auto known = state.handles.find(prepared); known != state.handles.end())
     return known->second;
   Ref handle = create(handleType, new HandleObject{prepared->kernel});
-  Ref made = Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), nullptr));
+  const Options &o = call.options;
+  Ref options = Ref::take(Py_BuildValue("{s:i,s:i,s:i,s:i,s:O}", "num_warps", o.numWarps,
+                                        "num_stages", o.numStages, "num_ctas", o.numCtas, "maxnreg",
+                                        o.maxRegisters, "debug", o.debug ? Py_True : Py_False));
+  Ref made = Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(),
+                                                    call.self, options.get(), nullptr));
   state.handles.emplace(prepared, made);
   return made;
 }
@@ -444,15 +472,15 @@ void drain(const launch::PreparedKernel &prepared) {
   uint64_t lost = 0;
   auto records = orRaise(kernel.takeRecords(lost));
   std::string failure;
-  for (const support::DecodedRecord &record :
-       support::decodeRecords(kernel.artifact(), records)) {
+  for (const support::DecodedRecord &record : support::decodeRecords(kernel.artifact(), records)) {
     if (record.kind == support::RecordKind::Assert) {
       if (failure.empty())
         failure = record.text();
       continue;
     }
     Ref print = Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "print"));
-    Ref ignored = Ref::take(PyObject_CallFunctionObjArgs(print.get(), str(record.text()).get(), nullptr));
+    Ref ignored =
+        Ref::take(PyObject_CallFunctionObjArgs(print.get(), str(record.text()).get(), nullptr));
   }
   if (!failure.empty())
     raise(PyExc_RuntimeError, failure);
@@ -471,8 +499,8 @@ void *streamFor(const Arguments &arguments, int device) {
   if (arguments.stream())
     return *arguments.stream();
   Ref index = Ref::take(PyLong_FromLong(device));
-  Ref stream = Ref::take(
-      PyObject_CallFunctionObjArgs(registry().currentStream.get(), index.get(), nullptr));
+  Ref stream =
+      Ref::take(PyObject_CallFunctionObjArgs(registry().currentStream.get(), index.get(), nullptr));
   void *native = PyLong_AsVoidPtr(stream.get());
   if (!native && PyErr_Occurred())
     throw PythonError{};
@@ -500,10 +528,9 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
     prepared = kernel.launch(stream, size, arguments.all());
   }
   const launch::PreparedKernel *launched = orRaise(std::move(prepared));
-  if (!warmup && device == cpuDevice &&
-      (launched->kernel->code().flags & support::CodeRecords))
+  if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
     drain(*launched);
-  return handleOf(call.state, launched);
+  return handleOf(call, launched);
 }
 
 // _launch(grid, args, kwargs, warmup)
@@ -511,8 +538,8 @@ PyObject *launchFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
     PyObject *grid = nullptr, *positional = nullptr, *keywords = nullptr;
     int warmup = 0;
-    if (!PyArg_ParseTuple(args, "OO!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type, &keywords,
-                          &warmup))
+    if (!PyArg_ParseTuple(args, "OO!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords, &warmup))
       throw PythonError{};
     return launchCall(self, grid, positional, keywords, warmup != 0);
   });
@@ -568,8 +595,8 @@ PyObject *interpretFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
     PyObject *grid = nullptr, *positional = nullptr, *keywords = nullptr, *memory = nullptr;
     int keepGoing = 0;
-    if (!PyArg_ParseTuple(args, "OO!O!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type, &keywords,
-                          &PyList_Type, &memory, &keepGoing))
+    if (!PyArg_ParseTuple(args, "OO!O!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords, &PyList_Type, &memory, &keepGoing))
       throw PythonError{};
     Call call(self, positional, keywords);
     if (!call.state.guards.empty())
@@ -655,9 +682,8 @@ struct LaunchObject {
 };
 
 PyObject *subscriptFunction(PyObject *self, PyObject *grid) {
-  return guarded([&] {
-    return create(launchType, new LaunchObject{Ref::borrow(self), Ref::borrow(grid)});
-  });
+  return guarded(
+      [&] { return create(launchType, new LaunchObject{Ref::borrow(self), Ref::borrow(grid)}); });
 }
 
 PyObject *callLaunch(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -711,27 +737,26 @@ void addTypes(PyObject *module) {
       {"facts", handleFacts, METH_NOARGS, "What is known of the code, as a dict."},
       {"code", handleCode, METH_NOARGS, "The code by kind."},
       {}};
-  handleType = addType(module, "Handle", sizeof(Object<HandleObject>), Py_TPFLAGS_DEFAULT,
-                       {{Py_tp_dealloc, slot(destroy<HandleObject>)},
-                        {Py_tp_methods, handleMethods}});
-  static PyMethodDef functionMethods[] = {
-      {"_describe", describeFunction, METH_VARARGS, nullptr},
-      {"_bind", bindFunction, METH_VARARGS, nullptr},
-      {"_set", setFunction, METH_VARARGS, nullptr},
-      {"_launch", launchFunction, METH_VARARGS, nullptr},
-      {"_bound", boundArguments, METH_VARARGS, nullptr},
-      {"_interpret", interpretFunction, METH_VARARGS, nullptr},
-      {"_tile", tileFunction, METH_VARARGS, nullptr},
-      {}};
+  handleType =
+      addType(module, "Handle", sizeof(Object<HandleObject>), Py_TPFLAGS_DEFAULT,
+              {{Py_tp_dealloc, slot(destroy<HandleObject>)}, {Py_tp_methods, handleMethods}});
+  static PyMethodDef functionMethods[] = {{"_describe", describeFunction, METH_VARARGS, nullptr},
+                                          {"_bind", bindFunction, METH_VARARGS, nullptr},
+                                          {"_set", setFunction, METH_VARARGS, nullptr},
+                                          {"_launch", launchFunction, METH_VARARGS, nullptr},
+                                          {"_bound", boundArguments, METH_VARARGS, nullptr},
+                                          {"_interpret", interpretFunction, METH_VARARGS, nullptr},
+                                          {"_tile", tileFunction, METH_VARARGS, nullptr},
+                                          {}};
   functionType = addType(module, "Function", sizeof(Object<FunctionObject>),
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                          {{Py_tp_new, slot(newFunction)},
                           {Py_tp_dealloc, slot(destroy<FunctionObject>)},
                           {Py_mp_subscript, slot(subscriptFunction)},
                           {Py_tp_methods, functionMethods}});
-  launchType = addType(module, "Launch", sizeof(Object<LaunchObject>), Py_TPFLAGS_DEFAULT,
-                       {{Py_tp_dealloc, slot(destroy<LaunchObject>)},
-                        {Py_tp_call, slot(callLaunch)}});
+  launchType =
+      addType(module, "Launch", sizeof(Object<LaunchObject>), Py_TPFLAGS_DEFAULT,
+              {{Py_tp_dealloc, slot(destroy<LaunchObject>)}, {Py_tp_call, slot(callLaunch)}});
 }
 
 } // namespace nereid::python

@@ -26,13 +26,13 @@ Ref describeAt(const Diagnostic &diagnostic) {
 PyObject *registerParts(PyObject *, PyObject *args, PyObject *kwargs) {
   return guarded([&] {
     Registry &to = registry();
-    static const char *names[] = {"constexpr", "dtype",          "descriptor",     "adapt",
-                                  "failure",   "handle",         "current_device", "current_stream",
-                                  nullptr};
+    static const char *names[] = {"constexpr",      "dtype",          "descriptor",
+                                  "adapt",          "failure",        "handle",
+                                  "current_device", "current_stream", nullptr};
     PyObject *parts[8] = {};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOO", const_cast<char **>(names), &parts[0],
-                                     &parts[1], &parts[2], &parts[3], &parts[4], &parts[5],
-                                     &parts[6], &parts[7]))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOO", const_cast<char **>(names),
+                                     &parts[0], &parts[1], &parts[2], &parts[3], &parts[4],
+                                     &parts[5], &parts[6], &parts[7]))
       throw PythonError{};
     Ref *places[] = {&to.constexprType, &to.dtypeType, &to.descriptorType, &to.adapt,
                      &to.failure,       &to.handle,    &to.currentDevice,  &to.currentStream};
@@ -47,10 +47,10 @@ PyObject *vocabulary(PyObject *, PyObject *) {
   return guarded([&] {
     Ref rows = Ref::take(PyList_New(0));
     for (const ops::Row &row : ops::table()) {
-      Ref one = Ref::take(Py_BuildValue(
-          "(NNNNiOO)", str(row.name).release(), str(row.aliases).release(),
-          str(row.signature).release(), str(row.summary).release(), int(row.status),
-          row.constant ? Py_False : Py_True, row.method ? Py_True : Py_False));
+      Ref one = Ref::take(
+          Py_BuildValue("(NNNNiOO)", str(row.name).release(), str(row.aliases).release(),
+                        str(row.signature).release(), str(row.summary).release(), int(row.status),
+                        row.constant ? Py_False : Py_True, row.method ? Py_True : Py_False));
       check(PyList_Append(rows.get(), one.get()));
     }
     return rows;
@@ -106,7 +106,14 @@ PyMethodDef methods[] = {
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
     {}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "nereid._C", "The engine.", -1, methods, nullptr, nullptr, nullptr,
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "nereid._C",
+                          "The engine.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
                           nullptr};
 
 } // namespace
@@ -118,8 +125,8 @@ void raise(const Error &error) {
   Ref what = str(error.what), text = str(describe(error));
   if (!registry().failure)
     raise(PyExc_RuntimeError, describe(error));
-  Ref exception = Ref::take(PyObject_CallFunctionObjArgs(
-      registry().failure.get(), what.get(), text.get(), diagnostics.get(), nullptr));
+  Ref exception = Ref::take(PyObject_CallFunctionObjArgs(registry().failure.get(), what.get(),
+                                                         text.get(), diagnostics.get(), nullptr));
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception.get())), exception.get());
   throw PythonError{};
 }

@@ -80,8 +80,8 @@ inline std::string_view text(PyObject *object) {
 }
 
 inline Ref str(std::string_view characters) {
-  return Ref::take(PyUnicode_DecodeUTF8(characters.data(), Py_ssize_t(characters.size()),
-                                        "replace"));
+  return Ref::take(
+      PyUnicode_DecodeUTF8(characters.data(), Py_ssize_t(characters.size()), "replace"));
 }
 
 /// Lets other Python threads run.

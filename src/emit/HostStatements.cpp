@@ -732,7 +732,8 @@ Value Interp::makeFunction(const FunctionDef &def) {
   for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args})
     for (const Arg &parameter : list)
       positional.push_back(&parameter);
-  size_t first = positional.size() - std::min(positional.size(), size_t(parameters.defaults.size()));
+  size_t first =
+      positional.size() - std::min(positional.size(), size_t(parameters.defaults.size()));
   for (size_t i = first; i < positional.size(); ++i)
     function->defaults.push_back(defaultOf(parameters.defaults[i - first], *positional[i]));
   for (size_t i = 0; i < parameters.kwDefaults.size(); ++i)
