@@ -1,10 +1,12 @@
 // Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
-// rows by a part of their names.
+// rows by a part of their names. Then kernels on tensors that no cache holds, with one thread a
+// processor, as ratios to a copy of memory by as many.
 #include "engine/Files.h"
 #include "engine/Runner.h"
 #include "runtime/CpuDevice.h"
+#include "runtime/ThreadPool.h"
 
 #include <dlfcn.h>
 
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 using namespace nereid;
 using engine::HostArgument;
@@ -293,6 +296,72 @@ int main(int argc, char **argv) {
       againstLoop("layer norm" + size, 8.0 * m * n, kernel,
                   [&] { loop(xs, ws, bs, ys, means, rstds, m, n); });
     }
+  }
+
+  auto pool = std::make_shared<runtime::ThreadPool>();
+  static_cast<runtime::CpuDevice &>(**runtime::device("cpu")).setExecutor(pool);
+  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  constexpr int64_t m = 8192, n = 4096;
+  struct Copy {
+    void (*copy)(const float *, float *, long);
+    const float *from;
+    float *to;
+    int64_t piece;
+  };
+  HostTensor from = normal(DType::Float32, {m, n}, "from"), to(DType::Float32, {m, n});
+  unsigned workers = pool->concurrency();
+  Copy job{peers.find<void(const float *, float *, long)>("copy"),
+           static_cast<const float *>(from.data()), static_cast<float *>(to.data()),
+           m * n / workers / 16 * 16};
+  auto copyAll = [&] {
+    std::vector<std::thread> threads;
+    for (unsigned worker = 0; worker < workers; ++worker)
+      threads.emplace_back([&, worker] {
+        job.copy(job.from + worker * job.piece, job.to + worker * job.piece, job.piece);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  };
+  double copied = 8.0 * double(job.piece) * workers;
+  auto againstCopy = [&](const std::string &name, double bytes, Case &kernel) {
+    auto [mine, theirs] = measure([&] { return kernel.seconds(); }, [&] { return timed(copyAll); });
+    std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9,
+                100 * (bytes / mine) / (copied / theirs));
+    std::fflush(stdout);
+  };
+  HostTensor z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
+             b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
+             rstd(DType::Float32, {m});
+  HostTensor &x = from, &y = to;
+  uint32_t rows = m, blocks = m * n / 4096;
+  if (chosen(argc, argv, "all add")) {
+    Case kernel("vector_add", "add",
+                {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
+                {blocks, 1, 1});
+    againstCopy("add", 12.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all gelu")) {
+    Case kernel("gelu", "gelu_tanh", {of(x, "x"), of(y, "y"), integer(m * n), integer(4096)},
+                {blocks, 1, 1});
+    againstCopy("gelu", 8.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all softmax")) {
+    Case kernel("softmax", "softmax_row",
+                {of(x, "x"), of(y, "y"), integer(n), integer(n), integer(n), integer(n)},
+                {rows, 1, 1});
+    againstCopy("softmax", 8.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all softmax backward")) {
+    Case kernel("softmax", "softmax_backward_row",
+                {of(x, "x"), of(z, "z"), of(y, "y"), integer(n), integer(n)}, {rows, 1, 1});
+    againstCopy("softmax backward", 12.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all layer norm")) {
+    Case kernel("layer_norm", "layer_norm_row",
+                {of(x, "x"), of(w, "w"), of(b, "b"), of(y, "y"), of(mean, "mean"), of(rstd, "rstd"),
+                 integer(n), integer(n), integer(n), real(1e-5), integer(n)},
+                {rows, 1, 1});
+    againstCopy("layer norm", 8.0 * m * n, kernel);
   }
   return 0;
 }

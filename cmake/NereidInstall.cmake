@@ -1,14 +1,17 @@
 # `cmake --install`: the library, its headers, the command, and what find_package and pkg-config read.
-# The exported target is nereid::nereid.
+# The exported targets are nereid::nereid, and nereid::runtime without the compiler.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 target_include_directories(nereid_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(nereid_library INTERFACE cxx_std_20)
 set_target_properties(nereid_library PROPERTIES EXPORT_NAME nereid)
+target_include_directories(nereid_runtime_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(nereid_runtime_library INTERFACE cxx_std_20)
+set_target_properties(nereid_runtime_library PROPERTIES EXPORT_NAME runtime)
 # A build that links LLVM dynamically finds it where it was.
 set_target_properties(nereid nereid_library PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-install(TARGETS nereid_library EXPORT nereid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS nereid_library nereid_runtime_library EXPORT nereid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS nereid RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/nereid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT nereid NAMESPACE nereid:: FILE nereid-config.cmake

@@ -25,7 +25,8 @@ ROOMS = {
     "pipeline": ["emit", "gpu", "cpu", "ref"],
     "runtime": ["support", "target"],
     "launch": ["runtime"],
-    "engine": ["launch", "pipeline"],
+    "api": ["launch"],
+    "engine": ["api", "pipeline"],
     "tools": ["engine"],
     "python": ["engine"],
 }
@@ -34,7 +35,7 @@ PLACES = {"python": "python/binding"}
 # The room where MLIR comes in: it and every room that may include it may include MLIR and LLVM.
 MLIR_ROOM = "ir"
 # Rooms that implement the public headers, and so include all of them; the others see only the lowest.
-PUBLIC_ROOMS = {"engine", "tools", "python"}
+PUBLIC_ROOMS = {"api", "engine", "tools", "python"}
 LOWEST_HEADER = "nereid/base.h"
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Rewrite the generated parts of docs/language.md.
+"""Rewrite the generated parts of docs/language.md and of nereid/tl.h.
 
-    scripts/language-doc.py              both parts; needs nereid-language-doc of the dev or the release build
+    scripts/language-doc.py              all of them; needs nereid-language-doc of the dev or the release build
     scripts/language-doc.py --results    only the results on real code: docs/results/*.json, test/corpus/results
     scripts/language-doc.py --check      fail if the results are stale (`unit_ops` does that for the vocabulary)
 
@@ -15,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "language.md"
+HEADERS = ("options", "methods", "functions")
 COUNTS = ("files", "kernels", "emitted", "ran", "agreed")
 
 
@@ -26,12 +27,13 @@ def between(page, name, text):
     return before + begin + text + end + after
 
 
-def vocabulary():
+def vocabulary(*part):
+    """What the table of the vocabulary says, or a part of nereid/tl.h that is made of it."""
     tools = [ROOT / "build" / preset / "bin" / "nereid-language-doc" for preset in ("dev", "release")]
     tool = next((path for path in tools if path.exists()), None)
     if not tool:
         raise SystemExit("build the target nereid-language-doc first")
-    return subprocess.run([tool], check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([tool, *part], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def readResults(folder):
@@ -98,6 +100,9 @@ def main():
             print("docs/language.md is stale: run scripts/language-doc.py --results", file=sys.stderr)
         return int(fresh != page)
     PAGE.write_text(fresh if options.results else between(fresh, "generated", vocabulary()))
+    if not options.results:
+        for part in HEADERS:
+            (ROOT / "include" / "nereid" / f"tl_{part}.inc").write_text(vocabulary(part))
     return 0
 
 

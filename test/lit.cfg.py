@@ -38,3 +38,6 @@ ptxas = kernel_tests.find_ptxas(root)
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", f"timeout {limit} {ptxas}"))
+toolkits = [os.path.join(os.path.dirname(ptxas), "..")] if ptxas else []
+if any(os.path.exists(os.path.join(path, "nvvm/libdevice/libdevice.10.bc")) for path in toolkits + ["/usr/local/cuda"]):
+    config.available_features.add("libdevice")

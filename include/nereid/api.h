@@ -2,3 +2,6 @@
 #pragma once
 
 #define NEREID_API __attribute__((visibility("default")))
+
+/// The version of these headers; `nereid_version()` is that of the library.
+#define NEREID_VERSION "0.1.0"

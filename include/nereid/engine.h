@@ -11,114 +11,15 @@
 // Thread-safety: everything here may be used by several threads.
 #pragma once
 
-#include "nereid/tensor.h"
+#include "nereid/launch.h"
 
 #include <functional>
-#include <stdexcept>
 
 namespace nereid {
 
-/// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]` and its
-/// hint.
-NEREID_API std::string describe(const Error &error);
-
-/// What `must` throws.
-class NEREID_API Exception : public std::runtime_error {
-public:
-  explicit Exception(Error error);
-  ~Exception() override;
-  const Error &error() const { return *failure; }
-
-private:
-  std::shared_ptr<const Error> failure;
-};
-
-/// The value, or an Exception.
-template <typename T> T must(Result<T> result) {
-  if (!result)
-    throw Exception(result.takeError());
-  return *std::move(result);
+namespace tl {
+class Module; // nereid/tl.h
 }
-
-/// An argument of a launch: a small view, good until the launch returns. Numbers are typed as
-/// Triton types Python's: an int is int32 if it fits, a float is float32; parameters with an
-/// annotation take that type.
-class NEREID_API Argument {
-public:
-  /// The parameter's default.
-  Argument() : bits(0) {}
-  Argument(const Tensor &tensor);
-  Argument(const TensorDescriptor &descriptor);
-  Argument(DType type);
-  Argument(std::nullptr_t) : Argument() { kind = None; }
-  Argument(bool value) : Argument() {
-    kind = Bool;
-    bits = value;
-  }
-  template <typename T>
-    requires std::is_integral_v<T>
-  Argument(T value) : Argument() {
-    kind = std::is_unsigned_v<T> ? Unsigned : Int;
-    bits = uint64_t(value);
-  }
-  template <typename T>
-    requires std::is_floating_point_v<T>
-  Argument(T value) : Argument() {
-    kind = Float;
-    number = double(value);
-  }
-  /// A pointer to memory of the launch's device.
-  template <typename T>
-    requires(sizeof(DTypeOf<std::remove_cv_t<T>>) > 0)
-  Argument(T *pointer)
-      : Argument(const_cast<const void *>(static_cast<const volatile void *>(pointer)),
-                 DTypeOf<std::remove_cv_t<T>>::value) {}
-  Argument(const void *pointer, DType pointee);
-  /// A string for a `tl.constexpr` parameter.
-  Argument(std::string_view text);
-  Argument(const char *text) : Argument(std::string_view(text)) {}
-  /// A tuple. A launch with one allocates.
-  Argument(std::span<const Argument> elements);
-
-  std::string_view name; ///< of the parameter; empty: by position
-
-private:
-  friend struct ArgumentReader;
-  enum Kind : uint8_t {
-    Default,
-    None,
-    Bool,
-    Int,
-    Unsigned,
-    Float,
-    Pointer,
-    TensorView,
-    Descriptor,
-    Text,
-    Type,
-    Tuple
-  };
-  Kind kind = Default;
-  DType type = DType::Int32;
-  size_t count = 0;
-  union {
-    uint64_t bits;
-    double number;
-    const void *object;
-  };
-};
-
-/// An argument for the parameter `name`.
-template <typename T> Argument named(std::string_view name, T &&value) {
-  Argument argument(std::forward<T>(value));
-  argument.name = name;
-  return argument;
-}
-
-/// How many programs run along each axis. One with a zero in it runs nothing.
-struct Grid {
-  uint32_t x = 1, y = 1, z = 1;
-};
 
 /// Options of a compilation, as `triton.Config` names them. Those of the GPU mean nothing on a CPU.
 struct CompileOptions {
@@ -188,19 +89,6 @@ struct TuneRow {
   Configuration configuration;
   double seconds = 0;  ///< of one launch, median
   std::string failure; ///< why it cannot be taken: it does not compile, or its result differs
-};
-
-/// A parameter of a kernel.
-struct KernelParameter {
-  std::string name;
-  bool isConstexpr = false;
-};
-
-/// What a launch printed or which assertion failed in it.
-struct KernelMessage {
-  std::string text;
-  bool isAssert = false;
-  uint32_t program[3] = {};
 };
 
 struct KernelState;
@@ -300,6 +188,9 @@ public:
   /// Builds such keys and their generic variants, on all processors, for the devices they name.
   /// Gives how many are built now; keys that no longer compile are left out.
   Result<size_t> buildAhead(std::span<const std::string> keys) const;
+  /// Builds such keys into a pack (nereid/pack.h), which programs launch without a compiler. `add`
+  /// keeps what the file at `path` has; it is replaced at once or not at all.
+  Status pack(const std::string &path, std::span<const std::string> keys, bool add = false) const;
 
 private:
   friend class Engine;
@@ -310,13 +201,21 @@ private:
 /// Owns the caches and policies. A process usually has one.
 class NEREID_API Engine {
 public:
-  static Result<Engine> create(EngineOptions options = {});
+  /// Fails if the program was compiled with the headers of another version.
+  static Result<Engine> create(EngineOptions options = {}) {
+    if (const char *problem = abiMismatch(Abi()))
+      return Error{problem, {}};
+    return make(std::move(options));
+  }
 
   /// Reads a Python file; its imports are found beside it. Fails with diagnostics if it does not
   /// parse; a kernel whose definition fails is reported when asked for.
   Result<Program> load(const std::string &path) const;
   /// The same for text; `name` is what messages call it. It imports nothing from files.
   Result<Program> loadText(std::string_view text, std::string_view name = "<text>") const;
+  /// The same for kernels written in C++ (nereid/tl.h). Fails with what is wrong in how they were
+  /// recorded; messages name the lines of the C++ source.
+  Result<Program> load(const tl::Module &module) const;
   /// For bindings.
   Result<Program> load(const emit::SourceUnit &unit) const;
 
@@ -324,6 +223,7 @@ public:
   EngineStatistics statistics() const;
 
 private:
+  static Result<Engine> make(EngineOptions options);
   std::shared_ptr<EngineState> state;
 };
 

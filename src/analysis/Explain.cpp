@@ -6,41 +6,15 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 
 namespace nereid::analysis {
 
 namespace {
-
-struct Place {
-  std::string file;
-  unsigned line = 0;
-  std::string calledFrom;
-};
-
-// The innermost file place of a location, and the outermost call that led there.
-Place placeOf(Location location) {
-  Place place;
-  if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    place = placeOf(call.getCallee());
-    Place outer = placeOf(call.getCaller());
-    if (outer.line)
-      place.calledFrom = outer.calledFrom.empty() ? outer.file + ":" + std::to_string(outer.line)
-                                                  : outer.calledFrom;
-    return place;
-  }
-  if (auto name = dyn_cast<NameLoc>(location))
-    return placeOf(name.getChildLoc());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    return fused.getLocations().empty() ? place : placeOf(fused.getLocations().front());
-  if (auto file = dyn_cast<FileLineColLoc>(location)) {
-    place.file = file.getFilename().str();
-    place.line = file.getLine();
-  }
-  return place;
-}
 
 int64_t countOf(Type type) {
   int64_t count = 1;
@@ -78,9 +52,88 @@ Type movedType(Operation *op) {
   return op->getOperand(0).getType();
 }
 
+// The integers of one program that follow from its launch, by folding ops on constants.
+class ProgramValues {
+public:
+  ProgramValues(func::FuncOp kernel, const LaunchValues &launch, std::optional<uint64_t> program)
+      : launch(&launch) {
+    for (auto [argument, known] : llvm::zip(kernel.getArguments(), launch.arguments))
+      if (auto integer = dyn_cast<IntegerType>(argument.getType()); integer && known)
+        values[argument] = IntegerAttr::get(integer, APInt(integer.getWidth(), uint64_t(*known),
+                                                           /*isSigned=*/true));
+    if (!program)
+      return;
+    id = {uint32_t(*program % launch.grid[0]), uint32_t(*program / launch.grid[0] % launch.grid[1]),
+          uint32_t(*program / launch.grid[0] / launch.grid[1])};
+  }
+
+  std::optional<int64_t> value(Value value) {
+    auto attr = dyn_cast_or_null<IntegerAttr>(fold(value, 0));
+    return attr ? attr.getValue().trySExtValue() : std::nullopt;
+  }
+
+  std::optional<int64_t> trips(Operation *op) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop)
+      return std::nullopt;
+    auto lower = value(loop.getLowerBound()), upper = value(loop.getUpperBound()),
+         step = value(loop.getStep());
+    if (!lower || !upper || !step || *step <= 0)
+      return std::nullopt;
+    // In 128 bits, where the difference of two i64 fits.
+    __int128 distance = __int128(*upper) - *lower;
+    return distance <= 0 ? 0 : int64_t((distance + *step - 1) / *step);
+  }
+
+private:
+  Attribute fold(Value value, unsigned depth) {
+    constexpr unsigned deepest = 200;
+    auto [it, fresh] = values.try_emplace(value, Attribute());
+    if (!fresh || depth > deepest)
+      return it->second;
+    Attribute result = compute(value, depth);
+    return values[value] = result;
+  }
+  Attribute compute(Value value, unsigned depth) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || !isa<IntegerType, IndexType>(value.getType()))
+      return {};
+    Type type = value.getType();
+    auto known = [&](uint32_t number) -> Attribute {
+      return id ? IntegerAttr::get(type, int64_t(number)) : Attribute();
+    };
+    if (auto program = dyn_cast<tile::ProgramIdOp>(op))
+      return known(id ? (*id)[program.getAxis()] : 0);
+    if (auto count = dyn_cast<tile::NumProgramsOp>(op))
+      return known(launch->grid[count.getAxis()]);
+    if (!isPure(op) || op->getNumResults() != 1)
+      return {};
+    SmallVector<Attribute> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(fold(operand, depth + 1));
+    // Folding may change the op: a copy of it is folded.
+    Operation *copy = op->clone();
+    SmallVector<OpFoldResult> results;
+    Attribute result;
+    if (succeeded(copy->fold(operands, results)) && results.size() == 1) {
+      if (auto attr = dyn_cast<Attribute>(results[0]))
+        result = attr;
+      else if (cast<Value>(results[0]) != copy->getResult(0))
+        result = fold(cast<Value>(results[0]), depth + 1);
+    }
+    copy->erase();
+    return result;
+  }
+
+  const LaunchValues *launch;
+  std::optional<std::array<uint32_t, 3>> id;
+  llvm::DenseMap<Value, Attribute> values;
+};
+
 class Explainer {
 public:
-  explicit Explainer(func::FuncOp kernel) : kernel(kernel) {}
+  Explainer(func::FuncOp kernel, const LaunchValues &launch)
+      : kernel(kernel), samples(samplePrograms(launch)) {}
 
   Explanation run() {
     out.kernel = kernel.getName().str();
@@ -92,14 +145,21 @@ public:
         text += ":" + std::to_string(by.getInt());
       out.parameters.emplace_back(name ? name.str() : "arg" + std::to_string(i), text);
     }
-    visit(kernel.getBody(), 0, 1);
+    visit(kernel.getBody(), 0, std::vector<double>(samples.size(), 1.0));
+    double read = 0, written = 0, operations = 0;
     for (auto &[key, line] : lines) {
+      read += line.bytesRead;
+      written += line.bytesWritten;
+      operations += line.operations;
       if (line.ops.empty() && !line.value.empty())
         line.ops.push_back({"value", line.value, "", 0, 0, 0});
       if (!line.ops.empty())
         out.lines.push_back(std::move(line));
     }
-    std::string own = placeOf(kernel.getLoc()).file;
+    out.bytesRead = int64_t(std::llround(read));
+    out.bytesWritten = int64_t(std::llround(written));
+    out.operations = int64_t(std::llround(operations));
+    std::string own = sourceLine(kernel.getLoc()).file;
     std::stable_sort(out.lines.begin(), out.lines.end(),
                      [&](const ExplainedLine &a, const ExplainedLine &b) {
                        return std::make_tuple(a.file != own, a.file, a.line) <
@@ -113,30 +173,46 @@ private:
     std::string value; // type of the last value made on the line
   };
 
-  void visit(Region &region, unsigned depth, int64_t times) {
+  // How often something runs, one number a program of `samples`.
+  using Times = std::vector<double>;
+
+  void visit(Region &region, unsigned depth, const Times &times) {
     for (Block &block : region)
       for (Operation &op : block)
         visit(op, depth, times);
   }
 
-  void visit(Operation &op, unsigned depth, int64_t times) {
+  void visit(Operation &op, unsigned depth, const Times &times) {
     describe(op, depth, times);
     // The region of a reduction is part of the op, not lines of its own.
     if (isa<tile::ReduceOp, tile::ScanOp, tile::MapOp>(op))
       return;
-    bool loop = isa<scf::ForOp, scf::WhileOp>(op);
-    int64_t inner = times;
-    if (loop) {
-      auto trips = constantTripCount(&op);
-      out.hasLoops |= !trips;
-      inner = times * trips.value_or(1);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      // Where nobody knows, both sides count.
+      for (bool taken : {true, false}) {
+        Times inner = times;
+        for (size_t i = 0; i < samples.size(); ++i)
+          if (auto condition = samples[i].value(branch.getCondition()))
+            inner[i] *= (*condition != 0) == taken;
+        visit(taken ? branch.getThenRegion() : branch.getElseRegion(), depth, inner);
+      }
+      return;
     }
+    bool loop = isa<scf::ForOp, scf::WhileOp>(op);
+    Times inner = times;
+    if (loop)
+      for (size_t i = 0; i < samples.size(); ++i) {
+        auto trips = samples[i].trips(&op);
+        out.hasLoops |= !trips && times[i] > 0;
+        inner[i] *= double(trips.value_or(1));
+      }
     for (Region &region : op.getRegions())
       visit(region, depth + loop, inner);
   }
 
-  void describe(Operation &op, unsigned depth, int64_t times) {
-    Place place = placeOf(op.getLoc());
+  void describe(Operation &op, unsigned depth, const Times &each) {
+    double times = std::accumulate(each.begin(), each.end(), 0.0) / double(each.size());
+    SourceLine place = sourceLine(op.getLoc());
     if (!place.line || isa<func::ReturnOp, scf::YieldOp>(op))
       return;
     Line &line = lines[{place.file, place.line, place.calledFrom}];
@@ -167,6 +243,8 @@ private:
       item.type = shortType(dot.getLhs().getType()) + " x " + shortType(dot.getRhs().getType()) +
                   " -> " + shortType(dot.getType());
       item.operations = 2 * k * countOf(dot.getType());
+      Type operand = tile::elementType(dot.getLhs().getType());
+      out.dotOperations[shortType(operand)] += times * double(item.operations);
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
       item.what = "reduce";
       item.type = shortType(reduce.getSources()[0].getType()) + " -> " +
@@ -181,14 +259,14 @@ private:
       item.operations = countOf(scan.getResult(0).getType()) * combineCost(scan.getCombine());
     } else if (op.hasTrait<OpTrait::Elementwise>() && op.getNumResults() == 1 &&
                !isAddressOrMask(op)) {
-      out.operations += times * countOf(op.getResult(0).getType());
+      line.operations += times * double(countOf(op.getResult(0).getType()));
       return;
     } else {
       return;
     }
-    out.bytesRead += times * item.bytesRead;
-    out.bytesWritten += times * item.bytesWritten;
-    out.operations += times * item.operations;
+    line.bytesRead += times * double(item.bytesRead);
+    line.bytesWritten += times * double(item.bytesWritten);
+    line.operations += times * double(item.operations);
     line.ops.push_back(std::move(item));
   }
 
@@ -209,14 +287,29 @@ private:
     return isa<tile::PtrType>(element) || element.isInteger();
   }
 
+  // Some programs of the grid, evenly spread; one of which nothing is known without a grid.
+  std::vector<ProgramValues> samplePrograms(const LaunchValues &launch) {
+    std::vector<ProgramValues> out;
+    uint64_t programs = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    if (!programs)
+      return {ProgramValues(kernel, launch, std::nullopt)};
+    constexpr uint64_t most = 61; // prime: meets all remainders of extents that are powers of two
+    for (uint64_t i = 0, count = std::min(programs, most); i < count; ++i)
+      out.emplace_back(kernel, launch, programs * i / count);
+    return out;
+  }
+
   func::FuncOp kernel;
+  std::vector<ProgramValues> samples;
   Explanation out;
   std::map<std::tuple<std::string, unsigned, std::string>, Line> lines;
 };
 
 } // namespace
 
-Explanation explain(func::FuncOp kernel) { return Explainer(kernel).run(); }
+Explanation explain(func::FuncOp kernel, const LaunchValues &launch) {
+  return Explainer(kernel, launch).run();
+}
 
 std::string shortType(Type type) {
   std::string text;
@@ -240,19 +333,25 @@ std::string shortType(Type type) {
   return text;
 }
 
-std::optional<int64_t> constantTripCount(Operation *op) {
-  auto loop = dyn_cast<scf::ForOp>(op);
-  APInt lower, upper, step;
-  if (!loop || !matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
-      !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
-    return std::nullopt;
-  // In 128 bits, where the difference of two i64 fits.
-  APInt distance = upper.sext(128) - lower.sext(128);
-  if (!distance.isStrictlyPositive())
-    return 0;
-  APInt trips = (distance + step.sext(128) - 1).sdiv(step.sext(128));
-  return trips.trySExtValue();
+SourceLine sourceLine(Location location) {
+  SourceLine place;
+  if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    place = sourceLine(call.getCallee());
+    SourceLine outer = sourceLine(call.getCaller());
+    if (outer.line)
+      place.calledFrom = outer.calledFrom.empty() ? outer.file + ":" + std::to_string(outer.line)
+                                                  : outer.calledFrom;
+    return place;
+  }
+  if (auto name = dyn_cast<NameLoc>(location))
+    return sourceLine(name.getChildLoc());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    return fused.getLocations().empty() ? place : sourceLine(fused.getLocations().front());
+  if (auto file = dyn_cast<FileLineColLoc>(location)) {
+    place.file = file.getFilename().str();
+    place.line = file.getLine();
+  }
+  return place;
 }
 
 } // namespace nereid::analysis

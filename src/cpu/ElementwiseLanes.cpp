@@ -43,6 +43,60 @@ template <typename Op> struct SameOp : LaneModel<SameOp<Op>, Op> {
   }
 };
 
+// Sums and products, which LLVM fuses where a product has no other use.
+template <typename Op> struct ContractedOp : LaneModel<ContractedOp<Op>, Op> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    Value value = SameOp<Op>().emitLanes(op, emitter, result, where);
+    if (emitter.contract)
+      cast<Op>(value.getDefiningOp()).setFastmath(arith::FastMathFlags::contract);
+    return value;
+  }
+};
+
+// A quotient may be off by 2 ulp. By a number that is the same for all lanes the CPU multiplies
+// with its reciprocal, which is off by less than 1.5 ulp where the reciprocal is a normal number.
+struct DivLanes : LaneModel<DivLanes, arith::DivFOp> {
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    auto quotient = [&] { return SameOp<arith::DivFOp>().emitLanes(op, emitter, result, where); };
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Value divisor = one(op->getOperand(1));
+    if (!emitter.contract || where.width == 1 || !divisor || !divisor.getType().isF32())
+      return quotient();
+    Value number = emitter.scalar(divisor);
+    auto constant = [&](double value) -> Value {
+      return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(float(value)));
+    };
+    Value size = b.create<math::AbsFOp>(loc, number);
+    auto compare = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+      return b.create<arith::CmpFOp>(loc, predicate, size, constant(bound));
+    };
+    Value normal = b.create<arith::AndIOp>(loc, compare(arith::CmpFPredicate::OGE, 0x1p-126),
+                                           compare(arith::CmpFPredicate::OLE, 0x1p126));
+    Value reciprocal = b.create<arith::DivFOp>(loc, constant(1), number);
+    Value lhs = emitter.lanes(op->getOperand(0), where);
+    return emitter.select(
+        normal, resultType(op, result, where),
+        [&] {
+          return b.create<arith::MulFOp>(loc, lhs, emitter.splat(reciprocal, where.width))
+              .getResult();
+        },
+        quotient);
+  }
+
+  // The scalar that all elements of a tile are, or null.
+  static Value one(Value tile) {
+    while (Operation *op = tile.getDefiningOp()) {
+      if (auto splat = dyn_cast<tile::SplatOp>(op))
+        return splat.getSource();
+      if (!isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+        return {};
+      tile = op->getOperand(0);
+    }
+    return {};
+  }
+};
+
 // To bf16 by integer arithmetic: `vcvtneps2bf16` gives 0 for denormals, which bf16 keeps.
 struct TruncLanes : LaneModel<TruncLanes, arith::TruncFOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
@@ -266,11 +320,13 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, DivFOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp,
-           SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
-           ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp,
-           ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
-           MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
+    attach<SameOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp,
+           RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp,
+           MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp,
+           FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(
+        context);
+    DivFOp::attachInterface<DivLanes>(*context);
     TruncFOp::attachInterface<TruncLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);
     MinimumFOp::attachInterface<ExtremeLanes<MinimumFOp, MinNumFOp>>(*context);

@@ -111,9 +111,13 @@ private:
 
   void emitFor(scf::ForOp loop) {
     fillAll(loop.getRegionIterArgs(), loop.getInitArgs());
-    auto made = b.create<scf::ForOp>(loop.getLoc(), emitter.scalar(loop.getLowerBound()),
-                                     emitter.scalar(loop.getUpperBound()),
-                                     emitter.scalar(loop.getStep()), valuesOf(loop.getInitArgs()));
+    Value lower = emitter.scalar(loop.getLowerBound()),
+          upper = emitter.scalar(loop.getUpperBound()), step = emitter.scalar(loop.getStep());
+    Value outer = emitter.program.count;
+    emitter.program.count =
+        b.create<arith::MulIOp>(loop.getLoc(), outer, trips(loop.getLoc(), lower, upper, step));
+    auto made =
+        b.create<scf::ForOp>(loop.getLoc(), lower, upper, step, valuesOf(loop.getInitArgs()));
     {
       OpBuilder::InsertionGuard guard(b);
       if (made.getNumResults() == 0)
@@ -129,7 +133,20 @@ private:
         b.create<scf::YieldOp>(loop.getLoc(),
                                valuesOf(loop.getBody()->getTerminator()->getOperands()));
     }
+    emitter.program.count = outer;
     bind(loop.getResults(), made.getResults());
+  }
+
+  // How often a loop runs, or a little less.
+  Value trips(Location loc, Value lower, Value upper, Value step) {
+    auto wide = [&](Value value) -> Value {
+      return value.getType().isInteger(64)
+                 ? value
+                 : b.create<arith::ExtSIOp>(loc, b.getI64Type(), value).getResult();
+    };
+    Value span = b.create<arith::SubIOp>(loc, wide(upper), wide(lower));
+    return b.create<arith::DivSIOp>(loc, b.create<arith::MaxSIOp>(loc, span, emitter.index(0)),
+                                    b.create<arith::MaxSIOp>(loc, wide(step), emitter.index(1)));
   }
 
   // Moves the tiles that a round yields to where the next round expects them. Those that cannot be
@@ -257,7 +274,8 @@ void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::
 } // namespace
 
 EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
-                         const analysis::KernelFacts &facts, const Processor &processor) {
+                         const analysis::KernelFacts &facts, const Processor &processor,
+                         bool contract) {
   MLIRContext *context = kernel.getContext();
   OpBuilder b(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
@@ -273,6 +291,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   analysis::AxisAnalysis axes(kernel);
   LaneEmitter emitter(b, plan, axes, processor);
   emitter.entry = entry;
+  emitter.contract = contract;
   emitter.setLocation(loc);
   ProgramValues &program = emitter.program;
   program.context = entry->getArgument(2);
@@ -283,6 +302,13 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   };
   for (unsigned axis = 0; axis < 3; ++axis)
     program.grid[axis] = field(offsetof(support::CpuContext, grid) + 4 * axis, i32);
+  Value cache = field(offsetof(support::CpuContext, cacheKiB), i32);
+  program.cache =
+      b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, i64, cache), emitter.index(10));
+  program.count = emitter.index(1);
+  for (Value extent : program.grid)
+    program.count =
+        b.create<arith::MulIOp>(loc, program.count, b.create<arith::ExtUIOp>(loc, i64, extent));
   program.arena = field(offsetof(support::CpuContext, arena), pointer);
   Value packed = field(offsetof(support::CpuContext, arguments), pointer);
   for (auto [argument, slot] : llvm::zip(kernel.getArguments(), facts.slots))
@@ -309,6 +335,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     walker.emit(kernel.getFunctionBody().front());
   }
   b.setInsertionPointToEnd(entry);
+  // What went past the cache is not seen by others before this.
+  if (program.streams)
+    b.create<LLVM::CallIntrinsicOp>(loc, TypeRange{}, "llvm.x86.sse.sfence", ValueRange{});
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;

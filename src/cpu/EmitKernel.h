@@ -29,8 +29,10 @@ struct Processor {
   bool byteQuads = false; ///< vpdpbusd on whole vectors
 };
 
-/// Emits the kernel. What the CPU cannot do yet is reported as an error at its op.
+/// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `contract`: a
+/// product that is added at once may be fused with the sum.
 EmittedKernel emitKernel(mlir::FunctionOpInterface kernel, const FusionPlan &plan,
-                         const analysis::KernelFacts &facts, const Processor &processor);
+                         const analysis::KernelFacts &facts, const Processor &processor,
+                         bool contract);
 
 } // namespace nereid::cpu

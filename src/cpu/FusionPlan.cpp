@@ -80,6 +80,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel
   shareBuffers();
   chooseInPlaceYields();
   allocate();
+  findStreams();
 }
 
 const FusionPlan::Stored *FusionPlan::stored(Value tile) const {
@@ -367,6 +368,61 @@ void FusionPlan::allocate() {
   bytes += most;
 }
 
+// The parameter that pointers are made from, or null.
+static Value parameterOf(Value pointers) {
+  while (Operation *op = pointers.getDefiningOp()) {
+    if (!isa<tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::HintOp>(
+            op))
+      return {};
+    pointers = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(pointers);
+  return isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) ? pointers : Value();
+}
+
+// Stores that go past the cache are seen by others when the programs are done, not in order: none
+// in kernels that synchronize.
+void FusionPlan::findStreams() {
+  SmallVector<tile::StoreOp> stores;
+  DenseSet<Value> read;
+  bool ordered = false;
+  kernel->walk([&](Operation *op) {
+    if (auto put = dyn_cast<tile::StoreOp>(op))
+      stores.push_back(put);
+    else if (writesGlobalMemory(op))
+      ordered = true;
+    else if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(op))
+      if (access.readsMemory())
+        read.insert(parameterOf(access.getAccessed()));
+  });
+  if (ordered || read.contains(Value()))
+    return;
+  for (tile::StoreOp put : stores) {
+    Value base = parameterOf(put.getPointer());
+    if (base && isTile(put.getPointer()) && !read.contains(base))
+      streaming.insert(put);
+  }
+}
+
+std::vector<FusionPlan::Loop> FusionPlan::loops() const {
+  std::vector<Loop> out;
+  for (const Root &root : roots()) {
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place))
+      continue;
+    Loop loop{root.place, {}, root.materializes ? stored(root.tiles[0]) : nullptr};
+    if (!root.materializes && root.place->getNumResults())
+      loop.stored = stored(root.place->getResult(0));
+    Cone used = cone(root);
+    for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
+      if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
+        loop.computes.push_back(op);
+    // What stands alone and touches no tile is no loop.
+    if (!loop.computes.empty() || loop.stored || llvm::any_of(root.place->getOperands(), isTile))
+      out.push_back(std::move(loop));
+  }
+  return out;
+}
+
 void FusionPlan::print(llvm::raw_ostream &os) const {
   FunctionOpInterface function = kernel;
   AsmState state(function.getOperation());
@@ -396,6 +452,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
         if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
           os << " " << op->getName().getStringRef();
     }
+    if (mayStream(root.place))
+      os << " may stream";
     if (!used.leaves.empty()) {
       os << " reads";
       for (Value leaf : used.leaves) {

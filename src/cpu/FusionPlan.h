@@ -47,6 +47,18 @@ public:
   /// tiles concerned are one range of memory. The store has scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
 
+  /// True if nothing in the kernel reads what `store` writes, so that a launch which writes more
+  /// than the cache holds may write past it.
+  bool mayStream(mlir::Operation *store) const { return streaming.contains(store); }
+
+  /// The loops over lanes that the kernel becomes.
+  struct Loop {
+    mlir::Operation *place;                           ///< that the loop stands at
+    llvm::SmallVector<mlir::Operation *, 8> computes; ///< evaluated in it, in program order
+    const Stored *stored;                             ///< where its result is kept, or null
+  };
+  std::vector<Loop> loops() const;
+
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -75,6 +87,7 @@ private:
   void shareBuffers();
   void chooseInPlaceYields();
   void allocate();
+  void findStreams();
   bool isOneRange(mlir::Value pointers) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
@@ -84,6 +97,7 @@ private:
   llvm::DenseMap<mlir::Value, Stored> storedTiles;
   llvm::SmallVector<mlir::Value> storedOrder;
   llvm::DenseSet<mlir::OpOperand *> direct;
+  llvm::DenseSet<mlir::Operation *> streaming;
   llvm::DenseMap<mlir::Operation *, uint64_t> scratch;
   llvm::DenseMap<mlir::Operation *, unsigned> order; // in program text
   llvm::SmallVector<mlir::Operation *> writers;

@@ -64,6 +64,8 @@ LaneEmitter::LaneEmitter(OpBuilder &builder, const FusionPlan &plan,
 Value LaneEmitter::lanes(Value tile, const Lanes &where) {
   if (!isa<RankedTensorType>(tile.getType()))
     return scalar(tile);
+  if (auto known = assumedMask(tile))
+    return constant(builder.getBoolAttr(*known), where.width);
   LaneKey key{tile, where.dim, where.width, where.position};
   if (where.width == 1)
     key.dim = 0;
@@ -164,11 +166,12 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
 void LaneEmitter::materialize(Value tile) {
   Operation *op = tile.getDefiningOp();
   unsigned adjacent = op ? computedDim(op).value_or(-1u) : -1u;
-  fillFrom(buffer(tile), adjacent, [&](const Lanes &where) { return compute(tile, where); });
+  fillFrom(buffer(tile), adjacent, tile, true,
+           [&](const Lanes &where) { return compute(tile, where); });
 }
 
 void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert) {
-  fillFrom(into, adjacentDim(tile), [&](const Lanes &where) {
+  fillFrom(into, adjacentDim(tile), tile, false, [&](const Lanes &where) {
     Value value = lanes(tile, where);
     return convert ? convert(value) : value;
   });
@@ -176,14 +179,14 @@ void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(
 
 // Vectors run along the last dimension, as the buffer does. A source whose elements are adjacent
 // along another one is read in squares along that, and these are turned over.
-void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent,
+void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bool expand,
                            llvm::function_ref<Value(const Lanes &)> source) {
   unsigned dim = preferredDim(into.shape);
   int64_t width = std::min(into.shape[dim], vectorLanes());
   bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
   if (!turn)
-    return forEach(into.shape, dim, preferredWidth(into.shape, dim),
-                   [&](const Lanes &where) { write(into, where, source(where)); });
+    return forEachSwept(into.shape, dim, {tile}, {}, expand,
+                        [&](const Lanes &where) { write(into, where, source(where)); });
   SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
   blocks[adjacent] /= width;
   forEach(blocks, dim, width, [&](const Lanes &block) {
@@ -296,8 +299,12 @@ SmallVector<Value> LaneEmitter::loop(int64_t lower, int64_t upper, int64_t step,
     MemoScope scope(*this);
     return body(index(lower), carried);
   }
-  auto loop =
-      builder.create<scf::ForOp>(location, index(lower), index(upper), index(step), carried);
+  return loop(index(lower), index(upper), step, carried, body);
+}
+
+SmallVector<Value> LaneEmitter::loop(Value lower, Value upper, int64_t step,
+                                     ArrayRef<Value> carried, LoopBody body) {
+  auto loop = builder.create<scf::ForOp>(location, lower, upper, index(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   // The builder adds the terminator itself if there is nothing to carry.
   if (carried.empty())
@@ -529,6 +536,12 @@ void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Valu
     builder.create<LLVM::masked_scatter>(location, value, pointer, mask, alignment);
   else
     builder.create<LLVM::MaskedStoreOp>(location, value, pointer, mask, alignment);
+}
+
+void LaneEmitter::streamElements(Value pointer, Value value) {
+  program.streams = true;
+  builder.create<LLVM::StoreOp>(location, value, pointer, lineBytes, /*isVolatile=*/false,
+                                /*isNonTemporal=*/true);
 }
 
 Value LaneEmitter::zero(Type type) { return builder.create<LLVM::ZeroOp>(location, type); }

@@ -41,11 +41,22 @@ struct Buffer {
 
 /// What the program reads of its context, set up by the entry point.
 struct ProgramValues {
-  mlir::Value context; ///< !llvm.ptr to CpuContext
-  mlir::Value program; ///< i64: linear index
-  mlir::Value id[3];   ///< i32
-  mlir::Value grid[3]; ///< i32
-  mlir::Value arena;   ///< !llvm.ptr
+  mlir::Value context;  ///< !llvm.ptr to CpuContext
+  mlir::Value program;  ///< i64: linear index
+  mlir::Value id[3];    ///< i32
+  mlir::Value grid[3];  ///< i32
+  mlir::Value arena;    ///< !llvm.ptr
+  mlir::Value count;    ///< i64: programs of the launch times trips of the loops that are open here
+  mlir::Value cache;    ///< i64: bytes
+  bool streams = false; ///< some store may go past the cache
+};
+
+/// How a loop along a row is cut where masks end (Sweep.cpp).
+struct Sweep {
+  llvm::SmallVector<mlir::Value> masks; ///< true before `full`, false from `end` on
+  mlir::Value full, end;                ///< multiples of `wide` and `narrow`
+  int64_t wide = 1, narrow = 1;         ///< lanes a step before `full`, and behind it
+  bool uniform = false;                 ///< from `end` on all lanes are the same
 };
 
 class LaneEmitter {
@@ -56,6 +67,8 @@ public:
   mlir::OpBuilder &builder;
   ProgramValues program;
   mlir::Block *entry = nullptr; ///< constants are made at its start
+  bool contract = true;         ///< of numerics.md
+  bool sweeps = true;           ///< rows are cut where masks end; off where speed does not count
   /// Emits an op on scalars that has regions of its own; set by the walker of the kernel.
   std::function<void(mlir::Operation *)> emitControlFlow;
 
@@ -100,10 +113,25 @@ public:
   /// Runs `body` for all lanes of a tile of `shape`, vectors along `dim`.
   void forEach(llvm::ArrayRef<int64_t> shape, unsigned dim, int64_t width,
                llvm::function_ref<void(const Lanes &)> body);
+  /// The same, row by row, for a body that asks for lanes of `tiles` alone: cut where their masks
+  /// end. A body that stores under `storeMask` is not run where that is false for the rest of the
+  /// row. `expand`: the tiles are computed, though they have buffers.
+  void forEachSwept(llvm::ArrayRef<int64_t> shape, unsigned dim, llvm::ArrayRef<mlir::Value> tiles,
+                    mlir::Value storeMask, bool expand,
+                    llvm::function_ref<void(const Lanes &)> body);
+  /// How to cut the row at `row` (one lane, at 0 along its dimension), if that is worth it.
+  std::optional<Sweep> sweep(llvm::ArrayRef<mlir::Value> tiles, const Lanes &row, int64_t extent,
+                             int64_t wide, mlir::Value storeMask = {}, bool expand = false);
+  /// Emits `body` where all lanes of `masks` are known to be `value`.
+  void assuming(llvm::ArrayRef<mlir::Value> masks, bool value, llvm::function_ref<void()> body);
+  /// What all lanes of a mask are known to be here.
+  std::optional<bool> assumedMask(mlir::Value mask) const;
   using LoopBody =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   /// for i in [lower, upper) step `step`, with carried values; `body` returns their next ones.
   llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, int64_t step,
+                                      llvm::ArrayRef<mlir::Value> carried, LoopBody body);
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step,
                                       llvm::ArrayRef<mlir::Value> carried, LoopBody body);
   /// if (condition) yes else no, without results.
   void either(mlir::Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
@@ -148,6 +176,9 @@ public:
                            mlir::Value other, bool isVolatile = false);
   void storeElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value value,
                      mlir::Value mask);
+  /// Stores whole lines past the cache, at an address that is a multiple of `lineBytes`.
+  void streamElements(mlir::Value pointer, mlir::Value value);
+  static constexpr int64_t lineBytes = 64;
   /// Calls one of support/CpuSymbols.def.
   mlir::Value call(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange arguments);
   /// Applies scalar code to each lane; for what the processor has no vectors for.
@@ -176,7 +207,7 @@ public:
 private:
   std::optional<unsigned> sourceDim(mlir::Value tile) const;
   std::optional<unsigned> computedDim(mlir::Operation *op) const;
-  void fillFrom(const Buffer &into, unsigned adjacent,
+  void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
                 llvm::function_ref<mlir::Value(const Lanes &)> source);
   mlir::Value compute(mlir::Value tile, const Lanes &lanes);
   mlir::Value toMemory(mlir::Value value, mlir::Type element);
@@ -193,6 +224,7 @@ private:
   std::vector<std::map<LaneKey, mlir::Value>> memo;
   struct MemoScope;
 
+  llvm::DenseMap<mlir::Value, bool> assumed; // masks
   mlir::Location location;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;

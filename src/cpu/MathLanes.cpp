@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace nereid::cpu {
@@ -66,17 +68,55 @@ struct F32 {
   }
 };
 
-// p * 2^n for |n| <= 252, in two steps so that denormal results round once and overflow is
-// infinite.
+// p * 2^n for an integer n of |n| <= 252. Denormal results round once and overflow is infinite.
 Value scale(F32 &f, Value p, Value n) {
-  Value half = f.sar(n, 1), rest = f.subBits(n, half);
+  constexpr int64_t lanes = 16;
+  if (f.emitter.processor.vectorBytes == 64 && f.width >= lanes) {
+    // One instruction a vector.
+    Type vector = laneType(f.b.getF32Type(), lanes);
+    SmallVector<Value> parts;
+    for (int64_t first = 0; first < f.width; first += lanes) {
+      SmallVector<int32_t> mask(lanes);
+      std::iota(mask.begin(), mask.end(), int32_t(first));
+      auto part = [&](Value all) {
+        return f.width == lanes ? all : f.emitter.shuffle(all, all, mask);
+      };
+      Value value = part(p);
+      auto number = [&](Type type, int64_t is) -> Value {
+        return f.b.create<arith::ConstantOp>(f.loc, f.b.getIntegerAttr(type, is));
+      };
+      parts.push_back(f.b.create<LLVM::CallIntrinsicOp>(
+                             f.loc, vector, f.b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                             ValueRange{value, part(n), value, number(f.b.getI16Type(), -1),
+                                        number(f.b.getI32Type(), 4)})
+                          .getResult(0));
+    }
+    while (parts.size() > 1) {
+      SmallVector<Value> joined;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        SmallVector<int32_t> mask(2 * widthOf(parts[i].getType()));
+        std::iota(mask.begin(), mask.end(), 0);
+        joined.push_back(f.emitter.shuffle(parts[i], parts[i + 1], mask));
+      }
+      parts = joined;
+    }
+    return parts[0];
+  }
+  // In two steps, since 2^n itself may be out of range.
+  Value integer = f.toInt(n);
+  Value half = f.sar(integer, 1), rest = f.subBits(integer, half);
   auto power = [&](Value e) { return f.toReal(f.shl(f.addBits(e, f.bits(127)), 23)); };
   return f.mul(f.mul(p, power(half)), power(rest));
 }
 
-// 1/k!: the remainder after x^7 is below 6e-9 for |x| <= ln(2)/2.
-constexpr double factorials[] = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
-                                 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+// e^r for |r| <= ln(2)/2 within 4e-9: 1 + r + r^2 q(r), with q fitted to the least relative error.
+constexpr double exponential[] = {1.0,
+                                  1.0,
+                                  0.4999999403953552,
+                                  0.1666652113199234,
+                                  0.04166838899254799,
+                                  0.00836874544620514,
+                                  0.0013814540579915047};
 
 // e^x = 2^n e^r with n the integer nearest to x / ln 2.
 Value emitExp(F32 &f, Value x) {
@@ -85,7 +125,7 @@ Value emitExp(F32 &f, Value x) {
   // ln 2 in two parts, the first exact in few bits.
   Value r = f.fma(n, f.number(-0.693359375), t);
   r = f.fma(n, f.number(2.12194440054690583e-4), r);
-  Value result = scale(f, f.polynomial(r, factorials), f.toInt(n));
+  Value result = scale(f, f.polynomial(r, exponential), n);
   return f.select(f.isNan(x), x, result);
 }
 
@@ -93,11 +133,11 @@ Value emitExp(F32 &f, Value x) {
 Value emitExp2(F32 &f, Value x) {
   Value t = f.clamp(x, -151.0, 129.0);
   Value n = f.round(t);
-  double coefficients[8];
+  double coefficients[std::size(exponential)];
   double power = 1;
-  for (int k = 0; k < 8; ++k, power *= 0.693147180559945309)
-    coefficients[k] = power * factorials[k];
-  Value result = scale(f, f.polynomial(f.sub(t, n), coefficients), f.toInt(n));
+  for (size_t k = 0; k < std::size(exponential); ++k, power *= 0.693147180559945309)
+    coefficients[k] = power * exponential[k];
+  Value result = scale(f, f.polynomial(f.sub(t, n), coefficients), n);
   return f.select(f.isNan(x), x, result);
 }
 

@@ -25,7 +25,7 @@ Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
 }
 
 Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
-  if (!mask)
+  if (!mask || emitter.assumedMask(mask) == true)
     return {};
   Value value = emitter.lanes(mask, where);
   return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
@@ -109,7 +109,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto store = cast<tile::StoreOp>(op);
     auto fused = [&] {
-      storeAll(store, emitter,
+      storeAll(store, emitter, store.getValue(),
                [&](const Lanes &where) { return emitter.lanes(store.getValue(), where); });
     };
     ArrayRef<Operation *> loads = emitter.plan.loadsToTest(op);
@@ -123,11 +123,13 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
           safe ? emitter.builder.create<arith::AndIOp>(emitter.loc(), safe, one).getResult() : one;
     }
     emitter.either(safe, fused, [&] {
+      bool outer = std::exchange(emitter.sweeps, false);
       Buffer all = emitter.arenaBuffer(emitter.plan.scratchOffset(op),
                                        tile::elementType(store.getValue().getType()),
                                        tile::shapeOf(store.getValue().getType()));
       emitter.fill(all, store.getValue());
-      storeAll(store, emitter, [&](const Lanes &where) { return emitter.read(all, where); });
+      storeAll(store, emitter, {}, [&](const Lanes &where) { return emitter.read(all, where); });
+      emitter.sweeps = outer;
     });
   }
 
@@ -156,18 +158,55 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     return safe;
   }
 
-  static void storeAll(tile::StoreOp store, LaneEmitter &emitter,
+  // Bits of an address of which none may be set if the store is to go past the cache: those of a
+  // place in a line, or all where the cache may hold what the launch writes. Null if it never may.
+  static Value streamMask(tile::StoreOp store, LaneEmitter &emitter) {
+    if (!emitter.plan.mayStream(store) || !emitter.sweeps ||
+        store.getAccessElementType().isInteger(1))
+      return {};
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    const ProgramValues &program = emitter.program;
+    Value bytes = b.create<arith::MulIOp>(loc, program.count,
+                                          emitter.index(bufferBytes(store.getValue().getType())));
+    Value large = b.create<arith::AndIOp>(
+        loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.cache),
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.cache, emitter.index(0)));
+    return b.create<arith::SelectOp>(loc, large, emitter.index(LaneEmitter::lineBytes - 1),
+                                     emitter.index(-1));
+  }
+
+  // `computed`: what `values` asks for lanes of, if not for those of a buffer.
+  static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
                        llvm::function_ref<Value(const Lanes &)> values) {
     auto shape = tile::shapeOf(store.getPointer().getType());
-    unsigned dim = shape.empty() ? 0 : LaneEmitter::preferredDim(shape);
-    int64_t width = shape.empty() ? 1 : emitter.preferredWidth(shape, dim);
-    emitter.forEach(shape, dim, width, [&](const Lanes &where) {
+    Value unaligned = streamMask(store, emitter);
+    Type element = store.getAccessElementType();
+    auto put = [&](const Lanes &where) {
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
-      emitter.storeElements(pointer, store.getAccessElementType(), where.width, value, mask);
-    });
+      auto plain = [&] { emitter.storeElements(pointer, element, where.width, value, mask); };
+      bool lines = where.width > 1 &&
+                   where.width * tile::bytesInMemory(element) % LaneEmitter::lineBytes == 0;
+      if (!unaligned || mask || !adjacent || !lines)
+        return plain();
+      OpBuilder &b = emitter.builder;
+      Value at = b.create<LLVM::PtrToIntOp>(emitter.loc(), b.getI64Type(), pointer);
+      Value cached = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne,
+                                             b.create<arith::AndIOp>(emitter.loc(), at, unaligned),
+                                             emitter.index(0));
+      emitter.either(cached, plain, [&] { emitter.streamElements(pointer, value); });
+    };
+    if (shape.empty())
+      return emitter.forEach(shape, 0, 1, put);
+    SmallVector<Value> tiles = {store.getPointer()};
+    for (Value tile : {store.getMask(), computed})
+      if (tile)
+        tiles.push_back(tile);
+    emitter.forEachSwept(shape, LaneEmitter::preferredDim(shape), tiles, store.getMask(), false,
+                         put);
   }
 };
 

@@ -39,21 +39,53 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// Combines the lanes of vectors into one, pairs of neighbours first, so the order is kept.
+// What changes no element that it is combined with, if one op combines them.
+Value neutralLanes(Block &combine, LaneEmitter &emitter, int64_t width) {
+  Operation *op = &combine.front();
+  Type type = op->getResult(0).getType();
+  OpBuilder &b = emitter.builder;
+  if (auto number = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &format = number.getFloatSemantics();
+    std::optional<APFloat> value;
+    if (isa<arith::AddFOp>(op))
+      value = APFloat::getZero(format, /*Negative=*/true);
+    else if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
+      value = APFloat::getNaN(format);
+    else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+      value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
+    return value ? emitter.constant(FloatAttr::get(type, *value), width) : Value();
+  }
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return {};
+  unsigned bits = integer.getWidth();
+  std::optional<APInt> value;
+  if (isa<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(op))
+    value = APInt::getZero(bits);
+  else if (isa<arith::AndIOp, arith::MinUIOp>(op))
+    value = APInt::getAllOnes(bits);
+  else if (isa<arith::MaxSIOp>(op))
+    value = APInt::getSignedMinValue(bits);
+  else if (isa<arith::MinSIOp>(op))
+    value = APInt::getSignedMaxValue(bits);
+  return value ? emitter.constant(b.getIntegerAttr(type, *value), width) : Value();
+}
+
+// Combines the lanes of vectors into `left`, pairs of neighbours first, so the order is kept.
 SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVector<Value> values,
-                                int64_t width, bool anyOrder) {
-  while (width > 1) {
+                                int64_t width, bool anyOrder, int64_t left = 1) {
+  while (width > left) {
     int64_t half = width / 2;
-    SmallVector<int32_t> left, right;
+    SmallVector<int32_t> even, odd;
     for (int32_t i = 0; i < half; ++i) {
       // Halves are cheaper to cut out than every other lane.
-      left.push_back(anyOrder ? i : 2 * i);
-      right.push_back(anyOrder ? i + half : 2 * i + 1);
+      even.push_back(anyOrder ? i : 2 * i);
+      odd.push_back(anyOrder ? i + half : 2 * i + 1);
     }
     SmallVector<Value> a, b;
     for (Value value : values) {
-      a.push_back(emitter.shuffle(value, value, left));
-      b.push_back(emitter.shuffle(value, value, right));
+      a.push_back(emitter.shuffle(value, value, even));
+      b.push_back(emitter.shuffle(value, value, odd));
     }
     values = emitter.inlineRegion(combine, joined(a, b), half);
     width = half;
@@ -111,12 +143,62 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
+  // In the parts of a row that masks leave. Beyond them all steps are the same: if one of them
+  // changes nothing, none does.
+  static SmallVector<Value> reduceSwept(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
+                                        const Sweep &parts, Value neutral) {
+    unsigned axis = reduce.getAxis();
+    Block &combine = reduce.getCombine().front();
+    Value extent = emitter.index(tile::shapeOf(reduce.getSources().front().getType())[axis]);
+    auto steps = [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before) {
+      where.width = width;
+      return emitter.loop(
+          lower, upper, width, before, [&](Value at, ValueRange carried) -> SmallVector<Value> {
+            where.position[axis] = at;
+            return emitter.inlineRegion(
+                combine,
+                joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
+                width);
+          });
+    };
+    SmallVector<Value> sums;
+    emitter.assuming(parts.masks, true,
+                     [&] { sums = steps(emitter.index(0), parts.full, parts.wide, {neutral}); });
+    sums = combineLanes(emitter, combine, sums, parts.wide, true, parts.narrow);
+    sums = steps(parts.full, parts.end, parts.narrow, sums);
+    if (parts.uniform)
+      emitter.assuming(parts.masks, false, [&] {
+        Value before = sums[0];
+        Value more = emitter.builder.create<arith::MinSIOp>(
+            emitter.loc(), extent, emitter.add(parts.end, emitter.index(parts.narrow)));
+        sums = steps(parts.end, more, parts.narrow, sums);
+        Value rest = emitter.builder.create<arith::SelectOp>(
+            emitter.loc(), sameBits(emitter, before, sums[0]), extent, more);
+        sums = steps(rest, extent, parts.narrow, sums);
+      });
+    return combineLanes(emitter, combine, sums, parts.narrow, true);
+  }
+
+  static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
+    OpBuilder &b = emitter.builder;
+    int64_t width = widthOf(a.getType());
+    Type bits = b.getIntegerType(width * scalarOf(a.getType()).getIntOrFloatBitWidth());
+    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
+                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, a),
+                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
+  }
+
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
     Block &combine = reduce.getCombine().front();
     auto shape = tile::shapeOf(reduce.getSources().front().getType());
     where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
+    if (where.width > 1 && commutes(combine))
+      if (Value neutral = neutralLanes(combine, emitter, where.width))
+        if (auto parts = emitter.sweep(llvm::to_vector(reduce.getSources()), where.first(),
+                                       shape[axis], where.width))
+          return reduceSwept(reduce, emitter, where, *parts, neutral);
     if (where.width == 1 || commutes(combine)) {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);
@@ -224,136 +306,12 @@ struct MapLanes : LaneModel<MapLanes, tile::MapOp> {
   }
 };
 
-// An element of a microscaled operand and its scale, as f32.
-class ScaledOperand {
-public:
-  ScaledOperand(LaneEmitter &emitter, Value tile, Value scale, tile::ScaledFormat format,
-                bool packedAlongK, bool isLhs)
-      : emitter(emitter), b(emitter.builder), data(emitter.buffer(tile)), format(format),
-        packedAlongK(packedAlongK), isLhs(isLhs) {
-    if (scale)
-      scales = emitter.buffer(scale);
-  }
-
-  // Element (row, k) of lhs, or (k, column) of rhs.
-  Value at(Value outer, Value k) {
-    Value value = element(outer, k);
-    if (!scales)
-      return value;
-    // One scale for 32 elements along K; the scales of rhs lie column by column.
-    Lanes where;
-    where.position = {outer, b.create<arith::ShRUIOp>(emitter.loc(), k, emitter.index(5))};
-    Value code = extend(emitter.read(*scales, where));
-    Value nan = i32(0x7fc00000), denormal = i32(0x00400000);
-    Value bits = b.create<arith::ShLIOp>(emitter.loc(), code, i32(23));
-    bits = b.create<arith::SelectOp>(emitter.loc(), equals(code, 0), denormal, bits);
-    bits = b.create<arith::SelectOp>(emitter.loc(), equals(code, 255), nan, bits);
-    return b.create<arith::MulFOp>(emitter.loc(), value, toFloat(bits));
-  }
-
-private:
-  Value element(Value outer, Value k) {
-    Lanes where;
-    bool isPacked = format == tile::ScaledFormat::E2M1;
-    Value outerAt = outer, kAt = k, which = packedAlongK ? k : outer;
-    if (isPacked) {
-      Value &halved = packedAlongK ? kAt : outerAt;
-      halved = b.create<arith::ShRUIOp>(emitter.loc(), halved, emitter.index(1));
-    }
-    where.position =
-        isLhs ? SmallVector<Value, 4>{outerAt, kAt} : SmallVector<Value, 4>{kAt, outerAt};
-    Value raw = emitter.read(data, where);
-    Type f32 = b.getF32Type();
-    switch (format) {
-    case tile::ScaledFormat::BF16:
-    case tile::ScaledFormat::FP16: {
-      Type half = format == tile::ScaledFormat::BF16 ? Type(b.getBF16Type()) : Type(b.getF16Type());
-      return transforms::expandFloatConversion(
-          b, emitter.loc(), b.create<LLVM::BitcastOp>(emitter.loc(), half, raw), half, f32);
-    }
-    case tile::ScaledFormat::E4M3:
-      return transforms::expandFloatConversion(b, emitter.loc(), raw, b.getFloat8E4M3FNType(), f32);
-    case tile::ScaledFormat::E5M2:
-      return transforms::expandFloatConversion(b, emitter.loc(), raw, b.getFloat8E5M2Type(), f32);
-    case tile::ScaledFormat::E2M1:
-      break;
-    }
-    // Two bits of exponent with bias 1, one of fraction; low half first.
-    Value odd = b.create<arith::AndIOp>(emitter.loc(), which, emitter.index(1));
-    Value shift =
-        b.create<arith::TruncIOp>(emitter.loc(), b.getI32Type(),
-                                  b.create<arith::ShLIOp>(emitter.loc(), odd, emitter.index(2)));
-    Value code = b.create<arith::ShRUIOp>(emitter.loc(), extend(raw), shift);
-    Value magnitude = b.create<arith::AndIOp>(emitter.loc(), code, i32(7));
-    // As f32 it is too small by 2^126, denormals too: the product is exact.
-    Value value = b.create<arith::MulFOp>(
-        emitter.loc(), toFloat(b.create<arith::ShLIOp>(emitter.loc(), magnitude, i32(22))),
-        toFloat(i32((127 + 126) << 23)));
-    Value sign = b.create<arith::ShLIOp>(
-        emitter.loc(), b.create<arith::AndIOp>(emitter.loc(), code, i32(8)), i32(28));
-    Value bits = b.create<LLVM::BitcastOp>(emitter.loc(), b.getI32Type(), value);
-    return toFloat(b.create<arith::OrIOp>(emitter.loc(), bits, sign));
-  }
-
-  Value i32(int32_t value) { return emitter.constant(b.getI32Type(), value); }
-  Value extend(Value value) {
-    return b.create<arith::ExtUIOp>(emitter.loc(), b.getI32Type(), value);
-  }
-  Value equals(Value value, int32_t number) {
-    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq, value, i32(number));
-  }
-  Value toFloat(Value bits) {
-    return b.create<LLVM::BitcastOp>(emitter.loc(), b.getF32Type(), bits);
-  }
-
-  LaneEmitter &emitter;
-  OpBuilder &b;
-  Buffer data;
-  std::optional<Buffer> scales;
-  tile::ScaledFormat format;
-  bool packedAlongK, isLhs;
-};
-
-struct DotScaledLanes : LaneModel<DotScaledLanes, tile::DotScaledOp> {
-  bool runsWhole(Operation *) const { return true; }
-  bool needsBuffer(Operation *op, unsigned operand) const {
-    return op->getOperand(operand) != cast<tile::DotScaledOp>(op).getAcc();
-  }
-
-  void emitWhole(Operation *op, LaneEmitter &emitter) const {
-    auto dot = cast<tile::DotScaledOp>(op);
-    OpBuilder &b = emitter.builder;
-    Buffer out = emitter.buffer(dot.getResult());
-    if (out.shape.size() != 2)
-      return void(emitter.unsupported(op, {}, "a batch of products"));
-    ScaledOperand lhs(emitter, dot.getLhs(), dot.getLhsScale(), dot.getLhsFormat(),
-                      dot.getLhsPackedK(), true);
-    ScaledOperand rhs(emitter, dot.getRhs(), dot.getRhsScale(), dot.getRhsFormat(),
-                      dot.getRhsPackedK(), false);
-    bool halved = dot.getLhsFormat() == tile::ScaledFormat::E2M1 && dot.getLhsPackedK();
-    int64_t depth = tile::shapeOf(dot.getLhs().getType())[1] * (halved ? 2 : 1);
-    emitter.forEach(out.shape, 1, 1, [&](const Lanes &where) {
-      Value first = transforms::expandFloatConversion(
-          b, emitter.loc(), emitter.lanes(dot.getAcc(), where), out.element, b.getF32Type());
-      SmallVector<Value> sum =
-          emitter.loop(0, depth, 1, first, [&](Value k, ValueRange carried) -> SmallVector<Value> {
-            return {b.create<LLVM::FMulAddOp>(emitter.loc(), lhs.at(where.position[0], k),
-                                              rhs.at(where.position[1], k), carried[0])};
-          });
-      emitter.write(
-          out, where,
-          transforms::expandFloatConversion(b, emitter.loc(), sum[0], b.getF32Type(), out.element));
-    });
-  }
-};
-
 } // namespace
 
 void registerReductionLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     tile::ReduceOp::attachInterface<ReduceLanes>(*context);
     tile::ScanOp::attachInterface<ScanLanes>(*context);
-    tile::DotScaledOp::attachInterface<DotScaledLanes>(*context);
     tile::MapOp::attachInterface<MapLanes>(*context);
   });
 }

@@ -520,6 +520,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
           interp.raise("IndexError", "pop index out of range");
         interp.step(uint64_t(size - at) / 16);
         Value item = keep->items[size_t(at)];
+        interp.noteChange(Value(keep));
         keep->items.erase(keep->items.begin() + at);
         return item;
       });
@@ -528,18 +529,21 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         need(interp, args, 1, 1);
         for (size_t i = 0; i < keep->items.size(); ++i)
           if (interp.equal(keep->items[i], args[0])) {
+            interp.noteChange(Value(keep));
             keep->items.erase(keep->items.begin() + long(i));
             return Value();
           }
         interp.raise("ValueError", "the list does not hold the item");
       });
     if (name == "clear")
-      return method([keep](Interp &, std::vector<Value> &, Keywords &) {
+      return method([keep](Interp &interp, std::vector<Value> &, Keywords &) {
+        interp.noteChange(Value(keep));
         keep->items.clear();
         return Value();
       });
     if (name == "reverse")
-      return method([keep](Interp &, std::vector<Value> &, Keywords &) {
+      return method([keep](Interp &interp, std::vector<Value> &, Keywords &) {
+        interp.noteChange(Value(keep));
         std::reverse(keep->items.begin(), keep->items.end());
         return Value();
       });
@@ -547,6 +551,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
       return method([keep](Interp &interp, std::vector<Value> &, Keywords &keywords) {
         Keywords copy = keywords;
         Value sorted = interp.call(*interp.builtin("sorted"), {Value(keep)}, copy);
+        interp.noteChange(Value(keep));
         keep->items.assign(sorted.items().begin(), sorted.items().end());
         return Value();
       });
@@ -628,8 +633,10 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
             size_t at = position(interp, *dict, unboxed(args[0]));
             if (at < dict->entries.size()) {
               Value value = dict->entries[at].second;
-              if (kind == 'p')
+              if (kind == 'p') {
+                interp.noteChange(Value(dict));
                 dict->entries.erase(dict->entries.begin() + long(at));
+              }
               return value;
             }
             if (kind == 'p' && args.size() == 1)
@@ -676,7 +683,8 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
         return Value(std::move(copy));
       });
     if (name == "clear")
-      return method([dict](Interp &, std::vector<Value> &, Keywords &) {
+      return method([dict](Interp &interp, std::vector<Value> &, Keywords &) {
+        interp.noteChange(Value(dict));
         dict->entries.clear();
         return Value();
       });
@@ -694,6 +702,7 @@ std::optional<Value> Interp::containerMethod(const Value &object, std::string_vi
     if (name == "discard" || name == "remove")
       return method([set, need](Interp &interp, std::vector<Value> &args, Keywords &) {
         need(interp, args, 1, 1);
+        interp.noteChange(Value(set));
         std::erase_if(set->items, [&](const Value &item) { return interp.equal(item, args[0]); });
         return Value();
       });

@@ -436,6 +436,7 @@ void Interp::makeBuiltins() {
       return *unknown;
     if (auto *list = unboxed(args[0]).as<ops::List>(); list && !list->items.empty()) {
       Value item = list->items.front();
+      interp.noteChange(unboxed(args[0]));
       list->items.erase(list->items.begin());
       return item;
     }

@@ -1,9 +1,7 @@
 // Statements of module-level Python, as Python runs them.
 //
 // A module is run for what its kernels need of it, not for its effects. A statement that fails does
-// not stop the module: the names it would have bound say why when a kernel uses them. An `if` whose
-// condition only a Python process could know binds both branches, and a name that differs between
-// them is an error where it is used.
+// not stop the module: the names it would have bound say why when a kernel uses them.
 
 #include "emit/Interp.h"
 
@@ -17,12 +15,6 @@ std::optional<Value> Interp::defined(std::string_view name) {
     return std::nullopt;
   recordFact("define", std::string(name), it->second.source());
   return fromConstant(it->second);
-}
-
-// Whether it does not matter which of two values a name or a call has.
-static bool sameValue(const Value &a, const Value &b) {
-  return identical(a, b) || (!a.isObject() && ops::equal(a, b)) ||
-         (a.as<ConstexprBox>() && b.as<ConstexprBox>() && identical(unboxed(a), unboxed(b)));
 }
 
 // Binds a name in the scope that the statement stands in.
@@ -136,6 +128,7 @@ void Interp::deleteTarget(const Expr &target) {
   if (auto *item = dynCast<Subscript>(&target)) {
     Value object = unboxed(eval(item->value));
     Value index = evalIndex(*item->slice);
+    noteChange(object);
     if (auto *dict = object.as<ops::Dict>()) {
       auto it = std::find_if(dict->entries.begin(), dict->entries.end(),
                              [&](auto &entry) { return equal(entry.first, index); });
@@ -314,8 +307,9 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     Value operand = eval(assign.value);
     frame->node = &stmt;
     if (auto *list = unboxed(old).as<ops::List>(); list && assign.op == BinaryOp::Add) {
-      for (Value &item : iterate(operand))
-        list->items.push_back(std::move(item));
+      std::vector<Value> items = iterate(operand);
+      noteChange(unboxed(old));
+      list->items.insert(list->items.end(), items.begin(), items.end());
       return Flow::Next;
     }
     assignHost(*assign.target, binary(assign.op, old, operand));
@@ -564,75 +558,6 @@ Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
   }
   call(leave, {Value(), Value(), Value()}, {});
   return flow;
-}
-
-// Both branches run. Where one of them leaves the function, the other goes on, and what the
-// function returns is known only if both return the same.
-Interp::Flow Interp::execUnknownIf(const If &stmt, const Value &condition) {
-  const std::string &origin = condition.as<Unknown>()->origin;
-  Names before = *frame->locals;
-  Returned returned = frame->returned;
-  Flow thenFlow = execTolerant(stmt.body);
-  Names thenNames = *frame->locals;
-  Returned thenReturned = frame->returned;
-  *frame->locals = before;
-  frame->returned = returned;
-  Flow elseFlow = execTolerant(stmt.orelse);
-  auto keepThen = [&](Flow flow) {
-    *frame->locals = std::move(thenNames);
-    frame->returned = std::move(thenReturned);
-    return flow;
-  };
-  if (thenFlow == Flow::Raise && elseFlow != Flow::Raise)
-    return elseFlow;
-  if (elseFlow == Flow::Raise && thenFlow != Flow::Raise)
-    return keepThen(thenFlow);
-  if (thenFlow != elseFlow) {
-    bool thenReturns = thenFlow == Flow::Return;
-    if (!thenReturns && elseFlow != Flow::Return)
-      truth(condition); // one branch leaves a loop: refused
-    Value value = *(thenReturns ? thenReturned : frame->returned).value;
-    if (!thenReturns)
-      keepThen(thenFlow);
-    returnHost(std::move(value));
-    frame->returned.undecided = origin;
-    return thenReturns ? elseFlow : thenFlow;
-  }
-  if (thenFlow == Flow::Return) {
-    if (!sameValue(*thenReturned.value, *frame->returned.value))
-      frame->returned.value = makeUnknown(origin);
-    return Flow::Return;
-  }
-  if (!thenReturned.undecided.empty() && frame->returned.undecided.empty())
-    frame->returned = std::move(thenReturned);
-  else if (!thenReturned.undecided.empty())
-    returnHost(*thenReturned.value);
-  auto same = [&](const Binding *a, const Binding *b) {
-    if (!a || !b || a->unusable || b->unusable)
-      return !a && !b ? true : a && b && a->unusable == b->unusable && a->unusable;
-    return sameValue(a->value, b->value);
-  };
-  auto conflict = [&](std::string_view name) {
-    if (frame->isModule)
-      if (defined(name))
-        return;
-    frame->locals->poison(name,
-                          {"UnknownDefinition",
-                           "has two definitions, and which one holds depends on `" + origin + "`",
-                           "choose with `--define " + std::string(name) + "=VALUE`",
-                           rangeOf(stmt),
-                           {}});
-  };
-  for (const Binding &binding : thenNames.all()) {
-    if (binding.deleted)
-      continue;
-    const Binding *other = frame->locals->find(binding.name);
-    if (!other && !before.find(binding.name) && !binding.unusable)
-      frame->locals->set(binding.name, binding.value, binding.where); // in one branch only
-    else if (!same(&binding, other))
-      conflict(binding.name);
-  }
-  return thenFlow == Flow::Raise ? Flow::Next : thenFlow;
 }
 
 void Interp::execImport(const Import &stmt) {

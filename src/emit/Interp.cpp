@@ -96,6 +96,7 @@ std::shared_ptr<Names> Interp::newScope() {
 }
 
 void Interp::noteStore(const Value &holder, const Value &value) {
+  noteChange(holder);
   if (!holder.isObject() || !value.isObject() || value.isStr() || value.isTile() || value.isType())
     return;
   if (holders.size() >= holdersToPrune)

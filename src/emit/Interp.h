@@ -261,6 +261,8 @@ public:
   /// Pays for a value that was made, and for the walks over it that follow; refuses one nested so
   /// deep that walks and destructors would overflow the stack. A pair of pairs of pairs is few
   /// objects, yet many items to each walk.
+  /// `object` is about to change in place.
+  void noteChange(const Value &object);
   /// `holder` holds `value` from now on.
   void noteStore(const Value &holder, const Value &value);
   void weigh(const Value &value, unsigned nesting = 0);
@@ -337,6 +339,21 @@ private:
   Flow execHostTry(const syntax::Try &stmt);
   Flow execHostWith(const syntax::With &stmt, size_t item);
   Flow execUnknownIf(const syntax::If &stmt, const Value &condition);
+  struct Contents;
+  struct Journal;
+  /// Whether it does not matter which of two values a name or a call has.
+  static bool sameValue(const Value &a, const Value &b);
+  Contents contentsOf(const Value &object);
+  void setContents(const Value &object, Contents contents);
+  Unusable twoDefinitions(std::string_view name, const syntax::If &stmt, const std::string &origin);
+  void joinNames(Names &into, const Names &before, const Names &other, const syntax::If &stmt,
+                 const std::string &origin);
+  bool joinContents(const Value &object, const Contents &before, const Contents &other,
+                    const syntax::If &stmt, const std::string &origin);
+  std::set<ops::Object *> reachedBefore(const Names &locals,
+                                        const std::set<ops::Object *> &changed);
+  Flow joinFlows(const syntax::If &stmt, const Value &condition, const Names &before, Flow thenFlow,
+                 Flow elseFlow, Names &thenNames, Returned &thenReturned);
   void execImport(const syntax::Import &stmt);
   void execImportFrom(const syntax::ImportFrom &stmt);
   void poisonTargets(const syntax::Stmt &stmt, const EvalError &error);
@@ -394,6 +411,10 @@ private:
   std::vector<Carried> carriedBy(const syntax::Stmt &stmt,
                                  const std::set<std::string_view> &settled);
   void setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &range);
+  /// Appends to `into` what the end of a loop's body yields for each carried tile. False if numbers
+  /// changed, which `settled` then names: the loop has to be built anew with tiles in their place.
+  bool yieldCarried(const std::vector<Carried> &carried, const syntax::Stmt &loop,
+                    std::set<std::string_view> &settled, std::vector<mlir::Value> &into);
   [[noreturn]] void failCarried(std::string_view name, const std::string &mismatch,
                                 const syntax::Node *first, const Binding *after,
                                 const syntax::Stmt &loop);
@@ -404,6 +425,7 @@ private:
 
   HostOptions hostOptions;
   Frame *frame = nullptr;
+  Journal *journal = nullptr; ///< of the innermost branch of an undecided `if` that is being run
   std::map<std::string, std::shared_ptr<ModuleObject>> loaded;
   std::set<std::string> loading;
   std::map<std::string, std::shared_ptr<const SourceUnit>> units;

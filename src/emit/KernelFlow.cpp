@@ -508,6 +508,27 @@ void follow(Interp &interp, const Value &before, const Value &inside, const Valu
 
 } // namespace
 
+bool Interp::yieldCarried(const std::vector<Carried> &carried, const Stmt &loop,
+                          std::set<std::string_view> &settled, std::vector<mlir::Value> &into) {
+  bool holds = true;
+  for (const Carried &one : carried) {
+    const Binding *after = frame->locals->find(one.name);
+    Fate fate;
+    if (!after || after->unusable)
+      fate.mismatch = "not usable at the end of its body";
+    else
+      follow(*this, one.before, one.inside, after->value, fate);
+    if (fate.needsSettling) {
+      settled.insert(one.name);
+      holds = false;
+    } else if (!fate.mismatch.empty() && holds) {
+      failCarried(one.name, fate.mismatch, one.where, after, loop);
+    }
+    into.insert(into.end(), fate.after.begin(), fate.after.end());
+  }
+  return holds;
+}
+
 void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
   auto *range = rangeValue.as<ops::RangeValue>();
   auto *target = dynCast<Name>(stmt.target);
@@ -607,21 +628,7 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       --frame->runtimeLoops;
       frame->node = &stmt;
 
-      for (Carried &one : carried) {
-        const Binding *after = frame->locals->find(one.name);
-        Fate fate;
-        if (!after || after->unusable)
-          fate.mismatch = "not usable at the end of its body";
-        else
-          follow(*this, one.before, one.inside, after->value, fate);
-        if (fate.needsSettling) {
-          settled.insert(one.name);
-          restart = true;
-        } else if (!fate.mismatch.empty() && !restart) {
-          failCarried(one.name, fate.mismatch, one.where, after, stmt);
-        }
-        yields.insert(yields.end(), fate.after.begin(), fate.after.end());
-      }
+      restart = !yieldCarried(carried, stmt, settled, yields);
       std::vector<std::string_view> inside;
       for (const Binding &binding : frame->locals->all())
         if (!binding.deleted && !before.find(binding.name))
@@ -745,23 +752,6 @@ void Interp::execRuntimeWhile(const While &stmt) {
       });
     mlir::Value condition;
     std::vector<mlir::Value> passed;
-    auto collect = [&](std::vector<mlir::Value> &into) {
-      for (Carried &one : carried) {
-        const Binding *after = frame->locals->find(one.name);
-        Fate fate;
-        if (!after || after->unusable)
-          fate.mismatch = "not usable at the end of its body";
-        else
-          follow(*this, one.before, one.inside, after->value, fate);
-        if (fate.needsSettling) {
-          settled.insert(one.name);
-          restart = true;
-        } else if (!fate.mismatch.empty() && !restart) {
-          failCarried(one.name, fate.mismatch, one.where, after, stmt);
-        }
-        into.insert(into.end(), fate.after.begin(), fate.after.end());
-      }
-    };
     {
       mlir::OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(beforeBlock);
@@ -783,7 +773,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
       } else {
         condition = building([&] { return ops::toCondition(opContext(), test); });
       }
-      collect(passed);
+      restart = !yieldCarried(carried, stmt, settled, passed);
       // Known to be true now; if the body changes a number in it, the loop is built anew.
       isConstant = !test.isTile();
     }
@@ -806,7 +796,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
       execKernel(stmt.body, 0, [] {});
       --frame->runtimeLoops;
       frame->node = &stmt;
-      collect(yields);
+      restart = !yieldCarried(carried, stmt, settled, yields);
       if (isConstant && !restart)
         failAt(*stmt.test, "EndlessLoop", "the condition of this `while` never changes",
                "make it depend on a run-time value that the body changes");

@@ -25,6 +25,7 @@ constexpr PlatformFact platformFacts[] = {
     {"torch.cuda.device_count(...)", PlatformFact::Kind::One},
     {"torch.cuda.current_device(...)", PlatformFact::Kind::Zero},
     {"torch.cuda.get_device_capability(...)", PlatformFact::Kind::Capability},
+    {"torch.are_deterministic_algorithms_enabled(...)", PlatformFact::Kind::False},
     {"torch.utils._triton.has_triton(...)", PlatformFact::Kind::True},
     {"torch.utils._triton.has_triton_package(...)", PlatformFact::Kind::True},
     {"torch.xpu.is_available(...)", PlatformFact::Kind::False},

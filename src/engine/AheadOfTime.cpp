@@ -281,11 +281,13 @@ std::string writeHeader(const Artifact &artifact, const std::string &name,
                    {"GIVEN", all.arguments}});
 }
 
-// The assembly as one statement of a C file. Directives about the file as a whole, and LLVM's own,
-// are left to the compiler of that file.
+// The assembly as statements of a C file, each with as long a string as every C compiler takes.
+// Directives about the file as a whole, and LLVM's own, are left to the compiler of that file.
 std::string writeSource(const std::string &assembly, const std::string &name) {
+  constexpr size_t longest = 4095;
   std::string out =
       "/* The code of kernel `" + name + "`; " + name + ".h declares how to run it. */\n__asm__(\n";
+  size_t length = 0;
   std::istringstream lines(assembly);
   for (std::string line; std::getline(lines, line);) {
     size_t start = line.find_first_not_of(" \t");
@@ -294,6 +296,11 @@ std::string writeSource(const std::string &assembly, const std::string &name) {
     std::string_view word = std::string_view(line).substr(start);
     if (word.starts_with(".file") || word.starts_with(".ident") || word.starts_with(".addrsig"))
       continue;
+    if (length && length + line.size() + 1 > longest) {
+      out += "  );\n__asm__(\n";
+      length = 0;
+    }
+    length += line.size() + 1;
     out += "  \"";
     for (char c : line)
       if (c == '\t')
@@ -302,7 +309,7 @@ std::string writeSource(const std::string &assembly, const std::string &name) {
         (c == '"' || c == '\\' ? out += '\\' : out) += c;
     out += "\\n\"\n";
   }
-  return out + "  \".text\\n\");\n";
+  return out + "  );\n__asm__(\".text\\n\");\n";
 }
 
 } // namespace

@@ -1,14 +1,16 @@
 // The public classes Engine, Program and Kernel.
+#include "api/Arguments.h"
 #include "engine/BuildId.h"
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
 #include "engine/Files.h"
+#include "engine/PackFile.h"
+#include "engine/Recording.h"
 #include "launch/DiskCache.h"
 #include "launch/LaunchKey.h"
 #include "launch/Launcher.h"
 #include "nereid/engine.h"
 #include "runtime/Device.h"
-#include "support/Records.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
@@ -25,78 +27,6 @@ using support::ArgumentClass;
 using support::Artifact;
 using support::Hash128;
 using support::Specialization;
-
-// ---- Failures
-
-std::string describe(const Error &error) {
-  std::string text = error.what;
-  for (const Diagnostic &diagnostic : error.diagnostics)
-    text += "\n" + render(diagnostic, {});
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return text;
-}
-
-Exception::Exception(Error error)
-    : std::runtime_error(describe(error)),
-      failure(std::make_shared<const Error>(std::move(error))) {}
-Exception::~Exception() = default;
-
-// ---- Arguments
-
-Argument::Argument(const Tensor &tensor)
-    : kind(tensor ? TensorView : None), object(tensor ? &tensor.internal() : nullptr) {}
-Argument::Argument(const TensorDescriptor &descriptor)
-    : kind(Descriptor), object(&descriptor.internal()) {}
-Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
-Argument::Argument(const void *pointer, DType pointee)
-    : kind(Pointer), type(pointee), object(pointer) {}
-Argument::Argument(std::string_view text) : kind(Text), count(text.size()), object(text.data()) {}
-Argument::Argument(std::span<const Argument> elements)
-    : kind(Tuple), count(elements.size()), object(elements.data()) {}
-
-/// A public argument as the launch path takes it.
-struct ArgumentReader {
-  /// Elements of tuples.
-  using Storage = std::vector<std::unique_ptr<launch::Argument[]>>;
-
-  static launch::Argument read(const Argument &from, Storage &storage) {
-    using To = launch::Argument;
-    switch (from.kind) {
-    case Argument::Default:
-      return {};
-    case Argument::None:
-      return To::none();
-    case Argument::Bool:
-      return To::boolean(from.bits != 0);
-    case Argument::Int:
-      return To::integer(int64_t(from.bits));
-    case Argument::Unsigned:
-      return To::unsignedInteger(from.bits);
-    case Argument::Float:
-      return To::floating(from.number);
-    case Argument::Pointer:
-      return To::pointer(from.object, from.type);
-    case Argument::TensorView:
-      return To::tensor(*static_cast<const runtime::Tensor *>(from.object));
-    case Argument::Descriptor:
-      return To::descriptor(*static_cast<const launch::DescriptorArgument *>(from.object));
-    case Argument::Text:
-      return To::string({static_cast<const char *>(from.object), from.count});
-    case Argument::Type:
-      return To::dtype(from.type);
-    case Argument::Tuple: {
-      auto elements = std::make_unique<To[]>(from.count);
-      auto *given = static_cast<const Argument *>(from.object);
-      for (size_t i = 0; i < from.count; ++i)
-        elements[i] = read(given[i], storage);
-      storage.push_back(std::move(elements));
-      return To::tuple({storage.back().get(), from.count});
-    }
-    }
-    return {};
-  }
-};
 
 // ---- Engine
 
@@ -137,7 +67,7 @@ private:
   std::map<Hash128, Artifact> built;
 };
 
-Result<Engine> Engine::create(EngineOptions options) {
+Result<Engine> Engine::make(EngineOptions options) {
   std::filesystem::path directory;
   if (options.cacheOnDisk)
     directory = options.cacheDirectory.empty() ? launch::DiskCache::defaultDirectory()
@@ -236,6 +166,13 @@ struct ProgramState {
   std::map<std::string, Hash128> sources;
   std::set<std::string> recorded;
   std::filesystem::path tuningFile; ///< empty if there is none
+  /// Of kernels written in C++; else empty.
+  std::optional<engine::Recording> recording;
+
+  /// A failure as one of the source that the user wrote.
+  Error explained(Error error) const {
+    return recording ? recording->translate(std::move(error)) : std::move(error);
+  }
 
   Result<engine::TuningFile> tuned() const {
     return tuningFile.empty() ? engine::TuningFile() : engine::TuningFile::read(tuningFile);
@@ -297,9 +234,11 @@ private:
         auto hash = program->sourceHash(request.kernel);
         if (!hash) {
           sources.erase(source);
-          return hash.takeError();
+          return explained(hash.takeError());
         }
         source->second = *hash;
+        if (recording) // artifacts hold the lines of C++
+          source->second = support::Hasher().add(*hash).add(recording->placesText()).finish();
       }
       key.source = source->second;
     }
@@ -322,7 +261,9 @@ private:
                                 request.options);
     }();
     if (!emitted)
-      return emitted.takeError();
+      return explained(emitted.takeError());
+    if (recording)
+      recording->relocate(*emitted->module);
     auto bytes = engine::buildArtifact(*emitted, request.target, key);
     if (!bytes)
       return bytes.takeError();
@@ -386,6 +327,17 @@ Result<Program> Engine::load(const emit::SourceUnit &unit) const {
   return program;
 }
 
+Result<Program> Engine::load(const tl::Module &module) const {
+  const engine::Recording &recording = engine::recordingOf(module);
+  if (!recording.diagnostics.empty())
+    return Error{"kernels of `" + recording.name + "` cannot be recorded", recording.diagnostics};
+  auto program = loadText(recording.text, recording.name);
+  if (!program)
+    return recording.translate(program.takeError());
+  program->state->recording = recording;
+  return program;
+}
+
 std::vector<std::string> Program::kernels() const {
   std::lock_guard lock(state->mutex);
   std::vector<std::string> names;
@@ -429,6 +381,32 @@ Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
   return built.load();
 }
 
+Status Program::pack(const std::string &path, std::span<const std::string> keys, bool add) const {
+  engine::PackFile file(path);
+  if (add)
+    if (Status status = file.read(); !status)
+      return status;
+  for (const std::string &line : keys) {
+    auto request = Request::parse(line);
+    if (!request)
+      return Error{"`" + line + "` is no recorded key", {}};
+    auto signature = [&] {
+      std::lock_guard lock(state->mutex);
+      return engine::signatureOf(*state->program, request->kernel);
+    }();
+    if (!signature)
+      return state->explained(signature.takeError());
+    auto artifact = state->artifact(*request, Freeze::Off);
+    if (!artifact)
+      return artifact.takeError();
+    if (Status status = file.add(*signature, request->target, engine::optionsText(request->options),
+                                 request->specialization, request->defaulted, *artifact);
+        !status)
+      return status;
+  }
+  return file.write();
+}
+
 // ---- Kernel
 
 struct KernelState {
@@ -462,62 +440,16 @@ struct KernelState {
     launch::Launcher launcher;
   };
 
-  /// Arguments by parameter, on the stack unless there are many.
-  class Bound {
-  public:
-    static constexpr size_t few = 48;
-    explicit Bound(size_t count) : count(count) {
-      if (count > few)
-        many = std::make_unique<launch::Argument[]>(count);
-      at = count > few ? many.get() : reinterpret_cast<launch::Argument *>(room);
-      if (count <= few)
-        std::uninitialized_default_construct_n(at, count);
-    }
-    launch::Argument *at;
-    size_t count;
-    ArgumentReader::Storage tuples;
-    std::span<const launch::Argument> all() const { return {at, count}; }
-
-  private:
-    static_assert(std::is_trivially_destructible_v<launch::Argument>);
-    alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
-    std::unique_ptr<launch::Argument[]> many;
-  };
-
-  Error cannotLaunch(const std::string &why) const {
-    return Error{"cannot launch `" + signature.name + "`: " + why, {}};
-  }
-
-  Status bind(std::span<const Argument> given, Bound &bound) const {
+  Status bind(std::span<const Argument> given, BoundArguments &bound) const {
     for (const Chosen &one : chosen)
       bound.at[one.parameter] = argumentOf(one.constant);
-    for (size_t i = 0; i < given.size(); ++i) {
-      size_t parameter = i;
-      if (!given[i].name.empty()) {
-        for (parameter = 0; parameter < bound.count; ++parameter)
-          if (signature.parameters[parameter].name == given[i].name)
-            break;
-        if (parameter == bound.count) [[unlikely]]
-          return cannotLaunch("it has no parameter `" + std::string(given[i].name) + "`");
-        if (bound.at[parameter].kind != launch::Argument::Kind::Default && !isChosen(parameter))
-            [[unlikely]]
-          return cannotLaunch("`" + std::string(given[i].name) + "` is given twice");
-      } else if (i >= bound.count) [[unlikely]] {
-        return cannotLaunch(std::to_string(given.size()) + " arguments, it has " +
-                            std::to_string(bound.count) + " parameters");
-      } else if (i && !given[i - 1].name.empty()) [[unlikely]] {
-        return cannotLaunch("argument " + std::to_string(i) +
-                            " is given by position behind one by name");
-      }
-      bound.at[parameter] = ArgumentReader::read(given[i], bound.tuples);
-    }
-    return Success{};
+    return bound.bind(signature, given, [this](size_t parameter) { return isChosen(parameter); });
   }
 
   /// The launch as decorators see it; the program's evaluator is the caller's.
   Result<engine::TunedLaunch> tunedLaunch(std::string device,
                                           std::span<const Argument> arguments) const {
-    Bound bound(signature.parameters.size());
+    BoundArguments bound(signature.parameters.size());
     if (Status status = bind(arguments, bound); !status)
       return status.takeError();
     engine::TunedLaunch launch;
@@ -637,7 +569,7 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
     return engine::signatureOf(*state->program, std::string(name));
   }();
   if (!signature)
-    return signature.takeError();
+    return state->explained(signature.takeError());
   Kernel kernel;
   kernel.state = std::make_shared<KernelState>();
   kernel.state->program = state;
@@ -658,7 +590,7 @@ const std::string &Kernel::name() const { return state->signature.name; }
 std::span<const KernelParameter> Kernel::parameters() const { return state->parameters; }
 
 Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const {
-  KernelState::Bound bound(state->signature.parameters.size());
+  BoundArguments bound(state->signature.parameters.size());
   if (Status status = state->bind(arguments, bound); !status)
     return status;
   runtime::Stream &on = stream.internal();
@@ -667,7 +599,7 @@ Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument>
 }
 
 Status Kernel::prepare(const Device &device, std::span<const Argument> arguments) const {
-  KernelState::Bound bound(state->signature.parameters.size());
+  BoundArguments bound(state->signature.parameters.size());
   if (Status status = state->bind(arguments, bound); !status)
     return status;
   if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
@@ -701,28 +633,8 @@ Result<std::vector<KernelMessage>> Kernel::takeMessages() const {
   std::vector<KernelMessage> messages;
   std::optional<Error> failure;
   state->forEachDevice([&](KernelState::PerDevice &device) {
-    device.launcher.forEachPrepared([&](const launch::PreparedKernel &prepared) {
-      runtime::LoadedKernel &loaded = *prepared.kernel;
-      if (failure || !(loaded.code().flags & support::CodeRecords))
-        return;
-      uint64_t lost = 0;
-      auto records = loaded.takeRecords(lost);
-      if (!records) {
-        failure = records.takeError();
-        return;
-      }
-      for (const support::DecodedRecord &record :
-           support::decodeRecords(loaded.artifact(), *records)) {
-        KernelMessage message;
-        message.text = record.text();
-        message.isAssert = record.kind == support::RecordKind::Assert;
-        std::copy(record.program.begin(), record.program.end(), message.program);
-        messages.push_back(std::move(message));
-      }
-      if (lost)
-        messages.push_back(
-            {"(" + std::to_string(lost) + " records were lost: the buffer was full)"});
-    });
+    if (Status status = takeMessagesOf(device.launcher, messages); !status && !failure)
+      failure = status.takeError();
   });
   if (failure)
     return *std::move(failure);

@@ -184,6 +184,7 @@ private:
     if (Status status = measure(which, variant, config, device, row); !status) {
       row.passed = false;
       row.failure = failureText(status.error());
+      row.diagnostics = status.error().diagnostics;
     }
     onRow(row);
   }
@@ -259,8 +260,16 @@ private:
         return outcome.takeError();
       *row.seconds += outcome->seconds;
       *row.compileSeconds += outcome->compileSeconds;
+      std::move(outcome->findings.begin(), outcome->findings.end(),
+                std::back_inserter(row.findings));
     }
     row.samples = 1;
+    for (const ref::Finding &finding : row.findings)
+      if (finding.diagnostic.severity == Severity::Error) {
+        row.passed = false;
+        row.failure = finding.diagnostic.message;
+        return Success{};
+      }
 
     auto ownBytes = folder.bytes(variant, *instance);
     if (!ownBytes)
@@ -495,7 +504,8 @@ private:
   Result<emit::Program *> programFor(const std::string &file) {
     auto &slot = programs[file];
     if (!slot) {
-      auto loaded = loadProgram(folder.path() / file);
+      bool isReplaced = file == "kernel.py" && !options.kernelFile.empty();
+      auto loaded = loadProgram(isReplaced ? options.kernelFile : folder.path() / file);
       if (!loaded)
         return loaded.takeError();
       slot = std::move(*loaded);
@@ -505,7 +515,10 @@ private:
   Result<Runner *> runnerFor(const std::string &device) {
     auto &slot = runners[device];
     if (!slot) {
-      auto made = Runner::create(device);
+      RunnerOptions how;
+      how.reference.check = options.check;
+      how.reference.maxOperations = options.maxOperations;
+      auto made = Runner::create(device, how);
       if (!made)
         return made.takeError();
       slot = std::move(*made);

@@ -18,7 +18,9 @@ struct FolderRow {
       intensity, copyShare, compileSeconds;
   std::optional<int64_t> launches, samples;
   std::string skippedReason;
-  std::string failure; ///< what is wrong, in words; empty if nothing is
+  std::string failure;                 ///< what is wrong, in words; empty if nothing is
+  std::vector<Diagnostic> diagnostics; ///< the same, where the compiler refused
+  std::vector<ref::Finding> findings;  ///< of checked launches
   emit::Keywords bindings, configuration;
 };
 
@@ -36,6 +38,11 @@ struct FolderRunOptions {
   bool tuned = true;
   /// Rows of cases that have no reference are compared with the variant's first good configuration.
   bool compareConfigs = false;
+  /// Verify every access on `ref`; a row with findings that are errors has not passed.
+  bool check = false;
+  uint64_t maxOperations = 0; ///< of a launch on `ref`; 0: no limit
+  /// Instead of the folder's `kernel.py`; empty: that.
+  std::filesystem::path kernelFile;
 };
 
 /// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a

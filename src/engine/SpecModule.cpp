@@ -137,16 +137,24 @@ double epsilon(Interp &interp, const Value &value) {
 
 } // namespace
 
+// What specs spell shorter than signatures do.
+static constexpr std::pair<std::string_view, DType> shorter[] = {
+    {"f16", DType::Float16},         {"f32", DType::Float32},        {"f64", DType::Float64},
+    {"f8e4nv", DType::Float8E4NV},   {"f8e5", DType::Float8E5},      {"f8e4b8", DType::Float8E4B8},
+    {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
+
 std::optional<DType> specDType(std::string_view text) {
-  static constexpr std::pair<std::string_view, DType> shorter[] = {
-      {"f16", DType::Float16},         {"f32", DType::Float32},
-      {"f64", DType::Float64},         {"f8e4nv", DType::Float8E4NV},
-      {"f8e5", DType::Float8E5},       {"f8e4b8", DType::Float8E4B8},
-      {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
   for (auto [name, dtype] : shorter)
     if (text == name)
       return dtype;
   return parseDType(text);
+}
+
+static std::string_view specName(DType wanted) {
+  for (auto [name, dtype] : shorter)
+    if (dtype == wanted)
+      return name;
+  return info(wanted).signature;
 }
 
 std::string SpecTensor::repr() const {
@@ -171,7 +179,7 @@ std::optional<Value> SpecTensor::attribute(Interp &, std::string_view name) {
   if (name == "strides")
     return ints(strides);
   if (name == "dtype")
-    return Value::str(std::string(info(dtype).name));
+    return Value::str(std::string(specName(dtype)));
   if (name == "nbytes")
     return Value(numel() * int64_t(info(dtype).bytes));
   if (name == "ndim")

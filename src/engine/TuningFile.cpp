@@ -1,5 +1,7 @@
 #include "engine/TuningFile.h"
 
+#include "nereid/api.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

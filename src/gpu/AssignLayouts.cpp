@@ -19,6 +19,34 @@ namespace {
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
+} // namespace
+
+std::optional<ProductKind> tensorCoreKind(tile::DotOp dot, const target::GpuChip &chip) {
+  Type left = tile::elementType(dot.getLhs().getType()),
+       right = tile::elementType(dot.getRhs().getType()), sum = tile::elementType(dot.getType());
+  if (left.isInteger(8) && right.isInteger(8) && sum.isInteger(32)) {
+    StringRef name = dot.getIsUnsigned() ? "u8" : "s8";
+    return ProductKind{name, name, "s32", 1};
+  }
+  if (!sum.isF32())
+    return std::nullopt;
+  if (left.isF16() && right.isF16())
+    return ProductKind{"f16", "f16", "f32", 2};
+  if (left.isBF16() && right.isBF16() && chip.can(target::Bf16Mma))
+    return ProductKind{"bf16", "bf16", "f32", 2};
+  if (left.isF32() && right.isF32() && dot.getPrecision() == tile::InputPrecision::TF32 &&
+      chip.can(target::Bf16Mma))
+    return ProductKind{"tf32", "tf32", "f32", 4};
+  auto fp8 = [](Type type) -> StringRef {
+    return type.isFloat8E4M3FN() ? "e4m3" : type.isFloat8E5M2() ? "e5m2" : "";
+  };
+  if (!fp8(left).empty() && !fp8(right).empty() && chip.can(target::Fp8Mma))
+    return ProductKind{fp8(left), fp8(right), "f32", 1};
+  return std::nullopt;
+}
+
+namespace {
+
 class Assigner {
 public:
   Assigner(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps)
@@ -135,19 +163,16 @@ private:
   Product productOf(tile::DotOp dot) {
     auto a = tile::shapeOf(dot.getLhs().getType()), c = tile::shapeOf(dot.getRhs().getType()),
          out = tile::shapeOf(dot.getType());
-    Type element = tile::elementType(dot.getLhs().getType());
-    bool half = (element.isF16() || (element.isBF16() && chip.can(target::Bf16Mma))) &&
-                element == tile::elementType(dot.getRhs().getType()) &&
-                tile::elementType(dot.getType()).isF32();
-    if (half && out.size() == 2 && chip.can(target::Wgmma))
-      if (auto lhs = wgmmaLhs(a, out[1], warps))
-        return {"wgmma.m64k16", *lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
-    if (half && out.size() == 2) {
+    auto kind = tensorCoreKind(dot, chip);
+    if (kind && out.size() == 2 && chip.can(target::Wgmma))
+      if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes))
+        return {"wgmma", *lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
+    if (kind && out.size() == 2) {
       auto sum = mmaAccumulator(out, warps);
-      auto lhs = mmaLhs(a, out[1], warps);
-      auto rhs = mmaRhs(c, out[0], warps);
+      auto lhs = mmaLhs(a, out[1], warps, kind->bytes);
+      auto rhs = mmaRhs(c, out[0], warps, kind->bytes);
       if (sum && lhs && rhs)
-        return {"mma.m16n8k16", *lhs, *rhs, *sum};
+        return {"mma", *lhs, *rhs, *sum};
     }
     return {"fma", std::nullopt, std::nullopt, defaultLayout(out)};
   }

@@ -11,11 +11,20 @@
 
 namespace nereid::gpu {
 
-/// On a dot: which instruction computes it, "wgmma.m64k16", "mma.m16n8k16" or "fma".
+/// On a dot: which instruction computes it, "wgmma", "mma" (mma.sync) or "fma".
 inline constexpr llvm::StringLiteral instructionAttr = "tilegpu.instruction";
 
 /// On a dot of wgmma: how many products may be in flight behind it; none without.
 inline constexpr llvm::StringLiteral pendingAttr = "tilegpu.pending";
+
+/// The types of a product on tensor cores, as PTX spells them, and the bytes of an operand's
+/// element.
+struct ProductKind {
+  llvm::StringRef lhs, rhs, sum;
+  unsigned bytes;
+};
+/// Null for operands that the chip's tensor cores do not take.
+std::optional<ProductKind> tensorCoreKind(tile::DotOp dot, const target::GpuChip &chip);
 
 /// Replaces the kernel of the module by its level 2 form. Requires: verified tile IR, one kernel.
 /// Ensures: every tensor has a layout of `warps` warps.

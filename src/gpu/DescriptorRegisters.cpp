@@ -111,6 +111,7 @@ template <typename Op> struct ReadRegisters : RegisterModel<ReadRegisters<Op>, O
     LinearLayout layout = layoutOf(read.getType());
     auto desc = cast<tile::DescType>(read.getDesc().getType());
     Value outside = padding(e, desc);
+    e.noteDescriptor("load", desc, layout, 1);
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
       Reached place = reach(e, read.getDesc(), coordinatesOf(read, e, layout, reg));
@@ -130,6 +131,8 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
     LinearLayout layout = layoutOf(write.getValue().getType());
     Type element = cast<tile::DescType>(write.getDesc().getType()).getElementType();
     Value owner = e.isOwner(layout);
+    e.noteDescriptor(std::is_same_v<Op, tile::DescReduceOp> ? "atomic" : "store",
+                     write.getDesc().getType(), layout, 1);
     ArrayRef<Value> values = e.registers(write.getValue());
     for (unsigned reg = 0; reg < values.size(); ++reg) {
       Reached place = reach(e, write.getDesc(), coordinatesOf(write, e, layout, reg));
@@ -155,6 +158,7 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
     auto desc = cast<tile::DescType>(read.getDesc().getType());
     Type element = desc.getElementType();
     Value outside = padding(e, desc);
+    e.noteDescriptor("load", desc, layout, vector);
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(read, e, layout, reg);
@@ -192,6 +196,8 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
     Value base = e.slotAddress(copy.getRing(), copy.getSlot(), shared.bytes());
     Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
     unsigned vector = copy.getVector(), size = tile::bytesInMemory(tile.getElementType());
+    e.noteDescriptor("cp.async", copy.getDesc().getType(), layout, vector);
+    shared.note(e, "cp.async", layout, vector);
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(copy, e, layout, reg);
       Reached place = reachRow(copy, e, layout, reg);

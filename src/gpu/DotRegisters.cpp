@@ -17,31 +17,33 @@ namespace nereid::gpu {
 
 namespace {
 
-const char *operandName(tile::DotOp dot) {
-  return tile::elementType(dot.getLhs().getType()).isBF16() ? "bf16" : "f16";
-}
-
-// Two 16-bit floats in a 32-bit register.
-Value pairOf(RegisterEmitter &e, Value low, Value high) {
+// Elements in a 32-bit register, the first in its lowest bits.
+Value wordOf(RegisterEmitter &e, ArrayRef<Value> elements) {
   OpBuilder &b = e.builder;
-  Value pair = e.undef(VectorType::get({2}, low.getType()));
-  pair = b.create<LLVM::InsertElementOp>(e.loc(), pair, low, e.i32(0));
-  pair = b.create<LLVM::InsertElementOp>(e.loc(), pair, high, e.i32(1));
-  return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), pair);
+  if (elements.size() == 1)
+    return e.cast(elements[0], b.getI32Type());
+  Value word = e.undef(VectorType::get({int64_t(elements.size())}, elements[0].getType()));
+  for (auto [i, element] : llvm::enumerate(elements))
+    word = b.create<LLVM::InsertElementOp>(e.loc(), word, element, e.i32(int64_t(i)));
+  return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), word);
 }
 
 // An operand of an instruction that works on fragments: they lie in registers already, or come from
 // shared memory as they are needed.
 class Operand {
 public:
-  Operand(RegisterEmitter &e, Value tile, const LinearLayout &fragments, unsigned along)
-      : e(e), tile(tile), fragments(fragments), along(along),
-        index(fragments, tile::shapeOf(tile.getType())) {
-    if (auto slot = slotOperand(tile)) {
+  Operand(RegisterEmitter &e, tile::DotOp dot, unsigned number, const LinearLayout &fragments)
+      : e(e), tile(dot->getOperand(number)), fragments(fragments), along(1 - number),
+        index(fragments, tile::shapeOf(tile.getType())), element(elementTypeOf(tile)),
+        perWord(32 / element.getIntOrFloatBitWidth()) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (auto slot = slotOperand(tile); slot && readsInPlace(dot, number, slot->shared)) {
       shared = slot->shared;
       base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared->bytes());
-    } else if (layoutOf(tile.getType()) != fragments) {
-      shared.emplace(cast<RankedTensorType>(tile.getType()));
+    } else if (layoutOf(type) != fragments) {
+      // Where the instruction can't turn it over, it is written as it is read.
+      shared =
+          perWord == 2 ? SharedOperand(type) : SharedOperand(type.getShape(), along, 4 / perWord);
     }
   }
 
@@ -53,12 +55,16 @@ public:
     base = at;
     shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
   }
-  /// `pairs` words from the register at a coordinate on.
-  SmallVector<Value> words(ArrayRef<int32_t> at, unsigned pairs) {
+  /// `count` words from the register at a coordinate on.
+  SmallVector<Value> words(ArrayRef<int32_t> at, unsigned count) {
     unsigned first = index.at(at);
     SmallVector<Value> out;
-    for (unsigned reg = first; reg < first + 2 * pairs; reg += 2)
-      out.push_back(pairOf(e, element(reg), element(reg + 1)));
+    for (unsigned reg = first; reg < first + perWord * count; reg += perWord) {
+      SmallVector<Value> elements;
+      for (unsigned i = 0; i < perWord; ++i)
+        elements.push_back(elementAt(reg + i));
+      out.push_back(wordOf(e, elements));
+    }
     return out;
   }
   /// Where wgmma finds it; null if it lies in registers.
@@ -66,14 +72,20 @@ public:
   Value sharedBase() const { return base; }
 
 private:
-  Value element(unsigned reg) {
+  static Type elementTypeOf(Value tile) { return registerType(tile::elementType(tile.getType())); }
+
+  Value elementAt(unsigned reg) {
     if (!shared)
       return e.registers(tile)[reg];
-    unsigned group = std::min(8u, registersOf(fragments)), first = reg / group * group;
+    if (!shared->canReadFragments(along)) {
+      if (all.empty())
+        all = shared->read(e, base, fragments, element);
+      return all[reg];
+    }
+    unsigned group = std::min(4 * perWord, registersOf(fragments)), first = reg / group * group;
     auto [found, fresh] = loaded.try_emplace(first);
     if (fresh)
-      found->second = shared->readFragments(e, base, fragments, along, first,
-                                            tile::elementType(tile.getType()));
+      found->second = shared->readFragments(e, base, fragments, along, first, element);
     return found->second[reg - first];
   }
 
@@ -82,8 +94,11 @@ private:
   LinearLayout fragments;
   unsigned along;
   RegisterIndex index;
+  Type element;
+  unsigned perWord;
   std::optional<SharedOperand> shared;
   Value base;
+  SmallVector<Value> all;
   std::map<unsigned, SmallVector<Value>> loaded;
 };
 
@@ -104,25 +119,29 @@ void writeOperands(RegisterEmitter &e, Operand &lhs, Operand &rhs, StringRef fen
 
 void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
-  auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
+  ProductKind kind = *tensorCoreKind(dot, e.chip);
   LinearLayout layout = layoutOf(dot.getType());
-  Operand lhs(e, dot.getLhs(), *mmaLhs(lhsShape, shape[1], e.warps), 1);
-  Operand rhs(e, dot.getRhs(), *mmaRhs(tile::shapeOf(dot.getRhs().getType()), shape[0], e.warps),
-              0);
+  Operand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
+  Operand rhs(e, dot, 1, *fragmentsOf(dot, false, e.warps));
   writeOperands(e, lhs, rhs, "");
   SmallVector<Value> sums(e.registers(dot.getAcc()));
-  std::string type = operandName(dot);
-  std::string text = "mma.sync.aligned.m16n8k16.row.col.f32." + type + "." + type +
-                     ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+  int32_t depth = int32_t(mmaDepth(kind.bytes));
+  std::string text = ("mma.sync.aligned.m16n8k" + Twine(depth) + ".row.col." + kind.sum + "." +
+                      kind.lhs + "." + kind.rhs + "." + kind.sum +
+                      " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};")
+                         .str();
+  bool isFloat = kind.sum == "f32";
+  StringRef constraints =
+      isFloat ? "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f" : "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r";
   Type four =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
-  for (int32_t k = 0; k < lhsShape[1]; k += 16)
+      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, sums[0].getType()));
+  for (int32_t k = 0; k < tile::shapeOf(dot.getLhs().getType())[1]; k += depth)
     for (unsigned reg = 0; reg < sums.size(); reg += 4) {
       LinearLayout::Basis at = layout.apply(reg, 0, 0);
       SmallVector<Value> operands = lhs.words({at[0], k}, 4);
       operands.append(rhs.words({k, at[1]}, 2));
       operands.append(sums.begin() + reg, sums.begin() + reg + 4);
-      Value out = e.assembly(text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", four, operands, true);
+      Value out = e.assembly(text, constraints, four, operands, true);
       for (unsigned i = 0; i < 4; ++i)
         sums[reg + i] = b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i));
     }
@@ -136,9 +155,11 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
   LinearLayout layout = layoutOf(dot.getType());
   WgmmaShape parts = *wgmmaShape(shape, e.warps);
-  Operand lhs(e, dot.getLhs(), *wgmmaLhs(lhsShape, shape[1], e.warps), 1);
+  ProductKind kind = *tensorCoreKind(dot, e.chip);
+  int32_t depth = int32_t(mmaDepth(kind.bytes));
+  Operand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
   // The right operand always comes from shared memory: no layout is its fragments.
-  Operand rhs(e, dot.getRhs(), LinearLayout(2), 0);
+  Operand rhs(e, dot, 1, LinearLayout(2));
   writeOperands(e, lhs, rhs, "fence.proxy.async.shared::cta;");
 
   // Part of the offset that the warp group's place gives, in 16 bytes.
@@ -165,14 +186,16 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   };
 
   // Sums that start at zero are not read.
-  bool isFresh = matchPattern(dot.getAcc(), m_PosZeroFloat());
+  bool isFloat = kind.sum == "f32";
+  bool isFresh =
+      matchPattern(dot.getAcc(), m_PosZeroFloat()) || matchPattern(dot.getAcc(), m_Zero());
   unsigned count = registersOf(layout);
   SmallVector<Value> operands;
   if (!isFresh)
     operands.assign(e.registers(dot.getAcc()).begin(), e.registers(dot.getAcc()).end());
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
-    constraints += "=f,";
+    constraints += isFloat ? "=f," : "=r,";
   for (unsigned i = 0; i < operands.size(); ++i)
     constraints += std::to_string(i) + ",";
   unsigned number = count + operands.size();
@@ -187,23 +210,25 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   std::string right = addOperand(
       descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns), "l");
 
-  std::string type = operandName(dot);
   unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2;
-  std::string name = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." +
-                     type + "." + type;
+  std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(columns) + "k" + Twine(depth) +
+                      "." + kind.sum + "." + kind.lhs + "." + kind.rhs)
+                         .str();
+  // Floats may be negated, those of 16 bits turned over; integers have neither operand.
+  bool canTurn = kind.bytes == 2;
   auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
     return std::to_string(shared.plainOffset(at) / 16);
   };
   std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
   text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
   text += "wgmma.fence.sync.aligned; ";
-  for (int32_t k = 0; k < lhsShape[1]; k += 16)
+  for (int32_t k = 0; k < lhsShape[1]; k += depth)
     for (unsigned reg = 0; reg < count; reg += perInstruction) {
       LinearLayout::Basis at = layout.apply(reg, 0, 0);
       std::string a = "a", transposes;
       if (const SharedOperand *shared = lhs.inShared()) {
         text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
-        transposes = shared->majorDim() == 1 ? ", 0" : ", 1";
+        transposes = !canTurn ? "" : shared->majorDim() == 1 ? ", 0" : ", 1";
       } else {
         std::string list;
         for (Value word : lhs.words({at[0], k}, 4))
@@ -214,15 +239,18 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
       text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
       for (unsigned i = 0; i < perInstruction; ++i)
         text += (i ? ", $" : "$") + std::to_string(reg + i);
-      text += "}, " + a + ", b, " + (k ? "p" : "first") + ", 1, 1" + transposes +
-              (shared.majorDim() == 0 ? ", 0; " : ", 1; ");
+      if (canTurn)
+        transposes += shared.majorDim() == 0 ? ", 0" : ", 1";
+      text +=
+          "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes + "; ";
     }
   auto pending = dot->getAttrOfType<IntegerAttr>(pendingAttr);
   text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned " +
           std::to_string(pending ? pending.getInt() : 0) + "; }";
   constraints += "~{memory}";
-  Type result =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.getF32Type()));
+  Type result = LLVM::LLVMStructType::getLiteral(
+      b.getContext(),
+      SmallVector<Type>(count, isFloat ? Type(b.getF32Type()) : Type(b.getI32Type())));
   Value out = e.assembly(text, constraints, result, operands, false);
   SmallVector<Value> sums;
   for (unsigned i = 0; i < count; ++i)
@@ -281,6 +309,14 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
     rows.push_back(index(reg, lhsShape, true));
     columns.push_back(index(reg, rhsShape, false));
   }
+  for (auto [isLhs, of, tile] : {std::tuple(true, lhsShape, lhs), std::tuple(false, rhsShape, rhs)})
+    e.noteShared("load", layout, tile::bytesInMemory(tile::elementType(tile.getType())), 1,
+                 [&](ArrayRef<int32_t> at) {
+                   SmallVector<int32_t> place(at);
+                   place[isLhs ? n : m] = 0;
+                   return rowMajor(place, of) *
+                          tile::bytesInMemory(tile::elementType(tile.getType()));
+                 });
   sums = e.loop(e.i32(0), e.i32(depth), e.i32(1), sums, [&](Value k, ValueRange carried) {
     Value down = b.create<arith::MulIOp>(e.loc(), k, e.i32(shape[n]));
     SmallVector<Value> next;
@@ -308,9 +344,9 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
 struct DotRegisters : RegisterModel<DotRegisters, tile::DotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto instruction = op->getAttrOfType<StringAttr>(instructionAttr);
-    if (instruction && instruction.getValue() == "wgmma.m64k16")
+    if (instruction && instruction.getValue() == "wgmma")
       return emitWgmma(cast<tile::DotOp>(op), emitter);
-    if (instruction && instruction.getValue() == "mma.m16n8k16")
+    if (instruction && instruction.getValue() == "mma")
       return emitMma(cast<tile::DotOp>(op), emitter);
     emitFma(cast<tile::DotOp>(op), emitter);
   }

@@ -242,6 +242,22 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   return select(isOne, f32(e, 1), result);
 }
 
+// A call of CUDA's library of device functions, which is linked when the code is written.
+Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRange v) {
+  OpBuilder &b = e.builder;
+  auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string symbol = ("__nv_" + name).str();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    function = b.create<LLVM::LLVMFuncOp>(
+        module.getLoc(), symbol,
+        LLVM::LLVMFunctionType::get(result, SmallVector<Type>(v.getTypes())));
+  }
+  return b.create<LLVM::CallOp>(e.loc(), function, v).getResult();
+}
+
 // Null for a function that is not known.
 Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   OpBuilder &b = e.builder;
@@ -253,6 +269,8 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
     Value result = emitMath(name, e, wide);
     return result ? b.create<arith::TruncFOp>(e.loc(), type, result).getResult() : Value();
   }
+  if (type.isF64())
+    return callLibdevice(e, name == "powf" ? "pow" : name, type, v);
   if (!type.isF32())
     return {};
   // As Triton does: an exponential below the least normal number is zero.
@@ -294,14 +312,14 @@ struct ExternCode {
   static Value emit(tile::ExternOp op, RegisterEmitter &e, ValueRange v) {
     StringRef name = op.getSymbol();
     Value value;
-    if (name.consume_front("__nv_"))
-      value = transforms::expandExtern(
-          e.builder, e.loc(), name, v, resultElement(op),
-          [&](StringRef function, ValueRange values) { return emitMath(function, e, values); });
-    if (value)
-      return value;
-    e.unsupported(op, "unknown function `" + name + "`");
-    return e.undef(resultElement(op));
+    if (!name.consume_front("__nv_")) {
+      e.unsupported(op, "unknown function `" + name + "`");
+      return e.undef(resultElement(op));
+    }
+    value = transforms::expandExtern(
+        e.builder, e.loc(), name, v, resultElement(op),
+        [&](StringRef function, ValueRange values) { return emitMath(function, e, values); });
+    return value ? value : callLibdevice(e, name, resultElement(op), v);
   }
 };
 // As Triton's `tl.sqrt`: 1 ulp.

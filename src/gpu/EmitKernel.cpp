@@ -93,6 +93,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   EmittedKernel out;
   out.sharedBytes = emitter.sharedBytes();
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
+  out.accesses = std::move(emitter.accesses);
   if (!emitter.failed())
     out.module = std::move(module);
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/KernelFacts.h"
+#include "gpu/CodeFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "target/Gpu.h"
@@ -19,6 +20,7 @@ struct EmittedKernel {
       module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
   uint64_t sharedBytes = 0; ///< dynamic shared memory
   std::vector<RecordSite> sites;
+  std::vector<AccessFact> accesses;
 };
 
 /// Emits the kernel for `warps` warps. Parameters are the slots of the launch ABI, a descriptor as

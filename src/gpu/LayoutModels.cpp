@@ -193,6 +193,7 @@ void registerLayoutModels(DialectRegistry &registry) {
     HintOp::attachInterface<SameLayout<HintOp>>(*context);
     ScanOp::attachInterface<SameLayout<ScanOp>>(*context);
     MapOp::attachInterface<SameLayout<MapOp>>(*context);
+    InlineAsmOp::attachInterface<SameLayout<InlineAsmOp>>(*context);
     ExpandDimsOp::attachInterface<ExpandDimsLayout>(*context);
     BroadcastOp::attachInterface<BroadcastLayout>(*context);
     TransOp::attachInterface<TransLayout>(*context);

@@ -101,41 +101,43 @@ std::optional<LinearLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape, unsign
   return layout;
 }
 
-std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps) {
-  int64_t m = shape[0], k = shape[1];
-  if (m < 16 || n < 8 || k < 16)
+std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
+                                   unsigned elementBytes) {
+  int64_t m = shape[0], k = shape[1], word = 4 / elementBytes, depth = mmaDepth(elementBytes);
+  if (m < 16 || n < 8 || k < depth)
     return std::nullopt;
   auto [alongM, alongN] = mmaWarps(m, n, warps);
   LinearLayout layout(2);
-  layout.addBasis(LayoutInput::Register, {0, 1});
+  addWalk(layout, LayoutInput::Register, 1, 1, word);
   layout.addBasis(LayoutInput::Register, {8, 0});
-  layout.addBasis(LayoutInput::Register, {0, 8});
-  addWalk(layout, LayoutInput::Lane, 1, 2, 8);
+  addWalk(layout, LayoutInput::Register, 1, 4 * word, depth);
+  addWalk(layout, LayoutInput::Lane, 1, word, 4 * word);
   addWalk(layout, LayoutInput::Lane, 0, 1, 8);
   addWalk(layout, LayoutInput::Warp, 0, 16, 16 * alongM);
   for (unsigned i = 1; i < alongN; i *= 2)
     layout.addBasis(LayoutInput::Warp, {0, 0});
-  addWalk(layout, LayoutInput::Register, 1, 16, k);
+  addWalk(layout, LayoutInput::Register, 1, depth, k);
   addWalk(layout, LayoutInput::Register, 0, 16 * alongM, m);
   fillWithCopies(layout, warps);
   return layout;
 }
 
-std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps) {
-  int64_t k = shape[0], n = shape[1];
-  if (m < 16 || n < 8 || k < 16)
+std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps,
+                                   unsigned elementBytes) {
+  int64_t k = shape[0], n = shape[1], word = 4 / elementBytes, depth = mmaDepth(elementBytes);
+  if (m < 16 || n < 8 || k < depth)
     return std::nullopt;
   auto [alongM, alongN] = mmaWarps(m, n, warps);
   LinearLayout layout(2);
-  layout.addBasis(LayoutInput::Register, {1, 0});
-  layout.addBasis(LayoutInput::Register, {8, 0});
-  addWalk(layout, LayoutInput::Lane, 0, 2, 8);
+  addWalk(layout, LayoutInput::Register, 0, 1, word);
+  addWalk(layout, LayoutInput::Register, 0, 4 * word, depth);
+  addWalk(layout, LayoutInput::Lane, 0, word, 4 * word);
   addWalk(layout, LayoutInput::Lane, 1, 1, 8);
   for (unsigned i = 1; i < alongM; i *= 2)
     layout.addBasis(LayoutInput::Warp, {0, 0});
   addWalk(layout, LayoutInput::Warp, 1, 8, 8 * alongN);
   addWalk(layout, LayoutInput::Register, 1, 8 * alongN, n);
-  addWalk(layout, LayoutInput::Register, 0, 16, k);
+  addWalk(layout, LayoutInput::Register, 0, depth, k);
   fillWithCopies(layout, warps);
   return layout;
 }
@@ -153,16 +155,17 @@ std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned war
   return WgmmaShape{alongM, alongN, unsigned(n / alongN)};
 }
 
-// Both lie alike but for what a warp group's columns are.
+// Both lie alike but for what a warp group's columns are, and how many of them share a word of a
+// left operand.
 static LinearLayout wgmmaFragments(llvm::ArrayRef<int64_t> shape, const WgmmaShape &parts,
-                                   bool isLhs, unsigned warps) {
+                                   bool isLhs, unsigned warps, unsigned word) {
   int64_t columns = isLhs ? shape[1] : int64_t(parts.columns);
   LinearLayout layout(2);
-  layout.addBasis(LayoutInput::Register, {0, 1});
+  addWalk(layout, LayoutInput::Register, 1, 1, word);
   layout.addBasis(LayoutInput::Register, {8, 0});
-  addWalk(layout, LayoutInput::Register, 1, 8, columns);
+  addWalk(layout, LayoutInput::Register, 1, 4 * word, columns);
   addWalk(layout, LayoutInput::Register, 0, 64 * parts.alongM, shape[0]);
-  addWalk(layout, LayoutInput::Lane, 1, 2, 8);
+  addWalk(layout, LayoutInput::Lane, 1, word, 4 * word);
   addWalk(layout, LayoutInput::Lane, 0, 1, 8);
   addWalk(layout, LayoutInput::Warp, 0, 16, 64 * parts.alongM);
   if (!isLhs)
@@ -175,14 +178,15 @@ std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsi
   auto parts = wgmmaShape(shape, warps);
   if (!parts)
     return std::nullopt;
-  return wgmmaFragments(shape, *parts, false, warps);
+  return wgmmaFragments(shape, *parts, false, warps, 2);
 }
 
-std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps) {
+std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
+                                     unsigned elementBytes) {
   auto parts = wgmmaShape({shape[0], n}, warps);
-  if (!parts || shape[1] < 16)
+  if (!parts || shape[1] < mmaDepth(elementBytes))
     return std::nullopt;
-  return wgmmaFragments(shape, *parts, true, warps);
+  return wgmmaFragments(shape, *parts, true, warps, 4 / elementBytes);
 }
 
 LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim) {

@@ -26,12 +26,17 @@ LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
 
 /// How `warps` warps share the rows and columns of a product: (along M, along N).
 std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps);
-/// The accumulator of `mma.sync.m16n8k16` (PTX ISA, "Matrix Fragments for mma.m16n8k16"), repeated
-/// to fill the tile. Null if the tile is too small.
+/// The accumulator of `mma.sync.m16n8` (PTX ISA, "Matrix Fragments for mma.m16n8k16"), repeated to
+/// fill the tile. Null if the tile is too small.
 std::optional<LinearLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
-/// Its operands for a product of M x N: lhs is M x K, rhs is K x N.
-std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps);
-std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps);
+/// Its operands for a product of M x N: lhs is M x K, rhs is K x N. A word of 32 bits holds
+/// neighbours along K: four elements of one byte, two of two, one of four.
+std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
+                                   unsigned elementBytes = 2);
+std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps,
+                                   unsigned elementBytes = 2);
+/// Elements along K that one instruction takes: 32 bytes.
+constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
 
 /// How warp groups of four warps share a product of `wgmma`.
 struct WgmmaShape {
@@ -43,7 +48,8 @@ std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned war
 /// Its accumulator (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"), and its left
 /// operand where that lies in registers: M x K for a product of M x N.
 std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
-std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps);
+std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
+                                     unsigned elementBytes = 2);
 
 /// The layout of a tile without dimension `dim`: every thread that held a part of a row holds a
 /// copy of what the row becomes.

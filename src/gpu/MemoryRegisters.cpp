@@ -255,6 +255,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
       qualifiers += (cacheText(load.getCache()) + evictText(load.getEvict())).str();
     unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
     unsigned vector = accessVector(e.axes, load.getPointer(), load.getMask(), element);
+    e.noteGlobal("load", load.getPointer(), element, vector);
     SmallVector<Value> pointers = e.operand(load.getPointer(), count), masks, others;
     if (load.getMask())
       masks = e.operand(load.getMask(), count);
@@ -286,6 +287,7 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
     bool tile = isTile(store.getPointer());
     unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
     unsigned vector = accessVector(e.axes, store.getPointer(), store.getMask(), element);
+    e.noteGlobal("store", store.getPointer(), element, vector);
     Value owner = tile ? e.isOwner(layoutOf(store.getPointer().getType())) : e.isFirstThread();
     SmallVector<Value> pointers = e.operand(store.getPointer(), count),
                        values = e.operand(store.getValue(), count), masks(count);
@@ -348,6 +350,7 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, V
   Value result = op->getResult(0);
   bool tile = isTile(pointer);
   Type element = tile::elementType(result.getType());
+  e.noteGlobal("atomic", pointer, element, 1);
   unsigned count = tile ? registersOf(layoutOf(pointer.getType())) : 1;
   Value owner = tile ? e.isOwner(layoutOf(pointer.getType())) : e.isFirstThread();
   SmallVector<Value> masks(count);

@@ -29,6 +29,59 @@ bool writesMemory(Operation *op) {
   return !effects || effects.hasEffect<MemoryEffects::Write>();
 }
 
+uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
+
+// An operand that `loop` does not change, and that its product reads from shared memory.
+bool mayReside(tile::DotOp dot, unsigned operand, scf::ForOp loop, unsigned warps) {
+  Value tile = dot->getOperand(operand);
+  if (!usesTensorCores(dot) || !loop.isDefinedOutsideOfLoop(tile) || slotOperand(tile))
+    return false;
+  auto wanted = fragmentsOf(dot, operand == 0, warps);
+  auto type = cast<RankedTensorType>(tile.getType());
+  return (!wanted || layoutOf(type) != *wanted) && readsInPlace(dot, operand, SharedOperand(type));
+}
+
+// Operands that several loops read, one behind the other, lie in shared memory through all of them.
+// Gives the bytes that they take.
+uint64_t shareResidents(ArrayRef<scf::ForOp> loops, unsigned warps, uint64_t limit) {
+  struct Uses {
+    SmallVector<OpOperand *> operands;
+    llvm::SetVector<Operation *> loops;
+  };
+  llvm::MapVector<Value, Uses> tiles;
+  for (scf::ForOp loop : loops)
+    for (auto dot : loop.getBody()->getOps<tile::DotOp>())
+      for (unsigned i : {0u, 1u})
+        if (mayReside(dot, i, loop, warps)) {
+          Uses &uses = tiles[dot->getOperand(i)];
+          uses.operands.push_back(&dot->getOpOperand(i));
+          uses.loops.insert(loop);
+        }
+  uint64_t total = 0;
+  for (auto &[tile, uses] : tiles) {
+    Operation *first = uses.loops.front(), *last = uses.loops.back();
+    uint64_t bytes = bytesOf(tile.getType());
+    bool isChain = uses.loops.size() > 1 && llvm::all_of(uses.loops, [&](Operation *loop) {
+                     return loop->getBlock() == first->getBlock();
+                   });
+    if (!isChain || total + bytes > limit)
+      continue;
+    total += bytes;
+    OpBuilder b(first);
+    Location loc = first->getLoc();
+    Value ring = b.create<RingOp>(
+        loc, RingType::get(b.getContext(), 1, cast<RankedTensorType>(tile.getType())));
+    Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
+    b.create<WriteSlotOp>(loc, ring, zero, tile);
+    Value slot = b.create<ReadSlotOp>(loc, tile.getType(), ring, zero);
+    for (OpOperand *operand : uses.operands)
+      operand->set(slot);
+    b.setInsertionPointAfter(last);
+    b.create<DrainOp>(loc, ring);
+  }
+  return total;
+}
+
 class Pipeliner {
 public:
   Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit)
@@ -74,24 +127,17 @@ private:
     Value ring;
   };
 
-  static uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
-
-  // Of shared memory, what the system takes for each block.
-  static constexpr uint64_t reservedBytes = 1024;
-
   // --- what moves ---
 
   void findResidents() {
     for (tile::DotOp dot : dots)
       for (unsigned i : {0u, 1u}) {
         Value operand = dot->getOperand(i);
-        if (!usesTensorCores(dot) || !loop.isDefinedOutsideOfLoop(operand) ||
+        if (!mayReside(dot, i, loop, warps) ||
             llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; }))
           continue;
-        auto wanted = fragmentsOf(dot, i == 0, warps);
         uint64_t bytes = bytesOf(operand.getType());
-        if ((wanted && layoutOf(operand.getType()) == *wanted) || slotOperand(operand) ||
-            residentBytes + bytes > limit)
+        if (residentBytes + bytes > limit)
           continue;
         residents.push_back({operand, {}});
         residentBytes += bytes;
@@ -176,26 +222,60 @@ private:
 
   // --- how far ahead ---
 
-  bool isSlot(Value operand) {
-    while (auto trans = operand.getDefiningOp<tile::TransOp>())
+  bool isSlot(tile::DotOp dot, unsigned number) {
+    Value operand = dot->getOperand(number);
+    bool isTransposed = false;
+    while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
+      isTransposed ^= true;
       operand = trans->getOperand(0);
-    return llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
+    }
+    SharedOperand shared(cast<RankedTensorType>(operand.getType()));
+    if (!readsInPlace(dot, number, isTransposed ? shared.transposed() : shared))
+      return false;
+    return slotOperand(operand) ||
+           llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
            llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; });
   }
 
-  // Products that the loop only sums up need not be done before the next step: nobody touches their
-  // sums, and their operands lie in slots.
-  bool mayStayInFlight() {
-    return llvm::all_of(dots, [&](tile::DotOp dot) {
-      auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+  // Products of which only the next step wants the sum stay in flight: nobody touches the sum's
+  // registers before, and the operands lie in slots or in registers.
+  void findFlying() {
+    for (tile::DotOp dot : dots) {
       auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-      return sum && sum.getOwner() == &body && sum.hasOneUse() && dot->hasOneUse() && instruction &&
-             instruction.getValue().starts_with("wgmma") &&
-             body.getTerminator()->getOperand(sum.getArgNumber() - 1) == dot.getResult() &&
-             isSlot(dot.getLhs()) && isSlot(dot.getRhs());
-    });
+      if (!instruction || instruction.getValue() != "wgmma" || !dot->hasOneUse() ||
+          *dot->user_begin() != body.getTerminator() || !isSlot(dot, 1))
+        continue;
+      auto fragments = fragmentsOf(dot, true, warps);
+      if (isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments))
+        flying.insert(dot);
+    }
+  }
+  // A carried sum of which the product is still in flight when a step begins.
+  bool isFlying(BlockArgument sum) {
+    auto dot =
+        body.getTerminator()->getOperand(sum.getArgNumber() - 1).getDefiningOp<tile::DotOp>();
+    return dot && flying.contains(dot);
   }
 
+  // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
+  // second barrier costs less than copies that start later.
+  bool isLongSum() {
+    constexpr int64_t fewest = 256 * 2048; // cycles, and multiply-adds in one
+    int64_t work = 0;
+    for (tile::DotOp dot : dots) {
+      auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+      if (!flying.contains(dot) || !sum || !sum.hasOneUse())
+        return false;
+      auto shape = tile::shapeOf(dot.getType());
+      work += shape[0] * shape[1] * tile::shapeOf(dot.getLhs().getType())[1];
+    }
+    return work >= fewest;
+  }
+
+  // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
+  // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
+  // are done in all threads: at the end of step i, behind one barrier with the wait for the next
+  // step's copies, or behind one of its own.
   void chooseDepth() {
     int64_t stages = 3;
     auto module = loop->getParentOfType<ModuleOp>();
@@ -204,25 +284,18 @@ private:
         stages = attr.getInt();
     for (Copy &copy : copies)
       slotBytes += bytesOf(copy.load->getResult(0).getType());
-    for (; stages >= 2 && !copies.empty(); --stages) {
-      slots = unsigned(stages);
-      distance = slots - 1;
-      if (residentBytes + slots * slotBytes > limit)
-        continue;
-      inFlight = mayStayInFlight();
-      // The slot of a step is free for the next copy when its products are done. If they stay in
-      // flight, that is one step later, or behind a barrier of its own: a slot more is better where
-      // as many blocks share the multiprocessor with it.
-      uint64_t more = residentBytes + (slots + 1) * slotBytes;
-      auto blocks = [&](uint64_t bytes) { return chip.sharedBytesPerSm / (bytes + reservedBytes); };
-      hasSpareSlot = inFlight && more <= limit && blocks(more) == blocks(more - slotBytes);
-      slots += hasSpareSlot;
-      return;
-    }
+    for (; stages >= 2 && !copies.empty(); --stages)
+      if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
+        slots = unsigned(stages);
+        distance = slots - 1;
+        if (distance > 1)
+          findFlying();
+        waitsAtEnd = !flying.empty() && !isLongSum();
+        return;
+      }
     copies.clear();
     slice.clear();
     aheadArgs.clear();
-    slots = 0;
     slotBytes = 0;
   }
 
@@ -394,6 +467,8 @@ private:
       }
       if (!early.empty())
         earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
+      if (waitsAtEnd)
+        b.create<WaitCopiesOp>(loc, distance - 1);
     }
 
     findLive();
@@ -422,9 +497,7 @@ private:
     b.setInsertionPointAfter(made);
     for (auto [place, i] : llvm::enumerate(carried)) {
       Value result = made.getResult(place);
-      if (inFlight && llvm::any_of(dots, [&, i = i](tile::DotOp dot) {
-            return dot.getAcc() == body.getArgument(i + 1);
-          }))
+      if (isFlying(body.getArgument(i + 1)))
         result = b.create<WaitProductsOp>(loc, result.getType(), result);
       loop.getResult(i).replaceAllUsesWith(result);
     }
@@ -447,26 +520,25 @@ private:
 
     Value slot;
     SmallVector<Value> nextEarly;
-    auto copyAhead = [&] {
-      if (copies.empty())
-        return;
-      ahead.map(loop.getInductionVar(), variableAt(variable, distance));
-      startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
-    };
     if (!copies.empty()) {
       slot = made.getRegionIterArg(next++);
       if (!early.empty())
         nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
-      b.create<WaitCopiesOp>(loc, distance - 1);
     }
-    // Behind the barrier of the wait nobody reads the slot of the step before, unless products are
-    // still in flight; then this step's start first, and the copies come behind another barrier or
-    // take the slot before that.
-    if (!inFlight)
-      copyAhead();
+    auto copyAhead = [&] {
+      ahead.map(loop.getInductionVar(), variableAt(variable, distance));
+      startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
+    };
+    if (!copies.empty() && !waitsAtEnd) {
+      b.create<WaitCopiesOp>(loc, distance - 1);
+      if (flying.empty())
+        copyAhead();
+    }
     emitRest(rest, slot);
-    if (inFlight) {
-      if (!hasSpareSlot && !copies.empty())
+    if (!flying.empty()) {
+      if (waitsAtEnd)
+        b.create<WaitCopiesOp>(loc, distance - 2);
+      else
         b.create<tile::BarrierOp>(loc);
       copyAhead();
     }
@@ -505,6 +577,7 @@ private:
         continue;
       }
       auto dot = dyn_cast<tile::DotOp>(op);
+      waitForSums(op, rest);
       SmallVector<std::pair<unsigned, Value>> fixed;
       if (dot)
         for (unsigned i : {0u, 1u})
@@ -516,9 +589,27 @@ private:
       Operation *copy = b.clone(op, rest);
       for (auto [i, value] : fixed)
         copy->setOperand(i, value);
-      if (dot && inFlight)
+      if (dot && flying.contains(dot))
         copy->setAttr(pendingAttr, b.getI32IntegerAttr(1));
     }
+  }
+
+  // Products of the step before end where their sums are wanted, by others than those that add to
+  // them.
+  void waitForSums(Operation &op, IRMapping &rest) {
+    op.walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands()) {
+        auto sum = dyn_cast<BlockArgument>(operand.get());
+        if (!sum || sum.getOwner() != &body || !sum.getArgNumber() || !isFlying(sum))
+          continue;
+        auto dot = dyn_cast<tile::DotOp>(inner);
+        bool adds = dot && flying.contains(dot) && operand.getOperandNumber() == 2;
+        if (!(adds && sum.hasOneUse()) && waited.insert(sum).second)
+          rest.map(
+              sum,
+              b.create<WaitProductsOp>(op.getLoc(), sum.getType(), rest.lookup(sum)).getResult());
+      }
+    });
   }
 
   scf::ForOp loop;
@@ -536,7 +627,9 @@ private:
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
-  bool inFlight = false, hasSpareSlot = false;
+  bool waitsAtEnd = false;
+  llvm::SmallPtrSet<Operation *, 4> flying;
+  llvm::SmallDenseSet<Value> waited;
 };
 
 } // namespace
@@ -545,13 +638,13 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
                        uint64_t sharedBytes) {
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  uint64_t most = 0;
+  uint64_t shared = shareResidents(loops, warps, sharedBytes), most = 0;
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
-    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes).run(axes));
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared).run(axes));
   }
-  return most;
+  return shared + most;
 }
 
 } // namespace nereid::gpu

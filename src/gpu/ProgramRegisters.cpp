@@ -75,6 +75,7 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerDotRegisters(registry);
   registerDescriptorRegisters(registry);
   registerRecordRegisters(registry);
+  registerInlineAsmRegisters(registry);
   registerProgramRegisters(registry);
   registerRingRegisters(registry);
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <spawn.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,7 +115,7 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   posix_spawn_file_actions_addopen(&actions, 1, logPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                    0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", in, "-o", out};
+  std::vector<std::string> words = {ptxas, archOption, "-v", "-O3", "-lineinfo", in, "-o", out};
   std::vector<char *> arguments;
   for (std::string &word : words)
     arguments.push_back(word.data());
@@ -137,6 +138,11 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   cubin.code.assign(code.begin(), code.end());
   if (size_t at = cubin.log.find("Used "); at != std::string::npos)
     cubin.registers = uint32_t(std::strtoul(cubin.log.c_str() + at + 5, nullptr, 10));
+  std::istringstream lines(cubin.log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("Performance Loss") != std::string::npos ||
+        line.find("warning") != std::string::npos)
+      cubin.warnings.push_back(line);
   cubin.stackBytes = numberBefore(cubin.log, "bytes stack frame");
   cubin.spillStoreBytes = numberBefore(cubin.log, "bytes spill stores");
   cubin.spillLoadBytes = numberBefore(cubin.log, "bytes spill loads");

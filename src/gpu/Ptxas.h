@@ -14,7 +14,8 @@ struct Cubin {
   std::vector<uint8_t> code;
   uint32_t registers = 0; ///< a thread
   uint32_t spillStoreBytes = 0, spillLoadBytes = 0, stackBytes = 0;
-  std::string log; ///< what ptxas said
+  std::string log;                   ///< what ptxas said
+  std::vector<std::string> warnings; ///< of that, what costs speed
 };
 
 /// The path of `ptxas`: `hint` if it names a program, else one on the PATH, else that of a CUDA

@@ -213,7 +213,10 @@ static unsigned sharedVector(Type element, ArrayRef<int64_t> shape, const Linear
 
 void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> shape,
                                   const LinearLayout &layout, ArrayRef<Value> values) {
-  unsigned vector = sharedVector(element, shape, layout);
+  unsigned vector = sharedVector(element, shape, layout),
+           elementBytes = bitsOf(memoryType(element)) / 8;
+  noteShared("store", layout, elementBytes, vector,
+             [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; });
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
     if (vector == 1) {
@@ -234,7 +237,10 @@ void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> sh
 
 SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRef<int64_t> shape,
                                                const LinearLayout &layout) {
-  unsigned vector = sharedVector(element, shape, layout);
+  unsigned vector = sharedVector(element, shape, layout),
+           elementBytes = bitsOf(memoryType(element)) / 8;
+  noteShared("load", layout, elementBytes, vector,
+             [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; });
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
     Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
@@ -254,6 +260,36 @@ SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRe
     }
   }
   return values;
+}
+
+// --- facts ---
+
+void RegisterEmitter::noteGlobal(const char *what, Value pointer, Type element, unsigned elements) {
+  unsigned bytes = tile::bytesInMemory(element);
+  if (!isTile(pointer.getType())) {
+    accesses.push_back(scalarAccess(location, what, bytes));
+    return;
+  }
+  LinearLayout layout = layoutOf(pointer.getType());
+  accesses.push_back(globalAccess(location, what, layout, axes.facts(pointer), bytes, elements,
+                                  registersOf(layout) / elements));
+}
+
+void RegisterEmitter::noteDescriptor(const char *what, Type desc, const LinearLayout &layout,
+                                     unsigned elements) {
+  auto type = llvm::cast<tile::DescType>(desc);
+  unsigned bytes = tile::bytesInMemory(type.getElementType());
+  accesses.push_back(globalAccess(location, what, layout,
+                                  descriptorFacts(type.getBlockShape(), bytes), bytes, elements,
+                                  registersOf(layout) / elements));
+}
+
+void RegisterEmitter::noteShared(const char *what, const LinearLayout &layout,
+                                 unsigned elementBytes, unsigned elements,
+                                 llvm::function_ref<int64_t(ArrayRef<int32_t>)> offset) {
+  accesses.push_back(sharedAccess(location, what, elementBytes * elements, elements,
+                                  registersOf(layout) / elements,
+                                  [&](unsigned lane) { return offset(layout.apply(0, lane, 0)); }));
 }
 
 // --- small pieces of code ---

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "analysis/AxisAnalysis.h"
+#include "gpu/CodeFacts.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
@@ -128,6 +129,18 @@ public:
     return uint32_t(sites.size() - 1);
   }
   llvm::ArrayRef<RecordSite> recordSites() const { return sites; }
+
+  /// What the code emitted so far does to memory (gpu/CodeFacts.h).
+  std::vector<AccessFact> accesses;
+  /// Notes an access of the op at hand to global memory, `elements` at once by each thread.
+  void noteGlobal(const char *what, mlir::Value pointer, mlir::Type element, unsigned elements);
+  /// The same for a block of a descriptor in `layout`.
+  void noteDescriptor(const char *what, mlir::Type desc, const LinearLayout &layout,
+                      unsigned elements);
+  /// Notes `count` accesses to shared memory: in `layout`, an element of the coordinate
+  /// `offset(coordinate)` bytes from some multiple of 128.
+  void noteShared(const char *what, const LinearLayout &layout, unsigned elementBytes,
+                  unsigned elements, llvm::function_ref<int64_t(llvm::ArrayRef<int32_t>)> offset);
 
 private:
   void emitFor(mlir::Operation *op);

@@ -14,6 +14,7 @@ void registerProgramRegisters(mlir::DialectRegistry &registry);
 void registerRingRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);
+void registerInlineAsmRegisters(mlir::DialectRegistry &registry);
 
 template <typename Model, typename Op>
 using RegisterModel = RegistersOpInterface::ExternalModel<Model, Op>;

@@ -15,13 +15,27 @@ bool usesTensorCores(tile::DotOp dot) {
   return instruction && instruction.getValue() != "fma";
 }
 
+static bool isWgmma(tile::DotOp dot) {
+  auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
+  return instruction && instruction.getValue() == "wgmma";
+}
+
+static unsigned operandBytes(tile::DotOp dot) {
+  return unsigned(tile::bytesInMemory(tile::elementType(dot.getLhs().getType())));
+}
+
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
   auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
   if (!usesTensorCores(dot))
     return std::nullopt;
-  if (dot->getAttrOfType<StringAttr>(instructionAttr).getValue().starts_with("wgmma"))
-    return isLhs ? wgmmaLhs(lhs, rhs[1], warps) : std::nullopt;
-  return isLhs ? mmaLhs(lhs, rhs[1], warps) : mmaRhs(rhs, lhs[0], warps);
+  unsigned bytes = operandBytes(dot);
+  if (isWgmma(dot))
+    return isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+  return isLhs ? mmaLhs(lhs, rhs[1], warps, bytes) : mmaRhs(rhs, lhs[0], warps, bytes);
+}
+
+bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared) {
+  return !isWgmma(dot) || operandBytes(dot) == 2 || shared.majorDim() == 1 - operand;
 }
 
 std::optional<SlotOperand> slotOperand(Value operand) {
@@ -58,7 +72,10 @@ bool isWanted(Value tile) {
     if (auto trans = dyn_cast<tile::TransOp>(use.getOwner()); trans && trans.getPerm().size() == 2)
       return isWanted(trans.getResult());
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-    return !dot || use.getOperandNumber() > 1 || !usesTensorCores(dot);
+    if (!dot || use.getOperandNumber() > 1 || !usesTensorCores(dot))
+      return true;
+    auto slot = slotOperand(use.get());
+    return slot && !readsInPlace(dot, use.getOperandNumber(), slot->shared);
   });
 }
 
@@ -89,6 +106,8 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     Value active = e.scalar(copy.getActive()), owner = e.isOwner(layout);
     unsigned vector = copy.getVector();
     unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
+    e.noteGlobal("cp.async", copy.getPointer(), tile.getElementType(), vector);
+    shared.note(e, "cp.async", layout, vector);
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =
@@ -153,14 +172,15 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
     ArrayRef<Value> sums = e.registers(op->getOperand(0));
+    Type element = sums[0].getType();
     // The sums pass through, so that nobody reads them before.
     std::string constraints;
     for (size_t i = 0; i < sums.size(); ++i)
-      constraints += "=f,";
+      constraints += element.isF32() ? "=f," : "=r,";
     for (size_t i = 0; i < sums.size(); ++i)
       constraints += std::to_string(i) + ",";
-    Type result = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                                   SmallVector<Type>(sums.size(), b.getF32Type()));
+    Type result =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums.size(), element));
     Value out = e.assembly("wgmma.wait_group.sync.aligned 0;", constraints + "~{memory}", result,
                            SmallVector<Value>(sums), false);
     SmallVector<Value> values;

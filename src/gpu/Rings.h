@@ -15,6 +15,9 @@ std::optional<SlotOperand> slotOperand(mlir::Value operand);
 /// The layout in which a product on tensor cores wants an operand in registers; null for one that
 /// it reads from shared memory only, and for other products.
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps);
+/// True if the instruction of `dot` may read the operand where it lies: wgmma takes other than
+/// 16-bit elements only along K.
+bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared);
 /// True if the instruction of `dot` takes operands from shared memory in the order of
 /// SharedOperand.
 bool usesTensorCores(tile::DotOp dot);

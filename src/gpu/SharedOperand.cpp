@@ -11,11 +11,13 @@ static unsigned majorOf(const LinearLayout &layout) {
   return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
 }
 
+SharedOperand::SharedOperand(ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes)
+    : elementBytes(elementBytes), major(major), columns(shape[major]), rows(shape[1 - major]),
+      width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
+
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout,
                              unsigned elementBytes)
-    : elementBytes(elementBytes), major(majorOf(layout)), columns(shape[major]),
-      rows(shape[1 - major]),
-      width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
+    : SharedOperand(shape, majorOf(layout), elementBytes) {}
 
 SharedOperand::SharedOperand(RankedTensorType tile)
     : SharedOperand(tile.getShape(), layoutOf(tile), tile::bytesInMemory(tile.getElementType())) {}
@@ -73,10 +75,17 @@ unsigned SharedOperand::vectorOf(const LinearLayout &layout) const {
   return std::min(consecutiveRegisters(layout, major), 16 / elementBytes);
 }
 
+void SharedOperand::note(RegisterEmitter &e, const char *what, const LinearLayout &layout,
+                         unsigned vector) const {
+  e.noteShared(what, layout, elementBytes, vector,
+               [&](ArrayRef<int32_t> at) { return offset(at); });
+}
+
 void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &layout,
                           ArrayRef<Value> values) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
+  note(e, "store", layout, vector);
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value packed = values[reg];
     if (vector > 1) {
@@ -93,6 +102,7 @@ SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const Lin
                                        Type element) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
+  note(e, "load", layout, vector);
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
     Value from = address(e, base, layout, layout.apply(reg, 0, 0));
@@ -112,20 +122,27 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
                                                 const LinearLayout &fragments, unsigned along,
                                                 unsigned first, Type element) const {
   OpBuilder &b = e.builder;
-  // Lanes 8i to 8i+7 give the rows of matrix i; which matrix that is, the registers say.
-  ArrayRef<LinearLayout::Basis> regs = fragments.bases(LayoutInput::Register);
-  unsigned matrices = regs.size() > 2 ? 4 : 2;
+  // Lanes 8i to 8i+7 give the rows of matrix i; which matrix that is, the registers say, of which a
+  // word's come first.
+  unsigned word = 4 / elementBytes;
+  ArrayRef<LinearLayout::Basis> regs =
+      ArrayRef(fragments.bases(LayoutInput::Register)).drop_front(llvm::Log2_32(word));
+  unsigned matrices = regs.size() > 1 ? 4 : 2;
   LinearLayout rowsOf(2);
   for (int32_t row = 1; row < 8; row *= 2) {
     LinearLayout::Basis basis(2, 0);
     basis[1 - major] = row;
     rowsOf.addBasis(LayoutInput::Lane, basis);
   }
-  rowsOf.addBasis(LayoutInput::Lane, regs[1]);
-  rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[2] : LinearLayout::Basis(2, 0));
+  rowsOf.addBasis(LayoutInput::Lane, regs[0]);
+  rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[1] : LinearLayout::Basis(2, 0));
   for (const LinearLayout::Basis &basis : fragments.bases(LayoutInput::Warp))
     rowsOf.addBasis(LayoutInput::Warp, basis);
 
+  // Each lane gives the address of 16 bytes.
+  e.accesses.push_back(
+      sharedAccess(e.loc(), "ldmatrix", 16, 16 / elementBytes, 1,
+                   [&](unsigned lane) { return offset(rowsOf.apply(0, lane, 0)); }));
   Value from = address(e, base, rowsOf, fragments.apply(first, 0, 0));
   from = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), from);
   bool isTransposed = along != major;
@@ -143,10 +160,14 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
   Value loaded = e.assembly(text, constraints, words, {from}, false);
   SmallVector<Value> values;
   for (unsigned i = 0; i < matrices; ++i) {
-    Value word = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
-    Value pair = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({2}, element), word);
-    for (unsigned half = 0; half < 2; ++half)
-      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), pair, e.i32(half)));
+    Value piece = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
+    if (word == 1) {
+      values.push_back(e.cast(piece, element));
+      continue;
+    }
+    Value all = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({word}, element), piece);
+    for (unsigned at = 0; at < word; ++at)
+      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), all, e.i32(at)));
   }
   return values;
 }

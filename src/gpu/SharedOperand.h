@@ -17,6 +17,8 @@ public:
   SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout,
                 unsigned elementBytes = 2);
   explicit SharedOperand(mlir::RankedTensorType tile);
+  /// A matrix that is contiguous along `major`, wherever its elements come from.
+  SharedOperand(llvm::ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes);
   /// The same memory as the matrix that `trans` makes of it.
   SharedOperand transposed() const;
 
@@ -34,6 +36,9 @@ public:
   /// How many registers of `layout`, from an aligned one on, lie together in memory: 16 bytes at
   /// most.
   unsigned vectorOf(const LinearLayout &layout) const;
+  /// Notes an access in `layout` with `vector` elements at once.
+  void note(RegisterEmitter &e, const char *what, const LinearLayout &layout,
+            unsigned vector) const;
   void write(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
              llvm::ArrayRef<mlir::Value> values) const;
   llvm::SmallVector<mlir::Value> read(RegisterEmitter &e, mlir::Value base,
@@ -41,12 +46,13 @@ public:
   /// Address of the element that the thread has in `layout` at a register whose part is `constant`.
   mlir::Value address(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
                       llvm::ArrayRef<int32_t> constant) const;
-  /// Of 16-bit elements: eight registers (four or two matrices of 8 x 8) of the fragments of
-  /// mma.sync, from `first` on; elements, not pairs. `along` is the dimension of which the
-  /// fragments pair neighbours.
+  /// The registers of four words (or two) of the fragments of mma.sync, from `first` on; `along` is
+  /// the dimension of which a word holds neighbours. Requires: canReadFragments.
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,
                                                const LinearLayout &fragments, unsigned along,
                                                unsigned first, mlir::Type element) const;
+  /// ldmatrix moves rows of 16 bytes; it turns over elements of 16 bits only.
+  bool canReadFragments(unsigned along) const { return elementBytes == 2 || along == major; }
   /// How wgmma finds the matrix (PTX ISA, "Matrix descriptor").
   mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
 

@@ -153,10 +153,34 @@ Tile castIntToInt(OpContext &context, const Tile &value, const Type &element) {
   return build<arith::ExtUIOp>(context, type, value.value);
 }
 
+// A constant that `element` has too, as such: back ends look for zeros.
+std::optional<Tile> convertedConstant(OpContext &context, const Tile &value, const Type &type) {
+  mlir::Attribute found;
+  auto target = mlir::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(lowered(context, type)));
+  if (!target || !matchPattern(value.value, mlir::m_Constant(&found)))
+    return std::nullopt;
+  auto dense = mlir::dyn_cast<mlir::SplatElementsAttr>(found);
+  auto number = dense ? mlir::dyn_cast<mlir::FloatAttr>(dense.getSplatValue<mlir::Attribute>())
+                      : mlir::dyn_cast<mlir::FloatAttr>(found);
+  if (!number || !number.getValue().isFinite() || number.getValue().isNegZero())
+    return std::nullopt;
+  llvm::APFloat exact = number.getValue();
+  bool losesInfo = false;
+  exact.convert(target.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  if (losesInfo)
+    return std::nullopt;
+  mlir::TypedAttr attr = mlir::FloatAttr::get(target, exact);
+  if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(lowered(context, type)))
+    attr = mlir::DenseElementsAttr::get(shaped, mlir::Attribute(attr));
+  return Tile{context.builder.create<arith::ConstantOp>(context.loc, attr), type};
+}
+
 Tile castFloatToFloat(OpContext &context, const Tile &value, const Type &element,
                       bool towardsZero) {
   Type type = value.type.withElement(element);
   unsigned from = value.type.bits(), to = element.bits();
+  if (auto constant = element.isF8() ? convertedConstant(context, value, type) : std::nullopt)
+    return *constant;
   if (value.type.isF8() || element.isF8() || towardsZero) {
     auto rounding = tile::RoundingAttr::get(
         context.builder.getContext(), towardsZero ? tile::Rounding::RTZ : tile::Rounding::RTNE);

@@ -7,6 +7,7 @@
 #include "cpu/LaneEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
 
@@ -18,6 +19,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -38,6 +41,8 @@ struct CarryOffsetsPass : PassWrapper<CarryOffsetsPass, OperationPass<ModuleOp>>
 void addCpuPasses(OpPassManager &pm) {
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Microscaled operands are unpacked and scaled.
+  pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/false));
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
   // Tiles of pointers that walk through memory become offsets.
@@ -54,10 +59,73 @@ template <typename T> std::string printed(T &&thing) {
   return text;
 }
 
-// The story. Stops after `stage` with its text; runs to the object, and adds to `builder` if there
-// is one.
+std::vector<CpuAccess> accessesOf(ModuleOp module) {
+  std::vector<CpuAccess> out;
+  auto add = [&](Location where, Type type, bool isStore, bool isScattered, bool isMasked) {
+    CpuAccess access{where, isStore, isScattered, isMasked};
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      access.lanes = unsigned(vector.getNumElements());
+      type = vector.getElementType();
+    }
+    if (type.isIntOrFloat())
+      access.elementBytes = std::max(1u, type.getIntOrFloatBitWidth() / 8);
+    for (CpuAccess &row : out)
+      if (row.where == where && row.isStore == isStore && row.isScattered == isScattered &&
+          row.isMasked == isMasked && row.lanes == access.lanes &&
+          row.elementBytes == access.elementBytes) {
+        ++row.count;
+        return;
+      }
+    access.count = 1;
+    out.push_back(access);
+  };
+  module.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<LLVM::LoadOp>([&](auto op) { add(op.getLoc(), op.getType(), false, false, false); })
+        .Case<LLVM::MaskedLoadOp>(
+            [&](auto op) { add(op.getLoc(), op.getType(), false, false, true); })
+        .Case<LLVM::masked_gather>(
+            [&](auto op) { add(op.getLoc(), op.getType(), false, true, true); })
+        .Case<LLVM::StoreOp>(
+            [&](auto op) { add(op.getLoc(), op.getValue().getType(), true, false, false); })
+        .Case<LLVM::MaskedStoreOp>(
+            [&](auto op) { add(op.getLoc(), op.getValue().getType(), true, false, true); })
+        .Case<LLVM::masked_scatter>(
+            [&](auto op) { add(op.getLoc(), op.getValue().getType(), true, true, true); });
+  });
+  return out;
+}
+
+std::vector<CpuLoop> loopsOf(const cpu::FusionPlan &plan) {
+  constexpr const char *reasons[] = {"whole", "indexed", "carried", "reused", "memory order"};
+  std::vector<CpuLoop> out;
+  for (const cpu::FusionPlan::Loop &loop : plan.loops()) {
+    CpuLoop row{
+        loop.place->getLoc(), {}, loop.stored ? reasons[unsigned(loop.stored->reason)] : ""};
+    for (Operation *op : loop.computes)
+      row.computes.push_back(op->getName().getStringRef().str());
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+uint64_t codeBytesOf(StringRef object) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel"),
+                                                            /*InitContent=*/true);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  uint64_t bytes = 0;
+  for (const llvm::object::SectionRef &section : (*file)->sections())
+    bytes += section.isText() ? section.getSize() : 0;
+  return bytes;
+}
+
+// The story. Stops after `stage` with its text; runs to the object, and adds to `builder` and tells
+// `report` if there is one.
 Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &options,
-                            support::ArtifactBuilder *builder) {
+                            support::ArtifactBuilder *builder, CpuReport *report = nullptr) {
   MLIRContext *context = module.getContext();
   DiagnosticCollector reports(context);
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
@@ -80,11 +148,17 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
   analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   cpu::EmittedKernel emitted =
-      cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features));
+      cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features), options.contract);
   if (!emitted.module)
     return reports.error("cannot compile `" + kernel.getName().str() + "` for the CPU");
   if (stage == CpuStage::Loops)
     return printed(*emitted.module);
+
+  if (report) {
+    report->vectorBytes = cpu::processorOf(options.features).vectorBytes;
+    report->accesses = accessesOf(*emitted.module);
+    report->loops = loopsOf(plan);
+  }
 
   // From here on there are no tiles.
 
@@ -110,6 +184,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
       transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
   if (Status status = cpu::checkSymbols(object); !status)
     return reports.error(status.error().what);
+  if (report)
+    report->codeBytes = codeBytesOf(object);
   if (!builder)
     return object;
 
@@ -146,6 +222,19 @@ Result<std::vector<uint8_t>> compileForCpu(ModuleOp module, const CpuOptions &op
   if (Status status = addCpuCode(module, options, builder); !status)
     return status.takeError();
   return builder.finish();
+}
+
+Result<CpuReport> inspectForCpu(ModuleOp module, const CpuOptions &options) {
+  support::ArtifactBuilder builder;
+  builder.kernel.target = builder.text("x86-64");
+  CpuReport report;
+  if (auto code = compile(module, CpuStage::Object, options, &builder, &report); !code)
+    return code.takeError();
+  auto bytes = builder.finish();
+  if (!bytes)
+    return bytes.takeError();
+  report.artifact = std::move(*bytes);
+  return report;
 }
 
 Result<std::string> emitForCpu(ModuleOp module, CpuStage stage, const CpuOptions &options) {

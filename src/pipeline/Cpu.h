@@ -14,7 +14,9 @@ struct CpuOptions {
   /// What the code may use beyond the x86-64 baseline.
   target::CpuFeatureSet features = target::hostCpuFeatures();
   /// Symbol of the entry point, the only one that the object defines globally. Empty: the loader's.
-  std::string entry;
+  std::string entry = {};
+  /// Whether a product that is added at once may be fused with the sum (docs/numerics.md).
+  bool contract = true;
 };
 
 /// Where `emitForCpu` stops.
@@ -34,6 +36,29 @@ Status addCpuCode(mlir::ModuleOp module, const CpuOptions &options,
 
 /// An artifact of that alone.
 Result<std::vector<uint8_t>> compileForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
+
+/// Vectors that the code of a line moves between memory and registers, before LLVM's optimiser.
+struct CpuAccess {
+  mlir::Location where;
+  bool isStore = false, isScattered = false, isMasked = false;
+  unsigned lanes = 1, elementBytes = 1;
+  unsigned count = 0;
+};
+/// A loop over the lanes of tiles: where it stands, and what it computes.
+struct CpuLoop {
+  mlir::Location where;
+  std::vector<std::string> computes; ///< names of ops
+  std::string stored;                ///< why its tile is kept in memory; empty if it is not
+};
+/// What there is to say about the code of a kernel; places live as long as the module's context.
+struct CpuReport {
+  std::vector<uint8_t> artifact;
+  uint64_t codeBytes = 0; ///< instructions alone
+  unsigned vectorBytes = 0;
+  std::vector<CpuAccess> accesses;
+  std::vector<CpuLoop> loops;
+};
+Result<CpuReport> inspectForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
 
 /// The kernel after a stage, as text (or as bytes, for the object).
 Result<std::string> emitForCpu(mlir::ModuleOp module, CpuStage stage,

@@ -5,11 +5,15 @@
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
+#include "gpu/Libdevice.h"
+#include "gpu/LineInfo.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
+#include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,6 +39,10 @@ namespace {
 void addTilePasses(OpPassManager &pm) {
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
+  pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
+  // Products of f32 in parts and sums in f16 become products that tensor cores have.
+  pm.addPass(transforms::createSplitProductsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -63,10 +71,11 @@ unsigned warpsOf(ModuleOp module, const GpuOptions &options) {
   return warps ? warps : 4;
 }
 
-// The story. Stops after `stage` with its text; runs to the end, and adds to `builder` if there is
-// one.
+// The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
+// `report` if there is one.
 Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
-                            const GpuOptions &options, support::ArtifactBuilder *builder) {
+                            const GpuOptions &options, support::ArtifactBuilder *builder,
+                            GpuReport *report = nullptr) {
   MLIRContext *context = module.getContext();
   DiagnosticCollector reports(context);
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
@@ -128,14 +137,22 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   // From here on there are no tiles.
 
+  if (report) {
+    report->accesses = emitted.accesses;
+    report->instructions = gpu::instructionFacts(*emitted.module);
+  }
   if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
     return reports.error("cannot lower `" + name + "` to LLVM");
+  gpu::addLineInfo(*emitted.module);
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
   auto machine = gpu::createMachine(chip);
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + name + "` to LLVM IR");
+  std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
+  if (Status linked = gpu::linkLibdevice(*llvmModule, gpu::findLibdevice(ptxas)); !linked)
+    return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine);
   if (stage == GpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
@@ -150,8 +167,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return ptx;
 
   std::optional<gpu::Cubin> cubin;
-  std::string ptxas = options.assemble ? gpu::findPtxas(options.ptxas) : "";
-  if (!ptxas.empty()) {
+  if (options.assemble && !ptxas.empty()) {
     auto assembled = gpu::assemble(ptxas, ptx, chip.name);
     if (!assembled)
       return assembled.takeError();
@@ -190,6 +206,10 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     code.spillStoreBytes = cubin->spillStoreBytes;
     code.spillLoadBytes = cubin->spillLoadBytes;
     code.stackBytes = cubin->stackBytes;
+    if (report) {
+      report->isAssembled = true;
+      report->warnings = cubin->warnings;
+    }
     builder->codes.push_back(code);
   }
   code.kind = uint32_t(support::CodeKind::Ptx);
@@ -220,6 +240,20 @@ Result<std::vector<uint8_t>> compileForGpu(ModuleOp module, const target::GpuChi
   if (Status status = addGpuCode(module, chip, options, builder); !status)
     return status.takeError();
   return builder.finish();
+}
+
+Result<GpuReport> inspectForGpu(ModuleOp module, const target::GpuChip &chip,
+                                const GpuOptions &options) {
+  support::ArtifactBuilder builder;
+  builder.kernel.target = builder.text(std::string(chip.name));
+  GpuReport report;
+  if (auto code = compile(module, chip, GpuStage::Cubin, options, &builder, &report); !code)
+    return code.takeError();
+  auto bytes = builder.finish();
+  if (!bytes)
+    return bytes.takeError();
+  report.artifact = std::move(*bytes);
+  return report;
 }
 
 Result<std::string> emitForGpu(ModuleOp module, const target::GpuChip &chip, GpuStage stage,

@@ -1,6 +1,7 @@
 // Tile IR -> PTX and cubin for an NVIDIA chip.
 #pragma once
 
+#include "gpu/CodeFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "nereid/base.h"
 #include "support/Artifact.h"
@@ -38,6 +39,17 @@ Status addGpuCode(mlir::ModuleOp module, const target::GpuChip &chip, const GpuO
 /// An artifact of that alone.
 Result<std::vector<uint8_t>> compileForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
                                            const GpuOptions &options = {});
+
+/// What there is to say about the code of a kernel; places live as long as the module's context.
+struct GpuReport {
+  std::vector<uint8_t> artifact;
+  bool isAssembled = false; ///< else registers and spills are not known
+  std::vector<gpu::AccessFact> accesses;
+  std::vector<gpu::InstructionFact> instructions;
+  std::vector<std::string> warnings; ///< of the assembler
+};
+Result<GpuReport> inspectForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
+                                const GpuOptions &options = {});
 
 /// The kernel after a stage, as text (or as bytes, for the cubin).
 Result<std::string> emitForGpu(mlir::ModuleOp module, const target::GpuChip &chip, GpuStage stage,

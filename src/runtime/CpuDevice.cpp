@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -302,29 +301,6 @@ const std::shared_ptr<Executor> &ownExecutor() {
       unsigned(std::clamp<int64_t>(support::knobs().cpuThreads, 0, 4096))));
   return *pool;
 }
-
-// Of the first processor, as the kernel tells it: sysconf's figure may be the sum over all sockets'
-// caches, those that this virtual machine does not have among them. 0 where nobody says.
-uint64_t lastLevelCacheBytes() {
-  uint64_t bytes = 0;
-  int highest = 0;
-  for (int index = 0; index < 8; ++index) {
-    std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    std::ifstream levelFile(folder + "level"), sizeFile(folder + "size");
-    int level = 0;
-    uint64_t size = 0;
-    char unit = 'B';
-    if (!(levelFile >> level) || !(sizeFile >> size))
-      continue;
-    sizeFile >> unit;
-    if (level > highest) {
-      highest = level;
-      bytes = size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
-    }
-  }
-  long fallback = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes || fallback < 0 ? bytes : uint64_t(fallback);
-}
 } // namespace
 
 CpuDevice::CpuDevice() : Device(&hostMemory()) {
@@ -336,7 +312,7 @@ CpuDevice::CpuDevice() : Device(&hostMemory()) {
   long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   if (pages > 0 && page > 0)
     description.memoryBytes = uint64_t(pages) * uint64_t(page);
-  description.cacheBytes = lastLevelCacheBytes();
+  description.cacheBytes = target::hostCacheBytes();
   const support::Knobs &knobs = support::knobs();
   fibers.seed = uint64_t(knobs.fiberSeed);
   fibers.stallSeconds = knobs.fiberStallSeconds;

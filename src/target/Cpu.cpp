@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <fstream>
+#include <unistd.h>
 #endif
 
 namespace nereid::target {
@@ -173,6 +175,34 @@ std::string hostCpuName() {
   while (!name.empty() && name.back() == ' ')
     name.pop_back();
   return name;
+}
+
+// Of the first processor, as the kernel tells it: sysconf's figure may be the sum over all sockets'
+// caches, those that this virtual machine does not have among them. 0 where nobody says.
+static uint64_t readCacheBytes() {
+  uint64_t bytes = 0;
+  int highest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    std::ifstream levelFile(folder + "level"), sizeFile(folder + "size");
+    int level = 0;
+    uint64_t size = 0;
+    char unit = 'B';
+    if (!(levelFile >> level) || !(sizeFile >> size))
+      continue;
+    sizeFile >> unit;
+    if (level > highest) {
+      highest = level;
+      bytes = size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+    }
+  }
+  long fallback = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes || fallback < 0 ? bytes : uint64_t(fallback);
+}
+
+uint64_t hostCacheBytes() {
+  static const uint64_t bytes = readCacheBytes();
+  return bytes;
 }
 
 } // namespace nereid::target

@@ -54,4 +54,7 @@ std::optional<CpuFeatureSet> cpuLevel(std::string_view name);
 /// The processor's brand string.
 std::string hostCpuName();
 
+/// Bytes of the last cache level that the first processor sees. 0 where nobody says. Asked once.
+uint64_t hostCacheBytes();
+
 } // namespace nereid::target

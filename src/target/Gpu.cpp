@@ -23,7 +23,49 @@ constexpr GpuChip rows[] = {
     {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, 16, hopper},
 };
 // clang-format on
+
+constexpr GpuBoard boards[] = {
+    // name       chip     SMs   MHz   GB/s
+    {"A100", "sm_80", 108, 1410, 2039},   {"A40", "sm_86", 84, 1740, 696},
+    {"RTX 3090", "sm_86", 82, 1695, 936}, {"Jetson AGX Orin", "sm_87", 16, 1300, 205},
+    {"L40S", "sm_89", 142, 2520, 864},    {"RTX 4090", "sm_89", 128, 2520, 1008},
+    {"H100", "sm_90a", 132, 1830, 3350},  {"H200", "sm_90a", 132, 1830, 4800},
+    {"B200", "sm_100", 148, 1850, 8000},  {"RTX 5090", "sm_120", 170, 2407, 1792},
+};
 } // namespace
+
+std::span<const GpuBoard> gpuBoards() { return boards; }
+
+const GpuBoard *gpuBoard(std::string_view name, const GpuChip &chip) {
+  for (const GpuBoard &board : boards)
+    if (name.empty() ? gpuChip(board.chip)->capability == chip.capability : board.name == name)
+      return &board;
+  return nullptr;
+}
+
+Occupancy occupancy(const GpuChip &chip, unsigned warps, unsigned registers, uint64_t sharedBytes) {
+  // A warp gets its registers in units of 256, 8 a thread; each block pays 1 KiB of shared memory.
+  Occupancy out;
+  out.byWarps = chip.warpsPerSm / warps;
+  out.byBlocks = chip.blocksPerSm;
+  out.byShared = unsigned(chip.sharedBytesPerSm / (sharedBytes + 1024));
+  if (registers)
+    out.byRegisters = registersPerSm / ((registers + 7) / 8 * 256) / warps;
+  out.blocks = out.byWarps;
+  out.limit = "warps";
+  auto limit = [&](unsigned by, std::string_view name) {
+    if (by < out.blocks) {
+      out.blocks = by;
+      out.limit = name;
+    }
+  };
+  limit(out.byBlocks, "blocks");
+  if (registers)
+    limit(out.byRegisters, "registers");
+  limit(out.byShared, "shared memory");
+  out.warps = out.blocks * warps;
+  return out;
+}
 
 std::span<const GpuChip> gpuChips() { return rows; }
 

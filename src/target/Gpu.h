@@ -46,6 +46,29 @@ inline constexpr uint32_t registersPerSm = 65536;
 inline constexpr uint32_t maxRegistersPerThread = 255;
 inline constexpr uint32_t maxThreadsPerBlock = 1024;
 
+/// A product with such chips; figures of its data sheet.
+struct GpuBoard {
+  std::string_view name, chip; ///< "H200", "sm_90a"
+  uint16_t sms;
+  uint16_t megahertz;        ///< of the boost clock
+  uint16_t gigabytesASecond; ///< of its memory
+};
+std::span<const GpuBoard> gpuBoards();
+/// By name, or (with none) the first of a chip, where sm_90 has the boards of sm_90a; null if there
+/// is none.
+const GpuBoard *gpuBoard(std::string_view name, const GpuChip &chip);
+
+/// What of a kernel is resident on an SM at a time.
+struct Occupancy {
+  unsigned blocks = 0, warps = 0;
+  /// How many blocks each resource has room for; `registers` is 0 where their number is not known.
+  unsigned byWarps = 0, byBlocks = 0, byRegisters = 0, byShared = 0;
+  /// The scarcest: "warps", "blocks", "registers" or "shared memory".
+  std::string_view limit;
+};
+/// For a kernel of `warps` warps, `registers` a thread (0: not known) and `sharedBytes` a block.
+Occupancy occupancy(const GpuChip &chip, unsigned warps, unsigned registers, uint64_t sharedBytes);
+
 std::span<const GpuChip> gpuChips();
 /// The row that `.target name` means, or null.
 const GpuChip *gpuChip(std::string_view name);

@@ -1,5 +1,7 @@
 // nereid bench FOLDER...: each case of `bench` timed, each variant on each device.
+#include "engine/Files.h"
 #include "runtime/Device.h"
+#include "tools/BenchPage.h"
 #include "tools/FolderRows.h"
 #include "tools/Verbs.h"
 
@@ -13,7 +15,7 @@ namespace {
 
 struct BenchWords {
   std::vector<std::string> folders, devices, variants;
-  std::string set = "bench", match;
+  std::string set = "bench", match, html, csv;
   double seconds = 0.5;
   bool json = false, allConfigs = false;
   bool untuned = false;
@@ -79,6 +81,12 @@ int runBench(const BenchWords &words) {
     if (!status)
       return refuse(status.error());
   }
+  if (!words.html.empty())
+    if (Status status = engine::writeFile(words.html, benchPage(rows)); !status)
+      return refuse(status.error());
+  if (!words.csv.empty())
+    if (Status status = engine::writeFile(words.csv, benchCsv(rows)); !status)
+      return refuse(status.error());
   if (words.json) {
     std::printf("%s\n", Json({{"rows", rows}}).dump().c_str());
   } else {
@@ -108,6 +116,8 @@ Action addBench(CLI::App &app) {
   app.add_flag("--all-configs", words->allConfigs, "Every configuration, not the first alone");
   app.add_flag("--untuned", words->untuned,
                "The first configuration of each variant, not the tuned one");
+  app.add_option("--html", words->html, "Write a page with rooflines, scaling and all rows");
+  app.add_option("--csv", words->csv, "Write the rows as comma-separated values");
   app.add_flag("--json", words->json, "Rows as JSON");
   return [words] { return runBench(*words); };
 }

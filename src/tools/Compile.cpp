@@ -2,6 +2,7 @@
 // to stdout.
 #include "engine/AheadOfTime.h"
 #include "engine/Files.h"
+#include "engine/PackFile.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "tools/KernelCall.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct CompileWords : KernelWords {
   std::string chip = "cpu", form = "tile", out, level = "native", name;
+  bool add = false;
 };
 
 const std::map<std::string, pipeline::CpuStage> cpuForms = {{"cpu-plan", pipeline::CpuStage::Plan},
@@ -112,6 +114,28 @@ Status writeAheadOfTime(const CompileWords &words, EmittedCall &call) {
   return linkShared(*built, out);
 }
 
+// `pack` with `-o FILE`: what the library `nereid_runtime` launches.
+Status writePack(const CompileWords &words, EmittedCall &call) {
+  auto signature = engine::signatureOf(*call.chosen.program, call.chosen.name);
+  if (!signature)
+    return signature.takeError();
+  // The compiler takes the module with it.
+  support::Specialization specialization = call.emitted.specialization;
+  auto bytes = engine::buildArtifact(call.emitted, words.chip);
+  if (!bytes)
+    return bytes.takeError();
+  auto artifact = support::Artifact::take(*std::move(bytes));
+  if (!artifact)
+    return artifact.takeError();
+  engine::PackFile file(words.out);
+  if (words.add)
+    if (Status status = file.read(); !status)
+      return status;
+  Status status = file.add(*signature, words.chip, engine::optionsText(call.options),
+                           specialization, call.defaulted, *artifact);
+  return status ? file.write() : std::move(status);
+}
+
 int runCompile(const CompileWords &words) {
   if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
     std::string known = "cpu";
@@ -132,6 +156,12 @@ int runCompile(const CompileWords &words) {
     if (words.form != "obj")
       return refuse(Error{"`--emit " + words.form + "` writes two files: name one with `-o`", {}});
   }
+  if (words.form == "pack") {
+    if (!toFile)
+      return refuse(Error{"`--emit pack` writes a file: name it with `-o`", {}});
+    Status status = writePack(words, **call);
+    return status ? exitDone : refuse(status.error());
+  }
   auto produced = produce(words, **call);
   if (!produced)
     return refuse(produced.error());
@@ -150,15 +180,18 @@ Action addCompile(CLI::App &app) {
   auto words = std::make_shared<CompileWords>();
   addKernelWords(app, *words);
   app.add_option("-t,--target", words->chip, "cpu, sm_80, sm_90a, ... (default cpu)");
-  app.add_option("--emit", words->form,
-                 "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, artifact "
-                 "(default tile)");
+  app.add_option(
+      "--emit", words->form,
+      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, artifact, pack "
+      "(default tile)");
   app.add_option(
       "-o,--out-path", words->out,
       "Where to write it; - or nothing is stdout. obj, c and so also write a header beside "
       "it, for programs that call the kernel");
   app.add_option("--cpu", words->level,
                  "What obj, c and so may use: x86-64, -v2, -v3, -v4 or native (default)");
+  app.add_flag("--add", words->add,
+               "pack: keep the kernels that the file has, and those of other signatures");
   app.add_option("--out-name,--on", words->name, "What C names begin with (default: the kernel's)");
   return [words] { return runCompile(*words); };
 }

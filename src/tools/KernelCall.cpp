@@ -243,8 +243,10 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
       return classes.takeError();
     specialization = std::move(*classes);
   }
-  auto emitted = engine::emitKernel(program, call->chosen.name, specialization, defaulted,
-                                    compileOptions(words, choices));
+  call->options = compileOptions(words, choices);
+  call->defaulted = defaulted;
+  auto emitted =
+      engine::emitKernel(program, call->chosen.name, specialization, defaulted, call->options);
   if (!emitted)
     return emitted.takeError();
   call->emitted = std::move(*emitted);

@@ -57,6 +57,8 @@ struct EmittedCall {
   ChosenKernel chosen;
   std::unique_ptr<CallArguments> arguments; ///< null with a signature
   engine::EmittedKernel emitted;
+  std::vector<uint32_t> defaulted; ///< parameters that a launch leaves out
+  ops::CompileOptions options;
 };
 Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words);
 

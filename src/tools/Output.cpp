@@ -47,6 +47,21 @@ Json nested(const support::HostTensor &tensor, size_t dim, int64_t &index) {
   return list;
 }
 
+std::string findingText(const ref::Finding &finding) {
+  std::string text = "program (" + std::to_string(finding.program[0]) + ", " +
+                     std::to_string(finding.program[1]) + ", " +
+                     std::to_string(finding.program[2]) + ")";
+  if (!finding.index.empty()) {
+    text += ", element (";
+    for (size_t i = 0; i < finding.index.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(finding.index[i]);
+    text += ")";
+  }
+  if (!finding.tensor.empty())
+    text += ", tensor `" + finding.tensor + "`";
+  return text;
+}
+
 } // namespace
 
 void report(const std::vector<Diagnostic> &diagnostics) {
@@ -100,6 +115,21 @@ Json toJson(const Diagnostic &diagnostic) {
     for (const Diagnostic &note : diagnostic.notes)
       json["notes"].push_back(toJson(note));
   }
+  return json;
+}
+
+void report(const std::vector<ref::Finding> &findings) {
+  for (const ref::Finding &finding : findings) {
+    report({finding.diagnostic});
+    std::fprintf(stderr, "   first at %s\n", findingText(finding).c_str());
+  }
+}
+
+Json toJson(const ref::Finding &finding) {
+  Json json = toJson(finding.diagnostic);
+  json["program"] = finding.program;
+  json["index"] = finding.index;
+  json["tensor"] = finding.tensor.empty() ? Json(nullptr) : Json(finding.tensor);
   return json;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nereid/base.h"
+#include "ref/Interpreter.h"
 #include "support/HostTensor.h"
 
 #include <nlohmann/json.hpp>
@@ -18,10 +19,13 @@ inline constexpr int exitDone = 0, exitRefused = 1, exitUsage = 2;
 
 /// Prints diagnostics to stderr, each with the line it is about, read from its file.
 void report(const std::vector<Diagnostic> &diagnostics);
+/// What checked launches found, each with the program and element that met it first.
+void report(const std::vector<ref::Finding> &findings);
 /// Prints what went wrong and gives the exit code.
 int refuse(const Error &error);
 
 Json toJson(const Diagnostic &diagnostic);
+Json toJson(const ref::Finding &finding);
 /// A number that JSON can hold, or "nan", "inf", "-inf".
 Json numberJson(double value);
 /// {"dtype", "shape", "data"} with data nested by shape.

@@ -18,29 +18,6 @@ struct RunWords : KernelWords {
   bool emulateTf32 = false, wide = false;
 };
 
-std::string findingText(const ref::Finding &finding) {
-  std::string text = "program (" + std::to_string(finding.program[0]) + ", " +
-                     std::to_string(finding.program[1]) + ", " +
-                     std::to_string(finding.program[2]) + ")";
-  if (!finding.index.empty()) {
-    text += ", element (";
-    for (size_t i = 0; i < finding.index.size(); ++i)
-      text += (i ? ", " : "") + std::to_string(finding.index[i]);
-    text += ")";
-  }
-  if (!finding.tensor.empty())
-    text += ", tensor `" + finding.tensor + "`";
-  return text;
-}
-
-Json findingJson(const ref::Finding &finding) {
-  Json json = toJson(finding.diagnostic);
-  json["program"] = finding.program;
-  json["index"] = finding.index;
-  json["tensor"] = finding.tensor.empty() ? Json(nullptr) : Json(finding.tensor);
-  return json;
-}
-
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
            bool check) {
   bool failed = false;
@@ -54,7 +31,7 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
     if (check || !outcome.findings.empty()) {
       json["findings"] = Json::array();
       for (const ref::Finding &finding : outcome.findings)
-        json["findings"].push_back(findingJson(finding));
+        json["findings"].push_back(toJson(finding));
     }
     json["seconds"] = outcome.seconds;
     json["compile_seconds"] = outcome.compileSeconds;
@@ -66,10 +43,7 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
       if (auto *tensor = arguments.tensor(name))
         std::printf("%s: %s\n", name.c_str(), summary(tensor->memory).c_str());
   }
-  for (const ref::Finding &finding : outcome.findings) {
-    report({finding.diagnostic});
-    std::fprintf(stderr, "   first at %s\n", findingText(finding).c_str());
-  }
+  report(outcome.findings);
   if (check && !words.json) {
     if (outcome.findings.empty())
       std::printf("no findings: %llu programs, %llu operations\n",

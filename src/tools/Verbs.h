@@ -15,11 +15,13 @@ Action addRun(CLI::App &app);
 Action addCheck(CLI::App &app);
 Action addExplain(CLI::App &app);
 Action addCompile(CLI::App &app);
+Action addInspect(CLI::App &app);
 Action addTest(CLI::App &app);
 Action addBench(CLI::App &app);
 Action addTune(CLI::App &app);
 Action addCache(CLI::App &app);
 Action addDoctor(CLI::App &app);
+Action addLearn(CLI::App &app);
 
 /// "FILE.py:KERNEL" in its two parts; the kernel may be left out.
 inline std::pair<std::string, std::string> splitTarget(const std::string &text) {

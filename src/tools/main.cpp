@@ -24,11 +24,15 @@ int main(int argc, char **argv) {
        addCheck},
       {"explain", "Shapes, types, masks and bytes of each line", addExplain},
       {"compile", "Compile a kernel and write IR or code", addCompile},
+      {"inspect",
+       "Registers, occupancy, widths, coalescing, bank conflicts, roofline: with no GPU at hand",
+       addInspect},
       {"test", "Run kernel folders against their references", addTest},
       {"bench", "Time the kernels of kernel folders", addBench},
       {"tune", "Time every configuration and keep the best in a tuning file", addTune},
       {"cache", "What is kept of built kernels, and what to remove of it", addCache},
       {"doctor", "What this machine has, and why something of it is not used", addDoctor},
+      {"learn", "Puzzles from a copy to causal attention, checked as you solve them", addLearn},
   };
   std::vector<std::pair<CLI::App *, Action>> actions;
   for (const Verb &verb : verbs) {

@@ -2,6 +2,8 @@
 #include "ir/TileOps.h"
 #include "ref/Reference.h"
 #include "transforms/CountTrips.h"
+#include "transforms/ExpandScaledProducts.h"
+#include "transforms/SplitProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +21,8 @@ int main(int argc, char **argv) {
   nereid::ref::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
+  nereid::transforms::registerExpandScaledProductsPass();
+  nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
 }

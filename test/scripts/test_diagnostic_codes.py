@@ -14,6 +14,7 @@ ASSIGNED = re.compile(r'\bcode\s*=\s*"([A-Z][A-Za-z0-9]+)"')
 ELSEWHERE = {
     "IntegerTooLong", "InvalidEncoding", "NestedTooDeep", "SourceTooLarge", "UnknownCharacterName",
     "OperationLimit", "OutOfMemory", "TooManyFindings", "UnsupportedByInterpreter",
+    "RecordedCondition", "RecordedExit", "RecordedMove", "RecordedParameters", "RecordedScope",
 }
 # Not supported is a state of the vocabulary that changes, so no test depends on it.
 UNSHOWN = {"UnsupportedOp"}

@@ -66,6 +66,9 @@ class InstalledTree(unittest.TestCase):
         output = run("/usr/bin/env", "PATH=/nonexistent", build / "kernels", ROOT / "kernels", env=self.environment)
         self.assertEqual(output.count(" equal,"), 3, output)
         self.assertIn("no parameter `BLOK`", output)
+        output = run("/usr/bin/env", "PATH=/nonexistent", build / "written_twice", ROOT / "examples/cpp/written_twice.py",
+                     env=self.environment)
+        self.assertEqual(output.count(" same\n"), 4, output)
         self.assertIn("5000 sums are right", run(build / "vector_add", ROOT / "kernels", env=self.environment))
 
     def test_pkg_config(self):
@@ -76,13 +79,57 @@ class InstalledTree(unittest.TestCase):
             program, *flags, "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid.so")).parent))
         run(program, ROOT / "kernels", env=self.environment)
 
+    def test_pack_without_compiler(self):
+        # Ten kernels in a pack, each of another signature; the program links the runtime alone.
+        nereid = self.prefix / "bin" / "nereid"
+        pack = self.folder / "kernels.pack"
+        source = ROOT / "examples/cpp/written_twice.py"
+        for signature in ["*fp32:16, *fp32:16, *fp32:16, i32:16, 1024", "*fp32, *fp32, *fp32, i32, 1024", "*fp16, *fp16, *fp16, i32, 64"]:
+            run(nereid, "compile", f"{source}:add", "--signature", signature, "--emit", "pack", "--add", "-o", pack, env=self.environment)
+        for block in [64, 128, 256, 512, 1024]:
+            run(nereid, "compile", f"{source}:softmax", "--signature", f"*fp32, *fp32, i32, i32, {block}", "--emit", "pack", "--add",
+                "-o", pack, env=self.environment)
+        run(nereid, "compile", f"{source}:matmul", "--signature", "*fp32, *fp32, *fp32, i32, i32, i32, 32, 32, 32, True", "--emit", "pack",
+            "--add", "-o", pack, env=self.environment)
+        run(nereid, "compile", f"{source}:attention", "--signature", "*fp32, *fp32, *fp32, *fp32, i32, fp32, 32, 32, 32, True", "--emit",
+            "pack", "--add", "-o", pack, env=self.environment)
+        build = self.build_example("cpp")
+        needed = run("ldd", build / "packed")
+        self.assertIn("libnereid_runtime", needed)
+        self.assertNotRegex(needed, r"LLVM|MLIR|libnereid\.so")
+        output = run("/usr/bin/env", "PATH=/nonexistent", build / "packed", pack, env=self.environment)
+        self.assertEqual(output, "4 kernels\n0 of 100000 sums are wrong\n"
+                         "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32:16, 64) on cpu\n"
+                         "no compiler is loaded\n")
+        damaged = bytearray(pack.read_bytes())
+        damaged[100] ^= 1
+        pack.write_bytes(damaged)
+        done = subprocess.run([build / "packed", pack], timeout=60, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the pack is damaged", done.stdout)
+
+    def test_headers_of_another_version(self):
+        headers = self.folder / "other"
+        shutil.copytree(self.prefix / "include", headers)
+        api = headers / "nereid" / "api.h"
+        text = re.sub(r'NEREID_VERSION "[^"]*"', 'NEREID_VERSION "9.9.9"', api.read_text())
+        api.write_text(text)
+        library = next(self.prefix.glob("**/libnereid.so")).parent
+        run("clang++-19", "-std=c++20", f"-I{headers}", ROOT / "examples/cpp/kernels.cpp", "-o", self.folder / "old", f"-L{library}",
+            "-lnereid", f"-Wl,-rpath,{library}")
+        done = subprocess.run([self.folder / "old", ROOT / "kernels"], env=self.environment, timeout=60, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("compiled with headers of Nereid 9.9.9 and runs with the library of Nereid", done.stdout)
+
     def test_exports_nothing_else(self):
-        names = run("nm", "-DC", "--defined-only", next(self.prefix.glob("**/libnereid.so"))).splitlines()
-        self.assertGreater(len(names), 50)
-        for line in names:
-            symbol = line.split(" ", 2)[2]
-            self.assertRegex(symbol, r"^(nereid_\w+|((typeinfo|typeinfo name|vtable) for )?nereid::\w+(::|\(|\[|$))")
-            self.assertNotRegex(symbol, r"^\S*(llvm|mlir)::")
+        for library in ("libnereid.so", "libnereid_runtime.so"):
+            names = run("nm", "-DC", "--defined-only", next(self.prefix.glob("**/" + library))).splitlines()
+            self.assertGreater(len(names), 50)
+            for line in names:
+                symbol = line.split(" ", 2)[2]
+                self.assertRegex(symbol, r"^(nereid_\w+|((typeinfo|typeinfo name|vtable) for )?nereid::\w+(::|\(|\[|$))")
+                self.assertNotRegex(symbol, r"^\S*(llvm|mlir)::")
 
 
 if __name__ == "__main__":

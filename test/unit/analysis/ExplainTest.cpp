@@ -19,10 +19,10 @@ protected:
                     mlir::scf::SCFDialect>();
     context.appendDialectRegistry(registry);
   }
-  analysis::Explanation explain(const char *text) {
+  analysis::Explanation explain(const char *text, const analysis::LaunchValues &launch = {}) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module);
-    return analysis::explain(*module->getOps<mlir::func::FuncOp>().begin());
+    return analysis::explain(*module->getOps<mlir::func::FuncOp>().begin(), launch);
   }
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -85,6 +85,43 @@ TEST_F(ExplainTest, CountsLoopsWhoseTripCountIsKnown) {
   )mlir");
   EXPECT_EQ(dynamic.bytesRead, 1);
   EXPECT_TRUE(dynamic.hasLoops);
+}
+
+TEST_F(ExplainTest, ALaunchTellsHowOftenLoopsRun) {
+  const char *text = R"mlir(
+    func.func @k(%p: !tile.ptr<i8>, %n: i32) {
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c4 = arith.constant 4 : i32
+      %byte = arith.constant 1 : i8
+      %id = tile.program_id 0
+      %a = arith.muli %id, %c4 : i32
+      %b = arith.addi %c4, %a : i32
+      %end = arith.minsi %b, %n : i32
+      scf.for %i = %a to %end step %c1 : i32 {
+        %v = tile.load %p : !tile.ptr<i8> -> i8 loc("k.py":4:5)
+      }
+      %first = arith.cmpi eq, %id, %c0 : i32
+      scf.if %first {
+        tile.store %p, %byte : !tile.ptr<i8>, i8 loc("k.py":6:5)
+      }
+      return
+    }
+  )mlir";
+  // Programs of four elements each over ten: 4 + 4 + 2, and only the first one writes.
+  auto e = explain(text, {{std::nullopt, 10}, {3, 1, 1}});
+  EXPECT_FALSE(e.hasLoops);
+  double read = 0, written = 0;
+  for (const analysis::ExplainedLine &line : e.lines) {
+    read += line.line == 4 && line.file == "k.py" ? line.bytesRead : 0;
+    written += line.line == 6 && line.file == "k.py" ? line.bytesWritten : 0;
+  }
+  EXPECT_NEAR(read, 10.0 / 3, 1e-9);
+  EXPECT_NEAR(written, 1.0 / 3, 1e-9);
+  // Without a grid nobody knows; both sides of the branch count.
+  auto unknown = explain(text, {{std::nullopt, 10}, {0, 0, 0}});
+  EXPECT_TRUE(unknown.hasLoops);
+  EXPECT_EQ(unknown.bytesWritten, 1);
 }
 
 TEST_F(ExplainTest, SpellsTypes) {

@@ -179,6 +179,71 @@ else:
   EXPECT_EQ(value(source, "different", options), "2");
 }
 
+TEST_F(ModuleTest, ABranchNobodyKnowsLeavesObjectsToTheOther) {
+  std::string source = R"(
+import somewhere
+class C: pass
+one, two, same, c = [1], [1], [1], C()
+table, tags = {'a': 1, 'b': 2}, {1}
+nested = {'inner': [1]}
+c.x = c.y = 0
+if somewhere.flag:
+    one.append(2)
+    seen = len(two)
+    made = []
+    made.append(1)
+    table['a'] = 5
+    table['c'] = 3
+    c.x = 1
+    two += [3]
+    nested['inner'].append(2)
+    tags.add(2)
+else:
+    also = list(one)
+    table.pop('b')
+    c.x = 2
+    two += [4]
+    same.append(1)
+    same.pop()
+    more = {}
+    more['k'] = 1
+alias = same
+y = c.y
+)";
+  // Each branch started from the state before the `if`.
+  EXPECT_EQ(value(source, "seen"), "1");
+  EXPECT_EQ(value(source, "also"), "[1]");
+  // Sequences that differ have no value; what only one branch made has.
+  EXPECT_EQ(value(source, "one"), "unusable: UnknownDefinition");
+  EXPECT_EQ(value(source, "two"), "unusable: UnknownDefinition");
+  EXPECT_EQ(value(source, "tags"), "unusable: UnknownDefinition");
+  EXPECT_EQ(value(source, "same"), "[1]");
+  EXPECT_EQ(value(source, "made"), "[1]");
+  EXPECT_EQ(value(source, "more"), "{'k': 1}");
+  EXPECT_EQ(value(source, "y"), "0");
+  // Entries differ one by one.
+  EXPECT_EQ(value(source + "z = table['b'], table['c']", "z"), "(2, 3)");
+  EXPECT_NE(value(source + "z = table['a'] + 1", "z"), "6");
+  EXPECT_NE(value(source + "z = table['a'] + 1", "z"), "2");
+  EXPECT_NE(value(source + "z = c.x + 1", "z"), "3");
+  EXPECT_NE(value(source + "z = nested['inner'][0] + 1", "z"), "2");
+  // A branch that raises is not taken, and its changes go with it.
+  EXPECT_EQ(value("import somewhere\nxs = [1]\ndef f():\n    if somewhere.flag:\n"
+                  "        xs.append(2)\n        raise ValueError\n    xs.append(3)\nf()",
+                  "xs"),
+            "[1, 3]");
+  EXPECT_EQ(
+      value("import somewhere\nxs = [1]\ndef f():\n    if somewhere.flag:\n"
+            "        xs.append(2)\n    else:\n        xs.clear()\n        raise ValueError\nf()",
+            "xs"),
+      "[1, 2]");
+  // An outer branch takes back what inner ones did.
+  EXPECT_EQ(value("import somewhere\nxs = [1]\nif somewhere.a:\n    if somewhere.b:\n"
+                  "        xs.append(2)\nelse:\n    seen = list(xs)",
+                  "seen"),
+            "[1]");
+}
+
 TEST_F(ModuleTest, AReturnUnderAnUnknownConditionIsNotSkipped) {
   auto result = [&](std::string body) {
     return value("import lib\ndef f():\n" + body + "x = f()\n", "x");

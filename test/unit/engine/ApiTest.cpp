@@ -104,6 +104,18 @@ protected:
   fs::path directory;
 };
 
+TEST_F(ApiTest, ProgramsOfOtherHeadersAreRefused) {
+  EXPECT_EQ(abiMismatch(Abi()), nullptr);
+  Abi other;
+  other.version = "9.1.0";
+  EXPECT_STREQ(abiMismatch(other),
+               "the program was compiled with headers of Nereid 9.1.0 and runs with the library of "
+               "Nereid " NEREID_VERSION);
+  other = Abi();
+  other.sizes[0] += 8;
+  EXPECT_NE(std::string(abiMismatch(other)).find("types differ in size"), std::string::npos);
+}
+
 TEST_F(ApiTest, LaunchesFromTextWithArgumentsByPositionAndName) {
   Engine one = engine();
   EXPECT_TRUE(scaleWorks(kernel(one, "scale"), 1000));

@@ -55,6 +55,7 @@ using Reasons = std::map<std::string, std::string>;
 const std::string notBuilt = "the front end builds none";
 const Reasons withoutCpuCode = {
     {"tile.inline_asm", "PTX means nothing to a CPU: refused with a diagnostic"},
+    {"tile.dot_scaled", "becomes tile.dot before (transforms/ExpandScaledProducts)"},
     {"tile.clock", "registers of a GPU: refused with a diagnostic"},
     {"math.ipowi", notBuilt},
     {"math.fpowi", notBuilt},
@@ -62,8 +63,7 @@ const Reasons withoutCpuCode = {
     {"arith.index_castui", notBuilt},
 };
 const Reasons withoutGpuCode = {
-    {"tile.inline_asm", "not there yet: refused with a diagnostic"},
-    {"tile.dot_scaled", "not there yet: refused with a diagnostic"},
+    {"tile.dot_scaled", "becomes tile.dot before (transforms/ExpandScaledProducts)"},
     {"math.ipowi", notBuilt},
     {"math.fpowi", notBuilt},
     {"arith.index_cast", notBuilt},

@@ -194,6 +194,96 @@ private:
                " -> " + type(shape, element));
   }
 
+  // A mask that cuts off the end of each row: a count, perhaps one that wraps around, compared with
+  // a number that is the same along the row.
+  Tile prefix(const Shape &shape) {
+    int64_t extent = shape.back();
+    Tile range =
+        define({extent}, "i32",
+               "tile.arange 0 to " + std::to_string(extent) + " : " + type({extent}, "i32"));
+    const char *starts[] = {"0", "-20", "7", "2147483600", "-2147483648"};
+    Tile start = define({extent}, "i32",
+                        std::string("arith.constant dense<") + starts[chance(60) ? 0 : pick(5)] +
+                            "> : " + type({extent}, "i32"));
+    Tile count = define({extent}, "i32",
+                        "arith.addi " + range.name + ", " + start.name + " : " + type(range));
+    Tile number = chance(70)
+                      ? scalar("i32", "arith.constant " +
+                                          std::to_string(int(pick(extent + 40)) - 20) + " : i32")
+                      : some({}, "i32");
+    std::string limit = "tile.splat " + number.name + " : i32 -> ";
+    if (shape.size() == 2) { // the limit may differ from row to row
+      count = define({1, extent}, "i32",
+                     "tile.expand_dims " + count.name + " axis 0 : " + type(count) + " -> " +
+                         type({1, extent}, "i32"));
+      count = define(shape, "i32",
+                     "tile.broadcast " + count.name + " : " + type(count) + " -> " +
+                         type(shape, "i32"));
+    }
+    Tile bound = define(shape, "i32", limit + type(shape, "i32"));
+    if (shape.size() == 2 && chance(50)) {
+      Tile rows =
+          define({shape[0]}, "i32",
+                 "tile.arange 0 to " + std::to_string(shape[0]) + " : " + type({shape[0]}, "i32"));
+      rows = define({shape[0], 1}, "i32",
+                    "tile.expand_dims " + rows.name + " axis 1 : " + type(rows) + " -> " +
+                        type({shape[0], 1}, "i32"));
+      rows =
+          define(shape, "i32",
+                 "tile.broadcast " + rows.name + " : " + type(rows) + " -> " + type(shape, "i32"));
+      bound =
+          define(shape, "i32", "arith.addi " + bound.name + ", " + rows.name + " : " + type(rows));
+    }
+    const char *less[] = {"slt", "sle", "ult", "ule"}, *greater[] = {"sgt", "sge", "ugt", "uge"};
+    unsigned which = chance(60) ? 0 : pick(4);
+    return chance(70) ? define(shape, "i1",
+                               std::string("arith.cmpi ") + less[which] + ", " + count.name + ", " +
+                                   bound.name + " : " + type(shape, "i32"))
+                      : define(shape, "i1",
+                               std::string("arith.cmpi ") + greater[which] + ", " + bound.name +
+                                   ", " + count.name + " : " + type(shape, "i32"));
+  }
+
+  // What row kernels are made of: loads, reductions and stores under masks that cut off rows.
+  void ragged() {
+    const Shape shapes[] = {{256}, {128}, {512}, {4, 128}, {2, 256}};
+    Shape shape = shapes[pick(5)];
+    unsigned array = workArray();
+    std::string element = arrayElementsText[array];
+    Tile in = prefix(shape);
+    if (chance(25)) {
+      Tile other = prefix(shape);
+      in = define(shape, "i1",
+                  "arith.andi " + in.name + ", " + other.name + " : " + type(shape, "i1"));
+    }
+    std::string pointer = type(shape, "!tile.ptr<" + element + ">"), tile = type(shape, element);
+    std::string masked = " mask " + in.name + " : " + type(in);
+    Tile rest = constant(shape, element);
+    Tile x = define(shape, element,
+                    "tile.load " + pointers(array, linear(shape)) + masked +
+                        (chance(60) ? " other " + rest.name + " : " + tile : "") + " : " + pointer +
+                        " -> " + tile);
+    if (chance(50))
+      x = define(shape, element,
+                 (isFloat(element) ? "arith.mulf " : "arith.muli ") + x.name + ", " +
+                     some(shape, element).name + " : " + tile);
+    if (chance(50))
+      x = define(shape, element,
+                 "arith.select " + in.name + ", " + x.name + ", " + some(shape, element).name +
+                     " : " + type(in) + ", " + tile);
+    unsigned axis = shape.size() - 1;
+    Shape outer(shape.begin(), shape.end() - 1);
+    if (chance(70))
+      define(outer, element,
+             "tile.reduce(" + x.name + ") axis " + std::to_string(axis) + " : (" + tile + ") -> " +
+                 type(outer, element) + combine(element, chance(10)));
+    if (chance(60)) {
+      std::string where = pointers(array, linear(shape));
+      line("tile.store " + where + ", " + x.name + (chance(80) ? masked : "") + " : " + pointer +
+           ", " + tile);
+    }
+  }
+
   // A tile of an array at random places that do not repeat.
   Tile loaded(const Shape &shape, unsigned array) {
     std::string element = arrayElementsText[array];
@@ -610,6 +700,8 @@ private:
         product();
       else if (kind < 94 && !inWhile)
         atomic();
+      else if (kind < 96)
+        ragged();
       else if (depth < 2) {
         switch (pick(5)) {
         case 0:
@@ -709,7 +801,9 @@ void interpret(const std::string &source, Arrays &into) {
 }
 
 void compileAndRun(const std::string &source, Arrays &into) {
-  auto kernel = compileForCpu(source);
+  pipeline::CpuOptions options;
+  options.contract = false; // the interpreter never does
+  auto kernel = compileForCpu(source, options);
   ASSERT_TRUE(kernel.kernel) << kernel.failure;
   kernel.run(Arguments()
                  .add(into.f32.data())

@@ -2,6 +2,8 @@
 #include "CpuHarness.h"
 #include "Kernels.h"
 
+#include "target/Cpu.h"
+
 #include <cmath>
 #include <random>
 
@@ -54,6 +56,32 @@ TEST(CpuKernels, EveryFeatureLevelAgrees) {
                {2, 1, 1});
     for (int i = 0; i < 1500; ++i)
       ASSERT_EQ(out[i], x[i] + y[i]) << level << " " << i;
+  }
+}
+
+// A launch that writes more than the cache holds goes past it, but for vectors that begin inside of
+// a line and those that a mask cuts.
+TEST(CpuKernels, LargeWritesGoPastTheCache) {
+  int64_t n = int64_t(target::hostCacheBytes() / 4) + 12345;
+  if (n < 20000 || n > int64_t(1) << 26)
+    GTEST_SKIP() << "the cache is of unknown size, or too large for a test";
+  auto kernel = compileForCpu(vectorAdd);
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  std::vector<float> x(n), y(n), memory(n + 64);
+  for (int64_t i = 0; i < n; ++i) {
+    x[i] = float(i % 1000);
+    y[i] = float(i % 777);
+  }
+  for (unsigned shift : {0u, 4u}) { // of the 16 bytes that are promised
+    std::fill(memory.begin(), memory.end(), -1.f);
+    auto address = reinterpret_cast<uintptr_t>(memory.data());
+    float *out = reinterpret_cast<float *>((address + 63) / 64 * 64) + shift;
+    kernel.run(Arguments().add(x.data()).add(y.data()).add(out).add(int32_t(n)),
+               {uint32_t((n + 1023) / 1024), 1, 1});
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(out[i], x[i] + y[i]) << i;
+    for (int64_t i = n; i < n + 16; ++i)
+      ASSERT_EQ(out[i], -1.f) << "written past the end";
   }
 }
 

@@ -73,10 +73,16 @@ TEST(Layouts, MmaFragmentsCoverTheirTiles) {
   for (int64_t m : {16, 32, 64, 128})
     for (int64_t n : {8, 16, 64, 256})
       for (int64_t k : {16, 64})
-        for (unsigned warps : {1, 2, 4, 8}) {
+        for (auto [warps, bytes] :
+             {std::pair(1u, 2u), {2u, 2u}, {4u, 2u}, {8u, 2u}, {4u, 4u}, {4u, 1u}}) {
+          if (k < mmaDepth(bytes))
+            continue;
           auto sum = mmaAccumulator({m, n}, warps);
-          auto lhs = mmaLhs({m, k}, n, warps), rhs = mmaRhs({k, n}, m, warps);
+          auto lhs = mmaLhs({m, k}, n, warps, bytes), rhs = mmaRhs({k, n}, m, warps, bytes);
           ASSERT_TRUE(sum && lhs && rhs);
+          // A word holds neighbours along K.
+          EXPECT_EQ(consecutiveRegisters(*lhs, 1), 4 / bytes);
+          EXPECT_EQ(consecutiveRegisters(*rhs, 0), 4 / bytes);
           expectOnePlaceEach(*sum, {m, n});
           expectOnePlaceEach(*lhs, {m, k});
           expectOnePlaceEach(*rhs, {k, n});
@@ -102,7 +108,8 @@ TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
         auto sum = wgmmaAccumulator({m, n}, warps), lhs = wgmmaLhs({m, 32}, n, warps);
         ASSERT_TRUE(sum && lhs);
         expectOnePlaceEach(*sum, {m, n});
-        expectOnePlaceEach(*lhs, {m, 32});
+        for (unsigned bytes : {1, 2, 4})
+          expectOnePlaceEach(*wgmmaLhs({m, 32}, n, warps, bytes), {m, 32});
         for (unsigned warp = 0; warp < warps; ++warp)
           EXPECT_EQ(lhs->apply(0, 0, warp)[0], sum->apply(0, 0, warp)[0]);
       }

@@ -1,5 +1,6 @@
-// docs/language.md holds what the table says today.
+// docs/language.md and nereid/tl.h hold what the table says today.
 
+#include "ops/CppVocabulary.h"
 #include "ops/Table.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,17 @@ TEST(LanguageDoc, PageIsFresh) {
   EXPECT_TRUE(page.find("<!-- generated: begin -->\n" + nereid::ops::languageTable() +
                         "<!-- generated: end -->\n") != std::string::npos)
       << "docs/language.md is stale: run scripts/language-doc.py";
+}
+
+TEST(LanguageDoc, CppHeadersAreFresh) {
+  for (auto [part, text] : {std::pair{"options", nereid::ops::cppOptions()},
+                            {"methods", nereid::ops::cppMethods()},
+                            {"functions", nereid::ops::cppFunctions()}}) {
+    std::stringstream found;
+    found << std::ifstream(std::string(NEREID_SOURCE_DIR "/include/nereid/tl_") + part + ".inc")
+                 .rdbuf();
+    EXPECT_TRUE(found.str() == text) << part << " is stale: run scripts/language-doc.py";
+  }
 }
 
 } // namespace

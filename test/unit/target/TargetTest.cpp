@@ -76,6 +76,34 @@ TEST(Gpu, KnowsWhatRunsWhere) {
   EXPECT_FALSE(ptxRunsOn(*gpuChip("sm_90"), 8, 9));
 }
 
+TEST(Gpu, SaysHowManyBlocksFit) {
+  const GpuChip &chip = *gpuChip("sm_90a");
+  // Nothing but warps: 64 of them.
+  EXPECT_EQ(occupancy(chip, 4, 32, 0).blocks, 16u);
+  EXPECT_EQ(occupancy(chip, 4, 32, 0).limit, "warps");
+  // One warp a block: 32 blocks at most.
+  EXPECT_EQ(occupancy(chip, 1, 32, 0).blocks, 32u);
+  EXPECT_EQ(occupancy(chip, 1, 32, 0).limit, "blocks");
+  // 65536 registers hold 128 x 4 x 128 once; 168 are as many as 168 (a multiple of 8), 129 as 136.
+  EXPECT_EQ(occupancy(chip, 4, 128, 0).blocks, 4u);
+  EXPECT_EQ(occupancy(chip, 4, 129, 0).blocks, 3u);
+  EXPECT_EQ(occupancy(chip, 4, 129, 0).limit, "registers");
+  // 228 KiB, of which each block pays one more than it asks for.
+  EXPECT_EQ(occupancy(chip, 8, 64, 96 * 1024).blocks, 2u);
+  EXPECT_EQ(occupancy(chip, 8, 64, 96 * 1024).limit, "shared memory");
+  EXPECT_EQ(occupancy(chip, 8, 64, 114 * 1024).blocks, 1u);
+  // Registers that nobody counted limit nothing.
+  EXPECT_EQ(occupancy(chip, 4, 0, 0).blocks, 16u);
+}
+
+TEST(Gpu, FindsBoards) {
+  EXPECT_EQ(gpuBoard("", *gpuChip("sm_90"))->name, "H100");
+  EXPECT_EQ(gpuBoard("H200", *gpuChip("sm_90a"))->gigabytesASecond, 4800);
+  EXPECT_EQ(gpuBoard("H300", *gpuChip("sm_90a")), nullptr);
+  for (const GpuChip &chip : gpuChips())
+    EXPECT_NE(gpuBoard("", chip), nullptr) << chip.name;
+}
+
 TEST(Gpu, RowsAreConsistent) {
   for (const GpuChip &chip : gpuChips()) {
     SCOPED_TRACE(std::string(chip.name));

@@ -1,0 +1,52 @@
+// Launches a kernel from a pack. Links `nereid_runtime`: there is no compiler in this process.
+//
+//   nereid compile written_twice.py:add --signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024" \
+//     --emit pack -o kernels.pack
+//   packed kernels.pack
+#include <nereid/pack.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+using namespace nereid;
+
+int main(int argc, char **argv) try {
+  Device device = must(Device::open("cpu"));
+  Pack pack = must(Pack::open(argc > 1 ? argv[1] : "kernels.pack"));
+  std::printf("%zu kernels\n", pack.kernels().size());
+
+  const int64_t n = 100000;
+  std::vector<float> x(n), y(n), sums(n);
+  for (int64_t i = 0; i < n; ++i) {
+    x[size_t(i)] = float(i % 100);
+    y[size_t(i)] = 0.5f;
+  }
+  Tensor xs = must(Tensor::empty(device, DType::Float32, {n}));
+  Tensor ys = must(Tensor::empty(device, DType::Float32, {n}));
+  Tensor out = must(Tensor::empty(device, DType::Float32, {n}));
+  must(xs.upload(x.data()));
+  must(ys.upload(y.data()));
+  PackedKernel add = must(pack.kernel("add"));
+  add(device.stream(), {uint32_t((n + 1023) / 1024)}, xs, ys, out, n, named("BLOCK", 1024));
+  must(out.download(sums.data()));
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < n; ++i)
+    wrong += sums[size_t(i)] != x[size_t(i)] + y[size_t(i)];
+  std::printf("%lld of %lld sums are wrong\n", (long long)wrong, (long long)n);
+
+  // What the pack lacks is refused, not compiled.
+  Status refused = add.launch(device.stream(), {1}, {xs, ys, out, n, named("BLOCK", 64)});
+  std::printf("refused: %s\n", refused ? "no" : refused.error().what.c_str());
+
+  std::string line;
+  int compilers = 0;
+  for (std::ifstream maps("/proc/self/maps"); std::getline(maps, line);)
+    compilers += line.find("LLVM") != line.npos || line.find("MLIR") != line.npos ||
+                 line.find("libnereid.so") != line.npos;
+  std::printf("%s compiler is loaded\n", compilers ? "a" : "no");
+  return wrong || compilers || refused;
+} catch (const Exception &failure) {
+  std::fprintf(stderr, "%s\n", failure.what());
+  return 1;
+}

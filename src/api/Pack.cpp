@@ -1,0 +1,130 @@
+// The public classes of packs.
+#include "launch/Pack.h"
+
+#include "api/Arguments.h"
+#include "nereid/pack.h"
+#include "runtime/Device.h"
+
+#include <mutex>
+#include <optional>
+
+namespace nereid {
+
+struct PackState {
+  launch::Pack pack;
+};
+
+struct PackedKernelState {
+  std::shared_ptr<PackState> pack;
+  const launch::PackedKernelRow *row = nullptr;
+  std::vector<KernelParameter> parameters;
+
+  /// The launch path of one device.
+  struct PerDevice final : launch::KernelSource {
+    PerDevice(PackedKernelState &kernel, runtime::Device &device)
+        : kernel(kernel), device(device), launcher(kernel.row->signature, device, *this) {}
+    Result<support::Artifact> kernelFor(const support::Specialization &specialization,
+                                        std::span<const uint32_t> defaulted, uint32_t) override {
+      std::string target =
+          device.kind() == runtime::DeviceKind::Cpu ? "cpu" : std::string(device.info().arch);
+      if (const launch::PackEntry *entry = kernel.row->find(target, specialization, defaulted))
+        return kernel.pack->pack.artifact(*entry);
+      return Error{"the pack has no code of `" + kernel.row->signature.name + "` for (" +
+                       specialization.text() + ") on " + target,
+                   {}};
+    }
+    PackedKernelState &kernel;
+    runtime::Device &device;
+    launch::Launcher launcher;
+  };
+
+  PerDevice &on(runtime::Device &device) {
+    for (const std::atomic<PerDevice *> &slot : slots) {
+      PerDevice *one = slot.load(std::memory_order_acquire);
+      if (!one)
+        break;
+      if (&one->device == &device)
+        return *one;
+    }
+    std::lock_guard lock(mutex);
+    for (const auto &one : devices)
+      if (&one->device == &device)
+        return *one;
+    devices.push_back(std::make_unique<PerDevice>(*this, device));
+    if (devices.size() <= std::size(slots))
+      slots[devices.size() - 1].store(devices.back().get(), std::memory_order_release);
+    return *devices.back();
+  }
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<PerDevice>> devices;
+
+private:
+  std::atomic<PerDevice *> slots[8] = {};
+};
+
+namespace {
+constexpr auto never = [](size_t) { return false; };
+} // namespace
+
+Result<Pack> Pack::map(const std::string &path) {
+  auto mapped = launch::Pack::map(path);
+  if (!mapped)
+    return mapped.takeError();
+  Pack pack;
+  pack.state = std::make_shared<PackState>(PackState{*std::move(mapped)});
+  return pack;
+}
+
+std::vector<std::string> Pack::kernels() const {
+  std::vector<std::string> names;
+  for (const launch::PackedKernelRow &row : state->pack.kernels())
+    names.push_back(row.signature.name);
+  return names;
+}
+
+Result<PackedKernel> Pack::kernel(std::string_view name) const {
+  const launch::PackedKernelRow *row = state->pack.find(name);
+  if (!row)
+    return Error{"the pack has no kernel `" + std::string(name) + "`", {}};
+  PackedKernel kernel;
+  kernel.state = std::make_shared<PackedKernelState>();
+  kernel.state->pack = state;
+  kernel.state->row = row;
+  for (const launch::Parameter &parameter : row->signature.parameters)
+    kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
+  return kernel;
+}
+
+const std::string &PackedKernel::name() const { return state->row->signature.name; }
+std::span<const KernelParameter> PackedKernel::parameters() const { return state->parameters; }
+
+Status PackedKernel::launch(const Stream &stream, Grid grid,
+                            std::span<const Argument> arguments) const {
+  BoundArguments bound(state->parameters.size());
+  if (Status status = bound.bind(state->row->signature, arguments, never); !status)
+    return status;
+  runtime::Stream &on = stream.internal();
+  return state->on(on.device())
+      .launcher.launch(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
+}
+
+Status PackedKernel::prepare(const Device &device, std::span<const Argument> arguments) const {
+  BoundArguments bound(state->parameters.size());
+  if (Status status = bound.bind(state->row->signature, arguments, never); !status)
+    return status;
+  if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
+    return prepared.takeError();
+  return Success{};
+}
+
+Result<std::vector<KernelMessage>> PackedKernel::takeMessages() const {
+  std::vector<KernelMessage> messages;
+  std::lock_guard lock(state->mutex);
+  for (const auto &device : state->devices)
+    if (Status status = takeMessagesOf(device->launcher, messages); !status)
+      return status.takeError();
+  return messages;
+}
+
+} // namespace nereid

@@ -1,0 +1,269 @@
+// Loops along rows of which masks cut off the end. A mask such as `columns < N` is true for the
+// first lanes of a row and false for the others; how many is known before the row begins. So the
+// lanes that are in need no mask, those that are out are all alike, and only the vectors between
+// them look at it:
+//
+//   [0, full)      wide vectors, the masks are true
+//   [full, end)    narrow vectors, masked
+//   [end, extent)  narrow vectors, the masks are false
+#include "cpu/LaneEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// How many lanes of a row are true: exactly `full` in the simple case. Where a number wraps around
+// in the row nothing is known: the first 0 lanes are true, those from the extent on are false.
+struct Prefix {
+  Value full, end;
+};
+
+class RowMasks {
+public:
+  RowMasks(LaneEmitter &emitter, int64_t extent)
+      : emitter(emitter), b(emitter.builder), loc(emitter.loc()), extent(extent) {}
+
+  // Finds the masks that `tile` is computed from. False if some op reads its operands elsewhere.
+  bool collect(Value tile, const Lanes &row, bool expand) {
+    if (!isTile(tile) || !seen.insert(tile).second)
+      return true;
+    if (!expand && emitter.plan.stored(tile))
+      return true;
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isLazy(op))
+      return false;
+    if (tile::elementType(tile.getType()).isInteger(1))
+      if (auto found = prefix(tile, row)) {
+        masks.push_back(tile);
+        prefixes.push_back(*found);
+        known.insert(tile);
+        return true;
+      }
+    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+      return collect(op->getOperand(0), inOperand(op, row), false);
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+    if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isa<tile::SplatOp>(op) &&
+        llvm::any_of(op->getOperands(), isTile))
+      return false;
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return collect(operand, row, false); });
+  }
+
+  // True if all lanes of `tile` that the masks cut off are the same.
+  bool isUniform(Value tile, const Lanes &row, bool expand) {
+    if (!isTile(tile) || known.contains(tile))
+      return true;
+    if (tile::shapeOf(tile.getType())[row.dim] == 1)
+      return true;
+    Operation *op = tile.getDefiningOp();
+    if (!op || (!expand && emitter.plan.stored(tile)))
+      return false;
+    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) {
+      Value source = op->getOperand(0);
+      if (isa<tile::ExpandDimsOp>(op) && cast<tile::ExpandDimsOp>(op).getAxis() == row.dim)
+        return true;
+      return isUniform(source, inOperand(op, row), false);
+    }
+    auto uniform = [&](Value operand) { return isUniform(operand, row, false); };
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return load.getMask() && known.contains(load.getMask()) &&
+             (!load.getOther() || uniform(load.getOther()));
+    if (auto choice = dyn_cast<arith::SelectOp>(op);
+        choice && known.contains(choice.getCondition()))
+      return uniform(choice.getFalseValue());
+    if (isa<arith::ConstantOp, tile::SplatOp>(op))
+      return true;
+    return op->hasTrait<OpTrait::Elementwise>() && llvm::all_of(op->getOperands(), uniform);
+  }
+
+  std::optional<Prefix> prefix(Value mask, const Lanes &row) {
+    Operation *op = mask.getDefiningOp();
+    if (!op || !isLazy(op) || emitter.plan.stored(mask))
+      return {};
+    unsigned dim = row.dim;
+    auto shape = tile::shapeOf(mask.getType());
+    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op) && !isConstant(op->getOperand(0), op, dim))
+      return prefix(op->getOperand(0), inOperand(op, row));
+    if (emitter.axes.facts(mask).constancy[dim] >= shape[dim]) {
+      Value all = b.create<arith::SelectOp>(loc, emitter.lanes(mask, row), emitter.index(extent),
+                                            emitter.index(0));
+      return Prefix{all, all};
+    }
+    if (isa<arith::AndIOp>(op)) {
+      auto x = prefix(op->getOperand(0), row), y = prefix(op->getOperand(1), row);
+      if (!x || !y)
+        return {};
+      return Prefix{least(x->full, y->full), least(x->end, y->end)};
+    }
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    return compare ? comparison(compare, row) : std::nullopt;
+  }
+
+  Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
+  Value most(Value x, Value y) { return b.create<arith::MaxSIOp>(loc, x, y); }
+
+  SmallVector<Value> masks;
+  SmallVector<Prefix> prefixes;
+
+private:
+  static bool isConstant(Value source, Operation *op, unsigned dim) {
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+      return expand.getAxis() == dim;
+    return tile::shapeOf(source.getType())[dim] == 1;
+  }
+
+  Lanes inOperand(Operation *op, Lanes row) {
+    auto from = tile::shapeOf(op->getOperand(0).getType()),
+         to = tile::shapeOf(op->getResult(0).getType());
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
+      row.position.erase(row.position.begin() + expand.getAxis());
+      row.dim = row.dim == expand.getAxis() ? 0 : row.dim - (row.dim > expand.getAxis());
+      return row;
+    }
+    for (size_t d = 0; d < from.size(); ++d)
+      if (from[d] != to[d])
+        row.position[d] = emitter.index(0);
+    return row;
+  }
+
+  // x < bound, where x counts up along the row and the bound is one number.
+  std::optional<Prefix> comparison(arith::CmpIOp compare, const Lanes &row) {
+    using P = arith::CmpIPredicate;
+    P predicate = compare.getPredicate();
+    Value counting = compare.getLhs(), bound = compare.getRhs();
+    if (predicate == P::sgt || predicate == P::sge || predicate == P::ugt || predicate == P::uge) {
+      std::swap(counting, bound);
+      predicate = predicate == P::sgt   ? P::slt
+                  : predicate == P::sge ? P::sle
+                  : predicate == P::ugt ? P::ult
+                                        : P::ule;
+    }
+    bool isSigned = predicate == P::slt || predicate == P::sle;
+    bool inclusive = predicate == P::sle || predicate == P::ule;
+    if (!isSigned && predicate != P::ult && predicate != P::ule)
+      return {};
+    if (emitter.axes.facts(counting).contiguity[row.dim] < extent ||
+        emitter.axes.facts(bound).constancy[row.dim] < extent)
+      return {};
+    unsigned bits = tile::elementType(counting.getType()).getIntOrFloatBitWidth();
+    Type wide = b.getI64Type();
+    auto number = [&](Value tile) -> Value {
+      Value value = emitter.lanes(tile, row);
+      if (bits == 64)
+        return value;
+      return isSigned ? b.create<arith::ExtSIOp>(loc, wide, value).getResult()
+                      : b.create<arith::ExtUIOp>(loc, wide, value).getResult();
+    };
+    Value x = number(counting), limit = number(bound);
+    Value none = b.create<arith::CmpIOp>(
+        loc, isSigned ? (inclusive ? P::sgt : P::sge) : (inclusive ? P::ugt : P::uge), x, limit);
+    Value count = b.create<arith::MinUIOp>(loc, b.create<arith::SubIOp>(loc, limit, x),
+                                           emitter.index(inclusive ? extent - 1 : extent));
+    if (inclusive)
+      count = emitter.add(count, emitter.index(1));
+    count = b.create<arith::SelectOp>(loc, none, emitter.index(0), count);
+    APInt last = (isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits)).zext(64) -
+                 uint64_t(extent - 1);
+    Value wraps = b.create<arith::CmpIOp>(loc, isSigned ? P::sgt : P::ugt, x,
+                                          emitter.index(int64_t(last.getZExtValue())));
+    return Prefix{b.create<arith::SelectOp>(loc, wraps, emitter.index(0), count),
+                  b.create<arith::SelectOp>(loc, wraps, emitter.index(extent), count)};
+  }
+
+  LaneEmitter &emitter;
+  OpBuilder &b;
+  Location loc;
+  int64_t extent;
+  llvm::DenseSet<Value> seen, known;
+};
+
+} // namespace
+
+std::optional<Sweep> LaneEmitter::sweep(ArrayRef<Value> tiles, const Lanes &row, int64_t extent,
+                                        int64_t wide, Value storeMask, bool expand) {
+  int64_t narrow = std::min(wide, vectorLanes());
+  // Of a few steps the tests would cost what they save.
+  if (!sweeps || extent < 2 * wide)
+    return {};
+  RowMasks found(*this, extent);
+  for (Value tile : tiles)
+    if (!found.collect(tile, row, expand))
+      return {};
+  if (found.masks.empty())
+    return {};
+  Sweep out;
+  out.masks = found.masks;
+  out.wide = wide;
+  out.narrow = narrow;
+  Value full, end;
+  for (const Prefix &prefix : found.prefixes) {
+    full = full ? found.least(full, prefix.full) : prefix.full;
+    end = end ? found.most(end, prefix.end) : prefix.end;
+  }
+  if (storeMask) {
+    auto stored = llvm::find(found.masks, storeMask);
+    end = stored == found.masks.end() ? index(extent)
+                                      : found.prefixes[stored - found.masks.begin()].end;
+  } else {
+    out.uniform =
+        llvm::all_of(tiles, [&](Value tile) { return found.isUniform(tile, row, expand); });
+    if (!out.uniform)
+      end = index(extent);
+  }
+  auto roundDown = [&](Value value, int64_t to) -> Value {
+    return builder.create<arith::AndIOp>(location, value, index(-to));
+  };
+  out.full = roundDown(full, wide);
+  out.end = found.most(out.full, roundDown(add(end, index(narrow - 1)), narrow));
+  return out;
+}
+
+std::optional<bool> LaneEmitter::assumedMask(Value mask) const {
+  auto found = assumed.find(mask);
+  return found == assumed.end() ? std::nullopt : std::optional<bool>(found->second);
+}
+
+void LaneEmitter::assuming(ArrayRef<Value> masks, bool value, llvm::function_ref<void()> body) {
+  auto outer = assumed;
+  for (Value mask : masks)
+    assumed[mask] = value;
+  body();
+  assumed = std::move(outer);
+}
+
+void LaneEmitter::forEachSwept(ArrayRef<int64_t> shape, unsigned dim, ArrayRef<Value> tiles,
+                               Value storeMask, bool expand,
+                               llvm::function_ref<void(const Lanes &)> body) {
+  int64_t width = preferredWidth(shape, dim), extent = shape[dim];
+  if (extent < 2 * width || dim != preferredDim(shape))
+    return forEach(shape, dim, width, body);
+  SmallVector<int64_t> rows(shape);
+  rows[dim] = 1;
+  forEach(rows, dim, 1, [&](const Lanes &row) {
+    Lanes where = row;
+    auto steps = [&](Value lower, Value upper, int64_t step) {
+      where.width = step;
+      loop(lower, upper, step, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+        where.position[dim] = at;
+        body(where);
+        return {};
+      });
+    };
+    auto parts = sweep(tiles, row, extent, width, storeMask, expand);
+    if (!parts)
+      return steps(index(0), index(extent), width);
+    assuming(parts->masks, true, [&] { steps(index(0), parts->full, width); });
+    steps(parts->full, parts->end, parts->narrow);
+    if (parts->uniform)
+      assuming(parts->masks, false, [&] { steps(parts->end, index(extent), parts->narrow); });
+  });
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,344 @@
+#include "tools/BenchPage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+namespace nereid::tools {
+
+namespace {
+
+constexpr std::string_view head = R"(<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>nereid bench</title>
+<style>
+:root { --paper: #fff; --ink: #1c1e21; --faint: #c9ced6; --soft: #5d6470;
+  --c0: #1f6fd0; --c1: #c2410c; --c2: #15803d; --c3: #9333ea; --c4: #b7791f; --c5: #0e7490; --c6: #be185d; --c7: #4d5663; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e6e8eb; --faint: #3a4048; --soft: #9aa3af;
+  --c0: #6cb0ff; --c1: #ff9a66; --c2: #5fd38a; --c3: #c99bff; --c4: #e8bf5c; --c5: #58cbe0; --c6: #ff8fc0; --c7: #aab3bf; } }
+body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
+.plots { display: flex; flex-wrap: wrap; gap: 1.5rem }
+figure { margin: 0; flex: 1 1 30rem; max-width: 36rem } figcaption { color: var(--soft); font-size: .85rem }
+svg { width: 100%; height: auto } svg text { fill: var(--soft); font-size: 11px }
+.grid { stroke: var(--faint); stroke-width: .6 } .roof { stroke: var(--ink); stroke-width: 1.2 }
+.legend { font-size: .82rem; columns: 2; list-style: none; padding: 0; margin: .3rem 0 }
+.swatch { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em }
+.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .82rem }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--faint); white-space: nowrap }
+th:nth-child(-n+5), td:nth-child(-n+5) { text-align: left }
+</style>
+)";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    out += c == '&'   ? "&amp;"
+           : c == '<' ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '"' ? "&quot;"
+                      : std::string(1, c);
+  return out;
+}
+
+std::string format(const char *pattern, auto... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+/// 1.5e6 as "1.5M".
+std::string scaled(double value) {
+  constexpr std::pair<double, const char *> steps[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"},
+                                                       {1e3, "k"},  {1, ""},    {1e-3, "m"},
+                                                       {1e-6, "u"}, {1e-9, "n"}};
+  for (auto [step, name] : steps)
+    if (std::fabs(value) >= step * 0.9999)
+      return format("%.3g", value / step) + name;
+  return format("%.3g", value);
+}
+
+std::optional<double> number(const Json &row, const char *key) {
+  auto found = row.find(key);
+  if (found == row.end() || !found->is_number())
+    return std::nullopt;
+  return found->get<double>();
+}
+
+std::string word(const Json &row, const char *key) {
+  auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+struct Point {
+  double x, y;
+  std::string label;
+};
+
+/// Series of points on two logarithmic axes.
+class Plot {
+public:
+  Plot(std::string caption, std::string xLabel, std::string yLabel)
+      : caption(std::move(caption)), xLabel(std::move(xLabel)), yLabel(std::move(yLabel)) {}
+
+  void add(const std::string &series, Point point) {
+    if (point.x > 0 && point.y > 0 && std::isfinite(point.x) && std::isfinite(point.y))
+      points[series].push_back(std::move(point));
+  }
+  /// y = slope * x, as far as the plot goes.
+  void roof(double slope, std::string label) { roofs.emplace_back(slope, std::move(label)); }
+  bool connected = true;
+  bool plainX = false; ///< numbers along x without a unit
+  bool empty() const { return points.empty(); }
+
+  std::string svg() {
+    fit();
+    std::string out = format("<figure><svg viewBox=\"0 0 %g %g\" role=\"img\">", width, height);
+    axes(out);
+    for (const auto &[slope, label] : roofs)
+      drawRoof(out, slope, label);
+    int color = 0;
+    std::string legend = "<ul class=\"legend\">";
+    for (auto &[name, series] : points) {
+      std::string ink = format("var(--c%d)", color++ % 8);
+      std::sort(series.begin(), series.end(),
+                [](const Point &a, const Point &b) { return a.x < b.x; });
+      if (connected && series.size() > 1) {
+        out += "<polyline fill=\"none\" stroke-width=\"1.6\" stroke=\"" + ink + "\" points=\"";
+        for (const Point &point : series)
+          out += format("%.1f,%.1f ", xOf(point.x), yOf(point.y));
+        out += "\"/>";
+      }
+      for (const Point &point : series)
+        out += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" fill=\"", xOf(point.x),
+                      yOf(point.y)) +
+               ink + "\"><title>" + escaped(point.label) + "</title></circle>";
+      legend +=
+          "<li><span class=\"swatch\" style=\"background:" + ink + "\"></span>" + escaped(name);
+    }
+    return out + "</svg><figcaption>" + escaped(caption) + "</figcaption>" + legend +
+           "</ul></figure>\n";
+  }
+
+private:
+  // Whole decades around the points, at least one.
+  void fit() {
+    double lowX = INFINITY, highX = 0, lowY = INFINITY, highY = 0;
+    for (const auto &[name, series] : points)
+      for (const Point &point : series) {
+        lowX = std::min(lowX, point.x), highX = std::max(highX, point.x);
+        lowY = std::min(lowY, point.y), highY = std::max(highY, point.y);
+      }
+    auto range = [](double low, double high, double &from, double &to) {
+      from = std::floor(std::log10(low) + 1e-9);
+      to = std::max(from + 1, std::ceil(std::log10(high) - 1e-9));
+    };
+    range(lowX, highX, fromX, toX);
+    range(lowY, highY, fromY, toY);
+  }
+  double xOf(double x) const {
+    return left + (std::log10(x) - fromX) / (toX - fromX) * (width - left - right);
+  }
+  double yOf(double y) const {
+    return height - bottom - (std::log10(y) - fromY) / (toY - fromY) * (height - bottom - 12);
+  }
+  void axes(std::string &out) const {
+    for (double e = fromX; e <= toX; ++e)
+      out += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"12\" y2=\"%.1f\"/>"
+                    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
+                    xOf(std::pow(10, e)), xOf(std::pow(10, e)), height - bottom,
+                    xOf(std::pow(10, e)), height - bottom + 15,
+                    (plainX ? format("%g", std::pow(10, e)) : scaled(std::pow(10, e))).c_str());
+    for (double e = fromY; e <= toY; ++e)
+      out += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+                    left, width - right, yOf(std::pow(10, e)), yOf(std::pow(10, e)), left - 6,
+                    yOf(std::pow(10, e)) + 4, scaled(std::pow(10, e)).c_str());
+    out += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", (left + width) / 2,
+                  height - 6) +
+           escaped(xLabel) + "</text>";
+    out += format("<text transform=\"translate(13 %.1f) rotate(-90)\" text-anchor=\"middle\">",
+                  (height - bottom) / 2) +
+           escaped(yLabel) + "</text>";
+  }
+  void drawRoof(std::string &out, double slope, const std::string &label) const {
+    double first = std::max(std::pow(10, fromX), std::pow(10, fromY) / slope),
+           last = std::min(std::pow(10, toX), std::pow(10, toY) / slope);
+    if (first >= last)
+      return;
+    out += format("<line class=\"roof\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\">",
+                  xOf(first), yOf(first * slope), xOf(last), yOf(last * slope)) +
+           "<title>" + escaped(label) + "</title></line>";
+  }
+
+  static constexpr double width = 560, height = 340, left = 62, right = 20, bottom = 38;
+  std::string caption, xLabel, yLabel;
+  std::map<std::string, std::vector<Point>> points;
+  std::vector<std::pair<double, std::string>> roofs;
+  double fromX = 0, toX = 1, fromY = 0, toY = 1;
+};
+
+bool isMeasured(const Json &row) {
+  return number(row, "seconds") && word(row, "skipped_reason").empty() && !row.contains("failure");
+}
+
+std::string labelOf(const Json &row) {
+  std::string label =
+      word(row, "variant") + " on " + word(row, "device") + ", " + word(row, "shape");
+  if (std::string config = word(row, "config"); !config.empty())
+    label += ", " + config;
+  return label + ": " + scaled(*number(row, "seconds")) + "s";
+}
+
+// What makes rows of one line in a plot: all but their size.
+std::string seriesOf(const Json &row) {
+  std::string series = word(row, "variant");
+  for (const char *key : {"dtype", "device"})
+    if (std::string part = word(row, key); !part.empty())
+      series += ", " + part;
+  return series;
+}
+
+// Dots below a line of slope "measured copy", one plot a device.
+std::string rooflines(const Json &rows) {
+  std::map<std::string, Plot> plots;
+  std::map<std::string, double> copies;
+  for (const Json &row : rows) {
+    auto intensity = number(row, "intensity"), gflops = number(row, "gflops");
+    if (!isMeasured(row) || !intensity || !gflops)
+      continue;
+    std::string device = word(row, "device");
+    auto [plot, isNew] = plots.try_emplace(device,
+                                           "Roofline of " + device +
+                                               ": the line is what its measured copy "
+                                               "allows",
+                                           "operations a byte", "operations a second");
+    plot->second.connected = false;
+    plot->second.plainX = true;
+    plot->second.add(word(row, "kernel"),
+                     {*intensity, *gflops * 1e9, word(row, "kernel") + " " + labelOf(row)});
+    auto share = number(row, "copy_share"), gbps = number(row, "gbps");
+    if (share && gbps && *share > 0)
+      copies[device] = *gbps * 1e9 / *share;
+  }
+  std::string out;
+  for (auto &[device, plot] : plots) {
+    if (plot.empty())
+      continue;
+    if (auto copy = copies.find(device); copy != copies.end())
+      plot.roof(copy->second, "measured copy: " + scaled(copy->second) + "B/s");
+    out += plot.svg();
+  }
+  return out.empty() ? "" : "<h2>Rooflines</h2>\n<div class=\"plots\">\n" + out + "</div>\n";
+}
+
+std::string scaling(const Json &rows) {
+  std::vector<std::string> kernels;
+  for (const Json &row : rows)
+    if (std::string kernel = word(row, "kernel");
+        std::find(kernels.begin(), kernels.end(), kernel) == kernels.end())
+      kernels.push_back(kernel);
+  std::string out;
+  for (const std::string &kernel : kernels) {
+    Plot time("Time by size, peers beside", "bytes moved", "seconds");
+    Plot rate("Bandwidth by size", "bytes moved", "bytes a second");
+    for (const Json &row : rows) {
+      auto bytes = number(row, "bytes_moved");
+      if (word(row, "kernel") != kernel || !isMeasured(row) || !bytes)
+        continue;
+      time.add(seriesOf(row), {*bytes, *number(row, "seconds"), labelOf(row)});
+      for (const Json &peer : row.value("peers", Json::array()))
+        if (auto seconds = number(peer, "seconds"))
+          time.add(word(peer, "name"), {*bytes, *seconds,
+                                        word(peer, "name") + ", " + word(row, "shape") + ": " +
+                                            scaled(*seconds) + "s"});
+      if (auto gbps = number(row, "gbps"))
+        rate.add(seriesOf(row), {*bytes, *gbps * 1e9, labelOf(row)});
+    }
+    if (!time.empty())
+      out += "<h2>" + escaped(kernel) + "</h2>\n<div class=\"plots\">\n" + time.svg() +
+             (rate.empty() ? "" : rate.svg()) + "</div>\n";
+  }
+  return out;
+}
+
+std::string table(const Json &rows) {
+  std::string out = "<h2>Rows</h2>\n<div class=\"scroll\"><table><tr><th>kernel<th>variant<th>"
+                    "device<th>case<th>configuration<th>time<th>p20<th>p80<th>GB/s<th>of copy<th>"
+                    "GFLOP/s<th>launches<th>peers\n";
+  auto cell = [&](const std::optional<double> &value, const char *pattern, double by) {
+    out += "<td>" + (value ? format(pattern, *value * by) : std::string("-"));
+  };
+  for (const Json &row : rows) {
+    out += "<tr>";
+    for (const char *key : {"kernel", "variant", "device", "shape", "config"})
+      out += "<td>" + escaped(word(row, key));
+    std::string why = row.contains("failure") ? word(row, "failure") : word(row, "skipped_reason");
+    if (!why.empty()) {
+      out += "<td colspan=\"8\" style=\"text-align:left\">" + escaped(why) + "\n";
+      continue;
+    }
+    for (const char *key : {"seconds", "p20", "p80"}) {
+      auto seconds = number(row, key);
+      out += "<td>" + (seconds ? scaled(*seconds) + "s" : "-");
+    }
+    cell(number(row, "gbps"), "%.0f", 1);
+    cell(number(row, "copy_share"), "%.0f%%", 100);
+    cell(number(row, "gflops"), "%.0f", 1);
+    cell(number(row, "launches"), "%.0f", 1);
+    std::string peers;
+    for (const Json &peer : row.value("peers", Json::array()))
+      if (auto seconds = number(peer, "seconds"))
+        peers += (peers.empty() ? "" : ", ") + word(peer, "name") + " " + scaled(*seconds) + "s";
+    out += "<td>" + escaped(peers.empty() ? "-" : peers) + "\n";
+  }
+  return out + "</table></div>\n";
+}
+
+} // namespace
+
+std::string benchPage(const Json &rows) {
+  return std::string(head) + "<h1>nereid bench</h1>\n" + rooflines(rows) + scaling(rows) +
+         table(rows) + "</html>\n";
+}
+
+std::string benchCsv(const Json &rows) {
+  std::string out;
+  auto field = [](const Json &value) {
+    std::string text = value.is_null() ? "" : value.is_string() ? value.get<std::string>() : "";
+    if (value.is_array()) { // peers
+      for (const Json &peer : value)
+        text += (text.empty() ? "" : "; ") + word(peer, "name") + "=" +
+                peer.value("seconds", Json()).dump();
+    } else if (!value.is_null() && !value.is_string()) {
+      text = value.dump();
+    }
+    if (text.find_first_of(",\"\n\r") == std::string::npos)
+      return text;
+    std::string quoted = "\"";
+    for (char c : text)
+      quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + "\"";
+  };
+  std::vector<std::string> columns;
+  for (const Json &row : rows)
+    for (const auto &[key, value] : row.items())
+      if (std::find(columns.begin(), columns.end(), key) == columns.end())
+        columns.push_back(key);
+  for (size_t i = 0; i < columns.size(); ++i)
+    out += (i ? "," : "") + columns[i];
+  out += "\n";
+  for (const Json &row : rows) {
+    for (size_t i = 0; i < columns.size(); ++i)
+      out += (i ? "," : "") + (row.contains(columns[i]) ? field(row[columns[i]]) : std::string());
+    out += "\n";
+  }
+  return out;
+}
+
+} // namespace nereid::tools

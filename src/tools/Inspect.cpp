@@ -1,0 +1,558 @@
+// nereid inspect: what the code of a kernel will do to a chip, with no chip at hand. Facts come
+// from the compiler's layouts, the assembler and data sheets; nothing is run and nothing is
+// measured.
+#include "analysis/Explain.h"
+#include "pipeline/Cpu.h"
+#include "pipeline/Gpu.h"
+#include "tools/KernelCall.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace nereid::tools {
+
+namespace {
+
+struct InspectWords : KernelWords {
+  std::string chip = "cpu", grid, board, level = "native";
+};
+
+/// What is known of the launch, beyond the specialisation.
+struct LaunchFacts {
+  std::array<uint32_t, 3> grid = {0, 0, 0};  ///< 0: not given
+  std::map<std::string, double> tensorBytes; ///< by parameter, where tensors were given
+  uint64_t programs() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+};
+
+/// Bytes and operations of a whole launch.
+struct Work {
+  double requested = 0; ///< bytes that the programs ask for
+  double least = 0;     ///< of them, with every tensor read and written once
+  double operations = 0;
+};
+
+std::string text(const char *format, auto... values) {
+  char out[256];
+  std::snprintf(out, sizeof out, format, values...);
+  return out;
+}
+
+std::string bytesText(double bytes) {
+  if (bytes < 1024)
+    return text("%.0f B", bytes);
+  const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (bytes /= 1024; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
+    bytes /= 1024;
+  return text("%.4g %s", bytes, units[unit]);
+}
+
+std::string placeText(const analysis::SourceLine &place) {
+  size_t slash = place.file.rfind('/');
+  std::string at = place.file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
+                   std::to_string(place.line);
+  return place.calledFrom.empty() ? at : at + " (from " + place.calledFrom + ")";
+}
+
+Json placeJson(const analysis::SourceLine &place) {
+  return {{"file", place.file}, {"line", place.line}, {"called_from", place.calledFrom}};
+}
+
+template <typename Fact> auto placeKey(const Fact &place) {
+  return std::make_tuple(place.file, place.line, place.calledFrom);
+}
+
+// Accesses of one line and shape are one row.
+struct AccessRow {
+  analysis::SourceLine place;
+  gpu::AccessFact fact;
+};
+
+std::vector<AccessRow> rowsOf(const std::vector<gpu::AccessFact> &facts) {
+  std::vector<AccessRow> rows;
+  for (const gpu::AccessFact &fact : facts) {
+    analysis::SourceLine place = analysis::sourceLine(fact.where);
+    auto same = [&](const AccessRow &row) {
+      return placeKey(row.place) == placeKey(place) && row.fact.space == fact.space &&
+             row.fact.what == fact.what && row.fact.bytes == fact.bytes &&
+             row.fact.elements == fact.elements && row.fact.transactions == fact.transactions &&
+             row.fact.fewest == fact.fewest;
+    };
+    auto found = std::find_if(rows.begin(), rows.end(), same);
+    if (found == rows.end())
+      rows.push_back({place, fact});
+    else
+      found->fact.count += fact.count;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const AccessRow &a, const AccessRow &b) {
+    return placeKey(a.place) < placeKey(b.place);
+  });
+  return rows;
+}
+
+Work workOf(const analysis::Explanation &lines, const LaunchFacts &launch,
+            const support::Artifact &artifact) {
+  double programs = std::max<double>(1, double(launch.programs()));
+  double read = programs * double(lines.bytesRead), written = programs * double(lines.bytesWritten);
+  Work work;
+  work.requested = read + written;
+  work.operations = programs * double(lines.operations);
+  double allRead = 0, allWritten = 0;
+  for (const support::SlotRecord &slot : artifact.slots()) {
+    auto found = launch.tensorBytes.find(std::string(artifact.text(slot.name)));
+    if (found == launch.tensorBytes.end())
+      continue;
+    allRead += slot.access & support::AccessRead ? found->second : 0;
+    allWritten += slot.access & support::AccessWrite ? found->second : 0;
+  }
+  bool known = launch.programs() && !launch.tensorBytes.empty();
+  work.least = known ? std::min(read, allRead) + std::min(written, allWritten) : work.requested;
+  return work;
+}
+
+Json linesJson(const analysis::Explanation &lines) {
+  Json json = Json::array();
+  for (const analysis::ExplainedLine &line : lines.lines)
+    if (line.bytesRead + line.bytesWritten + line.operations > 0)
+      json.push_back({{"file", line.file},
+                      {"line", line.line},
+                      {"called_from", line.calledFrom},
+                      {"loop_depth", line.loopDepth},
+                      {"bytes_read", line.bytesRead},
+                      {"bytes_written", line.bytesWritten},
+                      {"operations", line.operations}});
+  return json;
+}
+
+Json workJson(const analysis::Explanation &lines, const Work &work) {
+  return {{"bytes_read", lines.bytesRead},
+          {"bytes_written", lines.bytesWritten},
+          {"operations", lines.operations},
+          {"loops_unknown", lines.hasLoops},
+          {"launch_bytes_requested", work.requested},
+          {"launch_bytes_least", work.least},
+          {"launch_operations", work.operations}};
+}
+
+void printLines(const analysis::Explanation &lines) {
+  std::vector<std::vector<std::string>> table = {{"line", "reads", "writes", "operations"}};
+  for (const analysis::ExplainedLine &line : lines.lines)
+    if (line.bytesRead + line.bytesWritten + line.operations > 0)
+      table.push_back({placeText({line.file, line.line, line.calledFrom}),
+                       bytesText(line.bytesRead), bytesText(line.bytesWritten),
+                       text("%.0f", line.operations)});
+  std::printf("\none program%s:\n", lines.hasLoops ? " (loops of unknown length count once)" : "");
+  printTable(table, 1);
+}
+
+// --- GPU ---
+
+struct Waves {
+  uint64_t programs = 0, atOnce = 0;
+  double waves = 0;
+  double busy = 0; ///< share of the last wave's places, and of all those before it, that have work
+};
+
+Waves wavesOf(const LaunchFacts &launch, const target::Occupancy &occupancy,
+              const target::GpuBoard &board) {
+  Waves out;
+  out.programs = launch.programs();
+  out.atOnce = uint64_t(occupancy.blocks) * board.sms;
+  if (!out.atOnce)
+    return out;
+  out.waves = double(out.programs) / double(out.atOnce);
+  out.busy = out.programs ? out.waves / std::ceil(out.waves) : 0;
+  return out;
+}
+
+struct Roofline {
+  double memorySeconds = 0, tensorSeconds = 0, plainSeconds = 0;
+  double bytesASecond = 0, tensorRate = 0, plainRate = 0; ///< operations a second; tensor: 16 bits
+  const char *bound() const {
+    return memorySeconds >= std::max(tensorSeconds, plainSeconds) ? "memory"
+           : tensorSeconds >= plainSeconds                        ? "tensor cores"
+                                                                  : "arithmetic";
+  }
+  double least() const { return std::max({memorySeconds, tensorSeconds, plainSeconds}); }
+};
+
+Roofline rooflineOf(const target::GpuChip &chip, const target::GpuBoard &board, const Work &work,
+                    const analysis::Explanation &lines, double programs, bool hasTensorProducts) {
+  Roofline out;
+  double clocks = double(board.sms) * board.megahertz * 1e6;
+  out.bytesASecond = board.gigabytesASecond * 1e9;
+  out.tensorRate = clocks * chip.mma16PerClock * 2;
+  out.plainRate = clocks * chip.fma32PerClock * 2;
+  out.memorySeconds = work.least / out.bytesASecond;
+  double dots = 0;
+  for (const auto &[element, operations] : lines.dotOperations) {
+    // Twice as fast with half the bits.
+    double speed = element.find("8") != std::string::npos ? 2 : element == "f32" ? 0.5 : 1;
+    double seconds = programs * operations;
+    dots += seconds;
+    if (hasTensorProducts)
+      out.tensorSeconds += seconds / (out.tensorRate * speed);
+    else
+      out.plainSeconds += seconds / out.plainRate;
+  }
+  // Other operations fill one half of a multiply-add each.
+  out.plainSeconds += (work.operations - dots) * 2 / out.plainRate;
+  return out;
+}
+
+std::string timeText(double seconds) {
+  return seconds < 1e-3 ? text("%.3g us", seconds * 1e6) : text("%.4g ms", seconds * 1e3);
+}
+
+double share(unsigned part, unsigned whole) { return whole ? double(part) / double(whole) : 1; }
+
+Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitted,
+                        const LaunchFacts &launch, const analysis::Explanation &lines) {
+  const target::GpuChip &chip = *target::gpuChip(words.chip);
+  const target::GpuBoard *board = target::gpuBoard(words.board, chip);
+  if (!board || target::gpuChip(board->chip)->capability != chip.capability) {
+    std::string known;
+    for (const target::GpuBoard &row : target::gpuBoards())
+      if (target::gpuChip(row.chip)->capability == chip.capability)
+        known += (known.empty() ? "" : ", ") + std::string(row.name);
+    return Error{
+        "`--board " + words.board + "` has no " + std::string(chip.name) +
+            (known.empty() ? "" : "; those of " + std::string(chip.name) + " are " + known),
+        {}};
+  }
+  auto report = pipeline::inspectForGpu(*emitted.module, chip);
+  if (!report)
+    return report.takeError();
+  auto artifact = support::Artifact::take(std::move(report->artifact));
+  if (!artifact)
+    return artifact.takeError();
+  const support::CodeRecord &code = artifact->codes().front();
+  auto ifAssembled = [&](auto value) { return report->isAssembled ? Json(value) : Json(nullptr); };
+  target::Occupancy resident =
+      target::occupancy(chip, code.numWarps, code.registers, code.sharedBytes);
+  Work work = workOf(lines, launch, *artifact);
+  Waves waves = wavesOf(launch, resident, *board);
+  bool hasTensorProducts =
+      std::any_of(report->instructions.begin(), report->instructions.end(),
+                  [](const auto &fact) { return fact.kind == "wgmma" || fact.kind == "mma.sync"; });
+  double programs = std::max<double>(1, double(launch.programs()));
+  Roofline roof = rooflineOf(chip, *board, work, lines, programs, hasTensorProducts);
+
+  Json json = {{"kernel", std::string(artifact->name())},
+               {"target", words.chip},
+               {"board", std::string(board->name)},
+               {"num_warps", code.numWarps},
+               {"registers", ifAssembled(code.registers)},
+               {"spill_store_bytes", ifAssembled(code.spillStoreBytes)},
+               {"spill_load_bytes", ifAssembled(code.spillLoadBytes)},
+               {"stack_bytes", ifAssembled(code.stackBytes)}};
+  if (!report->isAssembled)
+    json["registers_unknown"] = "no `ptxas` on this machine";
+  json["shared_bytes"] = code.sharedBytes;
+  json["occupancy"] = {{"blocks", resident.blocks},
+                       {"warps", resident.warps},
+                       {"share", share(resident.warps, chip.warpsPerSm)},
+                       {"limited_by", std::string(resident.limit)},
+                       {"blocks_by_warps", resident.byWarps},
+                       {"blocks_by_registers", ifAssembled(resident.byRegisters)},
+                       {"blocks_by_shared_memory", resident.byShared}};
+  json["waves"] = launch.programs() ? Json{{"programs", waves.programs},
+                                           {"at_once", waves.atOnce},
+                                           {"waves", waves.waves},
+                                           {"busy", waves.busy}}
+                                    : Json(nullptr);
+  json["accesses"] = Json::array();
+  for (const AccessRow &row : rowsOf(report->accesses)) {
+    Json access = placeJson(row.place);
+    access["space"] = row.fact.space == gpu::MemorySpace::Global ? "global" : "shared";
+    access["what"] = row.fact.what;
+    access["bytes"] = row.fact.bytes;
+    access["elements"] = row.fact.elements;
+    access["count"] = row.fact.count;
+    bool global = row.fact.space == gpu::MemorySpace::Global;
+    access[global ? "sectors" : "cycles"] = row.fact.transactions;
+    access[global ? "sectors_at_best" : "cycles_at_best"] = row.fact.fewest;
+    if (global)
+      access["coalescing"] = share(row.fact.fewest, row.fact.transactions);
+    else
+      access["conflict_ways"] = share(row.fact.transactions, row.fact.fewest);
+    json["accesses"].push_back(std::move(access));
+  }
+  json["instructions"] = Json::array();
+  for (const gpu::InstructionFact &fact : report->instructions) {
+    Json row = placeJson(analysis::sourceLine(fact.where));
+    row["kind"] = fact.kind;
+    row["name"] = fact.name;
+    row["count"] = fact.count;
+    json["instructions"].push_back(std::move(row));
+  }
+  json["warnings"] = report->warnings;
+  json["work"] = workJson(lines, work);
+  json["lines"] = linesJson(lines);
+  json["roofline"] = {{"bytes_a_second", roof.bytesASecond},
+                      {"operations_a_second_16_bit_products", roof.tensorRate},
+                      {"operations_a_second", roof.plainRate},
+                      {"intensity", work.least > 0 ? work.operations / work.least : 0},
+                      {"memory_seconds", roof.memorySeconds},
+                      {"tensor_seconds", roof.tensorSeconds},
+                      {"arithmetic_seconds", roof.plainSeconds},
+                      {"least_seconds", roof.least()},
+                      {"bound", roof.bound()}};
+  return json;
+}
+
+void printGpu(const Json &json, const analysis::Explanation &lines) {
+  auto number = [](const Json &value) {
+    return value.is_null() ? std::string("?") : std::to_string(value.get<int64_t>());
+  };
+  std::printf("%s on %s (%s)\n\n", json["kernel"].get<std::string>().c_str(),
+              json["target"].get<std::string>().c_str(), json["board"].get<std::string>().c_str());
+  std::printf("warps          %s\n", number(json["num_warps"]).c_str());
+  if (json["registers"].is_null())
+    std::printf("registers      not known: %s\n",
+                json["registers_unknown"].get<std::string>().c_str());
+  else
+    std::printf("registers      %s a thread, spills %s B stored, %s B loaded\n",
+                number(json["registers"]).c_str(), number(json["spill_store_bytes"]).c_str(),
+                number(json["spill_load_bytes"]).c_str());
+  std::printf("shared memory  %s a program\n",
+              bytesText(json["shared_bytes"].get<double>()).c_str());
+  const Json &occupancy = json["occupancy"];
+  std::printf("occupancy      %s programs, %s warps an SM (%.0f%%), limited by %s\n",
+              number(occupancy["blocks"]).c_str(), number(occupancy["warps"]).c_str(),
+              100 * occupancy["share"].get<double>(),
+              occupancy["limited_by"].get<std::string>().c_str());
+  if (!json["waves"].is_null())
+    std::printf("waves          %s programs, %s at once: %.2f waves, %.0f%% of the places used\n",
+                number(json["waves"]["programs"]).c_str(), number(json["waves"]["at_once"]).c_str(),
+                json["waves"]["waves"].get<double>(), 100 * json["waves"]["busy"].get<double>());
+  std::map<std::string, int64_t> kinds;
+  for (const Json &row : json["instructions"]) {
+    std::string name = row["name"].get<std::string>();
+    kinds[name.empty() ? row["kind"].get<std::string>() : name] += row["count"].get<int64_t>();
+  }
+  for (bool first = true; const auto &[name, count] : kinds) {
+    std::printf("%-14s %lld x %s\n", first ? "instructions" : "", (long long)count, name.c_str());
+    first = false;
+  }
+  for (const Json &warning : json["warnings"])
+    std::printf("warning        %s\n", warning.get<std::string>().c_str());
+
+  std::vector<std::vector<std::string>> global = {
+      {"line", "global memory", "bytes", "elements", "times", "sectors", "at best", "coalescing"}};
+  std::vector<std::vector<std::string>> shared = {
+      {"line", "shared memory", "bytes", "elements", "times", "cycles", "at best", "conflicts"}};
+  for (const Json &row : json["accesses"]) {
+    analysis::SourceLine place{row["file"], row["line"], row["called_from"]};
+    bool isGlobal = row["space"] == "global";
+    (isGlobal ? global : shared)
+        .push_back({placeText(place), row["what"], number(row["bytes"]), number(row["elements"]),
+                    number(row["count"]), number(row[isGlobal ? "sectors" : "cycles"]),
+                    number(row[isGlobal ? "sectors_at_best" : "cycles_at_best"]),
+                    isGlobal ? text("%.0f%%", 100 * row["coalescing"].get<double>())
+                             : text("%.3g-way", row["conflict_ways"].get<double>())});
+  }
+  for (const auto *table : {&global, &shared})
+    if (table->size() > 1) {
+      std::printf("\n");
+      printTable(*table, 2);
+    }
+  printLines(lines);
+  const Json &roof = json["roofline"];
+  std::printf("\n%s: %s asked for, %s at least, %.4g operations, %.3g a byte\n",
+              json["waves"].is_null() ? "one program" : "the launch",
+              bytesText(json["work"]["launch_bytes_requested"].get<double>()).c_str(),
+              bytesText(json["work"]["launch_bytes_least"].get<double>()).c_str(),
+              json["work"]["launch_operations"].get<double>(), roof["intensity"].get<double>());
+  if (json["waves"].is_null())
+    return;
+  std::printf("roofline: memory %s, tensor cores %s, arithmetic %s: bound by %s, at least %s\n",
+              timeText(roof["memory_seconds"].get<double>()).c_str(),
+              timeText(roof["tensor_seconds"].get<double>()).c_str(),
+              timeText(roof["arithmetic_seconds"].get<double>()).c_str(),
+              roof["bound"].get<std::string>().c_str(),
+              timeText(roof["least_seconds"].get<double>()).c_str());
+}
+
+// --- CPU ---
+
+Result<Json> inspectCpu(const InspectWords &words, engine::EmittedKernel &emitted,
+                        const LaunchFacts &launch, const analysis::Explanation &lines) {
+  auto features = target::cpuLevel(words.level);
+  if (!features)
+    return Error{"unknown level `" + words.level +
+                     "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
+                 {}};
+  pipeline::CpuOptions options;
+  options.features = *features;
+  auto report = pipeline::inspectForCpu(*emitted.module, options);
+  if (!report)
+    return report.takeError();
+  auto artifact = support::Artifact::take(std::move(report->artifact));
+  if (!artifact)
+    return artifact.takeError();
+  const support::CodeRecord &code = artifact->codes().front();
+  Work work = workOf(lines, launch, *artifact);
+  Json json = {{"kernel", std::string(artifact->name())},
+               {"target", "cpu"},
+               {"features", std::string(artifact->text(code.features))},
+               {"vector_bytes", report->vectorBytes},
+               {"code_bytes", report->codeBytes},
+               {"scratch_bytes", code.arenaBytes},
+               {"loops", Json::array()},
+               {"accesses", Json::array()}};
+  for (const pipeline::CpuLoop &loop : report->loops) {
+    Json row = placeJson(analysis::sourceLine(loop.where));
+    row["computes"] = loop.computes;
+    row["stored"] = loop.stored.empty() ? Json(nullptr) : Json(loop.stored);
+    json["loops"].push_back(std::move(row));
+  }
+  // The arena is memory too: only lines that reach the caller's memory are listed.
+  std::set<std::tuple<std::string, unsigned, std::string>> reading, writing;
+  for (const analysis::ExplainedLine &line : lines.lines) {
+    if (line.bytesRead > 0)
+      reading.insert(placeKey(line));
+    if (line.bytesWritten > 0)
+      writing.insert(placeKey(line));
+  }
+  for (const pipeline::CpuAccess &access : report->accesses) {
+    analysis::SourceLine place = analysis::sourceLine(access.where);
+    if (!(access.isStore ? writing : reading).contains(placeKey(place)))
+      continue;
+    Json row = placeJson(place);
+    row["what"] = access.isStore       ? access.isScattered ? "scatter" : "store"
+                  : access.isScattered ? "gather"
+                                       : "load";
+    row["masked"] = access.isMasked;
+    row["lanes"] = access.lanes;
+    row["bytes"] = access.lanes * access.elementBytes;
+    row["count"] = access.count;
+    json["accesses"].push_back(std::move(row));
+  }
+  json["work"] = workJson(lines, work);
+  json["lines"] = linesJson(lines);
+  return json;
+}
+
+void printCpu(const Json &json, const analysis::Explanation &lines) {
+  std::printf("%s on the CPU\n\n", json["kernel"].get<std::string>().c_str());
+  std::printf("code           %s\n", bytesText(json["code_bytes"].get<double>()).c_str());
+  std::printf("vectors        %d bits\n", 8 * json["vector_bytes"].get<int>());
+  std::printf("scratch        %s a thread\n",
+              bytesText(json["scratch_bytes"].get<double>()).c_str());
+  auto placeOf = [](const Json &row) {
+    return placeText({row["file"], row["line"], row["called_from"]});
+  };
+  std::vector<std::vector<std::string>> loops = {{"line", "loop computes", "kept in memory"}};
+  for (const Json &row : json["loops"]) {
+    std::map<std::string, int> counts;
+    for (const Json &name : row["computes"])
+      ++counts[name.get<std::string>()];
+    std::string names;
+    for (const auto &[name, count] : counts)
+      names += (names.empty() ? "" : ", ") + name + (count > 1 ? " x" + std::to_string(count) : "");
+    loops.push_back({placeOf(row), names.empty() ? "-" : names,
+                     row["stored"].is_null() ? "no" : row["stored"].get<std::string>()});
+  }
+  std::vector<std::vector<std::string>> accesses = {{"line", "memory", "lanes", "bytes", "times"}};
+  for (const Json &row : json["accesses"])
+    accesses.push_back(
+        {placeOf(row),
+         (row["masked"].get<bool>() ? "masked " : "") + row["what"].get<std::string>(),
+         std::to_string(row["lanes"].get<int>()), std::to_string(row["bytes"].get<int>()),
+         std::to_string(row["count"].get<int>())});
+  for (const auto *table : {&loops, &accesses})
+    if (table->size() > 1) {
+      std::printf("\n");
+      printTable(*table, table == &loops ? 3 : 2);
+    }
+  printLines(lines);
+  double least = json["work"]["launch_bytes_least"].get<double>(),
+         operations = json["work"]["launch_operations"].get<double>();
+  std::printf("\n%s asked for, %s at least, %.4g operations, %.3g a byte\n",
+              bytesText(json["work"]["launch_bytes_requested"].get<double>()).c_str(),
+              bytesText(least).c_str(), operations, least > 0 ? operations / least : 0);
+}
+
+// --- the verb ---
+
+Result<LaunchFacts> launchFacts(const InspectWords &words, EmittedCall &call,
+                                analysis::LaunchValues &values) {
+  LaunchFacts launch;
+  CallArguments none(words.seed);
+  CallArguments &arguments = call.arguments ? *call.arguments : none;
+  if (!words.grid.empty()) {
+    auto grid = arguments.grid(words.grid);
+    if (!grid)
+      return grid.takeError();
+    launch.grid = values.grid = *grid;
+  }
+  for (const auto &[name, value] : arguments.all()) {
+    auto *tensor = value.as<engine::SpecTensor>();
+    if (auto *descriptor = value.as<engine::SpecDescriptor>())
+      tensor = descriptor->tensor.get();
+    if (tensor)
+      launch.tensorBytes[name] = double(tensor->numel()) * double(info(tensor->dtype).bytes);
+  }
+  auto kernel = call.emitted.kernel();
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+    auto name = kernel.getArgAttrOfType<mlir::StringAttr>(i, tile::argNameAttr);
+    const ops::Value *value = name ? arguments.find(name.str()) : nullptr;
+    values.arguments.push_back(value && value->isInt() ? value->asInteger().toInt64()
+                                                       : std::nullopt);
+  }
+  return launch;
+}
+
+int runInspect(const InspectWords &words) {
+  if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
+    std::string known = "cpu";
+    for (const target::GpuChip &row : target::gpuChips())
+      known += ", " + std::string(row.name);
+    return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
+  }
+  auto call = emitKernel(words);
+  if (!call)
+    return refuse(call.error());
+  report((*call)->emitted.diagnostics);
+  analysis::LaunchValues values;
+  auto launch = launchFacts(words, **call, values);
+  if (!launch)
+    return refuse(launch.error());
+  analysis::Explanation lines = analysis::explain((*call)->emitted.kernel(), values);
+  bool isCpu = words.chip == "cpu";
+  auto json = isCpu ? inspectCpu(words, (*call)->emitted, *launch, lines)
+                    : inspectGpu(words, (*call)->emitted, *launch, lines);
+  if (!json)
+    return refuse(json.error());
+  if (words.json)
+    std::printf("%s\n", json->dump().c_str());
+  else if (isCpu)
+    printCpu(*json, lines);
+  else
+    printGpu(*json, lines);
+  return exitDone;
+}
+
+} // namespace
+
+Action addInspect(CLI::App &app) {
+  auto words = std::make_shared<InspectWords>();
+  addKernelWords(app, *words);
+  app.add_option("-t,--target", words->chip, "cpu, sm_80, sm_90a, ... (default cpu)");
+  app.add_option("-g,--grid", words->grid,
+                 "Programs, for waves and the bytes of the launch: \"(cdiv(n, BLOCK),)\"");
+  app.add_option("--board", words->board,
+                 "Whose SMs, clock and memory count: A100, H100, H200, ... (default: the first of "
+                 "the target)");
+  app.add_option("--cpu", words->level,
+                 "Level of the target cpu: x86-64, -v2, -v3, -v4 or native (default)");
+  return [words] { return runInspect(*words); };
+}
+
+} // namespace nereid::tools

@@ -1,0 +1,192 @@
+#include "transforms/ExpandScaledProducts.h"
+
+#include "ir/TileOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace nereid::transforms {
+
+namespace {
+
+class Expander {
+public:
+  Expander(tile::DotScaledOp dot, bool toHalves)
+      : dot(dot), b(dot), loc(dot.getLoc()), rank(int(tile::shapeOf(dot.getType()).size())) {
+    bool isF16 = dot.getLhsFormat() == tile::ScaledFormat::FP16 ||
+                 dot.getRhsFormat() == tile::ScaledFormat::FP16;
+    element = !toHalves ? Type(b.getF32Type()) : isF16 ? Type(b.getF16Type()) : b.getBF16Type();
+  }
+
+  void run() {
+    Value lhs = operand(dot.getLhs(), dot.getLhsScale(), dot.getLhsFormat(), dot.getLhsPackedK(),
+                        rank - 1, rank - 2);
+    Value rhs = operand(dot.getRhs(), dot.getRhsScale(), dot.getRhsFormat(), dot.getRhsPackedK(),
+                        rank - 2, rank - 1);
+    Value product = b.create<tile::DotOp>(loc, dot.getType(), lhs, rhs, dot.getAcc(),
+                                          tile::InputPrecision::IEEE, 0, false);
+    dot.replaceAllUsesWith(product);
+    dot.erase();
+  }
+
+private:
+  // `along` is the dimension of K, `across` that of M or N.
+  Value operand(Value tile, Value scale, tile::ScaledFormat format, bool packedAlongK, int along,
+                int across) {
+    Value value = tile;
+    switch (format) {
+    case tile::ScaledFormat::E2M1:
+      value = unpacked(tile, packedAlongK ? along : across);
+      break;
+    case tile::ScaledFormat::E4M3:
+      value = widened(tile, b.getFloat8E4M3FNType());
+      break;
+    case tile::ScaledFormat::E5M2:
+      value = widened(tile, b.getFloat8E5M2Type());
+      break;
+    case tile::ScaledFormat::BF16:
+    case tile::ScaledFormat::FP16:
+      break;
+    }
+    if (scale)
+      value = b.create<arith::MulFOp>(loc, converted(value, b.getF32Type()),
+                                      scaleTile(scale, along == rank - 1));
+    return converted(value, element);
+  }
+
+  // 8-bit floats come as themselves or as bytes.
+  Value widened(Value tile, Type format) {
+    if (tile::elementType(tile.getType()) != format)
+      tile = b.create<tile::BitcastOp>(loc, like(tile, format), tile);
+    return b.create<tile::FPConvertOp>(loc, like(tile, b.getF32Type()), tile, tile::Rounding::RTNE);
+  }
+
+  // Pairs of 4-bit floats along `dim`, low half first.
+  Value unpacked(Value tile, int dim) {
+    Value code = b.create<arith::ExtUIOp>(loc, like(tile, b.getI32Type()), tile);
+    Value low = fromE2M1(code);
+    Value high = fromE2M1(b.create<arith::ShRUIOp>(loc, code, constant(code, 4)));
+    SmallVector<int64_t> shape(tile::shapeOf(tile.getType()));
+    SmallVector<int64_t> pairs = shape, moved = shape;
+    pairs.push_back(2);
+    moved.insert(moved.begin() + dim + 1, 2);
+    shape[dim] *= 2;
+    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
+    Value joined = b.create<tile::JoinOp>(loc, type(pairs), low, high);
+    SmallVector<int32_t> perm;
+    for (int d = 0; d < rank; ++d) {
+      perm.push_back(d);
+      if (d == dim)
+        perm.push_back(rank);
+    }
+    if (dim != rank - 1)
+      joined = b.create<tile::TransOp>(loc, type(moved), joined, perm);
+    return b.create<tile::ReshapeOp>(loc, type(shape), joined, UnitAttr());
+  }
+
+  // Two bits of exponent with bias 1 and one of fraction, as f32. With exponent and fraction where
+  // f32 has them the number is too small by 2^126, denormals too: the product is exact.
+  Value fromE2M1(Value code) {
+    Value magnitude = b.create<arith::AndIOp>(loc, code, constant(code, 7));
+    Value bits = b.create<arith::ShLIOp>(loc, magnitude, constant(code, 22));
+    Value large = asFloat(constant(code, (127 + 126) << 23));
+    Value value = b.create<arith::MulFOp>(loc, asFloat(bits), large);
+    Value sign = b.create<arith::AndIOp>(loc, code, constant(code, 8));
+    sign = b.create<arith::ShLIOp>(loc, sign, constant(code, 28));
+    bits = b.create<tile::BitcastOp>(loc, code.getType(), value);
+    return asFloat(b.create<arith::OrIOp>(loc, bits, sign));
+  }
+
+  // 2^(code - 127), NaN for 255, repeated for 32 elements along K, the last dimension or the last
+  // but one.
+  Value scaleTile(Value codes, bool alongLast) {
+    Value code = b.create<arith::ExtUIOp>(loc, like(codes, b.getI32Type()), codes);
+    Value bits = b.create<arith::ShLIOp>(loc, code, constant(code, 23));
+    auto unless = [&](int32_t special, int32_t value) {
+      Value is =
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, code, constant(code, special));
+      bits = b.create<arith::SelectOp>(loc, is, constant(code, value), bits);
+    };
+    unless(0, 0x00400000);
+    unless(255, 0x7fc00000);
+    Value scale = asFloat(bits);
+    SmallVector<int64_t> shape(tile::shapeOf(codes.getType()));
+    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
+    SmallVector<int64_t> wide = shape;
+    wide.push_back(1);
+    scale = b.create<tile::ExpandDimsOp>(loc, type(wide), scale, uint32_t(rank));
+    wide.back() = 32;
+    scale = b.create<tile::BroadcastOp>(loc, type(wide), scale);
+    shape.back() *= 32;
+    scale = b.create<tile::ReshapeOp>(loc, type(shape), scale, UnitAttr());
+    if (alongLast)
+      return scale;
+    SmallVector<int32_t> perm = llvm::to_vector(llvm::seq<int32_t>(0, rank));
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    std::swap(shape[rank - 1], shape[rank - 2]);
+    return b.create<tile::TransOp>(loc, type(shape), scale, perm);
+  }
+
+  static RankedTensorType like(Value tile, Type element) {
+    return RankedTensorType::get(tile::shapeOf(tile.getType()), element);
+  }
+  Value constant(Value of, int32_t value) {
+    auto type = cast<RankedTensorType>(of.getType());
+    return b.create<arith::ConstantOp>(loc,
+                                       DenseElementsAttr::get(type, APInt(32, uint32_t(value))));
+  }
+  Value asFloat(Value bits) {
+    return b.create<tile::BitcastOp>(loc, like(bits, b.getF32Type()), bits);
+  }
+  Value converted(Value tile, Type to) {
+    Type from = tile::elementType(tile.getType());
+    if (from == to)
+      return tile;
+    if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+      return b.create<arith::ExtFOp>(loc, like(tile, to), tile);
+    if (from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth())
+      return converted(converted(tile, b.getF32Type()), to);
+    return b.create<arith::TruncFOp>(loc, like(tile, to), tile);
+  }
+
+  tile::DotScaledOp dot;
+  OpBuilder b;
+  Location loc;
+  int rank;
+  Type element;
+};
+
+struct ExpandScaledProducts : PassWrapper<ExpandScaledProducts, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandScaledProducts)
+  explicit ExpandScaledProducts(bool halves) { toHalves = halves; }
+  ExpandScaledProducts(const ExpandScaledProducts &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const final { return "tile-expand-scaled-products"; }
+  StringRef getDescription() const final {
+    return "products of microscaled operands become products of floats";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect>();
+  }
+  void runOnOperation() override {
+    SmallVector<tile::DotScaledOp> dots;
+    getOperation().walk([&](tile::DotScaledOp dot) { dots.push_back(dot); });
+    for (tile::DotScaledOp dot : dots)
+      Expander(dot, toHalves).run();
+  }
+
+  Option<bool> toHalves{*this, "to-halves", llvm::cl::desc("multiply 16-bit floats")};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandScaledProductsPass(bool toHalves) {
+  return std::make_unique<ExpandScaledProducts>(toHalves);
+}
+
+void registerExpandScaledProductsPass() {
+  registerPass([] { return createExpandScaledProductsPass(false); });
+}
+
+} // namespace nereid::transforms

@@ -1,0 +1,105 @@
+"""`nereid bench --html` and `--csv` hold the rows of `--json`, and a page needs nothing but itself."""
+import csv
+import html.parser
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NEREID = ROOT / os.environ.get("NEREID_BUILD", "build/release") / "bin/nereid"
+
+SPEC = """
+doc = "Twice <x> & \\"more\\""
+bench = [dict(n=n) for n in (1000, 20000)]
+cases = []
+inputs = lambda n: dict(x=randn((n,), "f32"))
+outputs = lambda n: dict(y=empty((n,), "f32"))
+plain = lambda x, y, n, BLOCK: [launch("twice", (cdiv(n, BLOCK),), x, y, n, BLOCK=BLOCK)]
+never = lambda x: unsupported("not <here>, \\"ever\\"")
+variants = dict(plain=dict(run=plain, configs=[dict(BLOCK=256)]), never=never)
+flops = lambda n: n
+"""
+KERNEL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def twice(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+"""
+
+
+class Page(html.parser.HTMLParser):
+    """Counts what a page holds; tags that are open at the end of another one are wrong."""
+
+    CLOSED = {"svg", "figure", "div", "table", "html", "h1", "h2", "ul", "style", "title", "text", "figcaption"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.counts, self.cells, self.attributes = [], {}, [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self.attributes += attrs
+        if tag in self.CLOSED:
+            self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        if tag in self.CLOSED:
+            assert self.open and self.open[-1] == tag, (tag, self.open)
+            self.open.pop()
+
+    def handle_data(self, data):
+        if self.cells:
+            self.cells[-1] += data
+
+
+@unittest.skipUnless(NEREID.exists(), "nereid is not built")
+class BenchPage(unittest.TestCase):
+    def test_page_and_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "twice").mkdir()
+            (here / "twice/spec.py").write_text(SPEC)
+            (here / "twice/kernel.py").write_text(KERNEL)
+            run = subprocess.run([NEREID, "bench", "twice", "--device", "cpu", "--seconds", "0.002", "--json",
+                                  "--html", "page.html", "--csv", "rows.csv"], cwd=here, timeout=60, capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            rows = json.loads(run.stdout)["rows"]
+            self.assertEqual(len(rows), 4)
+
+            with open(here / "rows.csv", newline="") as file:
+                read = list(csv.DictReader(file))
+            self.assertEqual(len(read), len(rows))
+            for got, want in zip(read, rows):
+                self.assertEqual(set(got), set(want))
+                self.assertEqual(got["skipped_reason"], want["skipped_reason"] or "")
+                self.assertEqual(got["seconds"], "" if want["seconds"] is None else json.dumps(want["seconds"]))
+
+            text = (here / "page.html").read_text()
+            page = Page()
+            page.feed(text)
+            page.close()
+            self.assertEqual(page.open, [])
+            # Two rows are measured: a dot each in roofline, time and bandwidth; time and bandwidth are lines.
+            self.assertEqual(page.counts["circle"], 6)
+            self.assertEqual(page.counts["polyline"], 2)
+            self.assertEqual(page.counts["svg"], 3)
+            self.assertIn("not <here>, \"ever\"", [cell.strip() for cell in page.cells])
+            self.assertIn("n=20000", page.cells)
+            # Nothing is fetched or run.
+            for word in ("http", "src=", "url(", "@import", "<script", "<link"):
+                self.assertNotIn(word, text)
+            self.assertNotIn("nan", text.replace("nanosecond", ""))
+            self.assertIn("prefers-color-scheme: dark", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
