@@ -28,11 +28,14 @@ ROOMS = {
     "api": ["launch"],
     "engine": ["api", "pipeline"],
     "tools": ["engine"],
+    "python": ["engine"],
 }
+# Rooms that do not lie in src/.
+PLACES = {"python": "python/binding"}
 # The room where MLIR comes in: it and every room that may include it may include MLIR and LLVM.
 MLIR_ROOM = "ir"
 # Rooms that implement the public headers, and so include all of them; the others see only the lowest.
-PUBLIC_ROOMS = {"api", "engine", "tools"}
+PUBLIC_ROOMS = {"api", "engine", "tools", "python"}
 LOWEST_HEADER = "nereid/base.h"
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
@@ -107,7 +110,7 @@ def check(root):
     def complain(path, line, text):
         found.append(f"{path.relative_to(root)}:{line}: {text}")
 
-    places = [(root / "src" / room, room) for room in ROOMS]
+    places = [(root / PLACES.get(room, f"src/{room}"), room) for room in ROOMS]
     places += [(root / "test" / "unit" / room, room) for room in ROOMS]
     for folder, room in places:
         for path in sorted(folder.rglob("*")):

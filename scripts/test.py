@@ -106,11 +106,11 @@ def suite_rooms(arguments):
     return count
 
 
-def unittest_folder(folder):
+def unittest_folder(folder, python=sys.executable):
     """The unittest files of a folder, each in a process of its own."""
     count = Count()
     for path in sorted((ROOT / folder).glob("test_*.py")):
-        code, output = run([sys.executable, path, "-v"], 600)
+        code, output = run([python, path, "-v"], 600)
         ran = re.search(r"^Ran (\d+) tests?", output, re.M)
         closing = re.search(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
         if not ran or not closing:
@@ -255,6 +255,28 @@ def suite_corpus(arguments):
     return counted("corpus-ci.py", arguments, "--sample", "4")
 
 
+def suite_python(arguments):
+    """The Python package of the build, with NumPy from the index and whatever else this machine's Python has."""
+    count = Count()
+    folder = ROOT / ".cache" / "python-tests"
+    python = os.environ.get("NEREID_TEST_PYTHON", folder / "bin" / "python")
+    if not pathlib.Path(python).exists():
+        code, output = run([sys.executable, "-m", "venv", "--system-site-packages", folder], 120)
+        if code == 0:
+            code, output = run([python, "-m", "pip", "install", "-q", "--retries", "1", "--disable-pip-version-check",
+                                "numpy"], 600)
+        if code != 0:
+            count.fail(f"cannot install NumPy for the tests of the package\n{tail(output)}")
+            return count
+    package = ROOT / "build" / arguments.preset / "python"
+    if not (package / "nereid" / "_C.abi3.so").exists():
+        count.skipped = 1
+        say("the Python package was not built: there are no Python headers")
+        return count
+    os.environ["PYTHONPATH"] = str(package)
+    return unittest_folder("test/python", python)
+
+
 def suite_fuzz(arguments):
     """Each target over its corpus (what was found before must stay found), then a few seconds of search.
 
@@ -291,9 +313,10 @@ SUITES = {
     "kernels": suite_kernels,
     "faults": suite_faults,
     "corpus": suite_corpus,
+    "python": suite_python,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus"}
+NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus", "python"}
 
 
 def main():

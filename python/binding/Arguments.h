@@ -19,7 +19,7 @@ struct Registry {
   Ref constexprType, dtypeType, descriptorType;
   Ref adapt;   ///< object -> a plain value or (address, signature of the element type, device)
   Ref failure; ///< (what, text, diagnostics) -> an exception
-  Ref handle;  ///< (Handle) -> what a launch returns
+  Ref handle;  ///< (Handle, function, options) -> what a launch returns
   Ref currentDevice; ///< () -> index of the current GPU or -1
   Ref currentStream; ///< (index) -> native stream
 };

@@ -451,12 +451,17 @@ private:
   }
 };
 
-Ref handleOf(FunctionObject &state, const launch::PreparedKernel *prepared) {
+Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
+  FunctionObject &state = call.state;
   if (auto known = state.handles.find(prepared); known != state.handles.end())
     return known->second;
   Ref handle = create(handleType, new HandleObject{prepared->kernel});
-  Ref made =
-      Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), nullptr));
+  const Options &o = call.options;
+  Ref options = Ref::take(Py_BuildValue("{s:i,s:i,s:i,s:i,s:O}", "num_warps", o.numWarps,
+                                        "num_stages", o.numStages, "num_ctas", o.numCtas, "maxnreg",
+                                        o.maxRegisters, "debug", o.debug ? Py_True : Py_False));
+  Ref made = Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(),
+                                                    call.self, options.get(), nullptr));
   state.handles.emplace(prepared, made);
   return made;
 }
@@ -525,7 +530,7 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   const launch::PreparedKernel *launched = orRaise(std::move(prepared));
   if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
     drain(*launched);
-  return handleOf(call.state, launched);
+  return handleOf(call, launched);
 }
 
 // _launch(grid, args, kwargs, warmup)

@@ -25,7 +25,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         # The import system has put the alias's spec into the module; it keeps its own.
-        module.__spec__ = importlib.util.find_spec(module.__name__) if module.__spec__ is None else self.own_spec
+        module.__spec__ = self.own_spec
 
 
 def install():

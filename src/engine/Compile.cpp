@@ -24,21 +24,25 @@ std::optional<DType> annotatedType(std::string_view annotation) {
   return std::nullopt;
 }
 
-// A row a leaf of the arguments: what was compiled in, what takes a slot.
+// A row a leaf of the arguments: what was compiled in, what takes a slot. A tuple for a
+// `tl.constexpr` is one leaf, as it is for the launch path.
 void addParameters(support::ArtifactBuilder &builder, const std::string &name,
-                   const ArgumentClass &argument, uint32_t &slots) {
+                   const ArgumentClass &argument, bool isConstexpr, uint32_t &slots) {
   using Kind = support::ParameterKind;
-  if (argument.kind == ArgumentClass::Kind::Tuple) {
+  if (argument.kind == ArgumentClass::Kind::Tuple && !isConstexpr) {
     for (size_t i = 0; i < argument.elements.size(); ++i)
       addParameters(builder,
                     argument.names.empty() ? name + "[" + std::to_string(i) + "]"
                                            : name + "." + argument.names[i],
-                    argument.elements[i], slots);
+                    argument.elements[i], false, slots);
     return;
   }
   support::ParameterRecord record;
   record.name = builder.text(name);
-  if (argument.kind == ArgumentClass::Kind::Constant) {
+  if (argument.kind == ArgumentClass::Kind::Tuple) {
+    record.kind = uint32_t(Kind::Constexpr);
+    record.value = builder.text(argument.text());
+  } else if (argument.kind == ArgumentClass::Kind::Constant) {
     record.kind =
         uint32_t(argument.constant.kind == Constant::Kind::None ? Kind::None : Kind::Constexpr);
     record.value = builder.text(argument.constant.source());
@@ -124,8 +128,10 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
   auto signature = signatureOf(program, name);
   if (!signature)
     return signature.takeError();
-  for (const launch::Parameter &parameter : signature->parameters)
+  for (const launch::Parameter &parameter : signature->parameters) {
     out.parameters.push_back(parameter.name);
+    out.constexprs.push_back(parameter.isConstexpr);
+  }
   out.context = makeContext();
   emit::Emitted emitted =
       program.emit(*out.context, name, out.specialization, {}, options, defaulted);
@@ -144,8 +150,10 @@ Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_v
   builder.kernel.build = builder.text(buildId());
   uint32_t slots = 0;
   size_t index = 0;
-  for (const ArgumentClass &argument : emitted.specialization.arguments)
-    addParameters(builder, emitted.parameters[index++], argument, slots);
+  for (const ArgumentClass &argument : emitted.specialization.arguments) {
+    addParameters(builder, emitted.parameters[index], argument, emitted.constexprs[index], slots);
+    ++index;
+  }
   builder.kernel.signature = builder.text(emitted.specialization.text());
   builder.kernel.target = builder.text(target);
   // The pipeline changes the module; the emitted one stays as it is for further targets.

@@ -24,6 +24,7 @@ struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   support::Specialization specialization; ///< None for what was left to defaults
   std::vector<std::string> parameters;    ///< names, one an argument of the specialisation
+  std::vector<bool> constexprs;           ///< whether that parameter is a `tl.constexpr`
   std::vector<Diagnostic> diagnostics;    ///< notes and warnings
   mlir::func::FuncOp kernel();
 };

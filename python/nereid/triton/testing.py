@@ -3,7 +3,6 @@ measurement to one launch, `NEREID_BENCHMARK=off` leaves them out."""
 import functools
 import math
 import os
-import statistics
 import time
 
 from .runtime.driver import current_device
@@ -27,7 +26,11 @@ def _summarize_statistics(times, quantiles, return_mode):
         return found[0] if len(found) == 1 else found
     if return_mode == "all":
         return times
-    return {"min": min, "max": max, "mean": statistics.mean, "median": statistics.median}[return_mode](times)
+    return {"min": min, "max": max, "mean": _mean, "median": lambda all: _quantile(all, 0.5)}[return_mode](times)
+
+
+def _mean(times):
+    return sum(times) / len(times)
 
 
 def _clear(grad_to_none):
@@ -75,7 +78,7 @@ def _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode):
         torch.cuda.synchronize()
         return [begin.elapsed_time(end) for begin, end in zip(starts, ends)]
 
-    estimate = max(statistics.mean(timed(1 if _mode() else 5)), 1e-4)
+    estimate = max(_mean(timed(1 if _mode() else 5)), 1e-4)
     if _mode():
         return _summarize_statistics([estimate], quantiles, return_mode)
     for _ in range(max(1, int(warmup / estimate))):

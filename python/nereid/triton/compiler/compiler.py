@@ -25,8 +25,11 @@ class CompiledKernel:
     launch_enter_hook = None
     launch_exit_hook = None
 
-    def __init__(self, handle):
-        self._handle = handle
+    def __init__(self, handle, function, options):
+        import weakref
+
+        self._handle, self._options = handle, options
+        self._function = weakref.ref(function)  # which holds this
         self._facts = None
         self._make_tile = None
         self._asm = None
@@ -92,7 +95,14 @@ class CompiledKernel:
         return self.metadata
 
     def __getitem__(self, grid):
-        raise RuntimeError("a compiled kernel is launched by its function: `kernel[grid](...)`")
+        """Launches with the options that it was compiled with."""
+        function = self._function()
+        options = {name: value for name, value in self._options.items() if name not in function.arg_names}
+        return lambda *args, **kwargs: function.run(*args, grid=grid, warmup=False, **options, **kwargs)
+
+    @property
+    def run(self):
+        return lambda *args, **kwargs: self[args[:3]](*args[3:], **kwargs)
 
 
 class ASTSource:

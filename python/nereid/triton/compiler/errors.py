@@ -35,6 +35,17 @@ class _Place:
         self.lineno, self.col_offset = lineno, col_offset
 
 
+# Triton's words for the same mistake, which programs and tests look for in messages.
+_words = {
+    "MixedSignedness": "Cannot use the operator because they have different signedness",
+    "OperandTypes": "invalid operands of type",
+    "LiteralOutOfRange": "the scalar is out of range",
+    "UnsupportedDType": "Expected dtype to be another",
+    "UndefinedName": "is not defined",
+    "GlobalNotConstexpr": "Cannot access global variable",
+}
+
+
 def make(what, text, diagnostics):
     """The exception for a failure of the engine."""
     from ..runtime.errors import InterpreterError, OutOfResources, PTXASError
@@ -53,7 +64,8 @@ def make(what, text, diagnostics):
             "UnsupportedSyntax": UnsupportedLanguageConstruct}.get(code, CompilationError)
     if code in ("PtxasFailed", ):
         return PTXASError(text)
+    if code in _words:
+        text += f"\n(in Triton's words: {_words[code]})"
     exception = kind(None, _Place(error[4], error[5]), text, diagnostics)
-    if code in ("OutOfBounds", "DeviceAssertFailed"):
-        return InterpreterError(text)
+    exception.__cause__ = ValueError(text)
     return exception

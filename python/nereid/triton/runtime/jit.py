@@ -128,7 +128,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def _make_program(self):
         """Called by the extension at the first launch."""
         closure = self._reach()
-        self._program = _C.Program(closure.plain(), closure.root)
+        self._program, self._brought = _C.Program(closure.plain(), closure.root), []
         self._bind(self._program, closure.guards)
 
     def _bring(self, values):
@@ -138,10 +138,13 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
             if isinstance(value, JITFunction):
                 if self._program is None:
                     self._make_program()
+                if value._closure is not None and value._closure in self._brought:
+                    continue
                 closure = value._reach()
                 units = closure.plain()
                 prefix = value._unit_prefix()
                 self._program.add(_renamed(units, prefix))
+                self._brought.append(closure)
                 value._refresh()
             elif isinstance(value, tuple):
                 self._bring(value)
@@ -439,6 +442,12 @@ _dtype_words = {
     "uint32": "u32", "uint64": "u64", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float32": "fp32",
     "float64": "fp64", "float8_e5m2": "fp8e5", "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8",
     "float8_e5m2fnuz": "fp8e5b16", "int1": "i1",
+}
+# The signature's word for a name of torch or of the language.
+type_canonicalisation_dict = {
+    **{word: word for word in core._by_signature}, **_dtype_words, "void": "void", "float8e5": "fp8e5",
+    "float8e4nv": "fp8e4nv", "float8e4b8": "fp8e4b8", "float8e4b15": "fp8e4b15", "float8_e4b15": "fp8e4b15",
+    "float": "fp32", "double": "fp64",
 }
 for _word, _type in core._by_signature.items():
     _dtype_words.setdefault(_type.name, _word)

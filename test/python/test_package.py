@@ -1,0 +1,305 @@
+"""The package on arrays of NumPy: launches, options, closures, errors, `import triton`, bad input."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+
+import numpy as np
+
+import nereid
+import nereid.triton as triton
+import nereid.triton.language as tl
+
+OFFSET = tl.constexpr(3)
+plain = 3
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr = 128):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = o < n
+    tl.store(out + o, tl.load(x + o, mask=m) + tl.load(y + o, mask=m), mask=m)
+
+
+@triton.jit
+def scaled(v, by: tl.constexpr = 2):
+    return v * by + OFFSET
+
+
+@triton.jit
+def apply(x, f: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x + o, f(tl.load(x + o)))
+
+
+@triton.jit
+def doubled(v):
+    return v + v
+
+
+class Methods:
+    @staticmethod
+    @triton.jit
+    def fill(x, value, BLOCK: tl.constexpr):
+        tl.store(x + tl.arange(0, BLOCK), value)
+
+
+def make_filler(value):
+    @triton.jit
+    def fill(x, BLOCK: tl.constexpr):
+        tl.store(x + tl.arange(0, BLOCK), value)
+
+    return fill
+
+
+@triton.jit
+def by_tuple(x, pair, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), pair[0] * 10 + pair[1])
+
+
+@triton.jit
+def no_such_name(x):
+    tl.store(x, nothing_of_that_name)
+
+
+@triton.jit
+def reads_plain(x):
+    tl.store(x, plain)
+
+
+def program(text, *arguments, module=(), **environment):
+    """Runs a file by `python -m nereid`; gives its output."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "program.py"
+        path.write_text(textwrap.dedent(text))
+        done = subprocess.run([sys.executable, "-m", "nereid", str(path), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=120, cwd=folder,
+                              env={**os.environ, **environment})
+    return done.returncode, done.stdout
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        self.x = np.arange(1000, dtype="f4")
+        self.y = np.ones(1000, "f4")
+        self.out = np.zeros(1000, "f4")
+
+    def test_grids(self):
+        for grid in ((8, ), (8, 1), (8, 1, 1), lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), ), [8],
+                     (np.int64(8), )):
+            self.out[:] = 0
+            add[grid](self.x, self.y, self.out, 1000)
+            np.testing.assert_array_equal(self.out, self.x + 1)
+
+    def test_an_empty_grid_runs_nothing(self):
+        add[(0, )](self.x, self.y, self.out, 1000)
+        self.assertEqual(self.out.sum(), 0)
+
+    def test_keywords_and_options(self):
+        add[(4, )](out=self.out, y=self.y, x=self.x, n=1000, BLOCK=256, num_warps=8, num_stages=2)
+        np.testing.assert_array_equal(self.out, self.x + 1)
+
+    def test_classes_of_a_number(self):
+        for n in (1, 16, 17, 1000, 2**31):
+            self.out[:] = 0
+            add[(8, )](self.x[:1000], self.y, self.out, min(n, 1000))
+            self.assertEqual(np.count_nonzero(self.out), min(n, 1000))
+
+    def test_element_types(self):
+        for name in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"):
+            x = np.arange(1, 101).astype(name)
+            out = np.zeros(100, name)
+            add[(1, )](x, x, out, 100)
+            np.testing.assert_array_equal(out, x + x)
+
+    def test_helpers_and_functions_as_arguments(self):
+        for f, want in ((scaled, 2 * self.x[:16] + 3), (doubled, 2 * self.x[:16])):
+            x = self.x[:16].copy()
+            apply[(1, )](x, f, 16)
+            np.testing.assert_array_equal(x, want)
+
+    def test_closures_keep_their_own_values(self):
+        for value in (5, 7):
+            make_filler(tl.constexpr(value))[(1, )](self.out, 16)
+            np.testing.assert_array_equal(self.out[:16], value)
+
+    def test_kernels_in_classes(self):
+        Methods.fill[(1, )](self.out, 4.0, 16)
+        np.testing.assert_array_equal(self.out[:17], [4.0] * 16 + [0])
+
+    def test_tuples(self):
+        by_tuple[(1, )](self.out, (4, 2), 16)
+        np.testing.assert_array_equal(self.out[:16], 42)
+
+    def test_what_a_launch_gives(self):
+        kernel = add[(8, )](self.x, self.y, self.out, 1000)
+        self.assertEqual(kernel.n_regs, 32)
+        self.assertEqual(kernel.n_spills, 0)
+        self.assertGreaterEqual(kernel.metadata.shared, 1)
+        self.assertIn("object", kernel.asm)
+        self.assertIs(kernel, add[(8, )](self.x, self.y, self.out, 1000))
+
+    def test_warmup_launches_nothing(self):
+        kernel = add.warmup(self.x, self.y, self.out, 1000, grid=(8, ))
+        self.assertEqual(self.out.sum(), 0)
+        self.assertIn("tt", kernel.asm["ttir"] + "tt")
+        kernel[(8, )](self.x, self.y, self.out, 1000)
+        np.testing.assert_array_equal(self.out, self.x + 1)
+
+    def test_threads(self):
+        outs = [np.zeros(1000, "f4") for _ in range(8)]
+
+        def work(out):
+            for block in (32, 64, 128):
+                add[(32, )](self.x, self.y, out, 1000, BLOCK=block)
+
+        threads = [threading.Thread(target=work, args=(out, )) for out in outs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for out in outs:
+            np.testing.assert_array_equal(out, self.x + 1)
+
+    def test_autotune_and_heuristics(self):
+        seen = []
+        tuned = triton.autotune(
+            configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128}, num_warps=8)], key=["n"],
+            reset_to_zero=["out"], do_bench=lambda call, quantiles: (seen.append(call()), [len(seen)] * 3)[1])(add)
+        tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        np.testing.assert_array_equal(self.out, self.x + 1)
+        self.assertEqual(len(seen), 2)
+        self.assertEqual(tuned.best_config.kwargs, {"BLOCK": 64})
+        heuristic = triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})(add)
+        self.out[:] = 0
+        heuristic[(1, )](self.x, self.y, self.out, 1000)
+        np.testing.assert_array_equal(self.out, self.x + 1)
+
+
+class Errors(unittest.TestCase):
+    def test_a_diagnostic_has_the_line_of_the_kernel(self):
+        with self.assertRaises(triton.CompilationError) as caught:
+            no_such_name[(1, )](np.zeros(1, "f4"))
+        line = pathlib.Path(__file__).read_text().split("nothing_of_that_name")[0].count("\n") + 1
+        self.assertIn(f"test_package.py:{line}:", str(caught.exception))
+        self.assertEqual(caught.exception.node.lineno, line)
+
+    def test_plain_globals_are_refused(self):
+        with self.assertRaisesRegex(triton.CompilationError, "GlobalNotConstexpr"):
+            reads_plain[(1, )](np.zeros(1, "f4"))
+
+    def test_a_global_that_changes_is_found(self):
+        global OFFSET
+        x = np.zeros(16, "f4")
+        apply[(1, )](x, scaled, 16)
+
+        @triton.jit
+        def direct(x, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), OFFSET)
+
+        direct[(1, )](x, 16)
+        OFFSET = tl.constexpr(4)
+        try:
+            with self.assertRaisesRegex(RuntimeError, "Global variable OFFSET has changed"):
+                direct[(1, )](x, 16)
+        finally:
+            OFFSET = tl.constexpr(3)
+        direct[(1, )](x, 16)
+
+    def test_bad_calls(self):
+        x = np.zeros(128, "f4")
+        for error, arguments, options in (
+            (TypeError, (x, x), {}),
+            (TypeError, (x, x, x, 1, 128, 5), {}),
+            (TypeError, (x, x, x, 1), {"x": x}),
+            (KeyError, (x, x, x, 1), {"BLOK": 64}),
+            (ValueError, (x, x, x, 1), {"num_warps": 3}),
+            (TypeError, (object(), x, x, 1), {}),
+            (TypeError, (x, x, x, 1), {"BLOCK": x}),
+            (OverflowError, (x, x, x, 2**70), {}),
+            (TypeError, (x.astype("c8"), x, x, 1), {}),
+            (TypeError, (x.astype(">f4"), x, x, 1), {}),
+        ):
+            with self.assertRaises(error, msg=(arguments, options)):
+                add[(1, )](*arguments, **options)
+        for grid in ((-1, ), (1, 2, 3, 4), (), "abc", (1 << 40, )):
+            with self.assertRaises((ValueError, TypeError), msg=grid):
+                add[grid](x, x, x, 1)
+        with self.assertRaises(RuntimeError):
+            add(x, x, x, 1)
+        with self.assertRaises(ValueError):
+            tl.load(x)
+
+    def test_zero_sized_and_strided_arrays(self):
+        empty = np.zeros(0, "f4")
+        add[(1, )](empty, empty, empty, 0)
+        wide = np.zeros((4, 8), "f4")
+        Methods.fill[(1, )](wide[1], 2.0, 8)
+        self.assertEqual(wide.sum(), 16)
+
+    def test_fork_after_use(self):
+        x, out = np.ones(100000, "f4"), np.zeros(100000, "f4")
+        add[(1000, )](x, x, out, 100000)
+        child = os.fork()
+        if child == 0:
+            out[:] = 0
+            add[(1000, )](x, x, out, 100000)
+            os._exit(0 if (out == 2).all() else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+ADD = """
+import sys
+import numpy as np
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+@triton.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x + o, tl.load(x + o, mask=o < n) + 1, mask=o < n + {beyond})
+
+x = np.zeros(10, "f4")
+kernel[(1,)](x, 10, 16)
+assert (x == 1).all()
+print("passed", triton.__name__, sys.argv[1:])
+"""
+
+
+class StandIn(unittest.TestCase):
+    def test_a_program_that_imports_triton(self):
+        code, output = program(ADD.format(beyond=0), "-v", "word")
+        self.assertEqual((code, output), (0, "passed nereid.triton ['-v', 'word']\n"))
+
+    def test_a_module(self):
+        done = subprocess.run([sys.executable, "-m", "nereid", "-m", "json.tool", "--help"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_interpreter_verifies_accesses(self):
+        code, output = program(ADD.format(beyond=0), TRITON_INTERPRET="1")
+        self.assertEqual(code, 0, output)
+        code, output = program(ADD.format(beyond=4), TRITON_INTERPRET="1")
+        self.assertNotEqual(code, 0)
+        self.assertIn("program.py:11:", output)
+
+    def test_kernels_made_by_exec(self):
+        code, output = program(f"exec({ADD.format(beyond=0)!r})")
+        self.assertEqual(code, 0, output)
+
+    def test_nothing_of_torch_is_needed(self):
+        done = subprocess.run([sys.executable, "-c", "import sys, nereid.triton; print('torch' in sys.modules)"],
+                              stdout=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.stdout, "False\n")
+
+    def test_version(self):
+        self.assertRegex(nereid.__version__, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main()

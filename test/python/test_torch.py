@@ -1,0 +1,98 @@
+"""Tensors of torch: on the CPU always, on a GPU if there is one; under autograd; `reinterpret`; descriptors."""
+import unittest
+
+import nereid.triton as triton
+import nereid.triton.language as tl
+from nereid.triton.tools.tensor_descriptor import TensorDescriptor
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+@triton.jit
+def square(x, y, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + o, mask=o < n)
+    tl.store(y + o, v * v, mask=o < n)
+
+
+@triton.jit
+def copy_blocks(source, target, M: tl.constexpr, N: tl.constexpr):
+    i = tl.program_id(0) * M
+    target.store([i, 0], source.load([i, 0]))
+
+
+def squared(x):
+    y = torch.empty_like(x)
+    square[(triton.cdiv(x.numel(), 64), )](x, y, x.numel(), BLOCK=64)
+    return y
+
+
+@unittest.skipUnless(torch, "torch is not installed")
+class Tensors(unittest.TestCase):
+    def setUp(self):
+        self.device = triton.runtime.driver.active.get_active_torch_device()
+
+    def test_element_types(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8,
+                      torch.int32, torch.int64):
+            x = torch.arange(8, device=self.device).to(dtype).repeat(20)
+            self.assertTrue(torch.equal(squared(x), x * x), dtype)
+
+    def test_a_parameter_and_a_slice(self):
+        x = torch.nn.Parameter(torch.randn(100, device=self.device))
+        self.assertTrue(torch.equal(squared(x.detach()), x.detach() * x.detach()))
+        y = torch.zeros(100, device=self.device)
+        square[(2, )](x, y, 100, BLOCK=64)
+        self.assertTrue(torch.equal(y, (x * x).detach()))
+        self.assertTrue(torch.equal(squared(x.detach()[1:]), (x * x).detach()[1:]))
+
+    def test_autograd(self):
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return squared(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * ctx.saved_tensors[0] * grad
+
+        x = torch.randn(100, device=self.device, requires_grad=True)
+        Square.apply(x).sum().backward()
+        self.assertTrue(torch.allclose(x.grad, 2 * x.detach()))
+
+    def test_reinterpret(self):
+        x = torch.full((64, ), -1, dtype=torch.int8, device=self.device)
+        y = torch.zeros(64, dtype=torch.int8, device=self.device)
+        square[(1, )](triton.reinterpret(x, tl.uint8), y, 64, BLOCK=64)
+        self.assertTrue((y == 1).all())
+
+    def test_descriptors(self):
+        x = torch.randn(20, 16, device=self.device)
+        y = torch.zeros_like(x)
+        copy_blocks[(3, )](TensorDescriptor.from_tensor(x, [8, 16]), TensorDescriptor.from_tensor(y, [8, 16]), 8, 16)
+        self.assertTrue(torch.equal(x, y))
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_tensors_of_two_devices(self):
+        with self.assertRaisesRegex(ValueError, "cpu tensor"):
+            square[(1, )](torch.ones(64), torch.ones(64, device="cuda"), 64, BLOCK=64)
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_streams_and_graphs(self):
+        x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
+        square[(1, )](x, y, 64, BLOCK=64)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            square[(1, )](x, y, 64, BLOCK=64)
+        x.fill_(3)
+        graph.replay()
+        torch.cuda.synchronize()
+        self.assertTrue((y == 9).all())
+
+
+if __name__ == "__main__":
+    unittest.main()
