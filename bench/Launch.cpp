@@ -1,6 +1,9 @@
-// What a launch costs on the CPU beside the work itself: a direct call, the launch path on one
-// program, and an empty grid of 1,000 programs. The kernel is made by clang-19 at start.
+// What a launch costs on the CPU beside the work itself: a direct call of a function, the loaded
+// kernel, the launch path, and what a program calls (nereid/pack.h), on one program and on an empty
+// grid of 1,000. The kernel is made by clang-19 at start.
 #include "launch/Launcher.h"
+#include "launch/Pack.h"
+#include "nereid/pack.h"
 #include "runtime/CpuDevice.h"
 
 #include <benchmark/benchmark.h>
@@ -11,6 +14,7 @@
 
 using namespace nereid;
 using namespace nereid::launch;
+using LaunchArgument = launch::Argument;
 using namespace nereid::support;
 
 namespace {
@@ -55,11 +59,11 @@ struct Call {
   Call() {
     signature.name = "empty";
     signature.parameters.resize(5);
-    for (Argument &argument : arguments)
-      argument = Argument::pointer(memory, DType::Float32);
+    for (LaunchArgument &argument : arguments)
+      argument = LaunchArgument::pointer(memory, DType::Float32);
   }
   Signature signature;
-  Argument arguments[5];
+  LaunchArgument arguments[5];
   alignas(64) char memory[64] = {};
 };
 
@@ -85,5 +89,46 @@ void launchPath(benchmark::State &state) {
     benchmark::DoNotOptimize(bool(launcher.launch(stream, call.arguments, grid)));
 }
 BENCHMARK(launchPath)->Name("launch/path/programs")->Arg(1)->Arg(1000);
+
+void emptyFunction(unsigned long, unsigned long, const void *) {}
+
+void functionCall(benchmark::State &state) {
+  void (*volatile function)(unsigned long, unsigned long, const void *) = emptyFunction;
+  for (auto _ : state)
+    function(0, 1, nullptr);
+}
+BENCHMARK(functionCall)->Name("launch/function_call");
+
+void packedKernel(benchmark::State &state) {
+  Call call;
+  std::string path = "/tmp/nereid-bench-" + std::to_string(std::rand()) + ".pack";
+  for (size_t i = 0; i < 5; ++i)
+    call.signature.parameters[i].name = "p" + std::to_string(i);
+  Artifact artifact = emptyKernel();
+  PackBuilder builder;
+  (void)builder.add(call.signature, {"cpu",
+                                     "",
+                                     *Specialization::parse("*fp32:16, *fp32:16, *fp32:16, "
+                                                            "*fp32:16, *fp32:16"),
+                                     {},
+                                     artifact.bytes()});
+  std::vector<uint8_t> bytes = builder.finish();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), long(bytes.size()));
+  auto pack = nereid::Pack::open(path);
+  std::remove(path.c_str());
+  if (!pack)
+    return state.SkipWithError(pack.error().what.c_str());
+  PackedKernel kernel = *pack->kernel("empty");
+  Device device = *Device::open("cpu");
+  float *p = reinterpret_cast<float *>(call.memory);
+  Grid grid = {uint32_t(state.range(0))};
+  Stream stream = device.stream();
+  if (Status status = kernel.launch(stream, grid, {p, p, p, p, p}); !status)
+    return state.SkipWithError(status.error().what.c_str());
+  for (auto _ : state)
+    benchmark::DoNotOptimize(bool(kernel.launch(stream, grid, {p, p, p, p, p})));
+}
+BENCHMARK(packedKernel)->Name("launch/public/programs")->Arg(1)->Arg(1000);
 
 } // namespace
