@@ -13,6 +13,7 @@
 #include "launch/Launcher.h"
 #include "nereid/engine.h"
 #include "runtime/Device.h"
+#include "runtime/Recorder.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
@@ -256,6 +257,7 @@ private:
   }
 
   Result<Artifact> compile(const Request &request, const Hash128 &key) {
+    runtime::TraceScope trace(runtime::TraceKind::Compile, request.kernel);
     // Only the emitter uses the program; code is generated beside other threads.
     auto emitted = [&] {
       std::lock_guard lock(mutex);

@@ -6,6 +6,7 @@
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "runtime/Device.h"
+#include "runtime/Recorder.h"
 #include "support/Records.h"
 
 #include <algorithm>
@@ -449,6 +450,7 @@ private:
 
     Result<support::Artifact> kernelFor(const support::Specialization &specialization,
                                         std::span<const uint32_t> defaulted, uint32_t) override {
+      runtime::TraceScope trace(runtime::TraceKind::Compile, kernel);
       auto emitted = emitKernel(*program, kernel, specialization, defaulted, options);
       if (!emitted)
         return emitted.takeError();

@@ -1,10 +1,14 @@
-// nereid run and nereid check: a kernel on tensors, on any device or under the interpreter's eyes.
+// nereid run, check and profile: a kernel on tensors, on any device, under the interpreter's eyes
+// or the recorder's.
 #include "engine/Files.h"
+#include "runtime/Recorder.h"
 #include "support/Npy.h"
+#include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -16,7 +20,54 @@ struct RunWords : KernelWords {
   std::string grid = "(1,)", device = "cpu";
   std::vector<std::string> print, save;
   bool emulateTf32 = false, wide = false;
+  int repeat = 0; ///< launches to profile
+  std::string trace;
 };
+
+// What the recorder saw, longest first.
+Status printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
+  std::vector<runtime::TraceRow> rows = runtime::summarize(events);
+  int64_t all = 0;
+  for (const runtime::TraceRow &row : rows)
+    all += row.total;
+  // Bytes a nanosecond are GB a second, operations likewise.
+  auto rate = [](int64_t amount, int64_t nanoseconds) {
+    return amount > 0 && nanoseconds > 0 ? std::optional(double(amount) / double(nanoseconds))
+                                         : std::nullopt;
+  };
+  if (words.json) {
+    Json json = Json::array();
+    for (const runtime::TraceRow &row : rows)
+      json.push_back({{"kind", runtime::name(row.kind)},
+                      {"name", row.name},
+                      {"device", row.device},
+                      {"count", row.count},
+                      {"total_seconds", double(row.total) * 1e-9},
+                      {"least_seconds", double(row.least) * 1e-9},
+                      {"greatest_seconds", double(row.greatest) * 1e-9},
+                      {"bytes", row.bytes < 0 ? Json() : Json(row.bytes)},
+                      {"operations", row.operations < 0 ? Json() : Json(row.operations)}});
+    std::printf("%s\n", Json({{"rows", json}}).dump().c_str());
+  } else {
+    std::vector<std::vector<std::string>> table = {{"what", "name", "device", "times", "total ms",
+                                                    "share", "mean us", "least us", "greatest us",
+                                                    "GB/s", "GFLOP/s"}};
+    for (const runtime::TraceRow &row : rows)
+      table.push_back(
+          {std::string(runtime::name(row.kind)), row.name, row.device.empty() ? "host" : row.device,
+           std::to_string(row.count), numberText(double(row.total) * 1e-6, "%.3f"),
+           numberText(100.0 * double(row.total) / double(std::max<int64_t>(all, 1)), "%.0f%%"),
+           numberText(double(row.total) * 1e-3 / double(row.count), "%.1f"),
+           numberText(double(row.least) * 1e-3, "%.1f"),
+           numberText(double(row.greatest) * 1e-3, "%.1f"),
+           numberText(rate(row.bytes, row.total), "%.2f"),
+           numberText(rate(row.operations, row.total), "%.2f")});
+    printTable(table, 3);
+  }
+  if (words.trace.empty())
+    return Success{};
+  return engine::writeFile(words.trace, runtime::chromeTrace(events));
+}
 
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
            bool check) {
@@ -102,7 +153,11 @@ int execute(const RunWords &words, bool check) {
                                         tensor->recipe != engine::SpecTensor::Recipe::Empty);
         !status)
       return refuse(status.error());
+  if (words.repeat)
+    runtime::recorder().enable(true);
   auto outcome = (*runner)->run(request);
+  for (int i = 1; i < words.repeat && outcome; ++i)
+    outcome = (*runner)->run(request);
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);
@@ -119,6 +174,11 @@ int execute(const RunWords &words, bool check) {
             word.substr(equals + 1), {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
         !status)
       return refuse(status.error());
+  }
+  if (words.repeat) {
+    runtime::recorder().enable(false);
+    Status status = printProfile(words, runtime::recorder().take());
+    return status ? exitDone : refuse(status.error());
   }
   return answer(words, arguments, *outcome, check);
 }
@@ -146,6 +206,22 @@ Action addRun(CLI::App &app) {
 Action addCheck(CLI::App &app) {
   auto words = addWords(app);
   return [words] { return execute(*words, true); };
+}
+
+Action addProfile(CLI::App &app) {
+  auto words = addWords(app);
+  words->repeat = 20;
+  app.add_option("--device", words->device, "cpu or cuda:N (default cpu)");
+  app.add_option("--repeat", words->repeat,
+                 "Launches, each on what the one before left (default 20)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--trace", words->trace,
+                 "FILE.json: the events, for chrome://tracing and ui.perfetto.dev");
+  return [words] {
+    if (words->device == "ref")
+      return refuse(Error{"the interpreter is not profiled: choose cpu or cuda:N", {}});
+    return execute(*words, false);
+  };
 }
 
 } // namespace nereid::tools

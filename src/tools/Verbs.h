@@ -18,6 +18,7 @@ Action addCompile(CLI::App &app);
 Action addInspect(CLI::App &app);
 Action addTest(CLI::App &app);
 Action addBench(CLI::App &app);
+Action addProfile(CLI::App &app);
 Action addTune(CLI::App &app);
 Action addCache(CLI::App &app);
 Action addDoctor(CLI::App &app);

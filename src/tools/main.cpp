@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
        addInspect},
       {"test", "Run kernel folders against their references", addTest},
       {"bench", "Time the kernels of kernel folders", addBench},
+      {"profile", "Launch a kernel many times and show where the time goes", addProfile},
       {"tune", "Time every configuration and keep the best in a tuning file", addTune},
       {"cache", "What is kept of built kernels, and what to remove of it", addCache},
       {"doctor", "What this machine has, and why something of it is not used", addDoctor},
