@@ -213,11 +213,18 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
         from.bases(LayoutInput::Warp) == to.bases(LayoutInput::Warp))
       return rename(emitter, result, source, [](Coordinate at) { return at; });
     Type element = tile::elementType(source.getType());
-    Value base = emitter.beginShared(cast<RankedTensorType>(source.getType()).getNumElements() *
-                                     tile::bytesInMemory(element));
-    emitter.writeShared(base, element, shape, from, emitter.registers(source));
+    // Rows 16 bytes apart from a multiple of the banks: eight of them, which the fragments of a
+    // product write together, then meet no bank twice.
+    SmallVector<int64_t> padded(shape);
+    if (padded.size() > 1)
+      padded.back() += std::max<int64_t>(1, 16 / tile::bytesInMemory(element));
+    uint64_t bytes = tile::bytesInMemory(element);
+    for (int64_t extent : padded)
+      bytes *= uint64_t(extent);
+    Value base = emitter.beginShared(bytes);
+    emitter.writeShared(base, element, padded, from, emitter.registers(source));
     emitter.barrier();
-    emitter.setRegisters(result, emitter.readShared(base, element, shape, to));
+    emitter.setRegisters(result, emitter.readShared(base, element, padded, to));
   }
 };
 
