@@ -116,8 +116,10 @@ void Interp::markInPlace(const Value &value) {
   mlir::Value hinted = value.asTile().value;
   while (auto hint = hinted.getDefiningOp<tile::HintOp>()) {
     hinted = hint.getSource();
+    // The body of a `while` belongs to no op before it is complete.
+    mlir::Operation *owner = hinted.getParentBlock()->getParentOp();
     bool isCarried = mlir::isa<mlir::BlockArgument>(hinted) &&
-                     !mlir::isa<mlir::func::FuncOp>(hinted.getParentBlock()->getParentOp());
+                     !mlir::isa_and_present<mlir::func::FuncOp>(owner);
     if (isCarried || hinted.getParentBlock() != builder.getInsertionBlock())
       return;
     std::vector<std::pair<std::string_view, const syntax::Node *>> holders;

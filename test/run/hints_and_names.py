@@ -24,6 +24,20 @@ def loops(x, y, n):
 
 
 @triton.jit
+def hinted_in_loops(x, y, n, B: tl.constexpr):
+    at = 0
+    while at < n:
+        p = x + at + tl.arange(0, B)
+        s = tl.zeros([B], dtype=tl.float32)
+        for _ in range(0, 2):
+            tl.multiple_of(p, B)
+            s += tl.load(p)
+            p += B
+        tl.store(y + at // 2 + tl.arange(0, B), s)
+        at += 2 * B
+
+
+@triton.jit
 def narrow(x, y, z, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)
@@ -42,5 +56,6 @@ def known(p: tl.const, y):
 
 # expect: hinted[2](x=iota(6), n=6, B=4) -> y == [1, 2, 3, 4, 5, 6]
 # expect: loops(x=[1, 2, 3]:f32, n=3) -> y == [6]
+# expect: hinted_in_loops(x=[0, 1, 2, 3, 4, 5, 6, 7]:f32, n=8, B=2) -> y == [2, 4, 10, 12]
 # expect: narrow(x=[-3.5, 200, 7]:f32, N=1) -> y == [-3] and z:i32 == [0]
 # expect: known(p=[40]:i32) -> y:i32 == [42]
