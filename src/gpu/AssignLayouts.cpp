@@ -88,24 +88,34 @@ private:
     return {};
   }
 
-  // One layout a shape: the vectors of the access that moves most elements at once, so that what is
-  // loaded together meets without conversions.
+  // One layout a shape and dimension along which accesses are contiguous, with the widest vectors
+  // among them, so that what is loaded together meets without conversions. What is no access lies
+  // like the access of its shape that moves most elements at once.
   void chooseAccessLayouts() {
     struct Choice {
       int64_t contiguity = 0;
-      unsigned dim = 0;
       int64_t perThread = 1;
     };
-    std::map<std::vector<int64_t>, Choice> choices;
+    std::map<Place, Choice> choices;
+    std::map<std::vector<int64_t>, Place> best;
+    SmallVector<Operation *> scattered;
+    auto note = [&](Operation *op, ArrayRef<int64_t> shape, unsigned dim, int64_t contiguity,
+                    int64_t width) {
+      Place place(shape.vec(), dim);
+      places.try_emplace(op, place);
+      Choice &choice = choices[place];
+      choice.contiguity = std::max(choice.contiguity, contiguity);
+      choice.perThread = std::max(choice.perThread, width);
+      auto [found, fresh] = best.try_emplace(place.first, place);
+      if (!fresh && choices[found->second].contiguity < choice.contiguity)
+        found->second = place;
+    };
     kernel->walk([&](tile::MemoryAccessOpInterface access) {
       Value pointer = access.getAccessed();
+      int64_t bytes = tile::bytesInMemory(access.getAccessElementType());
       if (Value block = blockOf(access)) {
         auto shape = tile::shapeOf(block.getType());
-        Choice &choice = choices[shape.vec()];
-        choice = {shape.back(), unsigned(shape.size() - 1),
-                  std::max<int64_t>(choice.dim + 1 == shape.size() ? choice.perThread : 1,
-                                    16 / tile::bytesInMemory(access.getAccessElementType()))};
-        return;
+        return note(access, shape, shape.size() - 1, shape.back(), 16 / bytes);
       }
       auto shape = tile::shapeOf(pointer.getType());
       if (shape.empty())
@@ -118,29 +128,40 @@ private:
       for (unsigned d = shape.size(); d-- > 0;)
         if (facts.contiguity[d] > facts.contiguity[dim])
           dim = d;
-      int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim,
-                                            tile::bytesInMemory(access.getAccessElementType()), 16);
-      Choice &choice = choices[shape.vec()];
-      if (facts.contiguity[dim] > choice.contiguity) {
-        choice.contiguity = facts.contiguity[dim];
-        choice.dim = dim;
-      }
-      if (choice.dim == dim)
-        choice.perThread = std::max(choice.perThread, width);
+      int64_t width =
+          analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
+      if (facts.contiguity[dim] == 1)
+        scattered.push_back(access);
+      else
+        note(access, shape, dim, facts.contiguity[dim], width);
     });
-    for (auto &[shape, choice] : choices) {
+    // Accesses that are contiguous nowhere lie like others of their shape.
+    for (Operation *op : scattered) {
+      auto shape = tile::shapeOf(cast<tile::MemoryAccessOpInterface>(op).getAccessed().getType());
+      if (auto found = best.find(shape.vec()); found != best.end())
+        places.try_emplace(op, found->second);
+      else
+        note(op, shape, shape.size() - 1, 1, 1);
+    }
+    for (auto &[place, choice] : choices) {
+      const auto &[shape, dim] = place;
       int64_t elements = 1;
       for (int64_t extent : shape)
         elements *= extent;
       int64_t share = std::max<int64_t>(1, elements / (int64_t(warps) * lanesPerWarp));
-      SmallVector<unsigned> order = {choice.dim};
+      SmallVector<unsigned> order = {dim};
       for (unsigned d = shape.size(); d-- > 0;)
-        if (d != choice.dim)
+        if (d != dim)
           order.push_back(d);
-      defaults[shape] =
+      accessLayouts[place] =
           blockedLayout(shape, unsigned(std::min(choice.perThread, share)), order, warps);
     }
+    for (auto &[shape, place] : best)
+      defaults[shape] = accessLayouts[place];
   }
+
+  // The layout of a memory access on tiles.
+  LinearLayout accessLayout(Operation *op) { return accessLayouts.at(places.at(op)); }
 
   LinearLayout defaultLayout(ArrayRef<int64_t> shape) {
     auto [found, fresh] = defaults.try_emplace(shape.vec());
@@ -376,10 +397,8 @@ private:
 
   Choice choose(Operation *op) {
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-    if (access && isTile(access.getAccessed()))
-      return {defaultLayout(tile::shapeOf(access.getAccessed().getType())), std::nullopt, {}};
-    if (auto load = dyn_cast<tile::DescLoadOp>(op))
-      return {defaultLayout(tile::shapeOf(load.getType())), std::nullopt, {}};
+    if ((access && isTile(access.getAccessed())) || isa<tile::DescLoadOp>(op))
+      return {accessLayout(op), std::nullopt, {}};
     if (auto map = dyn_cast<tile::MapOp>(op); map && map.getPack() > 1) {
       // A group of adjacent elements meets in one thread.
       auto shape = tile::shapeOf(map.getInputs().front().getType());
@@ -478,7 +497,7 @@ private:
       return productOf(dot).sum;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (access && isTile(access.getAccessed()))
-      return defaultLayout(tile::shapeOf(access.getAccessed().getType()));
+      return accessLayout(op);
     unsigned result = cast<OpResult>(value).getResultNumber();
     for (OpOperand &operand : op->getOpOperands())
       if (auto layout = foresee(operand.get(), body, seen))
@@ -609,6 +628,9 @@ private:
   unsigned warps;
   OpBuilder b;
   analysis::AxisAnalysis axes;
+  using Place = std::pair<std::vector<int64_t>, unsigned>; // a shape, and the contiguous dimension
+  std::map<Operation *, Place> places;
+  std::map<Place, LinearLayout> accessLayouts;
   std::map<std::vector<int64_t>, LinearLayout> defaults;
   IRMapping scalars;
   SmallVector<Scope> scopes;
