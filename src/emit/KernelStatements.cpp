@@ -118,8 +118,8 @@ void Interp::markInPlace(const Value &value) {
     hinted = hint.getSource();
     // The body of a `while` belongs to no op before it is complete.
     mlir::Operation *owner = hinted.getParentBlock()->getParentOp();
-    bool isCarried = mlir::isa<mlir::BlockArgument>(hinted) &&
-                     !mlir::isa_and_present<mlir::func::FuncOp>(owner);
+    bool isCarried =
+        mlir::isa<mlir::BlockArgument>(hinted) && !mlir::isa_and_present<mlir::func::FuncOp>(owner);
     if (isCarried || hinted.getParentBlock() != builder.getInsertionBlock())
       return;
     std::vector<std::pair<std::string_view, const syntax::Node *>> holders;
