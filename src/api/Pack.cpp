@@ -1,11 +1,9 @@
 // The public classes of packs.
 #include "launch/Pack.h"
 
-#include "api/Arguments.h"
+#include "api/PerDevice.h"
 #include "nereid/pack.h"
-#include "runtime/Device.h"
 
-#include <mutex>
 #include <optional>
 
 namespace nereid {
@@ -39,28 +37,10 @@ struct PackedKernelState {
   };
 
   PerDevice &on(runtime::Device &device) {
-    for (const std::atomic<PerDevice *> &slot : slots) {
-      PerDevice *one = slot.load(std::memory_order_acquire);
-      if (!one)
-        break;
-      if (&one->device == &device)
-        return *one;
-    }
-    std::lock_guard lock(mutex);
-    for (const auto &one : devices)
-      if (&one->device == &device)
-        return *one;
-    devices.push_back(std::make_unique<PerDevice>(*this, device));
-    if (devices.size() <= std::size(slots))
-      slots[devices.size() - 1].store(devices.back().get(), std::memory_order_release);
-    return *devices.back();
+    return devices.on(device, [&] { return std::make_unique<PerDevice>(*this, device); });
   }
 
-  std::mutex mutex;
-  std::vector<std::unique_ptr<PerDevice>> devices;
-
-private:
-  std::atomic<PerDevice *> slots[8] = {};
+  PerDeviceTable<PerDevice> devices;
 };
 
 namespace {
@@ -119,12 +99,7 @@ Status PackedKernel::prepare(const Device &device, std::span<const Argument> arg
 }
 
 Result<std::vector<KernelMessage>> PackedKernel::takeMessages() const {
-  std::vector<KernelMessage> messages;
-  std::lock_guard lock(state->mutex);
-  for (const auto &device : state->devices)
-    if (Status status = takeMessagesOf(device->launcher, messages); !status)
-      return status.takeError();
-  return messages;
+  return nereid::takeMessages(state->devices);
 }
 
 } // namespace nereid

@@ -1,5 +1,5 @@
 // The public classes Engine, Program and Kernel.
-#include "api/Arguments.h"
+#include "api/PerDevice.h"
 #include "engine/BuildId.h"
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
@@ -511,21 +511,10 @@ struct KernelState {
   }
 
   PerDevice &on(runtime::Device &device) {
-    for (const std::atomic<PerDevice *> &slot : slots) {
-      PerDevice *one = slot.load(std::memory_order_acquire);
-      if (!one)
-        break;
-      if (&one->device == &device)
-        return *one;
-    }
-    return add(device);
+    return devices.on(device, [&] { return std::make_unique<PerDevice>(*this, device); });
   }
 
-  template <typename Visit> void forEachDevice(Visit visit) {
-    std::lock_guard lock(mutex);
-    for (const auto &one : devices)
-      visit(*one);
-  }
+  PerDeviceTable<PerDevice> devices;
 
 private:
   bool isChosen(size_t parameter) const {
@@ -553,22 +542,6 @@ private:
     }
     return launch::Argument::none();
   }
-
-  PerDevice &add(runtime::Device &device) {
-    std::lock_guard lock(mutex);
-    for (const auto &one : devices)
-      if (&one->device == &device)
-        return *one;
-    devices.push_back(std::make_unique<PerDevice>(*this, device));
-    // Devices beyond the slots are found under the lock.
-    if (devices.size() <= std::size(slots))
-      slots[devices.size() - 1].store(devices.back().get(), std::memory_order_release);
-    return *devices.back();
-  }
-
-  std::atomic<PerDevice *> slots[8] = {};
-  std::mutex mutex;
-  std::vector<std::unique_ptr<PerDevice>> devices;
 };
 
 Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &options) const {
@@ -642,15 +615,7 @@ Result<engine::EmittedKernel> Kernel::emit(std::span<const launch::Argument> arg
 }
 
 Result<std::vector<KernelMessage>> Kernel::takeMessages() const {
-  std::vector<KernelMessage> messages;
-  std::optional<Error> failure;
-  state->forEachDevice([&](KernelState::PerDevice &device) {
-    if (Status status = takeMessagesOf(device.launcher, messages); !status && !failure)
-      failure = status.takeError();
-  });
-  if (failure)
-    return *std::move(failure);
-  return messages;
+  return nereid::takeMessages(state->devices);
 }
 
 // ---- Configurations
