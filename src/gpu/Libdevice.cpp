@@ -24,8 +24,6 @@ std::string missing(const llvm::Module &module) {
   return names;
 }
 
-} // namespace
-
 std::string findLibdevice(const std::string &ptxas) {
   std::string beside;
   if (size_t slash = ptxas.rfind('/'); slash != std::string::npos)
@@ -39,10 +37,13 @@ std::string findLibdevice(const std::string &ptxas) {
   return {};
 }
 
-Status linkLibdevice(llvm::Module &module, const std::string &path) {
+} // namespace
+
+Status linkLibdevice(llvm::Module &module, const std::string &ptxas) {
   std::string wanted = missing(module);
   if (wanted.empty())
     return Success{};
+  std::string path = findLibdevice(ptxas);
   if (path.empty())
     return Error{"the kernel uses " + wanted +
                      " of CUDA's libdevice.10.bc, which is not on this machine; it is part of the "

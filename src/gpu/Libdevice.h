@@ -10,12 +10,9 @@
 
 namespace nereid::gpu {
 
-/// The file: $NEREID_LIBDEVICE, beside `ptxas` (its toolkit or Python package), or of
-/// /usr/local/cuda; empty if there is none.
-std::string findLibdevice(const std::string &ptxas);
-
-/// Brings in what the module declares of `__nv_*`; nothing to do where it declares none. An error
-/// names the functions where the library or one of them is missing.
-Status linkLibdevice(llvm::Module &module, const std::string &path);
+/// Brings in what the module declares of `__nv_*`; nothing to do where it declares none. The
+/// library is $NEREID_LIBDEVICE, or lies beside `ptxas` (its toolkit or Python package) or in
+/// /usr/local/cuda. An error names the functions where the library or one of them is missing.
+Status linkLibdevice(llvm::Module &module, const std::string &ptxas);
 
 } // namespace nereid::gpu

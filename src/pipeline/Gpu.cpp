@@ -202,7 +202,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return reports.error("cannot translate `" + name + "` to LLVM IR");
   std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
-  if (Status linked = gpu::linkLibdevice(*llvmModule, gpu::findLibdevice(ptxas)); !linked)
+  if (Status linked = gpu::linkLibdevice(*llvmModule, ptxas); !linked)
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine);
   if (stage == GpuStage::Llvm)
