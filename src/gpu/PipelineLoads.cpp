@@ -235,18 +235,17 @@ private:
   // --- how far ahead ---
 
   bool isSlot(tile::DotOp dot, unsigned number) {
-    Value operand = dot->getOperand(number);
-    bool isTransposed = false;
-    while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
-      isTransposed ^= true;
-      operand = trans->getOperand(0);
-    }
+    auto source = untransposed(dot->getOperand(number));
+    if (!source)
+      return false;
+    auto [operand, isTransposed] = *source;
     SharedOperand shared(cast<RankedTensorType>(operand.getType()));
     if (!readsInPlace(dot, number, isTransposed ? shared.transposed() : shared))
       return false;
     return slotOperand(operand) ||
-           llvm::any_of(copies, [&](Copy &c) { return c.load->getResult(0) == operand; }) ||
-           llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; });
+           llvm::any_of(copies,
+                        [&, tile = operand](Copy &c) { return c.load->getResult(0) == tile; }) ||
+           llvm::any_of(residents, [&, tile = operand](Resident &r) { return r.tile == tile; });
   }
 
   // Products of which only the next step wants the sum stay in flight: nobody touches the sum's

@@ -38,7 +38,7 @@ bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared
   return !isWgmma(dot) || operandBytes(dot) == 2 || shared.majorDim() == 1 - operand;
 }
 
-std::optional<SlotOperand> slotOperand(Value operand) {
+std::optional<std::pair<Value, bool>> untransposed(Value operand) {
   bool isTransposed = false;
   while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
     if (trans.getPerm().size() != 2)
@@ -46,11 +46,16 @@ std::optional<SlotOperand> slotOperand(Value operand) {
     isTransposed ^= trans.getPerm()[0] == 1;
     operand = trans->getOperand(0);
   }
-  auto slot = operand.getDefiningOp<ReadSlotOp>();
+  return std::pair(operand, isTransposed);
+}
+
+std::optional<SlotOperand> slotOperand(Value operand) {
+  auto source = untransposed(operand);
+  auto slot = source ? source->first.getDefiningOp<ReadSlotOp>() : ReadSlotOp();
   if (!slot)
     return std::nullopt;
   SharedOperand shared(slot.getRing().getType().getTile());
-  return SlotOperand{slot, isTransposed ? shared.transposed() : shared};
+  return SlotOperand{slot, source->second ? shared.transposed() : shared};
 }
 
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner) {

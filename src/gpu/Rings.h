@@ -5,6 +5,10 @@
 
 namespace nereid::gpu {
 
+/// What an operand is before it is transposed, and whether it is in the end; null if it is
+/// permuted in another way.
+std::optional<std::pair<mlir::Value, bool>> untransposed(mlir::Value operand);
+
 /// The slot that an operand of a product is, perhaps transposed; null if it is none.
 struct SlotOperand {
   ReadSlotOp slot;
