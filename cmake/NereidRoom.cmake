@@ -59,6 +59,19 @@ function(nereid_tablegen output source)
   set_property(DIRECTORY APPEND PROPERTY NEREID_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/${output})
 endfunction()
 
+# nereid_embed(TARGET file OUTPUT.inc): a text becomes the initialisers of an array of characters, which a source of the
+# target includes.
+function(nereid_embed target input output)
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/${output})
+  set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedText.cmake)
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_CURRENT_SOURCE_DIR}/${input} -DOUTPUT=${made} -P ${script}
+    DEPENDS ${input} ${script}
+    COMMENT "embed ${input}")
+  target_sources(${target} PRIVATE ${made})
+endfunction()
+
 # nereid_use_pch(NAME): the files of a program share the precompiled header of the MLIR rooms.
 function(nereid_use_pch name)
   if(NEREID_PCH)
