@@ -22,10 +22,7 @@ Value wordOf(RegisterEmitter &e, ArrayRef<Value> elements) {
   OpBuilder &b = e.builder;
   if (elements.size() == 1)
     return e.cast(elements[0], b.getI32Type());
-  Value word = e.undef(VectorType::get({int64_t(elements.size())}, elements[0].getType()));
-  for (auto [i, element] : llvm::enumerate(elements))
-    word = b.create<LLVM::InsertElementOp>(e.loc(), word, element, e.i32(int64_t(i)));
-  return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), word);
+  return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), e.vectorOf(elements));
 }
 
 // An operand of an instruction that works on fragments: they lie in registers already, or come from

@@ -155,10 +155,8 @@ private:
     unsigned wanted = widthOf(type);
     Value word;
     if (packing.perRegister * packing.bits == wanted && elements.size() > 1) {
-      word = e.undef(VectorType::get({int64_t(elements.size())}, integer(packing.bits)));
-      for (auto [i, element] : llvm::enumerate(elements))
-        word = b.create<LLVM::InsertElementOp>(e.loc(), word, toBits(element), e.i32(int64_t(i)));
-      return b.create<LLVM::BitcastOp>(e.loc(), type, word);
+      SmallVector<Value> bits(llvm::map_range(elements, [&](Value v) { return toBits(v); }));
+      return b.create<LLVM::BitcastOp>(e.loc(), type, e.vectorOf(bits));
     }
     for (auto [i, element] : llvm::enumerate(elements)) {
       Value bits = resized(toBits(element), wanted);

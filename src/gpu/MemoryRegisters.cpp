@@ -104,9 +104,7 @@ SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element
       words.push_back(word);
       continue;
     }
-    Value vector = e.undef(VectorType::get({share}, b.getIntegerType(bits)));
-    for (unsigned j = 0; j < share; ++j)
-      vector = b.create<LLVM::InsertElementOp>(e.loc(), vector, numbers[i + j], e.i32(j));
+    Value vector = e.vectorOf(ArrayRef(numbers).slice(i, share));
     words.push_back(b.create<LLVM::BitcastOp>(e.loc(), b.getIntegerType(pieces.bits), vector));
   }
   return words;
@@ -137,8 +135,8 @@ SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type elemen
     unsigned share = pieces.bits / bits;
     Value vector =
         b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({share}, b.getIntegerType(bits)), word);
-    for (unsigned j = 0; j < share; ++j)
-      finish(b.create<LLVM::ExtractElementOp>(e.loc(), vector, e.i32(j)));
+    for (Value number : e.elementsOf(vector))
+      finish(number);
   }
   return values;
 }

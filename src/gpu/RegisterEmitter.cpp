@@ -226,14 +226,11 @@ void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> sh
       continue;
     }
     Type memory = memoryType(element);
-    Value packed = undef(VectorType::get({vector}, memory));
-    for (unsigned i = 0; i < vector; ++i) {
-      Value value = values[reg + i];
-      if (element.isInteger(1))
+    SmallVector<Value> packed(values.slice(reg, vector));
+    if (element.isInteger(1))
+      for (Value &value : packed)
         value = builder.create<arith::ExtUIOp>(location, memory, value);
-      packed = builder.create<LLVM::InsertElementOp>(location, packed, value, i32(i));
-    }
-    builder.create<LLVM::StoreOp>(location, packed, address, vector * bitsOf(memory) / 8);
+    builder.create<LLVM::StoreOp>(location, vectorOf(packed), address, vector * bitsOf(memory) / 8);
   }
 }
 
@@ -253,8 +250,7 @@ SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRe
     Type memory = memoryType(element);
     Value packed = builder.create<LLVM::LoadOp>(location, VectorType::get({vector}, memory),
                                                 address, vector * bitsOf(memory) / 8);
-    for (unsigned i = 0; i < vector; ++i) {
-      Value value = builder.create<LLVM::ExtractElementOp>(location, packed, i32(i));
+    for (Value value : elementsOf(packed)) {
       if (element.isInteger(1))
         value = builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value,
                                               number(memory, 0));
@@ -348,6 +344,19 @@ Value RegisterEmitter::cast(Value value, Type type) {
   if (toPointer)
     return builder.create<LLVM::IntToPtrOp>(location, type, cast(value, builder.getI64Type()));
   return builder.create<LLVM::BitcastOp>(location, type, value);
+}
+
+Value RegisterEmitter::vectorOf(ArrayRef<Value> values) {
+  Value vector = undef(VectorType::get({int64_t(values.size())}, values[0].getType()));
+  for (auto [i, value] : llvm::enumerate(values))
+    vector = builder.create<LLVM::InsertElementOp>(location, vector, value, i32(int64_t(i)));
+  return vector;
+}
+SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < llvm::cast<VectorType>(vector.getType()).getNumElements(); ++i)
+    values.push_back(builder.create<LLVM::ExtractElementOp>(location, vector, i32(i)));
+  return values;
 }
 
 SmallVector<Value> RegisterEmitter::toWords(Value value) {

@@ -116,6 +116,9 @@ public:
   llvm::SmallVector<mlir::Value> toWords(mlir::Value value);
   mlir::Value fromWords(llvm::ArrayRef<mlir::Value> words, mlir::Type type);
   mlir::Value cast(mlir::Value value, mlir::Type type); ///< same bits
+  /// Values of one type as a vector, and back.
+  mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
+  llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
   /// Clones a region on scalars and returns what it yields.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments);
   void emit(mlir::Block &block); ///< all ops but the terminator

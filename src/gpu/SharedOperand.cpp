@@ -87,12 +87,7 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &la
   unsigned vector = vectorOf(layout);
   note(e, "store", layout, vector);
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
-    Value packed = values[reg];
-    if (vector > 1) {
-      packed = e.undef(VectorType::get({vector}, packed.getType()));
-      for (unsigned i = 0; i < vector; ++i)
-        packed = b.create<LLVM::InsertElementOp>(e.loc(), packed, values[reg + i], e.i32(i));
-    }
+    Value packed = vector > 1 ? e.vectorOf(values.slice(reg, vector)) : values[reg];
     b.create<LLVM::StoreOp>(e.loc(), packed, address(e, base, layout, layout.apply(reg, 0, 0)),
                             vector * elementBytes);
   }
@@ -112,8 +107,7 @@ SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const Lin
     }
     Value packed = b.create<LLVM::LoadOp>(e.loc(), VectorType::get({vector}, element), from,
                                           vector * elementBytes);
-    for (unsigned i = 0; i < vector; ++i)
-      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), packed, e.i32(i)));
+    llvm::append_range(values, e.elementsOf(packed));
   }
   return values;
 }
@@ -166,8 +160,7 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
       continue;
     }
     Value all = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get({word}, element), piece);
-    for (unsigned at = 0; at < word; ++at)
-      values.push_back(b.create<LLVM::ExtractElementOp>(e.loc(), all, e.i32(at)));
+    llvm::append_range(values, e.elementsOf(all));
   }
   return values;
 }
