@@ -105,8 +105,9 @@ static_assert(offsetof(CpuContext, fault) == 64);
 // ---- GPU
 // -----------------------------------------------------------------------------------------
 
-/// What the hidden last parameter of a GPU kernel points at, in device memory. The parameter is
-/// always there; it is null unless the code section says that it records or needs scratch.
+/// What the hidden parameter behind the slots of a GPU kernel points at, in device memory. The
+/// parameter is always there, before the tensor maps if there are some; it is null unless the code
+/// section says that it records or needs scratch.
 struct GpuContext {
   uint64_t scratch; ///< device address; program p owns `scratchBytes` at p * scratchBytes
   uint64_t records; ///< device address of a RecordBuffer
