@@ -93,7 +93,9 @@ void fenceProxy(RegisterEmitter &e) {
 struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     RingType type = cast<RingOp>(op).getRing().getType();
-    e.reserveRing(op->getResult(0), type.getSlots() * SharedOperand(type.getTile()).bytes());
+    e.reserveRing(op->getResult(0),
+                  llvm::alignTo(type.getSlots() * SharedOperand(type.getTile()).bytes(),
+                                SharedOperand::alignment));
     // Nobody still reads what lay there.
     if (!isa_and_present<RingOp>(op->getPrevNode()))
       e.barrier();
