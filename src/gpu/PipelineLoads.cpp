@@ -588,12 +588,16 @@ private:
       ahead.map(loop.getInductionVar(), variableAt(variable, distance));
       startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
     };
+    // That of the step before, which the next copies take: freed as often as this step's slot was
+    // filled before.
+    auto freeSlot = [&] { b.create<FreeSlotOp>(loc, arrivals, wrapped(slot, distance), phase); };
     if (!copies.empty() && !waitsAtEnd) {
-      // Bulk copies are waited for without a barrier, which only the next copies need then.
+      // Bulk copies are waited for without a barrier; only the thread that starts the next ones
+      // waits until the slot is free.
       if (!isAllBulk)
         b.create<WaitCopiesOp>(loc, distance - 1);
       else if (flying.empty())
-        b.create<tile::BarrierOp>(loc);
+        freeSlot();
       if (flying.empty())
         copyAhead();
     }
@@ -601,6 +605,8 @@ private:
     if (!flying.empty()) {
       if (waitsAtEnd)
         b.create<WaitCopiesOp>(loc, distance - 2);
+      else if (isAllBulk)
+        freeSlot();
       else
         b.create<tile::BarrierOp>(loc);
       copyAhead();
