@@ -2,6 +2,7 @@
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 
 
@@ -44,3 +45,5 @@ def install():
         if name == "nereid.triton" or name.startswith("nereid.triton."):
             sys.modules.setdefault(name[len("nereid."):], module)
     _sources.watch()
+    # Inductor's compile processes would import the `triton` that is installed.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
