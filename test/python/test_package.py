@@ -85,7 +85,7 @@ def program(text, *arguments, module=(), **environment):
         path = pathlib.Path(folder) / "program.py"
         path.write_text(textwrap.dedent(text))
         done = subprocess.run([sys.executable, "-m", "nereid", str(path), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120, cwd=folder,
+                              stderr=subprocess.STDOUT, text=True, timeout=300, cwd=folder,
                               env={**os.environ, **environment})
     return done.returncode, done.stdout
 
@@ -395,10 +395,10 @@ x = np.zeros(64, "f4")
 kernel[(1,)](x, 1, 0)
 caught = 0
 for seed in range(1, 4):
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
     try:
         timer.start()
-        kernel[(1,)](x, 200, seed)
+        kernel[(1,)](x, 60, seed)
         timer.join()
     except KeyboardInterrupt:
         caught += 1
@@ -407,6 +407,31 @@ x[:] = 0
 kernel[(1,)](x, 1, 0)
 assert (x == 1).all()
 print("caught", caught)
+"""
+
+SHUTDOWN = """
+import sys, threading, time
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, N, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for i in range(N):
+        tl.store(y + o, tl.exp(tl.load(x + o)))
+
+x, y = np.ones(1 << 16, "f4"), np.ones(1 << 16, "f4")
+kernel[(64,)](x, y, 1, BLOCK=1024)
+
+def work():
+    while True:
+        kernel[(64,)](x, y, 20, BLOCK=1024)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+print("end")
 """
 
 CELLS = """
@@ -487,6 +512,11 @@ class StandIn(unittest.TestCase):
     def test_an_interrupt_during_a_compilation(self):
         code, output = program(INTERRUPTED)
         self.assertEqual((code, output), (0, "caught 3\n"))
+
+    def test_an_end_with_launches_in_other_threads(self):
+        for _ in range(3):
+            code, output = program(SHUTDOWN)
+            self.assertEqual((code, output), (0, "end\n"))
 
     def test_kernels_of_notebook_cells(self):
         code, output = program(CELLS)

@@ -1,5 +1,7 @@
 """Tensors of torch: on the CPU always, on a GPU if there is one; under autograd; `reinterpret`; descriptors;
 torch.compile; microscaling formats."""
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -28,6 +30,13 @@ def square(x, y, n, BLOCK: tl.constexpr):
 def copy_blocks(source, target, M: tl.constexpr, N: tl.constexpr):
     i = tl.program_id(0) * M
     target.store([i, 0], source.load([i, 0]))
+
+
+@triton.jit
+def say(x, limit):
+    v = tl.load(x)
+    tl.device_print("value", v)
+    tl.device_assert(v < limit, "small")
 
 
 # Inductor makes Triton kernels for a CPU too when it is told so; they go through `triton.compile`.
@@ -135,6 +144,22 @@ class Tensors(unittest.TestCase):
         scales = MXScaleTensor(torch.tensor([1, 3, 0.3, 2.0**-127, 2.0**127, 0, -1, float("nan")]))
         self.assertEqual(scales.data.tolist(), [127, 128, 125, 0, 254, 255, 255, 255])
         self.assertEqual(scales.to(torch.float32)[:5].tolist(), [1, 2, 0.25, 2.0**-127, 2.0**127])
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_prints_and_assertions_of_a_gpu(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            for value in (3, 4):
+                say[(2, )](torch.tensor([value], device="cuda"), 5, debug=True)
+            torch.cuda.synchronize()
+            list(range(10))
+        self.assertEqual(said.getvalue().count("value"), 4, said.getvalue())
+        with contextlib.redirect_stdout(io.StringIO()), self.assertRaisesRegex(RuntimeError, "small"):
+            say[(1, )](torch.tensor([7], device="cuda"), 5, debug=True)
+            torch.cuda.synchronize()
+            list(range(10))
+        say[(1, )](torch.tensor([7], device="cuda"), 8, debug=True)
+        torch.cuda.synchronize()
 
     @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
     def test_streams_and_graphs(self):

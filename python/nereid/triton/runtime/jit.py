@@ -1,5 +1,6 @@
 """`triton.jit` and what it makes. A launch is one call into the extension, which has the engine; here are the options,
 the hooks, and the way from a function to the source units that the engine compiles."""
+import atexit
 import functools
 import inspect
 import os
@@ -541,3 +542,4 @@ def _descriptor_type():
 
 _C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), adapt=_adapt,
             failure=errors.make, handle=CompiledKernel, current_device=current_device, current_stream=current_stream)
+atexit.register(_C.finish)
