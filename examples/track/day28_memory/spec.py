@@ -1,10 +1,9 @@
 """Day 28: what n x n costs.
 
 See:    two matrices of n x n a head: 32 heads of 16384 tokens make 51 GB in f16 and f32. FlashAttention keeps one number a query. Doubling n multiplies the
-        memory of the first by four and of the second by two, which the suite measures as the slope of log bytes over log n: 2 and 1.
+        memory of the first by four and of the second by two: slopes of 2 and 1 on logarithmic axes.
 Run:    nereid test day28_memory
         nereid bench day28_memory --json
-        nereid bench --suite day28_memory/claims.py
 Change: the dtype of scores and weights to f16. The slope stays.
 """
 doc = "Peak memory of attention: scores kept, or never written"

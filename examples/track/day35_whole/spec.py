@@ -5,7 +5,7 @@ See:    forward and backward as one function with a gradient, as a framework wan
 Run:    nereid test day35_whole
         nereid bench day35_whole
         (with PyTorch) python autograd.py          a torch.autograd.Function, checked against PyTorch's own attention
-        (C++) day35_autograd                       the same with a tape of 40 lines; ../exercises/CMakeLists.txt builds it
+        (C++) autograd                               the same with a tape; ../exercises/CMakeLists.txt builds it
 Change: save nothing but q, k and v, and run the forward pass again in the backward pass (recomputation). What does it cost, what does it save?
 """
 doc = "Attention forward and backward with grouped heads, causal mask and dropout"
