@@ -24,7 +24,7 @@ public:
                          Problem p) const {
     if (p.m <= 16)
       return tiled(a, b, bias, c, p, {16, 128, 64, 4});
-    if (blocks(p.m, 128) * blocks(p.n, 128) >= device.units())
+    if (blocks(p.m, 128) * blocks(p.n, 128) > device.units())
       return tiled(a, b, bias, c, p, {128, 128, 64, 8});
     if (p.k >= 8 * std::max(p.m, p.n))
       return splitK(a, b, bias, c, p);
