@@ -96,7 +96,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
     e.reserveRing(op->getResult(0), type.getSlots() * SharedOperand(type.getTile()).bytes());
     // Nobody still reads what lay there.
     if (!isa_and_present<RingOp>(op->getPrevNode()))
-      e.barrier();
+      e.sharedBarrier();
   }
 };
 
