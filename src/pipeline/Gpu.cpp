@@ -14,6 +14,7 @@
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
+#include "transforms/FoldSums.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
@@ -42,6 +43,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
+  // `acc += dot(a, b)` needs one sum, not two.
+  pm.addPass(transforms::createFoldSumsPass());
   // Products of f32 in parts and sums in f16 become products that tensor cores have.
   pm.addPass(transforms::createSplitProductsPass());
   // Fold what is known and drop what is unused.
