@@ -159,7 +159,8 @@ private:
         vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
       else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
         vector = descVector(axes, block, layoutOf(block.getType()));
-        isBulk = mayBulk &&
+        // A map that is written again in each step may still be in use.
+        isBulk = mayBulk && loop.isDefinedOutsideOfLoop(block.getDesc()) &&
                  canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
       }
       if (!vector ||

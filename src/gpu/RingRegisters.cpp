@@ -98,7 +98,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
                                 SharedOperand::alignment));
     // Nobody still reads what lay there.
     if (!isa_and_present<RingOp>(op->getPrevNode()))
-      e.barrier();
+      e.sharedBarrier();
   }
 };
 

@@ -7,6 +7,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
@@ -80,8 +81,8 @@ bool isTensorMap(const support::SlotRecord &slot) {
   return support::SlotKind(slot.kind) == support::SlotKind::TensorMap;
 }
 
-std::vector<gpu::TensorMap> tensorMapsOf(const support::ArtifactBuilder &builder) {
-  std::vector<gpu::TensorMap> maps;
+std::vector<gpu::ParameterMap> tensorMapsOf(const support::ArtifactBuilder &builder) {
+  std::vector<gpu::ParameterMap> maps;
   for (const support::SlotRecord &slot : builder.slots) {
     if (!isTensorMap(slot))
       continue;
@@ -95,15 +96,15 @@ std::vector<gpu::TensorMap> tensorMapsOf(const support::ArtifactBuilder &builder
 }
 
 bool canAddTensorMaps(const support::ArtifactBuilder &builder,
-                      const std::vector<gpu::TensorMap> &maps) {
+                      const std::vector<gpu::ParameterMap> &maps) {
   auto present = tensorMapsOf(builder);
   return maps.empty() || present.empty() || present == maps;
 }
 
-void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::TensorMap> &maps) {
+void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::ParameterMap> &maps) {
   if (!tensorMapsOf(builder).empty())
     return;
-  for (const gpu::TensorMap &map : maps) {
+  for (const gpu::ParameterMap &map : maps) {
     support::SlotRecord from = builder.slots[map.argument];
     support::DescriptorRecord record = builder.descriptors[from.descriptor];
     llvm::copy(map.box, record.box);
@@ -161,11 +162,12 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   // for them.
   OwningOpRef<ModuleOp> &pipelined = out.pipelined;
   gpu::EmittedKernel &emitted = out.emitted;
-  bool bulk = true;
+  bool bulk = !module->hasAttr(standsAloneAttr);
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
     pipelined = module.clone();
     FunctionOpInterface kernel = analysis::findKernel(*pipelined);
     uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+    gpu::overlapTiles(kernel);
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
     emitted = gpu::emitKernel(kernel, chip, warps);
@@ -313,6 +315,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   record.entry = builder->text(name);
   record.numWarps = code->warps;
   record.sharedBytes = uint32_t(code->emitted.sharedBytes);
+  record.scratchBytes = code->emitted.scratchBytes;
   record.flags = code->emitted.sites.empty() ? 0 : support::CodeRecords;
   if (cubin) {
     record.kind = uint32_t(support::CodeKind::Cubin);
