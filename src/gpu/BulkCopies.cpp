@@ -157,13 +157,13 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
 struct FreeSlotRegisters : RegisterModel<FreeSlotRegisters, FreeSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto free = cast<FreeSlotOp>(op);
-    unsigned slots = free.getArrivals().getType().getSlots();
-    Value barrier = e.add(barrierAddress(e, free.getArrivals(), free.getSlot()), e.i32(8 * slots));
+    // These mbarriers lie behind those that count bytes.
+    Value barrier = e.add(barrierAddress(e, free.getArrivals(), free.getSlot()),
+                          e.i32(8 * free.getArrivals().getType().getSlots()));
     Value isFirstLane =
         e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.lane, e.i32(0));
     e.assembly("{ .reg .pred done; bar.warp.sync 0xffffffff; "
-               "@$2 mbarrier.arrive.shared::cta.b64 _, [$0]; "
-               "@!$3 bra past; "
+               "@$2 mbarrier.arrive.shared::cta.b64 _, [$0]; @!$3 bra past; "
                "again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; "
                "past: }",
                "r,r,b,b,~{memory}", {},

@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/OverlapTiles.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -522,8 +523,10 @@ private:
       inits.push_back(zero);
     // Where no step runs, nothing else may write the sums of products that are in flight behind the
     // loop: `ptxas` would let each of them wait.
+    // Tiles that overlap need their loop of steps in sight.
     scf::IfOp guard;
-    if (!flying.empty()) {
+    auto tiles = loop->getParentOfType<scf::ForOp>();
+    if (!flying.empty() && !(tiles && tiles->hasAttr(flattenAttr))) {
       SmallVector<Type> types;
       for (unsigned i : carried)
         types.push_back(loop.getResult(i).getType());

@@ -116,7 +116,7 @@ def TileGpu_WaitBulkOp : TileGpu_Op<"wait_bulk"> {
 }
 def TileGpu_FreeSlotOp : TileGpu_Op<"free_slot"> {
   let summary = "The warp is done with the slot; the thread that starts copies waits until all warps are";
-  let description = [{ `phase` is 0 the first time that the slot is freed, then 1, then 0. Other threads don't wait. }];
+  let description = [{ `phase` is 0 the first time that the slot is freed, then 1, then 0. Other threads go on. }];
   let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32:$phase);
   let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
 }
