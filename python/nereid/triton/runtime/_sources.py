@@ -199,7 +199,8 @@ class Closure:
         own = fn.__name__
         for name, rests in sorted(chains.items()):
             found, value, where = look(name)
-            if not found or name in unit.globals:
+            # pytest rewrites `assert` to calls of modules that it names `@...`, which the text does not.
+            if not found or name in unit.globals or not name.isidentifier():
                 continue
             if isinstance(value, types.ModuleType):
                 unit.globals[name] = self.module(value, rests)
