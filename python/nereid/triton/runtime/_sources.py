@@ -316,7 +316,8 @@ class Closure:
         if isinstance(value, types.FunctionType):
             native = native_name(value.__module__ or "")
             if native:
-                return ("a", "triton" if not native.startswith("triton.language") else native, value.__name__)
+                inner = native.startswith("triton") and not native.startswith("triton.language")
+                return ("a", "triton" if inner else native, value.__name__)
             if value.__name__ != "<lambda>":
                 return ("a", self.function(value, ""), value.__name__)
         if isinstance(value, types.BuiltinFunctionType):
