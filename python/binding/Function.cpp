@@ -381,7 +381,7 @@ private:
       to = int(number);
     };
     if (characters == "num_warps") {
-      integer(options.numWarps, 1, 64);
+      integer(options.numWarps, 1, 1024);
       if (options.numWarps & (options.numWarps - 1))
         raise(PyExc_ValueError, "num_warps must be a power of 2");
     } else if (characters == "num_stages") {
@@ -495,6 +495,9 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   Arguments arguments(call.objects.size());
   call.fill(arguments);
   int device = deviceFor(arguments);
+  if (device != cpuDevice && call.options.numWarps > 32)
+    raise(PyExc_ValueError, "`num_warps` is " + std::to_string(call.options.numWarps) +
+                                ", but a program has at most 32 on a GPU");
   // Other threads may add kernels while this one runs.
   nereid::Kernel kernel = kernelOf(self, call.state, call.options);
   Result<const launch::PreparedKernel *> prepared = Error{};

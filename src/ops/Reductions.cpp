@@ -233,7 +233,8 @@ std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, cons
   std::vector<int64_t> extents(shape.size(), 1);
   extents[axis] = shape[axis];
   index = broadcastTo(context, reshape(context, index, extents, false), shape);
-  // Where neither is better the right one stays, unless an equal left one has a lower index.
+  // Where neither is better the right one stays, unless an equal left one has a lower index. NaN is
+  // no candidate, as in `max` without indices.
   auto combine = [&](std::span<const Tile> lhs, std::span<const Tile> rhs) {
     Tile better =
         compareTiles(context, isMax ? BinaryOperator::Gt : BinaryOperator::Lt, lhs[0], rhs[0]);
@@ -242,6 +243,9 @@ std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, cons
                           compareTiles(context, BinaryOperator::Lt, lhs[1], rhs[1]));
       better = orTiles(context, better, tie);
     }
+    if (rhs[0].type.isFloat())
+      better =
+          orTiles(context, better, compareTiles(context, BinaryOperator::NotEq, rhs[0], rhs[0]));
     return std::vector<Tile>{select(context, better, lhs[0], rhs[0]),
                              select(context, better, lhs[1], rhs[1])};
   };

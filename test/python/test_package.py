@@ -7,6 +7,7 @@ import tempfile
 import textwrap
 import threading
 import unittest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,6 +60,17 @@ def make_filler(value):
 @triton.jit
 def by_tuple(x, pair, BLOCK: tl.constexpr):
     tl.store(x + tl.arange(0, BLOCK), pair[0] * 10 + pair[1])
+
+
+class Point(NamedTuple):
+    x: tl.constexpr
+    y: int = 7
+
+
+@triton.jit
+def by_named_tuple(out, n, BLOCK: tl.constexpr):
+    other = Point(y=n, x=4)
+    tl.store(out + tl.arange(0, BLOCK), other.x * 10 + other.y + Point(1).y)
 
 
 @triton.jit
@@ -142,6 +154,10 @@ class Launches(unittest.TestCase):
     def test_tuples(self):
         by_tuple[(1, )](self.out, (4, 2), 16)
         np.testing.assert_array_equal(self.out[:16], 42)
+
+    def test_named_tuples(self):
+        by_named_tuple[(1, )](self.out, 2, 16)
+        np.testing.assert_array_equal(self.out[:16], 49)
 
     def test_what_a_launch_gives(self):
         kernel = add[(8, )](self.x, self.y, self.out, 1000)

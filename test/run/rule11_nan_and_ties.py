@@ -42,6 +42,9 @@ def ties(x, y, N: tl.constexpr):
     tl.store(y + 1, tl.argmin(v, 0))
 
 # expect: ties(x=[1, 5, 0, 5, 0, 5, 1, 1]:f32, y=zeros(2,i32), N=8) -> y == [1, 2]
+# expect: ties(x=[nan, 6, 8, inf]:f32, y=zeros(2,i32), N=4) -> y == [3, 1]
+# expect: ties(x=[3, 5, nan, -inf, nan, nan, 5, 4]:f32, y=zeros(2,i32), N=8) -> y == [1, 3]
+# expect: ties(x=[3, nan, 1, nan]:f16, y=zeros(2,i32), N=4) -> y == [0, 2]
 # expect: ties(x=[3, 3, 3, 3, 3, 3, 3, 3]:i32, y=zeros(2,i32), N=8) -> y == [0, 0]
 
 

@@ -1,6 +1,7 @@
 """Helpers that tests of kernels import from Triton: which device there is, random arrays, conversions."""
 import contextlib
 import os
+from typing import NamedTuple
 
 import numpy as np
 
@@ -180,6 +181,80 @@ def default_alloc_fn(size, align, _):
     import torch
 
     return torch.empty(size, dtype=torch.int8, device=triton.runtime.driver.active.get_active_torch_device())
+
+
+def _fresh_knobs_impl(skipped_attr=None):
+    """(a function that sets the groups of knobs to their defaults, one that puts their values back)."""
+    from nereid.triton import knobs
+
+    groups = [group for name, group in vars(knobs).items()
+              if isinstance(group, knobs._Group) and name not in (skipped_attr or ())]
+    scopes = contextlib.ExitStack()
+
+    def fresh():
+        for group in groups:
+            scopes.enter_context(group.scope())
+            group.reset()
+        return knobs
+
+    return fresh, scopes.close
+
+
+class ProcessResult(NamedTuple):
+    exc: object
+    driver_stderr_output: str
+
+
+def _in_child(module, name, args, kwargs, path, result):
+    import importlib
+
+    import nereid
+
+    nereid.install()  # before the function's module imports `triton`
+    call = getattr(importlib.import_module(module), name)
+    descriptor = os.open(path, os.O_WRONLY)
+    os.dup2(descriptor, 2)
+    failure = None
+    try:
+        call(*args, **kwargs)
+    except Exception as error:
+        failure = error
+    try:
+        result.send(failure)
+    except Exception:
+        result.send(RuntimeError(f"{type(failure).__name__}: {failure}"))
+
+
+def run_in_process(call, args=(), kwargs=None, env=None):
+    """Runs a function in a process of its own, whose errors leave this one's GPU alone."""
+    import multiprocessing
+    import tempfile
+
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    limit = float(os.environ.get("TRITON_TEST_PROCESS_TIMEOUT", 600))
+    saved = {name: os.environ.get(name) for name in env or {}}
+    os.environ.update(env or {})
+    with tempfile.NamedTemporaryFile("r") as said:
+        process = context.Process(target=_in_child, args=(call.__module__, call.__qualname__, args, kwargs or {},
+                                                          said.name, send))
+        try:
+            process.start()
+        finally:
+            for name, value in saved.items():
+                os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+        send.close()
+        try:
+            if not receive.poll(limit):
+                process.kill()
+                raise TimeoutError(f"test subprocess {call.__name__} exceeded its {limit}-second timeout")
+            failure = receive.recv()
+        except EOFError:
+            process.join()
+            raise RuntimeError(f"child process exited with code {process.exitcode} without returning a result: "
+                               f"{said.read()}") from None
+        process.join()
+        return ProcessResult(failure, said.read())
 
 
 def unwrap_tensor(t):

@@ -402,7 +402,7 @@ TEST_F(FamilyTest, DotErrors) {
   EXPECT_EQ(dot(argument(Float16, {16}), argument(Float16, {16})), "DotShapeMismatch");
   EXPECT_EQ(dot(argument(Float16, {16, 8}), argument(Float16, {8, 16})), "DotTooSmall");
   EXPECT_EQ(dot(argument(Int8, {16, 16}), argument(Int8, {16, 16})), "DotTooSmall");
-  EXPECT_EQ(dot(argument(Float64, {8, 4}), argument(Float64, {4, 8})), "DotTooSmall");
+  EXPECT_EQ(dot(argument(Float64, {8, 2}), argument(Float64, {2, 8})), "DotTooSmall");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float32, {16, 16})), "DotOperandType");
   EXPECT_EQ(dot(argument(Int32, {16, 16}), argument(Int32, {16, 16})), "DotOperandType");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float16, {16, 16}),

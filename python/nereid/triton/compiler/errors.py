@@ -37,15 +37,30 @@ class _Place:
         self.lineno, self.col_offset = lineno, col_offset
 
 
-# Triton's words for the same mistake, which programs and tests look for in messages.
-_words = {
-    "MixedSignedness": "Cannot use the operator because they have different signedness",
-    "OperandTypes": "invalid operands of type",
-    "LiteralOutOfRange": "the scalar is out of range",
-    "UnsupportedDType": "Expected dtype to be another",
-    "UndefinedName": "is not defined",
-    "GlobalNotConstexpr": "Cannot access global variable",
-}
+# Triton's words for the same mistake, which programs and tests look for in messages: by code, and by what the message
+# says where a code stands for several; "" is any code.
+_words = [
+    ("MixedSignedness", "", "Cannot use the operator because they have different signedness"),
+    ("OperandTypes", "", "invalid operands of type"),
+    ("LiteralOutOfRange", "", "the scalar is out of range"),
+    ("UnsupportedDType", "", "Expected dtype to be another"),
+    ("UndefinedName", "", "is not defined"),
+    ("GlobalNotConstexpr", "", "Cannot access global variable"),
+    ("TileIndex", "", "unsupported tensor index"),
+    ("AxisOutOfRange", r"axis (-?\d+) of `(?:program_id|num_programs)`", r"program_id axis must be 0, 1, or 2 but got \1"),
+    ("AxisOutOfRange", r"axis (-?\d+) of", r"invalid axis \1"),
+    ("", r"last dimension of a descriptor's block must have at least 16 bytes",
+     "Descriptor block shape must have at least 16 bytes in the last dimension"),
+    ("IncompatibleShapes", r"`tl.cat` takes two tiles of one", "tl.cat requires tensors of the same shape"),
+]
+
+
+def _in_tritons_words(code, text):
+    for known, pattern, words in _words:
+        found = re.search(pattern, text) if known in (code, "") else None
+        if found:
+            return f"\n(in Triton's words: {found.expand(words)})"
+    return ""
 
 
 def make(what, text, diagnostics):
@@ -68,8 +83,7 @@ def make(what, text, diagnostics):
             "UnsupportedSyntax": UnsupportedLanguageConstruct}.get(code, CompilationError)
     if code in ("PtxasFailed", ):
         return PTXASError(text)
-    if code in _words:
-        text += f"\n(in Triton's words: {_words[code]})"
+    text += _in_tritons_words(code, text)
     exception = kind(None, _Place(error[4], error[5]), text, diagnostics)
     exception.__cause__ = ValueError(text)
     return exception

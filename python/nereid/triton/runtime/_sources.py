@@ -199,7 +199,8 @@ class Closure:
         own = fn.__name__
         for name, rests in sorted(chains.items()):
             found, value, where = look(name)
-            if not found or name in unit.globals:
+            # pytest rewrites `assert` to calls of modules that it names `@...`, which the text does not.
+            if not found or name in unit.globals or not name.isidentifier():
                 continue
             if isinstance(value, types.ModuleType):
                 unit.globals[name] = self.module(value, rests)
@@ -315,7 +316,8 @@ class Closure:
         if isinstance(value, types.FunctionType):
             native = native_name(value.__module__ or "")
             if native:
-                return ("a", "triton" if not native.startswith("triton.language") else native, value.__name__)
+                inner = native.startswith("triton") and not native.startswith("triton.language")
+                return ("a", "triton" if inner else native, value.__name__)
             if value.__name__ != "<lambda>":
                 return ("a", self.function(value, ""), value.__name__)
         if isinstance(value, types.BuiltinFunctionType):
