@@ -58,6 +58,12 @@ def make_filler(value):
 
 
 @triton.jit
+def copy_block(source, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK
+    tl.store(out + at + tl.arange(0, BLOCK), source.load([at]))
+
+
+@triton.jit
 def by_tuple(x, pair, BLOCK: tl.constexpr):
     tl.store(x + tl.arange(0, BLOCK), pair[0] * 10 + pair[1])
 
@@ -234,6 +240,36 @@ class Launches(unittest.TestCase):
         self.out[:] = 0
         heuristic[(1, )](self.x, self.y, self.out, 1000)
         np.testing.assert_array_equal(self.out, self.x + 1)
+
+
+    def test_configurations_are_compiled_before_any_is_measured(self):
+        # Their hooks change one descriptor, so each is compiled for a copy of its own.
+        calls = []
+        run = copy_block.run
+
+        def watched(*arguments, warmup, **words):
+            calls.append("compile" if warmup else "launch")
+            return run(*arguments, warmup=warmup, **words)
+
+        def hook(arguments):
+            arguments["source"].block_shape = [arguments["BLOCK"]]
+
+        def measure(call, quantiles):
+            call()
+            return [0.0] * 3
+
+        tuned = triton.autotune(configs=[triton.Config({"BLOCK": block}, pre_hook=hook) for block in (16, 32, 64)],
+                                key=[], do_bench=measure)(copy_block)
+        x = np.arange(64, dtype="f4")
+        out = np.zeros(64, "f4")
+        source = triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(x, [1])
+        copy_block.run = watched
+        try:
+            tuned[lambda meta: (64 // meta["BLOCK"], )](source, out)
+        finally:
+            del copy_block.run
+        np.testing.assert_array_equal(out, x)
+        self.assertEqual(calls, ["compile"] * 3 + ["launch"] * 4)
 
 
 class Errors(unittest.TestCase):

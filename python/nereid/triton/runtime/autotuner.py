@@ -1,10 +1,13 @@
 """`triton.autotune` and `triton.heuristics`."""
 import builtins
+import concurrent.futures
+import copy
 import inspect
 import os
 import time
 
 from .. import knobs
+from ..tools.tensor_descriptor import TensorDescriptor
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
@@ -110,6 +113,30 @@ class Autotuner(KernelInterface):
                                                         rep=100 if self.num_reps is None else self.num_reps,
                                                         quantiles=quantiles)
 
+    def _build(self, args, configs, meta):
+        """Compiles for all configurations at once, on all processors; `_bench` then finds the code.
+
+        A configuration's hook may change descriptors that all of them share, so it sees copies here. What fails is
+        told when that configuration is measured.
+        """
+
+        def one(config):
+            mine = {name: copy.copy(value) if isinstance(value, TensorDescriptor) else value
+                    for name, value in {**self.nargs, **meta, **config.all_kwargs()}.items()}
+            try:
+                if config.pre_hook and any(isinstance(value, TensorDescriptor) for value in mine.values()):
+                    config.pre_hook(mine)
+                words = {name: mine[name] for name in (*meta, *config.all_kwargs())}
+                self.fn.run(*(mine[name] for name in self.arg_names[:len(args)]), **{**words, "warmup": True})
+            except Exception:
+                pass
+
+        if knobs.runtime.interpret or len(configs) < 2:
+            return
+        with concurrent.futures.ThreadPoolExecutor(builtins.min(len(configs), os.cpu_count() or 1)) as pool:
+            for _ in pool.map(one, configs):
+                pass
+
     def _bench(self, *args, config, **meta):
         conflicts = meta.keys() & config.kwargs.keys()
         if conflicts:
@@ -195,6 +222,7 @@ class Autotuner(KernelInterface):
 
                 def benchmark():
                     start = time.time()
+                    self._build(args, pruned, kwargs)
                     timings = {config: self._bench(*args, config=config, **kwargs) for config in pruned}
                     self.bench_time = time.time() - start
                     self.cache[key] = builtins.min(timings, key=timings.get)
