@@ -7,6 +7,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/LoadsInFlight.h"
 #include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
@@ -183,6 +184,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
     forRings = rings > over ? rings - over : 0;
   }
+  uint32_t loadRegisters = gpu::registersForLoads(kernel);
   if (stage == GpuStage::Nvvm)
     return printed(*emitted.module);
   if (emitted.sharedBytes > chip.sharedBytesPerBlock)
@@ -217,8 +219,13 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return reports.error(status.error().what);
   std::string ptx =
       transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+  // Loads that only feed sums wait for memory together, if there are registers for all of them.
+  std::string unlimited;
   if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
     ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
+  else if (uint32_t blocks = gpu::blocksByRegisters(chip, loadRegisters, warps);
+           loadRegisters && blocks)
+    ptx = gpu::limitBlocks(unlimited = std::move(ptx), blocks);
   if (stage == GpuStage::Ptx)
     return ptx;
 
@@ -228,9 +235,18 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     if (!assembled)
       return assembled.takeError();
     cubin = std::move(*assembled);
+    if (!unlimited.empty() && cubin->spillStoreBytes + cubin->spillLoadBytes) {
+      auto again = gpu::assemble(ptxas, unlimited, chip.name);
+      if (again && again->spillStoreBytes + again->spillLoadBytes <
+                       cubin->spillStoreBytes + cubin->spillLoadBytes) {
+        cubin = std::move(*again);
+        ptx = unlimited;
+      }
+    }
     // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
     // cores are not.
-    bool free = !module->hasAttr(tile::maxRegistersAttr) && ptx.find("mma") == std::string::npos;
+    bool free = !module->hasAttr(tile::maxRegistersAttr) && unlimited.empty() &&
+                ptx.find("mma") == std::string::npos;
     if (uint32_t limit =
             free ? gpu::registersForOneMoreBlock(chip, cubin->registers, warps, emitted.sharedBytes)
                  : 0) {
