@@ -202,12 +202,10 @@ def suite_lit(arguments):
     return count
 
 
-# What kernels must assemble for, with no GPU: tuned for sm_90a, the rest as far as it goes.
-CHIPS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100"]
-
-
 def suite_kernels(arguments):
     """Every kernel folder: its cases on each device, and its code assembled for each GPU target."""
+    from corpus_tools import CHIPS
+
     count = Count()
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
