@@ -302,9 +302,11 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
     replace("fill_mode", "b32", "0");
     e.assembly(text, constraints + "~{memory}", {}, operands, false);
     std::string size = ", " + std::to_string(support::tensorMapBytes) + "; ";
+    // The empty group keeps ptxas from moving what follows before the fence has done its work.
     e.assembly("bar.warp.sync 0xffffffff; tensormap.cp_fenceproxy.global.shared::cta."
                "tensormap::generic.release.gpu.sync.aligned [$0], [$1]" +
-                   size + "fence.proxy.tensormap::generic.acquire.gpu [$0]" + size,
+                   size + "fence.proxy.tensormap::generic.acquire.gpu [$0]" + size +
+                   "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
                "l,r,~{memory}", {}, {place, staged}, false);
   });
 }
