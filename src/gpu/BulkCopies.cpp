@@ -119,9 +119,10 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
     e.assembly(writesGlobal(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
                "~{memory}", {}, {}, false);
     Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
-    for (unsigned slot = 0; slot < slots; ++slot)
-      e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b,~{memory}", {},
-                 {e.add(base, e.i32(8 * slot)), first}, false);
+    for (unsigned i = 0; i < 2 * slots; ++i)
+      e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], " +
+                     std::to_string(i < slots ? 1 : e.warps) + ";",
+                 "r,b,~{memory}", {}, {e.add(base, e.i32(8 * i)), first}, false);
     e.assembly("@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", {}, {first}, false);
     e.barrier();
   }
@@ -159,6 +160,23 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
                  "[$0], [$1, {$2, $3}], [$4];",
                  "r,l,r,r,r,b,~{memory}", {}, operands, false);
     }
+  }
+};
+
+struct FreeSlotRegisters : RegisterModel<FreeSlotRegisters, FreeSlotOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto free = cast<FreeSlotOp>(op);
+    // These mbarriers lie behind those that count bytes.
+    Value barrier = e.add(barrierAddress(e, free.getArrivals(), free.getSlot()),
+                          e.i32(8 * free.getArrivals().getType().getSlots()));
+    Value isFirstLane =
+        e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.lane, e.i32(0));
+    e.assembly("{ .reg .pred done; bar.warp.sync 0xffffffff; "
+               "@$2 mbarrier.arrive.shared::cta.b64 _, [$0]; @!$3 bra past; "
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; "
+               "past: }",
+               "r,r,b,b,~{memory}", {},
+               {barrier, e.scalar(free.getPhase()), isFirstLane, e.isFirstThread()}, false);
   }
 };
 
@@ -342,6 +360,7 @@ void registerBulkRegisters(DialectRegistry &registry) {
     ArrivalsOp::attachInterface<ArrivalsRegisters>(*context);
     ExpectBulkOp::attachInterface<ExpectBulkRegisters>(*context);
     CopyBulkOp::attachInterface<CopyBulkRegisters>(*context);
+    FreeSlotOp::attachInterface<FreeSlotRegisters>(*context);
     WaitBulkOp::attachInterface<WaitBulkRegisters>(*context);
   });
 }

@@ -16,8 +16,6 @@ namespace nereid::gpu {
 
 namespace {
 
-constexpr llvm::StringLiteral flattenAttr = "tile.flatten";
-
 class Overlap {
 public:
   explicit Overlap(scf::ForOp tiles) : tiles(tiles), body(tiles.getBody()), b(tiles) {}
@@ -55,7 +53,8 @@ private:
       if (!ring.getDefiningOp() || ring.getDefiningOp()->getBlock() != body)
         return false;
       for (Operation *user : ring.getUsers())
-        if (user != drain && !isa<ExpectBulkOp, CopyBulkOp, WaitBulkOp, ReadSlotOp>(user))
+        if (user != drain &&
+            !isa<ExpectBulkOp, CopyBulkOp, FreeSlotOp, WaitBulkOp, ReadSlotOp>(user))
           return false;
     }
     WaitBulkOp wait;

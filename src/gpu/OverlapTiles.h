@@ -6,6 +6,9 @@
 
 namespace nereid::gpu {
 
+/// On a loop over tiles: its source allows it to be one with the loop of steps inside.
+inline constexpr llvm::StringLiteral flattenAttr = "tile.flatten";
+
 /// In a loop over tiles that the source says to flatten, whose body has a loop with bulk copies
 /// only, the first copies of the next tile start before what comes behind that loop: its rings
 /// live through all tiles.
