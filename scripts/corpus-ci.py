@@ -8,7 +8,8 @@ them, and for each of them
 
     list    compares `nereid list` with CPython's ast, for each file;
     emit    emits and verifies tile IR, for each specialisation that a launch was recorded with;
-    ptx     compiles those for sm_90a, and assembles them where there is ptxas;
+    ptx     compiles those for sm_90a and all of CHIPS (a sample: one of them in turn), and assembles them where there is
+            ptxas;
     ref     runs each launch on the interpreter, against the recorded results where there are some;
     cpu     runs it as machine code, against those, or else against the interpreter.
 
@@ -30,7 +31,7 @@ import venv
 import zipfile
 import zlib
 
-from corpus_tools import ROOT, Nereid, Replay, apart, astKernels, longestNarrowSum, optionsOf, signatureOf, unexpected
+from corpus_tools import CHIPS, ROOT, Nereid, Replay, apart, astKernels, longestNarrowSum, optionsOf, signatureOf, unexpected
 
 CACHE = ROOT / ".cache" / "corpus"
 RESULTS = ROOT / "test" / "corpus" / "results" / "counts.json"
@@ -85,15 +86,20 @@ def assembler():
     return found if pathlib.Path(found).exists() else None
 
 
-def assemble(nereid, folder, launch, ptxas):
-    text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch), "ptx", "sm_90a")
-    if why or not ptxas:
-        return why
-    with tempfile.TemporaryDirectory() as scratch:
-        path = pathlib.Path(scratch) / "kernel.ptx"
-        path.write_text(text)
-        done = subprocess.run([ptxas, "-arch=sm_90a", path, "-o", path.with_suffix(".cubin")], capture_output=True, text=True, timeout=120)
-    return None if done.returncode == 0 else f"ptxas: {(done.stderr.strip().splitlines() or ['failed'])[0].partition(';')[2].strip()}"
+def assemble(nereid, folder, launch, ptxas, chips):
+    for chip in chips:
+        text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch), "ptx", chip)
+        if why:
+            return f"{chip}: {why}"
+        if not ptxas:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            path = pathlib.Path(scratch) / "kernel.ptx"
+            path.write_text(text)
+            done = subprocess.run([ptxas, f"-arch={chip}", path, "-o", path.with_suffix(".cubin")], capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            return f"ptxas for {chip}: {(done.stderr.strip().splitlines() or ['failed'])[0].partition(';')[2].strip()}"
+    return None
 
 
 def runLaunch(nereid, folder, launch):
@@ -139,7 +145,9 @@ def jobsOf(nereid, folder, launches, options):
             seen.add(specialisation(launch))
             jobs.append((("emit",), name, lambda l=launch: emitLaunch(nereid, folder, l)))
             if chosen:
-                jobs.append((("ptx",), name, lambda l=launch: assemble(nereid, folder, l, ptxas)))
+                # A sample takes the chips in turn beside sm_90a.
+                chips = CHIPS if options.sample == 1 else sorted({"sm_90a", CHIPS[zlib.crc32(name.encode()) // options.sample % len(CHIPS)]})
+                jobs.append((("ptx",), name, lambda l=launch, c=chips: assemble(nereid, folder, l, ptxas, c)))
         if chosen:
             jobs.append((("ref", "cpu"), name, lambda l=launch: runLaunch(nereid, folder, l)))
     return [job for job in jobs if not options.step or options.step in job[0]]

@@ -13,6 +13,8 @@ import tempfile
 from corpus_inputs import digest, differs, makeInput
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What kernels must assemble for, with no GPU: tuned for sm_90a, the rest as far as it goes.
+CHIPS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100"]
 # dtype of a recorded tensor -> (NumPy's code, struct's code of an element's bits). As in `nereid run --save`,
 # dtypes that NumPy lacks are opaque bytes.
 NPY = {"bf16": ("<V2", "H"), "fp8e4nv": ("|V1", "B"),

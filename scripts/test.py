@@ -228,6 +228,8 @@ def suite_lit(arguments):
 
 def suite_kernels(arguments):
     """Every kernel folder: its cases on each device, and its code assembled for each GPU target."""
+    from corpus_tools import CHIPS
+
     count = Count()
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
@@ -235,8 +237,9 @@ def suite_kernels(arguments):
         count.skipped = len(folders)
         say(f"{len(folders)} kernel folders wait for the command `nereid test`")
         return count
-    for folder in folders:
-        code, output = run([nereid, "test", folder, "--json"], 1200)
+    chips = [word for chip in CHIPS for word in ("--device", chip)]
+    for folder, devices in [(folder, devices) for folder in folders for devices in ([], chips)]:
+        code, output = run([nereid, "test", folder, "--json", *devices], 1200)
         try:
             rows = json.loads(output[output.index("{") :])["rows"]
         except ValueError:

@@ -4,6 +4,7 @@
 #include "engine/Compile.h"
 #include "engine/Files.h"
 #include "runtime/Device.h"
+#include "target/Gpu.h"
 
 #include <algorithm>
 #include <map>
@@ -191,14 +192,15 @@ private:
 
   Status measure(const FolderCase &which, const FolderVariant &variant, const Keywords &config,
                  const std::string &device, FolderRow &row) {
-    std::string family = device.substr(0, device.find(':'));
+    bool isChip = target::gpuChip(device);
+    std::string family = isChip ? "cuda" : device.substr(0, device.find(':'));
     if (!variant.targets.empty() && std::find(variant.targets.begin(), variant.targets.end(),
                                               family) == variant.targets.end()) {
       row.skippedReason = "this variant is not for " + family;
       return Success{};
     }
     // Rows that are only timed share the data of their case: making and sending it takes longer.
-    bool shared = options.time && !which.check;
+    bool shared = isChip || (options.time && !which.check);
     std::string key = which.task + "\n" + which.label;
     if (!shared || key != keptFor) {
       for (auto &[name, runner] : runners)
@@ -233,7 +235,7 @@ private:
       return runner.takeError();
     Runner &on = **runner;
     Resident &here = resident[&on];
-    if (shared && !here.prepared) {
+    if (shared && !isChip && !here.prepared) {
       if (Status status = prepareInputs(*instance, on, here); !status)
         return status;
       here.prepared = true;
@@ -254,14 +256,23 @@ private:
     row.seconds = 0;
     row.compileSeconds = 0;
     row.launches = int64_t(requests->size());
+    bool isAssembled = true;
     for (const RunRequest &request : *requests) {
       auto outcome = on.run(request);
       if (!outcome)
         return outcome.takeError();
+      isAssembled &= outcome->isAssembled;
       *row.seconds += outcome->seconds;
       *row.compileSeconds += outcome->compileSeconds;
       std::move(outcome->findings.begin(), outcome->findings.end(),
                 std::back_inserter(row.findings));
+    }
+    if (isChip) {
+      row.assembled = isAssembled;
+      row.passed = true;
+      if (!isAssembled)
+        row.skippedReason = "there is no `ptxas` to assemble with";
+      return Success{};
     }
     row.samples = 1;
     for (const ref::Finding &finding : row.findings)

@@ -14,6 +14,7 @@ namespace nereid::engine {
 struct FolderRow {
   std::string kernel, variant, device, dtype, shape, config;
   std::optional<bool> passed;
+  std::optional<bool> assembled; ///< of rows of a chip
   std::optional<double> maxError, tolerance, seconds, p20, p80, bytesMoved, peakBytes, gflops, gbps,
       intensity, copyShare, compileSeconds;
   std::optional<int64_t> launches, samples;

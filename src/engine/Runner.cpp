@@ -8,6 +8,7 @@
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
 #include "support/Records.h"
+#include "target/Gpu.h"
 
 #include <algorithm>
 #include <chrono>
@@ -525,6 +526,61 @@ private:
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };
 
+// Compiles for a chip that need not be there.
+class ChipRunner final : public Runner {
+public:
+  explicit ChipRunner(std::string_view chip) { name = chip; }
+
+  Status bind(HostTensor &, std::string, bool) override { return Success{}; }
+  Status fetch(HostTensor &) override { return Success{}; }
+  void unbind(HostTensor &) override {}
+  void unbindAll() override {}
+
+  Result<RunOutcome> run(const RunRequest &request) override {
+    RunOutcome outcome;
+    auto signature = signatureOf(*request.program, request.kernel);
+    if (!signature)
+      return signature.takeError();
+    std::vector<uint32_t> defaulted;
+    auto specialization = specializeHost(*signature, request.arguments, defaulted);
+    if (!specialization)
+      return specialization.takeError();
+    auto key = std::make_tuple(request.program, request.kernel, specialization->text(),
+                               optionsText(request.options));
+    if (auto found = compiled.find(key); found != compiled.end()) {
+      outcome.isAssembled = found->second;
+      return outcome;
+    }
+    auto start = Clock::now();
+    auto emitted =
+        emitKernel(*request.program, request.kernel, *specialization, defaulted, request.options);
+    if (!emitted)
+      return emitted.takeError();
+    outcome.notes = emitted->diagnostics;
+    auto bytes = buildArtifact(*emitted, name);
+    if (!bytes)
+      return bytes.takeError();
+    auto artifact = support::Artifact::take(std::move(*bytes));
+    if (!artifact)
+      return artifact.takeError();
+    outcome.compileSeconds = since(start);
+    outcome.isAssembled =
+        std::ranges::any_of(artifact->codes(), [](const support::CodeRecord &code) {
+          return support::CodeKind(code.kind) == support::CodeKind::Cubin;
+        });
+    compiled.emplace(std::move(key), outcome.isAssembled);
+    return outcome;
+  }
+
+  Result<Timing> time(std::span<const RunRequest>, const TimeOptions &) override {
+    return Error{"nothing runs on " + name + ": it is only compiled for", {}};
+  }
+  Result<double> copyRate() override { return 0.0; }
+
+private:
+  std::map<std::tuple<emit::Program *, std::string, std::string, std::string>, bool> compiled;
+};
+
 } // namespace
 
 Result<support::Specialization> specializeHost(const launch::Signature &signature,
@@ -542,6 +598,8 @@ Result<support::Specialization> specializeHost(const launch::Signature &signatur
 Result<std::unique_ptr<Runner>> Runner::create(std::string_view device, RunnerOptions options) {
   if (device == "ref")
     return std::unique_ptr<Runner>(std::make_unique<ReferenceRunner>(std::move(options)));
+  if (target::gpuChip(device))
+    return std::unique_ptr<Runner>(std::make_unique<ChipRunner>(device));
   auto found = runtime::device(device);
   if (!found)
     return found.takeError();

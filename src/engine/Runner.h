@@ -47,6 +47,7 @@ struct RunOutcome {
   std::vector<ref::Finding> findings;
   ref::Statistics statistics;    ///< on `ref` only
   std::vector<Diagnostic> notes; ///< of the compiler
+  bool isAssembled = false;      ///< by a chip's runner: there is machine code
 };
 
 /// How long to measure.
@@ -72,7 +73,8 @@ Result<support::Specialization> specializeHost(const launch::Signature &signatur
 
 class Runner {
 public:
-  /// `device` is "ref", "cpu" or "cuda:N".
+  /// `device` is "ref", "cpu" or "cuda:N"; or a chip ("sm_90a"), for which launches are compiled
+  /// and assembled, and nothing is run.
   static Result<std::unique_ptr<Runner>> create(std::string_view device,
                                                 RunnerOptions options = {});
   virtual ~Runner() = default;

@@ -104,6 +104,13 @@ bool writesGlobal(Operation *op) {
       .wasInterrupted();
 }
 
+void noteBulk(RegisterEmitter &e, const char *what, tile::DescType type, size_t count) {
+  unsigned elementBytes = elementBytesOf(type);
+  auto [rows, columns] = boxOf(type.getBlockShape(), elementBytes);
+  e.accesses.push_back(bulkAccess(e.loc(), what, unsigned(rows), unsigned(columns) * elementBytes,
+                                  elementBytes, unsigned(count)));
+}
+
 struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     Value arrivals = op->getResult(0);
@@ -141,8 +148,10 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
     Value base = e.slotAddress(copy.getRing(), copy.getSlot(), shared.bytes());
     Value arrival = barrierAddress(e, copy.getArrivals(), copy.getSlot());
     Value active = e.both(e.scalar(copy.getActive()), e.isFirstThread());
-    unsigned elementBytes = unsigned(tile::bytesInMemory(tile.getElementType()));
-    for (const Transfer &transfer : transfersOf(tile.getShape(), elementBytes, shared)) {
+    auto type = cast<tile::DescType>(copy.getDesc().getType());
+    SmallVector<Transfer> transfers = transfersOf(tile.getShape(), elementBytesOf(type), shared);
+    noteBulk(e, "bulk load", type, transfers.size());
+    for (const Transfer &transfer : transfers) {
       SmallVector<Value> operands = {address32(e, base, transfer.offset),
                                      e.tensorMap(copy.getDesc())};
       operands.append(coordinates(e, copy.getOffsets(), transfer));
@@ -311,9 +320,11 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
     replace("fill_mode", "b32", "0");
     e.assembly(text, constraints + "~{memory}", {}, operands, false);
     std::string size = ", " + std::to_string(support::tensorMapBytes) + "; ";
+    // The empty group keeps ptxas from moving what follows before the fence has done its work.
     e.assembly("bar.warp.sync 0xffffffff; tensormap.cp_fenceproxy.global.shared::cta."
                "tensormap::generic.release.gpu.sync.aligned [$0], [$1]" +
-                   size + "fence.proxy.tensormap::generic.acquire.gpu [$0]" + size,
+                   size + "fence.proxy.tensormap::generic.acquire.gpu [$0]" + size +
+                   "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
                "l,r,~{memory}", {}, {place, staged}, false);
   });
 }
@@ -326,8 +337,10 @@ void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
   e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
   e.barrier();
   Value first = e.isFirstThread();
-  unsigned elementBytes = unsigned(tile::bytesInMemory(tile.getElementType()));
-  for (const Transfer &transfer : transfersOf(tile.getShape(), elementBytes, shared)) {
+  auto type = cast<tile::DescType>(store.getDesc().getType());
+  SmallVector<Transfer> transfers = transfersOf(tile.getShape(), elementBytesOf(type), shared);
+  noteBulk(e, "bulk store", type, transfers.size());
+  for (const Transfer &transfer : transfers) {
     SmallVector<Value> operands = {address32(e, base, transfer.offset),
                                    e.tensorMap(store.getDesc())};
     operands.append(coordinates(e, store.getOffsets(), transfer));

@@ -76,6 +76,18 @@ tile::AxisFacts descriptorFacts(ArrayRef<int64_t> shape, unsigned elementBytes) 
   return facts;
 }
 
+AccessFact bulkAccess(Location where, std::string what, unsigned rows, unsigned rowBytes,
+                      unsigned elementBytes, unsigned count) {
+  AccessFact fact{where, MemorySpace::Global, std::move(what)};
+  fact.bytes = rows * rowBytes;
+  fact.elements = fact.bytes / elementBytes;
+  fact.count = count;
+  // Rows of 16 bytes touch a sector each.
+  fact.transactions = rows * unsigned(llvm::divideCeil(rowBytes, sectorBytes));
+  fact.fewest = unsigned(llvm::divideCeil(fact.bytes, sectorBytes));
+  return fact;
+}
+
 AccessFact scalarAccess(Location where, std::string what, unsigned elementBytes) {
   AccessFact fact{where, MemorySpace::Global, std::move(what)};
   fact.bytes = elementBytes;

@@ -21,7 +21,8 @@ enum class MemorySpace : uint8_t { Global, Shared };
 struct AccessFact {
   mlir::Location where;
   MemorySpace space;
-  std::string what;      ///< "load", "store", "atomic", "cp.async", "ldmatrix"
+  std::string
+      what; ///< "load", "store", "atomic", "cp.async", "bulk load", "bulk store", "ldmatrix"
   unsigned bytes = 0;    ///< that a lane moves with one instruction
   unsigned elements = 0; ///< the same in elements
   unsigned count = 0;    ///< instructions of a thread
@@ -38,6 +39,10 @@ AccessFact globalAccess(mlir::Location where, std::string what, const LinearLayo
 /// The same for a block of a tensor descriptor: rows are contiguous and begin at a multiple of 16
 /// bytes.
 tile::AxisFacts descriptorFacts(llvm::ArrayRef<int64_t> shape, unsigned elementBytes);
+/// Transfers of the copy engine, each of `rows` rows that are contiguous and begin at a multiple of
+/// 16 bytes.
+AccessFact bulkAccess(mlir::Location where, std::string what, unsigned rows, unsigned rowBytes,
+                      unsigned elementBytes, unsigned count);
 /// One scalar, moved by one lane (or by all of them from one address).
 AccessFact scalarAccess(mlir::Location where, std::string what, unsigned elementBytes);
 

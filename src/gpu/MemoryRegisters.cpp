@@ -426,6 +426,33 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
 
 } // namespace
 
+// Chips without the instruction try until nobody else comes between. The sum in f32 is exact
+// enough that it rounds as if it were.
+static Value addBf16(RegisterEmitter &e, StringRef order, Value pointer, Value value,
+                     Value predicate) {
+  SmallVector<Value> operands = {pointer, e.cast(value, e.builder.getI16Type())};
+  std::string constraints = "=h,l,h,", skip;
+  if (predicate) {
+    operands.push_back(predicate);
+    constraints += "b,";
+    skip = "@!$3 bra end; ";
+  }
+  std::string text = "{ .reg .b16 zero, old, sum, now; .reg .f32 x, y; .reg .pred differs; "
+                     "mov.b16 zero, 0; mov.b16 now, 0; " +
+                     skip +
+                     "ld.relaxed.gpu.global.b16 now, [$1]; "
+                     "again: mov.b16 old, now; mov.b32 x, {zero, old}; mov.b32 y, {zero, $2}; "
+                     "add.rn.f32 x, x, y; cvt.rn.bf16.f32 sum, x; "
+                     "atom" +
+                     order.str() +
+                     ".global.cas.b16 now, [$1], old, sum; "
+                     "setp.ne.s16 differs, now, old; @differs bra again; "
+                     "end: mov.b16 $0, now; }";
+  return e.cast(
+      e.assembly(text, constraints + "~{memory}", e.builder.getI16Type(), operands, false),
+      value.getType());
+}
+
 Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind kind,
                             StringRef order, Value pointer, Value value, Value predicate) {
   OpBuilder &b = e.builder;
@@ -434,7 +461,9 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
   std::string width = std::to_string(bits);
   using K = tile::AtomicKind;
   bool isHalf = kind == K::FAdd && bits == 16;
-  if ((bits < 32 && !isHalf) || (type.isBF16() && !e.chip.can(target::Bf16Atomics))) {
+  if (isHalf && type.isBF16() && !e.chip.can(target::Bf16Atomics))
+    return addBf16(e, order, pointer, value, predicate);
+  if (bits < 32 && !isHalf) {
     e.reportUnsupported(op, "an atomic on " + width + " bits");
     return e.undef(type);
   }

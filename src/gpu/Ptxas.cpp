@@ -125,13 +125,27 @@ Result<std::string> disassemble(const std::string &nvdisasm, std::span<const uin
   return text;
 }
 
-std::string limitRegisters(const std::string &ptx, uint32_t registers) {
+// With a directive behind the number of threads.
+static std::string withDirective(const std::string &ptx, const std::string &directive) {
   size_t at = ptx.find(".reqntid");
   size_t end = at == std::string::npos ? at : ptx.find('\n', at);
   if (end == std::string::npos)
     return ptx;
-  return ptx.substr(0, end + 1) + ".maxnreg " + std::to_string(registers) + "\n" +
-         ptx.substr(end + 1);
+  return ptx.substr(0, end + 1) + directive + "\n" + ptx.substr(end + 1);
+}
+
+std::string limitRegisters(const std::string &ptx, uint32_t registers) {
+  return withDirective(ptx, ".maxnreg " + std::to_string(registers));
+}
+
+std::string limitBlocks(const std::string &ptx, uint32_t blocks) {
+  return withDirective(ptx, ".minnctapersm " + std::to_string(blocks));
+}
+
+uint32_t blocksByRegisters(const target::GpuChip &chip, uint32_t registers, unsigned warps) {
+  uint32_t block = warps * 32 * ((std::max(registers, 1u) + 7) / 8 * 8);
+  return std::min<uint32_t>(
+      {target::registersPerSm / block, chip.warpsPerSm / warps, chip.blocksPerSm});
 }
 
 uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t registers, unsigned warps,

@@ -34,6 +34,13 @@ Result<std::string> disassemble(const std::string &nvdisasm, std::span<const uin
 /// The PTX of one kernel with a limit for its registers a thread.
 std::string limitRegisters(const std::string &ptx, uint32_t registers);
 
+/// The PTX of one kernel with the promise that so many blocks fit an SM: `ptxas` takes as many
+/// registers as that leaves.
+std::string limitBlocks(const std::string &ptx, uint32_t blocks);
+
+/// How many blocks fit an SM by registers alone; at most as many as there are places for.
+uint32_t blocksByRegisters(const target::GpuChip &chip, uint32_t registers, unsigned warps);
+
 /// The limit with which one block more fits an SM, where registers alone leave a quarter of its
 /// warps or fewer and at most a fifth of them has to go; else 0. With more warps resident,
 /// registers that hold loads in flight are worth more than another block.

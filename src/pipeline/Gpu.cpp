@@ -7,6 +7,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/LoadsInFlight.h"
 #include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
@@ -216,8 +217,15 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   std::string &ptx = out.text;
   ptx = transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
   auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr);
+  // Loads that only feed sums wait for memory together, if there are registers for all of them.
+  bool isFree = !limit && ptx.find("mma") == std::string::npos;
+  uint32_t forLoads = isFree ? gpu::registersForLoads(analysis::findKernel(*pipelined)) : 0;
+  uint32_t blocks = forLoads ? gpu::blocksByRegisters(chip, forLoads, warps) : 0;
+  std::string unlimited = ptx;
   if (limit)
     ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
+  else if (blocks)
+    ptx = gpu::limitBlocks(ptx, blocks);
   if (stage == GpuStage::Ptx || !options.assemble || ptxas.empty())
     return out;
 
@@ -225,9 +233,19 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (!assembled)
     return assembled.takeError();
   out.cubin = std::move(*assembled);
+  if (blocks && !out.spilledBytes())
+    return out;
+  if (blocks) {
+    auto again = gpu::assemble(ptxas, unlimited, chip.name);
+    if (again && again->spillStoreBytes + again->spillLoadBytes < out.spilledBytes()) {
+      out.cubin = std::move(*again);
+      ptx = std::move(unlimited);
+    }
+    return out;
+  }
   // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
   // cores are not.
-  if (limit || ptx.find("mma") != std::string::npos)
+  if (!isFree)
     return out;
   if (uint32_t fewer =
           gpu::registersForOneMoreBlock(chip, out.cubin->registers, warps, emitted.sharedBytes)) {

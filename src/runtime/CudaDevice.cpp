@@ -238,6 +238,20 @@ private:
 
 constexpr size_t maxSlots = 512;
 
+// What this thread calls meanwhile is allowed while a stream is captured.
+class AllowedInCapture {
+public:
+  explicit AllowedInCapture(const Driver &driver) : driver(driver) {
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+  }
+  ~AllowedInCapture() { driver.cuThreadExchangeStreamCaptureMode(&mode); }
+  AllowedInCapture(const AllowedInCapture &) = delete;
+
+private:
+  const Driver &driver;
+  int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED, then what it was before
+};
+
 // A GpuContext, followed by scratch memory.
 struct ContextBlock {
   CudaDevice *device = nullptr;
@@ -382,6 +396,8 @@ Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs) {
                      "`: " + std::to_string(record->scratchBytes) +
                      " bytes of scratch for each of " + std::to_string(programs) + " programs",
                  {}};
+  // A program may capture in a mode that forbids allocations, which are no part of the graph.
+  AllowedInCapture allowed(device.driver);
   auto memory = device.ownMemory(bytes);
   if (!memory)
     return memory.takeError();

@@ -126,6 +126,7 @@ struct alignas(64) TensorMap {
   REQUIRED(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, (StreamHandle, int))              \
   REQUIRED(cuStreamEndCapture, 10000, cuStreamEndCapture, (StreamHandle, GraphHandle *))           \
   REQUIRED(cuStreamIsCapturing, 10000, cuStreamIsCapturing, (StreamHandle, int *))                 \
+  REQUIRED(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode, (int *))   \
   REQUIRED(cuEventCreate, 2000, cuEventCreate, (EventHandle *, unsigned))                          \
   REQUIRED(cuEventDestroy, 4000, cuEventDestroy_v2, (EventHandle))                                 \
   REQUIRED(cuEventRecord, 2000, cuEventRecord, (EventHandle, StreamHandle))                        \

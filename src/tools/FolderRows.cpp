@@ -24,7 +24,7 @@ Json rowJson(const engine::FolderRow &row) {
       {"shape", row.shape},
       {"config", row.config},
       {"passed", orNull(row.passed)},
-      {"assembled", nullptr},
+      {"assembled", orNull(row.assembled)},
       {"max_error", orNull(row.maxError)},
       {"tolerance", orNull(row.tolerance)},
       {"seconds", orNull(row.seconds)},

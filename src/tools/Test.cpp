@@ -80,8 +80,10 @@ int runTest(const TestWords &words) {
 Action addTest(CLI::App &app) {
   auto words = std::make_shared<TestWords>();
   app.add_option("folders", words->folders, "Kernel folders")->required();
-  app.add_option("--device", words->devices,
-                 "ref, cpu or cuda:N; may be given more than once (default: each one present)")
+  app.add_option(
+         "--device", words->devices,
+         "ref, cpu or cuda:N; may be given more than once (default: each one present). A chip "
+         "such as sm_90a: compile and assemble for it, run nothing")
       ->allow_extra_args(false);
   app.add_option("--cases", words->set, "Which cases of the spec: cases, demo or bench")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));

@@ -1,0 +1,59 @@
+#include "gpu/LoadsInFlight.h"
+
+#include "gpu/Layouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+// Registers of 32 bits that a tile takes of each thread.
+uint32_t wordsOf(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile)
+    return 0;
+  uint32_t bits = 8 * uint32_t(tile::bytesInMemory(tile.getElementType()));
+  return (registersOf(layoutOf(tile)) * bits + 31) / 32;
+}
+
+// True for what a thread does on its own, in registers.
+bool isPlain(Operation *op) {
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+         isa<tile::LoadOp, tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp,
+             tile::ArangeOp>(op);
+}
+
+uint32_t registersOfLoop(scf::ForOp loop) {
+  uint32_t loads = 0, addresses = 0, carried = 0;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (!isPlain(&op))
+      return 0;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      uint32_t words = wordsOf(load.getType());
+      loads += words;
+      addresses += 2 * ((words + 3) / 4);
+    }
+  }
+  for (Type type : loop.getResultTypes())
+    if (!isa<tile::PtrType>(tile::elementType(type)))
+      carried += wordsOf(type);
+  constexpr uint32_t others = 16; // counters, masks, what is computed in between
+  return loads && carried ? loads + addresses + carried + others : 0;
+}
+
+} // namespace
+
+uint32_t registersForLoads(FunctionOpInterface kernel) {
+  uint32_t most = 0;
+  kernel->walk([&](scf::ForOp loop) { most = std::max(most, registersOfLoop(loop)); });
+  // With fewer registers half of an SM's warps are resident, and loads of some wait beside those of
+  // others.
+  return most > 64 ? most : 0;
+}
+
+} // namespace nereid::gpu
