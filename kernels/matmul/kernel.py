@@ -36,8 +36,11 @@ def tile_of(pid, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl
 def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
            stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-           ACTIVATION: tl.constexpr, PRECISION: tl.constexpr):
-    """C = activation(A @ B + bias); bias is a row or None."""
+           ACTIVATION: tl.constexpr, PRECISION: tl.constexpr, residual_ptr=None, scale_ptr=None):
+    """C = activation(A @ B + bias) + residual; bias is a row or None, the residual lies as C does or is None.
+
+    With `scale_ptr` C has 8 bits and holds the result over the scale: the cast to fp8 saturates.
+    """
     tile_m, tile_n = tile_of(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP_M)
     m = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
     n = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -57,9 +60,13 @@ def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
 
     if bias_ptr is not None:
         acc += tl.load(bias_ptr + n, mask=n < N, other=0.0).to(tl.float32)[None, :]
-    c = activate(acc, ACTIVATION).to(c_ptr.dtype.element_ty)
+    c = activate(acc, ACTIVATION)
     offsets = m.to(tl.int64)[:, None] * stride_cm + n[None, :] * stride_cn
-    tl.store(c_ptr + offsets, c, mask=(m[:, None] < M) & (n[None, :] < N))
+    if residual_ptr is not None:
+        c += tl.load(residual_ptr + offsets, mask=(m[:, None] < M) & (n[None, :] < N), other=0.0).to(tl.float32)
+    if scale_ptr is not None:
+        c *= 1.0 / tl.load(scale_ptr)
+    tl.store(c_ptr + offsets, c.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
 @triton.jit

@@ -1,7 +1,7 @@
 import numpy as np
 
 
-def reference(a, b, bias, activation):
+def reference(a, b, bias, residual, scale, activation):
     c = a @ b
     if bias is not None:
         c = c + bias
@@ -11,4 +11,6 @@ def reference(a, b, bias, activation):
         c = c / (1 + np.exp(-c))
     elif activation == "gelu":
         c = 0.5 * c * (1 + np.tanh(np.sqrt(2 / np.pi) * (c + 0.044715 * c ** 3)))
-    return dict(c=c)
+    if residual is not None:
+        c = c + residual
+    return dict(c=c if scale is None else c / scale[0])

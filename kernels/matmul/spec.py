@@ -1,25 +1,32 @@
-doc = "C = activation(A @ B + bias)"
+doc = "C = activation(A @ B + bias) + residual"
 
 
-def inputs(M, N, K, dtype, bias=False, transposed="", activation="none", precision="ieee"):
+def inputs(M, N, K, dtype, bias=False, transposed="", activation="none", precision="ieee", residual=False, quantised=False):
     return dict(
         a=randn((M, K), dtype, strides=(1, M) if "a" in transposed else (K, 1)),
         b=randn((K, N), dtype, strides=(1, K) if "b" in transposed else (N, 1)),
         bias=randn((N,), dtype) if bias else None,
+        residual=randn((M, N), dtype) if residual else None,
+        scale=full((1,), 0.25, "f32") if quantised else None,
         activation=activation,
         precision=precision,
     )
 
 
-def outputs(M, N, dtype):
-    return dict(c=empty((M, N), "f16" if sizeof(dtype) == 1 else dtype))
+def output_type(dtype, quantised=False):
+    return "f8e4nv" if quantised else "f16" if sizeof(dtype) == 1 else dtype
 
 
-def grouped(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+def outputs(M, N, dtype, quantised=False):
+    return dict(c=empty((M, N), output_type(dtype, quantised)))
+
+
+def grouped(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
     return [launch("matmul", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),), a, b, bias, c, M, N, K,
                    a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
                    BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
-                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+                   ACTIVATION=activation, PRECISION=precision, residual_ptr=residual, scale_ptr=scale,
+                   num_warps=num_warps, num_stages=num_stages)]
 
 
 def have_descriptors(a, b, c):
@@ -27,7 +34,9 @@ def have_descriptors(a, b, c):
     return all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 for t in (a, b, c)])
 
 
-def descriptors(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+def descriptors(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
         return unsupported("strides that a tensor descriptor can't have")
     return [launch("matmul_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),),
@@ -39,7 +48,9 @@ def descriptors(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N,
 PROGRAMS = 132  # an H200's SMs, each of which holds one program of the large tiles; any count is right
 
 
-def persistent(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, HALVES, num_warps, num_stages):
+def persistent(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, HALVES, num_warps, num_stages):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
         return unsupported("strides that a tensor descriptor can't have")
     return [launch("persistent.py:matmul_persistent", (min(PROGRAMS, cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),),
@@ -49,7 +60,9 @@ def persistent(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, 
                    ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
 
 
-def stream_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, PROGRAMS, num_warps, num_stages, few=None):
+def stream_k(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, PROGRAMS, num_warps, num_stages, few=None):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
     PROGRAMS = PROGRAMS if few == None else few
     tiles = cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)
     steps = cdiv(K, BLOCK_K)
@@ -66,7 +79,9 @@ def stream_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BL
     ]
 
 
-def split_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, SPLITS):
+def split_k(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, SPLITS):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
     depth = cdiv(cdiv(K, SPLITS), BLOCK_K) * BLOCK_K
     splits = max(cdiv(K, depth), 1)
     partial = empty((splits, M, N), "f32")
@@ -79,7 +94,9 @@ def split_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLO
     ]
 
 
-def unfused(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M):
+def unfused(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
     product = empty((M, N), "f32")
     biased = empty((M, N), "f32") if bias != None else product
     return [
@@ -115,6 +132,8 @@ cases = [
     *[dict(M=96, N=80, K=64, dtype=d) for d in ("f32", "bf16", "f8e4nv", "f8e5")],
     dict(M=96, N=80, K=64, dtype="f32", precision="tf32"),
     *[dict(M=70, N=136, K=64, dtype="f16", bias=True, activation=f) for f in ("none", "relu", "silu", "gelu")],
+    *[dict(M=70, N=136, K=64, dtype=d, bias=True, activation="silu", residual=True) for d in ("f16", "f32")],
+    dict(M=70, N=136, K=64, dtype="bf16", activation="relu", quantised=True),
     # For stream-K: five programs take five tiles of nine whole, and cut the rest across their edges.
     dict(M=300, N=300, K=300, dtype="f16", bias=True, activation="relu", few=5),
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
@@ -127,13 +146,15 @@ bench = [
 ]
 
 
-def tolerance(K, dtype, precision):
+def tolerance(K, dtype, precision, quantised=False):
     # K products of order 1 are summed in f32: the sum grows to sqrt(K) and is rounded K times, so
     # its error is of order eps * K / 2 at worst. tf32 also rounds both operands of each product.
     # gelu and silu have slopes up to 1.13 and cost a few units more. Then one rounding to dtype.
     # A tensor core of Hopper keeps 13 bits behind the largest of an fp8 instruction's sum of 32.
     operands = 8 * sqrt(K) * eps("tf32") if precision == "tf32" else 3 * sqrt(K) * K / 32 * 2**-13 if sizeof(dtype) == 1 else 0
-    return dict(rel=8 * eps("f32") + eps("f16" if sizeof(dtype) == 1 else dtype) / 2, abs=1.2 * (K * eps("f32") + operands) + 1e-7)
+    # A quantised result is divided by 0.25; the least of fp8's subnormal steps is 2^-9.
+    return dict(rel=8 * eps("f32") + eps(output_type(dtype, quantised)) / 2,
+                abs=1.2 * (K * eps("f32") + operands) * (4 if quantised else 1) + (2**-10 if quantised else 1e-7))
 
 
 flops = lambda M, N, K: 2 * M * N * K

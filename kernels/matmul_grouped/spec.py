@@ -62,6 +62,7 @@ cases = [
     dict(label="even K", sizes=[5, 100], N=64, K=64, dtype="f16"),
     dict(label="no rows", sizes=[0, 0, 0], N=16, K=16, dtype="f32"),
 ]
+demo = [dict(check=True, label="1024 rows in 4 groups", sizes=[300, 20, 500, 204], N=256, K=256, dtype="f32")]
 # Eight groups as a router leaves them, and one that all chose; the dense product has as many rows.
 bench = [dict(label=f"{what} {d}", sizes=s, N=n, K=4096, dtype=d)
          for d in ("bf16",) for n in (4096, 14336)

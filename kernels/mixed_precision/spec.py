@@ -84,7 +84,7 @@ tasks = dict(
         peers=dict(torch="torch._amp_foreach_non_finite_check_and_unscale_([grad], overflow, 1 / scale)"),
     ),
     update_scale=dict(
-        inputs=update_inputs, outputs=update_outputs, variants=dict(one_program=one_program), tolerance=dict(rel=0, abs=0),
+        inputs=update_inputs, outputs=update_outputs, variants=dict(one_program=one_program), tolerance=lambda: dict(rel=0, abs=0),
         cases=[dict(steps=0), dict(steps=1998), dict(steps=1999), dict(steps=7, overflow=1.0), dict(scale=3e38, steps=0, interval=1)],
         demo=[], bench=[],
     ),
@@ -97,7 +97,7 @@ tasks = dict(
     ),
     fp8_scales=dict(
         inputs=scales_inputs, outputs=scales_outputs, variants=dict(all_tensors=all_tensors),
-        tolerance=dict(history=dict(rel=0, abs=0), scale=dict(rel=4 * eps("f32"), abs=0), inverse=dict(rel=4 * eps("f32"), abs=0)),
+        tolerance=lambda: dict(history=dict(rel=0, abs=0), scale=dict(rel=4 * eps("f32"), abs=0), inverse=dict(rel=4 * eps("f32"), abs=0)),
         cases=[dict(T=1, length=1, kind="f8e4nv"), dict(T=40, length=16, kind="f8e4nv"), dict(T=5, length=1024, kind="f8e5", margin=2),
                dict(label="nothing usable", T=4, length=1, kind="f8e4nv", maxima=[0.0, inf, nan, 2.0])],
         demo=[], bench=[dict(T=512, length=1024, kind="f8e4nv")],

@@ -139,7 +139,7 @@ blocks = [dict(BLOCK=b) for b in (1024, 2048, 512)]
 tasks = dict(
     route=dict(
         inputs=route_inputs, outputs=route_outputs, variants=dict(top_k=dict(run=top_k, configs=[dict(BLOCK_T=t) for t in (32, 16, 64)])),
-        tolerance=dict(weight=dict(rel=32 * eps("f32"), abs=0), expert=dict(rel=0, abs=0)),
+        tolerance=lambda: dict(weight=dict(rel=32 * eps("f32"), abs=0), expert=dict(rel=0, abs=0)),
         cases=[*[dict(T=t, E=e, K=k, dtype="f32", renormalise=r) for (t, e, k) in ((1, 1, 1), (33, 8, 2), (40, 60, 6)) for r in (True, False)],
                *[dict(T=20, E=16, K=4, dtype=d) for d in ("f16", "bf16")], dict(label="ties", T=20, E=16, K=4, dtype="f32", ties=True),
                dict(label="no tokens", T=0, E=8, K=2, dtype="f32")],
@@ -147,12 +147,12 @@ tasks = dict(
     ),
     order=dict(
         inputs=order_inputs, outputs=order_outputs, variants=dict(counting=dict(run=counting, configs=[dict(BLOCK=b) for b in (128, 256, 64)])),
-        tolerance=dict(rel=0, abs=0),
+        tolerance=lambda: dict(rel=0, abs=0),
         cases=[*[dict(T=t, E=e, K=k) for (t, e, k) in ((1, 1, 1), (100, 8, 2), (90, 60, 4))], dict(label="few experts", T=70, E=32, K=4, skewed=True)],
         demo=[dict(check=True, T=512, E=8, K=2)], bench=[dict(T=16384, E=e, K=k) for (e, k) in ((8, 2), (64, 6), (256, 8))],
     ),
     permute=dict(
-        inputs=permute_inputs, outputs=permute_outputs, variants=dict(gather=dict(run=gather, configs=blocks)), tolerance=dict(rel=0, abs=0),
+        inputs=permute_inputs, outputs=permute_outputs, variants=dict(gather=dict(run=gather, configs=blocks)), tolerance=lambda: dict(rel=0, abs=0),
         cases=[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 3, 64, "f16"))],
         demo=[dict(check=True, T=512, K=2, H=1024, dtype="f32")], bench=[dict(T=16384, K=2, H=4096, dtype="bf16")],
     ),
