@@ -125,7 +125,9 @@ public:
       auto variants = folder.variants(task);
       if (!variants)
         return variants.takeError();
-      auto cases = folder.cases(task, options.set);
+      Result<std::vector<FolderCase>> cases =
+          options.ownCase ? std::vector{KernelFolder::ownCase(task, *options.ownCase)}
+                          : folder.cases(task, options.set);
       if (!cases)
         return cases.takeError();
       for (const FolderCase &which : *cases) {

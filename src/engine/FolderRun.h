@@ -29,6 +29,8 @@ struct FolderRunOptions {
   std::vector<std::string> devices = {"ref"};
   std::string set = "cases";
   std::string match; ///< only cases whose label contains it
+  /// Instead of a set: one case of these bindings, which is not compared with the reference.
+  std::optional<emit::Keywords> ownCase;
   /// Only these, each "task.variant" or "variant"; empty: all.
   std::vector<std::string> variants;
   bool allConfigs = false; ///< else the first configuration

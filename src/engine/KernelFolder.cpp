@@ -285,6 +285,17 @@ Result<std::vector<FolderVariant>> KernelFolder::variants(const std::string &tas
   });
 }
 
+FolderCase KernelFolder::ownCase(const std::string &task, const Keywords &bindings) {
+  FolderCase one;
+  one.task = task;
+  one.label = bindingsText(bindings);
+  one.check = false;
+  one.bindings = bindings;
+  if (const Value *dtype = find(bindings, "dtype"); dtype && dtype->isStr())
+    one.dtype = dtype->asStr();
+  return one;
+}
+
 Result<std::vector<FolderCase>> KernelFolder::cases(const std::string &task, std::string_view set) {
   return answered<std::vector<FolderCase>>([&] {
     Interp &interp = state->interp;
@@ -293,21 +304,21 @@ Result<std::vector<FolderCase>> KernelFolder::cases(const std::string &task, std
     if (list.isNone())
       return out;
     for (const Value &item : interp.iterate(list)) {
-      FolderCase one;
-      one.task = task;
-      one.check = set == "cases";
+      Keywords bindings;
+      std::string label;
+      bool check = set == "cases";
       for (auto &[key, value] : entries(interp, item, "a case")) {
         if (key == "label")
-          one.label = interp.str(value);
+          label = interp.str(value);
         else if (key == "check")
-          one.check = interp.truth(value);
+          check = interp.truth(value);
         else
-          one.bindings.emplace_back(key, value);
+          bindings.emplace_back(key, value);
       }
-      if (const Value *dtype = find(one.bindings, "dtype"); dtype && dtype->isStr())
-        one.dtype = dtype->asStr();
-      if (one.label.empty())
-        one.label = bindingsText(one.bindings);
+      FolderCase one = ownCase(task, bindings);
+      one.check = check;
+      if (!label.empty())
+        one.label = std::move(label);
       out.push_back(std::move(one));
     }
     return out;

@@ -55,6 +55,8 @@ public:
   Result<std::vector<FolderVariant>> variants(const std::string &task);
   /// `set` is "cases", "bench" or "demo".
   Result<std::vector<FolderCase>> cases(const std::string &task, std::string_view set);
+  /// A case that the spec does not list, as `cases` gives those of `bench`.
+  static FolderCase ownCase(const std::string &task, const emit::Keywords &bindings);
   /// Builds inputs with their data and poisoned outputs. `computed` inputs get the reference's
   /// results, or stay poisoned where `computeInputs` is false: then run `preparing` first.
   Result<FolderInstance> build(const FolderCase &which, bool computeInputs = true);

@@ -107,6 +107,22 @@ public:
   std::vector<Operation> operations;
 };
 
+} // namespace
+
+// Which streams a device waits for.
+struct StreamRoll {
+  static void enter(CpuDevice &device, Stream &stream) {
+    std::lock_guard lock(device.rollMutex);
+    device.roll.push_back(&stream);
+  }
+  static void leave(CpuDevice &device, Stream &stream) {
+    std::lock_guard lock(device.rollMutex);
+    std::erase(device.roll, &stream);
+  }
+};
+
+namespace {
+
 // An argument block that outlives the call that passed it.
 struct ArgumentCopy {
   alignas(support::packedAlignment) uint8_t bytes[support::packedLimit];
@@ -114,7 +130,10 @@ struct ArgumentCopy {
 
 class CpuStream : public Stream {
 public:
-  CpuStream(CpuDevice &owner, bool isInline) : owner(owner), isInline(isInline) {}
+  CpuStream(CpuDevice &owner, bool isInline) : owner(owner), isInline(isInline) {
+    if (!isInline)
+      StreamRoll::enter(owner, *this);
+  }
   ~CpuStream() override {
     {
       std::lock_guard lock(mutex);
@@ -123,6 +142,8 @@ public:
     changed.notify_all();
     if (thread.joinable())
       thread.join();
+    if (!isInline)
+      StreamRoll::leave(owner, *this);
   }
 
   Device &device() const override { return owner; }
@@ -221,6 +242,10 @@ public:
     if (capture)
       return Error{"cannot synchronize a stream while it captures", {}};
     TraceScope trace(TraceKind::Sync, "synchronize", "cpu");
+    return drain();
+  }
+  /// Waits for what is queued, also while the stream captures.
+  Status drain() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return queue.empty() && !busy; });
     if (failures.empty())
@@ -322,6 +347,16 @@ CpuDevice::CpuDevice() : Device(&hostMemory()) {
 }
 
 CpuDevice::~CpuDevice() = default;
+
+Status CpuDevice::synchronize() {
+  // A stream cannot go while it is waited for.
+  std::lock_guard lock(rollMutex);
+  Status first = Success{};
+  for (Stream *stream : roll)
+    if (Status status = static_cast<CpuStream *>(stream)->drain(); !status && first)
+      first = std::move(status);
+  return first;
+}
 
 Result<std::unique_ptr<Stream>> CpuDevice::createStream() {
   return std::unique_ptr<Stream>(std::make_unique<CpuStream>(*this, false));

@@ -4,6 +4,8 @@
 #include "runtime/Device.h"
 #include "runtime/Fibers.h"
 
+#include <mutex>
+
 namespace nereid::runtime {
 
 class CpuDevice final : public Device {
@@ -17,7 +19,7 @@ public:
   Result<std::unique_ptr<Stream>> createStream() override;
   Result<std::unique_ptr<Stream>> wrapStream(void *native) override;
   Result<std::unique_ptr<Event>> createEvent() override;
-  Status synchronize() override { return Success{}; }
+  Status synchronize() override;
   Result<std::shared_ptr<LoadedKernel>> load(const support::Artifact &artifact) override;
 
   /// Whose threads run launches. Null goes back to the runtime's pool, which starts when first
@@ -32,9 +34,12 @@ protected:
   std::shared_ptr<Allocator> ownAllocator() override;
 
 private:
+  friend struct StreamRoll;
   DeviceInfo description;
   std::unique_ptr<Stream> inlineStream;
   std::shared_ptr<Executor> chosen; // accessed atomically
+  std::mutex rollMutex;
+  std::vector<Stream *> roll; ///< the streams that were created and live
 };
 
 } // namespace nereid::runtime

@@ -3,6 +3,7 @@
 #include "runtime/Device.h"
 #include "tools/BenchPage.h"
 #include "tools/FolderRows.h"
+#include "tools/Suite.h"
 #include "tools/Verbs.h"
 
 #include <cstdio>
@@ -15,7 +16,7 @@ namespace {
 
 struct BenchWords {
   std::vector<std::string> folders, devices, variants;
-  std::string set = "bench", match, html, csv;
+  std::string set = "bench", match, html, csv, suite;
   double seconds = 0.5;
   bool json = false, allConfigs = false;
   bool untuned = false;
@@ -25,6 +26,12 @@ struct BenchWords {
 constexpr double widestSpread = 0.25;
 
 int runBench(const BenchWords &words) {
+  if (!words.suite.empty())
+    return runSuite({.suite = words.suite,
+                     .match = words.match,
+                     .devices = words.devices,
+                     .seconds = words.seconds,
+                     .json = words.json});
   Json rows = Json::array();
   std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
                                                   "us", "spread", "GB/s", "of copy", "GFLOP/s",
@@ -101,13 +108,18 @@ int runBench(const BenchWords &words) {
 
 Action addBench(CLI::App &app) {
   auto words = std::make_shared<BenchWords>();
-  app.add_option("folders", words->folders, "Kernel folders")->required();
+  auto folders = app.add_option_group("what");
+  folders->add_option("folders", words->folders, "Kernel folders");
+  CLI::Option *suite = folders->add_option(
+      "--suite", words->suite, "Claims about rows: FILE.py, or the name of one in bench/suites");
+  folders->require_option(1);
   app.add_option("--device", words->devices,
                  "ref, cpu or cuda:N; may be given more than once (default: each one present)")
       ->allow_extra_args(false);
   app.add_option("--cases", words->set, "Which cases of the spec: bench, demo or cases")
       ->check(CLI::IsMember({"cases", "demo", "bench"}));
-  app.add_option("--match", words->match, "Only cases whose label contains this");
+  app.add_option("--match", words->match,
+                 "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--variant", words->variants,
                  "TASK.VARIANT or VARIANT: time this one only; may be given more than once")
       ->allow_extra_args(false);
@@ -119,6 +131,8 @@ Action addBench(CLI::App &app) {
   app.add_option("--html", words->html, "Write a page with rooflines, scaling and all rows");
   app.add_option("--csv", words->csv, "Write the rows as comma-separated values");
   app.add_flag("--json", words->json, "Rows as JSON");
+  for (const char *name : {"--cases", "--variant", "--all-configs", "--untuned", "--html", "--csv"})
+    suite->excludes(app.get_option(name));
   return [words] { return runBench(*words); };
 }
 

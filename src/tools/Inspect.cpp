@@ -6,6 +6,7 @@
 #include "pipeline/Gpu.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
+#include "tools/Suite.h"
 #include "tools/Verbs.h"
 
 #include <cmath>
@@ -509,49 +510,81 @@ Result<LaunchFacts> launchFacts(const InspectWords &words, EmittedCall &call,
   return launch;
 }
 
-int runInspect(const InspectWords &words) {
+/// What was found, as JSON and by line.
+struct Inspected {
+  Json json;
+  analysis::Explanation lines;
+};
+
+Result<Inspected> inspected(const InspectWords &words) {
   if (words.chip != "cpu" && !target::gpuChip(words.chip)) {
     std::string known = "cpu";
     for (const target::GpuChip &row : target::gpuChips())
       known += ", " + std::string(row.name);
-    return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
+    return Error{"unknown target `" + words.chip + "`; known are " + known, {}};
   }
   auto call = emitKernel(words);
   if (!call)
-    return refuse(call.error());
+    return call.takeError();
   report((*call)->emitted.diagnostics);
   analysis::LaunchValues values;
   auto launch = launchFacts(words, **call, values);
   if (!launch)
-    return refuse(launch.error());
+    return launch.takeError();
   analysis::Explanation lines = analysis::explain((*call)->emitted.kernel(), values);
-  bool isCpu = words.chip == "cpu";
-  auto json = isCpu ? inspectCpu(words, (*call)->emitted, *launch, lines)
-                    : inspectGpu(words, (*call)->emitted, *launch, lines);
+  auto json = words.chip == "cpu" ? inspectCpu(words, (*call)->emitted, *launch, lines)
+                                  : inspectGpu(words, (*call)->emitted, *launch, lines);
   if (!json)
-    return refuse(json.error());
+    return json.takeError();
+  return Inspected{*std::move(json), std::move(lines)};
+}
+
+int runInspect(const InspectWords &words) {
+  auto found = inspected(words);
+  if (!found)
+    return refuse(found.error());
   if (words.json)
-    std::printf("%s\n", json->dump().c_str());
-  else if (isCpu)
-    printCpu(*json, lines);
+    std::printf("%s\n", found->json.dump().c_str());
+  else if (words.chip == "cpu")
+    printCpu(found->json, found->lines);
   else
-    printGpu(*json, lines);
+    printGpu(found->json, found->lines);
   return exitDone;
+}
+
+void addWords(CLI::App &app, InspectWords &words) {
+  addKernelWords(app, words);
+  app.add_option("-t,--target", words.chip, "cpu, sm_80, sm_90a, ... (default cpu)");
+  app.add_option("-g,--grid", words.grid,
+                 "Programs, for waves and the bytes of the launch: \"(cdiv(n, BLOCK),)\"");
+  app.add_option("--board", words.board,
+                 "Whose SMs, clock and memory count: A100, H100, H200, ... (default: the first of "
+                 "the target)");
+  app.add_option("--cpu", words.level,
+                 "Level of the target cpu: x86-64, -v2, -v3, -v4 or native (default)");
 }
 
 } // namespace
 
+Result<Json> inspectFacts(const std::vector<std::string> &list) {
+  CLI::App app;
+  InspectWords words;
+  addWords(app, words);
+  try {
+    // CLI11 takes words from the end.
+    app.parse(std::vector<std::string>(list.rbegin(), list.rend()));
+  } catch (const CLI::ParseError &error) {
+    return Error{"`inspect`: " + std::string(error.what()), {}};
+  }
+  auto found = inspected(words);
+  if (!found)
+    return found.takeError();
+  return std::move(found->json);
+}
+
 Action addInspect(CLI::App &app) {
   auto words = std::make_shared<InspectWords>();
-  addKernelWords(app, *words);
-  app.add_option("-t,--target", words->chip, "cpu, sm_80, sm_90a, ... (default cpu)");
-  app.add_option("-g,--grid", words->grid,
-                 "Programs, for waves and the bytes of the launch: \"(cdiv(n, BLOCK),)\"");
-  app.add_option("--board", words->board,
-                 "Whose SMs, clock and memory count: A100, H100, H200, ... (default: the first of "
-                 "the target)");
-  app.add_option("--cpu", words->level,
-                 "Level of the target cpu: x86-64, -v2, -v3, -v4 or native (default)");
+  addWords(app, *words);
   return [words] { return runInspect(*words); };
 }
 

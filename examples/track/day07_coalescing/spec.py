@@ -7,6 +7,7 @@ Run:    nereid test day07_coalescing
         nereid inspect day07_coalescing/kernel.py:scattered --target sm_90a --arg "x=empty(1048576,f32)" --arg "out=empty(1048576,f32)" --arg n=1048576 --const BLOCK=1024 --grid "(1024,)"
         nereid bench day07_coalescing --match small
         (on a GPU) nereid bench day07_coalescing --match large
+        nereid bench --suite day07_coalescing/claims.py
 Change: the distance between lanes (`i * step`): 2, 4, 8, 16. From 8 elements of 4 bytes on, each lane has a sector of its own.
 """
 doc = "A copy whose lanes are neighbours, and one whose lanes are far apart"

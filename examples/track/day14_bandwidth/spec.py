@@ -5,6 +5,7 @@ See:    softmax reads each number once and writes it once, so no kernel is faste
 Run:    nereid test day14_bandwidth
         nereid bench day14_bandwidth --match small
         (on a GPU) nereid bench day14_bandwidth --match large
+        nereid bench --suite day14_bandwidth/claims.py
 Change: the length of rows (256, 4096, 32768). When do the two variants part?
 """
 doc = "Softmax beside a copy: one read of each row, or three"

@@ -5,6 +5,7 @@ See:    large tiles use each loaded number more often, small ones give every mul
 Run:    nereid test day19_tuning --all-configs
         nereid tune day19_tuning --dry-run --device cpu --match small --seconds 0.05
         (on a GPU) nereid bench day19_tuning --match large --all-configs
+        nereid bench --suite day19_tuning/claims.py
 Change: add a configuration; tune for M = 16, where a batch of decoded tokens meets a weight matrix.
 """
 doc = "One product with seven tiles, by kernels/matmul"

@@ -4,6 +4,7 @@ See:    two matrices of n x n a head: 32 heads of 16384 tokens make 51 GB in f16
         memory of the first by four and of the second by two: slopes of 2 and 1 on logarithmic axes.
 Run:    nereid test day28_memory
         nereid bench day28_memory --json
+        nereid bench --suite day28_memory/claims.py
 Change: the dtype of scores and weights to f16. The slope stays.
 """
 doc = "Peak memory of attention: scores kept, or never written"

@@ -4,6 +4,7 @@ See:    a tile of queries stays on the chip while all keys and values pass once.
         bytes fall as tiles grow, until registers and shared memory are full. `bytes_moved` and `intensity` of the rows follow that formula.
 Run:    nereid test day29_io
         nereid bench day29_io --json
+        nereid bench --suite day29_io/claims.py
 Change: D to 128: twice the bytes and twice the operations. The intensity depends on BLOCK_M alone.
 """
 doc = "Bytes that flash attention asks for, by the height of its tiles"

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -161,6 +162,27 @@ void run(u64 first, u64 count, const Context *c) {
   flag[0] = 1;
   ASSERT_TRUE(fast->synchronize());
   EXPECT_EQ(seen, 5);
+}
+
+TEST(CpuDevice, WaitsForAllStreams) {
+  std::vector<uint32_t> cells(1 << 20);
+  auto first = *cpuDevice().createStream(), second = *cpuDevice().createStream();
+  for (uint32_t i = 1; i <= 20; ++i)
+    for (Stream *stream : {first.get(), second.get()}) {
+      size_t half = cells.size() / 2;
+      ASSERT_TRUE(stream->fill(&cells[stream == first.get() ? 0 : half], i, 4, half));
+    }
+  ASSERT_TRUE(cpuDevice().synchronize());
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), 20u), int64_t(cells.size()));
+
+  // What was only recorded is not waited for.
+  ASSERT_TRUE(first->beginCapture());
+  ASSERT_TRUE(first->fill(cells.data(), 7, 4, cells.size()));
+  ASSERT_TRUE(cpuDevice().synchronize());
+  EXPECT_EQ(cells[0], 20u);
+  ASSERT_TRUE(first->endCapture());
+  second.reset();
+  EXPECT_TRUE(cpuDevice().synchronize());
 }
 
 TEST(CpuStream, ReplaysAGraph) {
