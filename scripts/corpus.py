@@ -16,11 +16,13 @@ import argparse
 import ast
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import re
 import sys
+import zlib
 
 from corpus_guess import Repair, Sites, firstGuesses
 from corpus_tools import ROOT, Nereid, astKernels, optionsOf, signatureOf
@@ -175,6 +177,12 @@ def tryFile(nereid, root, path, recorded, sites, limit):
     return row
 
 
+def holdsKernels(path):
+    with contextlib.suppress(SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
+        return bool(astKernels(path.read_text()))
+    return False
+
+
 def resultOf(package, version, row):
     """The file of docs/results/README.md."""
     misses, examples = collections.Counter(), {}
@@ -191,6 +199,7 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
     parser.add_argument("--repairs", type=int, default=60, help="changes of guesses that do not fit, a kernel (default 60)")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="one file in N of those with kernels, always the same")
     parser.add_argument("--markdown", help="the table as Markdown, for docs/language.md")
     parser.add_argument("--results", help="where to write the counts as docs/results/README.md says")
     parser.add_argument("--package", default="", help="the name of what DIR holds, for --results")
@@ -206,10 +215,10 @@ def main():
     files = sorted(path for path in root.rglob("*.py") if path.is_file())
     sites = Sites()
     for path in files:
-        try:
+        with contextlib.suppress(SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
             sites.read(ast.parse(path.read_text()))
-        except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
-            continue
+    if options.sample > 1:
+        files = [path for path in files if zlib.crc32(str(path.relative_to(root)).encode()) % options.sample == 0 and holdsKernels(path)]
     rows = collections.defaultdict(Row)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded, sites, options.repairs), files)), 1):

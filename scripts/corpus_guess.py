@@ -217,7 +217,7 @@ def firstGuesses(node, sites):
     constexprs = {p.arg for p in node.args.posonlyargs + node.args.args if p.annotation and "constexpr" in ast.unparse(p.annotation)}
     found = []
     base = guessSignature(node, index="*i32:16")
-    for facts in sites.facts(node.name, parameters) if base else []:
+    for facts in sites.facts(node.name, parameters) if base is not None else []:
         found.append(fromSite(split(base), parameters, constexprs, facts))
     unique = []
     for words in found + guesses:

@@ -339,7 +339,7 @@ def guessSignatures(node):
     found = []
     for kind in kinds:
         guess = guessSignature(node, **kind)
-        if guess and guess not in found:
+        if guess is not None and guess not in found:
             found.append(guess)
     return found
 
@@ -351,7 +351,7 @@ def guessSignature(node, float="*fp32:16", index=None, flag="True", number="32",
         return None
     parameters = arguments.posonlyargs + arguments.args
     defaults = dict(zip([p.arg for p in parameters][::-1], arguments.defaults[::-1]))
-    pointers = pointerNames(node)
+    pointers, shapes = pointerNames(node), indexedNames(node)
     words = []
     for parameter in parameters:
         name = parameter.arg
@@ -359,6 +359,8 @@ def guessSignature(node, float="*fp32:16", index=None, flag="True", number="32",
         if "constexpr" in annotation:
             default = defaults.get(name)
             words.append(ast.unparse(default) if isinstance(default, ast.Constant) else guessConstexpr(name, flag, number))
+        elif name in shapes:
+            words.append(shapes[name].replace("POINTER", float).replace("DTYPE", float[1:].partition(":")[0]))
         elif name in pointers or re.search(r"(_ptr|_ptrs|^ptr)\d*$", name, re.I):
             words.append(index if index and INDEX.search(name) else float)
         elif re.search(r"(^|_)(eps|epsilon|scale|alpha|beta|p|prob|temperature|softcap|momentum|lr)$", name, re.I):
@@ -380,6 +382,22 @@ def guessConstexpr(name, flag="True", number="32"):
     if re.fullmatch(r"activation", name, re.I):
         return "None"
     return number
+
+
+def indexedNames(node):
+    """Parameters that can be no pointer: descriptors, by the indices of `d.load([i, j])`, and tuples, by those of `t[1]`."""
+    found, counts, loaded = {}, {}, set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(inner.func.value, ast.Name):
+            if inner.func.attr in ("load", "store") and inner.args and isinstance(inner.args[0], (ast.List, ast.Tuple)):
+                found[inner.func.value.id] = f"tensordesc<DTYPE[{','.join(['32'] * len(inner.args[0].elts))}]>"
+            if inner.func.attr in ("load", "store") and inner.args:
+                loaded |= {one.value.id for one in ast.walk(inner.args[0]) if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)}
+        elif isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name) and isinstance(inner.slice, ast.Constant) and isinstance(inner.slice.value, int):
+            counts[inner.value.id] = max(counts.get(inner.value.id, 0), inner.slice.value + 1)
+    for name, count in counts.items():
+        found.setdefault(name, "(" + ", ".join(["POINTER" if name in loaded else "i32"] * count) + ",)")
+    return found
 
 
 def pointerNames(node):

@@ -301,10 +301,14 @@ struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
     StringRef name = cast<tile::ExternOp>(op).getSymbol();
     Type type = resultType(op, 0, where);
     Value value;
-    if (name.consume_front("__nv_"))
+    if (name.consume_front("__nv_")) {
+      SmallVector<Value> operands = operandLanes(op, emitter, where);
       value = transforms::expandExtern(
-          emitter.builder, emitter.loc(), name, operandLanes(op, emitter, where), type,
+          emitter.builder, emitter.loc(), name, operands, type,
           [&](StringRef function, ValueRange v) { return emitMath(emitter, function, v); });
+      if (!value)
+        value = emitLibrary(emitter, name, operands, type);
+    }
     if (!value)
       return emitter.unsupported(op, type, "unknown function `" + name + "`");
     return value;

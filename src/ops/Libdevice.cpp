@@ -48,9 +48,27 @@ std::string listTypes(std::string_view letters) {
   return "`(" + text + ")`";
 }
 
+// The overload for arguments of these types; none if there is none. `known` lists them all.
+std::string_view findOverload(const Function &function, std::span<const Tile> inputs,
+                              std::string &known) {
+  known.clear();
+  for (std::string_view rest = function.overloads; !rest.empty();) {
+    std::string_view overload = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), overload.size() + 1));
+    std::string_view types = overload.substr(2, overload.find(':') - 2);
+    bool fits = types.size() == inputs.size();
+    for (size_t i = 0; fits && i < inputs.size(); ++i)
+      fits = inputs[i].type.element() == typeOf(types[i]);
+    if (fits)
+      return overload;
+    known += (known.empty() ? "" : " or ") + listTypes(types);
+  }
+  return {};
+}
+
 Value callExtern(OpContext &context, Args args, const Function &function) {
   std::vector<Tile> inputs;
-  std::string given;
+  std::string given, known;
   bool narrow = false;
   for (const Value &arg : args) {
     inputs.push_back(tileArgument(context, arg, "arg"));
@@ -58,29 +76,29 @@ Value callExtern(OpContext &context, Args args, const Function &function) {
     given += (given.empty() ? "" : ", ") + element.str();
     narrow |= element.isFloat() && element.bits() < 32;
   }
-  std::string known;
-  for (std::string_view rest = function.overloads; !rest.empty();) {
-    std::string_view overload = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), overload.size() + 1));
-    size_t colon = overload.find(':');
-    std::string_view types = overload.substr(2, colon - 2);
-    bool fits = types.size() == inputs.size();
-    for (size_t i = 0; fits && i < inputs.size(); ++i)
-      fits = inputs[i].type.element() == typeOf(types[i]);
-    if (!fits) {
-      known += (known.empty() ? "" : " or ") + listTypes(types);
-      continue;
-    }
-    broadcastAll(context, inputs, function.name);
-    SmallVector<mlir::Value> values;
+  std::string_view overload = findOverload(function, inputs, known);
+  if (overload.empty() && inputs.size() > 1) {
+    // Arguments of different types meet as operands do: `pow(f32, bf16)` is one of f32.
+    Type common = inputs[0].type.element();
     for (const Tile &input : inputs)
-      values.push_back(input.value);
-    Tile result = build<tile::ExternOp>(context, inputs[0].type.withElement(typeOf(overload[0])),
-                                        "__nv_" + std::string(overload.substr(colon + 1)), values);
-    return overload[0] == 'b' ? cast(context, result, int1()) : result;
+      common = computationType(common, false, input.type.element(), false, false, function.name);
+    std::vector<Tile> converted;
+    for (const Tile &input : inputs)
+      converted.push_back(cast(context, input, common));
+    overload = findOverload(function, converted, known);
+    inputs = std::move(converted);
   }
-  fail("UnsupportedDType", quote(function.name) + " takes " + known + ", not `(" + given + ")`",
-       narrow ? "cast first: `x.to(tl.float32)`" : "cast the arguments with `.to(...)`");
+  if (overload.empty())
+    fail("UnsupportedDType", quote(function.name) + " takes " + known + ", not `(" + given + ")`",
+         narrow ? "cast first: `x.to(tl.float32)`" : "cast the arguments with `.to(...)`");
+  broadcastAll(context, inputs, function.name);
+  SmallVector<mlir::Value> values;
+  for (const Tile &input : inputs)
+    values.push_back(input.value);
+  std::string symbol = "__nv_" + std::string(overload.substr(overload.find(':') + 1));
+  Tile result = build<tile::ExternOp>(context, inputs[0].type.withElement(typeOf(overload[0])),
+                                      symbol, values);
+  return overload[0] == 'b' ? cast(context, result, int1()) : result;
 }
 
 template <size_t I> Value buildExtern(OpContext &context, Args args) {

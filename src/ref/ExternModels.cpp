@@ -3,6 +3,7 @@
 // Names are `__nv_<base>` for f64 and integers and `__nv_<base>f` for f32. A row has the base.
 #include "ref/Loops.h"
 #include "ref/Models.h"
+#include "support/SpecialFunctions.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -18,67 +19,8 @@ namespace {
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
 using Ternary = double (*)(double, double, double);
+using Quaternary = double (*)(double, double, double, double);
 
-constexpr double pi = 3.14159265358979323846;
-
-double sinPi(double x) {
-  // The reduction is exact, so that sinpi(n) is 0.
-  double r = std::fmod(x, 2.0);
-  if (std::fabs(r) == 0 || std::fabs(r) == 1)
-    return std::copysign(0.0, x);
-  return std::sin(r * pi);
-}
-double cosPi(double x) {
-  double r = std::fabs(std::fmod(x, 2.0));
-  return r == 0.5 || r == 1.5 ? 0.0 : std::cos(r * pi);
-}
-/// The normal distribution's quantile: a rational start, then Newton steps on erfc.
-double normalQuantile(double p) {
-  if (!(p >= 0 && p <= 1))
-    return NAN;
-  if (p == 0 || p == 1)
-    return p == 0 ? -INFINITY : INFINITY;
-  bool upper = p > 0.5;
-  double q = upper ? 1 - p : p, t = std::sqrt(-2 * std::log(q));
-  double x = -(t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                       (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
-  for (int i = 0; i < 8; ++i) {
-    double error = 0.5 * std::erfc(-x / std::sqrt(2.0)) - q;
-    double density = std::exp(-x * x / 2) / std::sqrt(2 * pi);
-    if (density == 0)
-      break;
-    double step = error / density;
-    x -= step / (1 + x * step / 2);
-  }
-  return upper ? -x : x;
-}
-double erfInverse(double y) {
-  if (std::fabs(y) > 1)
-    return NAN;
-  if (std::fabs(y) < 1e-4) // where (1 + y) / 2 would lose the digits of y
-    return std::sqrt(pi) / 2 * (y + pi / 12 * y * y * y);
-  return normalQuantile((1 + y) / 2) / std::sqrt(2.0);
-}
-double erfcInverse(double y) {
-  if (!(y >= 0 && y <= 2))
-    return NAN;
-  return -normalQuantile(y / 2) / std::sqrt(2.0);
-}
-double scaledErfc(double x) {
-  if (x < 20)
-    return std::exp(x * x) * std::erfc(x);
-  double s = 1 / (x * x);
-  return (1 - s / 2 * (1 - 1.5 * s * (1 - 2.5 * s * (1 - 3.5 * s)))) / (x * std::sqrt(pi));
-}
-/// The modified Bessel function of the first kind, by its power series.
-double besselI(unsigned order, double x) {
-  double term = order ? x / 2 : 1, sum = term;
-  for (unsigned k = 1; k < 2000 && std::fabs(term) > 1e-17 * std::fabs(sum); ++k) {
-    term *= x * x / 4 / (k * double(k + order));
-    sum += term;
-  }
-  return sum;
-}
 double roundDown(double x) { return std::floor(x); }
 double saturate(double x) { return std::isnan(x) ? 0 : x < 0 ? 0 : x > 1 ? 1 : x; }
 double maxNumber(double x, double y) {
@@ -106,7 +48,7 @@ const llvm::StringMap<Unary> unaries = {
     U("atanh", std::atanh(x)),
     U("exp", std::exp(x)),
     U("exp2", std::exp2(x)),
-    U("exp10", std::pow(10.0, x)),
+    U("exp10", special::exp10(x)),
     U("expm1", std::expm1(x)),
     U("log", std::log(x)),
     U("log2", std::log2(x)),
@@ -116,7 +58,7 @@ const llvm::StringMap<Unary> unaries = {
     U("sqrt", std::sqrt(x)),
     U("rsqrt", 1 / std::sqrt(x)),
     U("cbrt", std::cbrt(x)),
-    U("rcbrt", 1 / std::cbrt(x)),
+    U("rcbrt", special::rcbrt(x)),
     U("ceil", std::ceil(x)),
     U("floor", roundDown(x)),
     U("trunc", std::trunc(x)),
@@ -126,27 +68,27 @@ const llvm::StringMap<Unary> unaries = {
     U("fabs", std::fabs(x)),
     U("erf", std::erf(x)),
     U("erfc", std::erfc(x)),
-    U("erfcx", scaledErfc(x)),
-    U("erfinv", erfInverse(x)),
-    U("erfcinv", erfcInverse(x)),
-    U("normcdf", 0.5 * std::erfc(-x / std::sqrt(2.0))),
-    U("normcdfinv", normalQuantile(x)),
+    U("erfcx", special::erfcx(x)),
+    U("erfinv", special::erfinv(x)),
+    U("erfcinv", special::erfcinv(x)),
+    U("normcdf", special::normcdf(x)),
+    U("normcdfinv", special::normcdfinv(x)),
     U("tgamma", std::tgamma(x)),
     U("lgamma", std::lgamma(x)),
     U("j0", ::j0(x)),
     U("j1", ::j1(x)),
     U("y0", ::y0(x)),
     U("y1", ::y1(x)),
-    U("cyl_bessel_i0", besselI(0, x)),
-    U("cyl_bessel_i1", besselI(1, x)),
-    U("sinpi", sinPi(x)),
-    U("cospi", cosPi(x)),
+    U("cyl_bessel_i0", special::cyl_bessel_i0(x)),
+    U("cyl_bessel_i1", special::cyl_bessel_i1(x)),
+    U("sinpi", special::sinpi(x)),
+    U("cospi", special::cospi(x)),
     U("saturate", saturate(x)),
     U("fast_sin", std::sin(x)),
     U("fast_cos", std::cos(x)),
     U("fast_tan", std::tan(x)),
     U("fast_exp", std::exp(x)),
-    U("fast_exp10", std::pow(10.0, x)),
+    U("fast_exp10", special::exp10(x)),
     U("fast_log", std::log(x)),
     U("fast_log2", std::log2(x)),
     U("fast_log10", std::log10(x)),
@@ -156,13 +98,17 @@ const llvm::StringMap<Binary> binaries = {
     B("atan2", std::atan2(x, y)),         B("pow", std::pow(x, y)),
     B("fast_pow", std::pow(x, y)),        B("fmod", std::fmod(x, y)),
     B("remainder", std::remainder(x, y)), B("hypot", std::hypot(x, y)),
-    B("rhypot", 1 / std::hypot(x, y)),    B("fdim", std::fdim(x, y)),
+    B("rhypot", special::rhypot(x, y)),   B("fdim", std::fdim(x, y)),
     B("copysign", std::copysign(x, y)),   B("fmax", maxNumber(x, y)),
     B("fmin", minNumber(x, y)),           B("fast_fdivide", x / y),
 };
+const llvm::StringMap<Quaternary> quaternaries = {
+    {"norm4d", special::norm4d},
+    {"rnorm4d", special::rnorm4d},
+};
 const llvm::StringMap<Ternary> ternaries = {
-    {"norm3d", +[](double x, double y, double z) { return std::hypot(x, y, z); }},
-    {"rnorm3d", +[](double x, double y, double z) { return 1 / std::hypot(x, y, z); }},
+    {"norm3d", special::norm3d},
+    {"rnorm3d", special::rnorm3d},
 };
 #undef U
 #undef B
@@ -304,6 +250,8 @@ Step decodeRounded(tile::ExternOp op, StringRef name, ArrayRef<Slot> in, Decoder
   if (!mode)
     return {};
   Storage from = in.empty() ? Storage::I32 : in[0].storage;
+  if (base == "fmaf") // a float's, as `fma` is a double's
+    base = "fma";
   if (from == Storage::F32 && base.consume_front("f"))
     if (auto *compute = arithmetic<float>(base))
       return directed<float>(d.define(op), in, *mode, compute);
@@ -429,6 +377,18 @@ Step decodeExtern(tile::ExternOp op, Decoder &d) {
               else
                 frame.data<T>(out)[i] = narrow<T>(fmaToOdd(x, y, z));
             }
+          };
+        });
+      }
+    }
+    if (in.size() == 4) {
+      if (auto *row = findRow(quaternaries, name, !f64)) {
+        Slot out = d.define(op);
+        return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
+          return [=, compute = *row](Frame &frame) {
+            auto at = [&](size_t k, uint32_t i) { return widen(frame.data<T>(in[k])[i]); };
+            for (uint32_t i = 0; i < out.count; ++i)
+              frame.data<T>(out)[i] = narrow<T>(compute(at(0, i), at(1, i), at(2, i), at(3, i)));
           };
         });
       }

@@ -1,6 +1,7 @@
 #include "runtime/KernelSymbols.h"
 
 #include "support/LaunchAbi.h"
+#include "support/SpecialFunctions.h"
 
 #include <algorithm>
 #include <array>

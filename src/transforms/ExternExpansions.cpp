@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -38,6 +39,35 @@ bool isMathFunction(StringRef name) {
       .Cases("erf", "erfc", "cbrt", "pow", "rsqrt", "hypot", "fmod", "tgamma", "lgamma", true)
       .Cases("round", "remainder", "nextafter", "fdim", "logb", "j0", "j1", "y0", "y1", true)
       .Default(false);
+}
+
+// `element` in the shape of `like`: a scalar or a vector.
+Type vectorOf(Type like, Type element) {
+  auto vector = dyn_cast<VectorType>(like);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+// x^n for a small n that is known, by the products that CUDA's library makes; else null.
+Value smallPower(OpBuilder &b, Location loc, Value x, Value n) {
+  Attribute attribute;
+  if (!matchPattern(n, m_Constant(&attribute)))
+    return {};
+  if (auto splat = dyn_cast<SplatElementsAttr>(attribute))
+    attribute = splat.getSplatValue<Attribute>();
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  if (!number || number.getValue().abs().ugt(64))
+    return {};
+  int64_t power = number.getInt();
+  Value one = constant(b, loc, x.getType(), 1), result;
+  for (uint64_t left = std::abs(power); left; left >>= 1) {
+    if (left & 1)
+      result = result ? b.create<arith::MulFOp>(loc, result, x).getResult() : x;
+    if (left > 1)
+      x = b.create<arith::MulFOp>(loc, x, x);
+  }
+  if (!result)
+    return one;
+  return power < 0 ? b.create<arith::DivFOp>(loc, one, result).getResult() : result;
 }
 
 } // namespace
@@ -88,8 +118,13 @@ Value expandExtern(OpBuilder &b, Location loc, StringRef name, ValueRange v, Typ
       return b.create<arith::MulFOp>(loc, v[0], v[1]);
     if (name == "frcp_rn" || name == "drcp_rn")
       return b.create<arith::DivFOp>(loc, one, v[0]);
-    if (name == "frsqrt_rn")
-      return b.create<arith::DivFOp>(loc, one, b.create<math::SqrtOp>(loc, v[0]));
+    if (name == "frsqrt_rn") {
+      // Rounded once, from a double.
+      Type wide = vectorOf(type, b.getF64Type());
+      Value root = b.create<math::SqrtOp>(loc, b.create<arith::ExtFOp>(loc, wide, v[0]));
+      Value inverse = b.create<arith::DivFOp>(loc, constant(b, loc, wide, 1), root);
+      return b.create<arith::TruncFOp>(loc, type, inverse);
+    }
     if (name == "saturatef") {
       Value low = b.create<arith::MaxNumFOp>(loc, v[0], constant(b, loc, type, 0));
       return b.create<arith::MinNumFOp>(loc, low, one);
@@ -100,6 +135,15 @@ Value expandExtern(OpBuilder &b, Location loc, StringRef name, ValueRange v, Typ
       return test(arith::CmpFPredicate::OEQ, b.create<math::AbsFOp>(loc, v[0]), infinity);
     if (name == "finitef" || name == "isfinited")
       return test(arith::CmpFPredicate::OLT, b.create<math::AbsFOp>(loc, v[0]), infinity);
+    if (plain == "powi")
+      return smallPower(b, loc, v[0], v[1]);
+    if (name == "double2loint" || name == "double2hiint") {
+      Type wide = vectorOf(type, b.getI64Type());
+      Value bits = b.create<LLVM::BitcastOp>(loc, wide, v[0]);
+      if (name == "double2hiint")
+        bits = b.create<arith::ShRUIOp>(loc, bits, constant(b, loc, wide, 32));
+      return b.create<arith::TruncIOp>(loc, result, bits);
+    }
     if (name == "float_as_int" || name == "float_as_uint" || name == "double_as_longlong")
       return b.create<LLVM::BitcastOp>(loc, result, v[0]);
     return {};
@@ -125,6 +169,61 @@ Value expandExtern(OpBuilder &b, Location loc, StringRef name, ValueRange v, Typ
     return b.create<LLVM::BitReverseOp>(loc, v[0]);
   if (name == "abs" || name == "llabs")
     return b.create<math::AbsIOp>(loc, v[0]);
+  if (name == "mulhi" || name == "mul64hi")
+    return b.create<arith::MulSIExtendedOp>(loc, v[0], v[1]).getHigh();
+  if (name == "umulhi" || name == "umul64hi")
+    return b.create<arith::MulUIExtendedOp>(loc, v[0], v[1]).getHigh();
+  if (name == "mul24" || name == "umul24") {
+    auto low = [&](Value x) -> Value {
+      Value upper = constant(b, loc, type, 8), shifted = b.create<arith::ShLIOp>(loc, x, upper);
+      return name == "mul24" ? b.create<arith::ShRSIOp>(loc, shifted, upper).getResult()
+                             : b.create<arith::ShRUIOp>(loc, shifted, upper).getResult();
+    };
+    return b.create<arith::MulIOp>(loc, low(v[0]), low(v[1]));
+  }
+  if (name == "hadd" || name == "rhadd" || name == "uhadd" || name == "urhadd") {
+    // The mean without a carry: the common bits and half of the others.
+    bool up = name.contains('r'), isUnsigned = name.starts_with("u");
+    Value one = constant(b, loc, type, 1), others = b.create<arith::XOrIOp>(loc, v[0], v[1]);
+    Value half = isUnsigned ? b.create<arith::ShRUIOp>(loc, others, one).getResult()
+                            : b.create<arith::ShRSIOp>(loc, others, one).getResult();
+    return up ? b.create<arith::SubIOp>(loc, b.create<arith::OrIOp>(loc, v[0], v[1]), half)
+                    .getResult()
+              : b.create<arith::AddIOp>(loc, b.create<arith::AndIOp>(loc, v[0], v[1]), half)
+                    .getResult();
+  }
+  if (name == "sad" || name == "usad") {
+    bool isSigned = name == "sad";
+    Value more = b.create<arith::CmpIOp>(
+        loc, isSigned ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::ugt, v[0], v[1]);
+    Value distance = b.create<arith::SelectOp>(loc, more, b.create<arith::SubIOp>(loc, v[0], v[1]),
+                                               b.create<arith::SubIOp>(loc, v[1], v[0]));
+    return b.create<arith::AddIOp>(loc, distance, v[2]);
+  }
+  if (name == "byte_perm") {
+    Value sum = constant(b, loc, type, 0);
+    auto number = [&](int64_t is) { return constant(b, loc, type, double(is)); };
+    for (int64_t place = 0; place < 4; ++place) {
+      Value selected = b.create<arith::ShRUIOp>(loc, v[2], number(4 * place));
+      Value upper = b.create<arith::AndIOp>(loc, selected, number(4));
+      Value source = b.create<arith::SelectOp>(
+          loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, upper, number(0)), v[1],
+          v[0]);
+      Value shift = b.create<arith::ShLIOp>(loc, b.create<arith::AndIOp>(loc, selected, number(3)),
+                                            number(3));
+      Value byte =
+          b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, source, shift), number(0xff));
+      sum = b.create<arith::OrIOp>(loc, sum, b.create<arith::ShLIOp>(loc, byte, number(8 * place)));
+    }
+    return sum;
+  }
+  if (name == "hiloint2double") {
+    Type wide = vectorOf(type, b.getI64Type());
+    Value upper = b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, wide, v[0]),
+                                          constant(b, loc, wide, 32));
+    return b.create<LLVM::BitcastOp>(
+        loc, result, b.create<arith::OrIOp>(loc, upper, b.create<arith::ExtUIOp>(loc, wide, v[1])));
+  }
   if (name == "int_as_float" || name == "uint_as_float" || name == "longlong_as_double")
     return b.create<LLVM::BitcastOp>(loc, result, v[0]);
   return {};

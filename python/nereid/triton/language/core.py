@@ -411,3 +411,5 @@ def must_use_result(x, s=True):
 
 _fill(globals(), "")
 __all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in ("enum", "functools", "operator", "builtin", "builtins")]
+
+CONSTEXPR_0 = constexpr(0)  # Triton's own functions have it as a default
