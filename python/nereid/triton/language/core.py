@@ -10,7 +10,13 @@ from nereid import _C
 
 
 class builtin:
-    """A function of the language."""
+    """A function of the language. As a decorator, as Triton has it, it only marks a function."""
+
+    def __new__(cls, path, doc=""):
+        if not isinstance(path, str):
+            path.__triton_builtin__ = True
+            return path
+        return super().__new__(cls)
 
     def __init__(self, path, doc=""):
         self.__name__ = path.rpartition(".")[2]
