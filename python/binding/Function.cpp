@@ -5,9 +5,9 @@
 #include "binding/Arguments.h"
 #include "binding/Units.h"
 
+#include "engine/BindingAccess.h"
 #include "engine/Compile.h"
 #include "launch/Launcher.h"
-#include "nereid/engine.h"
 #include "ref/Interpreter.h"
 #include "support/Records.h"
 
@@ -21,6 +21,8 @@
 namespace nereid::python {
 
 namespace {
+
+using nereid::engine::BindingAccess;
 
 Engine &engine() {
   static auto *one = new Engine(orRaise(Engine::create()));
@@ -77,7 +79,7 @@ PyObject *newProgram(PyTypeObject *type, PyObject *args, PyObject *) {
       raise(PyExc_KeyError, root);
     auto loaded = [&] {
       Unlocked unlocked;
-      return engine().load(*unit);
+      return BindingAccess::load(engine(), *unit);
     }();
     state->program = orRaise(std::move(loaded));
     return create(type, state.release());
@@ -520,12 +522,12 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   if (warmup) {
     Device on = deviceOf(device);
     Unlocked unlocked;
-    prepared = kernel.prepare(on, arguments.all());
+    prepared = BindingAccess::prepare(kernel, on, arguments.all());
   } else {
     Grid size = call.grid(grid);
     const Stream &stream = streamOf(device, streamFor(arguments, device));
     Unlocked unlocked;
-    prepared = kernel.launch(stream, size, arguments.all());
+    prepared = BindingAccess::launch(kernel, stream, size, arguments.all());
   }
   const launch::PreparedKernel *launched = orRaise(std::move(prepared));
   if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
@@ -626,7 +628,7 @@ PyObject *interpretFunction(PyObject *self, PyObject *args) {
     {
       Unlocked unlocked;
       status = [&]() -> Status {
-        auto emitted = kernel.emit(arguments.all());
+        auto emitted = BindingAccess::emit(kernel, arguments.all());
         if (!emitted)
           return emitted.takeError();
         ref::Options options;
@@ -667,7 +669,8 @@ PyObject *tileFunction(PyObject *self, PyObject *args) {
     Call call(self, positional, keywords);
     Arguments arguments(call.objects.size());
     call.fill(arguments);
-    auto emitted = orRaise(kernelOf(self, call.state, call.options).emit(arguments.all()));
+    auto emitted =
+        orRaise(BindingAccess::emit(kernelOf(self, call.state, call.options), arguments.all()));
     std::string out;
     llvm::raw_string_ostream stream(out);
     emitted.module->print(stream);

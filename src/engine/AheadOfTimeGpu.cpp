@@ -252,10 +252,7 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
                                         std::string_view targets) {
   if (Status status = checkPrefix(name); !status)
     return status.takeError();
-  auto bytes = buildArtifact(emitted, targets);
-  if (!bytes)
-    return bytes.takeError();
-  auto artifact = Artifact::take(*std::move(bytes));
+  auto artifact = buildArtifact(emitted, targets);
   if (!artifact)
     return artifact.takeError();
   if (Status status = standsAlone(*artifact); !status)
