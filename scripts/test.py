@@ -161,6 +161,15 @@ def gtest(name, command, folder):
     return count
 
 
+def gtests(tests):
+    """GoogleTest binaries, given as (name, command)."""
+    count = Count()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for one in pool.map(lambda test: gtest(*test, folder), tests):
+            count += one
+    return count
+
+
 def suite_unit(arguments):
     code, output = run(["ctest", "--test-dir", f"build/{arguments.preset}", "--show-only=json-v1"], 60)
     listed = output[output.index("{") :] if code == 0 and "{" in output else "{}"
@@ -170,9 +179,7 @@ def suite_unit(arguments):
     count = Count()
     if not tests:
         count.fail("no unit tests found")
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for one in pool.map(lambda test: gtest(*test, folder), tests):
-            count += one
+    count += gtests(tests)
     return count
 
 
@@ -207,10 +214,6 @@ def suite_kernels(arguments):
     count = Count()
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
-    if not list((ROOT / "src" / "tools").glob("*.cpp")):
-        count.skipped = len(folders)
-        say(f"{len(folders)} kernel folders wait for the command `nereid test`")
-        return count
     for folder in folders:
         code, output = run([nereid, "test", folder, "--json"], 1200)
         try:
@@ -277,6 +280,23 @@ def suite_python(arguments):
     return unittest_folder("test/python", python)
 
 
+def suite_lint(arguments):
+    """clang-tidy over the rooms without LLVM; `./dev lint` reads the others."""
+    configure(arguments.preset, "NEREID_TESTS=ON")
+    return counted("lint.py", arguments, "--low", "--seconds", "100")
+
+
+def suite_asan(arguments):
+    """The unit tests of the rooms without LLVM, sanitized, from the build of the fuzz targets; `./dev test --preset asan
+    unit lit` runs everything so."""
+    import fuzz
+    import lint
+
+    names = [f"unit_{room}" for room in lint.low_rooms() if list((ROOT / "test" / "unit" / room).glob("*.cpp"))]
+    fuzz.build(names)
+    return gtests([(name, [f"build/asan/bin/{name}"]) for name in names])
+
+
 def suite_fuzz(arguments):
     """Each target over its corpus (what was found before must stay found), then a few seconds of search.
 
@@ -287,7 +307,7 @@ def suite_fuzz(arguments):
     targets = fuzz.targets()
     if not targets:
         return count
-    fuzz.build(targets)
+    fuzz.build([f"fuzz_{target}" for target in targets])
 
     def one(target):
         part = Count()
@@ -314,13 +334,15 @@ SUITES = {
     "faults": suite_faults,
     "corpus": suite_corpus,
     "python": suite_python,
+    "lint": suite_lint,
+    "asan": suite_asan,
     "fuzz": suite_fuzz,
 }
 NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus", "python"}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev test", description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {' '.join(SUITES)}; all by default")
     parser.add_argument("--preset", default="release", help="the build to test (default: the one that ships)")
     parser.add_argument("--filter", help="regular expression for lit tests")
