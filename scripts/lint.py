@@ -3,10 +3,11 @@
 --all` over all, `./dev lint FILE...` over these.
 
 `--low` takes the rooms without LLVM, which are quick to read, those changed last first, and prints one JSON object of
-counts. With `--seconds N` no file is begun later than that, and those left over count as skipped.
+counts. With `--seconds N` no file is begun later than that, and those left over count as skipped. What was clean is not read again until it, a header or the checks change.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import importlib.util
 import json
 import os
@@ -49,6 +50,36 @@ def changed_files():
                    *git("ls-files", "-o", "--exclude-standard", *places)})
 
 
+class Clean:
+    """What was found clean, kept in the build: the hash of a file with all headers and the checks, by the file's name."""
+
+    def __init__(self, build):
+        self.path = pathlib.Path(build) / "lint.json"
+        try:
+            self.known = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            self.known = {}
+        self.common = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
+        for folder in ("src", "include", "test/unit", "python/binding"):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix in (".h", ".inc", ".def", ".td"):
+                    self.common.update(path.read_bytes())
+
+    def key(self, name):
+        whole = self.common.copy()
+        whole.update((ROOT / name).read_bytes())
+        return whole.hexdigest()
+
+    def has(self, name):
+        return self.known.get(name) == self.key(name)
+
+    def add(self, name):
+        self.known[name] = self.key(name)
+
+    def save(self):
+        self.path.write_text(json.dumps(self.known))
+
+
 def lint(build, name):
     """What clang-tidy says of a file; empty if it is clean."""
     command = ["clang-tidy-19", "--quiet", f"--config-file={ROOT}/.clang-tidy", "-p", build, name]
@@ -78,16 +109,23 @@ def main():
                         "nereid_pch"], stdout=subprocess.DEVNULL, check=True)
     start, counts = time.time(), {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
 
+    clean = Clean(build)
+
     def one(name):
+        if clean.has(name):
+            return ""
         return None if time.time() - start > arguments.seconds else lint(build, name)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for said in pool.map(one, files):
             counts["skipped" if said is None else "failed" if said else "passed"] += 1
+            if said == "":
+                clean.add(name)
             if said:
                 counts["failures"].append(said)
                 if not arguments.low:
                     print(said, flush=True)
+    clean.save()
     if arguments.low:
         print(json.dumps(counts))
     else:

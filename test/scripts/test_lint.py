@@ -34,11 +34,22 @@ class Lint(unittest.TestCase):
             path.write_text("bool same(int number) { return number == number; }\n")
             self.assertIn("misc-redundant-expression", lint.lint(folder, str(path)))
 
+    def test_what_was_clean_is_known_until_it_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            clean, path = lint.Clean(folder), pathlib.Path(folder) / "one.cpp"
+            path.write_text("int a;\n")
+            clean.add(str(path))
+            clean.save()
+            self.assertTrue(lint.Clean(folder).has(str(path)))
+            path.write_text("int b;\n")
+            self.assertFalse(lint.Clean(folder).has(str(path)))
+
     def test_no_time_left_skips(self):
-        done = subprocess.run([sys.executable, ROOT / "scripts" / "lint.py", "--low", "--seconds", "-1"], capture_output=True,
-                              text=True, timeout=60)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn(f'"skipped": {len(lint.files_of_low_rooms())}', done.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, ROOT / "scripts" / "lint.py", "--low", "--seconds", "-1", "--bin", f"{folder}/bin"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f'"skipped": {len(lint.files_of_low_rooms())}', done.stdout)
 
 
 if __name__ == "__main__":
