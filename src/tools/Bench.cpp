@@ -25,9 +25,9 @@ int runBench(const BenchWords &words) {
                                                   "launches", "compile ms"}};
   std::vector<std::string> remarks;
   engine::FolderRunOptions options;
-  if (words.devices.empty())
-    for (runtime::Device *device : runtime::devices())
-      options.devices.push_back(device->name());
+  options.devices.clear();
+  for (runtime::Device *device : runtime::devices())
+    options.devices.push_back(device->name());
   options.match = words.match;
   options.time.emplace();
   options.time->seconds = words.seconds;

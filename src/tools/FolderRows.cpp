@@ -35,7 +35,8 @@ void addFolderWords(CLI::App &app, FolderWords &words) {
 
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &)> &each) {
-  options.devices.insert(options.devices.end(), words.devices.begin(), words.devices.end());
+  if (!words.devices.empty())
+    options.devices = words.devices;
   options.set = words.set;
   options.variants = words.variants;
   options.allConfigs = words.allConfigs;

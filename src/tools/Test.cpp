@@ -19,11 +19,9 @@ int runTest(const FolderWords &words) {
            std::to_string(skipped) + " skipped";
   };
   engine::FolderRunOptions options;
-  if (words.devices.empty()) {
-    options.devices = {"ref"};
-    for (runtime::Device *device : runtime::devices())
-      options.devices.push_back(device->name());
-  }
+  options.devices = {"ref"};
+  for (runtime::Device *device : runtime::devices())
+    options.devices.push_back(device->name());
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row) {
     bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;
     ++(isSkipped ? skipped : isFailed ? failed : passed);
