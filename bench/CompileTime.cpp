@@ -59,7 +59,7 @@ double now() {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
-std::vector<uint8_t> compile(emit::Program &program, const Row &row, double *emitted = nullptr) {
+support::Artifact compile(emit::Program &program, const Row &row, double *emitted = nullptr) {
   double start = now();
   auto specialization = taken(support::Specialization::parse(row.signature));
   auto kernel = taken(engine::emitKernel(program, row.kernel, specialization, {}, {}));
@@ -68,8 +68,7 @@ std::vector<uint8_t> compile(emit::Program &program, const Row &row, double *emi
   return taken(engine::buildArtifact(kernel, "cpu"));
 }
 
-size_t codeBytes(std::vector<uint8_t> bytes) {
-  auto artifact = taken(support::Artifact::take(std::move(bytes)));
+size_t codeBytes(const support::Artifact &artifact) {
   return artifact.blob(artifact.codes()[0].code).size();
 }
 

@@ -46,7 +46,7 @@ Artifact emptyKernel() {
   code.entry = builder.text("run");
   code.code = builder.blob(emptyObject());
   builder.codes.push_back(code);
-  return *Artifact::take(*builder.finish());
+  return *builder.finish();
 }
 
 struct Source final : KernelSource {

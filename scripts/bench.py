@@ -4,6 +4,7 @@
 bench/Parse.cpp is the benchmark `parse` (Google Benchmark), bench/startup.py the benchmark `startup` (a script that prints
 its own rows). Compare A with B on one machine; a time alone says little.
 """
+import argparse
 import os
 import pathlib
 import re
@@ -17,17 +18,15 @@ def main():
     programs = {re.sub(r"(?<!^)(?=[A-Z])", "_", path.stem).lower(): None for path in (ROOT / "bench").glob("*.cpp")}
     scripts = {path.stem: path for path in (ROOT / "bench").glob("*.py")}
     known = sorted({**programs, **scripts})
-    chosen = sys.argv[1:] or known
-    if not known:
-        print("./dev bench: there is no benchmark yet: bench/ is empty")
-        return 3
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Build and run the benchmarks.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {' '.join(known)}; all by default")
+    chosen = parser.parse_args().names or known
     unknown = set(chosen) - set(known)
     if unknown:
-        print(f"./dev bench: no benchmark {', '.join(sorted(unknown))}; there are {' '.join(known)}")
-        return 2
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {' '.join(known)}")
     targets = [f"bench_{name}" for name in chosen if name in programs]
     if any(name in scripts for name in chosen):
-        targets.append("nereid")
+        targets += ["nereid", "nereid_runtime_library"]
     jobs = os.environ.get("JOBS", str(os.cpu_count()))
     subprocess.run(["ninja", "-C", "build/release", "-j", jobs, *targets], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)

@@ -79,7 +79,7 @@ def table(lines):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.splitlines()[0])
     parser.add_argument("--device")
     arguments = parser.parse_args()
     started, problems, lines = time.time(), [], []

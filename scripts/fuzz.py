@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fuzz one target or all: `./dev fuzz [TARGET] [SECONDS]`. What crashes lands in build/fuzz/found/TARGET; minimise it and
+"""Fuzz one target or all: `./dev fuzz [TARGET] [SECONDS]`. What crashes lands in build/asan/fuzz/found/TARGET; minimise it and
 commit it to test/fuzz/corpus/TARGET, where every test run replays it."""
+import argparse
 import os
 import pathlib
 import re
@@ -23,11 +24,12 @@ def targets():
     return [re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("Fuzz")).lower() for name in names]
 
 
-def build(names):
-    if not (ROOT / "build/fuzz/build.ninja").exists():
-        check(["cmake", "--preset", "fuzz"])
+def build(targets):
+    cache = ROOT / "build/asan/CMakeCache.txt"
+    if not cache.exists() or "NEREID_FUZZ:BOOL=ON" not in cache.read_text():
+        check(["cmake", "--preset", "asan"])
     jobs = os.environ.get("JOBS", str(os.cpu_count()))
-    check(["ninja", "-C", "build/fuzz", "-j", jobs] + [f"fuzz_{name}" for name in names])
+    check(["ninja", "-C", "build/asan", "-j", jobs, *targets])
 
 
 def check(command):
@@ -42,11 +44,11 @@ def run(name, seconds, slack=300, seed=0):
 
     The same seed searches the same inputs in the same order; 0 takes another each time."""
     corpus = ROOT / "test" / "fuzz" / "corpus" / name
-    grown = ROOT / "build" / "fuzz" / "grown" / name
-    found = ROOT / "build" / "fuzz" / "found" / name
+    grown = ROOT / "build" / "asan" / "fuzz" / "grown" / name
+    found = ROOT / "build" / "asan" / "fuzz" / "found" / name
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)
-    command = [f"build/fuzz/bin/fuzz_{name}", f"-artifact_prefix={found}/", f"-timeout={INPUT_SECONDS}",
+    command = [f"build/asan/bin/fuzz_{name}", f"-artifact_prefix={found}/", f"-timeout={INPUT_SECONDS}",
                f"-rss_limit_mb={INPUT_MEGABYTES}", "-print_final_stats=1", f"-seed={seed}"]
     dictionary = ROOT / "test" / "fuzz" / f"{name}.dict"
     if dictionary.exists():
@@ -70,17 +72,16 @@ def run(name, seconds, slack=300, seed=0):
 
 def main():
     known = targets()
-    words = sys.argv[1:]
+    parser = argparse.ArgumentParser(prog="./dev fuzz", description="Search for inputs that crash, hang or eat memory.")
+    parser.add_argument("words", nargs="*", metavar="TARGET|SECONDS",
+                        help=f"of {' '.join(known)} (default: all), and how long each (default: 600)")
+    words = parser.parse_args().words
     seconds = int(words.pop()) if words and words[-1].isdigit() else 600
-    chosen = words or known
-    if not known:
-        print("./dev fuzz: there is no fuzz target yet: test/fuzz is empty")
-        return 3
-    unknown = set(chosen) - set(known)
+    unknown = set(words) - set(known)
     if unknown:
-        print(f"./dev fuzz: no target {', '.join(sorted(unknown))}; there are {' '.join(known)}")
-        return 2
-    build(chosen)
+        parser.error(f"no target {', '.join(f'`{name}`' for name in sorted(unknown))}; there are {' '.join(known)}")
+    chosen = words or known
+    build([f"fuzz_{name}" for name in chosen])
     failed = 0
     for name in chosen:
         print(f"{name}: {seconds} s ...", flush=True)
@@ -91,7 +92,7 @@ def main():
         else:
             failed += 1
             print("\n".join(output.splitlines()[-60:]))
-            print(f"{name}: {'hangs' if code is None else 'found a fault'}; see build/fuzz/found/{name}")
+            print(f"{name}: {'hangs' if code is None else 'found a fault'}; see build/asan/fuzz/found/{name}")
     return 1 if failed else 0
 
 

@@ -4,22 +4,13 @@
 A golden file is NAME.golden beside a kernel file of test/errors (the whole text of its messages). Read the
 diff before it is committed.
 """
-import os
+import argparse
 import pathlib
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "test" / "harness"), "/usr/lib/llvm-19/build/utils/lit"]
 import kernel_tests
-
-
-def programs():
-    for preset in ("release", "dev"):
-        folder = ROOT / "build" / preset / "bin"
-        if (folder / "nereid").exists():
-            return folder
-    raise SystemExit("./dev golden: build the command first (`./dev build`)")
 
 
 def rewrite(path, text):
@@ -40,11 +31,16 @@ def golden_of(source, nereid):
 
 
 def main():
-    nereid = programs() / "nereid"
-    if sys.argv[1:]:
-        sources = [pathlib.Path(os.path.abspath(name)) for name in sys.argv[1:]]
-    else:
-        sources = [path.with_suffix(".py") for path in sorted((ROOT / "test" / "errors").rglob("*.golden"))]
+    parser = argparse.ArgumentParser(prog="./dev golden", description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", metavar="FILE", help="kernel files; by default all that have a golden file")
+    parser.add_argument("--bin", default=ROOT / "build/release/bin", type=pathlib.Path, help="where `nereid` is")
+    arguments = parser.parse_args()
+    sources = [pathlib.Path(name).absolute() for name in arguments.files] or [
+        path.with_suffix(".py") for path in sorted((ROOT / "test" / "errors").rglob("*.golden"))]
+    for source in sources:
+        if not source.exists() or source.suffix != ".py":
+            parser.error(f"`{source}` is no kernel file")
+    nereid = arguments.bin.absolute() / "nereid"
     changed = sum(rewrite(source.with_suffix(".golden"), golden_of(source, nereid)) for source in sources)
     print(f"golden: {len(sources)} files, {changed} changed")
 

@@ -43,6 +43,9 @@ def edits(root, kind, names):
 
 def main(root, words):
     kinds = sorted(path.name for path in TEMPLATES.iterdir() if path.is_dir())
+    if words in (["-h"], ["--help"]):
+        print(f"usage: ./dev new {'|'.join(kinds)} NAME\n\n{__doc__}")
+        return 0
     if len(words) != 2 or words[0] not in kinds:
         print(f"usage: ./dev new {'|'.join(kinds)} NAME", file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@
 
 A kernel that is refused leaves its message as its text, so a change of that shows too.
 """
+import argparse
 import concurrent.futures
 import difflib
 import os
@@ -74,25 +75,37 @@ def compare():
     return differing
 
 
+def tree_of(revision):
+    """The folder build/replay/tree with the files of a revision."""
+    known = subprocess.run(["git", "rev-parse", "--verify", "-q", f"{revision}^{{commit}}"], cwd=ROOT, capture_output=True,
+                           text=True)
+    if known.returncode != 0:
+        raise SystemExit(f"./dev replay: no revision `{revision}`")
+    tree, commit = ROOT / "build" / "replay" / "tree", known.stdout.strip()
+    subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
+    if (tree / ".git").exists():
+        subprocess.run(["git", "checkout", "-q", "--detach", commit], cwd=tree, check=True)
+    else:
+        subprocess.run(["git", "worktree", "add", "-q", "--force", "--detach", str(tree), commit], cwd=ROOT, check=True)
+    return tree
+
+
 def main():
-    if not list((ROOT / "src" / "tools").glob("*.cpp")):
-        print("./dev replay: there is no command to compile with yet")
-        return 3
-    words = sys.argv[1:]
-    if words and words[0] != "record":
-        tree = ROOT / "build" / "replay" / "tree"
-        if tree.exists():
-            subprocess.run(["git", "checkout", "-q", "--detach", words[0]], cwd=tree, check=True)
-        else:
-            subprocess.run(["git", "worktree", "add", "-q", "--detach", str(tree), words[0]], cwd=ROOT, check=True)
-        compile_all(build(tree), KEPT)
-    count = compile_all(build(ROOT), KEPT if words == ["record"] else NOW)
-    if words == ["record"]:
-        print(f"replay: kept {count} texts")
-        return 0
-    if not KEPT.exists():
+    parser = argparse.ArgumentParser(prog="./dev replay", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", nargs="?", metavar="record|REV")
+    parser.add_argument("--bin", type=pathlib.Path, help="where the current `nereid` is (default: build/release, built)")
+    arguments = parser.parse_args()
+    what = arguments.what
+    if not what and not KEPT.exists():
         print("./dev replay: nothing is kept yet: `./dev replay record` before the change, or `./dev replay REV`")
         return 2
+    if what and what != "record":
+        compile_all(build(tree_of(what)), KEPT)
+    nereid = arguments.bin.absolute() / "nereid" if arguments.bin else build(ROOT)
+    count = compile_all(nereid, KEPT if what == "record" else NOW)
+    if what == "record":
+        print(f"replay: kept {count} texts")
+        return 0
     differing = compare()
     print(f"replay: {count} texts, {differing} differ")
     return 1 if differing else 0

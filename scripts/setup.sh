@@ -5,10 +5,9 @@ packages_build=(clang-19 lld-19 llvm-19-dev libmlir-19-dev mlir-19-tools libzstd
   cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libxxhash-dev python3 python3-dev)
 # llvm-19-tools has FileCheck and lit; libclang-rt-19-dev the sanitizers and libFuzzer; python3-venv
 # holds the packages that the tests take from the Python index.
-packages_test=(git libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 python3-venv)
+packages_test=(git libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 clang-tidy-19 python3-venv)
 packages_bench=(libbenchmark-dev)
 packages_fmt=(git clang-format-19)
-packages_lint=(git clang-tidy-19)
 
 packages_for() {
   case $1 in
@@ -16,9 +15,8 @@ packages_for() {
   test) echo "${packages_build[@]}" "${packages_test[@]}" ;;
   bench) echo "${packages_build[@]}" "${packages_bench[@]}" ;;
   fmt) echo "${packages_fmt[@]}" ;;
-  lint) echo "${packages_build[@]}" "${packages_test[@]}" "${packages_lint[@]}" ;;
-  all) echo "${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}" "${packages_fmt[@]}" \
-    "${packages_lint[@]}" ;;
+  lint) packages_for test ;;
+  all) echo "${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}" "${packages_fmt[@]}" ;;
   *) echo "./dev setup: no purpose \`$1\`" >&2; return 2 ;;
   esac
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Random kernels through every back end: `./dev soak [SECONDS] [--seed N] [--devices ref,cpu]`.
+"""Random kernels through every back end: `./dev soak [SECONDS] [--seed N] [--devices ref,cpu]`; with `--compiles N`, one
+process that compiles N new kernels and launches each (test/soak/Soak.cpp), whose memory must not grow.
 
-Each kernel uses only what docs/numerics.md promises to be bit-equal, so any difference from the interpreter is a fault.
+Each random kernel uses only what docs/numerics.md promises to be bit-equal, so any difference from the interpreter is a fault.
 The first fault stops the soak, prints its seed, and leaves the kernel in build/soak/SEED.py; `--seed N` runs it again.
 """
 import argparse
@@ -235,20 +236,31 @@ def soak(seed, nereid, devices):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("seconds", nargs="?", type=float, default=600)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--devices", default="ref,cpu" + (",cuda:0" if os.path.exists("/dev/nvidiactl") else ""))
+    parser = argparse.ArgumentParser(prog="./dev soak", description="Random kernels through every back end, compared bit for "
+                                     "bit; or, with --compiles, many compiles and launches in one process, whose memory must "
+                                     "not grow.")
+    parser.add_argument("seconds", nargs="?", type=float, default=600, help="of random kernels (default: 600)")
+    parser.add_argument("--seed", type=int, help="run the random kernel of this seed alone")
+    parser.add_argument("--devices", default="ref,cpu" + (",cuda:0" if os.path.exists("/dev/nvidiactl") else ""),
+                        help="the first gives the expected results (default: each one present)")
     parser.add_argument("--show", action="store_true", help="only print the kernel of --seed")
-    parser.add_argument("--preset", default="release")
+    parser.add_argument("--compiles", type=int, metavar="N", help="compile and launch N kernels in one process on the last of "
+                        "--devices")
+    parser.add_argument("--preset", default="release", help="the build to run (default: release)")
     arguments = parser.parse_args()
     if arguments.show:
         print(Kernel(arguments.seed or 0).text)
         return 0
-    nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
-    if not nereid.exists():
-        print("./dev soak: there is no command to run kernels with yet")
+    program = "soak" if arguments.compiles else "nereid"
+    built = subprocess.run(["ninja", "-C", f"build/{arguments.preset}", "-j", os.environ.get("JOBS", str(os.cpu_count())),
+                            program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if built.returncode != 0:
+        print(f"{built.stdout[-4000:]}\n./dev soak: `{program}` of build/{arguments.preset} cannot be built")
         return 3
+    if arguments.compiles:
+        return subprocess.run([ROOT / "build" / arguments.preset / "bin" / "soak", str(arguments.compiles),
+                               arguments.devices.split(",")[-1]], cwd=ROOT).returncode
+    nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
     first = arguments.seed if arguments.seed is not None else int(time.time())
     end, count = time.time() + arguments.seconds, 0
     while count == 0 or arguments.seed is None and time.time() < end:

@@ -164,6 +164,15 @@ def gtest(name, command, folder, limit=UNIT_LIMIT):
     return count
 
 
+def gtests(tests, limit=UNIT_LIMIT):
+    """GoogleTest binaries, given as (name, command)."""
+    count = Count()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for one in pool.map(lambda test: gtest(*test, folder, limit), tests):
+            count += one
+    return count
+
+
 def suite_unit(arguments):
     code, output = run(["ctest", "--test-dir", f"build/{arguments.preset}", "--show-only=json-v1"], 60)
     listed = output[output.index("{") :] if code == 0 and "{" in output else "{}"
@@ -173,9 +182,7 @@ def suite_unit(arguments):
     count = Count()
     if not tests:
         count.fail("no unit tests found")
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for one in pool.map(lambda test: gtest(*test, folder), tests):
-            count += one
+    count += gtests(tests)
     return count
 
 
@@ -193,10 +200,9 @@ def suite_sanitizers(arguments):
         if code != 0:
             count.fail(f"the build `{preset}`:\n{tail(output)}")
             continue
-        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for one in pool.map(lambda name: gtest(name, [f"build/{preset}/bin/{name}"], folder, SANITIZED_LIMIT), names):
-                one.notes = [f"{preset}: {note}" for note in one.notes]
-                count += one
+        part = gtests([(name, [f"build/{preset}/bin/{name}"]) for name in names], SANITIZED_LIMIT)
+        part.notes = [f"{preset}: {note}" for note in part.notes]
+        count += part
     return count
 
 
@@ -233,10 +239,6 @@ def suite_kernels(arguments):
     count = Count()
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
-    if not list((ROOT / "src" / "tools").glob("*.cpp")):
-        count.skipped = len(folders)
-        say(f"{len(folders)} kernel folders wait for the command `nereid test`")
-        return count
     chips = [word for chip in CHIPS for word in ("--device", chip)]
     for folder, devices in [(folder, devices) for folder in folders for devices in ([], chips)]:
         code, output = run([nereid, "test", folder, "--json", *devices], 1200)
@@ -309,6 +311,12 @@ def suite_python(arguments):
     return unittest_folder("test/python", python)
 
 
+def suite_lint(arguments):
+    """clang-tidy over the rooms without LLVM; `./dev lint` reads the others."""
+    configure(arguments.preset, "NEREID_TESTS=ON")
+    return counted("lint.py", arguments, "--low", "--seconds", "100")
+
+
 def suite_fuzz(arguments):
     """Each target over its corpus (what was found before must stay found), then a few seconds of search.
 
@@ -319,7 +327,7 @@ def suite_fuzz(arguments):
     targets = fuzz.targets()
     if not targets:
         return count
-    fuzz.build(targets)
+    fuzz.build([f"fuzz_{target}" for target in targets])
 
     def one(target):
         part = Count()
@@ -348,13 +356,14 @@ SUITES = {
     "faults": suite_faults,
     "corpus": suite_corpus,
     "python": suite_python,
+    "lint": suite_lint,
     "fuzz": suite_fuzz,
 }
 NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev test", description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {' '.join(SUITES)}; all by default")
     parser.add_argument("--preset", default="release", help="the build to test (default: the one that ships)")
     parser.add_argument("--filter", help="regular expression for lit tests")

@@ -18,7 +18,7 @@ config.test_source_root = source
 config.test_exec_root = os.path.join(build, "lit")
 config.suffixes = [".mlir", ".test", ".py", ".ll"]
 config.excludes = [
-    "lit.cfg.py", "harness", "scripts", "unit", "fuzz", "corpus", "smoke", "python", "Inputs", "CMakeLists.txt",
+    "lit.cfg.py", "harness", "scripts", "unit", "fuzz", "soak", "corpus", "smoke", "python", "Inputs", "CMakeLists.txt",
 ]
 config.test_format = lit.formats.ShTest(execute_external=False)
 

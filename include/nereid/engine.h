@@ -96,16 +96,8 @@ struct KernelState;
 struct ProgramState;
 struct EngineState;
 
-// Of the engine's inside, for bindings of other languages (`python/`).
-namespace emit {
-struct SourceUnit;
-}
-namespace launch {
-class Argument;
-struct PreparedKernel;
-} // namespace launch
 namespace engine {
-struct EmittedKernel;
+struct BindingAccess; // what bindings of other languages reach inside
 }
 
 /// A kernel function with its options. Compiled for a device and for classes of arguments when
@@ -131,14 +123,6 @@ public:
   Status prepare(const Device &device, std::initializer_list<Argument> arguments) const {
     return prepare(device, std::span(arguments.begin(), arguments.size()));
   }
-
-  // For bindings: one argument a parameter, in order.
-  Result<const launch::PreparedKernel *> launch(const Stream &stream, Grid grid,
-                                                std::span<const launch::Argument> arguments) const;
-  Result<const launch::PreparedKernel *> prepare(const Device &device,
-                                                 std::span<const launch::Argument> arguments) const;
-  /// Tile IR for such arguments.
-  Result<engine::EmittedKernel> emit(std::span<const launch::Argument> arguments) const;
 
   /// What `tl.device_print` and failed assertions wrote since this was last asked, in launches that
   /// are done.
@@ -172,6 +156,7 @@ public:
 
 private:
   friend class Program;
+  friend struct engine::BindingAccess;
   struct Tuned;
   Result<Tuned> tunedParts(const Stream &stream, std::span<const Argument> arguments) const;
   Status callHook(const Stream &stream, std::span<const Argument> arguments, bool isAfter) const;
@@ -201,6 +186,7 @@ public:
 private:
   friend class Engine;
   friend class Kernel;
+  friend struct engine::BindingAccess;
   std::shared_ptr<ProgramState> state;
 };
 
@@ -222,13 +208,12 @@ public:
   /// The same for kernels written in C++ (nereid/tl.h). Fails with what is wrong in how they were
   /// recorded; messages name the lines of the C++ source.
   Result<Program> load(const tl::Module &module) const;
-  /// For bindings.
-  Result<Program> load(const emit::SourceUnit &unit) const;
 
   void freeze(Freeze mode) const;
   EngineStatistics statistics() const;
 
 private:
+  friend struct engine::BindingAccess;
   static Result<Engine> make(EngineOptions options);
   std::shared_ptr<EngineState> state;
 };

@@ -6,9 +6,9 @@
 #include "binding/Messages.h"
 #include "binding/Units.h"
 
+#include "engine/BindingAccess.h"
 #include "engine/Compile.h"
 #include "launch/Launcher.h"
-#include "nereid/engine.h"
 #include "ref/Interpreter.h"
 #include "support/Records.h"
 
@@ -22,6 +22,8 @@
 namespace nereid::python {
 
 namespace {
+
+using nereid::engine::BindingAccess;
 
 Engine &engine() {
   static auto *one = new Engine(orRaise(Engine::create()));
@@ -78,7 +80,7 @@ PyObject *newProgram(PyTypeObject *type, PyObject *args, PyObject *) {
       raise(PyExc_KeyError, root);
     auto loaded = [&] {
       Unlocked unlocked;
-      return engine().load(*unit);
+      return BindingAccess::load(engine(), *unit);
     }();
     state->program = orRaise(std::move(loaded));
     return create(type, state.release());
@@ -504,7 +506,7 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   if (warmup) {
     Device on = deviceOf(device);
     Unlocked unlocked;
-    prepared = kernel.prepare(on, arguments.all());
+    prepared = BindingAccess::prepare(kernel, on, arguments.all());
   } else {
     Grid size = call.grid(grid);
     void *native = streamFor(arguments, device);
@@ -514,7 +516,7 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
       onGpu.emplace();
     {
       Unlocked unlocked;
-      prepared = kernel.launch(stream, size, arguments.all());
+      prepared = BindingAccess::launch(kernel, stream, size, arguments.all());
     }
     if (onGpu && prepared)
       onGpu->queued((*prepared)->kernel, device, native);
@@ -618,7 +620,7 @@ PyObject *interpretFunction(PyObject *self, PyObject *args) {
     {
       Unlocked unlocked;
       status = [&]() -> Status {
-        auto emitted = kernel.emit(arguments.all());
+        auto emitted = BindingAccess::emit(kernel, arguments.all());
         if (!emitted)
           return emitted.takeError();
         ref::Options options;
@@ -659,7 +661,8 @@ PyObject *tileFunction(PyObject *self, PyObject *args) {
     Call call(self, positional, keywords);
     Arguments arguments(call.objects.size());
     call.fill(arguments);
-    auto emitted = orRaise(kernelOf(self, call.state, call.options).emit(arguments.all()));
+    auto emitted =
+        orRaise(BindingAccess::emit(kernelOf(self, call.state, call.options), arguments.all()));
     std::string out;
     llvm::raw_string_ostream stream(out);
     emitted.module->print(stream);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/TileOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "nereid/base.h"
 #include "support/Artifact.h"

@@ -193,10 +193,7 @@ Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &
   pipeline::CpuOptions options;
   options.features = features;
   options.entry = name + "_programs";
-  auto bytes = buildArtifact(emitted, "cpu", {}, options);
-  if (!bytes)
-    return bytes.takeError();
-  auto artifact = Artifact::take(*std::move(bytes));
+  auto artifact = buildArtifact(emitted, "cpu", {}, options);
   if (!artifact)
     return artifact.takeError();
   const support::CodeRecord &code = artifact->codes()[0];

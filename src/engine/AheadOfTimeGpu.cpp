@@ -254,10 +254,7 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
   if (Status status = checkPrefix(name); !status)
     return status.takeError();
   (*emitted.module)->setAttr(pipeline::standsAloneAttr, mlir::UnitAttr::get(emitted.context.get()));
-  auto bytes = buildArtifact(emitted, targets);
-  if (!bytes)
-    return bytes.takeError();
-  auto artifact = Artifact::take(*std::move(bytes));
+  auto artifact = buildArtifact(emitted, targets);
   if (!artifact)
     return artifact.takeError();
   if (Status status = standsAlone(*artifact); !status)

@@ -1,5 +1,6 @@
 // The public classes Engine, Program and Kernel.
 #include "api/PerDevice.h"
+#include "engine/BindingAccess.h"
 #include "engine/BuildId.h"
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
@@ -268,14 +269,12 @@ private:
       return explained(emitted.takeError());
     if (recording)
       recording->relocate(*emitted->module);
-    auto bytes = engine::buildArtifact(*emitted, request.target, key);
-    if (!bytes)
-      return bytes.takeError();
+    auto artifact = engine::buildArtifact(*emitted, request.target, key);
+    if (!artifact)
+      return artifact;
     ++engine->compiled;
-    engine->disk.store(key, *bytes);
-    auto artifact = Artifact::take(*std::move(bytes));
-    if (artifact)
-      engine->keep(key, *artifact);
+    engine->disk.store(key, artifact->bytes());
+    engine->keep(key, *artifact);
     return artifact;
   }
 
@@ -316,14 +315,14 @@ Result<Program> Engine::loadText(std::string_view text, std::string_view name) c
   emit::SourceUnit unit;
   unit.text = text;
   unit.file = name;
-  return load(unit);
+  return engine::BindingAccess::load(*this, unit);
 }
 
-Result<Program> Engine::load(const emit::SourceUnit &unit) const {
+Result<Program> engine::BindingAccess::load(const Engine &engine, const emit::SourceUnit &unit) {
   emit::LoadedProgram loaded = emit::Program::load(unit);
   if (!loaded.program)
     return Error{"`" + unit.file + "` cannot be read as Python", std::move(loaded.diagnostics)};
-  auto opened = openProgram(state, std::move(loaded.program));
+  auto opened = openProgram(engine.state, std::move(loaded.program));
   if (!opened)
     return opened.takeError();
   Program program;
@@ -593,18 +592,22 @@ Status Kernel::prepare(const Device &device, std::span<const Argument> arguments
 }
 
 Result<const launch::PreparedKernel *>
-Kernel::launch(const Stream &stream, Grid grid, std::span<const launch::Argument> arguments) const {
+engine::BindingAccess::launch(const Kernel &kernel, const Stream &stream, Grid grid,
+                              std::span<const launch::Argument> arguments) {
   runtime::Stream &on = stream.internal();
-  return state->on(on.device())
+  return kernel.state->on(on.device())
       .launcher.launchPrepared(on, arguments, launch::Launcher::Grid{grid.x, grid.y, grid.z});
 }
 
 Result<const launch::PreparedKernel *>
-Kernel::prepare(const Device &device, std::span<const launch::Argument> arguments) const {
-  return state->on(device.internal()).launcher.prepare(arguments);
+engine::BindingAccess::prepare(const Kernel &kernel, const Device &device,
+                               std::span<const launch::Argument> arguments) {
+  return kernel.state->on(device.internal()).launcher.prepare(arguments);
 }
 
-Result<engine::EmittedKernel> Kernel::emit(std::span<const launch::Argument> arguments) const {
+Result<engine::EmittedKernel>
+engine::BindingAccess::emit(const Kernel &kernel, std::span<const launch::Argument> arguments) {
+  KernelState *state = kernel.state.get();
   std::vector<uint32_t> defaulted;
   auto specialization = launch::specialize(state->signature, arguments, &defaulted);
   if (!specialization)

@@ -142,9 +142,9 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
   return out;
 }
 
-Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
-                                           const support::Hash128 &key,
-                                           const pipeline::CpuOptions &cpu) {
+Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,
+                                        const support::Hash128 &key,
+                                        const pipeline::CpuOptions &cpu) {
   support::ArtifactBuilder builder;
   builder.kernel.key = key;
   builder.kernel.build = builder.text(buildId());

@@ -40,9 +40,9 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
 
 /// Compiles for "cpu" or for chips ("sm_90a", "sm_80,sm_90a", "cuda") and packs the code with its
 /// launch ABI. `key` is the first level of the kernel's key, for caches to find it again.
-Result<std::vector<uint8_t>> buildArtifact(EmittedKernel &emitted, std::string_view target,
-                                           const support::Hash128 &key = {},
-                                           const pipeline::CpuOptions &cpu = {});
+Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,
+                                        const support::Hash128 &key = {},
+                                        const pipeline::CpuOptions &cpu = {});
 
 /// Canonical text of the options, part of every key.
 std::string optionsText(const ops::CompileOptions &options);

@@ -456,10 +456,7 @@ private:
       if (!emitted)
         return emitted.takeError();
       notes = emitted->diagnostics;
-      auto bytes = buildArtifact(*emitted, target);
-      if (!bytes)
-        return bytes.takeError();
-      return support::Artifact::take(std::move(*bytes));
+      return buildArtifact(*emitted, target);
     }
   };
 

@@ -1,5 +1,6 @@
 // tile.inline_asm: PTX of the program, once for each `pack` registers of a thread.
 #include "gpu/RegisterModels.h"
+#include "ir/AsmOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,23 +11,9 @@ namespace nereid::gpu {
 
 namespace {
 
-// How a tile's elements lie in the registers of the assembly: elements of fewer than 32 bits share
-// one, the first in its lowest bits.
-struct Packing {
-  Packing(Type type, unsigned pack) : element(registerType(tile::elementType(type))) {
-    bits = isa<LLVM::LLVMPointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
-    if (bits == 1)
-      bits = 8;
-    perRegister = bits < 32 ? std::min(32 / bits, pack) : 1;
-    registers = (pack + perRegister - 1) / perRegister;
-  }
-  Type element;
-  unsigned bits, perRegister, registers;
-};
-
 class InlineAsm {
 public:
-  InlineAsm(tile::InlineAsmOp op, RegisterEmitter &e) : op(op), e(e), b(e.builder) {}
+  InlineAsm(tile::InlineAsmOp op, RegisterEmitter &e) : op(op), e(e), b(e.builder), operands(op) {}
 
   void emit() {
     if (!readConstraints())
@@ -50,42 +37,24 @@ public:
 private:
   // The registers' types by their constraints; an input that is tied to an output has its type.
   bool readConstraints() {
-    unsigned registers = 0;
-    for (Value output : op.getOutputs()) {
-      outputs.emplace_back(output.getType(), op.getPack());
-      registers += outputs.back().registers;
+    if (!operands.problem.empty()) {
+      e.unsupported(op, operands.problem);
+      return false;
     }
-    unsigned outputRegisters = registers;
-    for (Value input : op.getInputs()) {
-      inputs.emplace_back(input.getType(), op.getPack());
-      registers += inputs.back().registers;
-    }
-    SmallVector<StringRef> words;
-    op.getConstraints().split(words, ',');
-    for (StringRef word : words) {
-      word = word.trim();
-      if (word.empty() || word.starts_with("~"))
-        continue;
-      unsigned tied;
-      StringRef letter = word.ltrim("=&+");
-      if (!letter.getAsInteger(10, tied) && tied < types.size() && types.size() >= outputRegisters)
-        types.push_back(types[tied]);
-      else
-        types.push_back(typeOf(letter));
+    for (auto [i, word] : llvm::enumerate(operands.constraints)) {
+      auto tied = operands.tiedTo(unsigned(i));
+      types.push_back(tied ? types[*tied] : typeOf(word.ltrim("=&+")));
       if (!types.back()) {
         e.unsupported(op, "the constraint `" + word + "`");
         return false;
       }
     }
-    if (types.size() != registers) {
-      e.unsupported(op, "it has " + Twine(types.size()) + " constraints for " + Twine(registers) +
-                            " registers");
-      return false;
-    }
     return true;
   }
 
   Type typeOf(StringRef letter) {
+    if (letter == "b")
+      return b.getI1Type();
     if (letter == "h")
       return b.getI16Type();
     if (letter == "r")
@@ -100,20 +69,18 @@ private:
   }
 
   void emitGroup(unsigned first, unsigned count, SmallVector<SmallVector<Value>> &results) {
-    unsigned next = 0;
-    for (const Packing &output : outputs)
-      next += output.registers;
+    unsigned next = operands.outputRegisters;
     SmallVector<Type> resultTypes(types.begin(), types.begin() + next);
-    SmallVector<Value> operands;
-    for (auto [input, packing] : llvm::zip(op.getInputs(), inputs)) {
+    SmallVector<Value> values;
+    for (auto [input, packing] : llvm::zip(op.getInputs(), operands.inputs)) {
       SmallVector<Value> all = e.operand(input, count);
       for (unsigned r = 0; r < packing.registers; ++r) {
         SmallVector<Value> elements;
-        for (unsigned i = 0; i < packing.perRegister; ++i)
+        for (unsigned i = 0; i < packing.elementsIn(r); ++i)
           // A thread with fewer elements than `pack` repeats its last.
           elements.push_back(
               all[std::min(first + r * packing.perRegister + i, unsigned(all.size()) - 1)]);
-        operands.push_back(join(elements, packing, types[next++]));
+        values.push_back(join(elements, packing, types[next++]));
       }
     }
     Type result;
@@ -121,28 +88,27 @@ private:
       result = resultTypes[0];
     else
       result = LLVM::LLVMStructType::getLiteral(b.getContext(), resultTypes);
-    Value out = e.assembly(op.getText(), op.getConstraints(), result, operands, op.getPure());
+    Value out = e.assembly(op.getText(), op.getConstraints(), result, values, op.getPure());
     next = 0;
-    for (auto [packing, registers] : llvm::zip(outputs, results))
+    for (auto [output, packing, registers] :
+         llvm::zip(op.getOutputs(), operands.outputs, results)) {
+      Type element = registerType(tile::elementType(output.getType()));
       for (unsigned r = 0; r < packing.registers; ++r) {
         Value word = resultTypes.size() == 1
                          ? out
                          : b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(next)).getResult();
         ++next;
-        for (unsigned i = 0; i < packing.perRegister && registers.size() < count; ++i)
-          registers.push_back(part(word, i, packing));
+        for (unsigned i = 0; i < packing.elementsIn(r) && registers.size() < count; ++i)
+          registers.push_back(e.cast(part(word, i, packing), element));
       }
+    }
   }
 
   IntegerType integer(unsigned bits) { return b.getIntegerType(bits); }
   static unsigned widthOf(Type type) {
     return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
   }
-  Value toBits(Value value) {
-    if (value.getType().isInteger(1))
-      return b.create<arith::ExtUIOp>(e.loc(), b.getI8Type(), value);
-    return e.cast(value, integer(widthOf(value.getType())));
-  }
+  Value toBits(Value value) { return e.cast(value, integer(widthOf(value.getType()))); }
   Value resized(Value value, unsigned bits) {
     unsigned own = widthOf(value.getType());
     if (own < bits)
@@ -151,13 +117,18 @@ private:
                       : value;
   }
 
-  Value join(ArrayRef<Value> elements, const Packing &packing, Type type) {
+  // Whether a vector of the elements is the register: no shifts then. Single bits are shifted.
+  static bool isVector(const tile::AsmPacking &packing, size_t elements, unsigned width) {
+    return elements > 1 && packing.bits >= 8 && elements * packing.bits == width;
+  }
+
+  Value join(ArrayRef<Value> elements, const tile::AsmPacking &packing, Type type) {
     unsigned wanted = widthOf(type);
-    Value word;
-    if (packing.perRegister * packing.bits == wanted && elements.size() > 1) {
+    if (isVector(packing, elements.size(), wanted)) {
       SmallVector<Value> bits(llvm::map_range(elements, [&](Value v) { return toBits(v); }));
       return b.create<LLVM::BitcastOp>(e.loc(), type, e.vectorOf(bits));
     }
+    Value word;
     for (auto [i, element] : llvm::enumerate(elements)) {
       Value bits = resized(toBits(element), wanted);
       if (!word) {
@@ -171,28 +142,26 @@ private:
     return e.cast(word, type);
   }
 
-  Value part(Value word, unsigned i, const Packing &packing) {
+  // The bits of element `i` of a register.
+  Value part(Value word, unsigned i, const tile::AsmPacking &packing) {
     unsigned own = widthOf(word.getType());
-    Value bits;
-    if (packing.perRegister * packing.bits == own && packing.perRegister > 1) {
+    if (isVector(packing, packing.perRegister, own)) {
       Value all = b.create<LLVM::BitcastOp>(
           e.loc(), VectorType::get({int64_t(packing.perRegister)}, integer(packing.bits)), word);
-      bits = b.create<LLVM::ExtractElementOp>(e.loc(), all, e.i32(i));
-    } else {
-      bits = e.cast(word, integer(own));
-      if (i)
-        bits = b.create<arith::ShRUIOp>(e.loc(), bits,
-                                        e.number(bits.getType(), int64_t(i * packing.bits)));
-      bits = resized(bits, packing.bits);
+      return b.create<LLVM::ExtractElementOp>(e.loc(), all, e.i32(i));
     }
-    return packing.element.isInteger(1) ? resized(bits, 1) : e.cast(bits, packing.element);
+    Value bits = e.cast(word, integer(own));
+    if (i)
+      bits = b.create<arith::ShRUIOp>(e.loc(), bits,
+                                      e.number(bits.getType(), int64_t(i * packing.bits)));
+    return resized(bits, packing.bits);
   }
 
   tile::InlineAsmOp op;
   RegisterEmitter &e;
   OpBuilder &b;
-  SmallVector<Packing> outputs, inputs;
-  SmallVector<Type> types;
+  tile::AsmOperands operands;
+  SmallVector<Type> types; ///< of each register
 };
 
 struct InlineAsmRegisters : RegisterModel<InlineAsmRegisters, tile::InlineAsmOp> {

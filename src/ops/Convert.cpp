@@ -3,6 +3,7 @@
 #include "ops/Build.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 #include <limits>

@@ -227,7 +227,7 @@ Status addCpuCode(ModuleOp module, const CpuOptions &options, support::ArtifactB
   return Success{};
 }
 
-Result<std::vector<uint8_t>> compileForCpu(ModuleOp module, const CpuOptions &options) {
+Result<support::Artifact> compileForCpu(ModuleOp module, const CpuOptions &options) {
   support::ArtifactBuilder builder;
   builder.kernel.target = builder.text("x86-64");
   if (Status status = addCpuCode(module, options, builder); !status)
@@ -241,10 +241,10 @@ Result<CpuReport> inspectForCpu(ModuleOp module, const CpuOptions &options) {
   CpuReport report;
   if (auto code = compile(module, CpuStage::Object, options, &builder, &report); !code)
     return code.takeError();
-  auto bytes = builder.finish();
-  if (!bytes)
-    return bytes.takeError();
-  report.artifact = std::move(*bytes);
+  auto artifact = builder.finish();
+  if (!artifact)
+    return artifact.takeError();
+  report.artifact = *std::move(artifact);
   return report;
 }
 

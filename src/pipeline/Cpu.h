@@ -36,7 +36,7 @@ Status addCpuCode(mlir::ModuleOp module, const CpuOptions &options,
                   support::ArtifactBuilder &builder);
 
 /// An artifact of that alone.
-Result<std::vector<uint8_t>> compileForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
+Result<support::Artifact> compileForCpu(mlir::ModuleOp module, const CpuOptions &options = {});
 
 /// Vectors that the code of a line moves between memory and registers, before LLVM's optimiser.
 struct CpuAccess {
@@ -53,8 +53,8 @@ struct CpuLoop {
 };
 /// What there is to say about the code of a kernel; places live as long as the module's context.
 struct CpuReport {
-  std::vector<uint8_t> artifact;
-  uint64_t codeBytes = 0; ///< instructions alone
+  std::optional<support::Artifact> artifact; ///< always there when handed out
+  uint64_t codeBytes = 0;                    ///< instructions alone
   unsigned vectorBytes = 0;
   std::vector<CpuAccess> accesses;
   std::vector<CpuLoop> loops;

@@ -369,8 +369,8 @@ Status addGpuCode(ModuleOp module, const target::GpuChip &chip, const GpuOptions
   return Success{};
 }
 
-Result<std::vector<uint8_t>> compileForGpu(ModuleOp module, const target::GpuChip &chip,
-                                           const GpuOptions &options) {
+Result<support::Artifact> compileForGpu(ModuleOp module, const target::GpuChip &chip,
+                                        const GpuOptions &options) {
   support::ArtifactBuilder builder;
   builder.kernel.target = builder.text(std::string(chip.name));
   if (Status status = addGpuCode(module, chip, options, builder); !status)
@@ -385,10 +385,10 @@ Result<GpuReport> inspectForGpu(ModuleOp module, const target::GpuChip &chip,
   GpuReport report;
   if (auto code = compile(module, chip, GpuStage::Cubin, options, &builder, &report); !code)
     return code.takeError();
-  auto bytes = builder.finish();
-  if (!bytes)
-    return bytes.takeError();
-  report.artifact = std::move(*bytes);
+  auto artifact = builder.finish();
+  if (!artifact)
+    return artifact.takeError();
+  report.artifact = *std::move(artifact);
   return report;
 }
 

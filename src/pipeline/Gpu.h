@@ -41,13 +41,13 @@ Status addGpuCode(mlir::ModuleOp module, const target::GpuChip &chip, const GpuO
                   support::ArtifactBuilder &builder);
 
 /// An artifact of that alone.
-Result<std::vector<uint8_t>> compileForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
-                                           const GpuOptions &options = {});
+Result<support::Artifact> compileForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
+                                        const GpuOptions &options = {});
 
 /// What there is to say about the code of a kernel; places live as long as the module's context.
 struct GpuReport {
-  std::vector<uint8_t> artifact;
-  bool isAssembled = false; ///< else registers and spills are not known
+  std::optional<support::Artifact> artifact; ///< always there when handed out
+  bool isAssembled = false;                  ///< else registers and spills are not known
   std::vector<gpu::AccessFact> accesses;
   std::vector<gpu::InstructionFact> instructions;
   std::vector<std::string> warnings; ///< of the assembler

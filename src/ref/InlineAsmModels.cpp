@@ -1,8 +1,5 @@
 // tile.inline_asm: PTX applied to `pack` elements at a time.
-//
-// Elements narrower than 32 bits share a register, the first in the low bits, as many as `pack` and
-// the register allow; so four i8 under `pack 4` are one register, and two under `pack 2` half of
-// one.
+#include "ir/AsmOperands.h"
 #include "ref/Machine.h"
 #include "ref/Models.h"
 #include "ref/Ptx.h"
@@ -16,7 +13,7 @@ namespace {
 struct AsmValue {
   Slot slot;
   Storage inMemory;
-  unsigned bits, perRegister, registers; ///< of an element; elements a register; registers a group
+  tile::AsmPacking packing;
 };
 
 /// The bits of an element as they are in its own type.
@@ -50,55 +47,29 @@ void setElement(Frame &frame, const AsmValue &value, uint32_t i, uint64_t bits) 
 
 Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
   unsigned pack = op.getPack();
-  auto describe = [&](Slot slot, Type type) {
-    AsmValue value{slot, Decoder::storageInMemory(type), 0, 1, 1};
-    value.bits = value.inMemory == Storage::I1 ? 1 : 8 * widthOf(value.inMemory);
-    value.perRegister = value.bits < 32 ? std::min(32 / value.bits, pack) : 1;
-    value.registers = (pack + value.perRegister - 1) / value.perRegister;
-    return value;
-  };
-  SmallVector<AsmValue> inputs, outputs;
-  unsigned registers = 0;
-  for (Value output : op.getOutputs()) {
-    outputs.push_back(describe(d.define(output), output.getType()));
-    registers += outputs.back().registers;
-  }
-  unsigned outputRegisters = registers;
-  for (Value input : op.getInputs()) {
-    inputs.push_back(describe(d.slot(input), input.getType()));
-    registers += inputs.back().registers;
-  }
-
-  // One constraint a register; an input whose constraint is a number starts in that output's
-  // register.
-  auto fail = [&](std::string what) {
+  tile::AsmOperands operands(op);
+  auto fail = [&](const std::string &what) {
     d.unsupported(op, "inline PTX `" + op.getText().str() + "` is not known to the interpreter" +
                           (what.empty() ? "" : ": " + what));
   };
-  SmallVector<StringRef> constraints;
-  op.getConstraints().split(constraints, ',');
-  llvm::erase_if(constraints, [](StringRef &word) {
-    word = word.trim();
-    return word.starts_with("~") || word.empty();
-  });
-  if (constraints.size() != registers)
-    fail("it has " + std::to_string(constraints.size()) + " constraints for " +
-         std::to_string(registers) + " registers");
+  if (!operands.problem.empty())
+    fail(operands.problem);
+  SmallVector<AsmValue> inputs, outputs;
+  for (auto [output, packing] : llvm::zip(op.getOutputs(), operands.outputs))
+    outputs.push_back({d.define(output), Decoder::storageInMemory(output.getType()), packing});
+  for (auto [input, packing] : llvm::zip(op.getInputs(), operands.inputs))
+    inputs.push_back({d.slot(input), Decoder::storageInMemory(input.getType()), packing});
+  unsigned registers = operands.registers, outputRegisters = operands.outputRegisters;
   std::vector<std::pair<unsigned, unsigned>> tied;
-  for (auto [i, word] : llvm::enumerate(constraints)) {
-    unsigned target;
-    if (i >= outputRegisters && !word.getAsInteger(10, target)) {
-      if (target >= outputRegisters)
-        fail({});
-      tied.emplace_back(i, target);
-    }
-  }
+  for (unsigned i = outputRegisters; i < registers; ++i)
+    if (auto target = operands.tiedTo(i))
+      tied.emplace_back(i, *target);
 
   std::shared_ptr<const PtxProgram> ptx;
   try {
     ptx = std::make_shared<const PtxProgram>(std::string_view(op.getText()), registers);
   } catch (PtxProgram::Unknown &unknown) {
-    fail(std::move(unknown.what));
+    fail(unknown.what);
   }
 
   uint32_t count = 1;
@@ -137,22 +108,22 @@ Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
       state.registers.assign(registers, 0);
       unsigned at = outputRegisters;
       for (const AsmValue &value : inputs)
-        for (unsigned r = 0; r < value.registers; ++r, ++at)
-          for (unsigned e = 0; e < value.perRegister; ++e) {
-            uint32_t i = first + r * value.perRegister + e;
+        for (unsigned r = 0; r < value.packing.registers; ++r, ++at)
+          for (unsigned e = 0; e < value.packing.elementsIn(r); ++e) {
+            uint32_t i = first + r * value.packing.perRegister + e;
             if (i < value.slot.count)
-              state.registers[at] |= elementBits(frame, value, i) << e * value.bits;
+              state.registers[at] |= elementBits(frame, value, i) << e * value.packing.bits;
           }
       for (auto [input, output] : tied)
         state.registers[output] = state.registers[input];
       ptx->run(state);
       at = 0;
       for (const AsmValue &value : outputs)
-        for (unsigned r = 0; r < value.registers; ++r, ++at)
-          for (unsigned e = 0; e < value.perRegister; ++e) {
-            uint32_t i = first + r * value.perRegister + e;
+        for (unsigned r = 0; r < value.packing.registers; ++r, ++at)
+          for (unsigned e = 0; e < value.packing.elementsIn(r); ++e) {
+            uint32_t i = first + r * value.packing.perRegister + e;
             if (i < value.slot.count)
-              setElement(frame, value, i, state.registers[at] >> e * value.bits);
+              setElement(frame, value, i, state.registers[at] >> e * value.packing.bits);
           }
     }
   };

@@ -352,7 +352,7 @@ void ArtifactBuilder::addFact(std::string_view kind, std::string_view name,
   facts.push_back({text(kind), text(name), text(value)});
 }
 
-Result<std::vector<uint8_t>> ArtifactBuilder::finish() const {
+Result<Artifact> ArtifactBuilder::finish() const {
   std::vector<uint8_t> bytes(sizeof(ArtifactHeader) + sectionCount * sizeof(SectionEntry));
   SectionEntry entries[sectionCount] = {};
   auto put = [&](Section section, const void *data, size_t size) {
@@ -391,10 +391,10 @@ Result<std::vector<uint8_t>> ArtifactBuilder::finish() const {
       hash64(bytes.data() + sizeof(ArtifactHeader), bytes.size() - sizeof(ArtifactHeader));
   std::memcpy(bytes.data(), &header, sizeof header);
 
-  Result<Artifact> checked = Artifact::open(bytes);
-  if (!checked)
-    return Error{"cannot build artifact: " + checked.error().what, {}};
-  return bytes;
+  Result<Artifact> built = Artifact::take(std::move(bytes));
+  if (!built)
+    return Error{"cannot build artifact: " + built.error().what, {}};
+  return built;
 }
 
 } // namespace nereid::support

@@ -339,9 +339,9 @@ public:
   void addOption(std::string_view name, std::string_view value, OptionSource source);
   void addFact(std::string_view kind, std::string_view name, std::string_view value);
 
-  /// The bytes, checked by the reader's own rules: a builder that was misused gets the `Error` here
-  /// and not in somebody's cache.
-  Result<std::vector<uint8_t>> finish() const;
+  /// Checked by the reader's own rules: a builder that was misused gets the `Error` here and not in
+  /// somebody's cache.
+  Result<Artifact> finish() const;
 
 private:
   std::string texts;

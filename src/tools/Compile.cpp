@@ -47,10 +47,10 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
     return text + "\n";
   }
   if (words.form == "artifact") {
-    auto bytes = engine::buildArtifact(emitted, words.chip);
-    if (!bytes)
-      return bytes.takeError();
-    return std::string(bytes->begin(), bytes->end());
+    auto artifact = engine::buildArtifact(emitted, words.chip);
+    if (!artifact)
+      return artifact.takeError();
+    return std::string(artifact->bytes().begin(), artifact->bytes().end());
   }
   if (words.chip == "cpu") {
     if (auto form = cpuForms.find(words.form); form != cpuForms.end())
@@ -130,10 +130,7 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
     return signature.takeError();
   // The compiler takes the module with it.
   support::Specialization specialization = call.emitted.specialization;
-  auto bytes = engine::buildArtifact(call.emitted, words.chip);
-  if (!bytes)
-    return bytes.takeError();
-  auto artifact = support::Artifact::take(*std::move(bytes));
+  auto artifact = engine::buildArtifact(call.emitted, words.chip);
   if (!artifact)
     return artifact.takeError();
   engine::PackFile file(words.out);

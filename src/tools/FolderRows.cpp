@@ -1,6 +1,7 @@
 #include "tools/FolderRows.h"
 
 #include <cstdio>
+#include <unistd.h>
 
 namespace nereid::tools {
 
@@ -14,6 +15,52 @@ Json orNull(const std::optional<double> &value) {
 }
 
 } // namespace
+
+CLI::Option *addFolderWords(CLI::App &app, FolderWords &words) {
+  CLI::Option *folders = app.add_option("folders", words.folders, "Kernel folders");
+  app.add_option("--device", words.devices,
+                 "ref, cpu or cuda:N; may be given more than once (default: each one present)")
+      ->allow_extra_args(false);
+  app.add_option("--cases", words.set, "Which cases of the spec: cases, demo or bench")
+      ->check(CLI::IsMember({"cases", "demo", "bench"}))
+      ->capture_default_str();
+  app.add_option("--variant", words.variants,
+                 "TASK.VARIANT or VARIANT: this one only; may be given more than once")
+      ->allow_extra_args(false);
+  app.add_flag("--all-configs", words.allConfigs, "Every configuration, not the first alone");
+  app.add_flag("--untuned", words.untuned,
+               "The first configuration of each variant, not the tuned one");
+  app.add_flag("--json", words.json, "Rows as JSON");
+  return folders;
+}
+
+Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
+                        const std::function<std::string(const engine::FolderRow &)> &each) {
+  if (!words.devices.empty())
+    options.devices = words.devices;
+  options.set = words.set;
+  options.variants = words.variants;
+  options.allConfigs = words.allConfigs;
+  options.tuned = !words.untuned;
+  bool progress = !words.json && isatty(2);
+  Json rows = Json::array();
+  for (const std::string &path : words.folders) {
+    auto folder = engine::KernelFolder::open(path);
+    if (!folder)
+      return folder.takeError();
+    Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
+      rows.push_back(rowJson(row));
+      std::string line = each(row);
+      if (progress)
+        std::fprintf(stderr, "\r%s ", line.c_str());
+    });
+    if (progress)
+      std::fprintf(stderr, "\r\033[K");
+    if (!status)
+      return status.takeError();
+  }
+  return rows;
+}
 
 Json rowJson(const engine::FolderRow &row) {
   Json json = {

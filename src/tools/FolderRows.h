@@ -1,10 +1,27 @@
-// Rows of `test` and `bench` as they are printed.
+// What `test` and `bench` share: the words that choose rows of kernel folders, the run, and how
+// rows are printed.
 #pragma once
 
 #include "engine/FolderRun.h"
 #include "tools/Output.h"
+#include "tools/Verbs.h"
+
+#include <functional>
 
 namespace nereid::tools {
+
+struct FolderWords {
+  std::vector<std::string> folders, devices, variants;
+  std::string set;
+  bool json = false, allConfigs = false, untuned = false;
+};
+/// Gives the option of the folders themselves.
+CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);
+
+/// Runs the folders by `words` and `options`; gives the rows as JSON. `each` prints what it wants
+/// of a row and returns the line of progress that a terminal shows.
+Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
+                        const std::function<std::string(const engine::FolderRow &)> &each);
 
 /// The row of the contract (design, section 9); null where a figure does not apply.
 Json rowJson(const engine::FolderRow &row);

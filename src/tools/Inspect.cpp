@@ -229,14 +229,12 @@ Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitte
   auto report = pipeline::inspectForGpu(*emitted.module, chip);
   if (!report)
     return report.takeError();
-  auto artifact = support::Artifact::take(std::move(report->artifact));
-  if (!artifact)
-    return artifact.takeError();
-  const support::CodeRecord &code = artifact->codes().front();
+  const support::Artifact &artifact = *report->artifact;
+  const support::CodeRecord &code = artifact.codes().front();
   auto ifAssembled = [&](auto value) { return report->isAssembled ? Json(value) : Json(nullptr); };
   target::Occupancy resident =
       target::occupancy(chip, code.numWarps, code.registers, code.sharedBytes);
-  Work work = workOf(lines, launch, *artifact);
+  Work work = workOf(lines, launch, artifact);
   Waves waves = wavesOf(launch, resident, *board);
   bool hasTensorProducts =
       std::any_of(report->instructions.begin(), report->instructions.end(),
@@ -244,7 +242,7 @@ Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitte
   double programs = std::max<double>(1, double(launch.programs()));
   Roofline roof = rooflineOf(chip, *board, work, lines, programs, hasTensorProducts);
 
-  Json json = {{"kernel", std::string(artifact->name())},
+  Json json = {{"kernel", std::string(artifact.name())},
                {"target", words.chip},
                {"board", std::string(board->name)},
                {"num_warps", code.numWarps},
@@ -394,14 +392,12 @@ Result<Json> inspectCpu(const InspectWords &words, engine::EmittedKernel &emitte
   auto report = pipeline::inspectForCpu(*emitted.module, options);
   if (!report)
     return report.takeError();
-  auto artifact = support::Artifact::take(std::move(report->artifact));
-  if (!artifact)
-    return artifact.takeError();
-  const support::CodeRecord &code = artifact->codes().front();
-  Work work = workOf(lines, launch, *artifact);
-  Json json = {{"kernel", std::string(artifact->name())},
+  const support::Artifact &artifact = *report->artifact;
+  const support::CodeRecord &code = artifact.codes().front();
+  Work work = workOf(lines, launch, artifact);
+  Json json = {{"kernel", std::string(artifact.name())},
                {"target", "cpu"},
-               {"features", std::string(artifact->text(code.features))},
+               {"features", std::string(artifact.text(code.features))},
                {"vector_bytes", report->vectorBytes},
                {"code_bytes", report->codeBytes},
                {"scratch_bytes", code.arenaBytes},

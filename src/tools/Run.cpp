@@ -19,7 +19,7 @@ namespace {
 struct RunWords : KernelWords {
   std::string grid = "(1,)", device = "cpu";
   std::vector<std::string> print, save;
-  bool emulateTf32 = false, wide = false;
+  bool emulateTf32 = false;
   int repeat = 0; ///< launches to profile
   std::string trace;
 };

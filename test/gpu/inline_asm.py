@@ -2,6 +2,8 @@
 # RUN: nereid compile %s:halves --signature "*fp16:16, *fp16:16, 256" --target sm_90a --emit ptx | FileCheck %s --check-prefix=HALF
 # RUN: nereid compile %s:bytes --signature "*u8:16, *fp32:16, *i32:16, 512" --target sm_90a --emit ptx | FileCheck %s --check-prefix=BYTES
 # RUN: nereid compile %s:tied --signature "*i32:16, *i32:16, 256" --target sm_90a --emit ptx | FileCheck %s --check-prefix=TIED
+# RUN: nereid compile %s:bits --signature "*i32:16, *i32:16, 1024" --target sm_90a --emit ptx | FileCheck %s --check-prefix=BITS
+# RUN: nereid compile %s:predicate --signature "*i32:16, *i32:16, 256" --target sm_90a --emit ptx | FileCheck %s --check-prefix=PREDICATE
 # RUN: not nereid compile %s:strange --signature "*i32:16, *i32:16, 256" --target sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=STRANGE
 # PTX of the program: once for each `pack` elements of a thread, narrow ones sharing a register.
 import triton
@@ -57,6 +59,25 @@ def tied(x, y, N: tl.constexpr):
     i = tl.arange(0, N)
     a = tl.load(x + i)
     tl.store(y + i, tl.inline_asm_elementwise("add.s32 $0, $0, 7;", "=r,0", [a], dtype=tl.int32, is_pure=True, pack=1))
+
+
+# Booleans take a bit each: the eight of a thread are one register.
+# BITS-COUNT-1: not.b32 %r{{[0-9]+}}, %r{{[0-9]+}}
+# BITS-NOT: not.b32
+@triton.jit
+def bits(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    odd = (tl.load(x + i) & 1) == 1
+    even = tl.inline_asm_elementwise("not.b32 $0, $1; // of eight", "=r,r", [odd], dtype=tl.int1, is_pure=True, pack=8)
+    tl.store(y + i, tl.where(even, 10, 20))
+
+
+# PREDICATE-COUNT-2: setp.gt.s32 %p{{[0-9]+}}, %r{{[0-9]+}}, 3;
+@triton.jit
+def predicate(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    large = tl.inline_asm_elementwise("setp.gt.s32 $0, $1, 3;", "=b,r", [tl.load(x + i)], dtype=tl.int1, is_pure=True, pack=1)
+    tl.store(y + i, tl.where(large, 10, 20))
 
 
 # STRANGE: `tile.inline_asm` is not supported on the GPU yet: the constraint `q`

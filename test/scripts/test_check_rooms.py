@@ -1,6 +1,7 @@
 """The wall checker finds what it must and leaves alone what it may."""
 import importlib.util
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -60,6 +61,13 @@ class CheckRooms(unittest.TestCase):
     def test_cmake_may_not_link_through_a_wall(self):
         self.assertEqual(len(self.check({"src/launch/CMakeLists.txt": "nereid_room(launch MLIR DEPENDS runtime)"})), 1)
         self.assertEqual(len(self.check({"src/ref/CMakeLists.txt": "nereid_room(ref MLIR DEPENDS ir runtime)"})), 1)
+
+    def test_the_page_of_rooms_has_the_same_table(self):
+        rows = re.findall(r"(?m)^\| \[(\w+)\]\(\w+\.md\) \| ([^|]*) \|", (ROOT / "docs/rooms/README.md").read_text())
+        page = {room: [] if may == "-" else may.split(", ") for room, may in rows}
+        self.assertEqual(page, rooms.ROOMS)
+        for room in page:
+            self.assertTrue((ROOT / "docs/rooms" / f"{room}.md").exists(), room)
 
     def test_this_tree_is_clean(self):
         self.assertEqual(rooms.check(ROOT)[0], [])

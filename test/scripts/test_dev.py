@@ -28,6 +28,24 @@ class Dev(unittest.TestCase):
         for verb in "setup build test demo bench fmt lint new golden replay fuzz soak corpus".split():
             self.assertRegex(out, rf"(?m)^  {verb}\b")
 
+    def test_help_of_each_verb_installs_and_builds_nothing(self):
+        fakes = {name: f"echo {name} was called; exit 9" for name in ("dpkg-query", "apt-get", "cmake", "ninja", "clang-format-19")}
+        for verb in re.findall(r"(?m)^  ([a-z]+) ", dev("help")[1]):
+            with self.subTest(verb):
+                code, out, err = dev(verb, "--help", fakes=fakes)
+                self.assertEqual(code, 0, err)
+                self.assertIn(f"usage: ./dev {verb}", out)
+                self.assertNotIn("was called", out + err)
+
+    def test_verbs_refuse_what_they_do_not_know(self):
+        installed = {"dpkg-query": 'shift 2\nfor p in "$@"; do printf "ii %s " "$p"; done\n'}
+        for words, said in ((("fuzz", "colour"), "`colour`"), (("bench", "colour"), "colour"), (("new", "colour", "x"), "usage"),
+                            (("setup", "colour"), "`colour`")):
+            with self.subTest(words):
+                code, out, err = dev(*words, fakes={**installed, "cmake": "exit 0", "ninja": "exit 0"})
+                self.assertEqual(code, 2, out + err)
+                self.assertIn(said, out + err)
+
     def test_unknown_verb(self):
         code, _, err = dev("colour")
         self.assertEqual(code, 2)
@@ -45,6 +63,15 @@ class Dev(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(err, r"missing: cmake ninja-build")
         self.assertNotIn("apt-get was called", out + err)
+
+    def test_without_root_every_verb_that_builds_stops_so(self):
+        fakes = {"id": "echo 1000", "dpkg-query": "exit 1", "apt-get": "echo apt-get was called", "cmake": "echo cmake was called"}
+        for verb in "build test demo bench fmt lint new golden replay fuzz soak corpus".split():
+            with self.subTest(verb):
+                code, out, err = dev(verb, fakes=fakes)
+                self.assertEqual(code, 1)
+                self.assertRegex(err, r"these packages are missing: .*\n +hint: sudo apt-get install")
+                self.assertNotIn("was called", out + err)
 
     def test_with_root_it_installs_just_the_missing_ones(self):
         fakes = {

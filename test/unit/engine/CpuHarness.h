@@ -68,12 +68,7 @@ inline CompiledCpuKernel compileForCpu(const std::string &source,
     out.failure = "the test's tile IR does not parse";
     return out;
   }
-  auto bytes = pipeline::compileForCpu(*module, options);
-  if (!bytes) {
-    out.failure = explain(bytes.error());
-    return out;
-  }
-  auto artifact = support::Artifact::take(std::move(*bytes));
+  auto artifact = pipeline::compileForCpu(*module, options);
   if (!artifact) {
     out.failure = explain(artifact.error());
     return out;

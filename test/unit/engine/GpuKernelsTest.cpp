@@ -186,9 +186,7 @@ TEST_F(GpuKernels, OneParameterASlot) {
   for (const char *source : {vectorAdd, softmax, halfMatmul, descriptorLoad}) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
     ASSERT_TRUE(module);
-    auto bytes = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"));
-    ASSERT_TRUE(bytes) << bytes.error().what;
-    auto artifact = support::Artifact::take(std::move(*bytes));
+    auto artifact = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"));
     ASSERT_TRUE(artifact) << artifact.error().what;
     std::string ptx = emit(source, "sm_90a", pipeline::GpuStage::Ptx);
     std::string entry = ptx.substr(ptx.find(".entry"), ptx.find("{") - ptx.find(".entry"));
@@ -204,10 +202,8 @@ TEST_F(GpuKernels, AllAssemble) {
              vectorAdd, softmax, halfMatmul, warpGroupMatmul(), shapes, descriptorLoad}) {
       auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
       ASSERT_TRUE(module);
-      auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip));
-      ASSERT_TRUE(bytes) << chip << ": " << bytes.error().what;
-      auto artifact = support::Artifact::take(std::move(*bytes));
-      ASSERT_TRUE(artifact) << artifact.error().what;
+      auto artifact = pipeline::compileForGpu(*module, *target::gpuChip(chip));
+      ASSERT_TRUE(artifact) << chip << ": " << artifact.error().what;
       ASSERT_EQ(artifact->codes().size(), 2u);
       const support::CodeRecord &cubin = artifact->codes()[0], &ptx = artifact->codes()[1];
       EXPECT_EQ(cubin.kind, uint32_t(support::CodeKind::Cubin));
@@ -221,9 +217,10 @@ TEST_F(GpuKernels, AllAssemble) {
 
 TEST_F(GpuKernels, WarpCountsAreChecked) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(vectorAdd, &context);
-  auto bytes = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"), {.numWarps = 3});
-  ASSERT_FALSE(bytes);
-  EXPECT_NE(bytes.error().what.find("num_warps is 3"), std::string::npos) << bytes.error().what;
+  auto artifact = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"), {.numWarps = 3});
+  ASSERT_FALSE(artifact);
+  EXPECT_NE(artifact.error().what.find("num_warps is 3"), std::string::npos)
+      << artifact.error().what;
 }
 
 } // namespace

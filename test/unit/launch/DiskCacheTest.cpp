@@ -29,9 +29,9 @@ std::vector<uint8_t> artifactNumber(uint64_t number) {
   code.entry = builder.text("entry");
   code.code = builder.blob(filling);
   builder.codes.push_back(code);
-  auto bytes = builder.finish();
-  EXPECT_TRUE(bytes) << bytes.error().what;
-  return *std::move(bytes);
+  auto artifact = builder.finish();
+  EXPECT_TRUE(artifact) << artifact.error().what;
+  return {artifact->bytes().begin(), artifact->bytes().end()};
 }
 
 class DiskCacheTest : public ::testing::Test {

@@ -120,10 +120,7 @@ public:
     code.entry = builder.text("run");
     code.numWarps = 4;
     builder.codes.push_back(code);
-    auto bytes = builder.finish();
-    if (!bytes)
-      return bytes.takeError();
-    return Artifact::take(*bytes);
+    return builder.finish();
   }
   std::string text;
 };

@@ -14,7 +14,8 @@ namespace {
 std::vector<uint8_t> artifactNamed(const std::string &name) {
   ArtifactBuilder builder;
   builder.kernel.name = builder.text(name);
-  return *builder.finish();
+  auto artifact = *builder.finish();
+  return {artifact.bytes().begin(), artifact.bytes().end()};
 }
 
 Signature signatureOf(const std::string &name) {

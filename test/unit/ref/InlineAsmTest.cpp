@@ -120,6 +120,42 @@ TEST(InlineAsm, WidensBytesToTwoRegistersOfHalves) {
     EXPECT_EQ(widen(F16{out[i]}), widen(E4M3FN{x[i]})) << i;
 }
 
+TEST(InlineAsm, BooleansAreBitsOfARegister) {
+  Kernel kernel(lanesKernel(16, "i8", "i8", "i8", "i8", R"(
+    %zero = arith.constant dense<0> : tensor<$nxi8>
+    %m = arith.cmpi ne, %a, %zero : tensor<$nxi8>
+    %t = tile.inline_asm "shl.b32 $0, $1, 1;" "=r,r" pack 8 pure true (%m) : (tensor<$nxi1>) -> tensor<$nxi1>
+    %r = arith.extui %t : tensor<$nxi1> to tensor<$nxi8>)"));
+  std::vector<uint8_t> x{1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1}, unused(16), out(16);
+  kernel.tensor("a", x).tensor("b", unused).tensor("c", unused).tensor("r", out).run();
+  // Each group of eight moves by one.
+  EXPECT_EQ(out, (std::vector<uint8_t>{0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST(InlineAsm, APredicateIsABoolean) {
+  Kernel kernel(lanesKernel(4, "i32", "i32", "i32", "i8", R"(
+    %t = tile.inline_asm "setp.gt.s32 $0, $1, 3;" "=b,r" pack 1 pure true (%a) : (tensor<$nxi32>) -> tensor<$nxi1>
+    %r = arith.extui %t : tensor<$nxi1> to tensor<$nxi8>)"));
+  std::vector<int32_t> x{-5, 3, 4, 100}, unused(4);
+  std::vector<uint8_t> out(4);
+  kernel.tensor("a", x).tensor("b", unused).tensor("c", unused).tensor("r", out).run();
+  EXPECT_EQ(out, (std::vector<uint8_t>{0, 0, 1, 1}));
+}
+
+TEST(InlineAsm, EachRegisterHasAConstraint) {
+  for (auto [constraints, said] : {std::pair("=r", "it has 1 constraints for 2 registers"),
+                                   std::pair("=r,7", "the constraint `7` is no output")}) {
+    Kernel kernel(lanesKernel(2, "i32", "i32", "i32", "i32",
+                              "%r = tile.inline_asm \"mov.b32 $0, $1;\" \"" +
+                                  std::string(constraints) +
+                                  "\" pack 1 pure true (%a) : (tensor<$nxi32>) -> tensor<$nxi32>"));
+    std::vector<int32_t> v(2);
+    auto result = kernel.tensor("a", v).tensor("b", v).tensor("c", v).tensor("r", v).tryRun();
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(result.error().what.find(said), std::string::npos) << result.error().what;
+  }
+}
+
 TEST(InlineAsm, ReadsAndWritesVerifiedMemory) {
   const char *text = R"(func.func @k(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>) {
       %v = tile.inline_asm "ld.global.b32 $0, [$1+4]; st.global.b32 [$2], $0;" "=r,l,l" pack 1 pure false (%p, %q) : (!tile.ptr<i32>, !tile.ptr<i32>) -> i32

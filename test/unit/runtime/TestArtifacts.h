@@ -38,9 +38,9 @@ inline support::Artifact finishArtifact(support::ArtifactBuilder &builder, suppo
   code.numWarps = options.numWarps;
   code.sharedBytes = options.sharedBytes;
   builder.codes.push_back(code);
-  auto bytes = builder.finish();
-  EXPECT_TRUE(bytes) << bytes.error().what;
-  return *support::Artifact::take(*bytes);
+  auto artifact = builder.finish();
+  EXPECT_TRUE(artifact) << artifact.error().what;
+  return *artifact;
 }
 
 /// A CPU kernel from a C function `run`.

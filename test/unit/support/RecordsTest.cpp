@@ -26,7 +26,7 @@ Artifact printingKernel() {
       {uint32_t(RecordKind::Print), place, builder.text("here"), 0, 0, 0},
       {uint32_t(RecordKind::Check), place, builder.text("not a multiple of 16"), 1, 1, 0},
   };
-  return *Artifact::take(*builder.finish());
+  return *builder.finish();
 }
 
 Record make(uint32_t site, RecordKind kind, uint64_t program, uint32_t index, uint64_t value,

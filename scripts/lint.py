@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""clang-tidy: `./dev lint` over the C++ files that differ from main (on main itself, from the commit before), `./dev lint
+--all` over all, `./dev lint FILE...` over these.
+
+`--low` takes the rooms without LLVM, which are quick to read, those changed last first, and prints one JSON object of
+counts. With `--seconds N` no file is begun later than that, and those left over count as skipped. What was clean is not read again until it, a header or the checks change.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILE_SECONDS = 300
+
+
+def git(*words):
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.split()
+
+
+def low_rooms():
+    """The rooms that never include MLIR or LLVM, by the table of rooms."""
+    spec = importlib.util.spec_from_file_location("check_rooms", ROOT / "scripts" / "check-rooms.py")
+    rooms = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rooms)
+    return [room for room in rooms.ROOMS if rooms.MLIR_ROOM not in rooms.closure(room)]
+
+
+def files_of_low_rooms():
+    files = [str(path.relative_to(ROOT)) for room in low_rooms() for path in sorted((ROOT / "src" / room).glob("*.cpp"))]
+    order = {}
+    for name in git("log", "-n", "300", "--name-only", "--format=", "--", "src"):
+        order.setdefault(name, len(order))
+    return sorted(files, key=lambda name: order.get(name, len(order)))
+
+
+def changed_files():
+    base = (git("merge-base", "HEAD", "main") or git("merge-base", "HEAD", "origin/main") or ["HEAD"])[0]
+    if [base] == git("rev-parse", "HEAD"):
+        uncommitted = git("diff", "--name-only", "HEAD", "--", "src", "test/unit", "python/binding")
+        base = base if uncommitted else "HEAD~1"
+    places = ("--", "src/*.cpp", "test/unit/*.cpp", "python/*.cpp", "bench/*.cpp")
+    return sorted({*git("diff", "--name-only", "--diff-filter=d", base, *places),
+                   *git("ls-files", "-o", "--exclude-standard", *places)})
+
+
+class Clean:
+    """What was found clean, kept in the build: the hash of a file with all headers and the checks, by the file's name."""
+
+    def __init__(self, build):
+        self.path = pathlib.Path(build) / "lint.json"
+        try:
+            self.known = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            self.known = {}
+        self.common = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
+        for folder in ("src", "include", "test/unit", "python/binding"):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix in (".h", ".inc", ".def", ".td"):
+                    self.common.update(path.read_bytes())
+
+    def key(self, name):
+        whole = self.common.copy()
+        whole.update((ROOT / name).read_bytes())
+        return whole.hexdigest()
+
+    def has(self, name):
+        return self.known.get(name) == self.key(name)
+
+    def add(self, name):
+        self.known[name] = self.key(name)
+
+    def save(self):
+        self.path.write_text(json.dumps(self.known))
+
+
+def lint(build, name):
+    """What clang-tidy says of a file; empty if it is clean."""
+    command = ["clang-tidy-19", "--quiet", f"--config-file={ROOT}/.clang-tidy", "-p", build, name]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=FILE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"{name}: no answer within {FILE_SECONDS} s"
+    return "" if done.returncode == 0 else f"{name}\n{done.stdout}" + ("" if done.stdout else done.stderr[-3000:])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev lint", description=__doc__.splitlines()[0],
+                                     epilog=__doc__.split("\n\n")[1])
+    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument("--all", action="store_true", help="every C++ file")
+    parser.add_argument("--low", action="store_true", help="the rooms without LLVM")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--bin", default="build/dev/bin", help="the build whose compile commands serve")
+    arguments = parser.parse_args()
+    build = (ROOT / arguments.bin).parent
+    if arguments.low:
+        files = files_of_low_rooms()
+    else:
+        files = arguments.files or (git("ls-files", "src/*.cpp", "test/unit/*.cpp") if arguments.all else changed_files())
+        # Files that use MLIR need the generated headers and the precompiled one.
+        subprocess.run(["ninja", "-C", build, "-j", os.environ.get("JOBS", str(os.cpu_count())), "nereid_ir_generated",
+                        "nereid_pch"], stdout=subprocess.DEVNULL, check=True)
+    start, counts = time.time(), {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
+
+    clean = Clean(build)
+
+    def one(name):
+        if clean.has(name):
+            return ""
+        return None if time.time() - start > arguments.seconds else lint(build, name)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for said in pool.map(one, files):
+            counts["skipped" if said is None else "failed" if said else "passed"] += 1
+            if said == "":
+                clean.add(name)
+            if said:
+                counts["failures"].append(said)
+                if not arguments.low:
+                    print(said, flush=True)
+    clean.save()
+    if arguments.low:
+        print(json.dumps(counts))
+    else:
+        print(f"lint: {counts['passed']} files clean, {counts['failed']} not")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

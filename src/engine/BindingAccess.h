@@ -1,0 +1,36 @@
+// What bindings of other languages (python/) reach of the public classes, beyond the public
+// headers: sources that are no files, arguments as the launch path takes them, and what a launch
+// launched.
+#pragma once
+
+#include "nereid/engine.h"
+
+#include <span>
+
+namespace nereid::emit {
+struct SourceUnit;
+}
+namespace nereid::launch {
+class Argument;
+struct PreparedKernel;
+} // namespace nereid::launch
+
+namespace nereid::engine {
+
+struct EmittedKernel;
+
+struct BindingAccess {
+  static Result<Program> load(const Engine &engine, const emit::SourceUnit &unit);
+
+  // One argument a parameter, in order.
+  static Result<const launch::PreparedKernel *> launch(const Kernel &kernel, const Stream &stream,
+                                                       Grid grid,
+                                                       std::span<const launch::Argument> arguments);
+  static Result<const launch::PreparedKernel *>
+  prepare(const Kernel &kernel, const Device &device, std::span<const launch::Argument> arguments);
+  /// Tile IR for such arguments.
+  static Result<EmittedKernel> emit(const Kernel &kernel,
+                                    std::span<const launch::Argument> arguments);
+};
+
+} // namespace nereid::engine

@@ -1,0 +1,56 @@
+"""./dev lint: which files it takes, and that a fault is seen."""
+import importlib.util
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("lint", ROOT / "scripts" / "lint.py")
+lint = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lint)
+
+
+class Lint(unittest.TestCase):
+    def test_the_low_rooms_know_no_llvm(self):
+        rooms = lint.low_rooms()
+        self.assertIn("syntax", rooms)
+        self.assertIn("launch", rooms)
+        self.assertNotIn("emit", rooms)
+        files = lint.files_of_low_rooms()
+        self.assertEqual(sorted(files), sorted(set(files)))
+        self.assertEqual({name.split("/")[1] for name in files}, {room for room in rooms if list((ROOT / "src" / room).glob("*.cpp"))})
+
+    @unittest.skipUnless(shutil.which("clang-tidy-19"), "no clang-tidy")
+    def test_a_fault_is_seen(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "one.cpp"
+            (pathlib.Path(folder) / "compile_commands.json").write_text(
+                f'[{{"directory": "{folder}", "file": "one.cpp", "command": "clang++-19 -std=c++20 -c one.cpp"}}]')
+            path.write_text("int twice(int number) { return 2 * number; }\n")
+            self.assertEqual(lint.lint(folder, str(path)), "")
+            path.write_text("bool same(int number) { return number == number; }\n")
+            self.assertIn("misc-redundant-expression", lint.lint(folder, str(path)))
+
+    def test_what_was_clean_is_known_until_it_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            clean, path = lint.Clean(folder), pathlib.Path(folder) / "one.cpp"
+            path.write_text("int a;\n")
+            clean.add(str(path))
+            clean.save()
+            self.assertTrue(lint.Clean(folder).has(str(path)))
+            path.write_text("int b;\n")
+            self.assertFalse(lint.Clean(folder).has(str(path)))
+
+    def test_no_time_left_skips(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, ROOT / "scripts" / "lint.py", "--low", "--seconds", "-1", "--bin", f"{folder}/bin"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f'"skipped": {len(lint.files_of_low_rooms())}', done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
