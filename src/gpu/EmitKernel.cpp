@@ -110,6 +110,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
 
   EmittedKernel out;
   out.sharedBytes = emitter.sharedBytes();
+  out.sharedBuffers.assign(emitter.sharedBuffers().begin(), emitter.sharedBuffers().end());
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   out.maps = std::move(maps);
   out.accesses = std::move(emitter.accesses);

@@ -23,10 +23,18 @@ struct TensorMap {
   bool operator==(const TensorMap &) const = default;
 };
 
+/// A part of shared memory.
+struct SharedBuffer {
+  mlir::Location where;
+  uint64_t bytes;
+  bool isRing; ///< of pipelined loads; else tiles of one op
+};
+
 struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp>
-      module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
-  uint64_t sharedBytes = 0; ///< dynamic shared memory
+      module;                              ///< scf, arith, math, LLVM and NVVM ops; null on failure
+  uint64_t sharedBytes = 0;                ///< dynamic shared memory
+  std::vector<SharedBuffer> sharedBuffers; ///< those in use where most of it is
   std::vector<RecordSite> sites;
   std::vector<TensorMap> maps;
   std::vector<AccessFact> accesses;
