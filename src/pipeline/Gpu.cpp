@@ -11,6 +11,7 @@
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
+#include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/SplitProducts.h"
@@ -115,6 +116,34 @@ void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::Ten
   }
 }
 
+// Which buffers take more shared memory than there is, the largest first.
+Error tooMuchShared(const std::string &name, const gpu::EmittedKernel &emitted,
+                    const target::GpuChip &chip) {
+  nereid::Diagnostic diagnostic;
+  diagnostic.code = "SharedMemory";
+  diagnostic.message = "`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
+                       " bytes of shared memory, " + std::string(chip.name) + " has " +
+                       std::to_string(chip.sharedBytesPerBlock);
+  diagnostic.hint = "take smaller blocks";
+  std::vector<gpu::SharedBuffer> buffers = emitted.sharedBuffers;
+  llvm::stable_sort(buffers, [](const gpu::SharedBuffer &a, const gpu::SharedBuffer &b) {
+    return a.bytes > b.bytes;
+  });
+  for (const gpu::SharedBuffer &buffer : buffers) {
+    nereid::Diagnostic note;
+    note.severity = Severity::Note;
+    note.message = std::to_string(buffer.bytes) + " bytes " +
+                   (buffer.isRing ? "for loads ahead of this loop's steps" : "for tiles here");
+    note.where = sourceRange(buffer.where);
+    diagnostic.notes.push_back(std::move(note));
+    if (buffer.isRing)
+      diagnostic.hint = "take smaller blocks, or fewer `num_stages`";
+  }
+  if (!buffers.empty())
+    diagnostic.where = sourceRange(buffers.front().where);
+  return Error{"`" + name + "` cannot be compiled", {std::move(diagnostic)}};
+}
+
 // The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
 // `report` if there is one.
 Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
@@ -131,6 +160,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   PassManager tilePasses(context, ModuleOp::getOperationName());
   addTilePasses(tilePasses);
+  addSteps(tilePasses);
   if (failed(tilePasses.run(module)))
     return reports.error("cannot compile the kernel for the GPU");
   FunctionOpInterface kernel = analysis::findKernel(module);
@@ -143,10 +173,11 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   // Give every tile a place in the threads: memory accesses and products say where they want
   // theirs.
-  if (failed(gpu::assignLayouts(module, chip, warps)))
+  if (failed(support::inStep("layouts", [&] { return gpu::assignLayouts(module, chip, warps); })))
     return reports.error("cannot lay `" + name + "` out on the GPU");
   PassManager gpuPasses(context, ModuleOp::getOperationName());
   addGpuPasses(gpuPasses);
+  addSteps(gpuPasses);
   if (failed(gpuPasses.run(module)))
     return reports.error("cannot compile `" + name + "` for the GPU");
 
@@ -161,10 +192,11 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
     pipelined = module.clone();
     kernel = analysis::findKernel(*pipelined);
-    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+    uint64_t rings = support::inStep(
+        "pipeline loads", [&] { return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk); });
     if (stage == GpuStage::Gpu)
       return printed(*pipelined);
-    emitted = gpu::emitKernel(kernel, chip, warps);
+    emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });
     if (!emitted.module)
       return reports.error("cannot compile `" + name + "` for the GPU");
     // All codes of an artifact share its slots: other tensor maps than those of the code before
@@ -181,10 +213,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   if (stage == GpuStage::Nvvm)
     return printed(*emitted.module);
   if (emitted.sharedBytes > chip.sharedBytesPerBlock)
-    return Error{"`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
-                     " bytes of shared memory; " + std::string(chip.name) + " has " +
-                     std::to_string(chip.sharedBytesPerBlock),
-                 {}};
+    return tooMuchShared(name, emitted, chip);
 
   // From here on there are no tiles.
 
@@ -202,7 +231,9 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return reports.error("cannot translate `" + name + "` to LLVM IR");
   std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
-  if (Status linked = gpu::linkLibdevice(*llvmModule, ptxas); !linked)
+  if (Status linked =
+          support::inStep("libdevice", [&] { return gpu::linkLibdevice(*llvmModule, ptxas); });
+      !linked)
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine);
   if (stage == GpuStage::Llvm)
@@ -219,7 +250,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   std::optional<gpu::Cubin> cubin;
   if (options.assemble && !ptxas.empty()) {
-    auto assembled = gpu::assemble(ptxas, ptx, chip.name);
+    auto assembled = support::inStep("ptxas", [&] { return gpu::assemble(ptxas, ptx, chip.name); });
     if (!assembled)
       return assembled.takeError();
     cubin = std::move(*assembled);
@@ -230,7 +261,8 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
             free ? gpu::registersForOneMoreBlock(chip, cubin->registers, warps, emitted.sharedBytes)
                  : 0) {
       std::string limited = gpu::limitRegisters(ptx, limit);
-      auto smaller = gpu::assemble(ptxas, limited, chip.name);
+      auto smaller = support::inStep("ptxas with fewer registers",
+                                     [&] { return gpu::assemble(ptxas, limited, chip.name); });
       if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <=
                          cubin->spillStoreBytes + cubin->spillLoadBytes) {
         cubin = std::move(*smaller);
