@@ -42,6 +42,15 @@ Json rowJson(const engine::FolderRow &row) {
       {"compile_seconds", orNull(row.compileSeconds)},
       {"skipped_reason", row.skippedReason.empty() ? Json(nullptr) : Json(row.skippedReason)},
       {"peers", Json::array()}};
+  for (const engine::PeerRow &peer : row.peers) {
+    Json entry = {{"name", peer.name},
+                  {"seconds", orNull(peer.seconds)},
+                  {"agrees", orNull(peer.agrees)},
+                  {"max_error", orNull(peer.maxError)}};
+    if (!peer.failure.empty())
+      entry["failure"] = peer.failure;
+    json["peers"].push_back(std::move(entry));
+  }
   if (!row.failure.empty())
     json["failure"] = row.failure;
   return json;
