@@ -274,6 +274,11 @@ def suite_faults(arguments):
     return counted("corpus-faults.py", arguments)
 
 
+def suite_course(arguments):
+    """Every command that a day or an exercise of the course tells a learner to run."""
+    return counted("course.py", arguments)
+
+
 def suite_corpus(arguments):
     """Recorded launches of public kernels: one in four here, all by `./dev corpus`."""
     return counted("corpus-ci.py", arguments, "--sample", "4")
@@ -336,12 +341,13 @@ SUITES = {
     "sanitizers": suite_sanitizers,
     "lit": suite_lit,
     "kernels": suite_kernels,
+    "course": suite_course,
     "faults": suite_faults,
     "corpus": suite_corpus,
     "python": suite_python,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus", "python"}
+NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
 
 
 def main():

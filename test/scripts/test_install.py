@@ -71,6 +71,14 @@ class InstalledTree(unittest.TestCase):
         self.assertEqual(output.count(" same\n"), 4, output)
         self.assertIn("5000 sums are right", run(build / "vector_add", ROOT / "kernels", env=self.environment))
 
+    def test_exercises(self):
+        build = self.build_example("exercises")
+        for program, sign in (("streams", "right"), ("tuning", "right"), ("selection", "8 slices of K: right"), ("memory", "memory grows as n^1.9"),
+                              ("decode", "tokens a second"), ("autograd", "dV: right")):
+            output = run("/usr/bin/env", "PATH=/nonexistent", build / program, ROOT, env=self.environment)
+            self.assertIn(sign, output)
+            self.assertNotIn("WRONG", output)
+
     def test_pkg_config(self):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
         flags = run("pkg-config", "--cflags", "--libs", "nereid", env=environment).split()
