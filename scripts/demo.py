@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The main job on real sizes: fused against unfused kernels, standard against flash attention, `explain` and `check`.
+"""The main job on real sizes: fused against unfused kernels, standard against flash attention, `explain`, `check` and `tune`,
+and tokens of a transformer in C++.
 
 Prints one JSON line a measured row, then one table. Times are medians; every result is compared with the
 formula in f64 first. `--device ref|cpu|cuda:0` chooses the device (default: each one present).
 """
 import argparse
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -25,6 +29,9 @@ COMPARISONS = [
 EXPLAIN = ["explain", "kernels/softmax/kernel.py:softmax_row", "--signature", "*fp32:16, *fp32:16, i32, i32, i32, 1024"]
 CHECK = ["check", "examples/out_of_bounds.py:double", "--arg", "x=randn(1000,f32)", "--arg", "y=zeros(1000,f32)", "--const",
          "BLOCK=256", "--grid", "(4,)"]
+TUNE = ["tune", "examples/autotuned.py:scale_rows", "--arg", "x=randn(2048x1000,f32)", "--arg", "out=empty(2048x1000,f32)", "--arg",
+        "columns=1000", "--grid", "(2048,)", "--dry-run", "--json"]
+TOKENS = 16
 
 
 def run(words, limit=600):
@@ -78,6 +85,50 @@ def table(lines):
             print("  ".join("-" * width for width in widths))
 
 
+def tuned(device):
+    """Four configurations, the fastest first; and what went wrong."""
+    code, out, err = run(TUNE + ["--device", device])
+    try:
+        trials = json.loads(out)["rows"][0]["configs"]
+    except (ValueError, KeyError, IndexError):
+        return err.strip() or f"exit code {code}"
+    for trial in trials:
+        spread = "" if trial["spread"] is None else f"{trial['spread'] * 100:6.0f}% spread"
+        print(f"  {trial['config']:44}" + (trial["failure"] or f"{trial['seconds'] * 1e6:9.1f} us{spread}"))
+    good = [trial for trial in trials if not trial["failure"]]
+    if code or len(good) != 4:
+        return f"{len(good)} of 4 configurations can be taken"
+    print(f"  the worst takes {good[-1]['seconds'] / good[0]['seconds']:.2f} times the best")
+    return ""
+
+
+def generated(device):
+    """The transformer of examples/transformer, twice on one kernel cache; what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "transformer"
+        sources = sorted((ROOT / "examples" / "transformer").glob("*.cpp"))
+        library = NEREID.parent.parent / "lib"
+        definitions = [f'-DKERNELS="{ROOT}/kernels"', f'-DEXAMPLE_KERNELS="{ROOT}/examples/transformer/transformer.py"']
+        built = subprocess.run(["clang++-19", "-std=c++20", "-O2", f"-I{ROOT}/include", *definitions, *sources, "-o", program, f"-L{library}",
+                                "-lnereid", f"-Wl,-rpath,{library}"], capture_output=True, text=True, timeout=600)
+        if built.returncode:
+            return f"the example does not build: {built.stderr.strip()}"
+        environment = {**os.environ, "NEREID_CACHE_DIR": str(pathlib.Path(folder) / "cache")}
+        for turn in ("first", "second"):
+            started = time.time()
+            done = subprocess.run([program, "--device", device, "--tokens", str(TOKENS), "--batches", "4"], capture_output=True, text=True,
+                                  env=environment, timeout=600)
+            if done.returncode:
+                return f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()}"
+            if turn == "first":
+                print(done.stdout.rstrip())
+            counts = re.search(r"(\d+) kernels compiled, (\d+) read from the kernel cache", done.stdout)
+            print(f"  {turn} start: {time.time() - started:.1f} s, {counts.group(0)}")
+            if (turn == "second") != (counts.group(1) == "0"):
+                return "the second start did not take its kernels from the cache"
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.splitlines()[0])
     parser.add_argument("--device")
@@ -113,6 +164,16 @@ def main():
     print((err or out).strip())
     if code != 1 or f"out_of_bounds.py:{line}:" not in err + out:
         problems.append(f"check: the planted access on line {line} was not reported (exit code {code})")
+
+    for device in [arguments.device] if arguments.device else dict.fromkeys(line[3] for line in lines):
+        if device == "ref":
+            continue
+        print(f"\ntune examples/autotuned.py on {device}:")
+        if error := tuned(device):
+            problems.append(f"tune on {device}: {error}")
+        print(f"\nexamples/transformer on {device}, {TOKENS} tokens:")
+        if error := generated(device):
+            problems.append(f"transformer on {device}: {error}")
 
     print()
     if lines:

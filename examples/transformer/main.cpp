@@ -110,6 +110,9 @@ public:
     bool good = true;
     for (int64_t batch : options.batches)
       good &= one(batch);
+    EngineStatistics kernels = engine.statistics();
+    std::printf("%llu kernels compiled, %llu read from the kernel cache\n",
+                (unsigned long long)kernels.compiled, (unsigned long long)kernels.fromDisk);
     return good;
   }
 

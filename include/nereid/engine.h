@@ -48,6 +48,21 @@ struct CompileEvent {
   bool frozen = false; ///< it came after `freeze(Freeze::Warn)`
 };
 
+/// A part of a compilation that has ended: a pass, LLVM's optimiser, the assembler.
+struct CompileStep {
+  std::string kernel, name;
+  double seconds = 0;
+  unsigned depth = 0; ///< of the steps it is part of
+};
+
+/// A launch that was queued.
+struct LaunchEvent {
+  std::string kernel, device;
+  uint32_t grid[3] = {};
+  /// Of the whole grid, as the source says it; -1 if that depends on values of the launch.
+  int64_t bytes = -1, operations = -1;
+};
+
 /// What a launch does that needs code which is not built yet.
 enum class Freeze : uint8_t {
   Off,     ///< compiles it
@@ -64,7 +79,10 @@ struct EngineOptions {
   /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
   /// is kept, and the `tuned.json` beside a program's file is read.
   std::string tuningFile;
-  std::function<void(const CompileEvent &)> onCompile; ///< called on the launching thread
+  // Called on the launching thread.
+  std::function<void(const CompileEvent &)> onCompile;
+  std::function<void(const CompileStep &)> onStep;
+  std::function<void(const LaunchEvent &)> onLaunch;
 };
 
 /// How often code was found and made since the engine was created.

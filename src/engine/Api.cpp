@@ -15,6 +15,7 @@
 #include "nereid/engine.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
+#include "support/Steps.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
@@ -207,6 +208,11 @@ struct ProgramState {
       recorded.insert(request.line());
     }
     if (!found) {
+      std::optional<support::StepListener> listener;
+      if (engine->options.onStep)
+        listener.emplace([&](const support::StepEvent &step) {
+          engine->options.onStep({request.kernel, step.name, step.seconds, unsigned(step.depth)});
+        });
       auto made = compile(request, *key);
       if (!made)
         return made.takeError();
@@ -578,8 +584,18 @@ Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument>
   if (!state->preHook.isNone()) [[unlikely]]
     if (Status status = state->callHook(state->preHook, on, bound, hooked); !status)
       return status;
-  return state->on(on.device())
-      .launcher.launch(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
+  auto launched =
+      state->on(on.device())
+          .launcher.launchPrepared(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
+  if (!launched)
+    return launched.takeError();
+  if (const auto &tell = state->program->engine->options.onLaunch) [[unlikely]] {
+    runtime::TraceEvent work;
+    runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid.x) * grid.y * grid.z,
+                          work);
+    tell({name(), on.device().name(), {grid.x, grid.y, grid.z}, work.bytes, work.operations});
+  }
+  return Success{};
 }
 
 Status Kernel::prepare(const Device &device, std::span<const Argument> arguments) const {

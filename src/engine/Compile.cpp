@@ -1,11 +1,13 @@
 #include "engine/Compile.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "analysis/Explain.h"
 #include "engine/BuildId.h"
 #include "pipeline/BackEnd.h"
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
 #include "support/Artifact.h"
+#include "support/Steps.h"
 
 #include <algorithm>
 #include <set>
@@ -133,8 +135,9 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
     out.constexprs.push_back(parameter.isConstexpr);
   }
   out.context = makeContext();
-  emit::Emitted emitted =
-      program.emit(*out.context, name, out.specialization, {}, options, defaulted);
+  emit::Emitted emitted = support::inStep("front end", [&] {
+    return program.emit(*out.context, name, out.specialization, {}, options, defaulted);
+  });
   out.diagnostics = std::move(emitted.diagnostics);
   if (!emitted.module)
     return Error{"`" + name + "` cannot be compiled", std::move(out.diagnostics)};
@@ -156,6 +159,13 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
   }
   builder.kernel.signature = builder.text(emitted.specialization.text());
   builder.kernel.target = builder.text(target);
+  // What one program moves and computes, for who observes launches.
+  if (mlir::func::FuncOp kernel = emitted.kernel())
+    if (analysis::Explanation work = analysis::explain(kernel); !work.hasLoops) {
+      builder.kernel.bytesRead = work.bytesRead;
+      builder.kernel.bytesWritten = work.bytesWritten;
+      builder.kernel.operations = work.operations;
+    }
   // The pipeline changes the module; the emitted one stays as it is for further targets.
   mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
   Status status = Success{};

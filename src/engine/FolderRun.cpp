@@ -3,11 +3,14 @@
 #include "emit/Interp.h"
 #include "engine/Compile.h"
 #include "engine/Files.h"
+#include "runtime/CublasLt.h"
+#include "runtime/CudaDevice.h"
 #include "runtime/Device.h"
 #include "target/Gpu.h"
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 
 namespace nereid::engine {
@@ -332,7 +335,146 @@ private:
       if (*rate > 0 && row.gbps)
         row.copyShare = *row.gbps * 1e9 / *rate;
     }
+    if (options.time && options.peers)
+      return addPeers(*instance, on, here, row);
     return Success{};
+  }
+
+  // What a peer made of a case on a device.
+  struct PeerResult {
+    PeerRow row;
+    std::unique_ptr<support::HostTensor> out; ///< its result, where it has one
+    support::Array array;                     ///< the same as numbers
+  };
+
+  Status addPeers(const FolderInstance &instance, Runner &on, const Resident &here,
+                  FolderRow &row) {
+    runtime::Device *device = on.runtimeDevice();
+    if (!device || device->kind() != runtime::DeviceKind::Cuda)
+      return Success{};
+    auto texts = folder.peers(instance.which.task);
+    if (!texts)
+      return texts.takeError();
+    auto text = texts->find("torch");
+    if (text == texts->end())
+      return Success{};
+    static const std::regex product(R"(torch\.matmul\((\w+), (\w+)\))");
+    std::smatch match;
+    if (!std::regex_match(text->second, match, product))
+      return Success{};
+    auto tensorOf = [&](const Keywords &values, const std::string &name) -> SpecTensor * {
+      for (const auto &[key, value] : values)
+        if (key == name || name.empty())
+          if (auto *tensor = value.as<SpecTensor>())
+            return tensor;
+      return nullptr;
+    };
+    SpecTensor *a = tensorOf(instance.inputs, match[1]), *b = tensorOf(instance.inputs, match[2]),
+               *out = tensorOf(instance.outputs, "");
+    if (!a || !b || !out)
+      return Success{};
+    std::string key = instance.which.task + "\n" + instance.which.label + "\n" + on.device();
+    if (key != peerFor) {
+      peer = {};
+      peer.row.name = "cublaslt";
+      if (Status status = timeProduct(instance, on, *device, *a, *b, *out); !status)
+        peer.row.failure = failureText(status.error());
+      peerFor = key;
+    }
+    PeerRow mine = peer.row;
+    if (peer.out && here.tensors.contains(out)) {
+      if (Status status = on.fetch(out->memory); !status)
+        return status;
+      auto tolerance = folder.tolerance(instance, out->name);
+      if (!tolerance)
+        return tolerance.takeError();
+      auto compared = support::compare(out->memory, peer.array,
+                                       {2 * tolerance->relative, 2 * tolerance->absolute});
+      mine.agrees = compared.passed;
+      mine.maxError = compared.error;
+    }
+    row.peers.push_back(std::move(mine));
+    return Success{};
+  }
+
+  // out = a @ b by cuBLASLt, the fastest of the ways that it proposes.
+  Status timeProduct(const FolderInstance &instance, Runner &on, runtime::Device &device,
+                     const SpecTensor &a, const SpecTensor &b, const SpecTensor &out) {
+    runtime::CurrentContext current(device);
+    if (!cublasLt) {
+      auto opened = runtime::CublasLt::open();
+      if (!opened)
+        return opened.takeError();
+      cublasLt = *std::move(opened);
+    }
+    const support::HostTensor &left = a.memory, &right = b.memory;
+    if (left.shape().size() != 2 || right.shape().size() != 2 ||
+        left.shape()[1] != right.shape()[0])
+      return Error{"its factors are no matrices that fit", {}};
+    peer.out = std::make_unique<support::HostTensor>(out.memory.dtype(), out.memory.shape(),
+                                                     out.memory.strides());
+    runtime::MatrixProduct product;
+    product.m = left.shape()[0];
+    product.n = right.shape()[1];
+    product.k = left.shape()[1];
+    product.a = left.dtype();
+    product.b = right.dtype();
+    product.c = peer.out->dtype();
+    for (size_t i = 0; i < 2; ++i) {
+      product.aStrides[i] = left.strides()[i];
+      product.bStrides[i] = right.strides()[i];
+      product.cStrides[i] = peer.out->strides()[i];
+    }
+    for (const auto &[name, value] : instance.which.bindings)
+      if (name == "precision" && value.isStr())
+        product.tf32 = value.asStr() == "tf32";
+    auto measured = timeWays(product, on, device, on.address(left), on.address(right));
+    on.unbind(*peer.out);
+    if (!measured) {
+      peer.out.reset();
+      return measured.takeError();
+    }
+    peer.row.seconds = *measured;
+    peer.array = peer.out->toArray();
+    return Success{};
+  }
+
+  Result<double> timeWays(const runtime::MatrixProduct &product, Runner &on,
+                          runtime::Device &device, const void *a, const void *b) {
+    if (Status status = on.bind(*peer.out, "peer", false); !status)
+      return status.takeError();
+    auto workspace = device.allocate(runtime::CublasLt::workspaceBytes);
+    if (!workspace)
+      return workspace.takeError();
+    auto plan = cublasLt->plan(product);
+    if (!plan)
+      return plan.takeError();
+    auto timed = [&](size_t way, TimeOptions how) -> Result<double> {
+      auto timing = on.timePass(
+          [&](runtime::Stream &stream) {
+            return cublasLt->run(*plan, way, a, b, on.address(*peer.out), workspace->data(),
+                                 stream.native());
+          },
+          how);
+      if (!timing)
+        return timing.takeError();
+      return timing->median;
+    };
+    size_t best = 0;
+    double least = 0;
+    for (size_t way = 0; way < plan->count(); ++way) {
+      auto seconds = timed(way, {.seconds = options.time->seconds / 8, .minSamples = 3});
+      if (seconds && (least == 0 || *seconds < least)) {
+        least = *seconds;
+        best = way;
+      }
+    }
+    auto seconds = timed(best, *options.time);
+    if (!seconds)
+      return seconds;
+    if (Status status = on.fetch(*peer.out); !status)
+      return status.takeError();
+    return seconds;
   }
 
   // Runs the default variant of the task that makes the `computed` inputs.
@@ -551,6 +693,9 @@ private:
   FolderInstance kept;
   std::string keptFor; ///< the case in `kept`, if rows may share it
   std::map<Runner *, Resident> resident;
+  std::unique_ptr<runtime::CublasLt> cublasLt;
+  PeerResult peer;
+  std::string peerFor; ///< the case and device of `peer`
 };
 
 } // namespace

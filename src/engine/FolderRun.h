@@ -10,6 +10,14 @@
 
 namespace nereid::engine {
 
+/// A competitor on the same inputs.
+struct PeerRow {
+  std::string name;
+  std::optional<double> seconds, maxError; ///< `maxError`: of ours against theirs
+  std::optional<bool> agrees;              ///< within twice the tolerance of a reference
+  std::string failure;
+};
+
 /// A row of `nereid test` and `nereid bench`; empty optionals are null in JSON (design, section 9).
 struct FolderRow {
   std::string kernel, variant, device, dtype, shape, config;
@@ -23,6 +31,7 @@ struct FolderRow {
   std::vector<Diagnostic> diagnostics; ///< the same, where the compiler refused
   std::vector<ref::Finding> findings;  ///< of checked launches
   emit::Keywords bindings, configuration;
+  std::vector<PeerRow> peers;
 };
 
 struct FolderRunOptions {
@@ -41,6 +50,8 @@ struct FolderRunOptions {
   bool tuned = true;
   /// Rows of cases that have no reference are compared with the variant's first good configuration.
   bool compareConfigs = false;
+  /// Time competitors beside: cuBLASLt where a spec has a peer `torch.matmul(x, y)`.
+  bool peers = false;
   /// Verify every access on `ref`; a row with findings that are errors has not passed.
   bool check = false;
   uint64_t maxOperations = 0; ///< of a launch on `ref`; 0: no limit

@@ -478,6 +478,18 @@ Result<std::optional<double>> KernelFolder::flops(const FolderInstance &instance
   });
 }
 
+Result<std::map<std::string, std::string>> KernelFolder::peers(const std::string &task) {
+  return answered<std::map<std::string, std::string>>([&] {
+    std::map<std::string, std::string> texts;
+    Value all = state->field(task, "peers");
+    if (!all.isNone())
+      for (const auto &[name, text] : entries(state->interp, all, "`peers`"))
+        if (text.isStr())
+          texts[name] = text.asStr();
+    return texts;
+  });
+}
+
 Result<std::optional<double>> KernelFolder::bytes(const FolderVariant &variant,
                                                   const FolderInstance &instance) {
   return answered<std::optional<double>>([&]() -> std::optional<double> {

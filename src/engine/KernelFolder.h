@@ -74,6 +74,8 @@ public:
   Result<support::Tolerance> tolerance(const FolderInstance &instance, const std::string &output);
   /// Useful operations of a case; empty if the spec does not say.
   Result<std::optional<double>> flops(const FolderInstance &instance);
+  /// Expressions of competitors over the inputs, by name.
+  Result<std::map<std::string, std::string>> peers(const std::string &task);
   Result<std::optional<double>> bytes(const FolderVariant &variant, const FolderInstance &instance);
 
 private:

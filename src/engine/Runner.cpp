@@ -320,18 +320,35 @@ public:
         return bound.takeError();
       passes.emplace_back(*kernel, std::move(*bound));
     }
+    return timePass(
+        [&](runtime::Stream &stream) -> Status {
+          for (size_t i = 0; i < passes.size(); ++i)
+            if (Status status = passes[i].first->launcher->launch(
+                    stream, passes[i].second.arguments, requests[i].grid);
+                !status)
+              return status;
+          return Success{};
+        },
+        options);
+  }
+
+  runtime::Device *runtimeDevice() override { return &on; }
+  void *address(const HostTensor &tensor) override {
+    if (on.kind() == runtime::DeviceKind::Cpu)
+      return tensor.data();
+    auto it = buffers.find(&tensor);
+    if (it == buffers.end())
+      return nullptr;
+    return static_cast<char *>(it->second.data()) +
+           (static_cast<char *>(tensor.data()) - static_cast<char *>(tensor.allocation()));
+  }
+
+  Result<Timing> timePass(const std::function<Status(runtime::Stream &)> &pass,
+                          const TimeOptions &options) override {
     runtime::Stream &stream = on.defaultStream();
-    auto pass = [&]() -> Status {
-      for (size_t i = 0; i < passes.size(); ++i)
-        if (Status status = passes[i].first->launcher->launch(stream, passes[i].second.arguments,
-                                                              requests[i].grid);
-            !status)
-          return status;
-      return Success{};
-    };
     auto clocked = [&]() -> Result<double> {
       auto start = Clock::now();
-      if (Status status = pass(); !status)
+      if (Status status = pass(stream); !status)
         return status.takeError();
       if (Status status = on.synchronize(); !status)
         return status.takeError();
@@ -357,7 +374,7 @@ public:
         return begin ? end.takeError() : begin.takeError();
       // The fill also hides the host's part of the launches that follow.
       for (Status status : {stream.fill(scrub.data(), i, 4, scrub.bytes() / 4),
-                            stream.record(**begin), pass(), stream.record(**end)})
+                            stream.record(**begin), pass(stream), stream.record(**end)})
         if (!status)
           return status.takeError();
       events.emplace_back(std::move(*begin), std::move(*end));
@@ -464,14 +481,9 @@ private:
     return bindAll(
         request.arguments, on,
         [this](const HostTensor &tensor, const std::string &tensorName) -> Result<void *> {
-          if (on.kind() == runtime::DeviceKind::Cpu)
-            return tensor.data();
-          auto it = buffers.find(&tensor);
-          if (it == buffers.end())
-            return Error{"tensor `" + tensorName + "` was not sent to " + name, {}};
-          auto *base = static_cast<char *>(it->second.data());
-          return static_cast<void *>(base + (static_cast<char *>(tensor.data()) -
-                                             static_cast<char *>(tensor.allocation())));
+          if (void *there = address(tensor))
+            return there;
+          return Error{"tensor `" + tensorName + "` was not sent to " + name, {}};
         });
   }
 
@@ -590,6 +602,11 @@ Result<support::Specialization> specializeHost(const launch::Signature &signatur
   if (!bound)
     return bound.takeError();
   return launch::specialize(signature, bound->arguments, &defaulted);
+}
+
+Result<Timing> Runner::timePass(const std::function<Status(runtime::Stream &)> &,
+                                const TimeOptions &) {
+  return Error{name + " has no streams", {}};
 }
 
 Result<std::unique_ptr<Runner>> Runner::create(std::string_view device, RunnerOptions options) {

@@ -10,7 +10,13 @@
 #include "ref/Interpreter.h"
 #include "support/HostTensor.h"
 
+#include <functional>
 #include <memory>
+
+namespace nereid::runtime {
+class Device;
+class Stream;
+} // namespace nereid::runtime
 
 namespace nereid::engine {
 
@@ -94,6 +100,13 @@ public:
   /// after overwriting the second-level cache; elsewhere by the clock, with caches as the pass
   /// before left them.
   virtual Result<Timing> time(std::span<const RunRequest> requests, const TimeOptions &options) = 0;
+  /// The device of the runtime behind this runner; null for the interpreter.
+  virtual runtime::Device *runtimeDevice() { return nullptr; }
+  /// Where the first element of a bound tensor is on the device; null if it is on none.
+  virtual void *address(const support::HostTensor &) { return nullptr; }
+  /// Measures what `pass` queues in a stream as `time` does.
+  virtual Result<Timing> timePass(const std::function<Status(runtime::Stream &)> &pass,
+                                  const TimeOptions &options);
   /// Bytes read plus bytes written a second by a large copy on this device; measured once.
   virtual Result<double> copyRate() = 0;
 

@@ -140,6 +140,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   out.sharedBytes = emitter.sharedBytes();
+  out.sharedBuffers.assign(emitter.sharedBuffers().begin(), emitter.sharedBuffers().end());
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   out.maps = std::move(maps);
   out.accesses = std::move(emitter.accesses);

@@ -29,10 +29,18 @@ struct ParameterMap {
   bool operator==(const ParameterMap &) const = default;
 };
 
+/// A part of shared memory.
+struct SharedBuffer {
+  mlir::Location where;
+  uint64_t bytes;
+  bool isRing; ///< of pipelined loads; else tiles of one op
+};
+
 struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp>
-      module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
-  uint64_t sharedBytes = 0; ///< dynamic shared memory
+      module;                              ///< scf, arith, math, LLVM and NVVM ops; null on failure
+  uint64_t sharedBytes = 0;                ///< dynamic shared memory
+  std::vector<SharedBuffer> sharedBuffers; ///< those in use where most of it is
   std::vector<RecordSite> sites;
   std::vector<ParameterMap> maps; ///< in the order of their parameters
   uint64_t scratchBytes = 0;      ///< global memory of a program

@@ -1,12 +1,13 @@
 #include "gpu/Libdevice.h"
 
+#include "support/Knobs.h"
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/SourceMgr.h"
 
-#include <cstdlib>
 #include <unistd.h>
 
 namespace nereid::gpu {
@@ -28,9 +29,8 @@ std::string findLibdevice(const std::string &ptxas) {
   std::string beside;
   if (size_t slash = ptxas.rfind('/'); slash != std::string::npos)
     beside = ptxas.substr(0, slash) + "/..";
-  const char *told = std::getenv("NEREID_LIBDEVICE");
   for (const std::string &path :
-       {std::string(told ? told : ""), beside + "/nvvm/libdevice/libdevice.10.bc",
+       {support::knobs().libdevice, beside + "/nvvm/libdevice/libdevice.10.bc",
         std::string("/usr/local/cuda/nvvm/libdevice/libdevice.10.bc")})
     if (!path.empty() && access(path.c_str(), R_OK) == 0)
       return path;

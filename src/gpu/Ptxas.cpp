@@ -1,5 +1,7 @@
 #include "gpu/Ptxas.h"
 
+#include "support/Knobs.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -102,7 +104,14 @@ bool succeeded(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 
 } // namespace
 
 std::string findPtxas(const std::string &hint) {
-  return isProgram(hint) ? hint : findProgram("ptxas");
+  for (const std::string &told : {hint, support::knobs().ptxas}) {
+    if (isProgram(told))
+      return told;
+    if (told == nvJitLink)
+      return hasNvJitLink() ? told : "";
+  }
+  std::string program = findProgram("ptxas");
+  return !program.empty() || !hasNvJitLink() ? program : nvJitLink;
 }
 
 std::string findDisassembler() { return findProgram("nvdisasm"); }
@@ -163,7 +172,8 @@ uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t register
   return 5 * limit >= 4 * registers ? limit : 0;
 }
 
-Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
+namespace {
+Result<Cubin> runPtxas(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
   TemporaryFolder folder;
   if (folder.path.empty())
     return Error{std::string("cannot make a temporary folder: ") + std::strerror(errno), {}};
@@ -183,6 +193,15 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   if (code.empty())
     return Error{"`ptxas` made no cubin:\n" + cubin.log, {}};
   cubin.code.assign(code.begin(), code.end());
+  return cubin;
+}
+} // namespace
+
+Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
+  auto assembled = ptxas == nvJitLink ? assembleInProcess(ptx, arch) : runPtxas(ptxas, ptx, arch);
+  if (!assembled)
+    return assembled;
+  Cubin &cubin = *assembled;
   if (size_t at = cubin.log.find("Used "); at != std::string::npos)
     cubin.registers = uint32_t(std::strtoul(cubin.log.c_str() + at + 5, nullptr, 10));
   std::istringstream lines(cubin.log);
@@ -193,7 +212,7 @@ Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::st
   cubin.stackBytes = numberBefore(cubin.log, "bytes stack frame");
   cubin.spillStoreBytes = numberBefore(cubin.log, "bytes spill stores");
   cubin.spillLoadBytes = numberBefore(cubin.log, "bytes spill loads");
-  return cubin;
+  return assembled;
 }
 
 } // namespace nereid::gpu

@@ -1,4 +1,4 @@
-// PTX -> cubin by the `ptxas` program, where there is one.
+// PTX -> cubin by the `ptxas` program or, where there is none, by the library nvJitLink.
 #pragma once
 
 #include "nereid/base.h"
@@ -19,12 +19,20 @@ struct Cubin {
   std::vector<std::string> warnings; ///< of that, what costs speed
 };
 
-/// The path of `ptxas`: `hint` if it names a program, else one on the PATH, else that of a CUDA
-/// toolkit in its usual place; empty if there is none.
+/// What stands for nvJitLink where a path of `ptxas` could.
+inline constexpr const char *nvJitLink = "nvjitlink";
+
+/// The path of `ptxas`: `hint` or else the knob if it names a program, else one on the PATH, else
+/// that of a CUDA toolkit in its usual place; `nvJitLink` if that is wanted, or the only one there
+/// is; empty if there is none.
 std::string findPtxas(const std::string &hint = "");
 
-/// Runs ptxas on temporary files that are gone afterwards.
+/// Runs ptxas on temporary files that are gone afterwards, or calls nvJitLink.
 Result<Cubin> assemble(const std::string &ptxas, const std::string &ptx, std::string_view arch);
+
+bool hasNvJitLink();
+/// By nvJitLink; fills in the code and the log.
+Result<Cubin> assembleInProcess(const std::string &ptx, std::string_view arch);
 
 /// The path of `nvdisasm`, sought as `findPtxas` seeks; empty if there is none.
 std::string findDisassembler();

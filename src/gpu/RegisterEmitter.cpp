@@ -172,7 +172,11 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
 }
 
 Value RegisterEmitter::beginShared(uint64_t bytes) {
-  sharedSize = std::max(sharedSize, scratchStart + bytes);
+  if (scratchStart + bytes > sharedSize) {
+    sharedSize = scratchStart + bytes;
+    largest = ringsInUse;
+    largest.push_back({location, bytes, false});
+  }
   sharedBarrier();
   return sharedArea(builder, location, scratchStart);
 }
@@ -180,11 +184,20 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
 void RegisterEmitter::reserveRing(Value ring, uint64_t bytes) {
   rings[ring] = scratchStart;
   scratchStart += bytes;
-  sharedSize = std::max(sharedSize, scratchStart);
+  ringsInUse.push_back({location, bytes, true});
+  if (scratchStart > sharedSize) {
+    sharedSize = scratchStart;
+    largest = ringsInUse;
+  }
 }
 
 void RegisterEmitter::releaseRing(Value ring) {
   scratchStart = std::min(scratchStart, rings.lookup(ring));
+  // Rings lie one behind the other: those from here on are free.
+  uint64_t kept = 0, at = 0;
+  while (kept < ringsInUse.size() && at < scratchStart)
+    at += ringsInUse[kept++].bytes;
+  ringsInUse.truncate(kept);
 }
 
 Value RegisterEmitter::slotAddress(Value ring, Value slot, uint64_t bytes) {

@@ -96,6 +96,7 @@ public:
   /// Address of a slot (null: the first) of `bytes` bytes.
   mlir::Value slotAddress(mlir::Value ring, mlir::Value slot, uint64_t bytes);
   uint64_t sharedBytes() const { return sharedSize; }
+  llvm::ArrayRef<SharedBuffer> sharedBuffers() const { return largest; }
 
   // --- small pieces of code ---
 
@@ -172,6 +173,7 @@ private:
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
+  llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;
   bool hasFailed = false;
 };

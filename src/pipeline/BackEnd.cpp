@@ -1,6 +1,13 @@
 #include "pipeline/BackEnd.h"
 
 #include "support/LaunchAbi.h"
+#include "support/Steps.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+
+#include <memory>
+#include <vector>
 
 using namespace mlir;
 
@@ -67,6 +74,28 @@ DType dtypeOf(Type type, bool isSigned) {
 }
 
 } // namespace
+
+namespace {
+class PassSteps final : public PassInstrumentation {
+public:
+  void runBeforePass(Pass *pass, Operation *) override {
+    StringRef name = pass->getArgument();
+    if (name.empty())
+      name = pass->getName().rsplit("::").second;
+    running.push_back(std::make_unique<support::Step>(name.empty() ? pass->getName() : name));
+  }
+  void runAfterPass(Pass *, Operation *) override { running.pop_back(); }
+  void runAfterPassFailed(Pass *pass, Operation *op) override { runAfterPass(pass, op); }
+
+private:
+  std::vector<std::unique_ptr<support::Step>> running;
+};
+} // namespace
+
+void addSteps(PassManager &passes) {
+  if (support::StepListener::isListening())
+    passes.addInstrumentation(std::make_unique<PassSteps>());
+}
 
 DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
     : handler(context, [this](mlir::Diagnostic &from) {

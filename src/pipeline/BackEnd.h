@@ -5,6 +5,7 @@
 #include "analysis/KernelFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
 #include "nereid/base.h"
 #include "support/Artifact.h"
 
@@ -21,6 +22,9 @@ private:
   std::vector<Diagnostic> diagnostics;
   mlir::ScopedDiagnosticHandler handler;
 };
+
+/// Makes each pass a step (support/Steps.h), if somebody listens.
+void addSteps(mlir::PassManager &passes);
 
 /// A place of the source, found in any location that MLIR makes.
 SourceRange sourceRange(mlir::Location location);

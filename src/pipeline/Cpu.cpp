@@ -6,6 +6,7 @@
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
 #include "pipeline/BackEnd.h"
+#include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/ToLlvm.h"
@@ -143,6 +144,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
                        math::MathDialect, scf::SCFDialect>();
   PassManager passes(context, ModuleOp::getOperationName());
   addCpuPasses(passes);
+  addSteps(passes);
   if (failed(passes.run(module)))
     return reports.error("cannot compile the kernel for the CPU");
   FunctionOpInterface kernel = analysis::findKernel(module);
@@ -152,14 +154,16 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
     return printed(module);
 
   // Choose which tiles are stored and which are recomputed in the loops of their users.
-  cpu::FusionPlan plan(kernel);
+  cpu::FusionPlan plan = support::inStep("fusion plan", [&] { return cpu::FusionPlan(kernel); });
   if (stage == CpuStage::Plan)
     return printed(plan) + printed(module);
 
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
   analysis::KernelFacts facts = analysis::kernelFacts(kernel);
-  cpu::EmittedKernel emitted =
-      cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features), options.contract);
+  cpu::EmittedKernel emitted = support::inStep("loops", [&] {
+    return cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features),
+                           options.contract);
+  });
   if (!emitted.module)
     return reports.error("cannot compile `" + kernel.getName().str() + "` for the CPU");
   if (stage == CpuStage::Loops)

@@ -13,6 +13,7 @@
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
+#include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
@@ -120,6 +121,34 @@ void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::Par
   }
 }
 
+// Which buffers take more shared memory than there is, the largest first.
+Error tooMuchShared(const std::string &name, const gpu::EmittedKernel &emitted,
+                    const target::GpuChip &chip) {
+  nereid::Diagnostic diagnostic;
+  diagnostic.code = "SharedMemory";
+  diagnostic.message = "`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
+                       " bytes of shared memory, " + std::string(chip.name) + " has " +
+                       std::to_string(chip.sharedBytesPerBlock);
+  diagnostic.hint = "take smaller blocks";
+  std::vector<gpu::SharedBuffer> buffers = emitted.sharedBuffers;
+  llvm::stable_sort(buffers, [](const gpu::SharedBuffer &a, const gpu::SharedBuffer &b) {
+    return a.bytes > b.bytes;
+  });
+  for (const gpu::SharedBuffer &buffer : buffers) {
+    nereid::Diagnostic note;
+    note.severity = Severity::Note;
+    note.message = std::to_string(buffer.bytes) + " bytes " +
+                   (buffer.isRing ? "for loads ahead of this loop's steps" : "for tiles here");
+    note.where = sourceRange(buffer.where);
+    diagnostic.notes.push_back(std::move(note));
+    if (buffer.isRing)
+      diagnostic.hint = "take smaller blocks, or fewer `num_stages`";
+  }
+  if (!buffers.empty())
+    diagnostic.where = sourceRange(buffers.front().where);
+  return Error{"`" + name + "` cannot be compiled", {std::move(diagnostic)}};
+}
+
 // A kernel's code for a number of warps; of one that is stopped after a stage, the text alone.
 struct GpuCode {
   std::string text; ///< PTX, if the stage is behind it
@@ -149,10 +178,11 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
 
   // Give every tile a place in the threads: memory accesses and products say where they want
   // theirs.
-  if (failed(gpu::assignLayouts(module, chip, warps)))
+  if (failed(support::inStep("layouts", [&] { return gpu::assignLayouts(module, chip, warps); })))
     return reports.error("cannot lay `" + name + "` out on the GPU");
   PassManager gpuPasses(context, ModuleOp::getOperationName());
   addGpuPasses(gpuPasses);
+  addSteps(gpuPasses);
   if (failed(gpuPasses.run(module)))
     return reports.error("cannot compile `" + name + "` for the GPU");
 
@@ -167,11 +197,12 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
     pipelined = module.clone();
     FunctionOpInterface kernel = analysis::findKernel(*pipelined);
-    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
-    gpu::overlapTiles(kernel);
+    uint64_t rings = support::inStep(
+        "pipeline loads", [&] { return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk); });
+    support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
-    emitted = gpu::emitKernel(kernel, chip, warps);
+    emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });
     if (!emitted.module)
       return reports.error("cannot compile `" + name + "` for the GPU");
     // All codes of an artifact share its slots: other tensor maps than those of the code before
@@ -188,10 +219,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (stage == GpuStage::Nvvm)
     return stopped(printed(*emitted.module));
   if (emitted.sharedBytes > chip.sharedBytesPerBlock)
-    return Error{"`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
-                     " bytes of shared memory; " + std::string(chip.name) + " has " +
-                     std::to_string(chip.sharedBytesPerBlock),
-                 {}};
+    return tooMuchShared(name, emitted, chip);
 
   // From here on there are no tiles.
 
@@ -206,7 +234,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     return reports.error("cannot translate `" + name + "` to LLVM IR");
   std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
-  if (Status linked = gpu::linkLibdevice(*llvmModule, ptxas); !linked)
+  if (Status linked =
+          support::inStep("libdevice", [&] { return gpu::linkLibdevice(*llvmModule, ptxas); });
+      !linked)
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine);
   if (stage == GpuStage::Llvm)
@@ -229,7 +259,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (stage == GpuStage::Ptx || !options.assemble || ptxas.empty())
     return out;
 
-  auto assembled = gpu::assemble(ptxas, ptx, chip.name);
+  auto assembled = support::inStep("ptxas", [&] { return gpu::assemble(ptxas, ptx, chip.name); });
   if (!assembled)
     return assembled.takeError();
   out.cubin = std::move(*assembled);
@@ -250,7 +280,8 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (uint32_t fewer =
           gpu::registersForOneMoreBlock(chip, out.cubin->registers, warps, emitted.sharedBytes)) {
     std::string limited = gpu::limitRegisters(ptx, fewer);
-    auto smaller = gpu::assemble(ptxas, limited, chip.name);
+    auto smaller = support::inStep("ptxas with fewer registers",
+                                   [&] { return gpu::assemble(ptxas, limited, chip.name); });
     if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <= out.spilledBytes()) {
       out.cubin = std::move(*smaller);
       ptx = std::move(limited);
@@ -282,6 +313,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
 
   PassManager tilePasses(context, ModuleOp::getOperationName());
   addTilePasses(tilePasses);
+  addSteps(tilePasses);
   if (failed(tilePasses.run(module)))
     return reports.error("cannot compile the kernel for the GPU");
   FunctionOpInterface kernel = analysis::findKernel(module);

@@ -1191,6 +1191,17 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &
 std::mutex registryMutex;
 } // namespace
 
+CurrentContext::CurrentContext(Device &device) {
+  auto *cuda = dynamic_cast<CudaDevice *>(&device);
+  isPushed = cuda && cuda->driver.cuCtxPushCurrent(cuda->context) == Ok;
+}
+
+CurrentContext::~CurrentContext() {
+  Context popped;
+  if (isPushed)
+    (*cuda::driver())->cuCtxPopCurrent(&popped);
+}
+
 bool deviceIsStuck() { return isStuck; }
 
 unsigned cudaDeviceCount() {

@@ -12,4 +12,16 @@ Result<Device *> cudaDevice(unsigned ordinal);
 /// How many GPUs there are; 0 without a driver.
 unsigned cudaDeviceCount();
 
+/// Makes the context of a CUDA device current while it lives, for libraries that work in whichever
+/// is; does nothing for other devices.
+class CurrentContext {
+public:
+  explicit CurrentContext(Device &device);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+
+private:
+  bool isPushed = false;
+};
+
 } // namespace nereid::runtime

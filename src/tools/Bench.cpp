@@ -7,7 +7,11 @@
 #include "tools/Verbs.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <unistd.h>
 
 namespace nereid::tools {
 
@@ -16,10 +20,73 @@ namespace {
 struct BenchWords : FolderWords {
   std::string match, html, csv, suite;
   double seconds = 0.5;
+  bool peers = false;
+  std::string peerCommand;
 };
 
 // (p80 - p20) / median above this says that something else ran beside the kernel.
 constexpr double widestSpread = 0.25;
+
+std::string quoted(const std::string &word) {
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// What a command measured of the same folders: rows as `bench/peers.py` writes them, a task's name
+// or a variant in `variant`, who it is in `device`.
+Result<Json> commandRows(const BenchWords &words) {
+  std::string file = (std::filesystem::temp_directory_path() /
+                      ("nereid-peers-" + std::to_string(::getpid()) + ".json"))
+                         .string();
+  std::string command = words.peerCommand;
+  for (const std::string &folder : words.folders)
+    command += " " + quoted(folder);
+  if (!words.match.empty())
+    command += " --match " + quoted(words.match);
+  command += " --seconds " + std::to_string(words.seconds) + " --json " + quoted(file) + " 1>&2";
+  int status = std::system(command.c_str());
+  Json parsed = Json::parse(std::ifstream(file), nullptr, /*allow_exceptions=*/false);
+  std::error_code failed;
+  std::filesystem::remove(file, failed);
+  if (status != 0 || !parsed.is_object() || !parsed.contains("rows"))
+    return Error{"`" + command + "` gave no rows", {}};
+  return parsed["rows"];
+}
+
+// Those of its rows that belong beside one of ours: the same case, and the same variant where
+// they have variants.
+void addPeers(const Json &measured, const engine::FolderRow &row, Json &ours) {
+  if (!row.device.starts_with("cuda"))
+    return;
+  std::string task = row.variant.substr(0, row.variant.find('.'));
+  for (const Json &theirs : measured) {
+    std::string variant = theirs.value("variant", "");
+    if (theirs.value("kernel", "") != row.kernel || theirs.value("shape", "") != row.shape ||
+        (variant != row.variant && variant != task && !variant.empty()))
+      continue;
+    Json peer = {{"name", theirs.value("device", "")},
+                 {"seconds", theirs.value("seconds", Json())}};
+    if (theirs.value("failure", Json()).is_string())
+      peer["failure"] = theirs["failure"];
+    ours["peers"].push_back(std::move(peer));
+  }
+}
+
+// "cublaslt 0.97, torch 1.02": their time by ours.
+std::string peersText(const Json &peers, double seconds) {
+  std::string text;
+  for (const Json &peer : peers)
+    if (peer["seconds"].is_number()) {
+      char part[64];
+      std::snprintf(part, sizeof part, "%s%s %.2f", text.empty() ? "" : ", ",
+                    peer["name"].get<std::string>().c_str(),
+                    peer["seconds"].get<double>() / seconds);
+      text += part;
+    }
+  return text.empty() ? "-" : text;
+}
 
 int runBench(const BenchWords &words) {
   if (!words.suite.empty())
@@ -28,9 +95,19 @@ int runBench(const BenchWords &words) {
                      .devices = words.devices,
                      .seconds = words.seconds,
                      .json = words.json});
+  Json fromCommand = Json::array();
+  if (!words.peerCommand.empty()) {
+    auto measured = commandRows(words);
+    if (!measured)
+      return refuse(measured.error());
+    fromCommand = *std::move(measured);
+  }
   std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
                                                   "us", "spread", "GB/s", "of copy", "GFLOP/s",
                                                   "launches", "compile ms"}};
+  bool hasPeers = words.peers || !words.peerCommand.empty();
+  if (hasPeers)
+    table[0].push_back("peers' time by ours");
   std::vector<std::string> remarks;
   engine::FolderRunOptions options;
   options.devices.clear();
@@ -39,9 +116,11 @@ int runBench(const BenchWords &words) {
   options.match = words.match;
   options.time.emplace();
   options.time->seconds = words.seconds;
+  options.peers = words.peers;
   bool failed = false;
   size_t count = 0;
-  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row) {
+  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
+    addPeers(fromCommand, row, json);
     std::string progress = std::to_string(++count) + " rows";
     std::string place = row.kernel + " " + row.variant + " (" + row.shape + ") on " + row.device;
     if (!row.failure.empty()) {
@@ -67,6 +146,17 @@ int runBench(const BenchWords &words) {
          numberText(row.gbps, "%.0f"), numberText(scaled(row.copyShare, 100), "%.0f%%"),
          numberText(row.gflops, "%.0f"), row.launches ? std::to_string(*row.launches) : "-",
          numberText(scaled(row.compileSeconds, 1e3), "%.1f")});
+    for (const engine::PeerRow &peer : row.peers) {
+      if (!peer.failure.empty())
+        remarks.push_back(place + ": " + peer.name + ": " + peer.failure);
+      if (peer.agrees && !*peer.agrees) {
+        failed = true;
+        remarks.push_back(place + ": differs from " + peer.name + " by " +
+                          numberText(peer.maxError, "%.3g"));
+      }
+    }
+    if (hasPeers)
+      table.back().push_back(peersText(json["peers"], row.seconds.value_or(0)));
     return progress;
   });
   if (!rows)
@@ -102,7 +192,13 @@ Action addBench(CLI::App &app) {
       ->check(CLI::Range(0.001, 600.0));
   app.add_option("--html", words->html, "Write a page with rooflines, scaling and all rows");
   app.add_option("--csv", words->csv, "Write the rows as comma-separated values");
-  for (const char *name : {"--cases", "--variant", "--all-configs", "--untuned", "--html", "--csv"})
+  app.add_flag("--peers", words->peers,
+               "On a GPU, time cuBLASLt beside products, and compare with its results");
+  app.add_option("--peer-command", words->peerCommand,
+                 "Run this with the folders, --seconds and --json FILE first, and show its rows "
+                 "beside: \"python3 bench/peers.py\" has Triton and PyTorch");
+  for (const char *name : {"--cases", "--variant", "--all-configs", "--untuned", "--html", "--csv",
+                           "--peers", "--peer-command"})
     suite->excludes(app.get_option(name));
   return [words] { return runBench(*words); };
 }

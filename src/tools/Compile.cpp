@@ -5,11 +5,13 @@
 #include "engine/PackFile.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
+#include "support/Steps.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -24,7 +26,7 @@ namespace {
 
 struct CompileWords : KernelWords {
   std::string chip = "cpu", form = "tile", out, level = "native", name;
-  bool add = false;
+  bool add = false, timePasses = false;
 };
 
 const std::map<std::string, pipeline::CpuStage> cpuForms = {{"cpu-plan", pipeline::CpuStage::Plan},
@@ -142,7 +144,7 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
   return status ? file.write() : std::move(status);
 }
 
-int runCompile(const CompileWords &words) {
+int compile(const CompileWords &words) {
   auto chips = target::gpuTargets(words.chip);
   if (words.chip != "cpu" && chips.empty()) {
     std::string known = "cpu, cuda";
@@ -186,6 +188,34 @@ int runCompile(const CompileWords &words) {
   return exitDone;
 }
 
+// To stderr: the code may go to stdout.
+void printSteps(std::vector<support::StepEvent> steps, double seconds) {
+  std::sort(steps.begin(), steps.end(),
+            [](const auto &a, const auto &b) { return a.order < b.order; });
+  double named = 0;
+  for (const support::StepEvent &step : steps) {
+    if (step.depth == 0)
+      named += step.seconds;
+    std::fprintf(stderr, "%9.2f ms %4.0f%%  %*s%s\n", step.seconds * 1e3,
+                 step.seconds / seconds * 100, int(step.depth * 2), "", step.name.c_str());
+  }
+  std::fprintf(stderr, "%9.2f ms %4.0f%%  the rest\n", (seconds - named) * 1e3,
+               (seconds - named) / seconds * 100);
+  std::fprintf(stderr, "%9.2f ms        in all\n", seconds * 1e3);
+}
+
+int runCompile(const CompileWords &words) {
+  if (!words.timePasses)
+    return compile(words);
+  std::vector<support::StepEvent> steps;
+  support::StepListener listener([&](const support::StepEvent &step) { steps.push_back(step); });
+  auto start = std::chrono::steady_clock::now();
+  int code = compile(words);
+  printSteps(std::move(steps),
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return code;
+}
+
 } // namespace
 
 Action addCompile(CLI::App &app) {
@@ -204,6 +234,8 @@ Action addCompile(CLI::App &app) {
       "it, for programs that call the kernel");
   app.add_option("--cpu", words->level,
                  "What obj, c and so may use: x86-64, -v2, -v3, -v4 or native (default)");
+  app.add_flag("--time-passes", words->timePasses,
+               "How long each part of the compilation takes, on stderr");
   app.add_flag("--add", words->add,
                "pack: keep the kernels that the file has, and those of other signatures");
   app.add_option("--out-name,--on", words->name, "What C names begin with (default: the kernel's)");

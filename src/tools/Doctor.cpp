@@ -1,5 +1,6 @@
 // nereid doctor: what this machine has and what of it can be used, with the reason where it cannot.
 #include "engine/BuildId.h"
+#include "gpu/Ptxas.h"
 #include "launch/DiskCache.h"
 #include "runtime/Device.h"
 #include "support/Knobs.h"
@@ -30,6 +31,13 @@ int runDoctor(bool asJson) {
                        std::to_string(info.memoryBytes >> 20), info.description});
   }
   std::vector<std::string> remarks;
+  std::string assembler = gpu::findPtxas(), disassembler = gpu::findDisassembler();
+  json["assembler"] = assembler;
+  json["disassembler"] = disassembler;
+  if (assembler.empty())
+    remarks.push_back(
+        "code for GPUs stays PTX, which the driver assembles: there is no `ptxas` and "
+        "no nvJitLink (CUDA has both; NEREID_PTXAS, NEREID_NVJITLINK name them)");
   if (auto gpu = runtime::device("cuda"); !gpu)
     remarks.push_back("no GPU is used: " + gpu.error().what);
   std::filesystem::path cache = launch::DiskCache::defaultDirectory();
@@ -54,7 +62,9 @@ int runDoctor(bool asJson) {
     std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     return exitDone;
   }
-  std::printf("nereid, build %s\ncache: %s\n\n", engine::buildId().c_str(), cache.c_str());
+  std::printf("nereid, build %s\ncache: %s\nassembler of GPU code: %s\n\n",
+              engine::buildId().c_str(), cache.c_str(),
+              assembler.empty() ? "none" : assembler.c_str());
   printTable(devices, 4);
   for (const std::string &remark : remarks)
     std::printf("%s\n", remark.c_str());

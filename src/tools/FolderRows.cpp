@@ -35,7 +35,7 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words) {
 }
 
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
-                        const std::function<std::string(const engine::FolderRow &)> &each) {
+                        const std::function<std::string(const engine::FolderRow &, Json &)> &each) {
   if (!words.devices.empty())
     options.devices = words.devices;
   options.set = words.set;
@@ -50,7 +50,7 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
       return folder.takeError();
     Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
       rows.push_back(rowJson(row));
-      std::string line = each(row);
+      std::string line = each(row, rows.back());
       if (progress)
         std::fprintf(stderr, "\r%s ", line.c_str());
     });
@@ -89,6 +89,15 @@ Json rowJson(const engine::FolderRow &row) {
       {"compile_seconds", orNull(row.compileSeconds)},
       {"skipped_reason", row.skippedReason.empty() ? Json(nullptr) : Json(row.skippedReason)},
       {"peers", Json::array()}};
+  for (const engine::PeerRow &peer : row.peers) {
+    Json entry = {{"name", peer.name},
+                  {"seconds", orNull(peer.seconds)},
+                  {"agrees", orNull(peer.agrees)},
+                  {"max_error", orNull(peer.maxError)}};
+    if (!peer.failure.empty())
+      entry["failure"] = peer.failure;
+    json["peers"].push_back(std::move(entry));
+  }
   if (!row.failure.empty())
     json["failure"] = row.failure;
   return json;

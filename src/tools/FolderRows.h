@@ -19,9 +19,9 @@ struct FolderWords {
 CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);
 
 /// Runs the folders by `words` and `options`; gives the rows as JSON. `each` prints what it wants
-/// of a row and returns the line of progress that a terminal shows.
+/// of a row, adds to its JSON, and returns the line of progress that a terminal shows.
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
-                        const std::function<std::string(const engine::FolderRow &)> &each);
+                        const std::function<std::string(const engine::FolderRow &, Json &)> &each);
 
 /// The row of the contract (design, section 9); null where a figure does not apply.
 Json rowJson(const engine::FolderRow &row);

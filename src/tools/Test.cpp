@@ -22,7 +22,7 @@ int runTest(const FolderWords &words) {
   options.devices = {"ref"};
   for (runtime::Device *device : runtime::devices())
     options.devices.push_back(device->name());
-  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row) {
+  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &) {
     bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;
     ++(isSkipped ? skipped : isFailed ? failed : passed);
     if (isFailed)
@@ -57,9 +57,10 @@ Action addTest(CLI::App &app) {
   auto words = std::make_shared<FolderWords>();
   words->set = "cases";
   addFolderWords(app, *words)->required();
-  app.get_option("--device")->description(
-      "ref, cpu or cuda:N; may be given more than once (default: each one present). A chip such as "
-      "sm_90a: compile and assemble for it, run nothing");
+  app.get_option("--device")
+      ->description("ref, cpu or cuda:N; may be given more than once (default: each one present). "
+                    "A chip such as "
+                    "sm_90a: compile and assemble for it, run nothing");
   return [words] { return runTest(*words); };
 }
 

@@ -1,5 +1,7 @@
 #include "transforms/ToLlvm.h"
 
+#include "support/Steps.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -24,6 +26,7 @@ using namespace mlir;
 namespace nereid::transforms {
 
 LogicalResult lowerToLlvmDialect(ModuleOp module) {
+  support::Step step("lower to the LLVM dialect");
   MLIRContext *context = module.getContext();
   {
     RewritePatternSet patterns(context);
@@ -46,10 +49,12 @@ LogicalResult lowerToLlvmDialect(ModuleOp module) {
 }
 
 std::unique_ptr<llvm::Module> translateToLlvm(ModuleOp module, llvm::LLVMContext &context) {
+  support::Step step("translate to LLVM IR");
   return translateModuleToLLVMIR(module, context);
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  support::Step step("LLVM optimisation");
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -71,6 +76,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 std::string emitCode(llvm::Module &module, llvm::TargetMachine &machine,
                      llvm::CodeGenFileType type) {
+  support::Step step("LLVM code generation");
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;

@@ -470,6 +470,36 @@ TEST_F(ApiTest, RecordedKeysAreBuiltAheadWithGenericVariants) {
   EXPECT_FALSE(program.buildAhead(broken));
 }
 
+TEST_F(ApiTest, ObserversHearOfStepsAndLaunches) {
+  std::vector<CompileStep> steps;
+  std::vector<LaunchEvent> launches;
+  EngineOptions options;
+  options.cacheDirectory = directory;
+  options.onStep = [&](const CompileStep &step) { steps.push_back(step); };
+  options.onLaunch = [&](const LaunchEvent &event) { launches.push_back(event); };
+  Engine one = must(Engine::create(options));
+  Kernel scale = kernel(one, "scale");
+  EXPECT_TRUE(scaleWorks(scale, 128));
+  EXPECT_TRUE(scaleWorks(scale, 128));
+  auto has = [&](std::string_view name) {
+    return std::any_of(steps.begin(), steps.end(), [&](const CompileStep &step) {
+      return step.name == name && step.kernel == "scale" && step.seconds >= 0;
+    });
+  };
+  EXPECT_TRUE(has("front end") && has("canonicalize") && has("LLVM code generation"));
+  ASSERT_EQ(launches.size(), 2u); // compiled once, launched twice
+  EXPECT_EQ(launches[1].kernel, "scale");
+  EXPECT_EQ(launches[1].device, "cpu");
+  EXPECT_EQ(launches[1].grid[0], 2u);
+  EXPECT_EQ(launches[1].bytes, 2 * 128 * 4); // read and written
+  EXPECT_GT(launches[1].operations, 0);
+  steps.clear();
+  Engine next = must(Engine::create(options)); // from the disk: nothing is compiled
+  EXPECT_TRUE(scaleWorks(kernel(next, "scale"), 128));
+  EXPECT_TRUE(steps.empty());
+  EXPECT_EQ(launches.size(), 3u);
+}
+
 TEST_F(ApiTest, ThreadsLaunchAtOnce) {
   Engine one = engine();
   Program program = must(one.loadText(text, "text.py"));
@@ -596,6 +626,55 @@ TEST(CApiTest, BadCallsAreRefused) {
   nereid_engine_destroy(engine);
   nereid_kernel_destroy(kernel);
   nereid_program_destroy(program);
+}
+
+TEST(CApiTest, TellsOfCompilationsAndMessages) {
+  std::vector<std::string> compiled, messages;
+  nereid_engine_options options = {};
+  options.size = sizeof options;
+  options.no_disk_cache = 1;
+  options.on_compile = [](void *data, const char *kernel, const char *signature, const char *target,
+                          double seconds, int fromDisk) {
+    EXPECT_GT(seconds, 0);
+    EXPECT_FALSE(fromDisk);
+    static_cast<std::vector<std::string> *>(data)->push_back(std::string(kernel) + " " + target);
+  };
+  options.on_compile_data = &compiled;
+  nereid_engine *engine = nullptr;
+  nereid_program *program = nullptr;
+  nereid_kernel *kernel = nullptr;
+  nereid_device *device = nullptr;
+  nereid_stream *stream = nullptr;
+  ASSERT_EQ(nereid_engine_create(&options, &engine), NEREID_OK);
+  constexpr const char *source = "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+                                 "def talk(n):\n    tl.device_print('n is', n)\n";
+  ASSERT_EQ(nereid_program_load_text(engine, source, std::strlen(source), "talk.py", &program),
+            NEREID_OK)
+      << nereid_last_error();
+  ASSERT_EQ(nereid_kernel_get(program, "talk", nullptr, &kernel), NEREID_OK);
+  ASSERT_EQ(nereid_device_open("cpu", &device), NEREID_OK);
+  ASSERT_EQ(nereid_stream_default(device, &stream), NEREID_OK);
+  nereid_argument argument = {NEREID_ARG_INT, NEREID_INT32, nullptr, {41}};
+  const uint32_t grid[3] = {2, 1, 1};
+  ASSERT_EQ(nereid_kernel_launch(kernel, stream, grid, &argument, 1), NEREID_OK)
+      << nereid_last_error();
+  EXPECT_EQ(compiled, std::vector<std::string>{"talk cpu"});
+  auto keep = [](void *data, const char *text, int isAssert, const uint32_t *) {
+    EXPECT_FALSE(isAssert);
+    static_cast<std::vector<std::string> *>(data)->push_back(text);
+  };
+  EXPECT_EQ(nereid_kernel_take_messages(kernel, nullptr, nullptr), NEREID_BAD_CALL);
+  ASSERT_EQ(nereid_kernel_take_messages(kernel, keep, &messages), NEREID_OK);
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_NE(messages[0].find("n is"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("41"), std::string::npos) << messages[0];
+  ASSERT_EQ(nereid_kernel_take_messages(kernel, keep, &messages), NEREID_OK);
+  EXPECT_EQ(messages.size(), 2u); // each once
+  nereid_stream_destroy(stream);
+  nereid_device_destroy(device);
+  nereid_kernel_destroy(kernel);
+  nereid_program_destroy(program);
+  nereid_engine_destroy(engine);
 }
 
 // Hooks of configurations and of tuning, by what they leave in memory.

@@ -194,6 +194,36 @@ TEST_F(GpuKernels, OneParameterASlot) {
   }
 }
 
+TEST_F(GpuKernels, AreAssembledWithoutTheProgram) {
+  if (!gpu::hasNvJitLink())
+    GTEST_SKIP() << "no nvJitLink on this machine";
+  for (const char *chip : {"sm_80", "sm_90a"})
+    for (const std::string &source : std::initializer_list<std::string>{softmax, halfMatmul}) {
+      auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+      ASSERT_TRUE(module);
+      pipeline::GpuOptions options;
+      options.ptxas = gpu::nvJitLink;
+      auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip), options);
+      ASSERT_TRUE(bytes) << chip << ": " << bytes.error().what;
+      auto artifact = support::Artifact::take(std::move(*bytes));
+      ASSERT_TRUE(artifact) << artifact.error().what;
+      ASSERT_EQ(artifact->codes().size(), 2u);
+      const support::CodeRecord &cubin = artifact->codes()[0];
+      EXPECT_EQ(cubin.kind, uint32_t(support::CodeKind::Cubin));
+      EXPECT_GT(cubin.registers, 8u);
+      EXPECT_EQ(cubin.spillStoreBytes + cubin.spillLoadBytes, 0u);
+      auto code = artifact->blob(cubin.code);
+      ASSERT_GT(code.size(), 1000u);
+      EXPECT_EQ(std::string(code.begin(), code.begin() + 4), "\177ELF");
+    }
+  auto refused = gpu::assemble(gpu::nvJitLink, ".version 8.0\n.target sm_90\nnonsense", "sm_90a");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("nvJitLink rejects the kernel for sm_90a"),
+            std::string::npos);
+  EXPECT_NE(refused.error().what.find("line 3"), std::string::npos) << refused.error().what;
+  EXPECT_FALSE(gpu::assemble(gpu::nvJitLink, "", "sm_999"));
+}
+
 TEST_F(GpuKernels, AllAssemble) {
   if (gpu::findPtxas().empty())
     GTEST_SKIP() << "no ptxas on this machine";

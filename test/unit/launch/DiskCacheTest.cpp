@@ -175,6 +175,65 @@ TEST_F(DiskCacheTest, NoDirectoryIsNoError) {
   EXPECT_EQ(impossible.notStored(), 1u);
 }
 
+// As another user reads what an administrator put there.
+TEST_F(DiskCacheTest, ADirectoryThatMayOnlyBeReadIsRead) {
+  {
+    DiskCache writer(directory);
+    ASSERT_TRUE(writer.store(keyNumber(1), artifactNumber(1)));
+    ASSERT_TRUE(writer.store(keyNumber(2), artifactNumber(2)));
+    for (const DiskCache::Entry &entry : writer.entries())
+      if (entry.key == keyNumber(2))
+        fs::resize_file(entry.path, entry.bytes / 2);
+  }
+  constexpr auto readable = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  constexpr auto searchable =
+      fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  std::vector<fs::path> all = {directory};
+  for (const auto &entry : fs::recursive_directory_iterator(directory))
+    all.push_back(entry.path());
+  for (const fs::path &path : all)
+    fs::permissions(path, fs::is_directory(path) ? readable | searchable : readable);
+  pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t nobody = 65534;
+    if (::getuid() == 0 && ::setuid(nobody) != 0) // nothing is forbidden to root
+      ::_exit(2);
+    DiskCache reader(directory);
+    bool good = holds(reader, 1) && !reader.store(keyNumber(3), artifactNumber(3)) &&
+                reader.notStored() == 1 && !reader.find(keyNumber(2)) && reader.damaged() == 1 &&
+                reader.trim(0) == 0;
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  for (const fs::path &path : all)
+    fs::permissions(path, fs::perms::owner_all);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(filesThere(), 2u);
+}
+
+TEST_F(DiskCacheTest, VersionsShareADirectory) {
+  DiskCache cache(directory);
+  ASSERT_TRUE(cache.store(keyNumber(1), artifactNumber(1)));
+  // What another version keeps lies beside, under the same key and in a format of its own.
+  fs::path mine = cache.entries().at(0).path,
+           theirs = directory / "v999" / fs::relative(mine, cache.directory());
+  ASSERT_NE(cache.directory(), directory);
+  fs::create_directories(theirs.parent_path());
+  std::ofstream(theirs) << "an artifact of another version";
+  EXPECT_TRUE(holds(cache, 1));
+  EXPECT_EQ(cache.entries().size(), 1u);
+  EXPECT_EQ(cache.verify(), 0u);
+  EXPECT_EQ(cache.trim(0), 1u);
+  EXPECT_TRUE(fs::exists(theirs));
+  EXPECT_FALSE(fs::exists(mine));
+  // A file of another version under our name is damage.
+  ASSERT_TRUE(cache.store(keyNumber(1), artifactNumber(1)));
+  fs::copy_file(theirs, mine, fs::copy_options::overwrite_existing);
+  EXPECT_FALSE(cache.find(keyNumber(1)));
+  EXPECT_EQ(cache.damaged(), 1u);
+}
+
 TEST_F(DiskCacheTest, TrimRemovesTheLongestUnused) {
   DiskCache cache(directory);
   auto now = fs::file_time_type::clock::now();

@@ -367,6 +367,36 @@ TEST(Launcher, ReportsWhatIsWrong) {
             "cannot launch `scale`: argument `scale` is no number");
 }
 
+// In a process of its own, which has GPUs (test/fake_cuda).
+[[noreturn]] void launchWithTensorsElsewhere() {
+  ScaleSource source;
+  Launcher launcher(scaleSignature, runtime::cpuDevice(), source);
+  ScaleCall call(100);
+  int64_t n = 100;
+  auto far = runtime::device("cuda:1");
+  if (!far)
+    std::exit(2);
+  auto tensor = *runtime::Tensor::empty(**far, DType::Float32, {&n, 1});
+  call.arguments[1] = Argument::tensor(tensor);
+  Status status =
+      launcher.launch(runtime::cpuDevice().defaultStream(), call.arguments, std::nullopt);
+  std::string said = status ? "" : status.error().what;
+  std::fprintf(stderr, "%s\n", said.c_str());
+  std::exit(said == "cannot launch `scale`: argument `x` is on cuda:1, the launch is on cpu" ? 0
+                                                                                             : 1);
+}
+
+TEST(Launcher, RefusesTensorsOfOtherDevices) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const char *path = std::getenv("LD_LIBRARY_PATH");
+  std::string before = path ? path : "";
+  ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
+  ::setenv("FAKE_CUDA", "", 1);
+  EXPECT_EXIT(launchWithTensorsElsewhere(), testing::ExitedWithCode(0), "");
+  ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
+  ::unsetenv("FAKE_CUDA");
+}
+
 TEST(Packing, FillsEveryKindOfSlot) {
   ArtifactBuilder builder;
   builder.kernel.name = builder.text("all");
