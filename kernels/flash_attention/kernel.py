@@ -1,8 +1,12 @@
 """Attention without its N x N matrix, forward.
 
 Tensors are [batch, head, sequence, D] with any strides but 1 along D. Query head h reads key head
-h // GROUP. Under CAUSAL the last query sees all keys: query i sees key j when j <= i + N - M.
+h // GROUP. Query i stands at position i + N - M, so that the last query and the last key meet. Under
+CAUSAL it sees keys up to its position; with a WINDOW of w, keys less than w away from it.
 Probabilities are kept in powers of two, since exp2 is what the hardware computes.
+
+Sequences of different lengths lie one after another, [token, head, D]: `cu_q_ptr` and `cu_k_ptr` then
+hold where each begins, and the total. Strides of the batch are not used; lse is [token, head].
 """
 import triton
 import triton.language as tl
@@ -31,10 +35,24 @@ def store_rows(base, rows, stride, COUNT, value, D: tl.constexpr, BLOCK_D: tl.co
 
 
 @triton.jit
-def log2_scores(q, k, bias, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.constexpr, EDGE: tl.constexpr,
-                PRECISION: tl.constexpr):
-    """Scores of a tile times log2(e). EDGE tiles may hold keys that are not there or not visible; others need no test."""
-    s = tl.dot(q, tl.trans(k), input_precision=PRECISION) * (scale * LOG2E)
+def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.constexpr, EDGE: tl.constexpr,
+                PRECISION: tl.constexpr, WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr):
+    """Scores of a tile times log2(e), and under a soft cap their derivative by what they were before it.
+
+    EDGE tiles may hold keys that are not there or not visible; others need no test. `slope` is ALiBi's
+    of the head times log2(e), or None: a score falls with the distance.
+    """
+    s = tl.dot(q, tl.trans(k), input_precision=PRECISION)
+    steep = 1.0
+    if SOFT_CAP > 0:
+        # cap * tanh(s / cap), with tanh(x) = 1 - 2 / (1 + exp(2 x)).
+        t = 1.0 - 2.0 / (1.0 + tl.exp2(s * (scale * (2 * LOG2E / SOFT_CAP))))
+        s = t * (SOFT_CAP * LOG2E)
+        steep = 1.0 - t * t
+    else:
+        s = s * (scale * LOG2E)
+    if slope is not None:
+        s -= slope * tl.abs(rows[:, None] + (N - M) - columns[None, :]).to(tl.float32)
     if bias is not None:
         inside = (rows[:, None] < M) & (columns[None, :] < N)
         at = rows.to(tl.int64)[:, None] * stride_bias + columns[None, :]
@@ -43,8 +61,12 @@ def log2_scores(q, k, bias, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.
         visible = columns[None, :] < N
         if CAUSAL:
             visible = visible & (columns[None, :] <= rows[:, None] + (N - M))
+        if WINDOW > 0:
+            visible = visible & (columns[None, :] > rows[:, None] + (N - M - WINDOW))
+            if not CAUSAL:
+                visible = visible & (columns[None, :] < rows[:, None] + (N - M + WINDOW))
         s = tl.where(visible, s, -float("inf"))
-    return s
+    return s, steep
 
 
 @triton.jit
@@ -55,17 +77,45 @@ def kept(seed, head, rows, columns, M, N, p):
 
 
 @triton.jit
-def attend(acc, m, l, q, k_base, v_base, bias, head, rows, first, last, stride_kn, stride_vn, stride_bias, M, N, scale, p, seed,
+def visible_keys(start_m, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
+    """For BLOCK_M queries from `start_m` on: some see keys [first, last), all see [low, high). But for `last`, multiples of BLOCK_N."""
+    last = N
+    high = N
+    if CAUSAL:
+        last = min(N, max(start_m + BLOCK_M + N - M, 0))
+        high = min(N, max(start_m + 1 + N - M, 0))
+    elif WINDOW > 0:
+        last = min(N, max(start_m + BLOCK_M - 1 + N - M + WINDOW, 0))
+        high = min(N, max(start_m + N - M + WINDOW, 0))
+    high = high // BLOCK_N * BLOCK_N
+    first = 0
+    low = 0
+    if WINDOW > 0:
+        first = min(max(start_m + N - M - WINDOW + 1, 0), last) // BLOCK_N * BLOCK_N
+        high = max(high, first)
+        low = min(tl.cdiv(max(start_m + BLOCK_M + N - M - WINDOW, 0), BLOCK_N) * BLOCK_N, high)
+    return first, low, high, last
+
+
+@triton.jit
+def attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, first, last, stride_kn, stride_vn, stride_bias, M, N, scale, p, seed,
            D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_N: tl.constexpr,
-           CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr):
-    """Takes keys [first, last) into the running maximum m, sum l and weighted values acc of each row."""
+           CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr,
+           WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, LIFT: tl.constexpr):
+    """Takes keys [first, last) into the running maximum m, sum l and weighted values acc of each row.
+
+    Weights are relative to 2^(m - LIFT), so that those of a narrow type use its range up to 2^LIFT.
+    """
     for start in range(first, last, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         k = load_rows(k_base, columns, stride_kn, N, D, BLOCK_D)
-        s = log2_scores(q, k, bias, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION)
+        s, steep = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
         m_new = tl.maximum(m, tl.max(s, axis=1))
         shrink = tl.exp2(m - m_new)
-        weights = tl.exp2(s - m_new[:, None])
+        if LIFT > 0:
+            weights = tl.exp2(s - (m_new - LIFT)[:, None])
+        else:
+            weights = tl.exp2(s - m_new[:, None])
         l = l * shrink + tl.sum(weights, axis=1)
         if DROPOUT:
             weights = tl.where(kept(seed, head, rows, columns, M, N, p), weights, 0.0)
@@ -81,40 +131,76 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
                   stride_bias_b, stride_bias_h, stride_bias_m, stride_ob, stride_oh, stride_om,
                   H, GROUP, M, N, scale, p, seed,
                   D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-                  CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, PRECISION: tl.constexpr):
-    """BLOCK_M queries of one head a program. Stores the result and the logarithm of each row's sum of exponentials."""
+                  CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, PRECISION: tl.constexpr,
+                  slopes_ptr=None, cu_q_ptr=None, cu_k_ptr=None, descale_ptr=None,
+                  WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
+    """BLOCK_M queries of one head a program. Stores the result and the logarithm of each row's sum of exponentials.
+
+    `slopes_ptr`: ALiBi, a slope for each head. `descale_ptr`: what q, k and v of fp8 are to be
+    multiplied by, three numbers for each key head of each sequence.
+    """
     start_m = tl.program_id(0) * BLOCK_M
     head = tl.program_id(1)
     b = (head // H).to(tl.int64)
     h = (head % H).to(tl.int64)
     rows = start_m + tl.arange(0, BLOCK_M)
+    q_base = q_ptr + b * stride_qb + h * stride_qh
     k_base = k_ptr + b * stride_kb + (h // GROUP) * stride_kh
     v_base = v_ptr + b * stride_vb + (h // GROUP) * stride_vh
+    out_base = out_ptr + b * stride_ob + h * stride_oh
+    lse_base = lse_ptr + head.to(tl.int64) * M
+    stride_lse = 1
+    if cu_q_ptr is not None:
+        first_q = tl.load(cu_q_ptr + b).to(tl.int64)
+        first_k = tl.load(cu_k_ptr + b).to(tl.int64)
+        M = (tl.load(cu_q_ptr + b + 1) - first_q).to(tl.int32)
+        N = (tl.load(cu_k_ptr + b + 1) - first_k).to(tl.int32)
+        if start_m >= M:
+            return
+        # A mask by place in M x N would repeat over sequences of different lengths.
+        tl.static_assert(not DROPOUT and bias_ptr is None, "sequences of different lengths take neither dropout nor bias")
+        q_base = q_ptr + first_q * stride_qm + h * stride_qh
+        k_base = k_ptr + first_k * stride_kn + (h // GROUP) * stride_kh
+        v_base = v_ptr + first_k * stride_vn + (h // GROUP) * stride_vh
+        out_base = out_ptr + first_q * stride_om + h * stride_oh
+        lse_base = lse_ptr + first_q * H + h
+        stride_lse = H
     bias = None
     if bias_ptr is not None:
         bias = bias_ptr + b * stride_bias_b + h * stride_bias_h
-    q = load_rows(q_ptr + b * stride_qb + h * stride_qh, rows, stride_qm, M, D, BLOCK_D)
+    slope = None
+    if slopes_ptr is not None:
+        slope = tl.load(slopes_ptr + h) * LOG2E
+    v_scale = 1.0
+    if descale_ptr is not None:
+        descale = descale_ptr + head // GROUP * 3
+        scale *= tl.load(descale) * tl.load(descale + 1)
+        v_scale = tl.load(descale + 2)
+    LIFT: tl.constexpr = 8.0 if v_ptr.dtype.element_ty.is_fp8() else 0.0
+    q = load_rows(q_base, rows, stride_qm, M, D, BLOCK_D)
 
     m = tl.full([BLOCK_M], LOWEST, dtype=tl.float32)
     l = tl.zeros([BLOCK_M], dtype=tl.float32)
     acc = tl.zeros([BLOCK_M, BLOCK_D], dtype=tl.float32)
 
-    # Keys in [0, inner) are visible to all rows, those in [inner, last) to some.
-    last = N
-    inner = N
-    if CAUSAL:
-        last = min(N, max(start_m + BLOCK_M + N - M, 0))
-        inner = min(N, max(start_m + 1 + N - M, 0))
-    inner = inner // BLOCK_N * BLOCK_N
-    acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, head, rows, 0, inner, stride_kn, stride_vn, stride_bias_m, M, N,
-                       scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, False, PRECISION)
-    acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, head, rows, inner, last, stride_kn, stride_vn, stride_bias_m, M, N,
-                       scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, True, PRECISION)
+    first, low, high, last = visible_keys(start_m, M, N, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+    if WINDOW > 0:
+        acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, first, low, stride_kn, stride_vn, stride_bias_m, M, N,
+                           scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
+    acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, low, high, stride_kn, stride_vn, stride_bias_m, M, N,
+                       scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, False, PRECISION, WINDOW, SOFT_CAP, LIFT)
+    acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, high, last, stride_kn, stride_vn, stride_bias_m, M, N,
+                       scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
 
     # A row that sees no key is 0, and its lse is -inf.
     total = tl.where(l > 0, l, 1.0)
-    lse = tl.where(l > 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
+    if LIFT > 0:
+        lse = tl.where(l > 0, (m - LIFT + tl.log2(total)) / LOG2E, -float("inf"))
+    else:
+        lse = tl.where(l > 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
     if DROPOUT:
         total = total * (1.0 - p)
-    store_rows(out_ptr + b * stride_ob + h * stride_oh, rows, stride_om, M, acc / total[:, None], D, BLOCK_D)
-    tl.store(lse_ptr + head.to(tl.int64) * M + rows, lse, mask=rows < M)
+    if descale_ptr is not None:
+        acc *= v_scale
+    store_rows(out_base, rows, stride_om, M, acc / total[:, None], D, BLOCK_D)
+    tl.store(lse_base + rows * stride_lse, lse, mask=rows < M)

@@ -22,14 +22,48 @@ def grouped(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLO
                    ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
 
 
-def descriptors(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+def have_descriptors(a, b, c):
     # A descriptor needs a last stride of 1 and other strides of a multiple of 16 bytes.
-    if not all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 for t in (a, b, c)]):
+    return all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 for t in (a, b, c)])
+
+
+def descriptors(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
+    if not have_descriptors(a, b, c):
         return unsupported("strides that a tensor descriptor can't have")
     return [launch("matmul_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),),
                    descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias, descriptor(c, [BLOCK_M, BLOCK_N]),
                    M, N, K, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
                    ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+
+
+PROGRAMS = 132  # an H200's SMs, each of which holds one program of the large tiles; any count is right
+
+
+def persistent(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, HALVES, num_warps, num_stages):
+    if not have_descriptors(a, b, c):
+        return unsupported("strides that a tensor descriptor can't have")
+    return [launch("persistent.py:matmul_persistent", (min(PROGRAMS, cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),),
+                   descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias,
+                   descriptor(c, [BLOCK_M, BLOCK_N // 2 if HALVES else BLOCK_N]), M, N, K,
+                   BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, HALVES=HALVES,
+                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+
+
+def stream_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, PROGRAMS, num_warps, num_stages, few=None):
+    PROGRAMS = PROGRAMS if few == None else few
+    tiles = cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)
+    steps = cdiv(K, BLOCK_K)
+    left = tiles % PROGRAMS
+    run = max(cdiv(left * steps, PROGRAMS), 1)
+    partial = empty((PROGRAMS, 2, BLOCK_M, BLOCK_N), "f32")
+    tile = dict(BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, ACTIVATION=activation)
+    return [
+        launch("stream_k.py:matmul_stream_k", (PROGRAMS,), a, b, bias, c, partial, M, N, K, tiles - left, run,
+               a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+               EVEN_K=K % BLOCK_K == 0, PRECISION=precision, **tile, num_warps=num_warps, num_stages=num_stages),
+        launch("stream_k.py:join_runs", (left, BLOCK_M // 16), partial, bias, c, M, N, K, tiles - left, run, c.stride(0), c.stride(1),
+               ROWS=16, **tile),
+    ]
 
 
 def split_k(a, b, bias, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, SPLITS):
@@ -68,6 +102,10 @@ variants = dict(
     grouped=dict(run=grouped, configs=tiles),
     row_order=dict(run=grouped, configs=[tile(64, 64, 32, 4, 3, group=1), tile(128, 128, 64, 8, 3, group=1)]),
     descriptors=dict(run=descriptors, configs=tiles),
+    persistent=dict(run=persistent, configs=[dict(**t, HALVES=h) for t in (tile(128, 128, 64, 8, 4), tile(128, 256, 64, 8, 3), tile(64, 64, 32, 4, 3))
+                                             for h in (True, False)]),
+    stream_k=dict(run=stream_k, configs=[dict(**t, PROGRAMS=p) for t in (tile(128, 128, 64, 8, 3), tile(64, 64, 32, 4, 3), tile(128, 256, 64, 8, 3))
+                                         for p in (132, 264)]),
     split_k=dict(run=split_k, configs=[dict(BLOCK_M=32, BLOCK_N=64, BLOCK_K=64, SPLITS=s) for s in (4, 2, 8)]),
     unfused=dict(run=unfused, configs=[tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3)]),
 )
@@ -77,6 +115,8 @@ cases = [
     *[dict(M=96, N=80, K=64, dtype=d) for d in ("f32", "bf16", "f8e4nv", "f8e5")],
     dict(M=96, N=80, K=64, dtype="f32", precision="tf32"),
     *[dict(M=70, N=136, K=64, dtype="f16", bias=True, activation=f) for f in ("none", "relu", "silu", "gelu")],
+    # For stream-K: five programs take five tiles of nine whole, and cut the rest across their edges.
+    dict(M=300, N=300, K=300, dtype="f16", bias=True, activation="relu", few=5),
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
 ]
 demo = [dict(M=512, N=512, K=512, dtype="f32")]

@@ -3,6 +3,9 @@
 The cache is [page, PAGE, key head, D]; `table` names the pages of each sequence in order. The GROUP
 query heads that share a key head are the rows of one small matrix product, so that each page is read
 once for all of them. GROUP is filled up to 16 rows, the least that a matrix unit takes.
+
+A cache of int8 or fp8 has a scale for each token and key head, [page, PAGE, key head]. Keys' scales
+multiply the scores and values' scales the weights, so that no element of the cache is touched for them.
 """
 import triton
 import triton.language as tl
@@ -12,18 +15,16 @@ LOWEST = tl.constexpr(-3.4028234663852886e38)
 
 
 @triton.jit
-def attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_row, sequence, key_head, first, last, KV, GROUP, scale,
-                  stride_page, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
-                  BLOCK_N: tl.constexpr, PRECISION: tl.constexpr):
-    """Tokens [first, last) of a sequence: weighted values, maximum and sum for the heads of one group."""
-    members = tl.arange(0, BLOCK_G)
+def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+                D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
+                k_scale_ptr=None, v_scale_ptr=None):
+    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads that are asked for."""
     d = tl.arange(0, BLOCK_D)
-    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
-    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=(members[:, None] < GROUP) & (d[None, :] < D), other=0.0)
+    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
 
-    m = tl.full([BLOCK_G], LOWEST, dtype=tl.float32)
-    l = tl.zeros([BLOCK_G], dtype=tl.float32)
-    acc = tl.zeros([BLOCK_G, BLOCK_D], dtype=tl.float32)
+    m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
+    l = tl.zeros([q.shape[0]], dtype=tl.float32)
+    acc = tl.zeros([q.shape[0], BLOCK_D], dtype=tl.float32)
     for start in range(first, last, BLOCK_N):
         tokens = start + tl.arange(0, BLOCK_N)
         inside = tokens < last
@@ -31,28 +32,43 @@ def attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_row, sequence, key_head
         at = page * stride_page + ((tokens % PAGE) * KV + key_head) * D
         present = inside[:, None] & (d[None, :] < D)
         k = tl.load(k_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
-        s = tl.dot(q, tl.trans(k), input_precision=PRECISION) * (scale * LOG2E)
+        s = tl.dot(q, tl.trans(k.to(q.dtype)), input_precision=PRECISION) * (scale * LOG2E)
+        if k_scale_ptr is not None:
+            s *= tl.load(k_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
         s = tl.where(inside[None, :], s, -float("inf"))
         m_new = tl.maximum(m, tl.max(s, axis=1))
         shrink = tl.exp2(m - m_new)
         weights = tl.exp2(s - m_new[:, None])
         l = l * shrink + tl.sum(weights, axis=1)
         v = tl.load(v_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
-        acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision=PRECISION)
+        if v_scale_ptr is not None:
+            weights *= tl.load(v_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
+        acc = tl.dot(weights.to(q.dtype), v.to(q.dtype), acc * shrink[:, None], input_precision=PRECISION)
         m = m_new
     return acc, m, l
 
 
 @triton.jit
+def attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_row, sequence, key_head, first, last, KV, GROUP, scale,
+                  stride_page, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
+                  BLOCK_N: tl.constexpr, PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
+    """The same for the heads of one group in one sequence."""
+    members = tl.arange(0, BLOCK_G)
+    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
+    return attend_rows(q_ptr, heads, members < GROUP, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+                       D, BLOCK_D, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
+
+
+@triton.jit
 def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV, GROUP, scale, stride_page, stride_table,
            D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
-           PRECISION: tl.constexpr):
+           PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """One key head of one sequence a program: enough work for the machine when there are many sequences."""
     sequence = tl.program_id(0)
     key_head = tl.program_id(1)
     length = tl.load(lengths_ptr + sequence)
     acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head, 0, length,
-                              KV, GROUP, scale, stride_page, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION)
+                              KV, GROUP, scale, stride_page, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
     out = acc / tl.where(l > 0, l, 1.0)[:, None]
     members = tl.arange(0, BLOCK_G)
     d = tl.arange(0, BLOCK_D)
@@ -65,7 +81,7 @@ def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV,
 def decode_split(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_ptr, m_ptr, l_ptr, KV, GROUP, scale,
                  stride_page, stride_table, SPLIT_TOKENS,
                  D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
-                 PRECISION: tl.constexpr):
+                 PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """SPLIT_TOKENS tokens of it a program, for few or long sequences; `join_splits` puts the parts together."""
     sequence = tl.program_id(0)
     key_head = tl.program_id(1)
@@ -76,7 +92,7 @@ def decode_split(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_p
         return
     acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head,
                               first, min(first + SPLIT_TOKENS, length), KV, GROUP, scale, stride_page,
-                              D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION)
+                              D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
     members = tl.arange(0, BLOCK_G)
     d = tl.arange(0, BLOCK_D)
     heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members

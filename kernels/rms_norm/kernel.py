@@ -40,8 +40,12 @@ def rms_norm_loop(x_ptr, w_ptr, y_ptr, rstd_ptr, N, epsilon, BLOCK: tl.constexpr
 
 
 @triton.jit
-def rms_norm_backward(x_ptr, w_ptr, dy_ptr, rstd_ptr, dx_ptr, dw_part_ptr, M, N, ROWS, BLOCK: tl.constexpr):
-    """ROWS neighbouring rows a program: dx of each, and their share of dw in a row of its own."""
+def rms_norm_backward(x_ptr, w_ptr, dy_ptr, dsum_ptr, rstd_ptr, dx_ptr, dw_part_ptr, M, N, ROWS, BLOCK: tl.constexpr):
+    """ROWS neighbouring rows a program: dx of each, and their share of dw in a row of its own.
+
+    With a residual x is the stored sum, and `dsum_ptr` the gradient that reached it from later layers:
+    dx is then the gradient of both x and the residual. Without one `dsum_ptr` is None.
+    """
     program = tl.program_id(0)
     columns = tl.arange(0, BLOCK)
     mask = columns < N
@@ -55,6 +59,8 @@ def rms_norm_backward(x_ptr, w_ptr, dy_ptr, rstd_ptr, dx_ptr, dw_part_ptr, M, N,
         x_hat = x * rstd
         g = w * dy
         dx = (g - x_hat * (tl.sum(x_hat * g, axis=0) / N)) * rstd
+        if dsum_ptr is not None:
+            dx += tl.load(dsum_ptr + at, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=mask)
         dw += dy * x_hat
     tl.store(dw_part_ptr + program.to(tl.int64) * N + columns, dw, mask=mask)

@@ -16,3 +16,8 @@ def backward(x, w, dy, rstd):
     g = w * dy
     along = np.mean(x_hat * g, axis=1, keepdims=True)
     return dict(dx=(g - x_hat * along) * rstd[:, None], dw=np.sum(dy * x_hat, axis=0))
+
+
+def residual_backward(total, w, dy, dtotal, rstd):
+    grads = backward(total, w, dy, rstd)
+    return dict(dx=grads["dx"] + dtotal, dw=grads["dw"])

@@ -41,14 +41,28 @@ def backward_outputs(M, N, dtype):
     return dict(dx=empty((M, N), dtype), dw=empty((N,), dtype))
 
 
-def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS):
+def residual_backward_inputs(M, N, dtype):
+    return dict(**residual_inputs(M, N, dtype), total=computed((M, N), dtype), dy=randn((M, N), dtype), dtotal=randn((M, N), dtype),
+                rstd=computed((M,), "f32"))
+
+
+def backward_launches(x, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS):
     rows = cdiv(M, PROGRAMS)
     programs = cdiv(M, rows)
     part = empty((programs, N), "f32")
     return [
-        launch("rms_norm_backward", (programs,), x, w, dy, rstd, dx, part, M, N, rows, BLOCK=next_power_of_2(N), num_warps=warps(N)),
+        launch("rms_norm_backward", (programs,), x, w, dy, dtotal, rstd, dx, part, M, N, rows,
+               BLOCK=next_power_of_2(N), num_warps=warps(N)),
         launch("sum_rows", (cdiv(N, 128),), part, dw, programs, N, BLOCK_M=32, BLOCK_N=128),
     ]
+
+
+def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS):
+    return backward_launches(x, w, dy, None, rstd, dx, dw, M, N, PROGRAMS)
+
+
+def residual_lock_free(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS):
+    return backward_launches(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS)
 
 
 def units(N):
@@ -71,6 +85,8 @@ def backward_tolerance(M, N, dtype):
     return dict(dx=dict(rel=eps(dtype), abs=8 * units(N) * (20 if N == 1 else 1)), dw=dict(rel=eps(dtype), abs=(8 + M) * eps("f32")))
 
 
+programs = [dict(PROGRAMS=p) for p in (264, 132, 528)]
+
 tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda M, N: 4 * M * N,
                  peers=dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)"),
@@ -78,7 +94,9 @@ tasks = dict(
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
                   variants=dict(row=residual_row)),
     backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,
-                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=[dict(PROGRAMS=p) for p in (264, 132, 528)]))),
+                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=programs))),
+    residual_backward=dict(inputs=residual_backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 10 * M * N,
+                           prepare="residual", variants=dict(lock_free=dict(run=residual_lock_free, configs=programs))),
 )
 cases = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (300, 40), (2, 3000))],

@@ -1,0 +1,40 @@
+"""As many programs as the machine runs at once, each of which takes tile after tile through tensor descriptors.
+
+The loop over tiles and the loop over K are one to the pipeline: the first blocks of the next tile
+are on their way while the last tile is stored.
+"""
+import triton
+import triton.language as tl
+
+from kernel import activate, tile_of
+
+
+@triton.jit
+def add_bias(acc, bias_ptr, n, N, BLOCK: tl.constexpr):
+    if bias_ptr is not None:
+        columns = n + tl.arange(0, BLOCK)
+        acc += tl.load(bias_ptr + columns, mask=columns < N, other=0.0).to(tl.float32)[None, :]
+    return acc
+
+
+@triton.jit
+def matmul_persistent(a_desc, b_desc, bias_ptr, c_desc, M, N, K,
+                      BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
+                      HALVES: tl.constexpr, ACTIVATION: tl.constexpr, PRECISION: tl.constexpr):
+    """Under HALVES a tile leaves in two halves of its columns, which want half the shared memory: one more stage fits."""
+    tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
+        tile_m, tile_n = tile_of(tile, M, N, BLOCK_M, BLOCK_N, GROUP_M)
+        m = tile_m * BLOCK_M
+        n = tile_n * BLOCK_N
+        acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+        for k in range(0, K, BLOCK_K):
+            acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc, input_precision=PRECISION)
+        if HALVES:
+            left, right = tl.split(tl.permute(tl.reshape(acc, [BLOCK_M, 2, BLOCK_N // 2]), [0, 2, 1]))
+            left = activate(add_bias(left, bias_ptr, n, N, BLOCK_N // 2), ACTIVATION)
+            c_desc.store([m, n], left.to(c_desc.dtype))
+            right = activate(add_bias(right, bias_ptr, n + BLOCK_N // 2, N, BLOCK_N // 2), ACTIVATION)
+            c_desc.store([m, n + BLOCK_N // 2], right.to(c_desc.dtype))
+        else:
+            c_desc.store([m, n], activate(add_bias(acc, bias_ptr, n, N, BLOCK_N), ACTIVATION).to(c_desc.dtype))
