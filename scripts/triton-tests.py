@@ -190,6 +190,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "nereid_record.py").write_text(PLUGIN)
+        # Programs that the tests start import the same `triton`.
+        (folder / "sitecustomize.py").write_text("import nereid\nnereid.install()\n")
         options.package = [os.path.abspath(options.package)] if options.package else []
         if options.wheel:
             import zipfile

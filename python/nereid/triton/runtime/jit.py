@@ -81,7 +81,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or [])
         self.debug, self.noinline, self.launch_metadata = debug, noinline, launch_metadata
         self._repr = repr
-        self.signature = inspect.signature(fn)
+        self.signature = self.__signature__ = inspect.signature(fn)
         self.params = [
             KernelParam(i, one, i in self.do_not_specialize or one.name in self.do_not_specialize,
                         i in self.do_not_specialize_on_alignment or one.name in self.do_not_specialize_on_alignment)
