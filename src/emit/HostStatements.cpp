@@ -642,6 +642,10 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
           continue;
         }
         value = binding->value;
+      } else if (source->names->find("__getattr__")) {
+        // The module makes such names when they are asked for.
+        isBound = true;
+        value = makeUnknown(name + "." + part);
       }
     } else if (!module.isNone()) {
       value = attribute(module, part);
