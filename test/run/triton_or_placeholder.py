@@ -1,0 +1,26 @@
+# run: ref cpu
+# A package that asks whether Triton is there gets Triton, whatever it asks.
+import triton_finder  # a module that is not here
+
+HAS_TRITON = triton_finder.is_active()
+if HAS_TRITON:
+    import triton
+    import triton.language as tl
+else:
+    class Placeholder:
+        def jit(self, function):
+            return function
+
+    triton = Placeholder()
+    tl = Placeholder()
+
+if not HAS_TRITON:
+    tl = None
+
+
+@triton.jit
+def double(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.load(x + i) * 2)
+
+# expect: double(x=iota(4), N=4) -> y == [0, 2, 4, 6]
