@@ -1,8 +1,13 @@
 # run: ref cpu
 # A package that asks whether Triton is there gets Triton, whatever it asks.
+import os
+
 import triton_finder  # a module that is not here
 
-HAS_TRITON = triton_finder.is_active()
+try:
+    HAS_TRITON = triton_finder.is_active() and os.environ.get(triton_finder.VARIABLE) != "0"
+except Exception:
+    HAS_TRITON = False
 if HAS_TRITON:
     import triton
     import triton.language as tl
