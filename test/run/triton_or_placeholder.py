@@ -6,6 +6,8 @@ import triton_finder  # a module that is not here
 
 try:
     HAS_TRITON = triton_finder.is_active() and os.environ.get(triton_finder.VARIABLE) != "0"
+    if triton_finder.is_new():
+        HAS_TRITON = False
 except Exception:
     HAS_TRITON = False
 if HAS_TRITON:
