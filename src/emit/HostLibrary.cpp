@@ -492,6 +492,8 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
     return make([otherwise, name](Interp &in, std::string_view attributeName) {
       std::optional<Value> value;
       auto lookUp = [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
+        if (!args.empty() && args[0].as<Unknown>()) // which variable, only a machine knows
+          return inner.makeUnknown("os.environ[...]");
         if (args.empty() || !unboxed(args[0]).isStr())
           inner.raise("TypeError", "the name of a variable must be a string");
         const std::string &variable = unboxed(args[0]).asStr();

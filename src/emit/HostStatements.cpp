@@ -351,9 +351,22 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
   }
   case StmtKind::If: {
     const If *current = &cast<If>(&stmt);
+    // A name with two definitions is as open as what they depend on.
+    auto conditionOf = [&]() -> Value {
+      try {
+        return unboxed(eval(current->test));
+      } catch (const EvalError &failure) {
+        if (failure.diagnostic.code != "UnknownDefinition")
+          throw;
+        const std::string &message = failure.diagnostic.message;
+        size_t open = message.find('`'), close = message.find('`', open + 1);
+        return makeUnknown(close == std::string::npos ? "a name with two definitions"
+                                                      : message.substr(open + 1, close - open - 1));
+      }
+    };
     for (;;) {
       frame->node = current;
-      Value condition = unboxed(eval(current->test));
+      Value condition = conditionOf();
       if (condition.as<Unknown>())
         return execUnknownIf(*current, condition);
       if (truth(condition))
@@ -642,6 +655,10 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
           continue;
         }
         value = binding->value;
+      } else if (source->names->find("__getattr__")) {
+        // The module makes such names when they are asked for.
+        isBound = true;
+        value = makeUnknown(name + "." + part);
       }
     } else if (!module.isNone()) {
       value = attribute(module, part);

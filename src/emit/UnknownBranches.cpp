@@ -73,6 +73,15 @@ void Interp::noteChange(const Value &object) {
       at->before.try_emplace(object.object().get(), object, contentsOf(object));
 }
 
+// A module of Triton. Where a branch imports one and the other has a placeholder, the import holds:
+// whatever the condition asks, Triton is here.
+static bool isTriton(const Value &value) {
+  if (value.as<LanguageModule>())
+    return true;
+  auto *module = value.as<NativeModule>();
+  return module && (module->name == "triton" || module->name.starts_with("triton."));
+}
+
 void Interp::joinNames(Names &into, const Names &before, const Names &other, const If &stmt,
                        const std::string &origin) {
   auto same = [&](const Binding *a, const Binding *b) {
@@ -86,6 +95,10 @@ void Interp::joinNames(Names &into, const Names &before, const Names &other, con
     const Binding *own = into.find(binding.name);
     if (!own && !before.find(binding.name) && !binding.unusable)
       into.set(binding.name, binding.value, binding.where); // in one branch only
+    else if (!binding.unusable && isTriton(binding.value))
+      into.set(binding.name, binding.value, binding.where);
+    else if (own && !own->unusable && isTriton(own->value))
+      continue;
     else if (!same(&binding, own) && !(frame->isModule && defined(binding.name)))
       into.poison(binding.name, twoDefinitions(binding.name, stmt, origin));
   }
