@@ -52,9 +52,9 @@ def matmul_scaled(a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, bias_ptr, c_ptr, c_sca
             a_tile = tl.load(a)
             b_tile = tl.load(b)
         else:
-            a_tile = tl.load(a, mask=k[None, :] < K - start, other=0)
-            b_tile = tl.load(b, mask=k[:, None] < K - start, other=0)
-        acc = tl.dot(a_tile, b_tile, acc)
+            a_tile = tl.load(a, mask=k[None, :] < K - start, other=0.0)
+            b_tile = tl.load(b, mask=k[:, None] < K - start, other=0.0)
+        acc = tl.dot(a_tile, b_tile, acc, out_dtype=acc.dtype)
         a += BLOCK_K
         b += BLOCK_K
     c = finish(acc, a_scale_ptr, b_scale_ptr, bias_ptr, c_scale_ptr, m, n, M, N, PER_TENSOR)
@@ -71,7 +71,7 @@ def matmul_scaled_descriptors(a_desc, b_desc, a_scale_ptr, b_scale_ptr, bias_ptr
     INTEGER: tl.constexpr = a_desc.dtype == tl.int8
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.int32 if INTEGER else tl.float32)
     for k in range(0, K, BLOCK_K):
-        acc = tl.dot(a_desc.load([tile_m * BLOCK_M, k]), b_desc.load([tile_n * BLOCK_N, k]).T, acc)
+        acc = tl.dot(a_desc.load([tile_m * BLOCK_M, k]), b_desc.load([tile_n * BLOCK_N, k]).T, acc, out_dtype=acc.dtype)
     m = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
     n = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
     c = finish(acc, a_scale_ptr, b_scale_ptr, bias_ptr, c_scale_ptr, m, n, M, N, PER_TENSOR)
@@ -97,16 +97,17 @@ def matmul_block_scaled(a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, c_ptr, M, N, K, 
     b = b_ptr + (n % N).to(tl.int64)[None, :] * stride_bn + k[:, None]
     a_scales = a_scale_ptr + m % M
     b_scales = b_scale_ptr + tile_n * BLOCK_N // SCALED * stride_b_scale
+    SUM: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty == tl.int8 else tl.float32
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for start in range(0, K, SCALED):
         if EVEN_K:
             a_tile = tl.load(a)
             b_tile = tl.load(b)
         else:
-            a_tile = tl.load(a, mask=k[None, :] < K - start, other=0)
-            b_tile = tl.load(b, mask=k[:, None] < K - start, other=0)
+            a_tile = tl.load(a, mask=k[None, :] < K - start, other=0.0)
+            b_tile = tl.load(b, mask=k[:, None] < K - start, other=0.0)
         scale = tl.load(a_scales) * tl.load(b_scales)
-        acc += tl.dot(a_tile, b_tile).to(tl.float32) * scale[:, None]
+        acc += tl.dot(a_tile, b_tile, out_dtype=SUM).to(tl.float32) * scale[:, None]
         a += SCALED
         b += SCALED
         a_scales += stride_a_scale

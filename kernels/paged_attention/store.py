@@ -49,7 +49,7 @@ def restore_tokens(cache_ptr, scale_ptr, slots_ptr, out_ptr, KV, stride_page,
         tl.store(target, tl.zeros([BLOCK_D], tl.float32), mask=d < D)
         return
     head = slot % PAGE * KV + key_head
-    x = tl.load(cache_ptr + slot // PAGE * stride_page + head * D + d, mask=d < D, other=0).to(tl.float32)
+    x = tl.load(cache_ptr + slot // PAGE * stride_page + head * D + d, mask=d < D, other=0.0).to(tl.float32)
     if scale_ptr is not None:
         x *= tl.load(scale_ptr + slot // PAGE * PAGE * KV + head)
     tl.store(target, x, mask=d < D)

@@ -63,7 +63,7 @@ def top_k_rows(x_ptr, y_ptr, index_ptr, stride_x, N, K, BLOCK_K: tl.constexpr, B
         key = tl.where(mask, with_column(x, at, True), LEAST)
         block = tl.topk(key, BLOCK_K)
         # Both are sorted: of best[i] and block[K - 1 - i] the larger belong to the best K of the two.
-        best = tl.sort(tl.maximum(best, tl.flip(block)), descending=True)
+        best = tl.sort(tl.maximum(best, tl.flip(block, 0)), descending=True)
     places = tl.arange(0, BLOCK_K)
     mask = places < K
     tl.store(y_ptr + row * K + places, number_of(best).to(y_ptr.dtype.element_ty), mask=mask)
