@@ -21,5 +21,9 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/nereid-config-version.cmake
 install(FILES ${CMAKE_BINARY_DIR}/nereid-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/nereid)
 # The prefix is found from the file's own place, so an installed tree may be moved.
-configure_file(${CMAKE_SOURCE_DIR}/cmake/nereid.pc.in ${CMAKE_BINARY_DIR}/nereid.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/nereid.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+function(nereid_pkg_config library description)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/nereid.pc.in ${CMAKE_BINARY_DIR}/${library}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+nereid_pkg_config(nereid "An engine for the Triton kernel language")
+nereid_pkg_config(nereid_runtime "Kernels that Nereid built, without its compiler")

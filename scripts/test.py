@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
 # Seconds for one GoogleTest binary, and for one fuzz target beyond its own run.
 UNIT_LIMIT = 900
+SANITIZED_LIMIT = 120
 FUZZ_SLACK = 120
 
 
@@ -46,6 +47,8 @@ class Count:
 # For the sanitized presets: Debian's LLVM is not instrumented, so containers that cross into it look overflowed.
 os.environ.setdefault("ASAN_OPTIONS", "detect_container_overflow=0")
 os.environ.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+# A race ends the binary where it is found, so that what it printed last is the race.
+os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1")
 
 
 def say(text):
@@ -132,14 +135,14 @@ def suite_scripts(arguments):
     return unittest_folder("test/scripts")
 
 
-def gtest(name, command, folder):
+def gtest(name, command, folder, limit=UNIT_LIMIT):
     """One GoogleTest binary."""
     count = Count()
     if not (ROOT / command[0]).exists():
         count.fail(f"{name} was not built")
         return count
     report = pathlib.Path(folder) / f"{name}.json"
-    code, output = run(command + [f"--gtest_output=json:{report}"], UNIT_LIMIT)
+    code, output = run(command + [f"--gtest_output=json:{report}"], limit)
     if not report.exists():
         # It died: what it said it passed has passed, and one test killed it.
         count.passed = len(re.findall(r"^\[       OK \] ", output, re.M))
@@ -173,6 +176,27 @@ def suite_unit(arguments):
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for one in pool.map(lambda test: gtest(*test, folder), tests):
             count += one
+    return count
+
+
+# The rooms whose tests run under each sanitizer. They link no LLVM, so every instruction in them is watched.
+SANITIZED = {"tsan": ["runtime", "launch"], "asan": ["support", "syntax", "target", "runtime", "launch"]}
+
+
+def suite_sanitizers(arguments):
+    """Unit tests of rooms without LLVM: for races where there are threads, for addresses everywhere."""
+    count = Count()
+    for preset, rooms in SANITIZED.items():
+        configure(preset, "NEREID_TESTS=ON")
+        names = [f"unit_{room}" for room in rooms]
+        code, output = run(["ninja", "-C", f"build/{preset}", "-j", os.environ.get("JOBS", str(os.cpu_count())), *names], 1800)
+        if code != 0:
+            count.fail(f"the build `{preset}`:\n{tail(output)}")
+            continue
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for one in pool.map(lambda name: gtest(name, [f"build/{preset}/bin/{name}"], folder, SANITIZED_LIMIT), names):
+                one.notes = [f"{preset}: {note}" for note in one.notes]
+                count += one
     return count
 
 
@@ -250,6 +274,11 @@ def suite_faults(arguments):
     return counted("corpus-faults.py", arguments)
 
 
+def suite_course(arguments):
+    """Every command that a day or an exercise of the course tells a learner to run."""
+    return counted("course.py", arguments)
+
+
 def suite_corpus(arguments):
     """Recorded launches of public kernels: one in four here, all by `./dev corpus`."""
     return counted("corpus-ci.py", arguments, "--sample", "4")
@@ -309,14 +338,16 @@ SUITES = {
     "rooms": suite_rooms,
     "scripts": suite_scripts,
     "unit": suite_unit,
+    "sanitizers": suite_sanitizers,
     "lit": suite_lit,
     "kernels": suite_kernels,
+    "course": suite_course,
     "faults": suite_faults,
     "corpus": suite_corpus,
     "python": suite_python,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "faults", "corpus", "python"}
+NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
 
 
 def main():

@@ -32,6 +32,10 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
 for name in ("nereid-opt", "nereid-ast", "nereid"):
     config.substitutions.append((rf"(?<![\w/-])%?{name}(?![\w/.-])", f"timeout {limit} {programs}/{name}"))
 config.substitutions.append(("%root", root))
+fake_cuda = os.path.join(build, "fake_cuda")
+config.substitutions.append(("%fake_cuda", fake_cuda))
+if os.path.exists(os.path.join(fake_cuda, "libcuda.so.1")):
+    config.available_features.add("fake_cuda")
 
 config.available_features |= kernel_tests.devices_here(lit_config.params.get("gpu"))
 ptxas = kernel_tests.find_ptxas(root)

@@ -1,38 +1,18 @@
 // Vector add, softmax and matmul from C++, each compared with a plain loop.
 //
 //   kernels KERNEL_FOLDER [DEVICE]
+#include "tensors.h"
+
 #include <nereid/engine.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 
 using namespace nereid;
 
 namespace {
-
-std::vector<float> randomNumbers(size_t count, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> numbers(count);
-  for (float &number : numbers)
-    number = normal(generator);
-  return numbers;
-}
-
-Tensor upload(const Device &device, const std::vector<float> &values, Shape shape) {
-  Tensor tensor = must(Tensor::empty(device, DType::Float32, shape));
-  must(tensor.upload(values.data()));
-  return tensor;
-}
-
-std::vector<float> download(const Tensor &tensor) {
-  std::vector<float> values(size_t(tensor.size()));
-  must(tensor.download(values.data()));
-  return values;
-}
 
 bool report(const char *name, const std::vector<float> &found, const std::vector<double> &expected,
             double tolerance) {
@@ -46,8 +26,6 @@ bool report(const char *name, const std::vector<float> &found, const std::vector
               tolerance);
   return good;
 }
-
-uint32_t blocks(int64_t size, int64_t block) { return uint32_t((size + block - 1) / block); }
 
 bool vectorAdd(const Engine &engine, const Device &device, const std::string &kernels) {
   const int64_t n = 100003;

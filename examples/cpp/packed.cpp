@@ -3,6 +3,8 @@
 //   nereid compile written_twice.py:add --signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024" \
 //     --emit pack -o kernels.pack
 //   packed kernels.pack
+#include "tensors.h"
+
 #include <nereid/pack.h>
 
 #include <cstdio>
@@ -17,19 +19,12 @@ int main(int argc, char **argv) try {
   std::printf("%zu kernels\n", pack.kernels().size());
 
   const int64_t n = 100000;
-  std::vector<float> x(n), y(n), sums(n);
-  for (int64_t i = 0; i < n; ++i) {
-    x[size_t(i)] = float(i % 100);
-    y[size_t(i)] = 0.5f;
-  }
-  Tensor xs = must(Tensor::empty(device, DType::Float32, {n}));
-  Tensor ys = must(Tensor::empty(device, DType::Float32, {n}));
+  auto x = randomNumbers(n, 1), y = randomNumbers(n, 2);
+  Tensor xs = upload(device, x, {n}), ys = upload(device, y, {n});
   Tensor out = must(Tensor::empty(device, DType::Float32, {n}));
-  must(xs.upload(x.data()));
-  must(ys.upload(y.data()));
   PackedKernel add = must(pack.kernel("add"));
-  add(device.stream(), {uint32_t((n + 1023) / 1024)}, xs, ys, out, n, named("BLOCK", 1024));
-  must(out.download(sums.data()));
+  add(device.stream(), {blocks(n, 1024)}, xs, ys, out, n, named("BLOCK", 1024));
+  std::vector<float> sums = download(out);
   int64_t wrong = 0;
   for (int64_t i = 0; i < n; ++i)
     wrong += sums[size_t(i)] != x[size_t(i)] + y[size_t(i)];

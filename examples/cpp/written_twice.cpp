@@ -2,35 +2,23 @@
 //
 //   written_twice FILE_OF_WRITTEN_TWICE_PY [DEVICE]
 #include "written_twice.h"
+#include "tensors.h"
 
 #include <nereid/engine.h>
 
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 using namespace nereid;
 
 namespace {
 
 Tensor randomTensor(const Device &device, Shape shape, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Tensor tensor = must(Tensor::empty(device, DType::Float32, shape));
-  std::vector<float> values(size_t(tensor.size()));
-  for (float &value : values)
-    value = normal(generator);
-  must(tensor.upload(values.data()));
-  return tensor;
+  size_t count = 1;
+  for (int64_t size : shape.sizes)
+    count *= size_t(size);
+  return upload(device, randomNumbers(count, seed), shape);
 }
-
-std::vector<float> download(const Tensor &tensor) {
-  std::vector<float> values(size_t(tensor.size()));
-  must(tensor.download(values.data()));
-  return values;
-}
-
-uint32_t blocks(int64_t size, int64_t block) { return uint32_t((size + block - 1) / block); }
 
 } // namespace
 

@@ -1,4 +1,5 @@
-/* The C interface: what nereid/engine.h offers, over opaque handles.
+/* The C interface: what nereid/engine.h and nereid/pack.h offer, over opaque handles. Devices,
+ * streams and packs are in the library nereid_runtime too, which has no compiler.
  *
  * Calls that can fail return a nereid_status; nereid_last_error() then says what failed on this
  * thread. Nothing throws or ends the process. Each handle is given back with its _destroy function,
@@ -54,6 +55,8 @@ typedef struct nereid_program nereid_program;
 typedef struct nereid_kernel nereid_kernel;
 typedef struct nereid_device nereid_device;
 typedef struct nereid_stream nereid_stream;
+typedef struct nereid_pack nereid_pack;
+typedef struct nereid_packed_kernel nereid_packed_kernel;
 
 /* What failed last on this thread, with diagnostics and hints; never null, good until the next
  * failure. */
@@ -61,11 +64,18 @@ NEREID_C_API const char *nereid_last_error(void);
 /* "0.1.0" */
 NEREID_C_API const char *nereid_version(void);
 
+/* Told of each kernel that a launch compiles or reads from the disk, on the thread that launches.
+ */
+typedef void (*nereid_compile_callback)(void *data, const char *kernel, const char *signature,
+                                        const char *target, double seconds, int from_disk);
+
 /* Zeroed but for `size`, every field has its default. */
 typedef struct nereid_engine_options {
   size_t size;                 /* sizeof(nereid_engine_options) */
   const char *cache_directory; /* null: the user's */
   int no_disk_cache;
+  nereid_compile_callback on_compile; /* null: nobody is told */
+  void *on_compile_data;
 } nereid_engine_options;
 
 /* `options` may be null. */
@@ -142,6 +152,38 @@ NEREID_C_API nereid_status nereid_kernel_launch(nereid_kernel *kernel, nereid_st
 /* Compiles and loads what such a launch needs. */
 NEREID_C_API nereid_status nereid_kernel_prepare(nereid_kernel *kernel, nereid_device *device,
                                                  const nereid_argument *arguments, size_t count);
+
+/* Told of what kernels printed and which assertions failed in them, and in which program. */
+typedef void (*nereid_message_callback)(void *data, const char *text, int is_assert,
+                                        const uint32_t program[3]);
+/* Hands over the messages of launches that are done, each once. */
+NEREID_C_API nereid_status nereid_kernel_take_messages(nereid_kernel *kernel,
+                                                       nereid_message_callback callback,
+                                                       void *data);
+
+/* A pack that `nereid compile --emit pack` made, mapped. A launch that it has no code for is
+ * refused. */
+NEREID_C_API nereid_status nereid_pack_open(const char *path, nereid_pack **pack);
+NEREID_C_API void nereid_pack_destroy(nereid_pack *pack);
+/* How many kernels it has, and the name of one: null past the last, good while the pack lives. */
+NEREID_C_API size_t nereid_pack_count(const nereid_pack *pack);
+NEREID_C_API const char *nereid_pack_name(const nereid_pack *pack, size_t index);
+NEREID_C_API nereid_status nereid_pack_kernel(nereid_pack *pack, const char *name,
+                                              nereid_packed_kernel **kernel);
+NEREID_C_API void nereid_packed_kernel_destroy(nereid_packed_kernel *kernel);
+/* As their namesakes of kernels from source. */
+NEREID_C_API nereid_status nereid_packed_kernel_launch(nereid_packed_kernel *kernel,
+                                                       nereid_stream *stream,
+                                                       const uint32_t grid[3],
+                                                       const nereid_argument *arguments,
+                                                       size_t count);
+NEREID_C_API nereid_status nereid_packed_kernel_prepare(nereid_packed_kernel *kernel,
+                                                        nereid_device *device,
+                                                        const nereid_argument *arguments,
+                                                        size_t count);
+NEREID_C_API nereid_status nereid_packed_kernel_take_messages(nereid_packed_kernel *kernel,
+                                                              nereid_message_callback callback,
+                                                              void *data);
 
 #ifdef __cplusplus
 }

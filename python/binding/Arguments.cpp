@@ -128,6 +128,56 @@ const DlExchange *exchangeOf(PyTypeObject *type) {
   return table;
 }
 
+// What NumPy's `__array_struct__` points to, the C side of `__array_interface__`.
+struct ArrayInterface {
+  int two, rank;
+  char kind;
+  int itemBytes, flags;
+  Py_ssize_t *shape, *strides;
+  void *data;
+  PyObject *description;
+};
+
+enum : int { ArrayInThisByteOrder = 0x200 };
+
+std::optional<DType> dtypeOf(const ArrayInterface &array) {
+  if (!(array.flags & ArrayInThisByteOrder))
+    return std::nullopt;
+  uint8_t code = 0;
+  switch (array.kind) {
+  case 'b':
+    code = 6;
+    break;
+  case 'i':
+    code = 0;
+    break;
+  case 'u':
+    code = 1;
+    break;
+  case 'f':
+    code = 2;
+    break;
+  default:
+    return std::nullopt;
+  }
+  return array.itemBytes > 8 ? std::nullopt
+                             : dtypeOf(DlDataType{code, uint8_t(array.itemBytes * 8), 1});
+}
+
+// The array behind an object that has one, null for others and for scalars.
+const ArrayInterface *arrayOf(PyObject *object, Ref &capsule) {
+  static PyObject *name = PyUnicode_InternFromString("__array_struct__");
+  capsule = Ref::takeOrNull(PyObject_GetAttr(object, name));
+  if (!capsule) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  if (!PyCapsule_IsValid(capsule.get(), nullptr))
+    return nullptr;
+  auto *array = static_cast<const ArrayInterface *>(PyCapsule_GetPointer(capsule.get(), nullptr));
+  return array->two == 2 && array->rank > 0 ? array : nullptr;
+}
+
 } // namespace
 
 Argument Arguments::convertTensor(PyObject *object) {
@@ -151,6 +201,13 @@ Argument Arguments::convertTensor(PyObject *object) {
     } else {
       PyErr_Clear();
     }
+  } else {
+    Ref capsule;
+    if (const ArrayInterface *array = arrayOf(object, capsule))
+      if (auto type = dtypeOf(*array)) {
+        place(cpuDevice);
+        return Argument::pointer(array->data, *type);
+      }
   }
   Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
   if (!PyTuple_Check(adapted.get()) || PyTuple_Size(adapted.get()) != 3) {

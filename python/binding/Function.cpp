@@ -3,6 +3,7 @@
 #include "binding/Function.h"
 
 #include "binding/Arguments.h"
+#include "binding/Messages.h"
 #include "binding/Units.h"
 
 #include "engine/Compile.h"
@@ -466,26 +467,6 @@ Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
   return made;
 }
 
-// What the launch printed; a failed assertion is an exception.
-void drain(const launch::PreparedKernel &prepared) {
-  runtime::LoadedKernel &kernel = *prepared.kernel;
-  uint64_t lost = 0;
-  auto records = orRaise(kernel.takeRecords(lost));
-  std::string failure;
-  for (const support::DecodedRecord &record : support::decodeRecords(kernel.artifact(), records)) {
-    if (record.kind == support::RecordKind::Assert) {
-      if (failure.empty())
-        failure = record.text();
-      continue;
-    }
-    Ref print = Ref::borrow(PyDict_GetItemString(PyEval_GetBuiltins(), "print"));
-    Ref ignored =
-        Ref::take(PyObject_CallFunctionObjArgs(print.get(), str(record.text()).get(), nullptr));
-  }
-  if (!failure.empty())
-    raise(PyExc_RuntimeError, failure);
-}
-
 int deviceFor(const Arguments &arguments) {
   if (arguments.device())
     return *arguments.device();
@@ -523,13 +504,21 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
     prepared = kernel.prepare(on, arguments.all());
   } else {
     Grid size = call.grid(grid);
-    const Stream &stream = streamOf(device, streamFor(arguments, device));
-    Unlocked unlocked;
-    prepared = kernel.launch(stream, size, arguments.all());
+    void *native = streamFor(arguments, device);
+    const Stream &stream = streamOf(device, native);
+    std::optional<GpuLaunch> onGpu;
+    if (device != cpuDevice)
+      onGpu.emplace();
+    {
+      Unlocked unlocked;
+      prepared = kernel.launch(stream, size, arguments.all());
+    }
+    if (onGpu && prepared)
+      onGpu->queued((*prepared)->kernel, device, native);
   }
   const launch::PreparedKernel *launched = orRaise(std::move(prepared));
   if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
-    drain(*launched);
+    drain(*launched->kernel);
   return handleOf(call, launched);
 }
 

@@ -1,6 +1,7 @@
 // The extension `nereid._C`.
 #include "binding/Arguments.h"
 #include "binding/Function.h"
+#include "binding/Messages.h"
 
 #include "nereid/engine.h"
 #include "ops/Table.h"
@@ -97,12 +98,21 @@ PyObject *synchronize(PyObject *, PyObject *args) {
   });
 }
 
+PyObject *finish(PyObject *, PyObject *) {
+  return guarded([&] {
+    finishRecords();
+    return Ref::borrow(Py_None);
+  });
+}
+
 PyMethodDef methods[] = {
     {"register", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(registerParts)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
     {"vocabulary", vocabulary, METH_NOARGS, "Rows of the language's table."},
     {"device", deviceFacts, METH_VARARGS, "What a device is; -1 is the CPU."},
     {"gpu_count", gpuCount, METH_NOARGS, "GPUs that can be used."},
+    {"finish", finish, METH_NOARGS,
+     "Waits for what kernels print and assert, at the process's end."},
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
     {}};
 

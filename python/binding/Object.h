@@ -1,8 +1,7 @@
 // Python objects held from C++, and Python exceptions as C++ ones.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "binding/Threads.h"
 
 #include "nereid/base.h"
 
@@ -84,19 +83,9 @@ inline Ref str(std::string_view characters) {
       PyUnicode_DecodeUTF8(characters.data(), Py_ssize_t(characters.size()), "replace"));
 }
 
-/// Lets other Python threads run.
-class Unlocked {
-public:
-  Unlocked() : state(PyEval_SaveThread()) {}
-  ~Unlocked() { PyEval_RestoreThread(state); }
-  Unlocked(const Unlocked &) = delete;
-
-private:
-  PyThreadState *state;
-};
-
 /// Runs the body of a function that Python calls.
 template <typename Body> PyObject *guarded(Body body) noexcept {
+  Inside call;
   try {
     return body().release();
   } catch (PythonError) {

@@ -2,6 +2,7 @@
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 
 
@@ -38,4 +39,11 @@ def install():
     sys.meta_path.insert(0, _Finder())
     from nereid.triton.runtime import _sources
 
+    # Under their other name at once: the import of a module sets it as an attribute of its parent, and
+    # `runtime.driver` is an object that has its module's name.
+    for name, module in list(sys.modules.items()):
+        if name == "nereid.triton" or name.startswith("nereid.triton."):
+            sys.modules.setdefault(name[len("nereid."):], module)
     _sources.watch()
+    # Inductor's compile processes would import the `triton` that is installed.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")

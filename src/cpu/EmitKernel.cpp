@@ -1,6 +1,6 @@
 #include "cpu/EmitKernel.h"
 
-#include "cpu/LaneEmitter.h"
+#include "cpu/LaneModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -46,6 +46,13 @@ private:
           emitter.setScalar(result, emitter.undef(laneType(result.getType(), 1)));
       return;
     }
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && emitter.plan.fetchesAhead(op))
+      emitter.noteStart(load);
+    if (const FusionPlan::RowLoop *loop = emitter.plan.rowLoop(op)) {
+      if (op == loop->ops.back())
+        emitRowLoop(*loop);
+      return;
+    }
     if (lanes.runsWhole())
       return lanes.emitWhole(emitter);
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -54,6 +61,25 @@ private:
       else if (emitter.plan.stored(result))
         emitter.materialize(result);
     }
+  }
+
+  void emitRowLoop(const FusionPlan::RowLoop &loop) {
+    SmallVector<RowTask> tasks;
+    SmallVector<Value> results;
+    for (Operation *op : loop.ops) {
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        tasks.push_back(reducing(reduce, emitter));
+        results.push_back(op->getResult(0));
+      } else {
+        tasks.push_back(emitter.materializing(op->getResult(0)));
+      }
+    }
+    Lanes row;
+    row.position = {emitter.index(0)};
+    int64_t extent = tile::shapeOf(tasks.front().tiles.front().getType())[0];
+    SmallVector<Value> values = emitter.alongRow(row, extent, tasks, loop.ahead);
+    for (auto [result, value] : llvm::zip(results, values))
+      emitter.setScalar(result, value);
   }
 
   // --- values that cross regions: tiles lie in buffers, descriptors are several scalars ---

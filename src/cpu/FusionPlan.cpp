@@ -1,7 +1,10 @@
 #include "cpu/FusionPlan.h"
 
+#include "cpu/LaneModels.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -81,6 +84,8 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel
   chooseInPlaceYields();
   allocate();
   findStreams();
+  joinRows();
+  fetchAhead();
 }
 
 const FusionPlan::Stored *FusionPlan::stored(Value tile) const {
@@ -404,6 +409,135 @@ void FusionPlan::findStreams() {
   }
 }
 
+void hoistReductions(FunctionOpInterface kernel) {
+  kernel->walk([](tile::ReduceOp reduce) {
+    llvm::SetVector<Value> used(reduce->operand_begin(), reduce->operand_end());
+    getUsedValuesDefinedAbove(reduce->getRegions(), used);
+    Operation *last = nullptr;
+    for (Value value : used)
+      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == reduce->getBlock())
+        if (!last || last->isBeforeInBlock(op))
+          last = op;
+    if (last)
+      reduce->moveAfter(last);
+    else
+      reduce->moveBefore(&reduce->getBlock()->front());
+  });
+}
+
+// One row: a reduction, or a tile that is computed into a buffer of its own.
+bool FusionPlan::runsAlongRow(Operation *op) const {
+  auto isRow = [](Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; };
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+    return isRow(reduce.getSources().front()) && reducesInAnyOrder(reduce);
+  if (!isLazy(op) || op->getNumResults() != 1 || !isRow(op->getResult(0)))
+    return false;
+  const Stored *plan = stored(op->getResult(0));
+  return plan && !plan->sameAs;
+}
+
+void FusionPlan::joinRows() {
+  kernel->walk([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        joinRows(block);
+  });
+}
+
+// Ops wait for later ones of the same length until something needs their results, or may write
+// memory that they read.
+void FusionPlan::joinRows(Block &block) {
+  RowLoop open;
+  int64_t extent = 0;
+  DenseSet<Value> late; // what follows from the reductions of the open loop
+  auto close = [&] {
+    for (Operation *op : open.ops)
+      rowLoopOf[op] = rowLoops.size();
+    if (!open.ops.empty())
+      rowLoops.push_back(std::move(open));
+    open = {};
+    late.clear();
+  };
+  auto isLate = [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value value) { return late.contains(value); });
+  };
+  for (Operation &at : block) {
+    Operation *op = &at;
+    if (runsAlongRow(op)) {
+      auto reduce = dyn_cast<tile::ReduceOp>(op);
+      Value tile = reduce ? reduce.getSources().front() : op->getResult(0);
+      Root root{op, {tile}, !reduce};
+      Cone used = cone(root);
+      int64_t length = tile::shapeOf(tile.getType())[0];
+      bool waits = llvm::any_of(used.ops, isLate) || isLate(op);
+      for (Operation *member : open.ops)
+        waits |= member->getNumResults() && used.displaced.contains(member->getResult(0));
+      if (waits || length != extent)
+        close();
+      extent = length;
+      open.ops.push_back(op);
+      if (reduce)
+        late.insert(op->getResult(0));
+      continue;
+    }
+    bool stays = op->getNumRegions() == 0 && isLazy(op) &&
+                 llvm::none_of(op->getResults(), [&](Value result) { return stored(result); });
+    if (stays && !isLate(op))
+      continue;
+    if (stays && llvm::all_of(op->getResults(), isTile))
+      late.insert(op->result_begin(), op->result_end());
+    else
+      close();
+  }
+  close();
+}
+
+const FusionPlan::RowLoop *FusionPlan::rowLoop(Operation *op) const {
+  auto found = rowLoopOf.find(op);
+  return found == rowLoopOf.end() ? nullptr : &rowLoops[found->second];
+}
+
+// Rows that several loops read come from memory in the first and from the cache in the others,
+// which then wait for arithmetic alone. The one with most of it fetches the row of the next round.
+void FusionPlan::fetchAhead() {
+  auto work = [&](const RowLoop &loop) {
+    int64_t cost = 0;
+    for (Operation *place : loop.ops) {
+      bool materializes = isLazy(place);
+      Value tile = materializes ? place->getResult(0) : place->getOperand(0);
+      for (Operation *op : cone({place, {tile}, materializes}).ops)
+        cost += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
+    }
+    return cost;
+  };
+  constexpr int64_t leastBytes = 2048;
+  kernel->walk([&](tile::LoadOp load) {
+    Value pointers = load.getPointer();
+    if (!isTile(pointers) || !isOneRange(pointers) ||
+        bufferBytes(load.getResult().getType()) < leastBytes)
+      return;
+    int64_t extent = tile::shapeOf(pointers.getType())[0];
+    Operation *first = nullptr;
+    for (const Root &root : roots())
+      if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
+        first = root.place;
+    RowLoop *best = nullptr;
+    for (RowLoop &loop : rowLoops) {
+      Operation *place = loop.ops.back();
+      Value tile = isLazy(place) ? place->getResult(0) : place->getOperand(0);
+      if (!first || place->getBlock() != load->getBlock() || llvm::is_contained(loop.ops, first) ||
+          place->isBeforeInBlock(first) || tile::shapeOf(tile.getType())[0] != extent)
+        continue;
+      if (!best || work(loop) > work(*best))
+        best = &loop;
+    }
+    if (best) {
+      best->ahead.push_back(load);
+      ahead.insert(load);
+    }
+  });
+}
+
 std::vector<FusionPlan::Loop> FusionPlan::loops() const {
   std::vector<Loop> out;
   for (const Root &root : roots()) {
@@ -451,6 +585,12 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
       for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
         if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
           os << " " << op->getName().getStringRef();
+    }
+    if (const RowLoop *row = rowLoop(root.place)) {
+      if (row->ops.back() != root.place)
+        os << " with the next";
+      else if (!row->ahead.empty())
+        os << " fetches " << row->ahead.size() << " ahead";
     }
     if (mayStream(root.place))
       os << " may stream";

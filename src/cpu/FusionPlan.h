@@ -51,6 +51,16 @@ public:
   /// than the cache holds may write past it.
   bool mayStream(mlir::Operation *store) const { return streaming.contains(store); }
 
+  /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
+  /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
+  struct RowLoop {
+    llvm::SmallVector<mlir::Operation *, 2> ops;
+    llvm::SmallVector<mlir::Operation *, 2> ahead; ///< loads whose next round is fetched meanwhile
+  };
+  const RowLoop *rowLoop(mlir::Operation *op) const;
+  /// True if some loop fetches what the load will read when it is run again.
+  bool fetchesAhead(mlir::Operation *load) const { return ahead.contains(load); }
+
   /// The loops over lanes that the kernel becomes.
   struct Loop {
     mlir::Operation *place;                           ///< that the loop stands at
@@ -88,6 +98,10 @@ private:
   void chooseInPlaceYields();
   void allocate();
   void findStreams();
+  void joinRows();
+  void joinRows(mlir::Block &block);
+  bool runsAlongRow(mlir::Operation *op) const;
+  void fetchAhead();
   bool isOneRange(mlir::Value pointers) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
@@ -101,9 +115,14 @@ private:
   llvm::DenseMap<mlir::Operation *, uint64_t> scratch;
   llvm::DenseMap<mlir::Operation *, unsigned> order; // in program text
   llvm::SmallVector<mlir::Operation *> writers;
+  std::vector<RowLoop> rowLoops;
+  llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
+  llvm::DenseSet<mlir::Operation *> ahead;
   uint64_t bytes = 0;
 };
 
+/// Moves reductions up to where their operands are known: there those of one row meet.
+void hoistReductions(mlir::FunctionOpInterface kernel);
 /// True for ops whose tile results can be computed a few lanes at a time, wherever they are used.
 bool isLazy(mlir::Operation *op);
 /// True if the op may write global memory (ops with regions: never; ask the ops inside).

@@ -66,16 +66,22 @@ Value LaneEmitter::lanes(Value tile, const Lanes &where) {
     return scalar(tile);
   if (auto known = assumedMask(tile))
     return constant(builder.getBoolAttr(*known), where.width);
-  LaneKey key{tile, where.dim, where.width, where.position};
-  if (where.width == 1)
-    key.dim = 0;
+  LaneKey key = keyOf(tile, where);
   for (auto &scope : llvm::reverse(memo))
     if (auto found = scope.find(key); found != scope.end())
       return found->second;
   Value value = plan.stored(tile) ? read(buffer(tile), where) : compute(tile, where);
-  if (!memo.empty())
-    memo.back()[key] = value;
+  remember(tile, where, value);
   return value;
+}
+
+LaneEmitter::LaneKey LaneEmitter::keyOf(Value tile, const Lanes &where) {
+  return {tile, where.width == 1 ? 0 : where.dim, where.width, where.position};
+}
+
+void LaneEmitter::remember(Value tile, const Lanes &where, Value value) {
+  if (!memo.empty())
+    memo.back()[keyOf(tile, where)] = value;
 }
 
 Value LaneEmitter::compute(Value tile, const Lanes &where) {
@@ -170,6 +176,21 @@ void LaneEmitter::materialize(Value tile) {
            [&](const Lanes &where) { return compute(tile, where); });
 }
 
+// Tasks that run with this one find the lanes in their registers.
+RowTask LaneEmitter::materializing(Value tile) {
+  RowTask task;
+  task.tiles = {tile};
+  task.computes = tile;
+  Buffer into = buffer(tile);
+  task.body = [this, into, tile](const Lanes &where, ValueRange) -> SmallVector<Value> {
+    Value value = compute(tile, where);
+    write(into, where, value);
+    remember(tile, where, value);
+    return {};
+  };
+  return task;
+}
+
 void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert) {
   fillFrom(into, adjacentDim(tile), tile, false, [&](const Lanes &where) {
     Value value = lanes(tile, where);
@@ -180,13 +201,20 @@ void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(
 // Vectors run along the last dimension, as the buffer does. A source whose elements are adjacent
 // along another one is read in squares along that, and these are turned over.
 void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bool expand,
-                           llvm::function_ref<Value(const Lanes &)> source) {
+                           std::function<Value(const Lanes &)> source) {
   unsigned dim = preferredDim(into.shape);
   int64_t width = std::min(into.shape[dim], vectorLanes());
   bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
-  if (!turn)
-    return forEachSwept(into.shape, dim, {tile}, {}, expand,
-                        [&](const Lanes &where) { write(into, where, source(where)); });
+  if (!turn) {
+    RowTask task;
+    task.tiles = {tile};
+    task.computes = expand ? tile : Value();
+    task.body = [&](const Lanes &where, ValueRange) -> SmallVector<Value> {
+      write(into, where, source(where));
+      return {};
+    };
+    return forEachInRows(into.shape, dim, task);
+  }
   SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
   blocks[adjacent] /= width;
   forEach(blocks, dim, width, [&](const Lanes &block) {

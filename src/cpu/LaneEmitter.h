@@ -59,6 +59,18 @@ struct Sweep {
   bool uniform = false;                 ///< from `end` on all lanes are the same
 };
 
+/// Work along one row: some lanes of `tiles` at a time, and values carried from step to step.
+struct RowTask {
+  llvm::SmallVector<mlir::Value, 4> tiles; ///< what the body asks for lanes of
+  mlir::Value computes;  ///< one of them that the body computes, though it has a buffer
+  mlir::Value storeMask; ///< the body need not run where this is false for the rest of the row
+  /// Carried into the first step: wide vectors that change nothing.
+  llvm::SmallVector<mlir::Value, 1> carried;
+  std::function<llvm::SmallVector<mlir::Value>(const Lanes &, mlir::ValueRange)> body;
+  /// Carried values of `from` lanes become some of `to`.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::ValueRange, int64_t from, int64_t to)> narrow;
+};
+
 class LaneEmitter {
 public:
   LaneEmitter(mlir::OpBuilder &builder, const FusionPlan &plan, const analysis::AxisAnalysis &axes,
@@ -113,15 +125,18 @@ public:
   /// Runs `body` for all lanes of a tile of `shape`, vectors along `dim`.
   void forEach(llvm::ArrayRef<int64_t> shape, unsigned dim, int64_t width,
                llvm::function_ref<void(const Lanes &)> body);
-  /// The same, row by row, for a body that asks for lanes of `tiles` alone: cut where their masks
-  /// end. A body that stores under `storeMask` is not run where that is false for the rest of the
-  /// row. `expand`: the tiles are computed, though they have buffers.
-  void forEachSwept(llvm::ArrayRef<int64_t> shape, unsigned dim, llvm::ArrayRef<mlir::Value> tiles,
-                    mlir::Value storeMask, bool expand,
-                    llvm::function_ref<void(const Lanes &)> body);
-  /// How to cut the row at `row` (one lane, at 0 along its dimension), if that is worth it.
-  std::optional<Sweep> sweep(llvm::ArrayRef<mlir::Value> tiles, const Lanes &row, int64_t extent,
-                             int64_t wide, mlir::Value storeMask = {}, bool expand = false);
+  /// The same, row by row, cut where the masks of the task's tiles end. The task carries nothing.
+  void forEachInRows(llvm::ArrayRef<int64_t> shape, unsigned dim, const RowTask &task);
+  /// Runs tasks together along the row at `row` (one lane, at 0 along its dimension), in their
+  /// order at each step; gives the one lane that is left of each value carried.
+  /// Meanwhile the memory that `ahead`, loads of such rows, will read next is fetched.
+  llvm::SmallVector<mlir::Value> alongRow(const Lanes &row, int64_t extent,
+                                          llvm::ArrayRef<RowTask> tasks,
+                                          llvm::ArrayRef<mlir::Operation *> ahead = {});
+  /// Notes where `load`, which stands here, reads, so that its next round can be fetched ahead.
+  void noteStart(tile::LoadOp load);
+  /// Work along a row that computes a stored tile of one row into its buffer.
+  RowTask materializing(mlir::Value tile);
   /// Emits `body` where all lanes of `masks` are known to be `value`.
   void assuming(llvm::ArrayRef<mlir::Value> masks, bool value, llvm::function_ref<void()> body);
   /// What all lanes of a mask are known to be here.
@@ -208,7 +223,10 @@ private:
   std::optional<unsigned> sourceDim(mlir::Value tile) const;
   std::optional<unsigned> computedDim(mlir::Operation *op) const;
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
-                llvm::function_ref<mlir::Value(const Lanes &)> source);
+                std::function<mlir::Value(const Lanes &)> source);
+  std::optional<Sweep> sweep(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
+                             int64_t wide);
+  void remember(mlir::Value tile, const Lanes &lanes, mlir::Value value);
   mlir::Value compute(mlir::Value tile, const Lanes &lanes);
   mlir::Value toMemory(mlir::Value value, mlir::Type element);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);
@@ -220,11 +238,14 @@ private:
     llvm::SmallVector<mlir::Value, 4> position;
     bool operator<(const LaneKey &other) const;
   };
+  void fetch(tile::LoadOp load, const Lanes &lanes);
+  static LaneKey keyOf(mlir::Value tile, const Lanes &lanes);
   // Lanes already emitted in the loops that are open here, innermost last.
   std::vector<std::map<LaneKey, mlir::Value>> memo;
   struct MemoScope;
 
-  llvm::DenseMap<mlir::Value, bool> assumed; // masks
+  llvm::DenseMap<mlir::Operation *, mlir::Value> strides; // of loads, from round to round, in bytes
+  llvm::DenseMap<mlir::Value, bool> assumed;              // masks
   mlir::Location location;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;

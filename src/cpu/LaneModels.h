@@ -22,4 +22,9 @@ mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKi
 /// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32. Null for an unknown function.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
 
+/// True if one op combines the lanes of a row, in any order.
+bool reducesInAnyOrder(tile::ReduceOp reduce);
+/// Such a reduction as work along a row.
+RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter);
+
 } // namespace nereid::cpu

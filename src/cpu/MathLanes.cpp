@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <array>
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -45,9 +47,10 @@ struct F32 {
   }
   Value isNan(Value a) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, a); }
   Value select(Value c, Value t, Value f) { return b.create<arith::SelectOp>(loc, c, t, f); }
+  // NaN stays NaN.
   Value clamp(Value x, double low, double high) {
-    x = select(less(number(low), x), x, number(low));
-    return select(less(x, number(high)), x, number(high));
+    x = select(less(x, number(low)), number(low), x);
+    return select(less(number(high), x), number(high), x);
   }
   // c[0] + x (c[1] + x (c[2] + ...
   Value polynomial(Value x, ArrayRef<double> coefficients) {
@@ -58,40 +61,61 @@ struct F32 {
   }
 };
 
+// Instructions of AVX-512 on 16 lanes at a time; fewer lanes are repeated to as many.
+constexpr int64_t vectorOf512 = 16;
+
+bool has512(const F32 &f) { return f.emitter.processor.vectorBytes == 64; }
+
+Value byVectors(F32 &f, ArrayRef<Value> operands, llvm::function_ref<Value(ArrayRef<Value>)> one) {
+  SmallVector<Value> parts;
+  for (int64_t first = 0; first < f.width; first += vectorOf512) {
+    SmallVector<Value> inputs;
+    for (Value all : operands) {
+      SmallVector<int32_t> mask;
+      for (int64_t lane = 0; lane < vectorOf512; ++lane)
+        mask.push_back(int32_t(first + lane % f.width));
+      inputs.push_back(f.width == vectorOf512 ? all
+                       : f.width == 1         ? f.emitter.splat(all, vectorOf512)
+                                              : f.emitter.shuffle(all, all, mask));
+    }
+    parts.push_back(one(inputs));
+  }
+  auto lanesTo = [&](Value a, Value c, int64_t count) {
+    SmallVector<int32_t> mask(count);
+    std::iota(mask.begin(), mask.end(), 0);
+    return f.emitter.shuffle(a, c, mask);
+  };
+  if (f.width < vectorOf512)
+    return lanesTo(parts[0], parts[0], f.width);
+  while (parts.size() > 1) {
+    SmallVector<Value> joined;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(lanesTo(parts[i], parts[i + 1], 2 * widthOf(parts[i].getType())));
+    parts = joined;
+  }
+  return parts[0];
+}
+
+// Calls an intrinsic on each vector, all lanes of it: `operands`, then `source` and the masks that
+// say so.
+Value call512(F32 &f, StringRef name, ArrayRef<Value> operands, bool isMasked, bool isRounded) {
+  OpBuilder &b = f.b;
+  return byVectors(f, operands, [&](ArrayRef<Value> inputs) -> Value {
+    SmallVector<Value> arguments(inputs);
+    Type type = laneType(b.getF32Type(), vectorOf512);
+    if (isMasked) {
+      arguments.push_back(inputs[0]);
+      arguments.push_back(b.create<arith::ConstantOp>(f.loc, b.getI16IntegerAttr(-1)));
+    }
+    if (isRounded) // as the environment says
+      arguments.push_back(b.create<arith::ConstantOp>(f.loc, b.getI32IntegerAttr(4)));
+    return b.create<LLVM::CallIntrinsicOp>(f.loc, type, b.getStringAttr(name), arguments)
+        .getResult(0);
+  });
+}
+
 // p * 2^n for an integer n of |n| <= 252. Denormal results round once and overflow is infinite.
 Value scale(F32 &f, Value p, Value n) {
-  constexpr int64_t lanes = 16;
-  if (f.emitter.processor.vectorBytes == 64 && f.width >= lanes) {
-    // One instruction a vector.
-    Type vector = laneType(f.b.getF32Type(), lanes);
-    SmallVector<Value> parts;
-    for (int64_t first = 0; first < f.width; first += lanes) {
-      SmallVector<int32_t> mask(lanes);
-      std::iota(mask.begin(), mask.end(), int32_t(first));
-      auto part = [&](Value all) {
-        return f.width == lanes ? all : f.emitter.shuffle(all, all, mask);
-      };
-      Value value = part(p);
-      auto number = [&](Type type, int64_t is) -> Value {
-        return f.b.create<arith::ConstantOp>(f.loc, f.b.getIntegerAttr(type, is));
-      };
-      parts.push_back(f.b.create<LLVM::CallIntrinsicOp>(
-                             f.loc, vector, f.b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-                             ValueRange{value, part(n), value, number(f.b.getI16Type(), -1),
-                                        number(f.b.getI32Type(), 4)})
-                          .getResult(0));
-    }
-    while (parts.size() > 1) {
-      SmallVector<Value> joined;
-      for (size_t i = 0; i < parts.size(); i += 2) {
-        SmallVector<int32_t> mask(2 * widthOf(parts[i].getType()));
-        std::iota(mask.begin(), mask.end(), 0);
-        joined.push_back(f.emitter.shuffle(parts[i], parts[i + 1], mask));
-      }
-      parts = joined;
-    }
-    return parts[0];
-  }
   // In two steps, since 2^n itself may be out of range.
   Value integer = f.toInt(n);
   Value half = f.sar(integer, 1), rest = f.subBits(integer, half);
@@ -108,27 +132,82 @@ constexpr double exponential[] = {1.0,
                                   0.00836874544620514,
                                   0.0013814540579915047};
 
-// e^x = 2^n e^r with n the integer nearest to x / ln 2.
+// With AVX-512, n counts sixteenths: 2^(n mod 1) is one of sixteen numbers, which a vector holds,
+// and e^r - 1 for |r| <= ln(2)/32 is r (1 + r (c + r / 6)) within 3e-9; `vscalefps` multiplies by
+// 2^floor(n) and knows of denormals. The nearest n is found by adding a number so large that only
+// sixteenths are left of the sum; their count is in its last bits.
+struct Sixteenths {
+  Value count, n;
+};
+constexpr double toSixteenths = 1.5 * (1 << 19);
+constexpr double exponentialOfSixteenth[] = {1.0, 0.5000195527, 1.0 / 6};
+
+// 2^n (1 + q r), q the polynomial.
+Value scaleSixteenths(F32 &f, Sixteenths at, Value r, ArrayRef<double> q) {
+  SmallVector<float> powers;
+  for (int k = 0; k < 16; ++k)
+    powers.push_back(float(std::exp2(k / 16.0)));
+  Value table = f.b.create<arith::ConstantOp>(
+      f.loc, DenseElementsAttr::get(VectorType::get({vectorOf512}, f.b.getF32Type()),
+                                    ArrayRef<float>(powers)));
+  Value power = byVectors(f, {at.count}, [&](ArrayRef<Value> in) -> Value {
+    Value places =
+        f.b.create<LLVM::BitcastOp>(f.loc, laneType(f.b.getI32Type(), vectorOf512), in[0]);
+    return f.b
+        .create<LLVM::CallIntrinsicOp>(f.loc, table.getType(),
+                                       f.b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+                                       ValueRange{table, places})
+        .getResult(0);
+  });
+  Value p = f.fma(f.mul(f.polynomial(r, q), r), power, power);
+  return call512(f, "llvm.x86.avx512.mask.scalef.ps.512", {p, at.n}, true, true);
+}
+
+// e^x = 2^n e^r with n the number nearest to x / ln 2.
 Value emitExp(F32 &f, Value x) {
   Value t = f.clamp(x, -104.0, 89.0);
-  Value n = f.round(f.mul(t, f.number(1.44269504088896341)));
   // ln 2 in two parts, the first exact in few bits.
-  Value r = f.fma(n, f.number(-0.693359375), t);
-  r = f.fma(n, f.number(2.12194440054690583e-4), r);
-  Value result = scale(f, f.polynomial(r, exponential), n);
+  auto rest = [&](Value n) {
+    Value r = f.fma(n, f.number(-0.693359375), t);
+    return f.fma(n, f.number(2.12194440054690583e-4), r);
+  };
+  if (has512(f)) {
+    Value count = f.fma(t, f.number(1.44269504088896341), f.number(toSixteenths));
+    Value n = f.sub(count, f.number(toSixteenths));
+    return scaleSixteenths(f, {count, n}, rest(n), exponentialOfSixteenth);
+  }
+  Value n = f.round(f.mul(t, f.number(1.44269504088896341)));
+  Value result = scale(f, f.polynomial(rest(n), exponential), n);
   return f.select(f.isNan(x), x, result);
 }
 
-// 2^x = 2^n 2^f, f in [-1/2, 1/2], exactly.
+template <size_t N> std::array<double, N> base2(const double (&coefficients)[N], double power) {
+  std::array<double, N> out;
+  for (size_t k = 0; k < N; ++k, power *= 0.693147180559945309)
+    out[k] = power * coefficients[k];
+  return out;
+}
+
+// 2^x = 2^n 2^f, f = x - n exactly.
 Value emitExp2(F32 &f, Value x) {
   Value t = f.clamp(x, -151.0, 129.0);
+  if (has512(f)) {
+    Value count = f.add(t, f.number(toSixteenths));
+    Value n = f.sub(count, f.number(toSixteenths));
+    return scaleSixteenths(f, {count, n}, f.sub(t, n),
+                           base2(exponentialOfSixteenth, 0.693147180559945309));
+  }
   Value n = f.round(t);
-  double coefficients[std::size(exponential)];
-  double power = 1;
-  for (size_t k = 0; k < std::size(exponential); ++k, power *= 0.693147180559945309)
-    coefficients[k] = power * exponential[k];
-  Value result = scale(f, f.polynomial(f.sub(t, n), coefficients), n);
+  Value result = scale(f, f.polynomial(f.sub(t, n), base2(exponential, 1)), n);
   return f.select(f.isNan(x), x, result);
+}
+
+// An estimate of 14 bits and a step of Newton's.
+Value emitReciprocal(F32 &f, Value x) {
+  Value limited = f.select(f.less(f.number(0x1p100), x), f.number(0x1p100), x);
+  Value estimate = call512(f, "llvm.x86.avx512.rcp14.ps.512", {limited}, true, false);
+  Value error = f.fma(f.b.create<arith::NegFOp>(f.loc, limited), estimate, f.number(1));
+  return f.fma(estimate, error, estimate);
 }
 
 bool isLibraryFunction(StringRef name) {
@@ -166,6 +245,9 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
     transforms::MathBase base;
     auto exp = [&](Value x) { return emitExp(f, x); };
     base.exp = exp;
+    auto reciprocal = [&](Value x) { return emitReciprocal(f, x); };
+    if (has512(f))
+      base.reciprocal = reciprocal;
     if (function == "log" || function == "log2" || function == "tanh" || function == "erf" ||
         function == "expm1" || function == "log1p")
       return transforms::expandMath(b, loc, function, operands, base);

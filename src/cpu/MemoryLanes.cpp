@@ -201,12 +201,17 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     };
     if (shape.empty())
       return emitter.forEach(shape, 0, 1, put);
-    SmallVector<Value> tiles = {store.getPointer()};
+    RowTask task;
+    task.tiles = {store.getPointer()};
     for (Value tile : {store.getMask(), computed})
       if (tile)
-        tiles.push_back(tile);
-    emitter.forEachSwept(shape, LaneEmitter::preferredDim(shape), tiles, store.getMask(), false,
-                         put);
+        task.tiles.push_back(tile);
+    task.storeMask = store.getMask();
+    task.body = [&](const Lanes &where, ValueRange) -> SmallVector<Value> {
+      put(where);
+      return {};
+    };
+    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task);
   }
 };
 

@@ -39,11 +39,10 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// What changes no element that it is combined with, if one op combines them.
-Value neutralLanes(Block &combine, LaneEmitter &emitter, int64_t width) {
+// What changes no element that it is combined with, if one op combines them, or null.
+TypedAttr neutralElement(Block &combine) {
   Operation *op = &combine.front();
   Type type = op->getResult(0).getType();
-  OpBuilder &b = emitter.builder;
   if (auto number = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &format = number.getFloatSemantics();
     std::optional<APFloat> value;
@@ -53,7 +52,7 @@ Value neutralLanes(Block &combine, LaneEmitter &emitter, int64_t width) {
       value = APFloat::getNaN(format);
     else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
       value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
-    return value ? emitter.constant(FloatAttr::get(type, *value), width) : Value();
+    return value ? TypedAttr(FloatAttr::get(type, *value)) : TypedAttr();
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
@@ -68,7 +67,7 @@ Value neutralLanes(Block &combine, LaneEmitter &emitter, int64_t width) {
     value = APInt::getSignedMinValue(bits);
   else if (isa<arith::MinSIOp>(op))
     value = APInt::getSignedMaxValue(bits);
-  return value ? emitter.constant(b.getIntegerAttr(type, *value), width) : Value();
+  return value ? TypedAttr(IntegerAttr::get(type, *value)) : TypedAttr();
 }
 
 // Combines the lanes of vectors into `left`, pairs of neighbours first, so the order is kept.
@@ -92,6 +91,34 @@ SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVecto
   }
   return values;
 }
+
+} // namespace
+
+bool reducesInAnyOrder(tile::ReduceOp reduce) {
+  Block &combine = reduce.getCombine().front();
+  return reduce.getSources().size() == 1 && commutes(combine) && vectorizes(combine) &&
+         neutralElement(combine);
+}
+
+RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
+  Block &combine = reduce.getCombine().front();
+  auto shape = tile::shapeOf(reduce.getSources().front().getType());
+  RowTask task;
+  llvm::append_range(task.tiles, reduce.getSources());
+  task.carried = {
+      emitter.constant(neutralElement(combine), emitter.preferredWidth(shape, reduce.getAxis()))};
+  task.body = [&emitter, &combine, reduce](const Lanes &where, ValueRange carried) mutable {
+    return emitter.inlineRegion(
+        combine, joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
+        where.width);
+  };
+  task.narrow = [&emitter, &combine](ValueRange values, int64_t from, int64_t to) {
+    return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
+  };
+  return task;
+}
+
+namespace {
 
 // Along the vectors if the axis is the one of adjacent elements, else across them.
 struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
@@ -143,62 +170,14 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
-  // In the parts of a row that masks leave. Beyond them all steps are the same: if one of them
-  // changes nothing, none does.
-  static SmallVector<Value> reduceSwept(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
-                                        const Sweep &parts, Value neutral) {
-    unsigned axis = reduce.getAxis();
-    Block &combine = reduce.getCombine().front();
-    Value extent = emitter.index(tile::shapeOf(reduce.getSources().front().getType())[axis]);
-    auto steps = [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before) {
-      where.width = width;
-      return emitter.loop(
-          lower, upper, width, before, [&](Value at, ValueRange carried) -> SmallVector<Value> {
-            where.position[axis] = at;
-            return emitter.inlineRegion(
-                combine,
-                joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
-                width);
-          });
-    };
-    SmallVector<Value> sums;
-    emitter.assuming(parts.masks, true,
-                     [&] { sums = steps(emitter.index(0), parts.full, parts.wide, {neutral}); });
-    sums = combineLanes(emitter, combine, sums, parts.wide, true, parts.narrow);
-    sums = steps(parts.full, parts.end, parts.narrow, sums);
-    if (parts.uniform)
-      emitter.assuming(parts.masks, false, [&] {
-        Value before = sums[0];
-        Value more = emitter.builder.create<arith::MinSIOp>(
-            emitter.loc(), extent, emitter.add(parts.end, emitter.index(parts.narrow)));
-        sums = steps(parts.end, more, parts.narrow, sums);
-        Value rest = emitter.builder.create<arith::SelectOp>(
-            emitter.loc(), sameBits(emitter, before, sums[0]), extent, more);
-        sums = steps(rest, extent, parts.narrow, sums);
-      });
-    return combineLanes(emitter, combine, sums, parts.narrow, true);
-  }
-
-  static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
-    OpBuilder &b = emitter.builder;
-    int64_t width = widthOf(a.getType());
-    Type bits = b.getIntegerType(width * scalarOf(a.getType()).getIntOrFloatBitWidth());
-    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
-                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, a),
-                                   b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
-  }
-
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
     Block &combine = reduce.getCombine().front();
     auto shape = tile::shapeOf(reduce.getSources().front().getType());
     where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
-    if (where.width > 1 && commutes(combine))
-      if (Value neutral = neutralLanes(combine, emitter, where.width))
-        if (auto parts = emitter.sweep(llvm::to_vector(reduce.getSources()), where.first(),
-                                       shape[axis], where.width))
-          return reduceSwept(reduce, emitter, where, *parts, neutral);
+    if (where.width > 1 && reducesInAnyOrder(reduce))
+      return emitter.alongRow(where.first(), shape[axis], reducing(reduce, emitter));
     if (where.width == 1 || commutes(combine)) {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);

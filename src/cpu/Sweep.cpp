@@ -27,14 +27,16 @@ struct Prefix {
 
 class RowMasks {
 public:
-  RowMasks(LaneEmitter &emitter, int64_t extent)
-      : emitter(emitter), b(emitter.builder), loc(emitter.loc()), extent(extent) {}
+  // `computed`: tiles that are computed here, though they have buffers.
+  RowMasks(LaneEmitter &emitter, int64_t extent, llvm::DenseSet<Value> computed)
+      : emitter(emitter), b(emitter.builder), loc(emitter.loc()), extent(extent),
+        computed(std::move(computed)) {}
 
   // Finds the masks that `tile` is computed from. False if some op reads its operands elsewhere.
-  bool collect(Value tile, const Lanes &row, bool expand) {
+  bool collect(Value tile, const Lanes &row) {
     if (!isTile(tile) || !seen.insert(tile).second)
       return true;
-    if (!expand && emitter.plan.stored(tile))
+    if (isRead(tile))
       return true;
     Operation *op = tile.getDefiningOp();
     if (!op || !isLazy(op))
@@ -47,31 +49,30 @@ public:
         return true;
       }
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-      return collect(op->getOperand(0), inOperand(op, row), false);
+      return collect(op->getOperand(0), inOperand(op, row));
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isa<tile::SplatOp>(op) &&
         llvm::any_of(op->getOperands(), isTile))
       return false;
-    return llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return collect(operand, row, false); });
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand, row); });
   }
 
   // True if all lanes of `tile` that the masks cut off are the same.
-  bool isUniform(Value tile, const Lanes &row, bool expand) {
+  bool isUniform(Value tile, const Lanes &row) {
     if (!isTile(tile) || known.contains(tile))
       return true;
     if (tile::shapeOf(tile.getType())[row.dim] == 1)
       return true;
     Operation *op = tile.getDefiningOp();
-    if (!op || (!expand && emitter.plan.stored(tile)))
+    if (!op || isRead(tile))
       return false;
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) {
       Value source = op->getOperand(0);
       if (isa<tile::ExpandDimsOp>(op) && cast<tile::ExpandDimsOp>(op).getAxis() == row.dim)
         return true;
-      return isUniform(source, inOperand(op, row), false);
+      return isUniform(source, inOperand(op, row));
     }
-    auto uniform = [&](Value operand) { return isUniform(operand, row, false); };
+    auto uniform = [&](Value operand) { return isUniform(operand, row); };
     if (auto load = dyn_cast<tile::LoadOp>(op))
       return load.getMask() && known.contains(load.getMask()) &&
              (!load.getOther() || uniform(load.getOther()));
@@ -177,25 +178,32 @@ private:
                   b.create<arith::SelectOp>(loc, wraps, emitter.index(extent), count)};
   }
 
+  bool isRead(Value tile) const { return emitter.plan.stored(tile) && !computed.contains(tile); }
+
   LaneEmitter &emitter;
   OpBuilder &b;
   Location loc;
   int64_t extent;
-  llvm::DenseSet<Value> seen, known;
+  llvm::DenseSet<Value> computed, seen, known;
 };
 
 } // namespace
 
-std::optional<Sweep> LaneEmitter::sweep(ArrayRef<Value> tiles, const Lanes &row, int64_t extent,
-                                        int64_t wide, Value storeMask, bool expand) {
+std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
+                                        int64_t wide) {
   int64_t narrow = std::min(wide, vectorLanes());
   // Of a few steps the tests would cost what they save.
   if (!sweeps || extent < 2 * wide)
     return {};
-  RowMasks found(*this, extent);
-  for (Value tile : tiles)
-    if (!found.collect(tile, row, expand))
-      return {};
+  llvm::DenseSet<Value> computed;
+  for (const RowTask &task : tasks)
+    if (task.computes)
+      computed.insert(task.computes);
+  RowMasks found(*this, extent, std::move(computed));
+  for (const RowTask &task : tasks)
+    for (Value tile : task.tiles)
+      if (!found.collect(tile, row))
+        return {};
   if (found.masks.empty())
     return {};
   Sweep out;
@@ -207,13 +215,15 @@ std::optional<Sweep> LaneEmitter::sweep(ArrayRef<Value> tiles, const Lanes &row,
     full = full ? found.least(full, prefix.full) : prefix.full;
     end = end ? found.most(end, prefix.end) : prefix.end;
   }
-  if (storeMask) {
-    auto stored = llvm::find(found.masks, storeMask);
+  // A store goes alone.
+  if (Value mask = tasks.front().storeMask) {
+    auto stored = llvm::find(found.masks, mask);
     end = stored == found.masks.end() ? index(extent)
                                       : found.prefixes[stored - found.masks.begin()].end;
   } else {
-    out.uniform =
-        llvm::all_of(tiles, [&](Value tile) { return found.isUniform(tile, row, expand); });
+    out.uniform = llvm::all_of(tasks, [&](const RowTask &task) {
+      return llvm::all_of(task.tiles, [&](Value tile) { return found.isUniform(tile, row); });
+    });
     if (!out.uniform)
       end = index(extent);
   }
@@ -238,32 +248,132 @@ void LaneEmitter::assuming(ArrayRef<Value> masks, bool value, llvm::function_ref
   assumed = std::move(outer);
 }
 
-void LaneEmitter::forEachSwept(ArrayRef<int64_t> shape, unsigned dim, ArrayRef<Value> tiles,
-                               Value storeMask, bool expand,
-                               llvm::function_ref<void(const Lanes &)> body) {
-  int64_t width = preferredWidth(shape, dim), extent = shape[dim];
-  if (extent < 2 * width || dim != preferredDim(shape))
-    return forEach(shape, dim, width, body);
+void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const RowTask &task) {
+  if (dim != preferredDim(shape))
+    return forEach(shape, dim, preferredWidth(shape, dim),
+                   [&](const Lanes &where) { task.body(where, {}); });
   SmallVector<int64_t> rows(shape);
   rows[dim] = 1;
-  forEach(rows, dim, 1, [&](const Lanes &row) {
-    Lanes where = row;
-    auto steps = [&](Value lower, Value upper, int64_t step) {
-      where.width = step;
-      loop(lower, upper, step, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
-        where.position[dim] = at;
-        body(where);
-        return {};
-      });
+  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task); });
+}
+
+static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
+  OpBuilder &b = emitter.builder;
+  int64_t width = widthOf(a.getType());
+  Type bits = b.getIntegerType(width * scalarOf(a.getType()).getIntOrFloatBitWidth());
+  return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
+                                 b.create<LLVM::BitcastOp>(emitter.loc(), bits, a),
+                                 b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
+}
+
+// The next round is taken to be as far from this one as this one is from the last. Programs and
+// loops walk through memory like that, and nothing is wrong if they do not.
+void LaneEmitter::noteStart(tile::LoadOp load) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), number = builder.getI64Type();
+  Value slot;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Value one = index(1), none = index(0);
+    builder.setInsertionPointAfter(none.getDefiningOp());
+    if (one.getDefiningOp()->isBeforeInBlock(none.getDefiningOp()) == false)
+      builder.setInsertionPointAfter(one.getDefiningOp());
+    slot = builder.create<LLVM::AllocaOp>(location, pointer, number, one);
+    builder.create<LLVM::StoreOp>(location, none, slot);
+  }
+  Lanes start;
+  start.position = {index(0)};
+  Value now = builder.create<LLVM::PtrToIntOp>(location, number, lanes(load.getPointer(), start));
+  Value before = builder.create<LLVM::LoadOp>(location, number, slot);
+  builder.create<LLVM::StoreOp>(location, now, slot);
+  Value first = builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, before, index(0));
+  Value stride = builder.create<arith::SubIOp>(location, now, before);
+  strides[load] = builder.create<arith::SelectOp>(location, first, index(0), stride);
+}
+
+void LaneEmitter::fetch(tile::LoadOp load, const Lanes &where) {
+  Value pointer = lanes(load.getPointer(), where.first());
+  Value next = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(),
+                                           pointer, ValueRange{strides.lookup(load)});
+  int64_t bytes = where.width * tile::bytesInMemory(load.getAccessElementType());
+  for (int64_t line = 0; line < bytes; line += lineBytes) {
+    Value at = builder.create<LLVM::GEPOp>(location, next.getType(), builder.getI8Type(), next,
+                                           ArrayRef<LLVM::GEPArg>{int32_t(line)});
+    // Into the second cache: the first holds the rows that are worked on.
+    builder.create<LLVM::Prefetch>(location, at, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+  }
+}
+
+SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, ArrayRef<RowTask> tasks,
+                                         ArrayRef<Operation *> ahead) {
+  int64_t wide = preferredWidth({extent}, 0);
+  SmallVector<Value> carried;
+  for (const RowTask &task : tasks)
+    llvm::append_range(carried, task.carried);
+  // Each task's share of the carried values becomes that of `each`.
+  auto perTask = [&](ValueRange all, auto each) {
+    SmallVector<Value> out;
+    for (const RowTask &task : tasks) {
+      SmallVector<Value> mine = each(task, all.take_front(task.carried.size()));
+      llvm::append_range(out, mine);
+      all = all.drop_front(task.carried.size());
+    }
+    return out;
+  };
+  Lanes where = row;
+  bool settling = false; // beyond the masks
+  auto steps = [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before) {
+    auto body = [&](Value at, ValueRange now) -> SmallVector<Value> {
+      where.position[row.dim] = at;
+      where.width = width;
+      if (!settling)
+        for (Operation *load : ahead)
+          fetch(cast<tile::LoadOp>(load), where);
+      return perTask(now,
+                     [&](const RowTask &task, ValueRange mine) { return task.body(where, mine); });
     };
-    auto parts = sweep(tiles, row, extent, width, storeMask, expand);
-    if (!parts)
-      return steps(index(0), index(extent), width);
-    assuming(parts->masks, true, [&] { steps(index(0), parts->full, width); });
-    steps(parts->full, parts->end, parts->narrow);
-    if (parts->uniform)
-      assuming(parts->masks, false, [&] { steps(parts->end, index(extent), parts->narrow); });
-  });
+    if (extent == width)
+      return loop(0, extent, width, before, body);
+    return loop(lower, upper, width, before, body);
+  };
+  auto narrowTo = [&](int64_t from, int64_t to) {
+    carried = perTask(carried, [&](const RowTask &task, ValueRange mine) {
+      return task.narrow ? task.narrow(mine, from, to) : SmallVector<Value>();
+    });
+  };
+  Value last = index(extent);
+  auto parts = sweep(tasks, row, extent, wide);
+  if (!parts) {
+    carried = steps(index(0), last, wide, carried);
+    narrowTo(wide, 1);
+    return carried;
+  }
+  assuming(parts->masks, true, [&] { carried = steps(index(0), parts->full, wide, carried); });
+  narrowTo(wide, parts->narrow);
+  carried = steps(parts->full, parts->end, parts->narrow, carried);
+  if (parts->uniform)
+    assuming(parts->masks, false, [&] {
+      settling = true;
+      // Beyond the masks all steps are the same: where nothing is stored and one of them changes
+      // no value, none does.
+      if (llvm::any_of(tasks, [](const RowTask &task) { return task.carried.empty(); })) {
+        carried = steps(parts->end, last, parts->narrow, carried);
+        return;
+      }
+      SmallVector<Value> before = carried;
+      Value more =
+          builder.create<arith::MinSIOp>(location, last, add(parts->end, index(parts->narrow)));
+      carried = steps(parts->end, more, parts->narrow, carried);
+      Value settled;
+      for (auto [was, is] : llvm::zip(before, carried)) {
+        Value same = sameBits(*this, was, is);
+        settled =
+            settled ? builder.create<arith::AndIOp>(location, settled, same).getResult() : same;
+      }
+      Value rest = builder.create<arith::SelectOp>(location, settled, last, more);
+      carried = steps(rest, last, parts->narrow, carried);
+    });
+  narrowTo(parts->narrow, 1);
+  return carried;
 }
 
 } // namespace nereid::cpu

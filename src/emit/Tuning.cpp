@@ -207,8 +207,14 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
         continue;
       }
       std::vector<Value> configs = configsOf(interp, *entry);
-      // One configuration needs no choice, so nothing is asked.
-      if (configs.size() > 1)
+      // One configuration needs no choice, and neither do values that are all given: nothing is
+      // asked then.
+      auto isGiven = [&](const Value &config) {
+        Configuration sets = configurationOf(interp, config);
+        return std::ranges::all_of(
+            sets.values, [&](const auto &word) { return findKeyword(arguments, word.first); });
+      };
+      if (configs.size() > 1 && !std::ranges::all_of(configs, isGiven))
         configs = pruned(interp, *entry, std::move(configs), known);
       choices.configurations.clear();
       choices.key.clear();

@@ -1,6 +1,7 @@
 #include "engine/AheadOfTime.h"
 #include "engine/AheadOfTimeText.h"
 #include "pipeline/Cpu.h"
+#include "pipeline/Gpu.h"
 #include "support/LaunchAbi.h"
 #include "target/Gpu.h"
 
@@ -252,6 +253,7 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
                                         std::string_view targets) {
   if (Status status = checkPrefix(name); !status)
     return status.takeError();
+  (*emitted.module)->setAttr(pipeline::standsAloneAttr, mlir::UnitAttr::get(emitted.context.get()));
   auto bytes = buildArtifact(emitted, targets);
   if (!bytes)
     return bytes.takeError();

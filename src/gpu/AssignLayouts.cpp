@@ -506,7 +506,21 @@ private:
     return std::nullopt;
   }
 
-  // A carried tile keeps the layout in which the loop computes it.
+  // The layout of the first access through `pointers` or what is computed of them alike.
+  std::optional<LinearLayout> accessedIn(Value pointers) {
+    for (Operation *user : pointers.getUsers()) {
+      auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
+      if (access && access.getAccessed() == pointers && places.contains(user))
+        return accessLayout(user);
+      if (user->hasTrait<OpTrait::Elementwise>())
+        if (auto layout = accessedIn(user->getResult(0)))
+          return layout;
+    }
+    return std::nullopt;
+  }
+
+  // A carried tile keeps the layout in which the loop computes it; pointers lie like the access
+  // through them.
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
     if (!isTile(init))
@@ -514,6 +528,9 @@ private:
     DenseSet<Value> seen;
     if (auto own = foresee(loop.getBody()->getTerminator()->getOperand(i), *loop.getBody(), seen))
       return *own;
+    if (isa<tile::PtrType>(tile::elementType(init.getType())))
+      if (auto accessed = accessedIn(loop.getRegionIterArg(i)))
+        return *accessed;
     if (auto own = ownLayout(init))
       return *own;
     return defaultLayout(tile::shapeOf(init.getType()));

@@ -6,8 +6,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "support/LaunchAbi.h"
 
-#include <map>
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -40,13 +42,31 @@ SmallVector<Transfer> transfersOf(ArrayRef<int64_t> shape, unsigned elementBytes
   return out;
 }
 
-TensorMap tensorMapOf(Value desc, const SharedOperand &shared) {
-  auto type = cast<tile::DescType>(desc.getType());
-  auto [rows, columns] =
-      boxOf(type.getBlockShape(), unsigned(tile::bytesInMemory(type.getElementType())));
-  return {cast<BlockArgument>(desc).getArgNumber(),
-          {uint32_t(rows), uint32_t(columns)},
-          swizzleOf(shared)};
+unsigned elementBytesOf(tile::DescType type) {
+  return unsigned(tile::bytesInMemory(type.getElementType()));
+}
+
+// What a descriptor's block is in shared memory: the same for all who copy it.
+SharedOperand sharedBlock(tile::DescType type) {
+  return SharedOperand(type.getBlockShape(), 1, elementBytesOf(type));
+}
+
+// A parameter of the kernel, or made in it where the rules of the copy engine are not known to be
+// broken: strides are multiples of 16 bytes. Only targets of one chip have `tensormap.replace`.
+bool mayHaveTensorMap(Value desc, const target::GpuChip &chip) {
+  if (!chip.can(target::Tma))
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(desc))
+    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto make = desc.getDefiningOp<tile::MakeDescOp>();
+  if (!make || !chip.onlyThisChip)
+    return false;
+  return llvm::all_of(make.getStrides().drop_back(), [&](Value stride) {
+    APInt value;
+    unsigned bytes = elementBytesOf(make.getType());
+    return !matchPattern(stride, m_ConstantInt(&value)) ||
+           (value.isStrictlyPositive() && value.getSExtValue() * bytes % 16 == 0);
+  });
 }
 
 // What a store's tile becomes in shared memory; its rows are contiguous there.
@@ -92,9 +112,10 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
     e.assembly(writesGlobal(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
                "~{memory}", {}, {}, false);
     Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
-    for (unsigned slot = 0; slot < slots; ++slot)
-      e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b,~{memory}", {},
-                 {e.add(base, e.i32(8 * slot)), first}, false);
+    for (unsigned i = 0; i < 2 * slots; ++i)
+      e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], " +
+                     std::to_string(i < slots ? 1 : e.warps) + ";",
+                 "r,b,~{memory}", {}, {e.add(base, e.i32(8 * i)), first}, false);
     e.assembly("@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", {}, {first}, false);
     e.barrier();
   }
@@ -133,6 +154,23 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
   }
 };
 
+struct FreeSlotRegisters : RegisterModel<FreeSlotRegisters, FreeSlotOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto free = cast<FreeSlotOp>(op);
+    // These mbarriers lie behind those that count bytes.
+    Value barrier = e.add(barrierAddress(e, free.getArrivals(), free.getSlot()),
+                          e.i32(8 * free.getArrivals().getType().getSlots()));
+    Value isFirstLane =
+        e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.lane, e.i32(0));
+    e.assembly("{ .reg .pred done; bar.warp.sync 0xffffffff; "
+               "@$2 mbarrier.arrive.shared::cta.b64 _, [$0]; @!$3 bra past; "
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; "
+               "past: }",
+               "r,r,b,b,~{memory}", {},
+               {barrier, e.scalar(free.getPhase()), isFirstLane, e.isFirstThread()}, false);
+  }
+};
+
 struct WaitBulkRegisters : RegisterModel<WaitBulkRegisters, WaitBulkOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto wait = cast<WaitBulkOp>(op);
@@ -147,21 +185,33 @@ struct WaitBulkRegisters : RegisterModel<WaitBulkRegisters, WaitBulkOp> {
 } // namespace
 
 bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chip) {
-  auto argument = dyn_cast<BlockArgument>(desc);
-  if (!chip.can(target::Tma) || !argument ||
-      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+  if (!mayHaveTensorMap(desc, chip))
     return false;
   auto type = cast<tile::DescType>(desc.getType());
   if (tile.getRank() != 2 || type.getBlockShape() != tile.getShape() ||
       type.getElementType() != tile.getElementType() || tile.getElementType().isInteger(1))
     return false;
   SharedOperand shared(tile);
-  auto elementBytes = int64_t(tile::bytesInMemory(tile.getElementType()));
+  int64_t elementBytes = elementBytesOf(type);
   int64_t width = shared.rowBytes(), column = tile.getShape()[0] * width;
   // Rows of 16 bytes at least, and each transfer starts where the permutation does.
   return shared.majorDim() == 1 && tile.getShape()[1] * elementBytes >= 16 &&
          (tile.getShape()[1] * elementBytes == width ? column % 128 == 0
                                                      : column % SharedOperand::alignment == 0);
+}
+
+// True if the memory that a descriptor names is read in the kernel too, by descriptors that are
+// seen to be of the same memory.
+static bool isReadToo(Value desc) {
+  auto isRead = [](Value desc) {
+    return llvm::any_of(desc.getUsers(), [](Operation *user) {
+      return isa<tile::DescLoadOp, tile::DescGatherOp>(user);
+    });
+  };
+  auto make = desc.getDefiningOp<tile::MakeDescOp>();
+  return isRead(desc) || (make && llvm::any_of(make.getBase().getUsers(), [&](Operation *user) {
+                            return isa<tile::MakeDescOp>(user) && isRead(user->getResult(0));
+                          }));
 }
 
 void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
@@ -179,37 +229,93 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
     Value value = store.getValue();
     if (!isa<RankedTensorType>(value.getType()))
       return;
-    if (auto convert = value.getDefiningOp<ConvertLayoutOp>())
+    auto convert = value.getDefiningOp<ConvertLayoutOp>();
+    if (convert)
       value = convert.getSource();
     for (Value candidate : {value, Value(store.getValue())}) {
       if (!canCopyInBulk(store.getDesc(), cast<RankedTensorType>(candidate.getType()), chip))
         continue;
       store.getValueMutable().assign(candidate);
-      bool isRead = llvm::any_of(store.getDesc().getUsers(), [](Operation *user) {
-        return isa<tile::DescLoadOp, tile::DescGatherOp>(user);
-      });
+      bool isRead = isReadToo(store.getDesc());
       store->setAttr(bulkStoreAttr, BoolAttr::get(store.getContext(), mayTell || isRead));
+      if (convert && convert->use_empty())
+        convert.erase();
       return;
     }
   });
 }
 
 std::vector<TensorMap> tensorMapsOf(FunctionOpInterface kernel) {
-  std::map<unsigned, TensorMap> maps;
-  auto add = [&](Value desc, const SharedOperand &shared) {
-    TensorMap map = tensorMapOf(desc, shared);
-    maps.try_emplace(map.argument, map);
-  };
+  llvm::SetVector<Value> descs;
   kernel->walk([&](Operation *op) {
     if (auto copy = dyn_cast<CopyBulkOp>(op))
-      add(copy.getDesc(), SharedOperand(copy.getRing().getType().getTile()));
+      descs.insert(copy.getDesc());
     if (auto store = dyn_cast<tile::DescStoreOp>(op); store && store->hasAttr(bulkStoreAttr))
-      add(store.getDesc(), stagingOf(store));
+      descs.insert(store.getDesc());
   });
-  std::vector<TensorMap> out;
-  for (auto &[argument, map] : maps)
-    out.push_back(map);
-  return out;
+  std::vector<TensorMap> maps;
+  for (Value desc : descs) {
+    auto type = cast<tile::DescType>(desc.getType());
+    auto [rows, columns] = boxOf(type.getBlockShape(), elementBytesOf(type));
+    maps.push_back({desc, {uint32_t(rows), uint32_t(columns)}, swizzleOf(sharedBlock(type))});
+  }
+  return maps;
+}
+
+// PTX ISA, "tensormap.replace": the fields of a map in shared memory are set one by one; then a
+// copy, which is a fence too, puts it where the copy engine can read it. The first warp does all
+// that, and its first thread starts the transfers, so nobody waits.
+void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, RegisterEmitter &e) {
+  OpBuilder &b = e.builder;
+  Value staged = address32(e, e.beginShared(support::tensorMapBytes));
+  ArrayRef<Value> fields = e.descriptor(make.getResult());
+  unsigned rank = map.box.size(), bytes = elementBytesOf(make.getType());
+  Value isFirstWarp = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.warp, e.i32(0));
+  e.when(isFirstWarp, [&] {
+    Value word = b.create<arith::MulIOp>(e.loc(), e.lane, e.i32(4));
+    e.assembly("st.shared.b32 [$0], 0; bar.warp.sync 0xffffffff;", "r,~{memory}", {},
+               e.add(staged, word), false);
+    std::string text, constraints;
+    SmallVector<Value> operands;
+    auto operand = [&](Value value, const char *constraint) {
+      operands.push_back(value);
+      constraints += std::string(constraint) + ",";
+      return "$" + std::to_string(operands.size() - 1);
+    };
+    std::string first = operand(e.isFirstThread(), "b"), at = operand(staged, "r");
+    auto replace = [&](const char *field, const char *type, const std::string &value) {
+      text += "@" + first + " tensormap.replace.tile." + field + ".shared::cta.b1024." + type +
+              " [" + at + "], " + value + "; ";
+    };
+    replace("global_address", "b64", operand(fields[0], "l"));
+    replace("rank", "b32", std::to_string(rank - 1));
+    // The hardware counts dimensions from the innermost one.
+    for (unsigned i = 0; i < rank; ++i) {
+      unsigned from = rank - 1 - i;
+      std::string number = std::to_string(i) + ", ";
+      replace("box_dim", "b32", number + std::to_string(map.box[from]));
+      Value extent = b.create<arith::TruncIOp>(e.loc(), b.getI32Type(), fields[1 + from]);
+      replace("global_dim", "b32", number + operand(extent, "r"));
+      replace("element_stride", "b32", number + "1");
+      if (i + 1 == rank)
+        continue;
+      Value stride =
+          b.create<arith::MulIOp>(e.loc(), fields[1 + rank + from - 1], e.i64(int64_t(bytes)));
+      replace("global_stride", "b64", number + operand(stride, "l"));
+    }
+    // .u8, .u16, .u32 and .u64: what is copied is not computed with, and zero is zero.
+    static const char *const elementTypes[] = {"0", "1", "2", "4"};
+    replace("elemtype", "b32", elementTypes[llvm::Log2_32(bytes)]);
+    replace("interleave_layout", "b32", "0");
+    replace("swizzle_mode", "b32", std::to_string(map.swizzle));
+    replace("fill_mode", "b32", "0");
+    e.assembly(text, constraints + "~{memory}", {}, operands, false);
+    std::string size = ", " + std::to_string(support::tensorMapBytes) + "; ";
+    e.assembly("bar.warp.sync 0xffffffff; tensormap.cp_fenceproxy.global.shared::cta."
+               "tensormap::generic.release.gpu.sync.aligned [$0], [$1]" +
+                   size + "fence.proxy.tensormap::generic.acquire.gpu [$0]" + size,
+               "l,r,~{memory}", {}, {place, staged}, false);
+  });
 }
 
 void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
@@ -229,12 +335,11 @@ void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
     e.assembly("@$4 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$1, {$2, $3}], [$0];",
                "r,l,r,r,b,~{memory}", {}, operands, false);
   }
-  // The barrier before the next use of shared memory waits for the thread that waits here.
-  bool mustArrive = store->getAttrOfType<BoolAttr>(bulkStoreAttr).getValue();
   e.assembly("cp.async.bulk.commit_group;", "~{memory}", {}, {}, false);
-  e.assembly(mustArrive ? "cp.async.bulk.wait_group 0; fence.proxy.async;"
-                        : "cp.async.bulk.wait_group.read 0;",
-             "~{memory}", {}, {}, false);
+  if (store->getAttrOfType<BoolAttr>(bulkStoreAttr).getValue())
+    e.assembly("cp.async.bulk.wait_group 0; fence.proxy.async;", "~{memory}", {}, {}, false);
+  else
+    e.mayStillBeRead = true;
 }
 
 void registerBulkRegisters(DialectRegistry &registry) {
@@ -242,6 +347,7 @@ void registerBulkRegisters(DialectRegistry &registry) {
     ArrivalsOp::attachInterface<ArrivalsRegisters>(*context);
     ExpectBulkOp::attachInterface<ExpectBulkRegisters>(*context);
     CopyBulkOp::attachInterface<CopyBulkRegisters>(*context);
+    FreeSlotOp::attachInterface<FreeSlotRegisters>(*context);
     WaitBulkOp::attachInterface<WaitBulkRegisters>(*context);
   });
 }

@@ -1,7 +1,8 @@
 // Blocks of tensor descriptors that the copy engine (TMA) moves between global and shared memory.
 //
 // A transfer is a column of SharedOperand: rows of up to 128 bytes, permuted as the tensor map
-// says. Only parameters of the kernel have tensor maps; the host encodes them.
+// says. Descriptors that are parameters of the kernel have maps that the host encodes; for those
+// that the kernel makes it writes maps itself, to the program's scratch memory.
 #pragma once
 
 #include "gpu/EmitKernel.h"
@@ -20,10 +21,14 @@ bool canCopyInBulk(mlir::Value desc, mlir::RankedTensorType tile, const target::
 /// Marks the stores that go as bulk copies, and takes their tiles where they are computed.
 void chooseBulkStores(mlir::FunctionOpInterface kernel, const target::GpuChip &chip);
 
-/// The tensor maps that the kernel's bulk copies need, in the order of their parameters.
+/// The tensor maps that the kernel's bulk copies need.
 std::vector<TensorMap> tensorMapsOf(mlir::FunctionOpInterface kernel);
 
 class RegisterEmitter;
+/// Writes the map of a descriptor that the kernel makes to `place` in global memory. Whoever copies
+/// by the map of before must be done with it.
+void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, mlir::Value place,
+                   RegisterEmitter &emitter);
 /// A store that `chooseBulkStores` marked.
 void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &emitter);
 

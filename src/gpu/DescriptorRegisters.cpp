@@ -267,6 +267,9 @@ struct MakeDescRegisters : RegisterModel<MakeDescRegisters, tile::MakeDescOp> {
     for (Value operand : op->getOperands())
       fields.push_back(e.scalar(operand));
     e.setDescriptor(op->getResult(0), std::move(fields));
+    for (const TensorMap &map : e.madeMaps)
+      if (map.desc == op->getResult(0))
+        emitTensorMap(cast<tile::MakeDescOp>(op), map, e.tensorMap(map.desc), e);
   }
 };
 

@@ -47,7 +47,15 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
     }
   }
   parameters.push_back(LLVM::LLVMPointerType::get(context, 1)); // GpuContext
-  std::vector<TensorMap> maps = tensorMapsOf(kernel);
+  std::vector<ParameterMap> maps;
+  std::vector<TensorMap> madeMaps;
+  for (TensorMap &map : tensorMapsOf(kernel)) {
+    if (auto argument = dyn_cast<BlockArgument>(map.desc))
+      maps.push_back({argument.getArgNumber(), map.box, map.swizzle});
+    else
+      madeMaps.push_back(map);
+  }
+  llvm::sort(maps, [](auto &a, auto &b) { return a.argument < b.argument; });
   auto mapType = LLVM::LLVMArrayType::get(b.getI8Type(), support::tensorMapBytes);
   const unsigned firstMap = parameters.size();
   parameters.append(maps.size(), LLVM::LLVMPointerType::get(context));
@@ -105,10 +113,32 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
                      {address, emitter.isFirstThread()}, false);
   }
 
+  EmittedKernel out;
+  // Maps that the kernel writes lie one behind the other in the scratch memory of the program.
+  out.scratchBytes = madeMaps.size() * support::tensorMapBytes;
+  if (!madeMaps.empty()) {
+    Type pointer = LLVM::LLVMPointerType::get(context, 1);
+    Value scratch = b.create<LLVM::LoadOp>(loc, pointer, emitter.context);
+    static_assert(offsetof(support::GpuContext, scratch) == 0);
+    Value offset = b.create<arith::MulIOp>(loc, emitter.programIndex(),
+                                           emitter.i64(int64_t(out.scratchBytes)));
+    for (auto [i, map] : llvm::enumerate(madeMaps)) {
+      Value own = emitter.add(offset, emitter.i64(int64_t(i * support::tensorMapBytes)));
+      emitter.setTensorMap(map.desc,
+                           b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), scratch, own));
+    }
+  }
+  emitter.madeMaps = madeMaps;
+  // A store of one step is waited for in the next.
+  kernel->walk([&](tile::DescStoreOp store) {
+    emitter.mayStillBeRead |=
+        store->hasAttr(bulkStoreAttr) && !isa<FunctionOpInterface>(store->getParentOp());
+  });
+
   emitter.emit(kernel.getFunctionBody().front());
+  emitter.waitForStores();
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
-  EmittedKernel out;
   out.sharedBytes = emitter.sharedBytes();
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   out.maps = std::move(maps);

@@ -15,12 +15,18 @@ struct RecordSite {
   uint32_t kind; ///< support::RecordKind
 };
 
-/// A descriptor parameter that bulk copies or stores use: how the host encodes its tensor map.
+/// How the tensor map of a descriptor is encoded that bulk copies or stores use.
 struct TensorMap {
-  unsigned argument;
+  mlir::Value desc;                ///< a parameter of the kernel, or made in it
   llvm::SmallVector<uint32_t> box; ///< of one transfer, outermost dimension first
   uint8_t swizzle;                 ///< CUtensorMapSwizzle
-  bool operator==(const TensorMap &) const = default;
+};
+/// The same for a parameter, which the host encodes.
+struct ParameterMap {
+  unsigned argument;
+  llvm::SmallVector<uint32_t> box;
+  uint8_t swizzle;
+  bool operator==(const ParameterMap &) const = default;
 };
 
 struct EmittedKernel {
@@ -28,7 +34,8 @@ struct EmittedKernel {
       module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
   uint64_t sharedBytes = 0; ///< dynamic shared memory
   std::vector<RecordSite> sites;
-  std::vector<TensorMap> maps;
+  std::vector<ParameterMap> maps; ///< in the order of their parameters
+  uint64_t scratchBytes = 0;      ///< global memory of a program
   std::vector<AccessFact> accesses;
 };
 

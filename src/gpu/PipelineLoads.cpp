@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/OverlapTiles.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -159,7 +160,8 @@ private:
         vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
       else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
         vector = descVector(axes, block, layoutOf(block.getType()));
-        isBulk = mayBulk &&
+        // A map that is written again in each step may still be in use.
+        isBulk = mayBulk && loop.isDefinedOutsideOfLoop(block.getDesc()) &&
                  canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
       }
       if (!vector ||
@@ -173,20 +175,21 @@ private:
     llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
   }
 
-  static bool isMatrix(Type type) {
+  static bool canWaitInRing(Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
-    return tile && tile.getRank() == 2 && tile.getElementType().isIntOrFloat() &&
+    return tile && tile.getRank() <= 2 && tile.getElementType().isIntOrFloat() &&
            tile.getElementTypeBitWidth() >= 8;
   }
   static bool isCopy(tile::LoadOp load) {
     Value other = load.getOther();
-    return isMatrix(load.getType()) && !load.getIsVolatile() &&
+    return canWaitInRing(load.getType()) && !load.getIsVolatile() &&
            (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
            (!other || matchPattern(other, m_PosZeroFloat()) || matchPattern(other, m_Zero()));
   }
   static bool isCopy(tile::DescLoadOp block) {
     auto desc = cast<tile::DescType>(block.getDesc().getType());
-    return isMatrix(block.getType()) && desc.getBlockShape().size() == 2 && !desc.getPaddingIsNan();
+    return canWaitInRing(block.getType()) && desc.getBlockShape().size() == 2 &&
+           !desc.getPaddingIsNan();
   }
 
   bool feedsProduct(Operation *load) {
@@ -518,10 +521,24 @@ private:
       inits.push_back(zero);
     if (hasBulk)
       inits.push_back(zero);
+    // Where no step runs, nothing else may write the sums of products that are in flight behind the
+    // loop: `ptxas` would let each of them wait.
+    // Tiles that overlap need their loop of steps in sight.
+    scf::IfOp guard;
+    auto tiles = loop->getParentOfType<scf::ForOp>();
+    if (!flying.empty() && !(tiles && tiles->hasAttr(flattenAttr))) {
+      SmallVector<Type> types;
+      for (unsigned i : carried)
+        types.push_back(loop.getResult(i).getType());
+      guard = b.create<scf::IfOp>(loc, types, any, /*withElseRegion=*/true);
+      b.setInsertionPointToStart(guard.elseBlock());
+      b.create<scf::YieldOp>(loc, ArrayRef(inits).take_front(carried.size()));
+      b.setInsertionPointToStart(guard.thenBlock());
+    }
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     {
-      OpBuilder::InsertionGuard guard(b);
+      OpBuilder::InsertionGuard inside(b);
       if (inits.empty())
         made.getBody()->getTerminator()->erase();
       b.setInsertionPointToStart(made.getBody());
@@ -529,12 +546,20 @@ private:
     }
 
     b.setInsertionPointAfter(made);
+    SmallVector<Value> results;
     for (auto [place, i] : llvm::enumerate(carried)) {
       Value result = made.getResult(place);
       if (isFlying(body.getArgument(i + 1)))
         result = b.create<WaitProductsOp>(loc, result.getType(), result);
-      loop.getResult(i).replaceAllUsesWith(result);
+      results.push_back(result);
     }
+    if (guard) {
+      b.create<scf::YieldOp>(loc, results);
+      b.setInsertionPointAfter(guard);
+      results.assign(guard.result_begin(), guard.result_end());
+    }
+    for (auto [i, result] : llvm::zip(carried, results))
+      loop.getResult(i).replaceAllUsesWith(result);
     b.create<DrainOp>(loc, rings);
     loop.erase();
   }
@@ -567,12 +592,16 @@ private:
       ahead.map(loop.getInductionVar(), variableAt(variable, distance));
       startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
     };
+    // That of the step before, which the next copies take: freed as often as this step's slot was
+    // filled before.
+    auto freeSlot = [&] { b.create<FreeSlotOp>(loc, arrivals, wrapped(slot, distance), phase); };
     if (!copies.empty() && !waitsAtEnd) {
-      // Bulk copies are waited for without a barrier, which only the next copies need then.
+      // Bulk copies are waited for without a barrier; only the thread that starts the next ones
+      // waits until the slot is free.
       if (!isAllBulk)
         b.create<WaitCopiesOp>(loc, distance - 1);
       else if (flying.empty())
-        b.create<tile::BarrierOp>(loc);
+        freeSlot();
       if (flying.empty())
         copyAhead();
     }
@@ -580,6 +609,8 @@ private:
     if (!flying.empty()) {
       if (waitsAtEnd)
         b.create<WaitCopiesOp>(loc, distance - 2);
+      else if (isAllBulk)
+        freeSlot();
       else
         b.create<tile::BarrierOp>(loc);
       copyAhead();
@@ -614,16 +645,25 @@ private:
   }
 
   void emitRest(IRMapping &rest, Value slot) {
+    SmallVector<ReadSlotOp> reads;
     for (Operation &op : body.without_terminator()) {
       if (!live.contains(&op))
         continue;
       auto *copied = llvm::find_if(copies, [&](Copy &copy) { return copy.load == &op; });
       if (copied != copies.end()) {
-        rest.map(op.getResult(0),
-                 b.create<ReadSlotOp>(op.getLoc(), op.getResult(0).getType(), copied->ring, slot)
-                     .getResult());
+        reads.push_back(
+            b.create<ReadSlotOp>(op.getLoc(), op.getResult(0).getType(), copied->ring, slot));
+        rest.map(op.getResult(0), reads.back().getTile());
         continue;
       }
+      // Where a slot is wanted in another layout, it is read in that.
+      if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+        if (auto read = rest.lookupOrDefault(convert.getSource()).getDefiningOp<ReadSlotOp>()) {
+          reads.push_back(
+              b.create<ReadSlotOp>(op.getLoc(), convert.getType(), read.getRing(), read.getSlot()));
+          rest.map(convert.getResult(), reads.back().getTile());
+          continue;
+        }
       auto dot = dyn_cast<tile::DotOp>(op);
       waitForSums(op, rest);
       SmallVector<std::pair<unsigned, Value>> fixed;
@@ -640,6 +680,9 @@ private:
       if (dot && flying.contains(dot))
         copy->setAttr(pendingAttr, b.getI32IntegerAttr(1));
     }
+    for (ReadSlotOp read : reads)
+      if (read->use_empty())
+        read.erase();
   }
 
   // Products of the step before end where their sums are wanted, by others than those that add to

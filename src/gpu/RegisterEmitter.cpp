@@ -152,6 +152,15 @@ Value RegisterEmitter::isFirstThread() {
 
 void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
 
+void RegisterEmitter::waitForStores() {
+  if (mayStillBeRead)
+    assembly("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, false);
+}
+void RegisterEmitter::sharedBarrier() {
+  waitForStores();
+  barrier();
+}
+
 // The area that the launch gives, from `offset` on.
 static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
@@ -164,7 +173,7 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
 
 Value RegisterEmitter::beginShared(uint64_t bytes) {
   sharedSize = std::max(sharedSize, scratchStart + bytes);
-  barrier();
+  sharedBarrier();
   return sharedArea(builder, location, scratchStart);
 }
 

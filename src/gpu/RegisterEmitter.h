@@ -27,10 +27,11 @@ public:
   const target::GpuChip &chip;
   const unsigned warps;
 
-  mlir::Value lane;    ///< i32
-  mlir::Value warp;    ///< i32
-  mlir::Value thread;  ///< i32
-  mlir::Value context; ///< !llvm.ptr to GpuContext
+  mlir::Value lane;                   ///< i32
+  mlir::Value warp;                   ///< i32
+  mlir::Value thread;                 ///< i32
+  mlir::Value context;                ///< !llvm.ptr to GpuContext
+  llvm::ArrayRef<TensorMap> madeMaps; ///< of descriptors that the kernel makes
 
   // --- values ---
 
@@ -42,7 +43,7 @@ public:
   void setScalar(mlir::Value source, mlir::Value value) { scalars[source] = value; }
   llvm::ArrayRef<mlir::Value> descriptor(mlir::Value source) const;
   void setDescriptor(mlir::Value source, llvm::SmallVector<mlir::Value> fields);
-  /// Address of the tensor map of a descriptor parameter.
+  /// Address of the tensor map of a descriptor; null if it has none.
   mlir::Value tensorMap(mlir::Value desc) const { return tensorMaps.lookup(desc); }
   void setTensorMap(mlir::Value desc, mlir::Value address) { tensorMaps[desc] = address; }
   /// Registers of a tile, or the scalar as often.
@@ -70,6 +71,12 @@ public:
   // --- shared memory ---
 
   void barrier();
+  /// A barrier behind which nobody still reads shared memory but by rings.
+  void sharedBarrier();
+  /// Waits until bulk stores, of which there may be some before the code at hand, have read shared
+  /// memory.
+  void waitForStores();
+  bool mayStillBeRead = false;
   /// Makes sure that the scratch area has so many bytes, and that nobody still reads it.
   mlir::Value beginShared(uint64_t bytes);
   /// Address of an element of `element` at an i32 index.

@@ -93,10 +93,12 @@ void fenceProxy(RegisterEmitter &e) {
 struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     RingType type = cast<RingOp>(op).getRing().getType();
-    e.reserveRing(op->getResult(0), type.getSlots() * SharedOperand(type.getTile()).bytes());
+    e.reserveRing(op->getResult(0),
+                  llvm::alignTo(type.getSlots() * SharedOperand(type.getTile()).bytes(),
+                                SharedOperand::alignment));
     // Nobody still reads what lay there.
     if (!isa_and_present<RingOp>(op->getPrevNode()))
-      e.barrier();
+      e.sharedBarrier();
   }
 };
 
@@ -172,11 +174,11 @@ struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
       if (auto arrivals = dyn_cast<ArrivalsType>(ring.getType())) {
         // All threads are done waiting; then the memory may serve for something else.
         e.barrier();
-        for (unsigned slot = 0; slot < arrivals.getSlots(); ++slot)
+        for (unsigned i = 0; i < 2 * arrivals.getSlots(); ++i)
           e.assembly("@$1 mbarrier.inval.shared::cta.b64 [$0];", "r,b,~{memory}", {},
                      {e.add(e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(),
                                                                e.slotAddress(ring, {}, 8)),
-                            e.i32(8 * slot)),
+                            e.i32(8 * i)),
                       e.isFirstThread()},
                      false);
       }

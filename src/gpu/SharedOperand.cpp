@@ -8,11 +8,14 @@ using namespace mlir;
 namespace nereid::gpu {
 
 static unsigned majorOf(const LinearLayout &layout) {
+  if (layout.rank() == 1)
+    return 0;
   return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
 }
 
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes)
-    : elementBytes(elementBytes), major(major), columns(shape[major]), rows(shape[1 - major]),
+    : elementBytes(elementBytes), rank(shape.size()), major(major), columns(shape[major]),
+      rows(rank == 1 ? 1 : shape[1 - major]),
       width(unsigned(std::clamp<int64_t>(columns * elementBytes, 16, 128))) {}
 
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, const LinearLayout &layout,
@@ -29,12 +32,13 @@ SharedOperand SharedOperand::transposed() const {
 }
 
 uint64_t SharedOperand::bytes() const {
-  return llvm::alignTo(llvm::divideCeil(columns * elementBytes, width) * width * rows, alignment);
+  return llvm::alignTo(llvm::divideCeil(columns * elementBytes, width) * width * rows,
+                       rank == 1 ? 16 : alignment);
 }
 
 int64_t SharedOperand::plainOffset(ArrayRef<int32_t> coordinate) const {
   int64_t along = int64_t(coordinate[major]) * elementBytes;
-  return along / width * rows * width + int64_t(coordinate[1 - major]) * width + along % width;
+  return along / width * rows * width + int64_t(rowOf(coordinate)) * width + along % width;
 }
 
 // Bits 4.. of an offset are XORed with bits 7..: as many as a row has 16-byte pieces.
@@ -50,7 +54,8 @@ Value SharedOperand::address(RegisterEmitter &e, Value base, const LinearLayout 
     return b.createOrFold<arith::MulIOp>(e.loc(), value, e.i32(factor));
   };
   int64_t perRow = width / elementBytes;
-  Value along = e.threadCoordinate(layout, major), row = e.threadCoordinate(layout, 1 - major);
+  Value along = e.threadCoordinate(layout, major),
+        row = rank == 1 ? e.i32(0) : e.threadCoordinate(layout, 1 - major);
   Value inRow = b.createOrFold<arith::AndIOp>(e.loc(), along, e.i32(perRow - 1));
   Value column =
       b.createOrFold<arith::ShRUIOp>(e.loc(), along, e.i32(int64_t(llvm::Log2_64(perRow))));

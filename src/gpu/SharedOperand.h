@@ -1,5 +1,5 @@
-// A matrix in shared memory, in the swizzled order that wgmma reads and that gives ldmatrix and the
-// writes before it no bank conflicts.
+// A matrix (or a vector, its only row) in shared memory, in the swizzled order that wgmma reads and
+// that gives ldmatrix and the writes before it no bank conflicts.
 //
 // The matrix is cut into columns of up to 128 bytes along the dimension that is contiguous
 // (`major`); each column is stored row by row, and the 16-byte pieces of a row are permuted by the
@@ -25,7 +25,7 @@ public:
   unsigned majorDim() const { return major; }
   /// Bytes of a row of a column.
   unsigned rowBytes() const { return width; }
-  /// A multiple of the alignment that the matrix needs.
+  /// A multiple of the alignment that a matrix needs.
   uint64_t bytes() const;
   static constexpr unsigned alignment = 1024;
   /// Offset of an element before the permutation.
@@ -57,7 +57,12 @@ public:
   mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
 
 private:
+  int32_t rowOf(llvm::ArrayRef<int32_t> coordinate) const {
+    return rank == 1 ? 0 : coordinate[1 - major];
+  }
+
   unsigned elementBytes;
+  size_t rank;
   unsigned major;
   int64_t columns, rows;
   unsigned width;

@@ -82,7 +82,7 @@ def TileGpu_CopyDescOp : TileGpu_Op<"copy_desc"> {
 }
 def TileGpu_Arrivals : TypeDef<TileGpu_Dialect, "Arrivals"> {
   let mnemonic = "arrivals";
-  let summary = "An mbarrier for each slot of the rings of a loop, which counts the bytes of bulk copies";
+  let summary = "Two mbarriers for each slot of the rings of a loop: for the bytes of bulk copies, and for the warps that are done with it";
   let parameters = (ins "unsigned":$slots);
   let assemblyFormat = "`<` $slots `>`";
 }
@@ -111,6 +111,12 @@ def TileGpu_CopyBulkOp : TileGpu_Op<"copy_bulk"> {
 def TileGpu_WaitBulkOp : TileGpu_Op<"wait_bulk"> {
   let summary = "Each thread waits until the bulk copies to the slot have arrived";
   let description = [{ `phase` is 0 the first time round the ring, then 1, then 0. It is no barrier between the threads. }];
+  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32:$phase);
+  let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
+}
+def TileGpu_FreeSlotOp : TileGpu_Op<"free_slot"> {
+  let summary = "The warp is done with the slot; the thread that starts copies waits until all warps are";
+  let description = [{ `phase` is 0 the first time that the slot is freed, then 1, then 0. Other threads go on. }];
   let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32:$phase);
   let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
 }

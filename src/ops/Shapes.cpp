@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -167,13 +168,14 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
     auto *slice = item.as<Slice>();
     return slice && slice->start.isNone() && slice->stop.isNone() && slice->step.isNone();
   };
-  size_t rank = value.isTile() ? value.asTile().type.shape().size() : 0;
-  size_t kept = size_t(std::count_if(items.begin(), items.end(), isWhole));
-  if (kept > rank)
-    fail("TileIndex", "the index has " + std::to_string(kept) + " `:` for a tile of rank " +
-                          std::to_string(rank));
+  // As in Triton, a `:` beyond the rank stands for nothing, so that one line serves tiles and
+  // scalars.
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].isNone()) {
+      if (i > tile.type.shape().size())
+        fail("TileIndex", "`None` is at place " + std::to_string(i) +
+                              " of the index, but the tile has rank " +
+                              std::to_string(tile.type.shape().size()) + " there");
       tile = expandDims(context, tile, int64_t(i));
       continue;
     }
@@ -320,19 +322,31 @@ Value buildSplit(OpContext &context, Args args) {
 
 Value buildCat(OpContext &context, Args args) {
   Tile lhs = tileArgument(context, args[0], "input"), rhs = tileArgument(context, args[1], "other");
-  if (!boolArgument(args[2], "can_reorder"))
-    fail("WrongArgument", "`tl.cat` keeps no order, which the call must allow",
-         "pass `can_reorder=True`, or use `tl.join` and `tl.reshape`");
-  if (lhs.type.shape().size() != 1 || rhs.type.shape().size() != 1)
-    fail("IncompatibleShapes", "`tl.cat` takes tiles of rank one, not of shapes " +
-                                   shapeText(lhs.type.shape()) + " and " +
-                                   shapeText(rhs.type.shape()));
+  std::vector<int64_t> shape = lhs.type.shape();
+  // `can_reorder` allows another order, which is never made use of.
+  boolArgument(args[2], "can_reorder");
+  if (shape.empty() || shape.size() != rhs.type.shape().size())
+    fail("IncompatibleShapes", "`tl.cat` takes two tiles of one rank, not of shapes " +
+                                   shapeText(shape) + " and " + shapeText(rhs.type.shape()));
   if (!(lhs.type.element() == rhs.type.element()))
     fail("TypeMismatch", "both sides of `cat` must have the same type, but are " +
                              quote(lhs.type.element()) + " and " + quote(rhs.type.element()));
-  std::vector<int64_t> shape = {lhs.type.numel() + rhs.type.numel()};
-  checkShape(shape);
-  return build<tile::CatOp>(context, lhs.type.withShape(shape), lhs.value, rhs.value);
+  size_t dim = size_t(wrapAxis(intArgument(args[3], "dim"), shape.size(), "cat"));
+  if (shape.size() == 1) {
+    shape[0] += rhs.type.numel();
+    checkShape(shape);
+    return build<tile::CatOp>(context, lhs.type.withShape(shape), lhs.value, rhs.value);
+  }
+  if (shape != rhs.type.shape())
+    fail("IncompatibleShapes", "`tl.cat` takes two tiles of one shape, not of " + shapeText(shape) +
+                                   " and " + shapeText(rhs.type.shape()));
+  // Which of the two becomes the dimension before `dim`, and both become one.
+  Tile joined = join(context, lhs, rhs, "cat");
+  std::vector<int64_t> dims(shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  dims.insert(dims.begin() + dim, int64_t(shape.size()));
+  shape[dim] *= 2;
+  return reshape(context, permute(context, joined, dims), shape, false);
 }
 
 Value buildGather(OpContext &context, Args args) {
@@ -381,9 +395,9 @@ constexpr Row Rows[] = {
      "The two halves of a last dimension of extent 2; the inverse of `join`.", true},
     {"interleave", "shape", "a, b", buildInterleave,
      "Elements of two tiles in turn along the last dimension."},
-    {"cat", "shape", "input, other, can_reorder=False", buildCat,
-     "Two tiles of rank one after another.", false, Row::Status::Supported,
-     "`can_reorder=True` is required, as in Triton; the order is kept all the same."},
+    {"cat", "shape", "input, other, can_reorder=False, dim=0", buildCat,
+     "Two tiles one after another along `dim`.", false, Row::Status::Supported,
+     "The order is kept even with `can_reorder=True`."},
     {"gather", "shape", "src, index, axis", buildGather,
      "Elements of `src` picked by `index` along `axis`.", true},
 };

@@ -38,6 +38,14 @@ struct CarryOffsetsPass : PassWrapper<CarryOffsetsPass, OperationPass<ModuleOp>>
   }
 };
 
+struct HoistReductionsPass : PassWrapper<HoistReductionsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HoistReductionsPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::hoistReductions(kernel);
+  }
+};
+
 // The passes on tile IR.
 void addCpuPasses(OpPassManager &pm) {
   // A loop may end at the greatest integer.
@@ -51,6 +59,8 @@ void addCpuPasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that lanes are found again.
   pm.addPass(createCSEPass());
+  // Reductions of one row run together.
+  pm.addPass(std::make_unique<HoistReductionsPass>());
 }
 
 template <typename T> std::string printed(T &&thing) {

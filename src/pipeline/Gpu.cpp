@@ -7,12 +7,14 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "pipeline/BackEnd.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
+#include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
@@ -41,6 +43,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
+  // `acc += tl.dot(a, b)` sums in the registers of the product.
+  pm.addPass(transforms::createFoldAddendsPass());
   // Products of f32 in parts and sums in f16 become products that tensor cores have.
   pm.addPass(transforms::createSplitProductsPass());
   // Fold what is known and drop what is unused.
@@ -77,8 +81,8 @@ bool isTensorMap(const support::SlotRecord &slot) {
   return support::SlotKind(slot.kind) == support::SlotKind::TensorMap;
 }
 
-std::vector<gpu::TensorMap> tensorMapsOf(const support::ArtifactBuilder &builder) {
-  std::vector<gpu::TensorMap> maps;
+std::vector<gpu::ParameterMap> tensorMapsOf(const support::ArtifactBuilder &builder) {
+  std::vector<gpu::ParameterMap> maps;
   for (const support::SlotRecord &slot : builder.slots) {
     if (!isTensorMap(slot))
       continue;
@@ -92,15 +96,15 @@ std::vector<gpu::TensorMap> tensorMapsOf(const support::ArtifactBuilder &builder
 }
 
 bool canAddTensorMaps(const support::ArtifactBuilder &builder,
-                      const std::vector<gpu::TensorMap> &maps) {
+                      const std::vector<gpu::ParameterMap> &maps) {
   auto present = tensorMapsOf(builder);
   return maps.empty() || present.empty() || present == maps;
 }
 
-void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::TensorMap> &maps) {
+void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::ParameterMap> &maps) {
   if (!tensorMapsOf(builder).empty())
     return;
-  for (const gpu::TensorMap &map : maps) {
+  for (const gpu::ParameterMap &map : maps) {
     support::SlotRecord from = builder.slots[map.argument];
     support::DescriptorRecord record = builder.descriptors[from.descriptor];
     llvm::copy(map.box, record.box);
@@ -113,6 +117,135 @@ void addTensorMaps(support::ArtifactBuilder &builder, const std::vector<gpu::Ten
     builder.slots[index].descriptor = uint32_t(builder.descriptors.size());
     builder.descriptors.push_back(record);
   }
+}
+
+// A kernel's code for a number of warps; of one that is stopped after a stage, the text alone.
+struct GpuCode {
+  std::string text; ///< PTX, if the stage is behind it
+  unsigned warps;
+  OwningOpRef<ModuleOp> pipelined; ///< sites of records are ops of it
+  gpu::EmittedKernel emitted;
+  std::optional<gpu::Cubin> cubin;
+  std::vector<gpu::InstructionFact> instructions;
+
+  uint32_t spilledBytes() const {
+    return cubin ? cubin->spillStoreBytes + cubin->spillLoadBytes : 0;
+  }
+};
+
+// Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
+Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
+                        const GpuOptions &options, const support::ArtifactBuilder *builder,
+                        unsigned warps, DiagnosticCollector &reports) {
+  MLIRContext *context = module.getContext();
+  GpuCode out;
+  out.warps = warps;
+  std::string name = analysis::findKernel(module).getName().str();
+  auto stopped = [&](std::string text) {
+    out.text = std::move(text);
+    return std::move(out);
+  };
+
+  // Give every tile a place in the threads: memory accesses and products say where they want
+  // theirs.
+  if (failed(gpu::assignLayouts(module, chip, warps)))
+    return reports.error("cannot lay `" + name + "` out on the GPU");
+  PassManager gpuPasses(context, ModuleOp::getOperationName());
+  addGpuPasses(gpuPasses);
+  if (failed(gpuPasses.run(module)))
+    return reports.error("cannot compile `" + name + "` for the GPU");
+
+  // From here on every tensor has a layout.
+
+  // Start loads ahead of their step, then write down what one thread does. How much shared memory
+  // that needs besides the rings is known at the end only: with too much of it, again with less
+  // for them.
+  OwningOpRef<ModuleOp> &pipelined = out.pipelined;
+  gpu::EmittedKernel &emitted = out.emitted;
+  bool bulk = !module->hasAttr(standsAloneAttr);
+  for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
+    pipelined = module.clone();
+    FunctionOpInterface kernel = analysis::findKernel(*pipelined);
+    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+    gpu::overlapTiles(kernel);
+    if (stage == GpuStage::Gpu)
+      return stopped(printed(*pipelined));
+    emitted = gpu::emitKernel(kernel, chip, warps);
+    if (!emitted.module)
+      return reports.error("cannot compile `" + name + "` for the GPU");
+    // All codes of an artifact share its slots: other tensor maps than those of the code before
+    // can't be passed.
+    if (builder && bulk && !canAddTensorMaps(*builder, emitted.maps)) {
+      bulk = false;
+      continue;
+    }
+    if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
+      break;
+    uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
+    forRings = rings > over ? rings - over : 0;
+  }
+  if (stage == GpuStage::Nvvm)
+    return stopped(printed(*emitted.module));
+  if (emitted.sharedBytes > chip.sharedBytesPerBlock)
+    return Error{"`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
+                     " bytes of shared memory; " + std::string(chip.name) + " has " +
+                     std::to_string(chip.sharedBytesPerBlock),
+                 {}};
+
+  // From here on there are no tiles.
+
+  out.instructions = gpu::instructionFacts(*emitted.module);
+  if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
+    return reports.error("cannot lower `" + name + "` to LLVM");
+  gpu::addLineInfo(*emitted.module);
+  llvm::LLVMContext llvmContext;
+  auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
+  auto machine = gpu::createMachine(chip);
+  if (!llvmModule || !machine)
+    return reports.error("cannot translate `" + name + "` to LLVM IR");
+  std::string ptxas = gpu::findPtxas(options.ptxas);
+  gpu::prepare(*llvmModule, *machine);
+  if (Status linked = gpu::linkLibdevice(*llvmModule, ptxas); !linked)
+    return reports.error(linked.error().what);
+  transforms::optimize(*llvmModule, *machine);
+  if (stage == GpuStage::Llvm)
+    return stopped(transforms::printLlvm(*llvmModule));
+  // The code generator ends the process on what it cannot select.
+  if (Status status = gpu::checkSelectable(*llvmModule); !status)
+    return reports.error(status.error().what);
+  std::string &ptx = out.text;
+  ptx = transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+  auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr);
+  if (limit)
+    ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
+  if (stage == GpuStage::Ptx || !options.assemble || ptxas.empty())
+    return out;
+
+  auto assembled = gpu::assemble(ptxas, ptx, chip.name);
+  if (!assembled)
+    return assembled.takeError();
+  out.cubin = std::move(*assembled);
+  // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
+  // cores are not.
+  if (limit || ptx.find("mma") != std::string::npos)
+    return out;
+  if (uint32_t fewer =
+          gpu::registersForOneMoreBlock(chip, out.cubin->registers, warps, emitted.sharedBytes)) {
+    std::string limited = gpu::limitRegisters(ptx, fewer);
+    auto smaller = gpu::assemble(ptxas, limited, chip.name);
+    if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <= out.spilledBytes()) {
+      out.cubin = std::move(*smaller);
+      ptx = std::move(limited);
+    }
+  }
+  return out;
+}
+
+// True if nothing in the kernel depends on how many warps run it.
+bool isFreeOfWarps(ModuleOp module) {
+  if (module->hasAttr(tile::maxRegistersAttr))
+    return false;
+  return !module.walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 // The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
@@ -137,109 +270,35 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   if (!kernel)
     return reports.error("the module does not hold exactly one kernel");
   std::string name = kernel.getName().str();
-  analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   if (stage == GpuStage::Tile)
     return printed(module);
 
-  // Give every tile a place in the threads: memory accesses and products say where they want
-  // theirs.
-  if (failed(gpu::assignLayouts(module, chip, warps)))
-    return reports.error("cannot lay `" + name + "` out on the GPU");
-  PassManager gpuPasses(context, ModuleOp::getOperationName());
-  addGpuPasses(gpuPasses);
-  if (failed(gpuPasses.run(module)))
-    return reports.error("cannot compile `" + name + "` for the GPU");
-
-  // From here on every tensor has a layout.
-
-  // Start loads ahead of their step, then write down what one thread does. How much shared memory
-  // that needs besides the rings is known at the end only: with too much of it, again with less
-  // for them.
-  OwningOpRef<ModuleOp> pipelined;
-  gpu::EmittedKernel emitted;
-  bool bulk = true;
-  for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
-    pipelined = module.clone();
-    kernel = analysis::findKernel(*pipelined);
-    uint64_t rings = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
-    if (stage == GpuStage::Gpu)
-      return printed(*pipelined);
-    emitted = gpu::emitKernel(kernel, chip, warps);
-    if (!emitted.module)
-      return reports.error("cannot compile `" + name + "` for the GPU");
-    // All codes of an artifact share its slots: other tensor maps than those of the code before
-    // can't be passed.
-    if (builder && bulk && !canAddTensorMaps(*builder, emitted.maps)) {
-      bulk = false;
-      continue;
-    }
-    if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  auto code = codeFor(*lowered, chip, stage, options, builder, warps, reports);
+  // A kernel that spills has more registers in more warps, up to the threads of which each can have
+  // half of them.
+  constexpr uint32_t fewSpills = 256;
+  constexpr unsigned mostWarps = 16;
+  while (code && code->spilledBytes() > fewSpills && code->warps < mostWarps &&
+         isFreeOfWarps(module)) {
+    lowered = module.clone();
+    auto wider = codeFor(*lowered, chip, stage, options, builder, code->warps * 2, reports);
+    if (!wider || wider->spilledBytes() > code->spilledBytes() / 2)
       break;
-    uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
-    forRings = rings > over ? rings - over : 0;
+    code = std::move(wider);
   }
-  if (stage == GpuStage::Nvvm)
-    return printed(*emitted.module);
-  if (emitted.sharedBytes > chip.sharedBytesPerBlock)
-    return Error{"`" + name + "` needs " + std::to_string(emitted.sharedBytes) +
-                     " bytes of shared memory; " + std::string(chip.name) + " has " +
-                     std::to_string(chip.sharedBytesPerBlock),
-                 {}};
-
-  // From here on there are no tiles.
+  if (!code)
+    return code.takeError();
 
   if (report) {
-    report->accesses = emitted.accesses;
-    report->instructions = gpu::instructionFacts(*emitted.module);
+    report->accesses = code->emitted.accesses;
+    report->instructions = code->instructions;
   }
-  if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
-    return reports.error("cannot lower `" + name + "` to LLVM");
-  gpu::addLineInfo(*emitted.module);
-  llvm::LLVMContext llvmContext;
-  auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
-  auto machine = gpu::createMachine(chip);
-  if (!llvmModule || !machine)
-    return reports.error("cannot translate `" + name + "` to LLVM IR");
-  std::string ptxas = gpu::findPtxas(options.ptxas);
-  gpu::prepare(*llvmModule, *machine);
-  if (Status linked = gpu::linkLibdevice(*llvmModule, ptxas); !linked)
-    return reports.error(linked.error().what);
-  transforms::optimize(*llvmModule, *machine);
-  if (stage == GpuStage::Llvm)
-    return transforms::printLlvm(*llvmModule);
-  // The code generator ends the process on what it cannot select.
-  if (Status status = gpu::checkSelectable(*llvmModule); !status)
-    return reports.error(status.error().what);
-  std::string ptx =
-      transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
-  if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
-    ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
-  if (stage == GpuStage::Ptx)
-    return ptx;
-
-  std::optional<gpu::Cubin> cubin;
-  if (options.assemble && !ptxas.empty()) {
-    auto assembled = gpu::assemble(ptxas, ptx, chip.name);
-    if (!assembled)
-      return assembled.takeError();
-    cubin = std::move(*assembled);
-    // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
-    // cores are not.
-    bool free = !module->hasAttr(tile::maxRegistersAttr) && ptx.find("mma") == std::string::npos;
-    if (uint32_t limit =
-            free ? gpu::registersForOneMoreBlock(chip, cubin->registers, warps, emitted.sharedBytes)
-                 : 0) {
-      std::string limited = gpu::limitRegisters(ptx, limit);
-      auto smaller = gpu::assemble(ptxas, limited, chip.name);
-      if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <=
-                         cubin->spillStoreBytes + cubin->spillLoadBytes) {
-        cubin = std::move(*smaller);
-        ptx = std::move(limited);
-      }
-    }
-  } else if (!builder) {
+  const std::optional<gpu::Cubin> &cubin = code->cubin;
+  if (stage != GpuStage::Sass && stage != GpuStage::Cubin)
+    return std::move(code->text);
+  if (!cubin && !builder)
     return Error{"no `ptxas` found to assemble a cubin", {}};
-  }
   if (stage == GpuStage::Sass) {
     std::string disassembler = gpu::findDisassembler();
     if (disassembler.empty())
@@ -249,36 +308,37 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   if (!builder)
     return std::string(cubin->code.begin(), cubin->code.end());
 
-  addKernel(*builder, kernel, facts);
-  addTensorMaps(*builder, emitted.maps);
-  support::CodeRecord code;
-  code.arch = builder->text(std::string(chip.name));
-  code.entry = builder->text(name);
-  code.numWarps = warps;
-  code.sharedBytes = uint32_t(emitted.sharedBytes);
-  code.flags = emitted.sites.empty() ? 0 : support::CodeRecords;
+  addKernel(*builder, kernel, analysis::kernelFacts(kernel));
+  addTensorMaps(*builder, code->emitted.maps);
+  support::CodeRecord record;
+  record.arch = builder->text(std::string(chip.name));
+  record.entry = builder->text(name);
+  record.numWarps = code->warps;
+  record.sharedBytes = uint32_t(code->emitted.sharedBytes);
+  record.scratchBytes = code->emitted.scratchBytes;
+  record.flags = code->emitted.sites.empty() ? 0 : support::CodeRecords;
   if (cubin) {
-    code.kind = uint32_t(support::CodeKind::Cubin);
-    code.code = builder->blob(cubin->code);
-    code.registers = cubin->registers;
-    code.spillStoreBytes = cubin->spillStoreBytes;
-    code.spillLoadBytes = cubin->spillLoadBytes;
-    code.stackBytes = cubin->stackBytes;
+    record.kind = uint32_t(support::CodeKind::Cubin);
+    record.code = builder->blob(cubin->code);
+    record.registers = cubin->registers;
+    record.spillStoreBytes = cubin->spillStoreBytes;
+    record.spillLoadBytes = cubin->spillLoadBytes;
+    record.stackBytes = cubin->stackBytes;
     if (report) {
       report->isAssembled = true;
       report->warnings = cubin->warnings;
     }
-    builder->codes.push_back(code);
+    builder->codes.push_back(record);
   }
-  code.kind = uint32_t(support::CodeKind::Ptx);
-  code.arch = builder->text(machine->getTargetCPU().str());
-  code.code = builder->ptx(ptx);
-  builder->codes.push_back(code);
+  record.kind = uint32_t(support::CodeKind::Ptx);
+  record.arch = builder->text(gpu::createMachine(chip)->getTargetCPU().str());
+  record.code = builder->ptx(code->text);
+  builder->codes.push_back(record);
   // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
   if (builder->sites.empty())
-    for (const gpu::RecordSite &site : emitted.sites)
+    for (const gpu::RecordSite &site : code->emitted.sites)
       addRecordSite(*builder, site.op, site.kind);
-  return ptx;
+  return std::move(code->text);
 }
 
 } // namespace

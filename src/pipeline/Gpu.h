@@ -12,6 +12,9 @@
 
 namespace nereid::pipeline {
 
+/// On a module whose code gets nothing from a runtime: no tensor maps, no scratch memory.
+inline constexpr llvm::StringLiteral standsAloneAttr = "tile.stands_alone";
+
 struct GpuOptions {
   /// Warps a program; 0: what the module says, else 4.
   unsigned numWarps = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace nereid::runtime {
 
@@ -127,15 +128,12 @@ Result<std::vector<support::Record>> CpuKernel::takeRecords(uint64_t &lost) {
   auto *buffer = static_cast<RecordBuffer *>(recordMemory.data());
   if (!buffer)
     return taken;
+  RecordGate::Taker taker(recordGate);
   auto *records = reinterpret_cast<Record *>(buffer + 1);
-  uint64_t claimed = std::atomic_ref(buffer->claimed).exchange(0, std::memory_order_acquire);
+  uint64_t claimed = std::exchange(buffer->claimed, 0);
   uint64_t count = std::min(claimed, buffer->capacity);
   lost = claimed - count;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (std::atomic_ref(records[i].kind).load(std::memory_order_acquire))
-      taken.push_back(records[i]);
-    records[i].kind = 0;
-  }
+  taken.assign(records, records + count);
   return taken;
 }
 
@@ -158,6 +156,7 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     describeWork(source, programs, *trace.operator->());
   }
 
+  RecordGate::Launch inGate(record->flags & support::CodeRecords ? &recordGate : nullptr);
   Job job;
   job.entry = entry;
   job.arenaBytes = record->arenaBytes;

@@ -7,9 +7,64 @@
 #include "runtime/ObjectLoader.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 
 namespace nereid::runtime {
+
+/// Lets launches write records at the same time, and keeps them apart from who takes the records:
+/// the taker waits for launches under way, and launches that come later wait for the taker.
+class RecordGate {
+public:
+  /// A launch under way; none without a gate.
+  class Launch {
+  public:
+    explicit Launch(RecordGate *gate) : gate(gate) {
+      if (!gate)
+        return;
+      std::unique_lock lock(gate->mutex);
+      gate->changed.wait(lock, [&] { return !gate->isTaking; });
+      ++gate->launches;
+    }
+    ~Launch() {
+      if (!gate)
+        return;
+      std::lock_guard lock(gate->mutex);
+      if (--gate->launches == 0)
+        gate->changed.notify_all();
+    }
+    Launch(const Launch &) = delete;
+
+  private:
+    RecordGate *gate;
+  };
+
+  class Taker {
+  public:
+    explicit Taker(RecordGate &gate) : gate(gate) {
+      std::unique_lock lock(gate.mutex);
+      gate.changed.wait(lock, [&] { return !gate.isTaking; });
+      gate.isTaking = true;
+      gate.changed.wait(lock, [&] { return gate.launches == 0; });
+    }
+    ~Taker() {
+      std::lock_guard lock(gate.mutex);
+      gate.isTaking = false;
+      gate.changed.notify_all();
+    }
+    Taker(const Taker &) = delete;
+
+  private:
+    RecordGate &gate;
+  };
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned launches = 0;
+  bool isTaking = false;
+};
 
 class CpuKernel final : public LoadedKernel {
 public:
@@ -39,6 +94,7 @@ private:
   // Recent nanoseconds a program, to keep grids inline that are over before a worker wakes up.
   std::atomic<float> programCost = 0;
   HostBlock recordMemory; // a RecordBuffer and its records, if the code records
+  RecordGate recordGate;
 };
 
 } // namespace nereid::runtime

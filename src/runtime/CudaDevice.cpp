@@ -2,13 +2,17 @@
 
 #include "runtime/CudaDriver.h"
 #include "runtime/Recorder.h"
+#include "support/Knobs.h"
 #include "target/Gpu.h"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
+#include <thread>
 
 namespace nereid::runtime {
 
@@ -23,6 +27,23 @@ using support::RecordBuffer;
 Status done() { return nereid::Success{}; }
 
 class CudaDevice;
+
+// Whether a watchdog has given up waiting for a kernel.
+std::atomic<bool> isStuck = false;
+
+// A native stream, in the list of its device while something uses it; one of ours is destroyed with
+// its last user.
+struct StreamOwner {
+  StreamOwner(CudaDevice &device, StreamHandle handle, bool foreign);
+  ~StreamOwner();
+  StreamOwner(const StreamOwner &) = delete;
+
+  CudaDevice &device;
+  StreamHandle handle;
+  bool foreign;
+  // What was launched last, for the message after a fault; a name that the device keeps for ever.
+  std::atomic<const std::string *> lastKernel = nullptr;
+};
 
 // Makes a device's context current while it lives, if it is not.
 class Current {
@@ -64,11 +85,43 @@ public:
       return done();
     return failed(code, what, kernel);
   }
-  /// Fails if the context was lost.
-  Status usable() const {
-    if (!lost.load(std::memory_order_relaxed)) [[likely]]
+  Status usable() const override {
+    if (!isLost()) [[likely]]
       return done();
-    return Error{name() + " was lost to an earlier fault: start a new process to use it again", {}};
+    return lostEarlier();
+  }
+  /// What was made in a context that is lost goes with the process: giving it back could wait for a
+  /// kernel that never ends.
+  bool isLost() const { return lost.load(std::memory_order_relaxed); }
+
+  /// Waits as the driver does with `wait`. With a watchdog it asks `query` instead, and when that
+  /// takes too long the device counts as lost.
+  template <typename Wait, typename Query>
+  Status await(Wait wait, Query query, std::string_view what, const StreamOwner *stream) {
+    Code code = watchdogSeconds > 0 ? poll(query) : wait();
+    if (code == Ok) [[likely]]
+      return done();
+    return code == NotReady ? stuck(what, stream) : check(code, what, lastKernel(stream));
+  }
+  /// With a watchdog, waits for what is queued before a driver call that would wait without end.
+  Status settle(const StreamOwner &stream, std::string_view what);
+  Status settleDefault(std::string_view what);
+  /// A failure of a call that can only say "no memory": kept for who asks whether the device is
+  /// usable.
+  void failedQuietly(Code code, std::string_view what);
+
+  /// The name, kept as long as the process lives.
+  const std::string *keepName(std::string_view text) {
+    std::lock_guard lock(streamMutex);
+    return &*names.emplace(text).first;
+  }
+  void add(StreamOwner *stream) {
+    std::lock_guard lock(streamMutex);
+    streams.insert(stream);
+  }
+  void remove(StreamOwner *stream) {
+    std::lock_guard lock(streamMutex);
+    streams.erase(stream);
   }
 
   /// Device memory of the runtime's own, counted.
@@ -104,12 +157,34 @@ protected:
 
 private:
   Status failed(Code code, std::string_view what, std::string_view kernel);
+  Status stuck(std::string_view what, const StreamOwner *stream);
+  Status lostEarlier() const;
+  /// What was launched last on the stream; without one, on each stream.
+  std::string lastKernel(const StreamOwner *stream) const;
+  /// Asks until the answer is not NotReady or the watchdog's time is over.
+  template <typename Query> Code poll(Query query) const {
+    auto start = std::chrono::steady_clock::now();
+    for (auto pause = std::chrono::microseconds(1);;) {
+      Code code = query();
+      std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (code != NotReady || spent.count() > watchdogSeconds)
+        return code;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::microseconds(200));
+    }
+  }
 
+  const double watchdogSeconds = support::knobs().watchdogSeconds;
+  mutable std::mutex streamMutex;
+  std::set<StreamOwner *> streams;
+  std::set<std::string, std::less<>> names;
   DeviceInfo description;
   MemoryCounter counter;
   std::unique_ptr<Stream> legacyStream;
   std::shared_ptr<Allocator> allocator;
   std::atomic<bool> lost = false;
+  mutable std::mutex lossMutex;
+  mutable std::string untold; // how it was lost, until somebody is told
   std::mutex sideMutex;
   StreamHandle side = nullptr; // for the runtime's own small writes, ordered with nothing
 };
@@ -139,9 +214,13 @@ public:
         stream && device.hasPools
             ? device.driver.cuMemAllocAsync(&pointer, bytes, static_cast<StreamHandle>(stream))
             : device.driver.cuMemAlloc(&pointer, bytes);
+    if (code != Ok && code != NoMemory)
+      device.failedQuietly(code, "cannot allocate memory");
     return code == Ok ? reinterpret_cast<void *>(pointer) : nullptr;
   }
   void free(void *pointer, size_t, void *stream) override {
+    if (device.isLost())
+      return;
     Current current(device);
     auto address = reinterpret_cast<DevicePointer>(pointer);
     if (stream && device.hasPools)
@@ -186,8 +265,10 @@ struct ContextBlock {
 class CudaKernel final : public LoadedKernel {
 public:
   CudaKernel(CudaDevice &device, const support::Artifact &artifact, const CodeRecord &code)
-      : device(device), source(artifact), record(&code) {}
+      : device(device), source(artifact), record(&code), name(device.keepName(source.name())) {}
   ~CudaKernel() override {
+    if (device.isLost())
+      return;
     Current current(device);
     if (library)
       device.driver.cuLibraryUnload(library);
@@ -211,6 +292,7 @@ public:
   CudaDevice &device;
   support::Artifact source;
   const CodeRecord *record;
+  const std::string *name;
   Library library = nullptr;
   Module module = nullptr;
   Function function = nullptr;
@@ -322,6 +404,8 @@ Result<std::vector<Record>> CudaKernel::takeRecords(uint64_t &lost) {
   if (Status status = device.usable(); !status)
     return status.takeError();
   Current current(device);
+  if (Status status = device.settleDefault("cannot read records"); !status)
+    return status.takeError();
   RecordBuffer head = {};
   if (Status status = device.check(device.driver.cuMemcpyDtoH(&head, records, sizeof head),
                                    "cannot read records", source.name());
@@ -349,14 +433,22 @@ class CudaEvent final : public Event {
 public:
   CudaEvent(CudaDevice &device, EventHandle handle) : device(device), handle(handle) {}
   ~CudaEvent() override {
+    if (device.isLost())
+      return;
     Current current(device);
     device.driver.cuEventDestroy(handle);
   }
   Status synchronize() override {
+    if (Status status = device.usable(); !status)
+      return status;
     Current current(device);
-    return device.check(device.driver.cuEventSynchronize(handle), "cannot wait for an event");
+    return device.await([&] { return device.driver.cuEventSynchronize(handle); },
+                        [&] { return device.driver.cuEventQuery(handle); },
+                        "cannot wait for an event", nullptr);
   }
   Result<bool> query() override {
+    if (Status status = device.usable(); !status)
+      return status.takeError();
     Current current(device);
     Code code = device.driver.cuEventQuery(handle);
     if (code == NotReady)
@@ -385,8 +477,10 @@ public:
 
 class CudaGraph final : public Graph {
 public:
-  explicit CudaGraph(CudaDevice &device) : device(device) {}
+  explicit CudaGraph(CudaDevice &device) : device(device), name(device.keepName("a graph")) {}
   ~CudaGraph() override {
+    if (device.isLost())
+      return;
     Current current(device);
     if (exec)
       device.driver.cuGraphExecDestroy(exec);
@@ -400,6 +494,7 @@ public:
   }
 
   CudaDevice &device;
+  const std::string *name;
   GraphHandle graph = nullptr;
   GraphExec exec = nullptr;
   std::vector<ContextBlock> blocks; // of the kernels in it
@@ -414,6 +509,8 @@ public:
     device.driver.cuEventCreate(&end, 0);
   }
   ~CudaTimer() override {
+    if (device.isLost())
+      return;
     Current current(device);
     if (begin)
       device.driver.cuEventDestroy(begin);
@@ -423,7 +520,9 @@ public:
   bool times(int64_t &beginTime, int64_t &endTime) override {
     Current current(device);
     float toBegin = 0, toEnd = 0;
-    if (!device.usable() || device.driver.cuEventSynchronize(end) != Ok ||
+    auto wait = [&] { return device.driver.cuEventSynchronize(end); };
+    auto query = [&] { return device.driver.cuEventQuery(end); };
+    if (!device.usable() || !device.await(wait, query, "cannot time a launch", nullptr) ||
         device.driver.cuEventElapsedTime(&toBegin, device.traceBase, begin) != Ok ||
         device.driver.cuEventElapsedTime(&toEnd, device.traceBase, end) != Ok)
       return false;
@@ -469,18 +568,18 @@ private:
   std::shared_ptr<CudaTimer> timer;
 };
 
-// Destroys a stream of ours when the last user of it is gone.
-struct StreamOwner {
-  CudaDevice &device;
-  StreamHandle handle;
-  bool foreign;
-  ~StreamOwner() {
-    if (foreign || !handle)
-      return;
-    Current current(device);
-    device.driver.cuStreamDestroy(handle);
-  }
-};
+StreamOwner::StreamOwner(CudaDevice &device, StreamHandle handle, bool foreign)
+    : device(device), handle(handle), foreign(foreign) {
+  device.add(this);
+}
+
+StreamOwner::~StreamOwner() {
+  device.remove(this);
+  if (foreign || !handle || device.isLost())
+    return;
+  Current current(device);
+  device.driver.cuStreamDestroy(handle);
+}
 
 class CudaStream final : public Stream {
 public:
@@ -507,9 +606,20 @@ private:
 
   CudaDevice &owner;
   StreamHandle handle;
-  std::shared_ptr<StreamOwner> ownership;
+
+public:
+  const std::shared_ptr<StreamOwner> ownership;
+
+private:
+  // The failure of a call behind launches may be theirs.
+  Status check(Code code, std::string_view what) {
+    if (code == Ok) [[likely]]
+      return done();
+    const std::string *last = ownership->lastKernel.load(std::memory_order_relaxed);
+    return owner.check(code, what, last ? std::string_view(*last) : std::string_view());
+  }
+
   std::unique_ptr<CudaGraph> capture;
-  char lastKernel[64] = {}; // its name, for the message after a fault
 };
 
 Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t programs) {
@@ -606,10 +716,8 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
     attributes[attributeCount++].value.flag = 1;
   }
 
-  std::string_view name = artifact.name();
-  size_t kept = std::min(name.size(), sizeof lastKernel - 1);
-  std::memcpy(lastKernel, name.data(), kept);
-  lastKernel[kept] = 0;
+  std::string_view name = *kernel->name;
+  ownership->lastKernel.store(kernel->name, std::memory_order_relaxed);
 
   StreamTrace trace(TraceKind::Launch, name, owner, handle);
   if (trace) [[unlikely]] {
@@ -642,6 +750,16 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   }
   if (result == Ok) [[likely]]
     return done();
+  if (result == OutOfResources) {
+    int most = 0, registers = 0;
+    owner.driver.cuFuncGetAttribute(&most, MaxThreadsPerBlock, kernel->function);
+    owner.driver.cuFuncGetAttribute(&registers, NumRegs, kernel->function);
+    return Error{"cannot launch `" + std::string(name) + "` on " + owner.name() + ": " +
+                     std::to_string(threads) + " threads a program, and with " +
+                     std::to_string(registers) + " registers a thread at most " +
+                     std::to_string(most) + " fit; take fewer warps or smaller tiles",
+                 {}};
+  }
   return owner.check(result, "cannot launch `" + std::string(name) + "`", name);
 }
 
@@ -651,7 +769,7 @@ Status CudaStream::launch(Graph &graph) {
     return Error{"cannot run on " + owner.name() + " a graph of another device", {}};
   if (Status status = owner.usable(); !status)
     return status;
-  std::strcpy(lastKernel, "a graph");
+  ownership->lastKernel.store(cudaGraph->name, std::memory_order_relaxed);
   StreamTrace trace(TraceKind::Graph, "graph", owner, handle);
   Current current(owner);
   return owner.check(owner.driver.cuGraphLaunch(cudaGraph->exec, handle), "cannot launch a graph");
@@ -666,10 +784,12 @@ Status CudaStream::copy(void *to, const void *from, size_t bytes) {
   if (trace)
     trace->bytes = int64_t(bytes) * 2; // read and written
   Current current(owner);
-  return owner.check(owner.driver.cuMemcpyAsync(reinterpret_cast<DevicePointer>(to),
-                                                reinterpret_cast<DevicePointer>(from), bytes,
-                                                handle),
-                     "cannot copy " + std::to_string(bytes) + " bytes", lastKernel);
+  // The driver itself waits for copies of memory that is not pinned.
+  if (Status status = owner.settle(*ownership, "cannot copy"); !status)
+    return status;
+  return check(owner.driver.cuMemcpyAsync(reinterpret_cast<DevicePointer>(to),
+                                          reinterpret_cast<DevicePointer>(from), bytes, handle),
+               "cannot copy " + std::to_string(bytes) + " bytes");
 }
 
 Status CudaStream::fill(void *to, uint32_t pattern, unsigned width, size_t count) {
@@ -688,7 +808,7 @@ Status CudaStream::fill(void *to, uint32_t pattern, unsigned width, size_t count
   Code result = width == 1   ? driver.cuMemsetD8Async(address, uint8_t(pattern), count, handle)
                 : width == 2 ? driver.cuMemsetD16Async(address, uint16_t(pattern), count, handle)
                              : driver.cuMemsetD32Async(address, pattern, count, handle);
-  return owner.check(result, "cannot fill " + std::to_string(count * width) + " bytes", lastKernel);
+  return check(result, "cannot fill " + std::to_string(count * width) + " bytes");
 }
 
 Status CudaStream::record(Event &event) {
@@ -698,8 +818,7 @@ Status CudaStream::record(Event &event) {
   if (Status status = owner.usable(); !status)
     return status;
   Current current(owner);
-  return owner.check(owner.driver.cuEventRecord(cudaEvent->handle, handle),
-                     "cannot record an event", lastKernel);
+  return check(owner.driver.cuEventRecord(cudaEvent->handle, handle), "cannot record an event");
 }
 
 Status CudaStream::wait(Event &event) {
@@ -709,8 +828,8 @@ Status CudaStream::wait(Event &event) {
   if (Status status = owner.usable(); !status)
     return status;
   Current current(owner);
-  return owner.check(owner.driver.cuStreamWaitEvent(handle, cudaEvent->handle, 0),
-                     "cannot wait for an event", lastKernel);
+  return check(owner.driver.cuStreamWaitEvent(handle, cudaEvent->handle, 0),
+               "cannot wait for an event");
 }
 
 Status CudaStream::synchronize() {
@@ -718,8 +837,9 @@ Status CudaStream::synchronize() {
     return status;
   TraceScope trace(TraceKind::Sync, "synchronize", owner.name());
   Current current(owner);
-  return owner.check(owner.driver.cuStreamSynchronize(handle), "cannot synchronize a stream",
-                     lastKernel);
+  return owner.await([&] { return owner.driver.cuStreamSynchronize(handle); },
+                     [&] { return owner.driver.cuStreamQuery(handle); },
+                     "cannot synchronize a stream", ownership.get());
 }
 
 Status CudaStream::beginCapture() {
@@ -818,6 +938,67 @@ Status CudaDevice::failed(Code code, std::string_view what, std::string_view ker
   return Error{std::move(text), {}};
 }
 
+Status CudaDevice::stuck(std::string_view what, const StreamOwner *stream) {
+  isStuck = true;
+  if (lost.exchange(true))
+    return lostEarlier();
+  std::string kernel = lastKernel(stream);
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", watchdogSeconds);
+  return Error{
+      std::string(what) + ": " +
+          (kernel.empty() ? std::string("its work") : "`" + kernel + "` or a kernel before it") +
+          " has not ended within " + seconds + " seconds, the limit of NEREID_WATCHDOG_SECONDS; " +
+          name() + " is lost to this process",
+      {}};
+}
+
+Status CudaDevice::lostEarlier() const {
+  std::lock_guard lock(lossMutex);
+  if (!untold.empty())
+    return Error{std::exchange(untold, {}), {}};
+  return Error{name() + " was lost to an earlier fault: start a new process to use it again", {}};
+}
+
+void CudaDevice::failedQuietly(Code code, std::string_view what) {
+  bool before = isLost();
+  Status status = failed(code, what, lastKernel(nullptr));
+  std::lock_guard lock(lossMutex);
+  if (!before && isLost())
+    untold = status.error().what;
+}
+
+Status CudaDevice::settle(const StreamOwner &stream, std::string_view what) {
+  int capturing = 0;
+  if (watchdogSeconds <= 0 || driver.cuStreamIsCapturing(stream.handle, &capturing) != Ok ||
+      capturing) [[likely]]
+    return done();
+  auto query = [&] { return driver.cuStreamQuery(stream.handle); };
+  return await(query, query, what, &stream);
+}
+
+Status CudaDevice::settleDefault(std::string_view what) {
+  return settle(*static_cast<CudaStream &>(*legacyStream).ownership, what);
+}
+
+std::string CudaDevice::lastKernel(const StreamOwner *stream) const {
+  auto nameOf = [](const StreamOwner &of) {
+    const std::string *name = of.lastKernel.load(std::memory_order_relaxed);
+    return name ? *name : std::string();
+  };
+  if (stream)
+    return nameOf(*stream);
+  std::set<std::string> all;
+  std::lock_guard lock(streamMutex);
+  for (const StreamOwner *each : streams)
+    all.insert(nameOf(*each));
+  std::string text;
+  for (const std::string &name : all)
+    if (!name.empty())
+      text += (text.empty() ? "" : "`, `") + name;
+  return text;
+}
+
 Result<DevicePointer> CudaDevice::ownMemory(size_t bytes) {
   Current current(*this);
   DevicePointer pointer = 0;
@@ -830,9 +1011,11 @@ Result<DevicePointer> CudaDevice::ownMemory(size_t bytes) {
 }
 
 void CudaDevice::freeOwnMemory(DevicePointer pointer, size_t bytes) {
+  counter.freed(bytes);
+  if (isLost())
+    return;
   Current current(*this);
   driver.cuMemFree(pointer);
-  counter.freed(bytes);
 }
 
 Status CudaDevice::writeWords(DevicePointer to, std::initializer_list<uint64_t> words) {
@@ -878,7 +1061,15 @@ Status CudaDevice::synchronize() {
   if (Status status = usable(); !status)
     return status;
   Current current(*this);
-  return check(driver.cuCtxSynchronize(), "cannot synchronize " + name());
+  return await([&] { return driver.cuCtxSynchronize(); },
+               [&] {
+                 std::lock_guard lock(streamMutex);
+                 for (const StreamOwner *stream : streams)
+                   if (Code code = driver.cuStreamQuery(stream->handle); code != Ok)
+                     return code;
+                 return Code(Ok);
+               },
+               "cannot synchronize " + name(), nullptr);
 }
 
 // CUtensorMapDataType; 8-bit floats travel as bytes.
@@ -983,6 +1174,8 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &
 
 std::mutex registryMutex;
 } // namespace
+
+bool deviceIsStuck() { return isStuck; }
 
 unsigned cudaDeviceCount() {
   auto opened = cuda::driver();

@@ -30,6 +30,7 @@ enum : Code {
   NoMemory = 2,
   NoDevice = 100,
   NotReady = 600,
+  OutOfResources = 701,
 };
 
 enum DeviceAttribute : int {
@@ -43,6 +44,7 @@ enum DeviceAttribute : int {
 };
 
 enum FunctionAttribute : int {
+  MaxThreadsPerBlock = 0,
   SharedSizeBytes = 1,
   LocalSizeBytes = 3,
   NumRegs = 4,
@@ -119,6 +121,7 @@ struct alignas(64) TensorMap {
   REQUIRED(cuStreamCreate, 2000, cuStreamCreate, (StreamHandle *, unsigned))                       \
   REQUIRED(cuStreamDestroy, 4000, cuStreamDestroy_v2, (StreamHandle))                              \
   REQUIRED(cuStreamSynchronize, 2000, cuStreamSynchronize, (StreamHandle))                         \
+  REQUIRED(cuStreamQuery, 2000, cuStreamQuery, (StreamHandle))                                     \
   REQUIRED(cuStreamWaitEvent, 3020, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))      \
   REQUIRED(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, (StreamHandle, int))              \
   REQUIRED(cuStreamEndCapture, 10000, cuStreamEndCapture, (StreamHandle, GraphHandle *))           \

@@ -26,12 +26,16 @@ Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
   buffer.where = this;
   if (bytes == 0)
     return buffer;
+  if (Status status = usable(); !status)
+    return status.takeError();
   std::shared_ptr<Allocator> allocator = std::atomic_load(&custom);
   if (!allocator)
     allocator = ownAllocator();
   void *native = stream ? stream->native() : nullptr;
   void *pointer = allocator->allocate(bytes, native);
   if (!pointer) {
+    if (Status status = usable(); !status) // a fault that the allocator was the first to see
+      return status.takeError();
     MemoryStats stats = counter->stats();
     return Error{"no memory on " + name() + " for " + std::to_string(bytes) + " bytes; " +
                      std::to_string(stats.currentBytes) + " bytes are in use",
@@ -47,6 +51,8 @@ Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
   });
   return buffer;
 }
+
+Status Device::usable() const { return Success{}; }
 
 Status Device::encodeTensorMap(const support::DescriptorRecord &, const void *,
                                std::span<const int64_t>, std::span<const int64_t>, void *) {

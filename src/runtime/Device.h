@@ -160,6 +160,8 @@ public:
   virtual Result<std::unique_ptr<Stream>> wrapStream(void *native) = 0;
   virtual Result<std::unique_ptr<Event>> createEvent() = 0;
   virtual Status synchronize() = 0;
+  /// Fails if the device was lost to a fault.
+  virtual Status usable() const;
 
   /// Whether kernels of this device take tensor maps.
   virtual bool hasTensorMaps() const { return false; }
@@ -191,6 +193,10 @@ CpuDevice &cpuDevice();
 Result<Device *> device(std::string_view name);
 /// All devices that can be used now, the CPU first.
 std::vector<Device *> devices();
+
+/// Whether the watchdog gave a device up while it worked. The driver would wait for that work when
+/// the process ends in the usual way: end it with `_Exit`.
+bool deviceIsStuck();
 
 /// Room for the records of a kernel between two calls of `takeRecords`.
 inline constexpr uint64_t recordCapacity = 65536;

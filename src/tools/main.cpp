@@ -1,8 +1,10 @@
 // `nereid VERB ...`: one binary, one file a verb.
+#include "runtime/Device.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 using namespace nereid::tools;
@@ -47,7 +49,13 @@ int main(int argc, char **argv) {
     return code == 0 ? exitDone : exitUsage;
   }
   for (auto &[sub, action] : actions)
-    if (sub->parsed())
-      return action();
+    if (sub->parsed()) {
+      int code = action();
+      if (nereid::runtime::deviceIsStuck()) {
+        std::fflush(nullptr);
+        std::_Exit(code);
+      }
+      return code;
+    }
   return exitUsage;
 }

@@ -3,6 +3,7 @@
 #include "ref/Reference.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
+#include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
   nereid::transforms::registerExpandScaledProductsPass();
+  nereid::transforms::registerFoldAddendsPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));

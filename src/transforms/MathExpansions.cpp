@@ -107,8 +107,10 @@ Value tanh(Float &f, Value x) {
   Value near = f.polynomial(square, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
                                      2.06390887954e-2, -5.70498872745e-3});
   near = f.fma(f.mul(near, square), x, x);
-  Value power = f.base.exp(f.add(size, size));
-  Value far = f.sub(f.number(1), f.div(f.number(2), f.add(power, f.number(1))));
+  Value more = f.add(f.base.exp(f.add(size, size)), f.number(1));
+  Value part =
+      f.base.reciprocal ? f.mul(f.number(2), f.base.reciprocal(more)) : f.div(f.number(2), more);
+  Value far = f.sub(f.number(1), part);
   return f.select(f.less(size, f.number(0.625)), near, f.withSign(far, x));
 }
 

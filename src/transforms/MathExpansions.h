@@ -15,6 +15,8 @@ namespace nereid::transforms {
 struct MathBase {
   /// e^x, rounded to a few ulp, also for results that underflow.
   llvm::function_ref<mlir::Value(mlir::Value)> exp;
+  /// 1 / x to 1 ulp for x >= 1, 0 for infinity; null: a quotient is as good.
+  llvm::function_ref<mlir::Value(mlir::Value)> reciprocal;
   /// A quotient to 2 ulp; null: the exact one is as good.
   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
 };

@@ -1,8 +1,8 @@
 # RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s
 # RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32" --target sm_90a --emit ptx --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32" --target sm_80 --emit ptx --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix AMPERE
-# Blocks of descriptor parameters go through the copy engine: one mbarrier a slot says when they have arrived, and one
-# barrier a step keeps the copies behind the products in flight.
+# Blocks of descriptor parameters go through the copy engine: one mbarrier a slot says when they have arrived, and
+# another keeps the copies behind the products of all warps.
 import triton
 import triton.language as tl
 
@@ -15,7 +15,7 @@ import triton.language as tl
 # CHECK-NEXT: tilegpu.wait_bulk %[[ARRIVALS]]
 # CHECK-NOT: tile.barrier
 # CHECK: tile.dot {{.*}}tilegpu.pending = 1
-# CHECK: tile.barrier
+# CHECK: tilegpu.free_slot %[[ARRIVALS]]
 # CHECK: tilegpu.copy_bulk
 # CHECK: scf.yield
 # CHECK: tile.desc_store {{.*}}tilegpu.bulk_store = false
@@ -28,6 +28,7 @@ import triton.language as tl
 # PTX: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes
 # PTX: mbarrier.try_wait.parity.shared::cta.b64
 # PTX: wgmma.mma_async
+# PTX: mbarrier.arrive.shared::cta.b64
 # PTX-NOT: st.global
 # PTX: cp.async.bulk.tensor.2d.global.shared::cta.bulk_group
 # PTX: cp.async.bulk.wait_group.read 0;

@@ -15,7 +15,7 @@ def tells(desc, flag):
     tl.atomic_add(flag, 1)
 
 
-# A descriptor that the kernel makes has none; the block goes on to the one that has.
+# A block that no product waits for comes to registers.
 # MADE: ld.global
 # MADE: cp.async.bulk.tensor.2d.global
 @triton.jit

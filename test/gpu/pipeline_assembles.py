@@ -17,7 +17,7 @@ import triton.language as tl
 
 # CHECK: scf.for
 # CHECK-NOT: tilegpu.convert_layout
-# CHECK-COUNT-2: tilegpu.copy_desc {{.*}} vector 8
+# CHECK-COUNT-2: tilegpu.copy_bulk
 # CHECK-NOT: tilegpu.convert_layout
 # CHECK: scf.yield
 @triton.jit

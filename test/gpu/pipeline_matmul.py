@@ -24,7 +24,9 @@ import triton.language as tl
 # CHECK: tilegpu.commit_copies
 # CHECK: scf.yield
 # CHECK: tilegpu.wait_products
-# CHECK-NEXT: tilegpu.drain %[[A]], %[[B]]
+# CHECK-NEXT: scf.yield
+# CHECK-NEXT: } else {
+# CHECK: tilegpu.drain %[[A]], %[[B]]
 
 # Two pieces of 16 bytes a thread of each operand and step.
 # PTX-COUNT-8: cp.async.cg.shared.global

@@ -71,13 +71,21 @@ def reads_plain(x):
     tl.store(x, plain)
 
 
+class memoryview_like:
+    """Only `__array_interface__`."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
 def program(text, *arguments, module=(), **environment):
     """Runs a file by `python -m nereid`; gives its output."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "program.py"
         path.write_text(textwrap.dedent(text))
         done = subprocess.run([sys.executable, "-m", "nereid", str(path), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120, cwd=folder,
+                              stderr=subprocess.STDOUT, text=True, timeout=300, cwd=folder,
                               env={**os.environ, **environment})
     return done.returncode, done.stdout
 
@@ -142,6 +150,38 @@ class Launches(unittest.TestCase):
         self.assertGreaterEqual(kernel.metadata.shared, 1)
         self.assertIn("object", kernel.asm)
         self.assertIs(kernel, add[(8, )](self.x, self.y, self.out, 1000))
+
+    def test_what_there_is_of_the_code(self):
+        kernel = add.warmup(self.x, self.y, self.out, 1000, grid=(8, ))
+        for key in ("ttir", "object"):
+            self.assertTrue(kernel.asm[key])
+        for key in ("ttgir", "llir", "nothing"):
+            with self.assertRaisesRegex(KeyError, key):
+                kernel.asm[key]
+
+    def test_a_source_is_compiled(self):
+        for alignment in ({}, {(0, ): [["tt.divisibility", 16]], (3, ): [["tt.divisibility", 16]]}):
+            source = triton.compiler.ASTSource(
+                add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32", "BLOCK": "constexpr"}, {"BLOCK": 128},
+                alignment)
+            kernel = triton.compile(source, options={"num_warps": 8, "enable_fp_fusion": True})
+            self.assertEqual(kernel.metadata.num_warps, 8)
+            self.assertIs(kernel.src, source)
+            self.out[:] = 0
+            kernel.run(8, 1, 1, 0, kernel.function, kernel.packed_metadata, None, None, None, self.x, self.y, self.out,
+                       1000, 128)
+            np.testing.assert_array_equal(self.out, self.x + 1)
+        with self.assertRaises(TypeError):
+            triton.compile("kernel.ttir")
+
+    def test_backends_by_name(self):
+        from nereid.triton import backends
+
+        target = triton.runtime.driver.active.get_current_target()
+        backend = triton.compiler.make_backend(target)
+        self.assertIsInstance(backend, (backends.backends["cpu"].compiler, backends.backends["nvidia"].compiler))
+        self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
+        self.assertTrue(backends.backends["cpu"].driver.is_active())
 
     def test_warmup_launches_nothing(self):
         kernel = add.warmup(self.x, self.y, self.out, 1000, grid=(8, ))
@@ -241,6 +281,41 @@ class Errors(unittest.TestCase):
         Methods.fill[(1, )](wide[1], 2.0, 8)
         self.assertEqual(wide.sum(), 16)
 
+    def test_arrays_that_are_no_plain_ones(self):
+        x, out = np.arange(256, dtype="f4"), np.zeros(256, "f4")
+        add[(2, )](np.ma.masked_array(x, x > 3), memoryview_like(x), out, 256)
+        np.testing.assert_array_equal(out, 2 * x)
+        strided = np.zeros((16, 2), "f4")[:, 0]
+        Methods.fill[(1, )](strided, 1.0, 8)  # as in Triton, a tensor is its address: strides are arguments
+        self.assertEqual(strided.sum(), 4)
+        for scalar in (np.float32(2.5), np.array(2.5, "f4"), np.float64(2.5)):
+            Methods.fill[(1, )](out, scalar, 8)
+            np.testing.assert_array_equal(out[:8], 2.5)
+
+    def test_what_a_kernel_prints_and_asserts(self):
+        code, output = program("""
+            import numpy as np
+            import triton
+            import triton.language as tl
+
+            @triton.jit
+            def kernel(x):
+                v = tl.load(x)
+                tl.device_print("v", v)
+                tl.device_assert(v < 5, "small")
+
+            for value in (3, 7):
+                try:
+                    kernel[(1,)](np.full(1, value), debug=True)
+                except RuntimeError as error:
+                    print("caught", error)
+            """)
+        self.assertEqual(code, 0, output)
+        lines = output.splitlines()
+        self.assertEqual([line.rpartition("v")[2].strip(" :") for line in lines[:2]], ["3", "7"])
+        self.assertIn("program.py:10:", lines[2])
+        self.assertIn("small", lines[2])
+
     def test_fork_after_use(self):
         x, out = np.ones(100000, "f4"), np.zeros(100000, "f4")
         add[(1000, )](x, x, out, 100000)
@@ -251,6 +326,144 @@ class Errors(unittest.TestCase):
             os._exit(0 if (out == 2).all() else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+
+PROFILED = """
+import contextlib, io, time
+import numpy as np
+import triton
+import triton.language as tl
+import triton.profiler as proton
+import triton.profiler.viewer as viewer
+
+def named(grid, kernel, arguments):
+    return {"name": f"{kernel.name}_{arguments['n']}", "flops32": arguments["n"], "bytes": 8 * arguments["n"]}
+
+@triton.jit(launch_metadata=named)
+def kernel(x, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + o, tl.load(x + o, mask=o < n) + 1, mask=o < n)
+
+x = np.zeros(4096, "f4")
+session = proton.start("profile", hook="triton")
+proton.deactivate()
+kernel[(32,)](x, 4096, BLOCK=128)
+proton.activate(session)
+with proton.scope("outer", {"rows": 7}):
+    for _ in range(3):
+        kernel[(32,)](x, 4096, BLOCK=128)
+    with proton.cpu_timed_scope("sleep"):
+        time.sleep(0.05)
+kernel[(8,)](x, 1024, BLOCK=128)
+proton.finalize()
+kernel[(32,)](x, 4096, BLOCK=128)
+assert not triton.knobs.runtime.launch_enter_hook
+tree, metrics = viewer.parse(["time/ms", "count", "gflop32/s", "cpu_time/ms", "rows"], "profile.hatchet")
+outer, last = tree.children
+assert (outer.name, last.name, last.values["count"]) == ("outer", "kernel_1024", 1)
+assert [child.name for child in outer.children] == ["kernel_4096", "sleep"]
+launches, sleep = outer.children
+assert launches.values["count"] == 3 and launches.values["time/ms"] > 0 and launches.values["gflop32/s"] > 0
+assert sleep.values["cpu_time/ms"] >= 50 and outer.values["rows"] == 7
+assert outer.values["time/ms"] >= launches.values["time/ms"]
+said = io.StringIO()
+with contextlib.redirect_stdout(said):
+    viewer.print_tree(tree, metrics)
+assert "kernel_4096" in said.getvalue() and len(said.getvalue().splitlines()) == 6
+for bad in ({"data": "trace"}, {"backend": "instrumentation"}, {"context": "other"}):
+    try:
+        proton.start("other", **bad)
+        raise SystemExit(f"{bad} was taken")
+    except ValueError:
+        pass
+print("passed")
+"""
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, N: tl.constexpr, SEED: tl.constexpr):
+    v = tl.load(x + tl.arange(0, 64))
+    for i in tl.static_range(N):
+        v = tl.exp(v) + tl.sum(v * i) + SEED
+    tl.store(x + tl.arange(0, 64), v)
+
+x = np.zeros(64, "f4")
+kernel[(1,)](x, 1, 0)
+caught = 0
+for seed in range(1, 4):
+    timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        kernel[(1,)](x, 60, seed)
+        timer.join()
+    except KeyboardInterrupt:
+        caught += 1
+    timer.join()
+x[:] = 0
+kernel[(1,)](x, 1, 0)
+assert (x == 1).all()
+print("caught", caught)
+"""
+
+SHUTDOWN = """
+import sys, threading, time
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, N, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for i in range(N):
+        tl.store(y + o, tl.exp(tl.load(x + o)))
+
+x, y = np.ones(1 << 16, "f4"), np.ones(1 << 16, "f4")
+kernel[(64,)](x, y, 1, BLOCK=1024)
+
+def work():
+    while True:
+        kernel[(64,)](x, y, 20, BLOCK=1024)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+print("end")
+"""
+
+CELLS = """
+import linecache
+import numpy as np
+import triton
+import triton.language as tl
+
+names = {"triton": triton, "tl": tl}
+
+def cell(number, text):
+    name = f"<cell {number}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), names)
+
+HELPER = "@triton.jit\\ndef helper(v):\\n    return v + {}\\n"
+KERNEL = "@triton.jit\\ndef kernel(x, N: tl.constexpr):\\n    o = tl.arange(0, N)\\n    tl.store(x + o, helper(tl.load(x + o)))\\n"
+x = np.zeros(8, "f4")
+cell(1, HELPER.format(1))
+cell(2, KERNEL)
+names["kernel"][(1,)](x, 8)
+cell(3, HELPER.format(10))
+cell(4, KERNEL)
+names["kernel"][(1,)](x, 8)
+assert (x == 11).all(), x
+cell(5, KERNEL.replace("helper(", "no_such_helper("))
+try:
+    names["kernel"][(1,)](x, 8)
+except triton.CompilationError as error:
+    assert "<cell 5>:4:" in str(error), error
+    print("passed")
+"""
 
 ADD = """
 import sys
@@ -291,6 +504,37 @@ class StandIn(unittest.TestCase):
     def test_kernels_made_by_exec(self):
         code, output = program(f"exec({ADD.format(beyond=0)!r})")
         self.assertEqual(code, 0, output)
+
+    def test_the_profiler(self):
+        code, output = program(PROFILED)
+        self.assertEqual((code, output), (0, "passed\n"))
+
+    def test_an_interrupt_during_a_compilation(self):
+        code, output = program(INTERRUPTED)
+        self.assertEqual((code, output), (0, "caught 3\n"))
+
+    def test_an_end_with_launches_in_other_threads(self):
+        for _ in range(3):
+            code, output = program(SHUTDOWN)
+            self.assertEqual((code, output), (0, "end\n"))
+
+    def test_kernels_of_notebook_cells(self):
+        code, output = program(CELLS)
+        self.assertEqual((code, output), (0, "passed\n"))
+
+    def test_a_kernel_without_a_source(self):
+        code, output = program("""
+            import triton
+            code = compile("def kernel(x):\\n    pass\\n", "<nowhere>", "exec")
+            names = {}
+            exec(code, names)
+            try:
+                triton.jit(names["kernel"])
+            except ValueError as error:
+                print(error)
+            """)
+        self.assertEqual(code, 0, output)
+        self.assertIn("register it with `linecache`", output)
 
     def test_nothing_of_torch_is_needed(self):
         done = subprocess.run([sys.executable, "-c", "import sys, nereid.triton; print('torch' in sys.modules)"],

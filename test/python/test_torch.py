@@ -1,4 +1,12 @@
-"""Tensors of torch: on the CPU always, on a GPU if there is one; under autograd; `reinterpret`; descriptors."""
+"""Tensors of torch: on the CPU always, on a GPU if there is one; under autograd; `reinterpret`; descriptors;
+torch.compile; microscaling formats."""
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import nereid.triton as triton
@@ -22,6 +30,39 @@ def square(x, y, n, BLOCK: tl.constexpr):
 def copy_blocks(source, target, M: tl.constexpr, N: tl.constexpr):
     i = tl.program_id(0) * M
     target.store([i, 0], source.load([i, 0]))
+
+
+@triton.jit
+def say(x, limit):
+    v = tl.load(x)
+    tl.device_print("value", v)
+    tl.device_assert(v < limit, "small")
+
+
+# Inductor makes Triton kernels for a CPU too when it is told so; they go through `triton.compile`.
+COMPILED = """
+import torch
+import triton
+import torch._inductor.config as config
+config.cpu_backend, config.compile_threads, config.fx_graph_cache = "triton", 1, False
+device = triton.runtime.driver.active.get_active_torch_device()
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.LayerNorm(32), torch.nn.GELU(), torch.nn.Linear(32, 4),
+                            torch.nn.Softmax(-1)).to(device)
+x = torch.randn(8, 16, device=device)
+compiled, names = torch.compile(model), []
+triton.knobs.runtime.launch_enter_hook.add(lambda metadata: names.append(metadata.get()["name"]))
+results = []
+for call in (model, compiled):
+    model.zero_grad()
+    result = call(x)
+    (result**2).sum().backward()
+    results.append([result.detach(), *(one.grad.clone() for one in model.parameters())])
+assert names and all(name.startswith("triton_") for name in names), names
+for one, other in zip(*results):
+    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+print("kernels launched:", len(names))
+"""
 
 
 def squared(x):
@@ -80,6 +121,45 @@ class Tensors(unittest.TestCase):
     def test_tensors_of_two_devices(self):
         with self.assertRaisesRegex(ValueError, "cpu tensor"):
             square[(1, )](torch.ones(64), torch.ones(64, device="cuda"), 64, BLOCK=64)
+
+    def test_torch_compile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "program.py"
+            path.write_text(COMPILED)
+            done = subprocess.run([sys.executable, "-m", "nereid", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=300, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder})
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+        self.assertIn("kernels launched:", done.stdout)
+
+    def test_microscaling_formats(self):
+        from nereid.triton.tools.mxfp import MXFP4Tensor, MXScaleTensor
+
+        values = torch.tensor([0, 0.25, 0.26, 0.75, 1.25, -1.75, 2.5, 3.5, -5, 5.1, 100, float("inf"), float("nan")])
+        rounded = torch.tensor([0, 0, 0.5, 1, 1, -2, 2, 4, -4, 6, 6, 6, 6.0])
+        four = MXFP4Tensor(values)
+        self.assertTrue(torch.equal(four.to(torch.float32), rounded))
+        packed = four.to_packed_tensor(0)
+        self.assertEqual(packed[0].item(), int(four.data[0]) | int(four.data[1]) << 4)
+        self.assertTrue(torch.equal(four.unpack_packed_tensor(packed, 0, (13, )), four.data))
+        scales = MXScaleTensor(torch.tensor([1, 3, 0.3, 2.0**-127, 2.0**127, 0, -1, float("nan")]))
+        self.assertEqual(scales.data.tolist(), [127, 128, 125, 0, 254, 255, 255, 255])
+        self.assertEqual(scales.to(torch.float32)[:5].tolist(), [1, 2, 0.25, 2.0**-127, 2.0**127])
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_prints_and_assertions_of_a_gpu(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            for value in (3, 4):
+                say[(2, )](torch.tensor([value], device="cuda"), 5, debug=True)
+            torch.cuda.synchronize()
+            list(range(10))
+        self.assertEqual(said.getvalue().count("value"), 4, said.getvalue())
+        with contextlib.redirect_stdout(io.StringIO()), self.assertRaisesRegex(RuntimeError, "small"):
+            say[(1, )](torch.tensor([7], device="cuda"), 5, debug=True)
+            torch.cuda.synchronize()
+            list(range(10))
+        say[(1, )](torch.tensor([7], device="cuda"), 8, debug=True)
+        torch.cuda.synchronize()
 
     @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
     def test_streams_and_graphs(self):

@@ -38,6 +38,17 @@ def pairs(x, y, joined, mixed, N: tl.constexpr):
 
 
 @triton.jit
+def rows_and_columns(x, y, below, beside, scalar, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a, b = tl.load(x + i), tl.load(y + i)
+    c = tl.cat(a, b, dim=0)
+    tl.store(below + tl.arange(0, 2 * M)[:, None] * N + tl.arange(0, N)[None, :], c)
+    d = tl.cat(a, b, dim=-1)
+    tl.store(beside + tl.arange(0, M)[:, None] * 2 * N + tl.arange(0, 2 * N)[None, :], d)
+    tl.store(scalar, tl.sum(a)[:])
+
+
+@triton.jit
 def one(x, y):
     v = tl.load(x + tl.arange(0, 1))
     tl.store(y, v.item() + 1)
@@ -52,5 +63,7 @@ def blank(x, y, N: tl.constexpr):
 # expect: views(x=iota(8), N=4) -> y == [0, 4, 1, 5, 2, 6, 3, 7] and z == [6, 22]
 # expect: pairs(x=[1, 2, 3, 4]:i32, y=[8, 7, 6, 5]:i32, N=4) -> mixed:i32 == [1, 8, 2, 7, 3, 6, 4, 5]
 #     and joined:i32 == [1, 2, 3, 4, 5, 6, 7, 8]
+# expect: rows_and_columns(x=[1, 2, 3, 4]:i32, y=[5, 6, 7, 8]:i32, M=2, N=2) -> below:i32 == [1, 2, 3, 4, 5, 6, 7, 8]
+#     and beside:i32 == [1, 2, 5, 6, 3, 4, 7, 8] and scalar:i32 == [10]
 # expect: one(x=[41]:i32) -> y:i32 == [42]
 # expect: blank(x=[7, 8]:i16, N=2) -> y:i16 == [2, 2]

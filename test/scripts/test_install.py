@@ -71,6 +71,14 @@ class InstalledTree(unittest.TestCase):
         self.assertEqual(output.count(" same\n"), 4, output)
         self.assertIn("5000 sums are right", run(build / "vector_add", ROOT / "kernels", env=self.environment))
 
+    def test_exercises(self):
+        build = self.build_example("exercises")
+        for program, sign in (("streams", "right"), ("tuning", "right"), ("selection", "8 slices of K: right"), ("memory", "memory grows as n^1.9"),
+                              ("decode", "tokens a second"), ("autograd", "dV: right")):
+            output = run("/usr/bin/env", "PATH=/nonexistent", build / program, ROOT, env=self.environment)
+            self.assertIn(sign, output)
+            self.assertNotIn("WRONG", output)
+
     def test_pkg_config(self):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
         flags = run("pkg-config", "--cflags", "--libs", "nereid", env=environment).split()
@@ -101,6 +109,19 @@ class InstalledTree(unittest.TestCase):
         self.assertEqual(output, "4 kernels\n0 of 100000 sums are wrong\n"
                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32:16, 64) on cpu\n"
                          "no compiler is loaded\n")
+        # The same from C, found by pkg-config alone.
+        environment = {**self.environment, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
+        flags = run("pkg-config", "--cflags", "--libs", "nereid_runtime", env=environment).split()
+        program = self.folder / "packed_c"
+        run("clang-19", "-std=c99", "-pedantic-errors", "-Wall", "-Werror", ROOT / "examples/cpp/packed.c", "-o", program, *flags,
+            "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid_runtime.so")).parent))
+        self.assertNotRegex(run("ldd", program), r"LLVM|MLIR|libnereid\.so")
+        for built in (program, build / "packed_c"):
+            output = run("/usr/bin/env", "PATH=/nonexistent", built, pack, env=self.environment).splitlines()
+            self.assertEqual(set(output[0].split(", ")), {"add", "softmax", "matmul", "attention"})
+            self.assertEqual(output[1:], ["0 of 5000 sums are wrong",
+                                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu",
+                                          "refused: the pack has no kernel `nothing`"])
         damaged = bytearray(pack.read_bytes())
         damaged[100] ^= 1
         pack.write_bytes(damaged)

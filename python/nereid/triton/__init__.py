@@ -25,7 +25,7 @@ from .runtime import (
 from .compiler import CompilationError, compile
 from ._utils import cdiv, must_use_result, next_power_of_2
 from .language.core import _aggregate as aggregate
-from . import runtime, compiler, testing, tools
+from . import backends, runtime, compiler, testing, tools
 
 __all__ = [
     "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError",

@@ -3,11 +3,13 @@
 #include "engine/Compile.h"
 #include "engine/Files.h"
 #include "engine/Recording.h"
+#include "engine/Runner.h"
 #include "nereid/engine.h"
 #include "nereid/tl.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -293,6 +295,103 @@ TEST(CppKernels, RunLikeOnesFromAFile) {
   // The first query sees the first key only.
   for (int64_t i = 0; i < D; ++i)
     EXPECT_NEAR(results[0][size_t(i)], values[size_t(2 * n * D + i)], 1e-6);
+}
+
+// Every kernel of the module, by the interpreter and by the CPU, against plain loops.
+TEST(CppKernels, RunOnTheInterpreterAndTheCpu) {
+  emit::SourceUnit unit;
+  unit.text = written_twice::module().text();
+  unit.file = "written_twice.h";
+  emit::LoadedProgram loaded = emit::Program::load(unit);
+  ASSERT_TRUE(loaded.program);
+
+  const int64_t rows = 6, n = 37, m = 20, k = 33, D = 16;
+  auto tensor = [](std::vector<int64_t> shape, const char *seed) {
+    support::HostTensor made(DType::Float32, shape);
+    support::fillUniform(made, seed, -1, 1);
+    return made;
+  };
+  support::HostTensor a = tensor({rows, n}, "a"), b = tensor({rows, n}, "b"),
+                      x = tensor({m, k}, "x"), y = tensor({k, m}, "y"), q = tensor({2, n, D}, "q"),
+                      keys = tensor({2, n, D}, "keys"), values = tensor({2, n, D}, "values");
+  auto at = [](const support::HostTensor &of, int64_t i) { return of.get(i); };
+
+  struct Case {
+    const char *kernel;
+    std::vector<support::HostTensor *> inputs;
+    std::vector<launch::Argument> scalars;
+    std::array<uint32_t, 3> grid;
+    std::vector<double> expected;
+  };
+  auto integer = [](int64_t value) { return launch::Argument::integer(value); };
+  std::vector<Case> cases = {
+      {"add", {&a, &b}, {integer(rows * n), integer(64)}, {4, 1, 1}, {}},
+      {"softmax", {&a}, {integer(n), integer(n), integer(64)}, {uint32_t(rows), 1, 1}, {}},
+      {"matmul",
+       {&x, &y},
+       {integer(m), integer(m), integer(k), integer(16), integer(16), integer(16),
+        launch::Argument::boolean(true)},
+       {2, 2, 1},
+       {}},
+      {"attention",
+       {&q, &keys, &values},
+       {integer(n), launch::Argument::floating(0.25), integer(D), integer(16), integer(16),
+        launch::Argument::boolean(true)},
+       {3, 2, 1},
+       {}}};
+  for (int64_t i = 0; i < rows * n; ++i)
+    cases[0].expected.push_back(at(a, i) + at(b, i));
+  for (int64_t i = 0; i < rows * n; ++i) {
+    double sum = 0;
+    for (int64_t j = i / n * n; j < i / n * n + n; ++j)
+      sum += std::exp(at(a, j));
+    cases[1].expected.push_back(std::exp(at(a, i)) / sum);
+  }
+  for (int64_t i = 0; i < m * m; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < k; ++j)
+      sum += at(x, i / m * k + j) * at(y, j * m + i % m);
+    cases[2].expected.push_back(std::max(sum, 0.0));
+  }
+  for (int64_t i = 0; i < 2 * n; ++i)
+    for (int64_t d = 0; d < D; ++d) {
+      double weights = 0, sum = 0;
+      for (int64_t j = i / n * n; j <= i; ++j) {
+        double score = 0;
+        for (int64_t e = 0; e < D; ++e)
+          score += at(q, i * D + e) * at(keys, j * D + e);
+        weights += std::exp(score * 0.25);
+        sum += std::exp(score * 0.25) * at(values, j * D + d);
+      }
+      cases[3].expected.push_back(sum / weights);
+    }
+
+  for (const char *device : {"ref", "cpu"}) {
+    auto runner = engine::Runner::create(device);
+    ASSERT_TRUE(runner) << describe(runner.error());
+    for (Case &one : cases) {
+      support::HostTensor out = tensor({int64_t(one.expected.size())}, "out");
+      engine::RunRequest request;
+      request.program = loaded.program.get();
+      request.kernel = one.kernel;
+      request.grid = one.grid;
+      std::vector<support::HostTensor *> tensors = one.inputs;
+      tensors.push_back(&out);
+      for (support::HostTensor *bound : tensors) {
+        ASSERT_TRUE((*runner)->bind(*bound, "tensor"));
+        request.arguments.push_back({.tensor = bound});
+      }
+      for (const launch::Argument &scalar : one.scalars)
+        request.arguments.push_back({.value = scalar});
+      auto outcome = (*runner)->run(request);
+      ASSERT_TRUE(outcome) << device << " " << one.kernel << ": " << describe(outcome.error());
+      ASSERT_TRUE((*runner)->fetch(out));
+      for (size_t i = 0; i < one.expected.size(); ++i)
+        ASSERT_NEAR(at(out, int64_t(i)), one.expected[i], 2e-5)
+            << device << " " << one.kernel << " " << i;
+      (*runner)->unbindAll();
+    }
+  }
 }
 
 } // namespace

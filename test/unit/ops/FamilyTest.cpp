@@ -64,6 +64,8 @@ TEST_F(FamilyTest, Shapes) {
   EXPECT_EQ(typeOf(call("cat", {argument(DType::Int8, {4}), argument(DType::Int8, {4})},
                         {{"can_reorder", Value(true)}})),
             "<['8'], int8>");
+  EXPECT_EQ(typeOf(call("cat", {x, x})), "<['8', '8'], fp32>");
+  EXPECT_EQ(typeOf(call("cat", {x, x}, {{"dim", Value(-1)}})), "<['4', '16'], fp32>");
   EXPECT_EQ(typeOf(call("gather", {x, argument(DType::Int32, {4, 2}), Value(1)})),
             "<['4', '2'], fp32>");
   EXPECT_EQ(typeOf(call("squeeze", {argument(DType::Int8, {1, 4}), Value(0)})), "<['4'], int8>");
@@ -400,6 +402,7 @@ TEST_F(FamilyTest, DotErrors) {
   EXPECT_EQ(dot(argument(Float16, {16}), argument(Float16, {16})), "DotShapeMismatch");
   EXPECT_EQ(dot(argument(Float16, {16, 8}), argument(Float16, {8, 16})), "DotTooSmall");
   EXPECT_EQ(dot(argument(Int8, {16, 16}), argument(Int8, {16, 16})), "DotTooSmall");
+  EXPECT_EQ(dot(argument(Float64, {8, 4}), argument(Float64, {4, 8})), "DotTooSmall");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float32, {16, 16})), "DotOperandType");
   EXPECT_EQ(dot(argument(Int32, {16, 16}), argument(Int32, {16, 16})), "DotOperandType");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float16, {16, 16}),

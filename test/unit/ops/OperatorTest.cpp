@@ -177,7 +177,9 @@ TEST_F(OperatorTest, SubscriptInsertsDimensions) {
   EXPECT_EQ(typeOf(subscript(*op, x, None{})), "<['1', '8'], int32>");
   EXPECT_EQ(typeOf(subscript(*op, argument(DType::Int32), None{})), "<['1'], int32>");
   EXPECT_EQ(errorOf([&] { subscript(*op, x, 0); }), "TileIndex");
-  EXPECT_EQ(errorOf([&] { subscript(*op, x, Value::tuple({all, all})); }), "TileIndex");
+  EXPECT_EQ(typeOf(subscript(*op, x, Value::tuple({all, all}))), "<['8'], int32>");
+  EXPECT_EQ(typeOf(subscript(*op, argument(DType::Int32), all)), "int32");
+  EXPECT_EQ(errorOf([&] { subscript(*op, x, Value::tuple({all, all, None{}})); }), "TileIndex");
   body();
 }
 

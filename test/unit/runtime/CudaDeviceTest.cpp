@@ -106,6 +106,47 @@ const char *faultPtx = R"(
 }
 )";
 
+const char *misalignedPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden)
+{
+  .reg .b64 %d<2>;
+  .reg .f32 %f<4>;
+  ld.param.u64 %d1, [out];
+  ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%d1];
+  st.global.f32 [%d1], %f0;
+  ret;
+}
+)";
+
+const char *trapPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden) { trap; }
+)";
+
+// Waits for what nobody writes.
+const char *loopPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 out, .param .u64 hidden)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<2>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d1, [out];
+AGAIN:
+  ld.volatile.global.u32 %r1, [%d1];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra AGAIN;
+  ret;
+}
+)";
+
 const char *emptyPtx = R"(
 .version 7.0
 .target sm_80
@@ -341,22 +382,71 @@ TEST_F(Cuda, LaunchCostIsNearTheDriver) {
 }
 
 // Ends the process's use of the GPU, so it runs in a process of its own.
-[[noreturn]] void faultAndLook(Device &gpu) {
-  auto kernel = *gpu.load(test::makePtxArtifact(faultPtx, {.numWarps = 1}));
-  void *argument = nullptr;
+[[noreturn]] void faultAndLook(Device &gpu, const char *ptx, const char *text) {
+  auto kernel = *gpu.load(test::makePtxArtifact(ptx, {.numWarps = 1}));
+  auto memory = *gpu.allocate(64);
+  void *argument = static_cast<char *>(memory.data()) + 4;
   Stream &stream = gpu.defaultStream();
+  bool zeroed = bool(stream.fill(memory.data(), 0, 4, 16)) && stream.synchronize();
   bool launched = bool(stream.launch(*kernel, {&argument, 8, {1, 1, 1}}));
   Status first = stream.synchronize(), second = stream.synchronize();
   bool named = !first && first.error().what.find("`kernel`") != std::string::npos &&
-               first.error().what.find("is lost") != std::string::npos;
-  bool fast = !second && second.error().what.find("was lost") != std::string::npos;
+               first.error().what.find("is lost") != std::string::npos &&
+               first.error().what.find(text) != std::string::npos;
+  auto begin = std::chrono::steady_clock::now();
+  bool fast = !second && second.error().what.find("was lost") != std::string::npos &&
+              !gpu.allocate(64) && !stream.launch(*kernel, {&argument, 8, {1, 1, 1}});
+  kernel = nullptr;
+  memory = {};
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   std::fprintf(stderr, "%s\n", first ? "no error" : first.error().what.c_str());
-  std::exit(launched && named && fast ? 0 : 1);
+  int code = zeroed && launched && named && fast && spent.count() < 1 ? 0 : 1;
+  if (deviceIsStuck())
+    std::_Exit(code);
+  std::exit(code);
 }
 
 TEST_F(Cuda, SurvivesAFaultingKernel) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(faultAndLook(*gpu), testing::ExitedWithCode(0), "is lost");
+  EXPECT_EXIT(faultAndLook(*gpu, faultPtx, "illegal memory access"), testing::ExitedWithCode(0),
+              "is lost");
+  EXPECT_EXIT(faultAndLook(*gpu, misalignedPtx, "misaligned address"), testing::ExitedWithCode(0),
+              "is lost");
+  EXPECT_EXIT(faultAndLook(*gpu, trapPtx, ""), testing::ExitedWithCode(0), "is lost");
+  // Other processes, this one among them, are unharmed.
+  auto kernel = load(test::makePtxArtifact(emptyPtx, {.numWarps = 1}));
+  void *argument = nullptr;
+  EXPECT_TRUE(gpu->defaultStream().launch(*kernel, {&argument, 8, {1, 1, 1}}));
+  EXPECT_TRUE(gpu->synchronize());
+}
+
+TEST_F(Cuda, WatchdogEndsTheWaitForALoop) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::setenv("NEREID_WATCHDOG_SECONDS", "0.5", 1);
+  EXPECT_EXIT(faultAndLook(*gpu, loopPtx, "has not ended within 0.5 seconds"),
+              testing::ExitedWithCode(0), "is lost");
+  ::unsetenv("NEREID_WATCHDOG_SECONDS");
+}
+
+TEST_F(Cuda, SaysHowManyThreadsFit) {
+  // 1024 threads of 128 registers are two register files.
+  std::string ptx = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry run(.param "
+                    ".u64 out, .param .u64 hidden)\n.maxnreg 255\n{\n  .reg .b32 %r<200>;\n  .reg "
+                    ".b64 %d<2>;\n  ld.param.u64 %d1, [out];\n";
+  for (int i = 0; i < 200; ++i)
+    ptx += "  ld.volatile.global.u32 %r" + std::to_string(i) + ", [%d1+" + std::to_string(4 * i) +
+           "];\n";
+  for (int i = 0; i < 200; ++i)
+    ptx += "  st.volatile.global.u32 [%d1+" + std::to_string(4 * (199 - i)) + "], %r" +
+           std::to_string(i) + ";\n";
+  auto kernel = load(test::makePtxArtifact(ptx + "  ret;\n}\n", {.numWarps = 32}));
+  ASSERT_TRUE(kernel);
+  void *argument = nullptr;
+  Status status = gpu->defaultStream().launch(*kernel, {&argument, 8, {1, 1, 1}});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().what.find("1024 threads a program"), std::string::npos)
+      << status.error().what;
+  EXPECT_TRUE(gpu->synchronize()); // nothing is lost
 }
 
 } // namespace

@@ -15,7 +15,9 @@ class _Assembly(dict):
         if key in ("ttir", "tile", "source") and self._make_tile:
             self[key] = self._make_tile()
             return self[key]
-        raise KeyError(key)
+        why = {"ttgir": "layouts are chosen without an IR of their own", "llir": "LLVM's IR is not kept",
+               "amdgcn": "there is no AMD back end", "sass": "disassemble `cubin`"}.get(key)
+        raise KeyError(f"{key}: {why}; there are {', '.join([*self, 'ttir'])}" if why else key)
 
 
 class CompiledKernel:
@@ -33,6 +35,7 @@ class CompiledKernel:
         self._facts = None
         self._make_tile = None
         self._asm = None
+        self._src = None
 
     @property
     def facts(self):
@@ -82,8 +85,10 @@ class CompiledKernel:
         shared = max(facts["shared"], 1) if self.is_cpu else facts["shared"]
         target = GPUTarget("cpu", facts["arch"], 1) if self.is_cpu else GPUTarget(
             "cuda", int("".join(c for c in facts["target"] if c.isdigit())), 32)
+        chosen = self._options if self.is_cpu else facts  # a CPU's code has no warps, but programs ask for theirs
         return types.SimpleNamespace(
-            **{k: facts[k] for k in ("name", "num_warps", "num_stages", "num_ctas", "hash")}, shared=shared,
+            **{k: chosen[k] for k in ("num_warps", "num_stages", "num_ctas")}, name=facts["name"], hash=facts["hash"],
+            shared=shared,
             target=target, cluster_dims=(facts["cluster_x"], facts["cluster_y"], facts["cluster_z"]),
             tmem_size=0, global_scratch_size=facts["scratch"], global_scratch_align=128)
 
@@ -94,19 +99,28 @@ class CompiledKernel:
     def packed_metadata(self):
         return self.metadata
 
+    @property
+    def src(self):
+        return self._src or ASTSource(self._function())
+
     def __getitem__(self, grid):
         """Launches with the options that it was compiled with."""
         function = self._function()
         options = {name: value for name, value in self._options.items() if name not in function.arg_names}
-        return lambda *args, **kwargs: function.run(*args, grid=grid, warmup=False, **options, **kwargs)
+        return lambda *args, stream=None, **kwargs: function.run(*args, grid=grid, warmup=False, **options, **kwargs)
 
-    @property
-    def run(self):
-        return lambda *args, **kwargs: self[args[:3]](*args[3:], **kwargs)
+    def run(self, grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args):
+        """As programs call it that launch compiled kernels themselves. The stream is torch's current one, the hooks are
+        those of `triton.knobs`, which run either way."""
+        return self[grid_0, grid_1, grid_2](*args)
+
+    def launch_metadata(self, grid, stream, *args):
+        return None
 
 
 class ASTSource:
-    """A function with the types of its parameters."""
+    """A function with the types of its parameters, its constants and what is known of the others: `attrs` maps
+    `(index,)` to `[["tt.divisibility", 16]]`."""
 
     def __init__(self, fn, signature=None, constexprs=None, attrs=None):
         self.fn = fn
@@ -118,25 +132,50 @@ class ASTSource:
         self.attrs = attrs or {}
         self.name = fn.__name__
 
+    def hash(self):
+        import hashlib
+
+        return hashlib.sha256(repr((self.fn.cache_key, self.signature, self.constants, self.attrs)).encode()).hexdigest()
+
+    def make_arguments(self):
+        """Values of the classes that the source names, for a compilation without a launch."""
+        from ..language import str_to_ty
+        from ..runtime.jit import MockTensor
+
+        values = {}
+        for index, name in enumerate(self.fn.arg_names):
+            kind = self.signature.get(name, self.signature.get(index))
+            aligned = any(word == "tt.divisibility" for word, _ in self.attrs.get((index, ), ()))
+            if name in self.constants or kind == "constexpr":
+                values[name] = self.constants.get(name)
+            elif isinstance(kind, str) and kind.startswith("*"):
+                values[name] = MockTensor(str_to_ty(kind).element_ty, aligned=aligned or not self.attrs)
+            elif kind is not None:
+                values[name] = 0.5 if kind.startswith(("fp", "bf")) else (
+                    (2**33 if kind in ("i64", "u64") else 0) + (16 if aligned else 2))
+        return values
+
 
 def compile(src, target=None, options=None, _env_vars=None):
     """Compiles an ASTSource for the current device."""
-    from ..runtime.jit import MockTensor
-    from ..language import str_to_ty
-
-    arguments = {}
-    for index, name in enumerate(src.fn.arg_names):
-        kind = src.signature.get(name, src.signature.get(index))
-        if name in src.constants or kind == "constexpr":
-            arguments[name] = src.constants.get(name)
-        elif isinstance(kind, str) and kind.startswith("*"):
-            arguments[name] = MockTensor(str_to_ty(kind).element_ty)
-        elif kind is not None:
-            arguments[name] = 0.5 if kind.startswith(("fp", "bf")) else 2**33 + 2 if kind in ("i64", "u64") else 2
-    options = options or {}
-    return src.fn.warmup(grid=(1, ), **arguments, **{k: v for k, v in options.items() if k in (
-        "num_warps", "num_stages", "num_ctas", "maxnreg", "debug")})
+    if not isinstance(src, ASTSource):
+        raise TypeError("compile takes an ASTSource: intermediate code of Triton's is not read")
+    options = {k: v for k, v in (options or {}).items() if k in ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug")}
+    kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
+    kernel._src = src
+    return kernel
 
 
 def make_backend(target):
-    raise NotImplementedError("Nereid has no Python back ends")
+    from ..backends import backends
+
+    for backend in backends.values():
+        if backend.compiler.supports_target(target):
+            return backend.compiler(target)
+    raise RuntimeError(f"there is no back end for {target}")
+
+
+def triton_key():
+    from ..runtime.cache import triton_key
+
+    return triton_key()

@@ -1,4 +1,6 @@
 """Errors of a compilation, as the engine's diagnostics say them."""
+import re
+
 from ..errors import TritonError
 
 
@@ -52,6 +54,8 @@ def make(what, text, diagnostics):
 
     error = next((one for one in diagnostics if one[0] == "error"), None)
     if error is None:
+        if too_much := re.search(r"needs (\d+) bytes of shared memory; \S+ has (\d+)", what):
+            return OutOfResources(int(too_much[1]), int(too_much[2]), "shared memory")
         if "cannot launch" in what and " shared memory" in what:
             return OutOfResources(0, 0, "shared memory")
         kind = TypeError if "is a value that only a `tl.constexpr`" in what or "is a tensor, and" in what else (

@@ -145,6 +145,31 @@ class _CpuInterface:
         return True
 
 
+class CpuDriver(Driver):
+    """The CPU, also where there is a GPU."""
+
+    @staticmethod
+    def is_active():
+        return True
+
+    def get_current_target(self):
+        return GPUTarget("cpu", "x86-64", 1)
+
+    def get_active_torch_device(self):
+        import torch
+
+        return torch.device("cpu")
+
+    def get_device_interface(self):
+        return _CpuInterface()
+
+
+class CudaDriver(Driver):
+    @staticmethod
+    def is_active():
+        return _gpu_count() > 0
+
+
 class _DriverConfig:
     def __init__(self):
         self._default = Driver()

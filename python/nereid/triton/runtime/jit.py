@@ -1,5 +1,6 @@
 """`triton.jit` and what it makes. A launch is one call into the extension, which has the engine; here are the options,
 the hooks, and the way from a function to the source units that the engine compiles."""
+import atexit
 import functools
 import inspect
 import os
@@ -369,8 +370,8 @@ class MockTensor:
             return MockTensor(value)
         return value
 
-    def __init__(self, dtype, shape=None):
-        self.dtype, self.shape = dtype, shape or [1]
+    def __init__(self, dtype, shape=None, aligned=True):
+        self.dtype, self.shape, self.address = dtype, shape or [1], 0 if aligned else 1
 
     def stride(self):
         strides = [1]
@@ -378,9 +379,8 @@ class MockTensor:
             strides.append(strides[-1] * size)
         return tuple(reversed(strides))
 
-    @staticmethod
-    def data_ptr():
-        return 0
+    def data_ptr(self):
+        return self.address
 
     @staticmethod
     def ptr_range():
@@ -474,7 +474,7 @@ def _device_index(device):
 def _adapt(value):
     """An argument that the extension has no path for, as (address, element type, device) or a plain value."""
     if isinstance(value, MockTensor):
-        return (0, dtype_word(value.dtype), current_device())
+        return (value.address, dtype_word(value.dtype), current_device())
     if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
         base = value
         while isinstance(base, TensorWrapper):
@@ -485,7 +485,9 @@ def _adapt(value):
     if interface is not None:
         return (interface["data"][0], _typestr(interface["typestr"], value), max(current_device(), 0))
     interface = getattr(value, "__array_interface__", None)
-    if interface is not None and getattr(value, "shape", None) != () or interface is not None and not hasattr(value, "item"):
+    if interface is not None and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    if interface is not None:
         return (interface["data"][0], _typestr(interface["typestr"], value), -1)
     if hasattr(value, "__dlpack_device__"):
         return _from_dlpack(value)
@@ -540,3 +542,4 @@ def _descriptor_type():
 
 _C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), adapt=_adapt,
             failure=errors.make, handle=CompiledKernel, current_device=current_device, current_stream=current_stream)
+atexit.register(_C.finish)

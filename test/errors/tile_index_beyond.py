@@ -6,5 +6,4 @@ import triton.language as tl
 @triton.jit
 def kernel(p):
     x = tl.load(p + tl.arange(0, 8))
-    tl.store(p + tl.arange(0, 16), tl.cat(x, x))  # error: .:36 WrongArgument keeps no order
-# hint: can_reorder=True
+    tl.store(p, x[:, :, None])  # error: .:17 TileIndex `None` is at place 2 of the index, but the tile has rank 1

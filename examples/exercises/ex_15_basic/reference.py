@@ -1,0 +1,2 @@
+def reference(x, y, a):
+    return dict(out=a * x + y)

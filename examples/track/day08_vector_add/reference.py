@@ -1,0 +1,2 @@
+def reference(x, y):
+    return dict(out=x + y)

@@ -1,0 +1,1 @@
+"""What programs import of Triton's compiled parts."""

@@ -1,0 +1,238 @@
+#include "gpu/OverlapTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+class Overlap {
+public:
+  explicit Overlap(scf::ForOp tiles) : tiles(tiles), body(tiles.getBody()), b(tiles) {}
+
+  void run() {
+    if (match())
+      rewrite();
+  }
+
+private:
+  using OpSet = llvm::SmallPtrSet<Operation *, 16>;
+
+  // One loop that only bulk copies feed, by rings that nobody else writes.
+  bool match() {
+    for (Operation &op : *body) {
+      if (auto made = dyn_cast<ArrivalsOp>(op)) {
+        if (arrivals)
+          return false;
+        arrivals = made;
+      }
+      if (auto end = dyn_cast<DrainOp>(op)) {
+        if (drain)
+          return false;
+        drain = end;
+      }
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (steps)
+          return false;
+        steps = loop;
+      }
+    }
+    if (!arrivals || !drain || !steps)
+      return false;
+    for (Value ring : drain.getRings()) {
+      if (!ring.getDefiningOp() || ring.getDefiningOp()->getBlock() != body)
+        return false;
+      for (Operation *user : ring.getUsers())
+        if (user != drain &&
+            !isa<ExpectBulkOp, CopyBulkOp, FreeSlotOp, WaitBulkOp, ReadSlotOp>(user))
+          return false;
+    }
+    WaitBulkOp wait;
+    for (Operation *user : arrivals.getArrivals().getUsers()) {
+      if (user->getBlock() == body && isa<ExpectBulkOp, CopyBulkOp>(user)) {
+        if (!user->isBeforeInBlock(steps) || !collectStart(user))
+          return false;
+      } else if (auto found = dyn_cast<WaitBulkOp>(user)) {
+        wait = found;
+      }
+    }
+    if (starts.empty() || !wait || !llvm::is_contained(drain.getRings(), arrivals.getArrivals()))
+      return false;
+    slotNumber = numberOf(wait.getSlot());
+    phaseNumber = numberOf(wait.getPhase());
+    return slotNumber && phaseNumber;
+  }
+  // Which carried value of the inner loop a value is, if it starts with zero.
+  std::optional<unsigned> numberOf(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument || argument.getOwner() != steps.getBody() || !argument.getArgNumber() ||
+        !matchPattern(steps.getInitArgs()[argument.getArgNumber() - 1], m_Zero()))
+      return std::nullopt;
+    return argument.getArgNumber() - 1;
+  }
+
+  // A copy before the loop of steps; what it needs can be computed for another tile.
+  bool collectStart(Operation *start) {
+    starts.insert(start);
+    for (Value operand : start->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (source && isa<RingOp, ArrivalsOp>(source))
+        continue;
+      if (isa<tile::DescType>(operand.getType()) ? !tiles.isDefinedOutsideOfLoop(operand)
+                                                 : !collect(operand, slice, &arguments))
+        return false;
+    }
+    APInt slot;
+    return matchPattern(slotOf(start), m_ConstantInt(&slot));
+  }
+  static Value slotOf(Operation *start) {
+    if (auto expect = dyn_cast<ExpectBulkOp>(start))
+      return expect.getSlot();
+    return cast<CopyBulkOp>(start).getSlot();
+  }
+  // Adds the ops of the body that give `value`. Carried values go to `carried`, with the ops that
+  // give their next ones; without that they are taken as they are.
+  bool collect(Value value, OpSet &ops, llvm::SetVector<unsigned> *carried) {
+    if (tiles.isDefinedOutsideOfLoop(value) || value == tiles.getInductionVar())
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned i = argument.getArgNumber() - 1;
+      return !carried || !carried->insert(i) ||
+             collect(body->getTerminator()->getOperand(i), argumentSlice, nullptr);
+    }
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != body || op->getNumRegions() || !isMemoryEffectFree(op) ||
+        !isSpeculatable(op))
+      return false;
+    return !ops.insert(op).second ||
+           llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops, carried); });
+  }
+
+  Value number(int64_t value) {
+    return b.create<arith::ConstantOp>(tiles.getLoc(), b.getI32IntegerAttr(int32_t(value)));
+  }
+  // (slot + by) mod slots
+  Value wrapped(Value slot, Value by) {
+    Location loc = tiles.getLoc();
+    Value slots = number(arrivals.getArrivals().getType().getSlots());
+    Value sum = b.create<arith::AddIOp>(loc, slot, by);
+    Value back = b.create<arith::SubIOp>(loc, sum, slots);
+    Value over = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, slots);
+    return b.create<arith::SelectOp>(loc, over, back, sum);
+  }
+
+  void clone(const OpSet &ops, IRMapping &mapping) {
+    for (Operation &op : *body)
+      if (ops.contains(&op))
+        b.clone(op, mapping);
+  }
+  // Starts the first copies of the tile that `mapping` says, from `slot` on (null: the first), if
+  // the tile exists.
+  void start(IRMapping &mapping, Value slot, Value exists) {
+    clone(slice, mapping);
+    for (Operation &op : *body) {
+      if (!starts.contains(&op))
+        continue;
+      Operation *copy = b.cloneWithoutRegions(op, mapping);
+      b.setInsertionPoint(copy);
+      auto change = [&](auto copy) {
+        APInt behind;
+        matchPattern(copy.getSlot(), m_ConstantInt(&behind));
+        Value by = number(behind.getSExtValue());
+        copy.getSlotMutable().assign(slot ? wrapped(slot, by) : by);
+        copy.getActiveMutable().assign(
+            b.create<arith::AndIOp>(copy.getLoc(), copy.getActive(), exists));
+      };
+      if (auto expect = dyn_cast<ExpectBulkOp>(copy))
+        change(expect);
+      else
+        change(cast<CopyBulkOp>(copy));
+      b.setInsertionPointAfter(copy);
+    }
+  }
+
+  void rewrite() {
+    Location loc = tiles.getLoc();
+    for (Value ring : drain.getRings())
+      ring.getDefiningOp()->moveBefore(tiles);
+    drain->moveAfter(tiles);
+
+    b.setInsertionPoint(tiles);
+    IRMapping first;
+    first.map(tiles.getInductionVar(), tiles.getLowerBound());
+    for (unsigned i : arguments)
+      first.map(tiles.getRegionIterArg(i), tiles.getInitArgs()[i]);
+    start(first, {},
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, tiles.getLowerBound(),
+                                  tiles.getUpperBound()));
+
+    // Slot and phase go on from tile to tile. The ops of the body stay what they are.
+    DictionaryAttr attributes = tiles->getDiscardableAttrDictionary();
+    Value zero = number(0);
+    auto yield = [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+      return SmallVector<Value>{steps.getResult(*slotNumber), steps.getResult(*phaseNumber)};
+    };
+    IRRewriter rewriter(b);
+    auto made = tiles.replaceWithAdditionalYields(rewriter, ValueRange{zero, zero},
+                                                  /*replaceInitOperandUsesInLoop=*/false, yield);
+    tiles = cast<scf::ForOp>(made->getOperation());
+    tiles->setDiscardableAttrs(attributes);
+    body = tiles.getBody();
+    auto carried = body->getArguments().take_back(2);
+    steps.getInitArgsMutable()[*slotNumber].set(carried[0]);
+    steps.getInitArgsMutable()[*phaseNumber].set(carried[1]);
+
+    // The next tile, once all products of this one are done.
+    Operation *behind = steps->getNextNode();
+    while (isa<WaitProductsOp>(behind))
+      behind = behind->getNextNode();
+    b.setInsertionPoint(behind);
+    b.create<tile::BarrierOp>(loc);
+    IRMapping current, next;
+    clone(argumentSlice, current);
+    next.map(tiles.getInductionVar(),
+             b.create<arith::AddIOp>(loc, tiles.getInductionVar(), tiles.getStep()).getResult());
+    for (unsigned i : arguments)
+      next.map(tiles.getRegionIterArg(i),
+               current.lookupOrDefault(body->getTerminator()->getOperand(i)));
+    Value left = b.create<arith::SubIOp>(loc, tiles.getUpperBound(), tiles.getInductionVar());
+    start(next, steps.getResult(*slotNumber),
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, tiles.getStep()));
+    for (Operation *op : starts)
+      op->erase();
+  }
+
+  scf::ForOp tiles, steps;
+  Block *body;
+  OpBuilder b;
+  ArrivalsOp arrivals;
+  DrainOp drain;
+  llvm::SmallPtrSet<Operation *, 8> starts;
+  OpSet slice, argumentSlice; // what the copies need; what gives the next carried values
+  llvm::SetVector<unsigned> arguments;
+  std::optional<unsigned> slotNumber, phaseNumber;
+};
+
+} // namespace
+
+void overlapTiles(FunctionOpInterface kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel->walk([&](scf::ForOp loop) {
+    if (loop->hasAttr(flattenAttr))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops)
+    Overlap(loop).run();
+}
+
+} // namespace nereid::gpu

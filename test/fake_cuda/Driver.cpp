@@ -1,0 +1,133 @@
+#include "Driver.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+Code sticky = Ok;
+
+namespace {
+// A word of FAKE_CUDA: nodevice, noinit, old, oom, trap, misaligned, hang, resources, sm75.
+bool has(const char *word) {
+  const char *scenario = std::getenv("FAKE_CUDA");
+  return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
+                         std::string::npos;
+}
+
+bool hangs = false; // a kernel was launched that never ends
+// What would wait for it ends the process instead: the runtime must not get here.
+void waits(const char *where) {
+  if (!hangs)
+    return;
+  std::fprintf(stderr, "%s waits for ever\n", where);
+  std::abort();
+}
+
+constexpr int deviceCount = 2;
+char contexts[deviceCount];
+thread_local Context stack[8];
+thread_local int depth = 0;
+
+Code started() {
+  if (has("trap"))
+    sticky = 719;
+  if (has("misaligned"))
+    sticky = 716;
+  hangs = has("hang");
+  return has("resources") ? OutOfResources : Ok;
+}
+
+Code allocate(DevicePointer *to, size_t bytes) {
+  if (sticky)
+    return sticky;
+  if (has("oom") && bytes > 1 << 20)
+    return NoMemory;
+  *to = reinterpret_cast<DevicePointer>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return Ok;
+}
+Code release(DevicePointer pointer) {
+  std::free(reinterpret_cast<void *>(pointer));
+  return sticky;
+}
+} // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+Code cuInit(unsigned) { return has("noinit") ? NoDevice : Ok; }
+Code cuDriverGetVersion(int *version) { return *version = has("old") ? 10020 : 12080, Ok; }
+Code cuGetErrorName(Code code, const char **text) {
+  *text = code == NoMemory         ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == NoDevice       ? "CUDA_ERROR_NO_DEVICE"
+          : code == OutOfResources ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+          : code == 716            ? "CUDA_ERROR_MISALIGNED_ADDRESS"
+          : code == 719            ? "CUDA_ERROR_LAUNCH_FAILED"
+                                   : "CUDA_ERROR_UNKNOWN";
+  return Ok;
+}
+Code cuGetErrorString(Code code, const char **text) {
+  *text = code == NoDevice ? "no CUDA-capable device is detected"
+          : code == 716    ? "misaligned address"
+          : code == 719    ? "unspecified launch failure"
+                           : "an error";
+  return Ok;
+}
+Code cuDeviceGetCount(int *count) { return *count = has("nodevice") ? 0 : deviceCount, Ok; }
+Code cuDeviceGet(DeviceHandle *device, int ordinal) { return *device = ordinal, Ok; }
+Code cuDeviceGetName(char *name, int, DeviceHandle) { return std::strcpy(name, "Fake GPU"), Ok; }
+Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
+  bool old = has("sm75");
+  *value = which == CapabilityMajor            ? (old ? 7 : 9)
+           : which == CapabilityMinor          ? (old ? 5 : 0)
+           : which == SharedBytesPerBlockOptin ? 232448
+                                               : 1;
+  return Ok;
+}
+Code cuDeviceTotalMem_v2(size_t *bytes, DeviceHandle) { return *bytes = size_t(80) << 30, Ok; }
+Code cuDevicePrimaryCtxRetain(Context *context, DeviceHandle device) {
+  return *context = reinterpret_cast<Context>(&contexts[device]), Ok;
+}
+Code cuCtxGetCurrent(Context *context) { return *context = depth ? stack[depth - 1] : nullptr, Ok; }
+Code cuCtxPushCurrent_v2(Context context) { return stack[depth++] = context, Ok; }
+Code cuCtxPopCurrent_v2(Context *context) { return *context = stack[--depth], Ok; }
+Code cuCtxSynchronize() { return waits("cuCtxSynchronize"), sticky; }
+
+Code cuMemAlloc_v2(DevicePointer *to, size_t bytes) { return allocate(to, bytes); }
+Code cuMemAllocAsync(DevicePointer *to, size_t bytes, StreamHandle) { return allocate(to, bytes); }
+Code cuMemFree_v2(DevicePointer pointer) { return waits("cuMemFree"), release(pointer); }
+Code cuMemFreeAsync(DevicePointer pointer, StreamHandle) { return release(pointer); }
+Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle) {
+  waits("cuMemcpyAsync");
+  std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  return sticky;
+}
+Code cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
+  waits("cuMemcpyDtoH");
+  std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  return sticky;
+}
+Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle) {
+  for (size_t i = 0; i < count; ++i)
+    reinterpret_cast<unsigned *>(to)[i] = value;
+  return sticky;
+}
+
+Code cuStreamCreate(StreamHandle *stream, unsigned) {
+  static size_t made = 0;
+  return *stream = reinterpret_cast<StreamHandle>(++made), sticky;
+}
+Code cuStreamDestroy_v2(StreamHandle) { return waits("cuStreamDestroy"), sticky; }
+Code cuStreamSynchronize(StreamHandle) { return waits("cuStreamSynchronize"), sticky; }
+Code cuStreamQuery(StreamHandle) { return hangs ? Code(NotReady) : sticky; }
+Code cuEventSynchronize(EventHandle) { return waits("cuEventSynchronize"), sticky; }
+Code cuEventQuery(EventHandle) { return hangs ? Code(NotReady) : sticky; }
+Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }
+
+Code cuFuncGetAttribute(int *value, int which, Function) {
+  return *value = which == MaxThreadsPerBlock ? 512 : which == NumRegs ? 128 : 0, sticky;
+}
+Code cuLaunchKernelEx(const LaunchConfig *, Function, void **, void **) {
+  return sticky ? sticky : started();
+}
+}
+#pragma GCC visibility pop

@@ -1,0 +1,85 @@
+# RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s
+# RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit ptx --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, False" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix APART
+# RUN: nereid compile %s:carried --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix CARRIED
+# RUN: nereid compile %s:after --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix AFTER
+# A loop over tiles that may be flattened: the next tile's first copies start before this tile is stored.
+import triton
+import triton.language as tl
+
+
+# The first tile's copies, then the loops; slot and phase go on from tile to tile.
+# CHECK: tilegpu.arrivals : <3>
+# CHECK-COUNT-4: tilegpu.copy_bulk
+# CHECK: %[[TILES:.*]]:2 = scf.for {{.*}} iter_args(%[[SLOT:.*]] = {{.*}}, %[[PHASE:.*]] = {{.*}}) -> (i32, i32)
+# CHECK-NOT: tilegpu.copy_bulk
+# CHECK: %[[STEPS:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = %cst, %{{.*}} = %[[SLOT]], %{{.*}} = %[[PHASE]])
+# CHECK: tilegpu.wait_bulk
+# CHECK: tilegpu.wait_products %[[STEPS]]#0
+# CHECK: tile.barrier
+# CHECK-COUNT-4: tilegpu.copy_bulk
+# CHECK: tile.desc_store
+# CHECK: scf.yield %[[STEPS]]#1, %[[STEPS]]#2
+# CHECK: tilegpu.drain
+
+# The store is waited for where the next one writes its tile to shared memory, and at the end.
+# PTX: wgmma.wait_group.sync.aligned 0;
+# PTX: cp.async.bulk.tensor.2d.shared::cluster.global
+# PTX: cp.async.bulk.wait_group.read 0;
+# PTX-NEXT: {{end|bar}}
+# PTX: cp.async.bulk.tensor.2d.global.shared::cta.bulk_group
+# PTX-NOT: mbarrier.inval
+# PTX: cp.async.bulk.commit_group;
+# PTX: mbarrier.inval
+# PTX: cp.async.bulk.wait_group.read 0;
+# PTX: ret;
+
+# Without the source's word the next tile may read what this one writes.
+# APART: scf.for
+# APART: tilegpu.arrivals
+# APART: tilegpu.drain
+# APART: tile.desc_store
+@triton.jit
+def matmul(a_desc, b_desc, c_desc, M, N, K, FLATTEN: tl.constexpr):
+    columns = tl.cdiv(N, 256)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, 128) * columns, tl.num_programs(0), flatten=FLATTEN):
+        m = tile // columns * 128
+        n = tile % columns * 256
+        acc = tl.zeros([128, 256], dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc)
+        c_desc.store([m, n], acc.to(tl.float16))
+
+
+# A place that goes from tile to tile: the next tile's is computed for its copies.
+# CARRIED: tilegpu.copy_bulk
+# CARRIED: scf.for {{.*}} iter_args(%[[PLACE:.*]] = %c0_i32, %{{.*}} = {{.*}}, %{{.*}} = {{.*}})
+# CARRIED: tilegpu.wait_products
+# CARRIED: %[[NEXT:.*]] = arith.addi %[[PLACE]], %c64_i32
+# CARRIED: tilegpu.copy_bulk {{.*}}%[[NEXT]]
+# CARRIED: tile.desc_store
+@triton.jit
+def carried(a_desc, b_desc, c_desc, T, K):
+    m = 0
+    for tile in tl.range(T, flatten=True):
+        acc = tl.zeros([64, 64], dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, 0]), acc)
+        c_desc.store([m, 0], acc.to(tl.float16))
+        m += 64
+
+
+# Where the next tile lies is only known when this one is done.
+# AFTER: scf.for
+# AFTER: tilegpu.arrivals
+# AFTER: tilegpu.drain
+# AFTER: tile.desc_store
+@triton.jit
+def after(a_desc, b_desc, c_desc, T, K):
+    m = 0
+    for tile in tl.range(T, flatten=True):
+        acc = tl.zeros([64, 64], dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, 0]), acc)
+        c_desc.store([m, 0], acc.to(tl.float16))
+        m += tl.max(acc).to(tl.int32)
