@@ -233,31 +233,41 @@ def suite_lit(arguments):
 
 
 def suite_kernels(arguments):
-    """Every kernel folder: its cases on each device, and its code assembled for each GPU target."""
+    """Every kernel folder: its cases on each device, and its code assembled for GPU targets."""
     from corpus_tools import CHIPS
 
-    count = Count()
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
-    chips = [word for chip in CHIPS for word in ("--device", chip)]
-    for folder, devices in [(folder, devices) for folder in folders for devices in ([], chips)]:
-        code, output = run([nereid, "test", folder, "--json", *devices], 1200)
+
+    def one(folder, devices):
+        part = Count()
+        code, output = run([nereid, "test", folder, "--json", *(word for one in devices for word in ("--device", one))], 1200)
         try:
             rows = json.loads(output[output.index("{") :])["rows"]
         except ValueError:
-            count.fail(f"{folder}: exit code {code}\n{tail(output)}")
-            continue
-        before = count.failed
+            part.fail(f"{folder}: exit code {code}\n{tail(output)}")
+            return part
         for row in rows:
             name = " ".join(str(row.get(key)) for key in ("kernel", "variant", "device", "dtype", "shape"))
             if row.get("skipped_reason"):
-                count.skipped += 1
+                part.skipped += 1
             elif row.get("passed") is True:
-                count.passed += 1
+                part.passed += 1
             else:
-                count.fail(f"{name}: error {row.get('max_error')}, tolerance {row.get('tolerance')}")
-        if not rows or code != 0 and count.failed == before:
-            count.fail(f"{folder}: exit code {code}, {len(rows)} rows\n{tail(output)}")
+                part.fail(f"{name}: error {row.get('max_error')}, tolerance {row.get('tolerance')}")
+        if not rows or code != 0 and not part.failed:
+            part.fail(f"{folder}: exit code {code}, {len(rows)} rows\n{tail(output)}")
+        return part
+
+    count = Count()
+    for folder in folders:
+        count += one(folder, [])
+    # The tuned target and one other in turn; --all-chips takes each.
+    others = [chip for chip in CHIPS if chip != "sm_90a"]
+    chips = [CHIPS if arguments.all_chips else ["sm_90a", others[number % len(others)]] for number in range(len(folders))]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in pool.map(one, folders, chips):
+            count += part
     return count
 
 
@@ -370,6 +380,7 @@ def main():
     parser.add_argument("--preset", default="release", help="the build to test (default: the one that ships)")
     parser.add_argument("--filter", help="regular expression for lit tests")
     parser.add_argument("--fuzz-seconds", type=int, default=10)
+    parser.add_argument("--all-chips", action="store_true", help="assemble kernel folders for every GPU target")
     arguments = parser.parse_args()
     unknown = set(arguments.suites) - set(SUITES)
     if unknown:
