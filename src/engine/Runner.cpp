@@ -566,10 +566,7 @@ public:
     if (!emitted)
       return emitted.takeError();
     outcome.notes = emitted->diagnostics;
-    auto bytes = buildArtifact(*emitted, name);
-    if (!bytes)
-      return bytes.takeError();
-    auto artifact = support::Artifact::take(std::move(*bytes));
+    auto artifact = buildArtifact(*emitted, name);
     if (!artifact)
       return artifact.takeError();
     outcome.compileSeconds = since(start);

@@ -203,10 +203,8 @@ TEST_F(GpuKernels, AreAssembledWithoutTheProgram) {
       ASSERT_TRUE(module);
       pipeline::GpuOptions options;
       options.ptxas = gpu::nvJitLink;
-      auto bytes = pipeline::compileForGpu(*module, *target::gpuChip(chip), options);
-      ASSERT_TRUE(bytes) << chip << ": " << bytes.error().what;
-      auto artifact = support::Artifact::take(std::move(*bytes));
-      ASSERT_TRUE(artifact) << artifact.error().what;
+      auto artifact = pipeline::compileForGpu(*module, *target::gpuChip(chip), options);
+      ASSERT_TRUE(artifact) << chip << ": " << artifact.error().what;
       ASSERT_EQ(artifact->codes().size(), 2u);
       const support::CodeRecord &cubin = artifact->codes()[0];
       EXPECT_EQ(cubin.kind, uint32_t(support::CodeKind::Cubin));
