@@ -27,7 +27,7 @@ struct BenchWords : FolderWords {
 // (p80 - p20) / median above this says that something else ran beside the kernel.
 constexpr double widestSpread = 0.25;
 
-std::string quoted(const std::string &word) {
+std::string inQuotes(const std::string &word) {
   std::string text = "'";
   for (char c : word)
     text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -42,10 +42,10 @@ Result<Json> commandRows(const BenchWords &words) {
                          .string();
   std::string command = words.peerCommand;
   for (const std::string &folder : words.folders)
-    command += " " + quoted(folder);
+    command += " " + inQuotes(folder);
   if (!words.match.empty())
-    command += " --match " + quoted(words.match);
-  command += " --seconds " + std::to_string(words.seconds) + " --json " + quoted(file) + " 1>&2";
+    command += " --match " + inQuotes(words.match);
+  command += " --seconds " + std::to_string(words.seconds) + " --json " + inQuotes(file) + " 1>&2";
   int status = std::system(command.c_str());
   Json parsed = Json::parse(std::ifstream(file), nullptr, /*allow_exceptions=*/false);
   std::error_code failed;
@@ -185,7 +185,9 @@ Action addBench(CLI::App &app) {
   CLI::Option *folders = addFolderWords(app, *words);
   CLI::Option *suite = app.add_option(
       "--suite", words->suite, "Claims about rows: FILE.py, or the name of one in bench/suites");
-  app.add_option_group("what")->require_option(1)->add_options(folders, suite);
+  CLI::Option_group *what = app.add_option_group("what");
+  what->add_options(folders, suite);
+  what->require_option(1);
   app.add_option("--match", words->match,
                  "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
