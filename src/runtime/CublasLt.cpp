@@ -95,11 +95,11 @@ std::optional<View> transposedView(int64_t rows, int64_t columns, const int64_t 
   FUNCTION(cublasLtMatmulPreferenceCreate, (void **))                                              \
   FUNCTION(cublasLtMatmulPreferenceDestroy, (void *))                                              \
   FUNCTION(cublasLtMatmulPreferenceSetAttribute, (void *, int, const void *, size_t))              \
-  FUNCTION(cublasLtMatmulAlgoGetHeuristic, (void *, void *, void *, void *, void *, void *,        \
-                                            void *, int, HeuristicResult *, int *))                \
+  FUNCTION(cublasLtMatmulAlgoGetHeuristic,                                                         \
+           (void *, void *, void *, void *, void *, void *, void *, int, void *, int *))           \
   FUNCTION(cublasLtMatmul, (void *, void *, const void *, const void *, void *, const void *,      \
                             void *, const void *, const void *, void *, void *, void *,            \
-                            const Algorithm *, void *, size_t, void *))
+                            const void *, void *, size_t, void *))
 
 struct CublasLt::Functions {
 #define NEREID_DECLARE(name, signature) Code(*name) signature = nullptr;

@@ -91,7 +91,8 @@ Code cublasLtMatmulPreferenceCreate(void **made) { return *made = new int(0), 0;
 Code cublasLtMatmulPreferenceDestroy(void *made) { return delete static_cast<int *>(made), 0; }
 Code cublasLtMatmulPreferenceSetAttribute(void *, int, const void *, size_t) { return 0; }
 Code cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *first, void *, void *, void *,
-                                    void *, int count, Result *results, int *found) {
+                                    void *, int count, void *made, int *found) {
+  auto *results = static_cast<Result *>(made);
   // fp8 is multiplied with the first factor transposed and the second not, as on a Hopper GPU.
   auto *how = static_cast<Description *>(description);
   if (static_cast<Layout *>(first)->type == 28 && (!how->transposes[0] || how->transposes[1]))

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 
 using namespace nereid;
 using namespace nereid::launch;
@@ -44,7 +44,7 @@ struct PackTest : ::testing::Test {
     // Bytes that are mapped start at a page.
     size_t size = bytes.size();
     std::shared_ptr<void> memory(std::aligned_alloc(64, (size + 63) / 64 * 64 + 64), std::free);
-    std::memcpy(memory.get(), bytes.data(), size);
+    std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t *>(memory.get()));
     return Pack::open({static_cast<const uint8_t *>(memory.get()), size}, memory);
   }
   std::string found(const Pack &pack, const std::string &kernel, const std::string &specialization,
