@@ -119,7 +119,7 @@ variants = dict(
     grouped=dict(run=grouped, configs=tiles),
     row_order=dict(run=grouped, configs=[tile(64, 64, 32, 4, 3, group=1), tile(128, 128, 64, 8, 3, group=1)]),
     descriptors=dict(run=descriptors, configs=tiles),
-    persistent=dict(run=persistent, configs=[dict(**t, HALVES=h) for t in (tile(128, 128, 64, 8, 4), tile(128, 256, 64, 8, 3), tile(64, 64, 32, 4, 3))
+    persistent=dict(run=persistent, configs=[dict(**t, HALVES=h) for t in (tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 4), tile(128, 256, 64, 8, 3))
                                              for h in (True, False)]),
     stream_k=dict(run=stream_k, configs=[dict(**t, PROGRAMS=p) for t in (tile(128, 128, 64, 8, 3), tile(64, 64, 32, 4, 3), tile(128, 256, 64, 8, 3))
                                          for p in (132, 264)]),
