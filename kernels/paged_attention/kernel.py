@@ -15,16 +15,14 @@ LOWEST = tl.constexpr(-3.4028234663852886e38)
 
 
 @triton.jit
-def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
-                D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
-                k_scale_ptr=None, v_scale_ptr=None):
-    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads that are asked for."""
-    d = tl.arange(0, BLOCK_D)
-    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
+def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, positions, first, last, KV, scale, stride_page,
+                k_scale_ptr, v_scale_ptr, D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
+                EDGE: tl.constexpr, PRECISION: tl.constexpr):
+    """Folds tokens [first, last) of a table's row into weighted values, maximum and sum of each query.
 
-    m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
-    l = tl.zeros([q.shape[0]], dtype=tl.float32)
-    acc = tl.zeros([q.shape[0], BLOCK_D], dtype=tl.float32)
+    Tokens of EDGE blocks may lie behind a query's position, others need no test; without positions each query sees them all.
+    """
+    d = tl.arange(0, BLOCK_D)
     for start in range(first, last, BLOCK_N):
         tokens = start + tl.arange(0, BLOCK_N)
         inside = tokens < last
@@ -35,7 +33,10 @@ def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_he
         s = tl.dot(q, tl.trans(k.to(q.dtype)), input_precision=PRECISION) * (scale * LOG2E)
         if k_scale_ptr is not None:
             s *= tl.load(k_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
-        s = tl.where(inside[None, :], s, -float("inf"))
+        if positions is None:
+            s = tl.where(inside[None, :], s, -float("inf"))
+        elif EDGE:
+            s = tl.where(tokens[None, :] <= positions[:, None], s, -float("inf"))
         m_new = tl.maximum(m, tl.max(s, axis=1))
         shrink = tl.exp2(m - m_new)
         weights = tl.exp2(s - m_new[:, None])
@@ -46,6 +47,21 @@ def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_he
         acc = tl.dot(weights.to(q.dtype), v.to(q.dtype), acc * shrink[:, None], input_precision=PRECISION)
         m = m_new
     return acc, m, l
+
+
+@triton.jit
+def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+                D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
+                k_scale_ptr=None, v_scale_ptr=None):
+    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads that are asked for."""
+    d = tl.arange(0, BLOCK_D)
+    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
+
+    m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
+    l = tl.zeros([q.shape[0]], dtype=tl.float32)
+    acc = tl.zeros([q.shape[0], BLOCK_D], dtype=tl.float32)
+    return take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, None, first, last, KV, scale, stride_page,
+                       k_scale_ptr, v_scale_ptr, D, BLOCK_D, PAGE, BLOCK_N, False, PRECISION)
 
 
 @triton.jit

@@ -2,37 +2,7 @@
 import triton
 import triton.language as tl
 
-from kernel import LOG2E, LOWEST
-
-
-@triton.jit
-def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, positions, first, last, KV, scale, stride_page,
-                k_scale_ptr, v_scale_ptr, D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
-                EDGE: tl.constexpr, PRECISION: tl.constexpr):
-    """Tokens [first, last); those of EDGE blocks may lie behind a query's position, others need no test."""
-    d = tl.arange(0, BLOCK_D)
-    for start in range(first, last, BLOCK_N):
-        tokens = start + tl.arange(0, BLOCK_N)
-        inside = tokens < last
-        page = tl.load(table_row + tokens // PAGE, mask=inside, other=0).to(tl.int64)
-        at = page * stride_page + ((tokens % PAGE) * KV + key_head) * D
-        present = inside[:, None] & (d[None, :] < D)
-        k = tl.load(k_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
-        s = tl.dot(q, tl.trans(k.to(q.dtype)), input_precision=PRECISION) * (scale * LOG2E)
-        if k_scale_ptr is not None:
-            s *= tl.load(k_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
-        if EDGE:
-            s = tl.where(tokens[None, :] <= positions[:, None], s, -float("inf"))
-        m_new = tl.maximum(m, tl.max(s, axis=1))
-        shrink = tl.exp2(m - m_new)
-        weights = tl.exp2(s - m_new[:, None])
-        l = l * shrink + tl.sum(weights, axis=1)
-        v = tl.load(v_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
-        if v_scale_ptr is not None:
-            weights *= tl.load(v_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
-        acc = tl.dot(weights.to(q.dtype), v.to(q.dtype), acc * shrink[:, None], input_precision=PRECISION)
-        m = m_new
-    return acc, m, l
+from kernel import LOWEST, take_tokens
 
 
 @triton.jit

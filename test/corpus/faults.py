@@ -175,7 +175,7 @@ FAULTS = [
           "OutOfBounds", "load_rows:return tl.load"),
     Fault("flashDq", "backward_dq", "delta = tl.load(delta_ptr + rows_before + rows * stride_lse, mask=rows < M, other=0.0)",
           "delta = tl.load(delta_ptr + rows_before + rows * stride_lse)", "OutOfBounds"),
-    Fault("decode", "attend_rows", "tl.load(table_row + tokens // PAGE, mask=inside, other=0)", "tl.load(table_row + tokens // PAGE)", "OutOfBounds"),
+    Fault("decode", "take_tokens", "tl.load(table_row + tokens // PAGE, mask=inside, other=0)", "tl.load(table_row + tokens // PAGE)", "OutOfBounds"),
     Fault("decode", "decode", "length = tl.load(lengths_ptr + sequence)", "length = tl.load(lengths_ptr + sequence + 1)", "OutOfBounds"),
     Fault("decodeSplit", "decode_split", "tl.store(m_ptr + slot, m, mask=members < GROUP)", "tl.store(m_ptr + slot, m)", "OutOfBounds"),
     Fault("append", "append", "last = tl.load(lengths_ptr + sequence) - 1", "last = tl.load(lengths_ptr + sequence)", "OutOfBounds", "page = tl.load"),
