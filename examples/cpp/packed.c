@@ -4,31 +4,9 @@
  *   nereid compile written_twice.py:add --signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024" \
  *     --emit pack -o kernels.pack
  *   packed_c kernels.pack [DEVICE] */
-#include <nereid/c.h>
-
-#include <stdio.h>
-
-#define CHECK(call)                                                                                \
-  do {                                                                                             \
-    if ((call) != NEREID_OK) {                                                                     \
-      fprintf(stderr, "%s: %s\n", #call, nereid_last_error());                                     \
-      return 1;                                                                                    \
-    }                                                                                              \
-  } while (0)
+#include "call.h"
 
 enum { count = 5000 };
-
-static nereid_argument pointer(void *data) {
-  nereid_argument argument = {NEREID_ARG_POINTER, NEREID_FLOAT32, NULL, {0}};
-  argument.value.pointer = data;
-  return argument;
-}
-
-static nereid_argument integer(const char *name, int64_t value) {
-  nereid_argument argument = {NEREID_ARG_INT, NEREID_INT64, name, {0}};
-  argument.value.integer = value;
-  return argument;
-}
 
 int main(int argc, char **argv) {
   static float x[count], y[count], out[count];

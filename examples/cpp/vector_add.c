@@ -1,32 +1,9 @@
 /* Vector add from C.
  *
  *   vector_add KERNEL_FOLDER [DEVICE] */
-#include <nereid/c.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define CHECK(call)                                                                                \
-  do {                                                                                             \
-    if ((call) != NEREID_OK) {                                                                     \
-      fprintf(stderr, "%s: %s\n", #call, nereid_last_error());                                     \
-      return 1;                                                                                    \
-    }                                                                                              \
-  } while (0)
+#include "call.h"
 
 enum { count = 5000 };
-
-static nereid_argument pointer(void *data) {
-  nereid_argument argument = {NEREID_ARG_POINTER, NEREID_FLOAT32, NULL, {0}};
-  argument.value.pointer = data;
-  return argument;
-}
-
-static nereid_argument integer(const char *name, int64_t value) {
-  nereid_argument argument = {NEREID_ARG_INT, NEREID_INT64, name, {0}};
-  argument.value.integer = value;
-  return argument;
-}
 
 int main(int argc, char **argv) {
   static float x[count], y[count], out[count];
