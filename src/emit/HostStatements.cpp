@@ -173,12 +173,17 @@ void Interp::poisonTargets(const Stmt &stmt, const EvalError &failure) {
   }
 }
 
-void Interp::runModuleBody(ModuleObject &module) {
+// The frame in which a module's statements run.
+static Frame bodyOf(ModuleObject &module) {
   Frame body;
-  body.mode = Frame::Mode::Host;
   body.isModule = true;
   body.module = &module;
   body.locals = module.names;
+  return body;
+}
+
+void Interp::runModuleBody(ModuleObject &module) {
+  Frame body = bodyOf(module);
   FrameScope scope(*this, body);
   loading.insert(&module);
   execTolerant(module.tree->body);
@@ -191,11 +196,7 @@ void Interp::runModuleBody(ModuleObject &module) {
 void Interp::runAhead(ModuleObject &module, std::string_view name) {
   if (!loading.count(&module) || !runsAhead.emplace(&module, name).second)
     return;
-  Frame body;
-  body.mode = Frame::Mode::Host;
-  body.isModule = true;
-  body.module = &module;
-  body.locals = module.names;
+  Frame body = bodyOf(module);
   FrameScope scope(*this, body);
   for (Stmt *const &stmt : module.tree->body) {
     const std::vector<std::string_view> &assigned = bodyFacts(*stmt).assigned;
