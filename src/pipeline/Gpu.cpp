@@ -156,7 +156,7 @@ struct GpuCode {
   OwningOpRef<ModuleOp> pipelined; ///< sites of records are ops of it
   gpu::EmittedKernel emitted;
   std::optional<gpu::Cubin> cubin;
-  std::vector<gpu::InstructionFact> instructions;
+  std::vector<gpu::InstructionFact> instructions; ///< if wanted
 
   uint32_t spilledBytes() const {
     return cubin ? cubin->spillStoreBytes + cubin->spillLoadBytes : 0;
@@ -166,7 +166,7 @@ struct GpuCode {
 // Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
 Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
                         const GpuOptions &options, const support::ArtifactBuilder *builder,
-                        unsigned warps, DiagnosticCollector &reports) {
+                        unsigned warps, bool wantsFacts, DiagnosticCollector &reports) {
   MLIRContext *context = module.getContext();
   GpuCode out;
   out.warps = warps;
@@ -223,7 +223,8 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
 
   // From here on there are no tiles.
 
-  out.instructions = gpu::instructionFacts(*emitted.module);
+  if (wantsFacts)
+    out.instructions = gpu::instructionFacts(*emitted.module);
   if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
     return reports.error("cannot lower `" + name + "` to LLVM");
   gpu::addLineInfo(*emitted.module);
@@ -324,7 +325,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return printed(module);
 
   OwningOpRef<ModuleOp> lowered = module.clone();
-  auto code = codeFor(*lowered, chip, stage, options, builder, warps, reports);
+  auto code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
   // A kernel that spills has more registers in more warps, up to the threads of which each can have
   // half of them.
   constexpr uint32_t fewSpills = 256;
@@ -332,7 +333,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   while (code && code->spilledBytes() > fewSpills && code->warps < mostWarps &&
          isFreeOfWarps(module)) {
     lowered = module.clone();
-    auto wider = codeFor(*lowered, chip, stage, options, builder, code->warps * 2, reports);
+    auto wider = codeFor(*lowered, chip, stage, options, builder, code->warps * 2, report, reports);
     if (!wider || wider->spilledBytes() > code->spilledBytes() / 2)
       break;
     code = std::move(wider);
