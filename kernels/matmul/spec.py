@@ -60,6 +60,16 @@ def persistent(a, b, bias, residual, scale, c, M, N, K, activation, precision, B
                    ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
 
 
+def persistent_pointers(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages, few=None):
+    if residual != None or scale != None:
+        return unsupported("a residual or a quantised result")
+    programs = PROGRAMS if few == None else few
+    return [launch("persistent.py:matmul_persistent_pointers", (min(programs, cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),), a, b, bias, c, M, N, K,
+                   a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+                   BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
+                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+
+
 def stream_k(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, PROGRAMS, num_warps, num_stages, few=None):
     if residual != None or scale != None:
         return unsupported("a residual or a quantised result")
@@ -121,6 +131,7 @@ variants = dict(
     descriptors=dict(run=descriptors, configs=tiles),
     persistent=dict(run=persistent, configs=[dict(**t, HALVES=h) for t in (tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 4), tile(128, 256, 64, 8, 3))
                                              for h in (True, False)]),
+    persistent_pointers=dict(run=persistent_pointers, configs=[tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8, 3)]),
     stream_k=dict(run=stream_k, configs=[dict(**t, PROGRAMS=p) for t in (tile(128, 128, 64, 8, 3), tile(64, 64, 32, 4, 3), tile(128, 256, 64, 8, 3))
                                          for p in (132, 264)]),
     split_k=dict(run=split_k, configs=[dict(BLOCK_M=32, BLOCK_N=64, BLOCK_K=64, SPLITS=s) for s in (4, 2, 8)]),
@@ -134,7 +145,7 @@ cases = [
     *[dict(M=70, N=136, K=64, dtype="f16", bias=True, activation=f) for f in ("none", "relu", "silu", "gelu")],
     *[dict(M=70, N=136, K=64, dtype=d, bias=True, activation="silu", residual=True) for d in ("f16", "f32")],
     dict(M=70, N=136, K=64, dtype="bf16", activation="relu", quantised=True),
-    # For stream-K: five programs take five tiles of nine whole, and cut the rest across their edges.
+    # Five programs: tile after tile; for stream-K five tiles of nine whole, and the rest cut across their edges.
     dict(M=300, N=300, K=300, dtype="f16", bias=True, activation="relu", few=5),
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
 ]

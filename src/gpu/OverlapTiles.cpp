@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -28,14 +29,9 @@ public:
 private:
   using OpSet = llvm::SmallPtrSet<Operation *, 16>;
 
-  // One loop that only bulk copies feed, by rings that nobody else writes.
+  // One loop that copies feed, by rings that nobody else writes.
   bool match() {
     for (Operation &op : *body) {
-      if (auto made = dyn_cast<ArrivalsOp>(op)) {
-        if (arrivals)
-          return false;
-        arrivals = made;
-      }
       if (auto end = dyn_cast<DrainOp>(op)) {
         if (drain)
           return false;
@@ -47,30 +43,37 @@ private:
         steps = loop;
       }
     }
-    if (!arrivals || !drain || !steps)
+    if (!drain || !steps)
       return false;
+    Value slot, phase;
     for (Value ring : drain.getRings()) {
-      if (!ring.getDefiningOp() || ring.getDefiningOp()->getBlock() != body)
+      Operation *made = ring.getDefiningOp();
+      if (!made || made->getBlock() != body)
         return false;
-      for (Operation *user : ring.getUsers())
-        if (user != drain &&
-            !isa<ExpectBulkOp, CopyBulkOp, FreeSlotOp, WaitBulkOp, ReadSlotOp>(user))
+      if (auto type = dyn_cast<RingType>(ring.getType()))
+        slots = type.getSlots();
+      for (Operation *user : ring.getUsers()) {
+        if (user == drain)
+          continue;
+        if (auto read = dyn_cast<ReadSlotOp>(user))
+          slot = read.getSlot();
+        else if (auto wait = dyn_cast<WaitBulkOp>(user))
+          phase = wait.getPhase();
+        else if (!isStart(user) && !isa<FreeSlotOp>(user))
           return false;
-    }
-    WaitBulkOp wait;
-    for (Operation *user : arrivals.getArrivals().getUsers()) {
-      if (user->getBlock() == body && isa<ExpectBulkOp, CopyBulkOp>(user)) {
-        if (!user->isBeforeInBlock(steps) || !collectStart(user))
-          return false;
-      } else if (auto found = dyn_cast<WaitBulkOp>(user)) {
-        wait = found;
       }
     }
-    if (starts.empty() || !wait || !llvm::is_contained(drain.getRings(), arrivals.getArrivals()))
+    for (Operation &op : *body)
+      if (isStart(&op) && (!op.isBeforeInBlock(steps) || !collectStart(&op)))
+        return false;
+    if (starts.empty() || !slot)
       return false;
-    slotNumber = numberOf(wait.getSlot());
-    phaseNumber = numberOf(wait.getPhase());
-    return slotNumber && phaseNumber;
+    slotNumber = numberOf(slot);
+    phaseNumber = phase ? numberOf(phase) : std::nullopt;
+    return slotNumber && bool(phase) == bool(phaseNumber);
+  }
+  static bool isStart(Operation *op) {
+    return isa<ExpectBulkOp, CopyBulkOp, CopyAsyncOp, CopyDescOp, CommitCopiesOp>(op);
   }
   // Which carried value of the inner loop a value is, if it starts with zero.
   std::optional<unsigned> numberOf(Value value) {
@@ -92,13 +95,22 @@ private:
                                                  : !collect(operand, slice, &arguments))
         return false;
     }
-    APInt slot;
-    return matchPattern(slotOf(start), m_ConstantInt(&slot));
+    APInt number;
+    OpOperand *slot = slotOf(start);
+    return !slot || matchPattern(slot->get(), m_ConstantInt(&number));
   }
-  static Value slotOf(Operation *start) {
-    if (auto expect = dyn_cast<ExpectBulkOp>(start))
-      return expect.getSlot();
-    return cast<CopyBulkOp>(start).getSlot();
+  // The slot and the condition of a copy; null: it ends a group of them.
+  static OpOperand *slotOf(Operation *start) {
+    return TypeSwitch<Operation *, OpOperand *>(start)
+        .Case<ExpectBulkOp, CopyBulkOp, CopyAsyncOp, CopyDescOp>(
+            [](auto copy) { return &copy.getSlotMutable(); })
+        .Default([](Operation *) { return nullptr; });
+  }
+  static OpOperand *activeOf(Operation *start) {
+    return TypeSwitch<Operation *, OpOperand *>(start)
+        .Case<ExpectBulkOp, CopyBulkOp, CopyAsyncOp, CopyDescOp>(
+            [](auto copy) { return &copy.getActiveMutable(); })
+        .Default([](Operation *) { return nullptr; });
   }
   // Adds the ops of the body that give `value`. Carried values go to `carried`, with the ops that
   // give their next ones; without that they are taken as they are.
@@ -124,10 +136,9 @@ private:
   // (slot + by) mod slots
   Value wrapped(Value slot, Value by) {
     Location loc = tiles.getLoc();
-    Value slots = number(arrivals.getArrivals().getType().getSlots());
     Value sum = b.create<arith::AddIOp>(loc, slot, by);
-    Value back = b.create<arith::SubIOp>(loc, sum, slots);
-    Value over = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, slots);
+    Value back = b.create<arith::SubIOp>(loc, sum, number(slots));
+    Value over = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, number(slots));
     return b.create<arith::SelectOp>(loc, over, back, sum);
   }
 
@@ -144,20 +155,17 @@ private:
       if (!starts.contains(&op))
         continue;
       Operation *copy = b.cloneWithoutRegions(op, mapping);
+      OpOperand *place = slotOf(copy);
+      if (!place)
+        continue;
+      OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(copy);
-      auto change = [&](auto copy) {
-        APInt behind;
-        matchPattern(copy.getSlot(), m_ConstantInt(&behind));
-        Value by = number(behind.getSExtValue());
-        copy.getSlotMutable().assign(slot ? wrapped(slot, by) : by);
-        copy.getActiveMutable().assign(
-            b.create<arith::AndIOp>(copy.getLoc(), copy.getActive(), exists));
-      };
-      if (auto expect = dyn_cast<ExpectBulkOp>(copy))
-        change(expect);
-      else
-        change(cast<CopyBulkOp>(copy));
-      b.setInsertionPointAfter(copy);
+      APInt behind;
+      matchPattern(place->get(), m_ConstantInt(&behind));
+      Value by = number(behind.getSExtValue());
+      place->set(slot ? wrapped(slot, by) : by);
+      OpOperand *active = activeOf(copy);
+      active->set(b.create<arith::AndIOp>(copy->getLoc(), active->get(), exists));
     }
   }
 
@@ -179,18 +187,23 @@ private:
     // Slot and phase go on from tile to tile. The ops of the body stay what they are.
     DictionaryAttr attributes = tiles->getDiscardableAttrDictionary();
     Value zero = number(0);
+    SmallVector<unsigned> numbers = {*slotNumber};
+    if (phaseNumber)
+      numbers.push_back(*phaseNumber);
     auto yield = [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-      return SmallVector<Value>{steps.getResult(*slotNumber), steps.getResult(*phaseNumber)};
+      return SmallVector<Value>(
+          llvm::map_range(numbers, [&](unsigned i) { return steps.getResult(i); }));
     };
     IRRewriter rewriter(b);
-    auto made = tiles.replaceWithAdditionalYields(rewriter, ValueRange{zero, zero},
-                                                  /*replaceInitOperandUsesInLoop=*/false, yield);
+    auto made =
+        tiles.replaceWithAdditionalYields(rewriter, SmallVector<Value>(numbers.size(), zero),
+                                          /*replaceInitOperandUsesInLoop=*/false, yield);
     tiles = cast<scf::ForOp>(made->getOperation());
     tiles->setDiscardableAttrs(attributes);
     body = tiles.getBody();
-    auto carried = body->getArguments().take_back(2);
-    steps.getInitArgsMutable()[*slotNumber].set(carried[0]);
-    steps.getInitArgsMutable()[*phaseNumber].set(carried[1]);
+    auto carried = body->getArguments().take_back(numbers.size());
+    for (auto [i, value] : llvm::zip(numbers, carried))
+      steps.getInitArgsMutable()[i].set(value);
 
     // The next tile, once all products of this one are done.
     Operation *behind = steps->getNextNode();
@@ -215,8 +228,8 @@ private:
   scf::ForOp tiles, steps;
   Block *body;
   OpBuilder b;
-  ArrivalsOp arrivals;
   DrainOp drain;
+  unsigned slots = 0;
   llvm::SmallPtrSet<Operation *, 8> starts;
   OpSet slice, argumentSlice; // what the copies need; what gives the next carried values
   llvm::SetVector<unsigned> arguments;
