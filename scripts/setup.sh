@@ -5,7 +5,7 @@ packages_build=(clang-19 lld-19 llvm-19-dev libmlir-19-dev mlir-19-tools libzstd
   cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libxxhash-dev python3 python3-dev)
 # llvm-19-tools has FileCheck and lit; libclang-rt-19-dev the sanitizers and libFuzzer; python3-venv
 # holds the packages that the tests take from the Python index.
-packages_test=(git libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 clang-tidy-19 python3-venv)
+packages_test=(git pkgconf libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 clang-tidy-19 python3-venv)
 packages_bench=(libbenchmark-dev)
 packages_fmt=(git clang-format-19)
 

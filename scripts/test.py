@@ -387,6 +387,12 @@ def main():
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are {' '.join(SUITES)}")
     chosen = [name for name in SUITES if (name in arguments.suites if arguments.suites else name not in ON_REQUEST)]
 
+    # What the suites start finds ptxas too where `./dev setup` put it.
+    import kernel_tests
+
+    if ptxas := kernel_tests.find_ptxas(str(ROOT)):
+        os.environ["PATH"] += os.pathsep + os.path.dirname(ptxas)
+
     total = Count()
     if NEED_BUILD & set(chosen):
         configure(arguments.preset, "NEREID_TESTS=ON")
@@ -406,5 +412,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "scripts"))
+    sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "test" / "harness"), "/usr/lib/llvm-19/build/utils/lit"]
     sys.exit(main())

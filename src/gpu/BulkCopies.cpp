@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "support/LaunchAbi.h"
 
@@ -90,16 +91,27 @@ SmallVector<Value> coordinates(RegisterEmitter &e, ValueRange offsets, const Tra
           e.add(e.scalar(offsets[0]), e.i32(transfer.row))};
 }
 
-// True if threads of the kernel write global memory themselves; what they wrote is seen by the copy
-// engine behind a fence that takes longer.
-bool writesGlobal(Operation *op) {
+// True if threads of the kernel may write global memory themselves before `op`; what they wrote is
+// seen by the copy engine behind a fence that takes longer.
+bool writesGlobalBefore(Operation *op) {
+  auto isBehind = [&](Operation *other) {
+    Operation *place = nullptr; // the op around `op` in a block that `other` is in too
+    for (Operation *around = op; around; around = around->getParentOp()) {
+      // A later step is before.
+      if (isa<scf::ForOp, scf::WhileOp>(around) && around->isAncestor(other))
+        return false;
+      if (!place && around->getBlock() && around->getBlock()->findAncestorOpInBlock(*other))
+        place = around;
+    }
+    return place && place->isBeforeInBlock(place->getBlock()->findAncestorOpInBlock(*other));
+  };
   return op->getParentOfType<FunctionOpInterface>()
-      ->walk([](Operation *op) {
-        auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-        bool writes = isa<tile::InlineAsmOp>(op) ||
-                      (access && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescGatherOp>(op) &&
-                       !op->hasAttr(bulkStoreAttr));
-        return writes ? WalkResult::interrupt() : WalkResult::advance();
+      ->walk([&](Operation *other) {
+        auto access = dyn_cast<tile::MemoryAccessOpInterface>(other);
+        bool writes = isa<tile::InlineAsmOp>(other) ||
+                      (access && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescGatherOp>(other) &&
+                       !other->hasAttr(bulkStoreAttr));
+        return writes && !isBehind(other) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -116,7 +128,7 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
     Value arrivals = op->getResult(0);
     unsigned slots = cast<ArrivalsOp>(op).getArrivals().getType().getSlots();
     e.reserveRing(arrivals, SharedOperand::alignment);
-    e.assembly(writesGlobal(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
+    e.assembly(writesGlobalBefore(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
                "~{memory}", {}, {}, false);
     Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
     for (unsigned i = 0; i < 2 * slots; ++i)
@@ -135,7 +147,7 @@ struct ExpectBulkRegisters : RegisterModel<ExpectBulkRegisters, ExpectBulkOp> {
                    std::to_string(expect.getBytes()) + ";",
                "r,b,~{memory}", {},
                {barrierAddress(e, expect.getArrivals(), expect.getSlot()),
-                e.both(e.scalar(expect.getActive()), e.isFirstThread())},
+                e.both(e.scalar(expect.getActive()), e.isCopyingThread())},
                false);
   }
 };
@@ -147,7 +159,7 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
     SharedOperand shared(tile);
     Value base = e.slotAddress(copy.getRing(), copy.getSlot(), shared.bytes());
     Value arrival = barrierAddress(e, copy.getArrivals(), copy.getSlot());
-    Value active = e.both(e.scalar(copy.getActive()), e.isFirstThread());
+    Value active = e.both(e.scalar(copy.getActive()), e.isCopyingThread());
     auto type = cast<tile::DescType>(copy.getDesc().getType());
     SmallVector<Transfer> transfers = transfersOf(tile.getShape(), elementBytesOf(type), shared);
     noteBulk(e, "bulk load", type, transfers.size());
@@ -163,31 +175,47 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
   }
 };
 
+// The mbarriers of freed slots lie behind those that count bytes.
+Value freedAddress(RegisterEmitter &e, TypedValue<ArrivalsType> arrivals, Value slot) {
+  return e.add(barrierAddress(e, arrivals, slot), e.i32(8 * arrivals.getType().getSlots()));
+}
+
 struct FreeSlotRegisters : RegisterModel<FreeSlotRegisters, FreeSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto free = cast<FreeSlotOp>(op);
-    // These mbarriers lie behind those that count bytes.
-    Value barrier = e.add(barrierAddress(e, free.getArrivals(), free.getSlot()),
-                          e.i32(8 * free.getArrivals().getType().getSlots()));
     Value isFirstLane =
         e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.lane, e.i32(0));
-    e.assembly("{ .reg .pred done; bar.warp.sync 0xffffffff; "
-               "@$2 mbarrier.arrive.shared::cta.b64 _, [$0]; @!$3 bra past; "
-               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; "
-               "past: }",
-               "r,r,b,b,~{memory}", {},
-               {barrier, e.scalar(free.getPhase()), isFirstLane, e.isFirstThread()}, false);
+    e.assembly("bar.warp.sync 0xffffffff; @$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+               "r,b,~{memory}", {},
+               {freedAddress(e, free.getArrivals(), free.getSlot()), isFirstLane}, false);
+  }
+};
+
+void waitFor(RegisterEmitter &e, Value barrier, Value phase) {
+  e.assembly("{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; "
+             "@!done bra.uni again; }",
+             "r,r,~{memory}", {}, {barrier, e.scalar(phase)}, false);
+}
+
+struct AcquireSlotRegisters : RegisterModel<AcquireSlotRegisters, AcquireSlotOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto acquire = cast<AcquireSlotOp>(op);
+    waitFor(e, freedAddress(e, acquire.getArrivals(), acquire.getSlot()), acquire.getPhase());
+  }
+};
+
+struct IsCopyingWarpRegisters : RegisterModel<IsCopyingWarpRegisters, IsCopyingWarpOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    e.setScalar(op->getResult(0),
+                e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.uniformWarp,
+                                                e.i32(e.copyingWarp())));
   }
 };
 
 struct WaitBulkRegisters : RegisterModel<WaitBulkRegisters, WaitBulkOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto wait = cast<WaitBulkOp>(op);
-    e.assembly("{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; "
-               "@!done bra.uni again; }",
-               "r,r,~{memory}", {},
-               {barrierAddress(e, wait.getArrivals(), wait.getSlot()), e.scalar(wait.getPhase())},
-               false);
+    waitFor(e, barrierAddress(e, wait.getArrivals(), wait.getSlot()), wait.getPhase());
   }
 };
 
@@ -361,6 +389,8 @@ void registerBulkRegisters(DialectRegistry &registry) {
     ExpectBulkOp::attachInterface<ExpectBulkRegisters>(*context);
     CopyBulkOp::attachInterface<CopyBulkRegisters>(*context);
     FreeSlotOp::attachInterface<FreeSlotRegisters>(*context);
+    AcquireSlotOp::attachInterface<AcquireSlotRegisters>(*context);
+    IsCopyingWarpOp::attachInterface<IsCopyingWarpRegisters>(*context);
     WaitBulkOp::attachInterface<WaitBulkRegisters>(*context);
   });
 }

@@ -162,12 +162,8 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
 
   // Part of the offset that the warp group's place gives, in 16 bytes.
   Value group;
-  if (e.warps > 4) {
-    group = b.create<arith::ShRUIOp>(e.loc(), e.warp, e.i32(2));
-    // A value of lane 0 is the same in the whole warp, as the instruction wants.
-    group = b.create<NVVM::ShflOp>(e.loc(), b.getI32Type(), e.i32(-1), group, e.i32(0), e.i32(31),
-                                   NVVM::ShflKind::idx, UnitAttr());
-  }
+  if (e.warps > 4)
+    group = b.create<arith::ShRUIOp>(e.loc(), e.uniformWarp, e.i32(2));
   auto descriptorOf = [&](const Operand &operand, unsigned dim, unsigned firstBit, unsigned count,
                           int32_t step) -> Value {
     const SharedOperand &shared = *operand.inShared();

@@ -2,6 +2,7 @@
 
 #include "gpu/BulkCopies.h"
 #include "gpu/RegisterEmitter.h"
+#include "gpu/Rings.h"
 #include "gpu/SharedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -80,6 +81,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   analysis::AxisAnalysis axes(kernel);
   RegisterEmitter emitter(b, axes, chip, warps);
   emitter.setLocation(loc);
+  emitter.takesTurns =
+      kernel->walk([](OpenTurnsOp) { return WalkResult::interrupt(); }).wasInterrupted();
   for (BlockArgument argument : kernel.getArguments()) {
     Value value = entry->getArgument(argument.getArgNumber());
     if (isa<tile::DescType>(argument.getType())) {
@@ -106,6 +109,13 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
+  // The shuffle is not for kernels that don't want it: nobody drops it.
+  bool hasWarpGroups = kernel
+                           ->walk([](tile::DotOp dot) {
+                             return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
+                           })
+                           .wasInterrupted();
+  emitter.uniformWarp = hasWarpGroups ? emitter.uniform(emitter.warp) : emitter.warp;
   for (auto [i, map] : llvm::enumerate(maps)) {
     Value address = entry->getArgument(firstMap + i);
     emitter.setTensorMap(kernel.getArgument(map.argument), address);

@@ -59,7 +59,7 @@ private:
           slot = read.getSlot();
         else if (auto wait = dyn_cast<WaitBulkOp>(user))
           phase = wait.getPhase();
-        else if (!isStart(user) && !isa<FreeSlotOp>(user))
+        else if (!isStart(user) && !isa<FreeSlotOp, AcquireSlotOp>(user))
           return false;
       }
     }

@@ -8,6 +8,7 @@
 #include "gpu/Rings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -255,14 +256,32 @@ private:
   // registers before, and the operands lie in slots or in registers.
   void findFlying() {
     for (tile::DotOp dot : dots) {
-      auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-      if (!instruction || instruction.getValue() != "wgmma" || !dot->hasOneUse() ||
-          *dot->user_begin() != body.getTerminator() || !isSlot(dot, 1))
+      if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
+          !isSlot(dot, 1))
         continue;
       auto fragments = fragmentsOf(dot, true, warps);
       if (isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments))
         flying.insert(dot);
     }
+  }
+  static int64_t multiplyAdds(tile::DotOp dot) {
+    return cast<RankedTensorType>(dot.getType()).getNumElements() *
+           tile::shapeOf(dot.getLhs().getType()).back();
+  }
+
+  // Two long products in a step, and exponentials (or the like) between them: warp groups compute
+  // those in turns, each while the products of another one run.
+  void findTurns() {
+    constexpr int64_t fewest = 1 << 22; // multiply-adds of both
+    if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
+        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest)
+      return;
+    auto shape = tile::shapeOf(dots[0].getType());
+    for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())
+      if (isa<math::MathDialect>(op->getDialect()))
+        if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+            type && type.getShape() == ArrayRef(shape))
+          turn = op;
   }
   // A carried sum of which the product is still in flight when a step begins.
   bool isFlying(BlockArgument sum) {
@@ -280,8 +299,7 @@ private:
       auto sum = dyn_cast<BlockArgument>(dot.getAcc());
       if (!flying.contains(dot) || !sum || !sum.hasOneUse())
         return false;
-      auto shape = tile::shapeOf(dot.getType());
-      work += shape[0] * shape[1] * tile::shapeOf(dot.getLhs().getType())[1];
+      work += multiplyAdds(dot);
     }
     return work >= fewest;
   }
@@ -308,6 +326,7 @@ private:
         distance = slots - 1;
         if (distance > 1)
           findFlying();
+        findTurns();
         waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
         return;
       }
@@ -363,6 +382,22 @@ private:
   }
   void startCopies(IRMapping &mapping, Value slot, Value active) {
     cloneSlice(mapping, active);
+    startTransfers(mapping, slot, active);
+  }
+  // Copies of whole blocks by a warp alone: the others pass them by.
+  void startTransfersByOneWarp(IRMapping &mapping, Value slot, Value phase, Value active) {
+    Location loc = loop.getLoc();
+    cloneSlice(mapping, active);
+    Value mine = b.create<arith::AndIOp>(loc, active,
+                                         b.create<IsCopyingWarpOp>(loc, b.getI1Type()).getResult());
+    auto branch = b.create<scf::IfOp>(loc, mine);
+    OpBuilder::InsertionGuard inside(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    // The slot of the step before: freed as often as this step's slot was filled before.
+    b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
+    startTransfers(mapping, slot, number(b.getI1Type(), 1));
+  }
+  void startTransfers(IRMapping &mapping, Value slot, Value active) {
     if (hasBulk) {
       uint64_t bytes = 0;
       for (Copy &copy : copies)
@@ -478,8 +513,6 @@ private:
     if (hasBulk)
       rings.push_back(arrivals =
                           b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
-    for (Resident &resident : residents)
-      b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
 
     // The first copies.
     SmallVector<Value> ahead(loop.getInitArgs());
@@ -502,9 +535,12 @@ private:
       }
       if (!early.empty())
         earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
-      if (waitsAtEnd)
-        b.create<WaitCopiesOp>(loc, distance - 1);
     }
+    // Behind the copies, which need not wait until these tiles are there.
+    for (Resident &resident : residents)
+      b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
+    if (waitsAtEnd)
+      b.create<WaitCopiesOp>(loc, distance - 1);
 
     findLive();
     SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()),
@@ -535,6 +571,8 @@ private:
       b.create<scf::YieldOp>(loc, ArrayRef(inits).take_front(carried.size()));
       b.setInsertionPointToStart(guard.thenBlock());
     }
+    if (turn)
+      b.create<OpenTurnsOp>(loc);
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     {
@@ -546,6 +584,8 @@ private:
     }
 
     b.setInsertionPointAfter(made);
+    if (turn)
+      b.create<CloseTurnsOp>(loc);
     SmallVector<Value> results;
     for (auto [place, i] : llvm::enumerate(carried)) {
       Value result = made.getResult(place);
@@ -590,11 +630,13 @@ private:
     }
     auto copyAhead = [&] {
       ahead.map(loop.getInductionVar(), variableAt(variable, distance));
-      startCopies(ahead, wrapped(slot, distance), runs(variable, distance));
+      Value to = wrapped(slot, distance), active = runs(variable, distance);
+      if (isAllBulk)
+        startTransfersByOneWarp(ahead, to, phase, active);
+      else
+        startCopies(ahead, to, active);
     };
-    // That of the step before, which the next copies take: freed as often as this step's slot was
-    // filled before.
-    auto freeSlot = [&] { b.create<FreeSlotOp>(loc, arrivals, wrapped(slot, distance), phase); };
+    auto freeSlot = [&] { b.create<FreeSlotOp>(loc, arrivals, wrapped(slot, distance)); };
     if (!copies.empty() && !waitsAtEnd) {
       // Bulk copies are waited for without a barrier; only the thread that starts the next ones
       // waits until the slot is free.
@@ -674,6 +716,10 @@ private:
               fixed.push_back({i, b.create<ReadSlotOp>(op.getLoc(), resident.tile.getType(),
                                                        resident.ring, number(b.getI32Type(), 0))
                                       .getResult()});
+      if (turn == &op)
+        b.create<BeginTurnOp>(op.getLoc());
+      if (turn && dot == dots[1])
+        b.create<EndTurnOp>(op.getLoc());
       Operation *copy = b.clone(op, rest);
       for (auto [i, value] : fixed)
         copy->setOperand(i, value);
@@ -722,6 +768,7 @@ private:
   bool hasBulk = false, isAllBulk = false;
   Value arrivals;
   bool waitsAtEnd = false;
+  Operation *turn = nullptr; // the first op of a warp group's turn
   llvm::SmallPtrSet<Operation *, 4> flying;
   llvm::SmallDenseSet<Value> waited;
 };

@@ -148,6 +148,11 @@ Value RegisterEmitter::isFirstThread() {
   return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, thread, i32(0));
 }
 
+Value RegisterEmitter::isCopyingThread() {
+  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, thread,
+                                       i32(copyingWarp() * lanesPerWarp));
+}
+
 // --- shared memory ---
 
 void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
@@ -409,6 +414,10 @@ Value RegisterEmitter::fromWords(ArrayRef<Value> words, Type type) {
   return cast(whole, type);
 }
 
+Value RegisterEmitter::uniform(Value value) {
+  return builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), value, i32(0),
+                                      i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
 Value RegisterEmitter::shuffleXor(Value value, unsigned mask) {
   SmallVector<Value> words;
   for (Value word : toWords(value))

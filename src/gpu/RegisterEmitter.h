@@ -27,10 +27,11 @@ public:
   const target::GpuChip &chip;
   const unsigned warps;
 
-  mlir::Value lane;                   ///< i32
-  mlir::Value warp;                   ///< i32
-  mlir::Value thread;                 ///< i32
-  mlir::Value context;                ///< !llvm.ptr to GpuContext
+  mlir::Value lane;        ///< i32
+  mlir::Value warp;        ///< i32
+  mlir::Value uniformWarp; ///< the same, and the assembler knows that a warp agrees on it
+  mlir::Value thread;      ///< i32
+  mlir::Value context;     ///< !llvm.ptr to GpuContext
   llvm::ArrayRef<TensorMap> madeMaps; ///< of descriptors that the kernel makes
 
   // --- values ---
@@ -67,6 +68,10 @@ public:
   mlir::Value programIndex();
   /// True in thread 0.
   mlir::Value isFirstThread();
+  /// The warp of which a thread starts bulk copies: one of the warp group that is done last.
+  unsigned copyingWarp() const { return takesTurns ? warps - 4 : 0; }
+  mlir::Value isCopyingThread();
+  bool takesTurns = false; ///< warp groups use the tensor cores in turns
 
   // --- shared memory ---
 
@@ -115,6 +120,8 @@ public:
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value lower, mlir::Value upper, mlir::Value step, llvm::ArrayRef<mlir::Value> carried,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  /// The value of lane 0, i32.
+  mlir::Value uniform(mlir::Value value);
   /// Value of lane (this ^ mask), any type.
   mlir::Value shuffleXor(mlir::Value value, unsigned mask);
   /// Inline PTX. `pure`: no memory, no side effect.

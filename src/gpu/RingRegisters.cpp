@@ -15,7 +15,7 @@ bool usesTensorCores(tile::DotOp dot) {
   return instruction && instruction.getValue() != "fma";
 }
 
-static bool isWgmma(tile::DotOp dot) {
+bool isWgmma(tile::DotOp dot) {
   auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
   return instruction && instruction.getValue() == "wgmma";
 }
@@ -135,10 +135,11 @@ void waitCopies(RegisterEmitter &e, unsigned pending) {
   e.assembly("cp.async.wait_group " + std::to_string(pending) + ";", "~{memory}", {}, {}, false);
 }
 
+// Without a fence for the tensor cores: what `cp.async` wrote they see, as the main loops of
+// CUTLASS and Triton with such copies take for granted. It would wait for the later copies too.
 struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, cast<WaitCopiesOp>(op).getPending());
-    fenceProxy(e);
     e.barrier();
   }
 };
@@ -187,6 +188,52 @@ struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
   }
 };
 
+// Named barriers, one a warp group: that it is its turn. Between turns the last group has told the
+// first one.
+void turnBarrier(RegisterEmitter &e, const char *what, Value group, Value condition = {}) {
+  constexpr unsigned threads =
+      2 * 4 * lanesPerWarp; // of the group that tells and the one that waits
+  std::string text =
+      std::string(condition ? "@$1 " : "") + what + " $0, " + std::to_string(threads) + ";";
+  SmallVector<Value> operands = {e.add(group, e.i32(1))};
+  if (condition)
+    operands.push_back(condition);
+  e.assembly(text, condition ? "r,b,~{memory}" : "r,~{memory}", {}, operands, false);
+}
+Value warpGroup(RegisterEmitter &e) {
+  return e.builder.create<arith::ShRUIOp>(e.loc(), e.uniformWarp, e.i32(2));
+}
+Value isWarpGroup(RegisterEmitter &e, unsigned group) {
+  return e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, warpGroup(e),
+                                         e.i32(group));
+}
+
+struct OpenTurnsRegisters : RegisterModel<OpenTurnsRegisters, OpenTurnsOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const {
+    turnBarrier(e, "bar.arrive", e.i32(0), isWarpGroup(e, e.warps / 4 - 1));
+  }
+};
+
+struct BeginTurnRegisters : RegisterModel<BeginTurnRegisters, BeginTurnOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const {
+    turnBarrier(e, "bar.sync", warpGroup(e));
+  }
+};
+
+struct EndTurnRegisters : RegisterModel<EndTurnRegisters, EndTurnOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const {
+    Value next = e.add(warpGroup(e), e.i32(1));
+    turnBarrier(e, "bar.arrive",
+                e.builder.create<arith::AndIOp>(e.loc(), next, e.i32(e.warps / 4 - 1)));
+  }
+};
+
+struct CloseTurnsRegisters : RegisterModel<CloseTurnsRegisters, CloseTurnsOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const {
+    turnBarrier(e, "bar.sync", e.i32(0), isWarpGroup(e, 0));
+  }
+};
+
 struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProductsOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
@@ -220,6 +267,10 @@ void registerRingRegisters(DialectRegistry &registry) {
     WriteSlotOp::attachInterface<WriteSlotRegisters>(*context);
     ReadSlotOp::attachInterface<ReadSlotRegisters>(*context);
     DrainOp::attachInterface<DrainRegisters>(*context);
+    OpenTurnsOp::attachInterface<OpenTurnsRegisters>(*context);
+    BeginTurnOp::attachInterface<BeginTurnRegisters>(*context);
+    EndTurnOp::attachInterface<EndTurnRegisters>(*context);
+    CloseTurnsOp::attachInterface<CloseTurnsRegisters>(*context);
     WaitProductsOp::attachInterface<WaitProductsRegisters>(*context);
   });
 }

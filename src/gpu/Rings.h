@@ -25,5 +25,7 @@ bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared
 /// True if the instruction of `dot` takes operands from shared memory in the order of
 /// SharedOperand.
 bool usesTensorCores(tile::DotOp dot);
+/// True if warp groups make it.
+bool isWgmma(tile::DotOp dot);
 
 } // namespace nereid::gpu

@@ -115,10 +115,20 @@ def TileGpu_WaitBulkOp : TileGpu_Op<"wait_bulk"> {
   let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
 }
 def TileGpu_FreeSlotOp : TileGpu_Op<"free_slot"> {
-  let summary = "The warp is done with the slot; the thread that starts copies waits until all warps are";
-  let description = [{ `phase` is 0 the first time that the slot is freed, then 1, then 0. Other threads go on. }];
+  let summary = "The warp is done with the slot";
+  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot);
+  let assemblyFormat = "$arrivals `[` $slot `]` attr-dict `:` type($arrivals)";
+}
+def TileGpu_AcquireSlotOp : TileGpu_Op<"acquire_slot"> {
+  let summary = "Wait until all warps are done with the slot";
+  let description = [{ `phase` is 0 the first time that the slot is freed, then 1, then 0. }];
   let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, I32:$phase);
   let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
+}
+def TileGpu_IsCopyingWarpOp : TileGpu_Op<"is_copying_warp", [Pure]> {
+  let summary = "True in the warp of which a thread starts bulk copies";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
 }
 def TileGpu_CommitCopiesOp : TileGpu_Op<"commit_copies"> {
   let summary = "The copies since the last commit are one group";
@@ -146,6 +156,26 @@ def TileGpu_DrainOp : TileGpu_Op<"drain"> {
   let description = [{ Names the rings and arrivals that were reserved last. }];
   let arguments = (ins Variadic<AnyTypeOf<[TileGpu_Ring, TileGpu_Arrivals]>>:$rings);
   let assemblyFormat = "$rings attr-dict `:` type($rings)";
+}
+def TileGpu_OpenTurnsOp : TileGpu_Op<"open_turns"> {
+  let summary = "The next turn is that of the first warp group";
+  let description = [{
+    Between `open_turns` and `close_turns` all warp groups take the same number of turns, one after the other: what
+    one computes between two products runs beside the products of another.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+def TileGpu_BeginTurnOp : TileGpu_Op<"begin_turn"> {
+  let summary = "The warp group waits until the one before it has ended its turn";
+  let assemblyFormat = "attr-dict";
+}
+def TileGpu_EndTurnOp : TileGpu_Op<"end_turn"> {
+  let summary = "It is the next warp group's turn";
+  let assemblyFormat = "attr-dict";
+}
+def TileGpu_CloseTurnsOp : TileGpu_Op<"close_turns"> {
+  let summary = "The first warp group waits until the last one has ended its last turn";
+  let assemblyFormat = "attr-dict";
 }
 def TileGpu_WaitProductsOp : TileGpu_Op<"wait_products", [AllTypesMatch<["sum", "result"]>]> {
   let summary = "The sum of products that may still be in flight";

@@ -77,20 +77,28 @@ Status linkShared(const engine::AheadOfTime &built, const std::filesystem::path 
   std::filesystem::path folder = pattern;
   std::string object = (folder / "kernel.o").string();
   Status status = engine::writeFile(object, built.object);
-  std::string compiler = "cc", shared = "-shared", to = "-o", file = out.string(), math = "-lm";
+  std::string shared = "-shared", to = "-o", file = out.string(), math = "-lm";
   std::string symbols = "-Wl,-soname," + out.filename().string();
-  char *command[] = {compiler.data(), shared.data(), symbols.data(), to.data(),
-                     file.data(),     object.data(), math.data(),    nullptr};
+  // Debian's clang has its version in the name, and is no `cc`.
+  std::string compilers[] = {"cc", "gcc", "clang", "clang-19"};
   int code = -1;
-  pid_t child;
-  if (status && posix_spawnp(&child, command[0], nullptr, nullptr, command, environ) == 0)
-    waitpid(child, &code, 0);
+  for (std::string &compiler : compilers) {
+    char *command[] = {compiler.data(), shared.data(), symbols.data(), to.data(),
+                       file.data(),     object.data(), math.data(),    nullptr};
+    pid_t child;
+    if (status && posix_spawnp(&child, command[0], nullptr, nullptr, command, environ) == 0) {
+      waitpid(child, &code, 0);
+      break;
+    }
+  }
   std::error_code failed;
   std::filesystem::remove_all(folder, failed);
   if (status && code != 0)
-    return Error{"cannot link `" + file + "`: `cc -shared` " +
-                     (code < 0 ? "is not there" : "failed") + "; `--emit obj` needs no linker",
-                 {}};
+    return Error{
+        "cannot link `" + file + "`: " +
+            (code < 0 ? "no C compiler is there (`cc`, `gcc`, `clang`)" : "the C compiler failed") +
+            "; `--emit obj` needs no linker",
+        {}};
   return status;
 }
 

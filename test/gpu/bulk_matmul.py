@@ -15,7 +15,11 @@ import triton.language as tl
 # CHECK-NEXT: tilegpu.wait_bulk %[[ARRIVALS]]
 # CHECK-NOT: tile.barrier
 # CHECK: tile.dot {{.*}}tilegpu.pending = 1
+# One warp waits until the others are done with the slot, and starts its next copies.
 # CHECK: tilegpu.free_slot %[[ARRIVALS]]
+# CHECK: tilegpu.is_copying_warp
+# CHECK: scf.if
+# CHECK: tilegpu.acquire_slot %[[ARRIVALS]]
 # CHECK: tilegpu.copy_bulk
 # CHECK: scf.yield
 # CHECK: tile.desc_store {{.*}}tilegpu.bulk_store = false

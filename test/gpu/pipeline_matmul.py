@@ -34,7 +34,7 @@ import triton.language as tl
 # PTX: L__BB0_2:
 # PTX: wgmma.wait_group.sync.aligned 1;
 # PTX: cp.async.wait_group 0;
-# PTX: fence.proxy.async
+# PTX-NOT: fence.proxy.async
 # PTX: bar.sync
 # PTX-COUNT-4: cp.async.cg.shared.global
 # PTX: cp.async.commit_group
