@@ -195,7 +195,7 @@ private:
       if (sum && lhs && rhs)
         return {"mma", *lhs, *rhs, *sum};
     }
-    return {"fma", std::nullopt, std::nullopt, defaultLayout(out)};
+    return {"fma", std::nullopt, std::nullopt, fmaAccumulator(out, warps)};
   }
 
   // Where an operand lies: as wanted if that costs nothing, else where it is.

@@ -10,15 +10,13 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-bool usesTensorCores(tile::DotOp dot) {
+static StringRef instructionOf(tile::DotOp dot) {
   auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-  return instruction && instruction.getValue() != "fma";
+  return instruction ? instruction.getValue() : "";
 }
+static bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
 
-static bool isWgmma(tile::DotOp dot) {
-  auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-  return instruction && instruction.getValue() == "wgmma";
-}
+bool readsSlots(tile::DotOp dot) { return tile::shapeOf(dot.getType()).size() == 2; }
 
 static unsigned operandBytes(tile::DotOp dot) {
   return unsigned(tile::bytesInMemory(tile::elementType(dot.getLhs().getType())));
@@ -26,7 +24,7 @@ static unsigned operandBytes(tile::DotOp dot) {
 
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
   auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
-  if (!usesTensorCores(dot))
+  if (instructionOf(dot) == "fma")
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
   if (isWgmma(dot))
@@ -77,7 +75,7 @@ bool isWanted(Value tile) {
     if (auto trans = dyn_cast<tile::TransOp>(use.getOwner()); trans && trans.getPerm().size() == 2)
       return isWanted(trans.getResult());
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-    if (!dot || use.getOperandNumber() > 1 || !usesTensorCores(dot))
+    if (!dot || use.getOperandNumber() > 1 || !readsSlots(dot))
       return true;
     auto slot = slotOperand(use.get());
     return slot && !readsInPlace(dot, use.getOperandNumber(), slot->shared);
@@ -115,11 +113,12 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
     e.noteGlobal("cp.async", copy.getPointer(), tile.getElementType(), vector);
     shared.note(e, "cp.async", layout, vector);
+    Value thread = shared.threadOffset(e, layout);
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =
           e.builder.create<arith::SelectOp>(e.loc(), inside, e.i32(int64_t(bytes)), e.i32(0));
-      emitCopy(e, shared.address(e, base, layout, layout.apply(reg, 0, 0)), pointers[reg], bytes,
+      emitCopy(e, shared.address(e, base, thread, layout.apply(reg, 0, 0)), pointers[reg], bytes,
                count, owner);
     }
   }
