@@ -130,7 +130,10 @@ private:
           dim = d;
       int64_t width =
           analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
-      if (facts.contiguity[dim] == 1)
+      bool isScattered = facts.contiguity[dim] == 1;
+      if (auto depth = depthOfWords(access); depth && (isScattered || dim != *depth))
+        turning[access] = turningLayout(shape, *depth, warps);
+      else if (isScattered)
         scattered.push_back(access);
       else
         note(access, shape, dim, facts.contiguity[dim], width);
@@ -160,8 +163,41 @@ private:
       defaults[shape] = accessLayouts[place];
   }
 
+  // The dimension along K of what is loaded for products of wgmma alone, of which it takes elements
+  // of this size along K only.
+  std::optional<unsigned> depthOfWords(Operation *op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (!load || tile::shapeOf(load.getType()).size() != 2)
+      return std::nullopt;
+    std::optional<unsigned> depth;
+    bool agree = true;
+    auto visit = [&](auto &self, Value tile, bool isTransposed) -> void {
+      for (OpOperand &use : tile.getUses()) {
+        if (auto trans = dyn_cast<tile::TransOp>(use.getOwner())) {
+          self(self, trans.getResult(), isTransposed ^ (trans.getPerm()[0] == 1));
+          continue;
+        }
+        auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+        if (!dot || use.getOperandNumber() > 1 || productOf(dot).instruction != "wgmma" ||
+            tensorCoreKind(dot, chip)->bytes != 4) {
+          agree = false;
+          continue;
+        }
+        unsigned own = (1 - use.getOperandNumber()) ^ unsigned(isTransposed);
+        agree &= depth.value_or(own) == own;
+        depth = own;
+      }
+    };
+    visit(visit, load.getResult(), false);
+    return agree ? depth : std::nullopt;
+  }
+
   // The layout of a memory access on tiles.
-  LinearLayout accessLayout(Operation *op) { return accessLayouts.at(places.at(op)); }
+  LinearLayout accessLayout(Operation *op) {
+    if (auto found = turning.find(op); found != turning.end())
+      return found->second;
+    return accessLayouts.at(places.at(op));
+  }
 
   LinearLayout defaultLayout(ArrayRef<int64_t> shape) {
     auto [found, fresh] = defaults.try_emplace(shape.vec());
@@ -510,7 +546,8 @@ private:
   std::optional<LinearLayout> accessedIn(Value pointers) {
     for (Operation *user : pointers.getUsers()) {
       auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
-      if (access && access.getAccessed() == pointers && places.contains(user))
+      if (access && access.getAccessed() == pointers &&
+          (places.contains(user) || turning.contains(user)))
         return accessLayout(user);
       if (user->hasTrait<OpTrait::Elementwise>())
         if (auto layout = accessedIn(user->getResult(0)))
@@ -648,6 +685,7 @@ private:
   using Place = std::pair<std::vector<int64_t>, unsigned>; // a shape, and the contiguous dimension
   std::map<Operation *, Place> places;
   std::map<Place, LinearLayout> accessLayouts;
+  std::map<Operation *, LinearLayout> turning;
   std::map<std::vector<int64_t>, LinearLayout> defaults;
   IRMapping scalars;
   SmallVector<Scope> scopes;

@@ -68,6 +68,21 @@ LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
   return layout;
 }
 
+LinearLayout turningLayout(llvm::ArrayRef<int64_t> shape, unsigned dim, unsigned warps) {
+  unsigned other = 1 - dim;
+  int64_t deep = std::min<int64_t>(4, shape[dim]), wide = std::min<int64_t>(8, shape[other]);
+  LinearLayout layout(2);
+  addWalk(layout, LayoutInput::Lane, dim, 1, deep);
+  addWalk(layout, LayoutInput::Lane, other, 1, wide);
+  for (auto [d, done] : {std::pair(other, wide), {dim, deep}})
+    for (; done < shape[d]; done *= 2) {
+      bool isWarp = layout.bits(LayoutInput::Warp) < llvm::Log2_32(warps);
+      layout.addBasis(isWarp ? LayoutInput::Warp : LayoutInput::Register, unit(2, d, done));
+    }
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
 std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps) {
   unsigned alongM = 1, alongN = 1;
   // Squarer pieces read fewer operands; rows come first because an instruction has twice as many.

@@ -25,6 +25,11 @@ inline constexpr unsigned lanesPerWarp = 32;
 LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
                            llvm::ArrayRef<unsigned> order, unsigned warps);
 
+/// A tile of words of 32 bits that lie in memory along the other dimension, on their way to rows
+/// along `dim` (SharedOperand): a warp's accesses to global memory are whole sectors, and those to
+/// shared memory have no bank conflicts.
+LinearLayout turningLayout(llvm::ArrayRef<int64_t> shape, unsigned dim, unsigned warps);
+
 /// How `warps` warps share the rows and columns of a product: (along M, along N).
 std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps);
 /// The accumulator of `mma.sync.m16n8` (PTX ISA, "Matrix Fragments for mma.m16n8k16"), repeated to

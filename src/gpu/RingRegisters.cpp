@@ -16,6 +16,8 @@ static StringRef instructionOf(tile::DotOp dot) {
 }
 static bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
 
+bool usesTensorCores(tile::DotOp dot) { return instructionOf(dot) != "fma"; }
+
 bool readsSlots(tile::DotOp dot) { return tile::shapeOf(dot.getType()).size() == 2; }
 
 static unsigned operandBytes(tile::DotOp dot) {
@@ -24,7 +26,7 @@ static unsigned operandBytes(tile::DotOp dot) {
 
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
   auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
-  if (instructionOf(dot) == "fma")
+  if (!usesTensorCores(dot))
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
   if (isWgmma(dot))
@@ -82,9 +84,14 @@ bool isWanted(Value tile) {
   });
 }
 
-// What other threads or the async copies wrote is seen by the tensor cores behind this.
-void fenceProxy(RegisterEmitter &e) {
-  if (e.chip.can(target::Wgmma))
+// What other threads or the async copies wrote is seen by the tensor cores behind this. Only wgmma
+// reads shared memory by another way than threads do.
+void fenceProxy(Operation *op, RegisterEmitter &e) {
+  auto kernel = op->getParentOfType<FunctionOpInterface>();
+  auto found = kernel.walk([](tile::DotOp dot) {
+    return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (found.wasInterrupted())
     e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
 }
 
@@ -137,7 +144,7 @@ void waitCopies(RegisterEmitter &e, unsigned pending) {
 struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, cast<WaitCopiesOp>(op).getPending());
-    fenceProxy(e);
+    fenceProxy(op, e);
     e.barrier();
   }
 };
@@ -148,7 +155,7 @@ struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
     SharedOperand shared(write.getRing().getType().getTile());
     Value base = e.slotAddress(write.getRing(), write.getSlot(), shared.bytes());
     shared.write(e, base, layoutOf(write.getTile().getType()), e.registers(write.getTile()));
-    fenceProxy(e);
+    fenceProxy(op, e);
     e.barrier();
   }
 };

@@ -10,7 +10,10 @@ namespace nereid::gpu {
 static unsigned majorOf(const LinearLayout &layout) {
   if (layout.rank() == 1)
     return 0;
-  return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
+  unsigned first = consecutiveRegisters(layout, 0), second = consecutiveRegisters(layout, 1);
+  if (first != second)
+    return first > second ? 0 : 1;
+  return layout.bases(LayoutInput::Lane)[0][0] == 1 ? 0 : 1;
 }
 
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes)

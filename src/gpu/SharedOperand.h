@@ -13,7 +13,8 @@ namespace nereid::gpu {
 
 class SharedOperand {
 public:
-  /// A matrix as `layout` holds it: what is contiguous in registers is contiguous in memory.
+  /// A matrix as `layout` holds it: what is contiguous in registers, or else in lanes, is contiguous
+  /// in memory.
   SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout,
                 unsigned elementBytes = 2);
   explicit SharedOperand(mlir::RankedTensorType tile);
