@@ -263,7 +263,8 @@ class FmaOperand {
 public:
   FmaOperand(RegisterEmitter &e, tile::DotOp dot, unsigned number)
       : e(e), tile(dot->getOperand(number)), depthDim(1 - number),
-        shape(matrixShape(tile::shapeOf(tile.getType()))), memory(tile::elementType(tile.getType())),
+        shape(matrixShape(tile::shapeOf(tile.getType()))),
+        memory(tile::elementType(tile.getType())),
         layout(reshapeLayout(layoutOf(tile.getType()), tile::shapeOf(tile.getType()), shape)),
         shared(shape, layout, tile::bytesInMemory(memory)) {
     if (readsSlots(dot))
@@ -361,9 +362,7 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
   }
 
   bool isInteger = isa<IntegerType>(lhs.element());
-  Type sum = isInteger              ? element
-             : lhs.element().isF64() ? lhs.element()
-                                     : Type(b.getF32Type());
+  Type sum = isInteger ? element : lhs.element().isF64() ? lhs.element() : Type(b.getF32Type());
   auto widen = [&](Value value, Type from) -> Value {
     if (isInteger && value.getType() != sum)
       return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(e.loc(), sum, value).getResult()

@@ -44,10 +44,10 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
 /// Elements along K that one instruction takes: 32 bytes.
 constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
 
-/// The sum of a product by multiply-adds, ... x M x N. Threads have pieces that are about as high as
-/// wide, so they read few operands for many multiply-adds. Four neighbours along N are one thread's,
-/// then lanes walk along M and N by turns: a warp's reads of 16 bytes of either operand then fall
-/// together in pairs, which halves what shared memory has to do for them.
+/// The sum of a product by multiply-adds, ... x M x N. Threads have pieces that are about as high
+/// as wide, so they read few operands for many multiply-adds. Four neighbours along N are one
+/// thread's, then lanes walk along M and N by turns: a warp's reads of 16 bytes of either operand
+/// then fall together in pairs, which halves what shared memory has to do for them.
 LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
 /// What a thread reads of an operand for its part of that sum: `place(coordinate, k)` says where a
 /// sum's operand lies in a matrix. The first `together` of `depth` elements along K come first.

@@ -168,7 +168,8 @@ TEST(Layouts, ThreadsReadTheOperandsOfTheirSums) {
 // Pairs of lanes read the same 16 bytes, and what a half of a warp reads lies in different banks.
 TEST(Layouts, OuterProductsReadWithoutBankConflicts) {
   for (int64_t depth : {16, 32, 64})
-    for (auto [m, n, warps] : {std::tuple(64, 64, 4u), {128, 128, 8u}, {32, 64, 4u}, {16, 128, 4u}}) {
+    for (auto [m, n, warps] :
+         {std::tuple(64, 64, 4u), {128, 128, 8u}, {32, 64, 4u}, {16, 128, 4u}}) {
       std::vector<int64_t> shape = {m, n};
       LinearLayout sum = fmaAccumulator(shape, warps);
       for (unsigned number : {0, 1}) {
@@ -176,9 +177,8 @@ TEST(Layouts, OuterProductsReadWithoutBankConflicts) {
           return operandPlace(shape, depth, number, at, k);
         };
         LinearLayout reads = fmaOperand(sum, depth, number == 0 ? 4 : 1, place);
-        SharedOperand shared(number == 0 ? std::vector<int64_t>{m, depth}
-                                         : std::vector<int64_t>{depth, n},
-                             1u, 4);
+        SharedOperand shared(
+            number == 0 ? std::vector<int64_t>{m, depth} : std::vector<int64_t>{depth, n}, 1u, 4);
         EXPECT_EQ(shared.vectorOf(reads), 4u);
         for (unsigned half : {0, 16}) {
           std::set<int64_t> places, banks;
