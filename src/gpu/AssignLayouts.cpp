@@ -88,9 +88,25 @@ private:
     return {};
   }
 
+  // True for what is computed from a product, element by element: it comes out of the product's
+  // layout anyhow.
+  static bool isOfProduct(Value tile, llvm::SmallPtrSetImpl<Operation *> &seen) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || !seen.insert(op).second)
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned i = cast<OpResult>(tile).getResultNumber();
+      return isOfProduct(loop.getBody()->getTerminator()->getOperand(i), seen);
+    }
+    return isa<tile::DotOp>(op) ||
+           (op->hasTrait<OpTrait::Elementwise>() &&
+            llvm::any_of(op->getOperands(), [&](Value v) { return isOfProduct(v, seen); }));
+  }
+
   // One layout a shape and dimension along which accesses are contiguous, with the widest vectors
-  // among them, so that what is loaded together meets without conversions. What is no access lies
-  // like the access of its shape that moves most elements at once.
+  // among them, so that what is loaded together meets without conversions; stores of products have
+  // one for each size of elements. What is no access lies like the access of its shape that moves
+  // most elements at once.
   void chooseAccessLayouts() {
     struct Choice {
       int64_t contiguity = 0;
@@ -100,13 +116,13 @@ private:
     std::map<std::vector<int64_t>, Place> best;
     SmallVector<Operation *> scattered;
     auto note = [&](Operation *op, ArrayRef<int64_t> shape, unsigned dim, int64_t contiguity,
-                    int64_t width) {
-      Place place(shape.vec(), dim);
+                    int64_t width, unsigned bytes = 0) {
+      Place place(shape.vec(), dim, bytes);
       places.try_emplace(op, place);
       Choice &choice = choices[place];
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
-      auto [found, fresh] = best.try_emplace(place.first, place);
+      auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
     };
@@ -135,8 +151,12 @@ private:
         turning[access] = turningLayout(shape, *depth, warps);
       else if (isScattered)
         scattered.push_back(access);
-      else
-        note(access, shape, dim, facts.contiguity[dim], width);
+      else {
+        auto store = dyn_cast<tile::StoreOp>(access.getOperation());
+        llvm::SmallPtrSet<Operation *, 16> seen;
+        bool isApart = store && isOfProduct(store.getValue(), seen);
+        note(access, shape, dim, facts.contiguity[dim], width, isApart ? bytes : 0);
+      }
     });
     // Accesses that are contiguous nowhere lie like others of their shape.
     for (Operation *op : scattered) {
@@ -147,7 +167,7 @@ private:
         note(op, shape, shape.size() - 1, 1, 1);
     }
     for (auto &[place, choice] : choices) {
-      const auto &[shape, dim] = place;
+      const auto &[shape, dim, bytes] = place;
       int64_t elements = 1;
       for (int64_t extent : shape)
         elements *= extent;
@@ -682,7 +702,8 @@ private:
   unsigned warps;
   OpBuilder b;
   analysis::AxisAnalysis axes;
-  using Place = std::pair<std::vector<int64_t>, unsigned>; // a shape, and the contiguous dimension
+  // A shape, the contiguous dimension, and the bytes of an element where that counts.
+  using Place = std::tuple<std::vector<int64_t>, unsigned, unsigned>;
   std::map<Operation *, Place> places;
   std::map<Place, LinearLayout> accessLayouts;
   std::map<Operation *, LinearLayout> turning;
