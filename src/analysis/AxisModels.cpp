@@ -288,6 +288,18 @@ struct SelectModel : Base<SelectModel, arith::SelectOp> {
   }
 };
 
+// The smaller or greater of two: every element is one of theirs.
+template <typename Op> struct BoundModel : Base<BoundModel<Op>, Op> {
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    const AxisFacts &a = operands[0], &b = operands[1];
+    AxisFacts out = lanewise(op, operands);
+    for (unsigned d = 0; d < rankOf(out); ++d)
+      out.divisibility[d] = std::gcd(divisibilityOfAll(a, d), divisibilityOfAll(b, d));
+    out.scalarDivisibility = std::gcd(a.scalarDivisibility, b.scalarDivisibility);
+    return {out};
+  }
+};
+
 struct HintModel : Base<HintModel, tile::HintOp> {
   SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
     auto hint = cast<tile::HintOp>(op);
@@ -333,8 +345,10 @@ void registerAxisModels(DialectRegistry &registry) {
     arith::AndIOp::attachInterface<LanewiseModel<arith::AndIOp>>(*context);
     arith::OrIOp::attachInterface<LanewiseModel<arith::OrIOp>>(*context);
     arith::XOrIOp::attachInterface<LanewiseModel<arith::XOrIOp>>(*context);
-    arith::MinSIOp::attachInterface<LanewiseModel<arith::MinSIOp>>(*context);
-    arith::MaxSIOp::attachInterface<LanewiseModel<arith::MaxSIOp>>(*context);
+    arith::MinSIOp::attachInterface<BoundModel<arith::MinSIOp>>(*context);
+    arith::MaxSIOp::attachInterface<BoundModel<arith::MaxSIOp>>(*context);
+    arith::MinUIOp::attachInterface<BoundModel<arith::MinUIOp>>(*context);
+    arith::MaxUIOp::attachInterface<BoundModel<arith::MaxUIOp>>(*context);
     arith::CmpFOp::attachInterface<LanewiseModel<arith::CmpFOp>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {

@@ -88,9 +88,25 @@ private:
     return {};
   }
 
+  // True for what is computed from a product, element by element: it comes out of the product's
+  // layout anyhow.
+  static bool isOfProduct(Value tile, llvm::SmallPtrSetImpl<Operation *> &seen) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || !seen.insert(op).second)
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned i = cast<OpResult>(tile).getResultNumber();
+      return isOfProduct(loop.getBody()->getTerminator()->getOperand(i), seen);
+    }
+    return isa<tile::DotOp>(op) ||
+           (op->hasTrait<OpTrait::Elementwise>() &&
+            llvm::any_of(op->getOperands(), [&](Value v) { return isOfProduct(v, seen); }));
+  }
+
   // One layout a shape and dimension along which accesses are contiguous, with the widest vectors
-  // among them, so that what is loaded together meets without conversions. What is no access lies
-  // like the access of its shape that moves most elements at once.
+  // among them, so that what is loaded together meets without conversions; stores of products have
+  // one for each size of elements. What is no access lies like the access of its shape that moves
+  // most elements at once.
   void chooseAccessLayouts() {
     struct Choice {
       int64_t contiguity = 0;
@@ -100,13 +116,13 @@ private:
     std::map<std::vector<int64_t>, Place> best;
     SmallVector<Operation *> scattered;
     auto note = [&](Operation *op, ArrayRef<int64_t> shape, unsigned dim, int64_t contiguity,
-                    int64_t width) {
-      Place place(shape.vec(), dim);
+                    int64_t width, unsigned bytes = 0) {
+      Place place(shape.vec(), dim, bytes);
       places.try_emplace(op, place);
       Choice &choice = choices[place];
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
-      auto [found, fresh] = best.try_emplace(place.first, place);
+      auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
     };
@@ -130,10 +146,17 @@ private:
           dim = d;
       int64_t width =
           analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
-      if (facts.contiguity[dim] == 1)
+      bool isScattered = facts.contiguity[dim] == 1;
+      if (auto depth = depthOfWords(access); depth && (isScattered || dim != *depth))
+        turning[access] = turningLayout(shape, *depth, warps);
+      else if (isScattered)
         scattered.push_back(access);
-      else
-        note(access, shape, dim, facts.contiguity[dim], width);
+      else {
+        auto store = dyn_cast<tile::StoreOp>(access.getOperation());
+        llvm::SmallPtrSet<Operation *, 16> seen;
+        bool isApart = store && isOfProduct(store.getValue(), seen);
+        note(access, shape, dim, facts.contiguity[dim], width, isApart ? bytes : 0);
+      }
     });
     // Accesses that are contiguous nowhere lie like others of their shape.
     for (Operation *op : scattered) {
@@ -144,7 +167,7 @@ private:
         note(op, shape, shape.size() - 1, 1, 1);
     }
     for (auto &[place, choice] : choices) {
-      const auto &[shape, dim] = place;
+      const auto &[shape, dim, bytes] = place;
       int64_t elements = 1;
       for (int64_t extent : shape)
         elements *= extent;
@@ -160,8 +183,41 @@ private:
       defaults[shape] = accessLayouts[place];
   }
 
+  // The dimension along K of what is loaded for products of wgmma alone, of which it takes elements
+  // of this size along K only.
+  std::optional<unsigned> depthOfWords(Operation *op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (!load || tile::shapeOf(load.getType()).size() != 2)
+      return std::nullopt;
+    std::optional<unsigned> depth;
+    bool agree = true;
+    auto visit = [&](auto &self, Value tile, bool isTransposed) -> void {
+      for (OpOperand &use : tile.getUses()) {
+        if (auto trans = dyn_cast<tile::TransOp>(use.getOwner())) {
+          self(self, trans.getResult(), isTransposed ^ (trans.getPerm()[0] == 1));
+          continue;
+        }
+        auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+        if (!dot || use.getOperandNumber() > 1 || productOf(dot).instruction != "wgmma" ||
+            tensorCoreKind(dot, chip)->bytes != 4) {
+          agree = false;
+          continue;
+        }
+        unsigned own = (1 - use.getOperandNumber()) ^ unsigned(isTransposed);
+        agree &= depth.value_or(own) == own;
+        depth = own;
+      }
+    };
+    visit(visit, load.getResult(), false);
+    return agree ? depth : std::nullopt;
+  }
+
   // The layout of a memory access on tiles.
-  LinearLayout accessLayout(Operation *op) { return accessLayouts.at(places.at(op)); }
+  LinearLayout accessLayout(Operation *op) {
+    if (auto found = turning.find(op); found != turning.end())
+      return found->second;
+    return accessLayouts.at(places.at(op));
+  }
 
   LinearLayout defaultLayout(ArrayRef<int64_t> shape) {
     auto [found, fresh] = defaults.try_emplace(shape.vec());
@@ -195,7 +251,7 @@ private:
       if (sum && lhs && rhs)
         return {"mma", *lhs, *rhs, *sum};
     }
-    return {"fma", std::nullopt, std::nullopt, defaultLayout(out)};
+    return {"fma", std::nullopt, std::nullopt, fmaAccumulator(out, warps)};
   }
 
   // Where an operand lies: as wanted if that costs nothing, else where it is.
@@ -510,7 +566,8 @@ private:
   std::optional<LinearLayout> accessedIn(Value pointers) {
     for (Operation *user : pointers.getUsers()) {
       auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
-      if (access && access.getAccessed() == pointers && places.contains(user))
+      if (access && access.getAccessed() == pointers &&
+          (places.contains(user) || turning.contains(user)))
         return accessLayout(user);
       if (user->hasTrait<OpTrait::Elementwise>())
         if (auto layout = accessedIn(user->getResult(0)))
@@ -645,9 +702,11 @@ private:
   unsigned warps;
   OpBuilder b;
   analysis::AxisAnalysis axes;
-  using Place = std::pair<std::vector<int64_t>, unsigned>; // a shape, and the contiguous dimension
+  // A shape, the contiguous dimension, and the bytes of an element where that counts.
+  using Place = std::tuple<std::vector<int64_t>, unsigned, unsigned>;
   std::map<Operation *, Place> places;
   std::map<Place, LinearLayout> accessLayouts;
+  std::map<Operation *, LinearLayout> turning;
   std::map<std::vector<int64_t>, LinearLayout> defaults;
   IRMapping scalars;
   SmallVector<Scope> scopes;

@@ -248,6 +248,7 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
     unsigned vector = copy.getVector(), size = tile::bytesInMemory(tile.getElementType());
     e.noteDescriptor("cp.async", copy.getDesc().getType(), layout, vector);
     shared.note(e, "cp.async", layout, vector);
+    Value thread = shared.threadOffset(e, layout);
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(copy, e, layout, reg);
       Reached place = reachRow(copy, e, layout, reg);
@@ -255,7 +256,7 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
                                               leftInRow(e, copy.getDesc(), at.back(), vector));
       count = b.create<arith::MulIOp>(e.loc(), count, e.i32(size));
       count = b.create<arith::SelectOp>(e.loc(), e.both(active, place.inside), count, e.i32(0));
-      emitCopy(e, shared.address(e, base, layout, layout.apply(reg, 0, 0)), place.pointer,
+      emitCopy(e, shared.address(e, base, thread, layout.apply(reg, 0, 0)), place.pointer,
                vector * size, count, owner);
     }
   }

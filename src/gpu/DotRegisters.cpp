@@ -252,29 +252,113 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   e.setRegisters(dot.getResult(), std::move(sums));
 }
 
-// Every thread runs along K for its own elements, reading rows and columns from shared memory.
-void emitFma(tile::DotOp dot, RegisterEmitter &e) {
-  OpBuilder &b = e.builder;
-  Value lhs = dot.getLhs(), rhs = dot.getRhs();
-  auto lhsShape = tile::shapeOf(lhs.getType()), rhsShape = tile::shapeOf(rhs.getType()),
-       shape = tile::shapeOf(dot.getType());
-  Type lhsElement = tile::elementType(lhs.getType()), rhsElement = tile::elementType(rhs.getType()),
-       element = tile::elementType(dot.getType());
-  LinearLayout layout = layoutOf(dot.getType());
-  auto bytes = [](Value tile) {
-    auto tensor = cast<RankedTensorType>(tile.getType());
-    return llvm::alignTo(tensor.getNumElements() * tile::bytesInMemory(tensor.getElementType()),
-                         16);
-  };
-  Value lhsBase = e.beginShared(bytes(lhs) + bytes(rhs));
-  Value rhsBase = b.create<LLVM::GEPOp>(e.loc(), lhsBase.getType(), b.getI8Type(), lhsBase,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(bytes(lhs))});
-  e.writeShared(lhsBase, lhsElement, lhsShape, layoutOf(lhs.getType()), e.registers(lhs));
-  e.writeShared(rhsBase, rhsElement, rhsShape, layoutOf(rhs.getType()), e.registers(rhs));
-  e.barrier();
+// An operand of multiply-adds: a matrix in shared memory, of which a thread reads the rows (of the
+// right operand the columns) of its sums, a few steps along K at once. The matrices of a batch lie
+// one below the other.
+class FmaOperand {
+public:
+  FmaOperand(RegisterEmitter &e, tile::DotOp dot, unsigned number)
+      : e(e), tile(dot->getOperand(number)), depthDim(1 - number),
+        shape(matrixShape(tile::shapeOf(tile.getType()))),
+        memory(tile::elementType(tile.getType())),
+        layout(reshapeLayout(layoutOf(tile.getType()), tile::shapeOf(tile.getType()), shape)),
+        shared(shape, layout, tile::bytesInMemory(memory)) {
+    if (readsSlots(dot))
+      if (auto slot = slotOperand(tile)) {
+        shared = slot->shared;
+        base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared.bytes());
+        isSlot = true;
+      }
+  }
 
-  bool isInteger = isa<IntegerType>(lhsElement);
-  Type sum = isInteger ? element : lhsElement.isF64() ? lhsElement : Type(b.getF32Type());
+  uint64_t sharedBytes() const { return isSlot ? 0 : shared.bytes(); }
+  void write(Value at) {
+    if (isSlot)
+      return;
+    base = at;
+    shared.write(e, base, layout, e.registers(tile));
+  }
+
+  Type element() const { return memory; }
+  /// Steps along K that one access gives.
+  unsigned vector() const {
+    unsigned most = 16 / unsigned(tile::bytesInMemory(memory));
+    return shared.majorDim() == depthDim ? std::min(most, unsigned(depth())) : 1;
+  }
+  /// Makes a thread's pieces `chunk` steps deep, of which `step` are read at once.
+  void cut(tile::DotOp dot, int64_t chunk, unsigned step) {
+    auto sum = tile::shapeOf(dot.getType());
+    unsigned n = sum.size() - 1, own = n - depthDim;
+    place = [=, k = depth(), dim = depthDim](ArrayRef<int32_t> at, int64_t along) {
+      int64_t batch = rowMajor(at.drop_back(2), sum.drop_back(2));
+      return dim == 1 ? LinearLayout::Basis{int32_t(batch * sum[own] + at[own]), int32_t(along)}
+                      : LinearLayout::Basis{int32_t(batch * k + along), at[own]};
+    };
+    reads = fmaOperand(layoutOf(dot.getType()), chunk, vector(), place);
+    perStep = registersOf(reads) / unsigned(chunk / step);
+    index.emplace(reads, shape);
+    shared.note(e, "load", reads, shared.vectorOf(reads));
+  }
+  /// Begins to read at `start` (i32, null: 0) along K.
+  void begin(Value start) { thread = shared.threadOffset(e, reads, start, depthDim); }
+  /// Reads the next steps, from `k` behind the start on.
+  void read(int64_t k) {
+    first = index->at(place(SmallVector<int32_t>(sumRank(), 0), k));
+    values = shared.readRegisters(e, base, thread, reads, registerType(memory), first, perStep);
+  }
+  /// The value for a sum's coordinate (of its register) `k` behind the start.
+  Value &at(ArrayRef<int32_t> coordinate, int64_t k) {
+    return values[index->at(place(coordinate, k)) - first];
+  }
+  MutableArrayRef<Value> read() { return values; }
+
+private:
+  static SmallVector<int64_t> matrixShape(ArrayRef<int64_t> shape) {
+    int64_t rows = shape[shape.size() - 2];
+    for (int64_t extent : shape.drop_back(2))
+      rows *= extent;
+    return {rows, shape.back()};
+  }
+  int64_t depth() const {
+    auto own = tile::shapeOf(tile.getType());
+    return own[own.size() - 2 + depthDim];
+  }
+  size_t sumRank() const { return tile::shapeOf(tile.getType()).size(); }
+
+  RegisterEmitter &e;
+  Value tile;
+  unsigned depthDim;
+  SmallVector<int64_t> shape;
+  Type memory;
+  LinearLayout layout;
+  SharedOperand shared;
+  Value base, thread;
+  bool isSlot = false;
+  std::function<LinearLayout::Basis(ArrayRef<int32_t>, int64_t)> place;
+  LinearLayout reads{2};
+  std::optional<RegisterIndex> index;
+  unsigned perStep = 0, first = 0;
+  SmallVector<Value> values;
+};
+
+// Outer products of what a thread reads of both operands.
+void emitFma(tile::DotOp dot, RegisterEmitter &e) {
+  constexpr int64_t longest = 1024; // multiply-adds in straight code
+  OpBuilder &b = e.builder;
+  Type element = tile::elementType(dot.getType());
+  LinearLayout layout = layoutOf(dot.getType());
+  FmaOperand lhs(e, dot, 0), rhs(e, dot, 1);
+  uint64_t left = lhs.sharedBytes(), right = rhs.sharedBytes();
+  if (left || right) {
+    Value base = e.beginShared(left + right);
+    lhs.write(base);
+    rhs.write(b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(left)}));
+    e.barrier();
+  }
+
+  bool isInteger = isa<IntegerType>(lhs.element());
+  Type sum = isInteger ? element : lhs.element().isF64() ? lhs.element() : Type(b.getF32Type());
   auto widen = [&](Value value, Type from) -> Value {
     if (isInteger && value.getType() != sum)
       return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(e.loc(), sum, value).getResult()
@@ -285,50 +369,37 @@ void emitFma(tile::DotOp dot, RegisterEmitter &e) {
   for (Value value : e.registers(dot.getAcc()))
     sums.push_back(widen(value, element));
 
-  unsigned m = shape.size() - 2, n = shape.size() - 1;
-  int64_t depth = lhsShape[n];
-  // Index of (batch, m, 0) in lhs and of (batch, 0, n) in rhs.
-  auto index = [&](unsigned reg, ArrayRef<int64_t> of, bool isLhs) {
-    Value row = e.i32(0);
-    for (unsigned d = 0; d < shape.size(); ++d) {
-      bool skip = isLhs ? d == n : d == m;
-      row = b.create<arith::MulIOp>(e.loc(), row, e.i32(of[d]));
-      if (!skip)
-        row = e.add(row, e.coordinate(layout, reg, d));
-    }
-    return row;
-  };
-  SmallVector<Value> rows, columns;
-  for (unsigned reg = 0; reg < sums.size(); ++reg) {
-    rows.push_back(index(reg, lhsShape, true));
-    columns.push_back(index(reg, rhsShape, false));
-  }
-  for (auto [isLhs, of, tile] : {std::tuple(true, lhsShape, lhs), std::tuple(false, rhsShape, rhs)})
-    e.noteShared("load", layout, tile::bytesInMemory(tile::elementType(tile.getType())), 1,
-                 [&](ArrayRef<int32_t> at) {
-                   SmallVector<int32_t> place(at);
-                   place[isLhs ? n : m] = 0;
-                   return rowMajor(place, of) *
-                          tile::bytesInMemory(tile::elementType(tile.getType()));
-                 });
-  sums = e.loop(e.i32(0), e.i32(depth), e.i32(1), sums, [&](Value k, ValueRange carried) {
-    Value down = b.create<arith::MulIOp>(e.loc(), k, e.i32(shape[n]));
-    SmallVector<Value> next;
-    for (unsigned reg = 0; reg < carried.size(); ++reg) {
-      // Elements of one row or column read the same word; the optimiser merges the loads.
-      Value x = widen(
-          e.loadElement(e.sharedAddress(lhsBase, lhsElement, e.add(rows[reg], k)), lhsElement),
-          lhsElement);
-      Value y = widen(e.loadElement(e.sharedAddress(rhsBase, rhsElement, e.add(columns[reg], down)),
-                                    rhsElement),
-                      rhsElement);
-      if (isInteger)
-        next.push_back(e.add(b.create<arith::MulIOp>(e.loc(), x, y), carried[reg]));
-      else
-        next.push_back(b.create<LLVM::FMAOp>(e.loc(), x, y, carried[reg]));
+  int64_t depth = tile::shapeOf(dot.getLhs().getType()).back();
+  unsigned step = std::max(lhs.vector(), rhs.vector());
+  int64_t chunk = std::clamp<int64_t>(longest / int64_t(sums.size()), step, depth);
+  lhs.cut(dot, chunk, step);
+  rhs.cut(dot, chunk, step);
+  SmallVector<LinearLayout::Basis> places;
+  for (unsigned reg = 0; reg < sums.size(); ++reg)
+    places.push_back(layout.apply(reg, 0, 0));
+  auto multiply = [&](Value start, ValueRange carried) {
+    SmallVector<Value> next(carried);
+    for (FmaOperand *operand : {&lhs, &rhs})
+      operand->begin(start);
+    for (int64_t k = 0; k < chunk; k += step) {
+      for (FmaOperand *operand : {&lhs, &rhs}) {
+        operand->read(k);
+        for (Value &value : operand->read())
+          value = widen(value, operand->element());
+      }
+      for (int64_t at = k; at < k + step; ++at)
+        for (auto [value, place] : llvm::zip(next, places)) {
+          Value x = lhs.at(place, at), y = rhs.at(place, at);
+          if (isInteger)
+            value = e.add(b.create<arith::MulIOp>(e.loc(), x, y), value);
+          else
+            value = b.create<LLVM::FMAOp>(e.loc(), x, y, value);
+        }
     }
     return next;
-  });
+  };
+  sums = chunk == depth ? multiply({}, sums)
+                        : e.loop(e.i32(0), e.i32(depth), e.i32(chunk), sums, multiply);
   if (!isInteger)
     for (Value &value : sums)
       value = transforms::expandFloatConversion(b, e.loc(), value, sum, element);

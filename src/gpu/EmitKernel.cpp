@@ -109,13 +109,14 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
+  emitter.hasWarpGroups =
+      kernel
+          ->walk([](tile::DotOp dot) {
+            return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   // The shuffle is not for kernels that don't want it: nobody drops it.
-  bool hasWarpGroups = kernel
-                           ->walk([](tile::DotOp dot) {
-                             return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
-                           })
-                           .wasInterrupted();
-  emitter.uniformWarp = hasWarpGroups ? emitter.uniform(emitter.warp) : emitter.warp;
+  emitter.uniformWarp = emitter.hasWarpGroups ? emitter.uniform(emitter.warp) : emitter.warp;
   for (auto [i, map] : llvm::enumerate(maps)) {
     Value address = entry->getArgument(firstMap + i);
     emitter.setTensorMap(kernel.getArgument(map.argument), address);

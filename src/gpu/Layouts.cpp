@@ -68,6 +68,21 @@ LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
   return layout;
 }
 
+LinearLayout turningLayout(llvm::ArrayRef<int64_t> shape, unsigned dim, unsigned warps) {
+  unsigned other = 1 - dim;
+  int64_t deep = std::min<int64_t>(4, shape[dim]), wide = std::min<int64_t>(8, shape[other]);
+  LinearLayout layout(2);
+  addWalk(layout, LayoutInput::Lane, dim, 1, deep);
+  addWalk(layout, LayoutInput::Lane, other, 1, wide);
+  for (auto [d, done] : {std::pair(other, wide), {dim, deep}})
+    for (; done < shape[d]; done *= 2) {
+      bool isWarp = layout.bits(LayoutInput::Warp) < llvm::Log2_32(warps);
+      layout.addBasis(isWarp ? LayoutInput::Warp : LayoutInput::Register, unit(2, d, done));
+    }
+  fillWithCopies(layout, warps);
+  return layout;
+}
+
 std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps) {
   unsigned alongM = 1, alongN = 1;
   // Squarer pieces read fewer operands; rows come first because an instruction has twice as many.
@@ -139,6 +154,66 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
   addWalk(layout, LayoutInput::Register, 1, 8 * alongN, n);
   addWalk(layout, LayoutInput::Register, 0, depth, k);
   fillWithCopies(layout, warps);
+  return layout;
+}
+
+LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps) {
+  constexpr int64_t vector = 4; // along N
+  unsigned rank = shape.size(), m = rank - 2, n = rank - 1;
+  LinearLayout layout(rank);
+  llvm::SmallVector<int64_t> done(rank, 1);
+  auto canTake = [&](unsigned dim) { return done[dim] < shape[dim]; };
+  auto take = [&](LayoutInput input, unsigned dim) {
+    layout.addBasis(input, unit(rank, dim, done[dim]));
+    done[dim] *= 2;
+  };
+  // The first dimension that has something left, a batch's last.
+  auto takeAny = [&](LayoutInput input, unsigned first, unsigned second) {
+    if (canTake(first))
+      return take(input, first);
+    if (canTake(second))
+      return take(input, second);
+    for (unsigned dim = 0; dim < m; ++dim)
+      if (canTake(dim))
+        return take(input, dim);
+    layout.addBasis(input, LinearLayout::Basis(rank, 0));
+  };
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  int64_t share = elements / (int64_t(warps) * lanesPerWarp);
+  while (done[n] < std::min(vector, share) && canTake(n))
+    take(LayoutInput::Register, n);
+  int64_t adjacent = done[n];
+  for (unsigned bit = 0; bit < 5; ++bit)
+    takeAny(LayoutInput::Lane, bit % 2 ? m : n, bit % 2 ? n : m);
+  for (unsigned count = 1; count < warps; count *= 2) {
+    bool isHigh = shape[m] / done[m] >= shape[n] / done[n] * adjacent;
+    takeAny(LayoutInput::Warp, isHigh ? m : n, isHigh ? n : m);
+  }
+  for (unsigned dim = rank; dim-- > 0;)
+    while (canTake(dim))
+      take(LayoutInput::Register, dim);
+  return layout;
+}
+
+LinearLayout
+fmaOperand(const LinearLayout &sum, int64_t depth, int64_t together,
+           llvm::function_ref<LinearLayout::Basis(llvm::ArrayRef<int32_t>, int64_t)> place) {
+  LinearLayout layout(2);
+  LinearLayout::Basis origin(sum.rank(), 0);
+  auto addDepth = [&](int64_t from, int64_t to) {
+    for (; from < to; from *= 2)
+      layout.addBasis(LayoutInput::Register, place(origin, from));
+  };
+  addDepth(1, together);
+  for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
+    for (const LinearLayout::Basis &basis : sum.bases(input)) {
+      LinearLayout::Basis at = place(basis, 0);
+      if (input != LayoutInput::Register || !isZero(at))
+        layout.addBasis(input, at);
+    }
+  addDepth(together, depth);
   return layout;
 }
 

@@ -5,6 +5,7 @@
 #include "ir/LinearLayout.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <optional>
@@ -24,6 +25,11 @@ inline constexpr unsigned lanesPerWarp = 32;
 LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
                            llvm::ArrayRef<unsigned> order, unsigned warps);
 
+/// A tile of words of 32 bits that lie in memory along the other dimension, on their way to rows
+/// along `dim` (SharedOperand): a warp's accesses to global memory are whole sectors, and those to
+/// shared memory have no bank conflicts.
+LinearLayout turningLayout(llvm::ArrayRef<int64_t> shape, unsigned dim, unsigned warps);
+
 /// How `warps` warps share the rows and columns of a product: (along M, along N).
 std::pair<unsigned, unsigned> mmaWarps(int64_t m, int64_t n, unsigned warps);
 /// The accumulator of `mma.sync.m16n8` (PTX ISA, "Matrix Fragments for mma.m16n8k16"), repeated to
@@ -37,6 +43,17 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
                                    unsigned elementBytes = 2);
 /// Elements along K that one instruction takes: 32 bytes.
 constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
+
+/// The sum of a product by multiply-adds, ... x M x N. Threads have pieces that are about as high
+/// as wide, so they read few operands for many multiply-adds. Four neighbours along N are one
+/// thread's, then lanes walk along M and N by turns: a warp's reads of 16 bytes of either operand
+/// then fall together in pairs, which halves what shared memory has to do for them.
+LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
+/// What a thread reads of an operand for its part of that sum: `place(coordinate, k)` says where a
+/// sum's operand lies in a matrix. The first `together` of `depth` elements along K come first.
+LinearLayout
+fmaOperand(const LinearLayout &sum, int64_t depth, int64_t together,
+           llvm::function_ref<LinearLayout::Basis(llvm::ArrayRef<int32_t>, int64_t)> place);
 
 /// How warp groups of four warps share a product of `wgmma`.
 struct WgmmaShape {

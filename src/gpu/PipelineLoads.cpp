@@ -37,7 +37,7 @@ uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile))
 // An operand that `loop` does not change, and that its product reads from shared memory.
 bool mayReside(tile::DotOp dot, unsigned operand, scf::ForOp loop, unsigned warps) {
   Value tile = dot->getOperand(operand);
-  if (!usesTensorCores(dot) || !loop.isDefinedOutsideOfLoop(tile) || slotOperand(tile))
+  if (!readsSlots(dot) || !loop.isDefinedOutsideOfLoop(tile) || slotOperand(tile))
     return false;
   auto wanted = fragmentsOf(dot, operand == 0, warps);
   auto type = cast<RankedTensorType>(tile.getType());

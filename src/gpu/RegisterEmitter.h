@@ -71,7 +71,8 @@ public:
   /// The warp of which a thread starts bulk copies: one of the warp group that is done last.
   unsigned copyingWarp() const { return takesTurns ? warps - 4 : 0; }
   mlir::Value isCopyingThread();
-  bool takesTurns = false; ///< warp groups use the tensor cores in turns
+  bool hasWarpGroups = false; ///< some products are those of warp groups
+  bool takesTurns = false;    ///< and the groups take turns between them
 
   // --- shared memory ---
 

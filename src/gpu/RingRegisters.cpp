@@ -10,15 +10,15 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-bool usesTensorCores(tile::DotOp dot) {
+static StringRef instructionOf(tile::DotOp dot) {
   auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-  return instruction && instruction.getValue() != "fma";
+  return instruction ? instruction.getValue() : "";
 }
+bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
 
-bool isWgmma(tile::DotOp dot) {
-  auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-  return instruction && instruction.getValue() == "wgmma";
-}
+bool usesTensorCores(tile::DotOp dot) { return instructionOf(dot) != "fma"; }
+
+bool readsSlots(tile::DotOp dot) { return tile::shapeOf(dot.getType()).size() == 2; }
 
 static unsigned operandBytes(tile::DotOp dot) {
   return unsigned(tile::bytesInMemory(tile::elementType(dot.getLhs().getType())));
@@ -77,16 +77,17 @@ bool isWanted(Value tile) {
     if (auto trans = dyn_cast<tile::TransOp>(use.getOwner()); trans && trans.getPerm().size() == 2)
       return isWanted(trans.getResult());
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-    if (!dot || use.getOperandNumber() > 1 || !usesTensorCores(dot))
+    if (!dot || use.getOperandNumber() > 1 || !readsSlots(dot))
       return true;
     auto slot = slotOperand(use.get());
     return slot && !readsInPlace(dot, use.getOperandNumber(), slot->shared);
   });
 }
 
-// What other threads or the async copies wrote is seen by the tensor cores behind this.
+// What other threads or the async copies wrote is seen by the tensor cores behind this. Only wgmma
+// reads shared memory by another way than threads do.
 void fenceProxy(RegisterEmitter &e) {
-  if (e.chip.can(target::Wgmma))
+  if (e.hasWarpGroups)
     e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
 }
 
@@ -115,11 +116,12 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
     e.noteGlobal("cp.async", copy.getPointer(), tile.getElementType(), vector);
     shared.note(e, "cp.async", layout, vector);
+    Value thread = shared.threadOffset(e, layout);
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =
           e.builder.create<arith::SelectOp>(e.loc(), inside, e.i32(int64_t(bytes)), e.i32(0));
-      emitCopy(e, shared.address(e, base, layout, layout.apply(reg, 0, 0)), pointers[reg], bytes,
+      emitCopy(e, shared.address(e, base, thread, layout.apply(reg, 0, 0)), pointers[reg], bytes,
                count, owner);
     }
   }

@@ -22,8 +22,9 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
 /// True if the instruction of `dot` may read the operand where it lies: wgmma takes other than
 /// 16-bit elements only along K.
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared);
-/// True if the instruction of `dot` takes operands from shared memory in the order of
-/// SharedOperand.
+/// True if `dot` takes operands from slots, in the order of SharedOperand: a product without
+/// batches does, whatever its instruction.
+bool readsSlots(tile::DotOp dot);
 bool usesTensorCores(tile::DotOp dot);
 /// True if warp groups make it.
 bool isWgmma(tile::DotOp dot);

@@ -10,7 +10,10 @@ namespace nereid::gpu {
 static unsigned majorOf(const LinearLayout &layout) {
   if (layout.rank() == 1)
     return 0;
-  return consecutiveRegisters(layout, 0) > consecutiveRegisters(layout, 1) ? 0 : 1;
+  unsigned first = consecutiveRegisters(layout, 0), second = consecutiveRegisters(layout, 1);
+  if (first != second)
+    return first > second ? 0 : 1;
+  return layout.bases(LayoutInput::Lane)[0][0] == 1 ? 0 : 1;
 }
 
 SharedOperand::SharedOperand(ArrayRef<int64_t> shape, unsigned major, unsigned elementBytes)
@@ -47,15 +50,18 @@ int64_t SharedOperand::offset(ArrayRef<int32_t> coordinate) const {
   return plain ^ ((plain >> 3) & (width - 16));
 }
 
-Value SharedOperand::address(RegisterEmitter &e, Value base, const LinearLayout &layout,
-                             ArrayRef<int32_t> constant) const {
+Value SharedOperand::threadOffset(RegisterEmitter &e, const LinearLayout &layout, Value further,
+                                  unsigned dim) const {
   OpBuilder &b = e.builder;
   auto times = [&](Value value, int64_t factor) -> Value {
     return b.createOrFold<arith::MulIOp>(e.loc(), value, e.i32(factor));
   };
+  auto coordinate = [&](unsigned d) {
+    Value part = e.threadCoordinate(layout, d);
+    return further && d == dim ? e.add(part, further) : part;
+  };
   int64_t perRow = width / elementBytes;
-  Value along = e.threadCoordinate(layout, major),
-        row = rank == 1 ? e.i32(0) : e.threadCoordinate(layout, 1 - major);
+  Value along = coordinate(major), row = rank == 1 ? e.i32(0) : coordinate(1 - major);
   Value inRow = b.createOrFold<arith::AndIOp>(e.loc(), along, e.i32(perRow - 1));
   Value column =
       b.createOrFold<arith::ShRUIOp>(e.loc(), along, e.i32(int64_t(llvm::Log2_64(perRow))));
@@ -63,10 +69,16 @@ Value SharedOperand::address(RegisterEmitter &e, Value base, const LinearLayout 
       e.add(e.add(times(inRow, elementBytes), times(row, width)), times(column, rows * width));
   Value swizzle = b.create<arith::ShRUIOp>(e.loc(), offset, e.i32(3));
   swizzle = b.create<arith::AndIOp>(e.loc(), swizzle, e.i32(width - 16));
+  return b.create<arith::XOrIOp>(e.loc(), offset, swizzle);
+}
+
+Value SharedOperand::address(RegisterEmitter &e, Value base, Value threadOffset,
+                             ArrayRef<int32_t> constant) const {
+  OpBuilder &b = e.builder;
   // The register's part shares no bit with the thread's but the permuted ones; the rest is an
   // immediate of the access.
   int64_t part = this->offset(constant), mixed = part & 0x70;
-  offset = b.create<arith::XOrIOp>(e.loc(), offset, swizzle);
+  Value offset = threadOffset;
   if (mixed)
     offset = b.create<arith::XOrIOp>(e.loc(), offset, e.i32(mixed));
   Value address = b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base, offset);
@@ -91,21 +103,28 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &la
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
   note(e, "store", layout, vector);
+  Value thread = threadOffset(e, layout);
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value packed = vector > 1 ? e.vectorOf(values.slice(reg, vector)) : values[reg];
-    b.create<LLVM::StoreOp>(e.loc(), packed, address(e, base, layout, layout.apply(reg, 0, 0)),
+    b.create<LLVM::StoreOp>(e.loc(), packed, address(e, base, thread, layout.apply(reg, 0, 0)),
                             vector * elementBytes);
   }
 }
 
 SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const LinearLayout &layout,
                                        Type element) const {
+  note(e, "load", layout, vectorOf(layout));
+  return readRegisters(e, base, threadOffset(e, layout), layout, element, 0, registersOf(layout));
+}
+
+SmallVector<Value> SharedOperand::readRegisters(RegisterEmitter &e, Value base, Value threadOffset,
+                                                const LinearLayout &layout, Type element,
+                                                unsigned first, unsigned count) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
-  note(e, "load", layout, vector);
   SmallVector<Value> values;
-  for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
-    Value from = address(e, base, layout, layout.apply(reg, 0, 0));
+  for (unsigned reg = first; reg < first + count; reg += vector) {
+    Value from = address(e, base, threadOffset, layout.apply(reg, 0, 0));
     if (vector == 1) {
       values.push_back(b.create<LLVM::LoadOp>(e.loc(), element, from));
       continue;
@@ -142,7 +161,7 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
   e.accesses.push_back(
       sharedAccess(e.loc(), "ldmatrix", 16, 16 / elementBytes, 1,
                    [&](unsigned lane) { return offset(rowsOf.apply(0, lane, 0)); }));
-  Value from = address(e, base, rowsOf, fragments.apply(first, 0, 0));
+  Value from = address(e, base, threadOffset(e, rowsOf), fragments.apply(first, 0, 0));
   from = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), from);
   bool isTransposed = along != major;
   std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +

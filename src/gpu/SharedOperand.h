@@ -13,7 +13,8 @@ namespace nereid::gpu {
 
 class SharedOperand {
 public:
-  /// A matrix as `layout` holds it: what is contiguous in registers is contiguous in memory.
+  /// A matrix as `layout` holds it: what is contiguous in registers, or else in lanes, is
+  /// contiguous in memory.
   SharedOperand(llvm::ArrayRef<int64_t> shape, const LinearLayout &layout,
                 unsigned elementBytes = 2);
   explicit SharedOperand(mlir::RankedTensorType tile);
@@ -43,9 +44,18 @@ public:
              llvm::ArrayRef<mlir::Value> values) const;
   llvm::SmallVector<mlir::Value> read(RegisterEmitter &e, mlir::Value base,
                                       const LinearLayout &layout, mlir::Type element) const;
-  /// Address of the element that the thread has in `layout` at a register whose part is `constant`.
-  mlir::Value address(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
+  /// The part of an element's offset that the thread gives in `layout`, and `further` (i32, null:
+  /// 0) along `dim`, which shares no bit with the layout's coordinates.
+  mlir::Value threadOffset(RegisterEmitter &e, const LinearLayout &layout, mlir::Value further = {},
+                           unsigned dim = 0) const;
+  /// Address of the element whose other part is `constant`.
+  mlir::Value address(RegisterEmitter &e, mlir::Value base, mlir::Value threadOffset,
                       llvm::ArrayRef<int32_t> constant) const;
+  /// `count` registers of `layout` from `first` on; both are multiples of `vectorOf(layout)`.
+  llvm::SmallVector<mlir::Value> readRegisters(RegisterEmitter &e, mlir::Value base,
+                                               mlir::Value threadOffset, const LinearLayout &layout,
+                                               mlir::Type element, unsigned first,
+                                               unsigned count) const;
   /// The registers of four words (or two) of the fragments of mma.sync, from `first` on; `along` is
   /// the dimension of which a word holds neighbours. Requires: canReadFragments.
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,

@@ -1,5 +1,5 @@
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'tf32', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefixes=TF32,INPLACE
-# RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'tf32', False, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefixes=TF32,TURNED
+# RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'tf32', False, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=TURNED
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'tf32x3', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=TF32X3
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'ieee', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=IEEE
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 128, 'tf32', True, 'int32'" --target sm_90a --emit ptx | FileCheck %s --check-prefixes=I8,INPLACE
@@ -9,20 +9,32 @@
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 32, 'tf32', True, 'int32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMA8
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_89 --emit ptx | FileCheck %s --check-prefix=MMAF8
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=NONE
+# RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 128, 'tf32', False, 'int32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=ANEW
 # Each operand type has its instruction. Of elements that are not 16 bits wide wgmma takes those contiguous along K
-# where they lie, others are written anew.
+# where they lie. Words of 32 bits are turned over as they are copied, bytes are written anew. Multiply-adds take operands
+# from the slots of copies, 16 bytes at once.
 import triton
 import triton.language as tl
 
 
 # INPLACE-NOT: ld.shared
 # INPLACE: wgmma.mma_async
-# TURNED: ld.shared
-# TURNED: wgmma.mma_async
+# TURNED-NOT: ld.shared
+# TURNED-COUNT-32: cp.async.ca.shared.global [{{.*}}], [{{.*}}], 4,
+# TURNED-NOT: ld.shared
+# TURNED: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
+# TURNED-NOT: ld.shared
+# TURNED: cp.async.wait_group 0
+# ANEW: ld.shared
+# ANEW: wgmma.mma_async
 # TF32: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
 # TF32X3-COUNT-24: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32
-# IEEE-NOT: mma
+# IEEE-NOT: {{mma|fence.proxy|st.shared}}
+# IEEE: ld.shared.v4.f32
+# IEEE-NOT: {{mma|fence.proxy|st.shared|ld.shared.f32}}
 # IEEE: fma.rn.f32
+# IEEE-NOT: {{st.shared|ld.shared.f32}}
+# IEEE: cp.async.wait_group 0
 # I8: wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8
 # FP8: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e5m2
 # HALF: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16

@@ -110,6 +110,21 @@ TEST_F(AxisTest, RemainderKeepsRunsThatItDoesNotCut) {
   EXPECT_EQ(facts(rem("%n")).contiguity, 1);
 }
 
+TEST_F(AxisTest, BoundsAreAsAlignedAsWhatTheyChooseFrom) {
+  auto smaller = [&](const std::string &other) {
+    return std::string(offsets) + "%s16 = arith.muli %pid, %n16 : i32\n%m = arith.minsi %s16, " +
+           other + " : i32\n%ms = tile.splat %m : i32 -> tensor<128xi32>\n" +
+           "%c = arith.cmpi slt, %o, %ms : tensor<128xi32>\n" + show("%c", "tensor<128xi1>");
+  };
+  EXPECT_EQ(facts(smaller("%n16")).constancy, 16);
+  EXPECT_EQ(facts(smaller("%n")).constancy, 1);
+  EXPECT_EQ(facts(std::string(offsets) + R"(
+  %eight = arith.constant dense<8> : tensor<128xi32>
+  %m = arith.maxui %o, %eight : tensor<128xi32>
+)" + show("%m", "tensor<128xi32>")),
+            (Facts{1, 1, 1}));
+}
+
 TEST_F(AxisTest, DimensionsKeepTheirOwnFacts) {
   std::string body = R"(
   %r = tile.arange 0 to 64 : tensor<64xi32>

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 using namespace nereid;
 using namespace nereid::gpu;
@@ -118,6 +119,99 @@ TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
   EXPECT_FALSE(wgmmaShape({32, 64}, 4));
   EXPECT_FALSE(wgmmaShape({64, 64}, 2)) << "half a warp group";
   EXPECT_FALSE(wgmmaShape({64, 64}, 8)) << "half a column of shared memory each";
+}
+
+// Where lhs (rows x K) and rhs (K x columns) of a batch's matrices are read, one below the other.
+LinearLayout::Basis operandPlace(llvm::ArrayRef<int64_t> sum, int64_t depth, unsigned number,
+                                 llvm::ArrayRef<int32_t> at, int64_t k) {
+  int64_t batch = rowMajor(at.drop_back(2), sum.drop_back(2));
+  unsigned rank = sum.size();
+  if (number == 0)
+    return {int32_t(batch * sum[rank - 2] + at[rank - 2]), int32_t(k)};
+  return {int32_t(batch * depth + k), at[rank - 1]};
+}
+
+TEST(Layouts, ThreadsReadTheOperandsOfTheirSums) {
+  std::mt19937 random(3);
+  for (unsigned round = 0; round < 100; ++round) {
+    auto shape = shapeFrom(random, 2 + random() % 2);
+    unsigned warps = 1u << (random() % 4);
+    int64_t depth = int64_t(1) << (random() % 6), together = std::min<int64_t>(depth, 4);
+    LinearLayout sum = fmaAccumulator(shape, warps);
+    ASSERT_TRUE(covers(sum, shape));
+    expectOnePlaceEach(sum, shape);
+    for (unsigned number : {0, 1}) {
+      auto place = [&](llvm::ArrayRef<int32_t> at, int64_t k) {
+        return operandPlace(shape, depth, number, at, k);
+      };
+      LinearLayout reads = fmaOperand(sum, depth, together, place);
+      if (together > 1)
+        EXPECT_EQ(consecutiveRegisters(reads, 1 - number) % together, 0u);
+      for (unsigned lane : {0, 7, 31}) {
+        unsigned warp = random() % warps;
+        std::set<std::vector<int32_t>> read;
+        for (unsigned reg = 0; reg < registersOf(reads); ++reg) {
+          auto at = reads.apply(reg, lane, warp);
+          read.emplace(at.begin(), at.end());
+        }
+        EXPECT_EQ(read.size(), registersOf(reads)) << "read twice";
+        for (unsigned reg = 0; reg < registersOf(sum); ++reg)
+          for (int64_t k = 0; k < depth; ++k) {
+            auto at = place(sum.apply(reg, lane, warp), k);
+            ASSERT_TRUE(read.count({at.begin(), at.end()}));
+          }
+      }
+    }
+  }
+}
+
+// Pairs of lanes read the same 16 bytes, and what a half of a warp reads lies in different banks.
+TEST(Layouts, OuterProductsReadWithoutBankConflicts) {
+  for (int64_t depth : {16, 32, 64})
+    for (auto [m, n, warps] :
+         {std::tuple(64, 64, 4u), {128, 128, 8u}, {32, 64, 4u}, {16, 128, 4u}}) {
+      std::vector<int64_t> shape = {m, n};
+      LinearLayout sum = fmaAccumulator(shape, warps);
+      for (unsigned number : {0, 1}) {
+        auto place = [&](llvm::ArrayRef<int32_t> at, int64_t k) {
+          return operandPlace(shape, depth, number, at, k);
+        };
+        LinearLayout reads = fmaOperand(sum, depth, number == 0 ? 4 : 1, place);
+        SharedOperand shared(
+            number == 0 ? std::vector<int64_t>{m, depth} : std::vector<int64_t>{depth, n}, 1u, 4);
+        EXPECT_EQ(shared.vectorOf(reads), 4u);
+        for (unsigned half : {0, 16}) {
+          std::set<int64_t> places, banks;
+          for (unsigned lane = half; lane < half + 16; ++lane) {
+            int64_t offset = shared.offset(reads.apply(0, lane, 0));
+            EXPECT_EQ(offset, shared.offset(reads.apply(0, lane ^ (number == 0 ? 1 : 2), 0)));
+            places.insert(offset);
+            banks.insert(offset / 16 % 8);
+          }
+          EXPECT_EQ(places.size(), 4u);
+          EXPECT_EQ(banks.size(), places.size());
+        }
+      }
+    }
+}
+
+TEST(Layouts, WordsTurnWithoutBankConflicts) {
+  for (auto shape : {std::vector<int64_t>{32, 64}, {64, 128}, {8, 16}, {128, 8}})
+    for (unsigned dim : {0, 1})
+      for (unsigned warps : {4, 8}) {
+        LinearLayout layout = turningLayout(shape, dim, warps);
+        expectOnePlaceEach(layout, shape);
+        SharedOperand shared(shape, layout, 4);
+        EXPECT_EQ(shared.majorDim(), dim);
+        std::set<int64_t> banks, sectors;
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          auto at = layout.apply(0, lane, 0);
+          banks.insert(shared.offset(at) / 4 % 32);
+          sectors.insert(at[dim] * shape[1 - dim] + at[1 - dim] / 8);
+        }
+        EXPECT_EQ(banks.size(), 32u) << shape[0] << " x " << shape[1] << " along " << dim;
+        EXPECT_EQ(sectors.size(), 4u);
+      }
 }
 
 TEST(SharedOperand, IsAPermutationWithoutBankConflicts) {
