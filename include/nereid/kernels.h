@@ -62,7 +62,26 @@ enum class Operation : uint8_t {
   MatmulBatched,
   MatmulGrouped,
   MatmulScaled,
+  QuantizeRows,
   Matvec,
+  Attention,
+  AttentionBackward,
+  AttentionVarlen,
+  AttentionVarlenBackward,
+  AppendKv,
+  StoreKv,
+  PagedAttention,
+  PagedPrefill,
+  MoeRoute,
+  MoeOrder,
+  MoePermute,
+  MoeCombine,
+  MoeCombineBackward,
+  MoeLayer,
+  Sort,
+  TopK,
+  Cumsum,
+  Histogram,
 };
 
 // ---- Elementwise
@@ -300,6 +319,15 @@ struct MatmulScaled {
   static constexpr Operation operation = Operation::MatmulScaled;
 };
 
+/// q = x / scale rounded to 8 bits, with the scale that maps a row's largest element to the type's
+/// largest; a row of zeros has scale 0. Source: kernels/matmul_scaled.
+struct QuantizeRows {
+  Tensor x;     ///< float [..., N]; rows may be apart
+  Tensor q;     ///< int8 or 8-bit float [..., N]; rows may be apart
+  Tensor scale; ///< float32 [...]
+  static constexpr Operation operation = Operation::QuantizeRows;
+};
+
 /// y = (w x) scale + bias: each weight is read once. Source: kernels/matvec.
 struct Matvec {
   Tensor w;         ///< float or int8 [N, K]; K contiguous
@@ -309,6 +337,308 @@ struct Matvec {
   Tensor bias;      ///< optional float [N]
   Tensor workspace; ///< optional; of split-K, as `workspaceBytes` says
   static constexpr Operation operation = Operation::Matvec;
+};
+
+// ---- Attention. H query heads share G key heads, H a multiple of G: query head h reads key head
+// h / (H / G). Query i stands at position i + N - M, so that the last query and the last key meet.
+
+/// out = softmax(scale q k^T + bias) v without the M x N matrix (Dao et al., 2022; Dao, 2023). A
+/// query that sees no key gives 0, and its lse is -inf. Source: kernels/flash_attention.
+struct Attention {
+  Tensor q;        ///< float or 8-bit float [B, H, M, D], D <= 256; D contiguous
+  Tensor k;        ///< type of q, [B, G, N, D]; D contiguous
+  Tensor v;        ///< type of q, [B, G, N, D]; D contiguous
+  Tensor out;      ///< float [B, H, M, D]; D contiguous
+  Tensor lse;      ///< optional float32 [B, H, M]: logarithms of sums; the backward call reads them
+  Tensor bias;     ///< optional float [B, H, M, N]; N contiguous, strides of 0 share it
+  Tensor slopes;   ///< optional float32 [H]: ALiBi, taken off by distance (Press et al., 2022)
+  Tensor descale;  ///< optional float32 [B, G, 3]: what q, k and v of 8 bits are multiplied by
+  float scale = 0; ///< 0: 1 / sqrt(D)
+  bool causal = false;                   ///< a query sees keys up to its position
+  int64_t window = 0;                    ///< above 0: and only keys less than this away
+  float softCap = 0;                     ///< above 0: scores become softCap tanh(score / softCap)
+  float dropout = 0;                     ///< of a weight being dropped, in [0, 1)
+  int64_t seed = 0;                      ///< of dropout
+  Precision precision = Precision::Ieee; ///< of float32
+  Tensor workspace;                      ///< optional; used where lse is left out
+  static constexpr Operation operation = Operation::Attention;
+};
+
+/// Gradients of attention, without atomics: the same bits each time. Source:
+/// kernels/flash_attention.
+struct AttentionBackward {
+  Tensor q;      ///< float [B, H, M, D], D <= 256
+  Tensor k;      ///< type of q, [B, G, N, D]
+  Tensor v;      ///< type of q, [B, G, N, D]
+  Tensor out;    ///< float [B, H, M, D]: what the forward call gave
+  Tensor lse;    ///< float32 [B, H, M]: what the forward call gave
+  Tensor dout;   ///< type of q, [B, H, M, D]
+  Tensor dq;     ///< float [B, H, M, D]
+  Tensor dk;     ///< float [B, G, N, D]
+  Tensor dv;     ///< float [B, G, N, D]
+  Tensor bias;   ///< as in the forward call
+  Tensor slopes; ///< as in the forward call
+  float scale = 0;
+  bool causal = false;
+  int64_t window = 0;
+  float softCap = 0;
+  float dropout = 0;
+  int64_t seed = 0;
+  Precision precision = Precision::Ieee;
+  Tensor workspace; ///< optional; B H M float32
+  static constexpr Operation operation = Operation::AttentionBackward;
+};
+
+/// The same for B sequences of different lengths, which lie one after another. Source:
+/// kernels/flash_attention.
+struct AttentionVarlen {
+  Tensor q;         ///< float [T, H, D], D <= 256; D contiguous
+  Tensor k;         ///< type of q, [U, G, D]; D contiguous
+  Tensor v;         ///< type of q, [U, G, D]; D contiguous
+  Tensor out;       ///< float [T, H, D]; D contiguous
+  Tensor lse;       ///< optional float32 [T, H]
+  Tensor cuQ;       ///< int32 [B + 1]: where each sequence's queries begin, and T
+  Tensor cuK;       ///< int32 [B + 1]: where its keys begin, and U
+  int64_t maxQ = 0; ///< at least the most queries of a sequence
+  Tensor slopes;    ///< optional float32 [H]
+  float scale = 0;
+  bool causal = false;
+  int64_t window = 0;
+  float softCap = 0;
+  Precision precision = Precision::Ieee;
+  Tensor workspace; ///< optional; used where lse is left out
+  static constexpr Operation operation = Operation::AttentionVarlen;
+};
+
+/// Gradients of attention_varlen. Source: kernels/flash_attention.
+struct AttentionVarlenBackward {
+  Tensor q;         ///< float [T, H, D], D <= 256
+  Tensor k;         ///< type of q, [U, G, D]
+  Tensor v;         ///< type of q, [U, G, D]
+  Tensor out;       ///< float [T, H, D]: what the forward call gave
+  Tensor lse;       ///< float32 [T, H]: what the forward call gave
+  Tensor dout;      ///< type of q, [T, H, D]
+  Tensor dq;        ///< float [T, H, D]
+  Tensor dk;        ///< float [U, G, D]
+  Tensor dv;        ///< float [U, G, D]
+  Tensor cuQ;       ///< int32 [B + 1]
+  Tensor cuK;       ///< int32 [B + 1]
+  int64_t maxQ = 0; ///< at least the most queries of a sequence
+  int64_t maxK = 0; ///< at least the most keys of a sequence
+  Tensor slopes;    ///< optional float32 [H]
+  float scale = 0;
+  bool causal = false;
+  int64_t window = 0;
+  float softCap = 0;
+  Precision precision = Precision::Ieee;
+  Tensor workspace; ///< optional; T H float32
+  static constexpr Operation operation = Operation::AttentionVarlenBackward;
+};
+
+// ---- The paged cache of keys and values (Kwon et al., 2023): P pages of S tokens each, of which a
+// table names those of each sequence in order. `BlockManager` below keeps such tables.
+
+/// Writes the newest token's keys and values to place length - 1 of each sequence. Source:
+/// kernels/paged_attention.
+struct AppendKv {
+  Tensor k;       ///< float or 8-bit [B, G, D]
+  Tensor v;       ///< type of k, [B, G, D]
+  Tensor kCache;  ///< float or 8-bit [P, S, G, D]; pages may be apart
+  Tensor vCache;  ///< type and strides of kCache
+  Tensor table;   ///< int32 [B, W], in [0, P); rows may be apart
+  Tensor lengths; ///< int32 [B], in [1, W S], the newest token counted
+  static constexpr Operation operation = Operation::AppendKv;
+};
+
+/// Writes keys and values of T tokens of any sequences to their places, also into a cache of 8
+/// bits, with a scale for each token and head. Source: kernels/paged_attention.
+struct StoreKv {
+  Tensor k;      ///< float [T, G, D]
+  Tensor v;      ///< type of k, [T, G, D]
+  Tensor kCache; ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache; ///< type and strides of kCache
+  Tensor slots;  ///< int32 or int64 [T], page S + place; below 0: the token is left out
+  Tensor kScale; ///< float32 [P, S, G], with a cache of 8 bits and only then
+  Tensor vScale; ///< float32 [P, S, G], with kScale
+  static constexpr Operation operation = Operation::StoreKv;
+};
+
+/// Attention of one query a sequence over its part of the cache: a step of decoding. Long sequences
+/// are split and joined in a workspace. Source: kernels/paged_attention.
+struct PagedAttention {
+  Tensor q;        ///< float [B, H, D]
+  Tensor kCache;   ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache;   ///< type and strides of kCache
+  Tensor table;    ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
+  Tensor lengths;  ///< int32 [B], in [1, W S]
+  Tensor out;      ///< float [B, H, D]
+  Tensor kScale;   ///< float32 [P, S, G], with a cache of int8
+  Tensor vScale;   ///< float32 [P, S, G], with kScale
+  float scale = 0; ///< 0: 1 / sqrt(D)
+  Precision precision = Precision::Ieee; ///< of float32
+  Tensor workspace;                      ///< optional, as `workspaceBytes` says
+  static constexpr Operation operation = Operation::PagedAttention;
+};
+
+/// Attention of several queries a sequence over a cache that has their keys too: a prompt in
+/// chunks. A sequence's last query stands at length - 1; each sees the cache up to its own
+/// position. Source: kernels/paged_attention.
+struct PagedPrefill {
+  Tensor q;         ///< float [T, H, D]
+  Tensor kCache;    ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache;    ///< type and strides of kCache
+  Tensor table;     ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
+  Tensor cuQ;       ///< int32 [B + 1]: where each sequence's queries begin, and T
+  Tensor lengths;   ///< int32 [B], in [1, W S], the queries counted
+  int64_t maxQ = 0; ///< at least the most queries of a sequence
+  Tensor out;       ///< float [T, H, D]
+  Tensor kScale;    ///< float32 [P, S, G], with a cache of int8
+  Tensor vScale;    ///< float32 [P, S, G], with kScale
+  float scale = 0;
+  Precision precision = Precision::Ieee;
+  static constexpr Operation operation = Operation::PagedPrefill;
+};
+
+// ---- Mixture of experts: K of E experts for each of T tokens. An assignment is number t K + i.
+
+/// The K largest logits of each token, the lower expert first where they are equal, and their
+/// softmax. Source: kernels/moe.
+struct MoeRoute {
+  Tensor logits; ///< float [T, E], E <= 2048
+  Tensor weight; ///< float32 [T, K], K <= E
+  Tensor expert; ///< int32 [T, K]
+  bool renormalize =
+      true; ///< weights of a token add to 1; else they are a softmax over all experts
+  static constexpr Operation operation = Operation::MoeRoute;
+};
+
+/// Puts assignments in the order of their experts, those of one by number. Source: kernels/moe.
+struct MoeOrder {
+  Tensor expert;    ///< int32 [T, K], in [0, E)
+  Tensor row;       ///< int32 [T, K]: each assignment's place in the order
+  Tensor source;    ///< int32 [T K]: the assignment of each place
+  Tensor offsets;   ///< int32 [E + 1], E <= 512: where each expert begins, and T K
+  Tensor workspace; ///< optional, as `workspaceBytes` says
+  static constexpr Operation operation = Operation::MoeOrder;
+};
+
+/// y[r] = x[source[r] / K]. Its gradient is moe_combine without weights. Source: kernels/moe.
+struct MoePermute {
+  Tensor x;      ///< float [T, H]
+  Tensor source; ///< int32 [R], R = T K, in [0, R)
+  Tensor y;      ///< type of x, [R, H]
+  static constexpr Operation operation = Operation::MoePermute;
+};
+
+/// out[t] = sum over i of weight[t, i] y[row[t, i]], always in the same order. Source: kernels/moe.
+struct MoeCombine {
+  Tensor row;    ///< int32 [T, K], in [0, T K)
+  Tensor y;      ///< float [T K, H]
+  Tensor weight; ///< optional float32 [T, K]; without it all are 1
+  Tensor out;    ///< float [T, H]
+  static constexpr Operation operation = Operation::MoeCombine;
+};
+
+/// Gradients of moe_combine. Source: kernels/moe.
+struct MoeCombineBackward {
+  Tensor weight;  ///< float32 [T, K]
+  Tensor dout;    ///< float [T, H]
+  Tensor y;       ///< float [T K, H]
+  Tensor source;  ///< int32 [T K]: the inverse of `row`
+  Tensor dy;      ///< float [T K, H]
+  Tensor dweight; ///< float32 [T, K]
+  static constexpr Operation operation = Operation::MoeCombineBackward;
+};
+
+/// A whole layer: route, silu(x gate) (x up), down, combine. Source: kernels/moe.
+struct MoeLayer {
+  Tensor x;      ///< float [T, H]
+  Tensor logits; ///< float [T, E], E <= 512
+  Tensor gateUp; ///< type of x, [E, H, 2 N]: gate, then up
+  Tensor down;   ///< type of x, [E, N, H]
+  Tensor out;    ///< float [T, H]
+  int64_t k = 2; ///< experts of a token, in [1, E]
+  bool renormalize = true;
+  Precision precision = Precision::Ieee; ///< of float32
+  Tensor workspace;                      ///< optional, as `workspaceBytes` says
+  static constexpr Operation operation = Operation::MoeLayer;
+};
+
+// ---- Order and counts
+
+/// Rows sorted, equal elements by their place; -0 comes before 0, NaN beyond the infinities by its
+/// sign. Source: kernels/sort.
+struct Sort {
+  Tensor x;     ///< float [..., N], N <= 16384; rows may be apart
+  Tensor y;     ///< float [..., N]
+  Tensor index; ///< int32 [..., N]: the places that the elements had
+  bool descending = false;
+  static constexpr Operation operation = Operation::Sort;
+};
+
+/// The K largest of each row, largest first, of equal ones the first. Source: kernels/sort.
+struct TopK {
+  Tensor x;     ///< float [..., N]; rows may be apart
+  Tensor y;     ///< float [..., K], K <= N and K <= 4096
+  Tensor index; ///< int32 [..., K]
+  static constexpr Operation operation = Operation::TopK;
+};
+
+/// Running sums along rows. Source: kernels/scan.
+struct Cumsum {
+  Tensor x;         ///< float, int32 or int64 [..., N]; rows may be apart
+  Tensor y;         ///< float for floats, else the type of x: [..., N]
+  Tensor workspace; ///< optional; for one long row, as `workspaceBytes` says
+  static constexpr Operation operation = Operation::Cumsum;
+};
+
+/// How often each number from 0 on occurs; numbers outside [0, U) do not count. Source:
+/// kernels/scan.
+struct Histogram {
+  Tensor x;      ///< int32, any shape
+  Tensor counts; ///< int32 [U], U <= 32768
+  static constexpr Operation operation = Operation::Histogram;
+};
+
+/// Gives pages of a cache to sequences and takes them back. A sequence owns no more pages than its
+/// tokens need, so at most one page of it is partly used.
+///
+/// Thread-safety: one thread at a time.
+class NEREID_API BlockManager {
+public:
+  /// Pages are numbered from 0.
+  BlockManager(int64_t pages, int64_t tokensPerPage);
+  ~BlockManager();
+  BlockManager(BlockManager &&) noexcept;
+  BlockManager &operator=(BlockManager &&) noexcept;
+
+  /// A new sequence without tokens.
+  int64_t open();
+  /// Gives its pages back. The number is used again by `open`.
+  Status close(int64_t sequence);
+  /// Room for `tokens` more. Fails, and changes nothing, if there are too few free pages.
+  Status grow(int64_t sequence, int64_t tokens);
+  /// Whether `grow` would find the pages.
+  bool canGrow(int64_t sequence, int64_t tokens) const;
+
+  int64_t length(int64_t sequence) const;                 ///< tokens; 0 of no sequence
+  std::span<const int32_t> pages(int64_t sequence) const; ///< none of no sequence
+  int64_t usedPages() const;
+  int64_t freePages() const;
+  int64_t tokensPerPage() const;
+
+  /// Places [from, from + slots.size()) of a sequence as store_kv takes them.
+  Status slots(int64_t sequence, int64_t from, std::span<int32_t> slots) const;
+  /// The most pages that one of the sequences has.
+  int64_t tableWidth(std::span<const int64_t> sequences) const;
+  /// Tables and lengths of the sequences, as paged_attention takes them: `width` numbers for each,
+  /// at least `tableWidth`; what is behind a sequence's last page is 0.
+  Status fill(std::span<const int64_t> sequences, int64_t width, std::span<int32_t> table,
+              std::span<int32_t> lengths) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
 };
 
 // ---- The library
@@ -434,6 +764,39 @@ public:
     must(run(stream, call));
   }
   void matvec(const Stream &stream, const Matvec &call) const { must(run(stream, call)); }
+  void quantize_rows(const Stream &stream, const QuantizeRows &call) const {
+    must(run(stream, call));
+  }
+  void attention(const Stream &stream, const Attention &call) const { must(run(stream, call)); }
+  void attention_backward(const Stream &stream, const AttentionBackward &call) const {
+    must(run(stream, call));
+  }
+  void attention_varlen(const Stream &stream, const AttentionVarlen &call) const {
+    must(run(stream, call));
+  }
+  void attention_varlen_backward(const Stream &stream, const AttentionVarlenBackward &call) const {
+    must(run(stream, call));
+  }
+  void append_kv(const Stream &stream, const AppendKv &call) const { must(run(stream, call)); }
+  void store_kv(const Stream &stream, const StoreKv &call) const { must(run(stream, call)); }
+  void paged_attention(const Stream &stream, const PagedAttention &call) const {
+    must(run(stream, call));
+  }
+  void paged_prefill(const Stream &stream, const PagedPrefill &call) const {
+    must(run(stream, call));
+  }
+  void moe_route(const Stream &stream, const MoeRoute &call) const { must(run(stream, call)); }
+  void moe_order(const Stream &stream, const MoeOrder &call) const { must(run(stream, call)); }
+  void moe_permute(const Stream &stream, const MoePermute &call) const { must(run(stream, call)); }
+  void moe_combine(const Stream &stream, const MoeCombine &call) const { must(run(stream, call)); }
+  void moe_combine_backward(const Stream &stream, const MoeCombineBackward &call) const {
+    must(run(stream, call));
+  }
+  void moe_layer(const Stream &stream, const MoeLayer &call) const { must(run(stream, call)); }
+  void sort(const Stream &stream, const Sort &call) const { must(run(stream, call)); }
+  void top_k(const Stream &stream, const TopK &call) const { must(run(stream, call)); }
+  void cumsum(const Stream &stream, const Cumsum &call) const { must(run(stream, call)); }
+  void histogram(const Stream &stream, const Histogram &call) const { must(run(stream, call)); }
 
 private:
   Status run(const Stream &stream, Operation operation, const void *call) const;

@@ -124,11 +124,15 @@ struct Binder {
         return "";
       }
       wanted = bound[item[0]];
+    } else if (item[1] == '*') {
+      wanted = bound[item[0]] * bound[item[2]];
     } else {
-      int64_t number = 0;
-      for (char digit : item.substr(2))
-        number = number * 10 + (digit - '0');
-      wanted = item[1] == '+' ? bound[item[0]] + number : blocks(bound[item[0]], number);
+      const int64_t more = item[2] - '0';
+      if (!bound.isBound(item[0]) && size >= more) {
+        bound.bind(item[0], size - more);
+        return "";
+      }
+      wanted = std::max<int64_t>(bound[item[0]], 0) + more;
     }
     if (size == wanted)
       return "";
@@ -161,6 +165,13 @@ struct Binder {
       return seen() + ", and must be contiguous along its last dimension";
     if (row.layout == Layout::Last)
       return "";
+    if (row.layout == Layout::Pages) {
+      int64_t expected = 1;
+      for (size_t i = shape.size(); i-- > 1; expected *= shape[i])
+        if (shape[i] > 1 && strides[i] != expected)
+          return seen() + ", and must be without gaps behind its first dimension";
+      return "";
+    }
     // Rows: leading dimensions, those of size 1 left out, are multiples of each other.
     std::optional<int64_t> step;
     int64_t expected = 0;
@@ -208,6 +219,43 @@ std::string overlap(const Bound &bound) {
 }
 
 } // namespace
+
+Result<std::string> verifyBelow(std::string_view name, const Tensor &tensor, int64_t end,
+                                const Stream &stream) {
+  auto numbers = numbersOf(tensor, stream);
+  if (!numbers)
+    return numbers.takeError();
+  for (int64_t number : *numbers)
+    if (number < 0 || number >= end)
+      return quoted(name) + " has " + std::to_string(number) + ", and must be in [0, " +
+             std::to_string(end) + ")";
+  return std::string();
+}
+
+Result<std::string> verifyOffsets(std::string_view name, const Tensor &tensor, int64_t total,
+                                  int64_t most, const Stream &stream) {
+  auto offsets = numbersOf(tensor, stream);
+  if (!offsets)
+    return offsets.takeError();
+  int64_t before = 0;
+  for (size_t i = 0; i < offsets->size(); ++i) {
+    const int64_t offset = (*offsets)[i];
+    auto has = [&] {
+      return quoted(name) + " has " + std::to_string(offset) + " at " + std::to_string(i);
+    };
+    if (i == 0 && offset != 0)
+      return has() + ", and must begin with 0";
+    if (offset < before)
+      return has() + ", below the one before it";
+    if (most && offset - before > most)
+      return has() + ", " + std::to_string(offset - before) + " above the one before it, and " +
+             std::to_string(most) + " is given as the most";
+    before = offset;
+  }
+  return before == total ? std::string()
+                         : quoted(name) + " ends with " + std::to_string(before) +
+                               ", and must end with " + std::to_string(total);
+}
 
 std::string textOf(const Tensor &tensor) {
   std::string text = std::string(info(tensor.type()).name) + " " + listed(tensor.shape());

@@ -50,6 +50,7 @@ inline constexpr Types indices{DType::Int32, DType::Int64};
 enum class Layout : uint8_t {
   Dense,   ///< row-major without gaps
   Rows,    ///< the last dimension contiguous, those before it evenly spaced rows
+  Pages,   ///< row-major without gaps behind the first dimension
   Last,    ///< the last dimension contiguous, the others anyhow
   Strided, ///< anyhow
 };
@@ -62,7 +63,7 @@ struct ArgumentRow {
   const Tensor &(*of)(const void *call);
   Role role;
   /// Its dimensions, apart by spaces. A letter is a size, which the first argument that names it
-  /// binds; "E+1" and "R/2" are computed from one; a number is itself. "..." is any number of
+  /// binds; "E+1" also binds E, "T*K" needs both; a number is itself. "..." is any number of
   /// leading dimensions, the same in all arguments, folded into the size M; "*" alone is any shape,
   /// the same in all arguments, folded into n.
   std::string_view shape;
@@ -182,25 +183,30 @@ struct Variant {
   /// The configuration where nothing like the call was measured, and what rows leave open.
   Config (*rule)(const Bound &);
   Status (*plan)(const Bound &, const Config &, Launches &);
+  /// Whether, where nothing was measured, a later variant is to be taken instead.
+  bool (*standsBack)(const Bound &) = nullptr;
 };
 
-/// A size of a call under the name that cases of the folder's spec use.
+/// A size of a call under the name that cases of the folder's spec use, or a list of them there.
 struct SizeName {
+  enum Of : uint8_t { Number, Count, Largest, Sum };
   std::string_view name;
   char letter;
+  Of of = Number;
 };
 
 struct OperationRow {
   Operation operation;
   std::string_view name, folder;
   std::span<const ArgumentRow> arguments;
-  std::span<const Variant> variants; ///< the first that is fit is the rule's choice
-  std::span<const SizeName> sizes;   ///< by which measured cases are near or far
+  std::span<const Variant>
+      variants;                    ///< the first that is fit and does not stand back is the rule's
+  std::span<const SizeName> sizes; ///< by which measured cases are near or far
   /// Sizes of which one of 0 leaves nothing to do.
   std::string_view nothingWithout;
   /// What rows cannot say: numbers, arguments that belong together. Text of what is wrong, or
-  /// empty.
-  std::string (*check)(const Bound &) = nullptr;
+  /// empty. May bind sizes that `sizes` names.
+  std::string (*check)(Bound &) = nullptr;
   /// The same of numbers that lie in tensors and say where the kernel reads.
   Result<std::string> (*verify)(const Bound &, const Stream &) = nullptr;
   /// Whether a binding of a measured case that is neither a size nor `dtype` is so in the call.
@@ -211,7 +217,7 @@ struct OperationRow {
 
 inline DType Bound::type() const { return tensors[operation.typeOf]->type(); }
 
-inline constexpr unsigned operationCount = unsigned(Operation::Matvec) + 1;
+inline constexpr unsigned operationCount = unsigned(Operation::Histogram) + 1;
 /// The row of an operation.
 const OperationRow &rowOf(Operation operation);
 
@@ -219,8 +225,22 @@ const OperationRow &rowOf(Operation operation);
 std::span<const OperationRow> elementwiseRows();
 std::span<const OperationRow> rowwiseRows();
 std::span<const OperationRow> productRows();
+std::span<const OperationRow> attentionRows();
+std::span<const OperationRow> pagedRows();
+std::span<const OperationRow> expertRows();
+std::span<const OperationRow> orderRows();
 
 // ---- For checks and plans
+
+/// What kernels call a precision of products of this type.
+const char *precisionName(DType type, Precision precision);
+/// What is wrong with offsets that run from 0 to `total` and never fall; `most`, if it is not 0, is
+/// the largest step.
+Result<std::string> verifyOffsets(std::string_view name, const Tensor &offsets, int64_t total,
+                                  int64_t most, const Stream &stream);
+/// What is wrong with numbers that must be in [0, end).
+Result<std::string> verifyBelow(std::string_view name, const Tensor &numbers, int64_t end,
+                                const Stream &stream);
 
 /// The integers of a tensor, row by row, once the work queued before is done.
 Result<std::vector<int64_t>> numbersOf(const Tensor &tensor, const Stream &stream);

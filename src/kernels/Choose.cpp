@@ -92,6 +92,25 @@ std::optional<int64_t> integer(const Constant &constant) {
   return std::stoll(constant.text);
 }
 
+/// A number, or what a list of them says: "[300, 20]".
+std::optional<int64_t> sizeIn(const Constant &constant, SizeName::Of of) {
+  if (of == SizeName::Number)
+    return integer(constant);
+  if (constant.kind != Constant::Kind::String || !constant.text.starts_with('['))
+    return std::nullopt;
+  int64_t count = 0, largest = 0, sum = 0;
+  const char *at = constant.text.c_str() + 1;
+  for (char *end; *at && *at != ']'; at = *end == ',' ? end + 1 : end) {
+    int64_t number = std::strtoll(at, &end, 10);
+    if (end == at || number < 0)
+      return std::nullopt;
+    ++count;
+    largest = std::max(largest, number);
+    sum += number;
+  }
+  return of == SizeName::Count ? count : of == SizeName::Largest ? largest : sum;
+}
+
 constexpr std::string_view optionNames[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
 
 /// Calls `visit` with each of the words, until it gives false.
@@ -146,11 +165,14 @@ void Tables::add(std::string_view folder, const engine::TuningFile &file) {
           continue;
         Measured measured{&variant, row.target, row.device, {}, {}, *config, row.seconds, ""};
         for (const auto &[name, value] : row.which) {
-          auto size = std::find_if(operation.sizes.begin(), operation.sizes.end(),
-                                   [&](const SizeName &one) { return one.name == name; });
-          if (auto number = integer(value); size != operation.sizes.end() && number)
-            measured.sizes.emplace_back(size->letter, scaled(*number));
-          else if (name != "label")
+          bool isSize = false;
+          for (const SizeName &size : operation.sizes)
+            if (size.name == name)
+              if (auto number = sizeIn(value, size.of)) {
+                measured.sizes.emplace_back(size.letter, scaled(*number));
+                isSize = true;
+              }
+          if (!isSize && name != "label")
             measured.flags.emplace_back(name, value);
           measured.text += (measured.text.empty() ? "" : " ") + name + "=" + value.source();
         }
@@ -198,10 +220,10 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
   }
   const char *why = nullptr;
   for (const Variant &variant : operation.variants) {
-    const char *reason = variant.unfit ? variant.unfit(bound) : nullptr;
-    if (!reason)
+    if (const char *reason = variant.unfit ? variant.unfit(bound) : nullptr)
+      why = reason;
+    else if (!variant.standsBack || !variant.standsBack(bound))
       return Chosen{&variant, variant.rule(bound)};
-    why = reason;
   }
   return wrong(operation, "no kernel takes " + std::string(why));
 }

@@ -123,7 +123,7 @@ const char *gateName(Activation activation) {
   return nullptr;
 }
 
-template <typename Call> std::string checkGate(const Bound &bound) {
+template <typename Call> std::string checkGate(Bound &bound) {
   return gateName(bound.as<Call>().activation)
              ? ""
              : "`activation` is None, and must be Silu, Gelu, Sigmoid or Relu";
@@ -192,7 +192,7 @@ constexpr ArgumentRow ropeArguments[] = {
     {"positions", argument<&Rope::positions>, Role::In, "B S", indices, -1, Layout::Dense, true},
 };
 
-std::string checkRope(const Bound &bound) {
+std::string checkRope(Bound &bound) {
   auto &call = bound.as<Rope>();
   if (bound['R'] == 0 || 2 * bound['R'] > bound['D'])
     return "`cos` is " + textOf(call.cos) + ", and its columns must be from 1 to half of the " +
@@ -207,14 +207,7 @@ Result<std::string> verifyRope(const Bound &bound, const Stream &stream) {
   auto &call = bound.as<Rope>();
   if (!call.positions)
     return std::string();
-  auto positions = numbersOf(call.positions, stream);
-  if (!positions)
-    return positions.takeError();
-  for (int64_t position : *positions)
-    if (position < 0 || position >= bound['P'])
-      return "`positions` has " + std::to_string(position) + ", and `cos` has rows for 0 to " +
-             std::to_string(bound['P'] - 1);
-  return std::string();
+  return verifyBelow("positions", call.positions, bound['P'], stream);
 }
 
 constexpr Variant ropeVariants[] = {
@@ -269,7 +262,7 @@ constexpr OperationRow rows[] = {
        return name == "interleaved" && value == Constant::boolean(bound.as<Rope>().interleaved);
      }},
     {Operation::Dropout, "dropout", "dropout", dropoutArguments, dropoutVariants, vectorSizes, "n",
-     [](const Bound &bound) -> std::string {
+     [](Bound &bound) -> std::string {
        float p = bound.as<Dropout>().p;
        return p >= 0 && p < 1 ? "" : "`p` is " + std::to_string(p) + ", and must be in [0, 1)";
      }},

@@ -200,7 +200,8 @@ private:
   bool onlyPrepare;
 };
 
-std::span<const OperationRow> (*const tables[])() = {elementwiseRows, rowwiseRows, productRows};
+std::span<const OperationRow> (*const tables[])() = {
+    elementwiseRows, rowwiseRows, productRows, attentionRows, pagedRows, expertRows, orderRows};
 
 } // namespace
 

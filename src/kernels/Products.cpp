@@ -11,12 +11,6 @@ using support::Constant;
 
 namespace {
 
-const char *precisionName(DType type, Precision precision) {
-  if (type != DType::Float32)
-    return "tf32"; // says nothing: other types have one way
-  return precision == Precision::Ieee ? "ieee" : precision == Precision::Tf32 ? "tf32" : "tf32x3";
-}
-
 struct Tile {
   int64_t m, n, k, warps, stages;
 };
@@ -106,7 +100,7 @@ std::string checkScale(const Tensor &result, const Tensor &scale, const char *na
   return "";
 }
 
-std::string checkMatmul(const Bound &bound) {
+std::string checkMatmul(Bound &bound) {
   auto &call = bound.as<Matmul>();
   if (!activationName(call.activation))
     return "`activation` is Sigmoid, and must be None, Relu, Silu or Gelu";
@@ -136,12 +130,8 @@ const char *needsPointers(const Bound &bound) {
 }
 
 /// On a CPU a descriptor is no faster, and small products do not fill the tiles of one.
-const char *persistentDoesNotPay(const Bound &bound) {
-  if (const char *why = needsPointers(bound))
-    return why;
-  return bound.isCpu || blocks(bound['M'], 128) * blocks(bound['N'], 256) < bound.units
-             ? "few tiles"
-             : nullptr;
+bool persistentDoesNotPay(const Bound &bound) {
+  return bound.isCpu || blocks(bound['M'], 128) * blocks(bound['N'], 256) < bound.units;
 }
 
 Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
@@ -170,14 +160,15 @@ Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
 }
 
 constexpr Variant matmulVariants[] = {
-    {"persistent", "BLOCK_M BLOCK_N BLOCK_K GROUP_M HALVES", persistentDoesNotPay,
+    {"persistent", "BLOCK_M BLOCK_N BLOCK_K GROUP_M HALVES", needsPointers,
      [](const Bound &) {
        return Config{{"BLOCK_M", 128}, {"BLOCK_N", 256}, {"BLOCK_K", 64},  {"GROUP_M", 8},
                      {"HALVES", 1},    {"num_warps", 8}, {"num_stages", 3}};
      },
      [](const Bound &bound, const Config &config, Launches &to) {
        return matmulDescribed(bound, config, to, matmulPersistent, true);
-     }},
+     },
+     persistentDoesNotPay},
     {"grouped row_order", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<Matmul>();
@@ -341,20 +332,7 @@ constexpr ArgumentRow matmulGroupedArguments[] = {
 };
 
 Result<std::string> verifyGrouped(const Bound &bound, const Stream &stream) {
-  auto offsets = numbersOf(bound.as<MatmulGrouped>().offsets, stream);
-  if (!offsets)
-    return offsets.takeError();
-  int64_t before = 0;
-  for (size_t i = 0; i < offsets->size(); ++i) {
-    int64_t offset = (*offsets)[i];
-    if (i == 0 ? offset != 0 : offset < before)
-      return "`offsets` has " + std::to_string(offset) + " at " + std::to_string(i) +
-             (i == 0 ? ", and must begin with 0" : ", below the one before it");
-    before = offset;
-  }
-  return before == bound['T'] ? std::string()
-                              : "`offsets` ends with " + std::to_string(before) + ", and `a` has " +
-                                    std::to_string(bound['T']) + " rows";
+  return verifyOffsets("offsets", bound.as<MatmulGrouped>().offsets, bound['T'], 0, stream);
 }
 
 /// Rows are shared by the groups about evenly, as far as a rule can know.
@@ -390,7 +368,8 @@ constexpr Variant matmulGroupedVariants[] = {
     {"forward.walk", "BLOCK_M BLOCK_N BLOCK_K", nullptr, groupedRule, groupedPlan<false>},
 };
 
-constexpr SizeName groupedSizes[] = {{"T", 'T'}, {"G", 'G'}, {"N", 'N'}, {"K", 'K'}};
+constexpr SizeName groupedSizes[] = {
+    {"sizes", 'T', SizeName::Sum}, {"sizes", 'G', SizeName::Count}, {"N", 'N'}, {"K", 'K'}};
 
 // ---- matmul_scaled
 
@@ -411,7 +390,7 @@ bool isPerTensor(const Bound &bound) {
   return bound['S'] == 1 && bound['U'] == 1 && (bound['M'] != 1 || bound['N'] != 1);
 }
 
-std::string checkScaled(const Bound &bound) {
+std::string checkScaled(Bound &bound) {
   auto &call = bound.as<MatmulScaled>();
   bool perRow = bound['S'] == bound['M'] && bound['U'] == bound['N'];
   if (!perRow && !isPerTensor(bound))
@@ -458,6 +437,33 @@ constexpr Variant matmulScaledVariants[] = {
                          named("PER_TENSOR", isPerTensor(bound))});
      }},
 };
+
+// ---- quantize_rows
+
+constexpr KernelSource quantizeRows{"matmul_scaled", "quantise.py", "quantise_rows"};
+
+constexpr ArgumentRow quantizeArguments[] = {
+    {"x", argument<&QuantizeRows::x>, Role::In, "... N", floats, -1, Layout::Rows},
+    {"q", argument<&QuantizeRows::q>, Role::Out, "... N", eightBits, -1, Layout::Rows},
+    {"scale", argument<&QuantizeRows::scale>, Role::Out, "...", float32},
+};
+
+constexpr Variant quantizeVariants[] = {
+    {"quantise_rows.each", "BLOCK", nullptr,
+     [](const Bound &bound) {
+       return Config{{"BLOCK", std::min<int64_t>(4096, powerOfTwo(bound['N']))}, {"num_warps", 8}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<QuantizeRows>();
+       const DType type = call.q.type();
+       double largest = type == DType::Int8 ? 127.0 : type == DType::Float8E4NV ? 448.0 : 57344.0;
+       return to.launch(quantizeRows, config.options(), {bound['M']},
+                        {call.x, call.q, call.scale, bound.rowStride[0], bound.rowStride[1],
+                         bound['N'], named("LARGEST", largest), named("BLOCK", config["BLOCK"])});
+     }},
+};
+
+constexpr SizeName quantizeSizes[] = {{"M", 'M'}, {"N", 'N'}};
 
 // ---- matvec
 
@@ -518,8 +524,10 @@ constexpr OperationRow rows[] = {
      matmulGroupedVariants, groupedSizes, "TN", nullptr, verifyGrouped},
     {Operation::MatmulScaled, "matmul_scaled", "matmul_scaled", matmulScaledArguments,
      matmulScaledVariants, productSizes, "MN", checkScaled},
+    {Operation::QuantizeRows, "quantize_rows", "matmul_scaled", quantizeArguments, quantizeVariants,
+     quantizeSizes, "M"},
     {Operation::Matvec, "matvec", "matvec", matvecArguments, matvecVariants, matvecSizes, "N",
-     [](const Bound &bound) -> std::string {
+     [](Bound &bound) -> std::string {
        auto &call = bound.as<Matvec>();
        return call.w.type() == DType::Int8 && !call.scale
                   ? "`w` is " + textOf(call.w) + ", and `scale` is missing beside it"
@@ -529,6 +537,12 @@ constexpr OperationRow rows[] = {
 };
 
 } // namespace
+
+const char *precisionName(DType type, Precision precision) {
+  if (type != DType::Float32)
+    return "tf32"; // says nothing: other types have one way
+  return precision == Precision::Ieee ? "ieee" : precision == Precision::Tf32 ? "tf32" : "tf32x3";
+}
 
 std::span<const OperationRow> productRows() { return rows; }
 

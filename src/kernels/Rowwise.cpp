@@ -118,7 +118,7 @@ constexpr ArgumentRow crossEntropyBackwardArguments[] = {
      0b1},
 };
 
-template <typename Call> std::string checkCrossEntropy(const Bound &bound) {
+template <typename Call> std::string checkCrossEntropy(Bound &bound) {
   float smoothing = bound.as<Call>().smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
     return "`smoothing` is " + std::to_string(smoothing) + ", and must be in [0, 1]";
@@ -166,7 +166,7 @@ constexpr Variant crossEntropyBackwardVariants[] = {
 
 // ---- norms
 
-template <typename Call> std::string checkEpsilon(const Bound &bound) {
+template <typename Call> std::string checkEpsilon(Bound &bound) {
   float epsilon = bound.as<Call>().epsilon;
   return epsilon > 0 ? "" : "`epsilon` is " + std::to_string(epsilon) + ", and must be above 0";
 }
@@ -272,7 +272,7 @@ constexpr ArgumentRow rmsNormArguments[] = {
     {"rstd", argument<&RmsNorm::rstd>, Role::Out, "...", float32, -1, Layout::Dense, true},
 };
 
-std::string checkRmsNorm(const Bound &bound) {
+std::string checkRmsNorm(Bound &bound) {
   auto &call = bound.as<RmsNorm>();
   if (call.residual && !call.sum)
     return "`sum` is missing beside `residual`";

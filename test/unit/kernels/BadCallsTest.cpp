@@ -115,6 +115,98 @@ std::vector<Example> examples() {
                      .y = make(F32, {4}),
                      .scale = perRow[0],
                      .bias = perRow[1]}),
+      example(QuantizeRows{.x = rows[0], .q = make(DType::Int8, {4, 8}), .scale = perRow[0]}),
+      example(Attention{.q = make(F32, {2, 4, 5, 16}),
+                        .k = make(F32, {2, 2, 6, 16}),
+                        .v = make(F32, {2, 2, 6, 16}),
+                        .out = make(F32, {2, 4, 5, 16}),
+                        .lse = make(F32, {2, 4, 5}),
+                        .bias = make(F32, {2, 4, 5, 6}),
+                        .slopes = make(F32, {4})}),
+      example(AttentionBackward{.q = make(F32, {2, 4, 5, 16}),
+                                .k = make(F32, {2, 2, 6, 16}),
+                                .v = make(F32, {2, 2, 6, 16}),
+                                .out = make(F32, {2, 4, 5, 16}),
+                                .lse = make(F32, {2, 4, 5}),
+                                .dout = make(F32, {2, 4, 5, 16}),
+                                .dq = make(F32, {2, 4, 5, 16}),
+                                .dk = make(F32, {2, 2, 6, 16}),
+                                .dv = make(F32, {2, 2, 6, 16})}),
+      example(AttentionVarlen{.q = make(F32, {7, 4, 16}),
+                              .k = make(F32, {9, 2, 16}),
+                              .v = make(F32, {9, 2, 16}),
+                              .out = make(F32, {7, 4, 16}),
+                              .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                              .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                              .maxQ = 5}),
+      example(AttentionVarlenBackward{.q = make(F32, {7, 4, 16}),
+                                      .k = make(F32, {9, 2, 16}),
+                                      .v = make(F32, {9, 2, 16}),
+                                      .out = make(F32, {7, 4, 16}),
+                                      .lse = make(F32, {7, 4}),
+                                      .dout = make(F32, {7, 4, 16}),
+                                      .dq = make(F32, {7, 4, 16}),
+                                      .dk = make(F32, {9, 2, 16}),
+                                      .dv = make(F32, {9, 2, 16}),
+                                      .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                                      .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                                      .maxQ = 5,
+                                      .maxK = 6}),
+      example(AppendKv{.k = make(F32, {2, 3, 16}),
+                       .v = make(F32, {2, 3, 16}),
+                       .kCache = make(F32, {5, 4, 3, 16}),
+                       .vCache = make(F32, {5, 4, 3, 16}),
+                       .table = zeros(DType::Int32, {2, 2}),
+                       .lengths = Array::of(DType::Int32, {2}, {1, 8})}),
+      example(StoreKv{.k = make(F32, {6, 3, 16}),
+                      .v = make(F32, {6, 3, 16}),
+                      .kCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .vCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .slots = zeros(DType::Int32, {6}),
+                      .kScale = make(F32, {5, 4, 3}),
+                      .vScale = make(F32, {5, 4, 3})}),
+      example(PagedAttention{.q = make(F32, {2, 6, 16}),
+                             .kCache = make(F32, {5, 4, 3, 16}),
+                             .vCache = make(F32, {5, 4, 3, 16}),
+                             .table = zeros(DType::Int32, {2, 2}),
+                             .lengths = Array::of(DType::Int32, {2}, {1, 8}),
+                             .out = make(F32, {2, 6, 16})}),
+      example(PagedPrefill{.q = make(F32, {7, 6, 16}),
+                           .kCache = make(F32, {5, 4, 3, 16}),
+                           .vCache = make(F32, {5, 4, 3, 16}),
+                           .table = zeros(DType::Int32, {2, 2}),
+                           .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                           .lengths = Array::of(DType::Int32, {2}, {5, 8}),
+                           .maxQ = 5,
+                           .out = make(F32, {7, 6, 16})}),
+      example(MoeRoute{.logits = make(F32, {6, 4}),
+                       .weight = make(F32, {6, 2}),
+                       .expert = make(DType::Int32, {6, 2})}),
+      example(MoeOrder{.expert = zeros(DType::Int32, {6, 2}),
+                       .row = make(DType::Int32, {6, 2}),
+                       .source = make(DType::Int32, {12}),
+                       .offsets = make(DType::Int32, {5})}),
+      example(MoePermute{
+          .x = make(F32, {6, 8}), .source = zeros(DType::Int32, {12}), .y = make(F32, {12, 8})}),
+      example(MoeCombine{.row = zeros(DType::Int32, {6, 2}),
+                         .y = make(F32, {12, 8}),
+                         .weight = make(F32, {6, 2}),
+                         .out = make(F32, {6, 8})}),
+      example(MoeCombineBackward{.weight = make(F32, {6, 2}),
+                                 .dout = make(F32, {6, 8}),
+                                 .y = make(F32, {12, 8}),
+                                 .source = zeros(DType::Int32, {12}),
+                                 .dy = make(F32, {12, 8}),
+                                 .dweight = make(F32, {6, 2})}),
+      example(MoeLayer{.x = make(F32, {6, 8}),
+                       .logits = make(F32, {6, 4}),
+                       .gateUp = make(F32, {4, 8, 10}),
+                       .down = make(F32, {4, 5, 8}),
+                       .out = make(F32, {6, 8})}),
+      example(Sort{.x = rows[0], .y = rows[1], .index = make(DType::Int32, {4, 8})}),
+      example(TopK{.x = rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
+      example(Cumsum{.x = rows[0], .y = rows[1]}),
+      example(Histogram{.x = zeros(DType::Int32, {6}), .counts = make(DType::Int32, {5})}),
   };
 }
 
@@ -306,14 +398,14 @@ TEST_F(BadCalls, Numbers) {
                .cos = make(F32, {5, 4}),
                .sin = make(F32, {5, 4}),
                .positions = positions},
-          "`rope`: `positions` has -1, and `cos` has rows for 0 to 4");
+          "`rope`: `positions` has -1, and must be in [0, 5)");
   Array falling = Array::of(DType::Int32, {4}, {0, 3, 2, 4}),
         early = Array::of(DType::Int32, {4}, {0, 1, 2, 3});
   MatmulGrouped grouped{
       .a = make(F32, {4, 6}), .b = make(F32, {3, 6, 8}), .c = rows[0], .offsets = falling};
   refused(grouped, "`matmul_grouped`: `offsets` has 2 at 2, below the one before it");
   grouped.offsets = early;
-  refused(grouped, "`matmul_grouped`: `offsets` ends with 3, and `a` has 4 rows");
+  refused(grouped, "`matmul_grouped`: `offsets` ends with 3, and must end with 4");
   refused(
       Matmul{.a = make(F32, {4, 6}), .b = make(F32, {6, 8}), .c = rows[0], .scale = make(F32, {1})},
       "`matmul`: `scale` is given, and `c` is float32 [4, 8]: only a result of 8 bits is divided "
@@ -322,6 +414,108 @@ TEST_F(BadCalls, Numbers) {
                           .dy = make(F32, {1, 70000}),
                           .dx = make(F32, {1, 70000})},
           "`softmax_backward`: no kernel takes rows of more than 65536");
+}
+
+TEST_F(BadCalls, TablesAndLengths) {
+  auto refused = [](const auto &call, const std::string &text) {
+    EXPECT_EQ(setup().failure(call), text);
+    if constexpr (requires { call.out; })
+      expectNear(Array{call.out}, [](int64_t) { return 77.0; }, 0, 0);
+  };
+  Tensor cache[2] = {make(F32, {5, 4, 3, 16}), make(F32, {5, 4, 3, 16})};
+  auto lengths = [](double a, double b) { return Array::of(DType::Int32, {2}, {a, b}); };
+  // What lies behind a sequence's last page is not read.
+  Array table = Array::of(DType::Int32, {2, 2}, {0, 99, 4, 1}),
+        outside = Array::of(DType::Int32, {2, 2}, {0, 1, 5, 1}),
+        below = Array::of(DType::Int32, {2, 2}, {0, 1, 2, -1});
+  PagedAttention good{.q = make(F32, {2, 6, 16}),
+                      .kCache = cache[0],
+                      .vCache = cache[1],
+                      .table = table,
+                      .lengths = lengths(4, 8),
+                      .out = make(F32, {2, 6, 16})};
+  auto paged = [&](const Array &table, const Array &lengths) {
+    PagedAttention call = good;
+    call.table = table;
+    call.lengths = lengths;
+    return call;
+  };
+  refused(paged(outside, lengths(4, 8)),
+          "`paged_attention`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  refused(paged(below, lengths(4, 8)),
+          "`paged_attention`: `table` has page -1 at [1, 1], and the cache has pages 0 to 4");
+  refused(
+      paged(table, lengths(4, 0)),
+      "`paged_attention`: `lengths` has 0 at 1, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  refused(
+      paged(table, lengths(4, 9)),
+      "`paged_attention`: `lengths` has 9 at 1, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  refused(
+      paged(table, lengths(-1, 8)),
+      "`paged_attention`: `lengths` has -1 at 0, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  EXPECT_EQ(setup().failure(good), "");
+  std::string before(cache[0].data<char>(), cache[0].bytes());
+  refused(AppendKv{.k = make(F32, {2, 3, 16}),
+                   .v = make(F32, {2, 3, 16}),
+                   .kCache = cache[0],
+                   .vCache = cache[1],
+                   .table = outside,
+                   .lengths = lengths(4, 8)},
+          "`append_kv`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  refused(StoreKv{.k = make(F32, {1, 3, 16}),
+                  .v = make(F32, {1, 3, 16}),
+                  .kCache = cache[0],
+                  .vCache = cache[1],
+                  .slots = Array::of(DType::Int32, {1}, {20})},
+          "`store_kv`: `slots` has 20, and the cache has places 0 to 19");
+  refused(PagedPrefill{.q = make(F32, {7, 6, 16}),
+                       .kCache = cache[0],
+                       .vCache = cache[1],
+                       .table = table,
+                       .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                       .lengths = lengths(4, 8),
+                       .maxQ = 5,
+                       .out = make(F32, {7, 6, 16})},
+          "`paged_prefill`: `lengths` has 4 at 0, fewer than the sequence's 5 queries");
+  EXPECT_EQ(before, std::string(cache[0].data<char>(), cache[0].bytes()));
+  AttentionVarlen varlen{.q = make(F32, {7, 4, 16}),
+                         .k = make(F32, {9, 2, 16}),
+                         .v = make(F32, {9, 2, 16}),
+                         .out = make(F32, {7, 4, 16}),
+                         .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                         .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                         .maxQ = 4};
+  EXPECT_EQ(setup().failure(varlen), "`attention_varlen`: `cuQ` has 5 at 1, 5 above the one before "
+                                     "it, and 4 is given as the most");
+  // A program that answers for them itself is not checked, and a tensor of a stream that captures
+  // can't be.
+  Library trusting = must(Library::create(setup().engine, {.values = Values::Trust}));
+  Array ids = Array::of(DType::Int32, {6, 2}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+  EXPECT_TRUE(trusting
+                  .run(setup().stream, MoeOrder{.expert = ids,
+                                                .row = make(DType::Int32, {6, 2}),
+                                                .source = make(DType::Int32, {12}),
+                                                .offsets = make(DType::Int32, {5})})
+                  .ok());
+}
+
+TEST_F(BadCalls, Attention) {
+  Attention good{.q = make(F32, {2, 4, 5, 16}),
+                 .k = make(F32, {2, 3, 6, 16}),
+                 .v = make(F32, {2, 3, 6, 16}),
+                 .out = make(F32, {2, 4, 5, 16})};
+  EXPECT_EQ(setup().failure(good),
+            "`attention`: `k` is float32 [2, 3, 6, 16], and the 4 heads of `q` "
+            "must be a multiple of its 3");
+  good.k = good.v = make(F32, {2, 2, 6, 16});
+  good.window = -1;
+  EXPECT_EQ(setup().failure(good), "`attention`: `window` is -1, and must not be below 0");
+  good.window = 0;
+  good.dropout = 1;
+  EXPECT_EQ(setup().failure(good), "`attention`: `dropout` is 1.000000, and must be in [0, 1)");
 }
 
 TEST_F(BadCalls, Exceptions) {
