@@ -27,6 +27,7 @@ ROOMS = {
     "launch": ["runtime"],
     "api": ["launch"],
     "engine": ["api", "pipeline"],
+    "kernels": ["engine"],
     "tools": ["engine"],
     "python": ["engine"],
 }
@@ -35,7 +36,7 @@ PLACES = {"python": "python/binding"}
 # The room where MLIR comes in: it and every room that may include it may include MLIR and LLVM.
 MLIR_ROOM = "ir"
 # Rooms that implement the public headers, and so include all of them; the others see only the lowest.
-PUBLIC_ROOMS = {"api", "engine", "tools", "python"}
+PUBLIC_ROOMS = {"api", "engine", "kernels", "tools", "python"}
 LOWEST_HEADER = "nereid/base.h"
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

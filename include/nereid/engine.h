@@ -115,7 +115,7 @@ struct ProgramState;
 struct EngineState;
 
 namespace engine {
-struct BindingAccess; // what bindings of other languages reach inside
+struct BindingAccess; // what bindings of other languages and nereid/kernels.h reach inside
 }
 
 /// A kernel function with its options. Compiled for a device and for classes of arguments when

@@ -21,7 +21,7 @@ def dropout_stored(x_ptr, mask_ptr, y_ptr, n, p, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["seed"])
 def dropout_seeded(x_ptr, y_ptr, n, p, seed, BLOCK: tl.constexpr):
     """Keeps no mask: the same seed gives it again, in the backward pass too.
 

@@ -67,7 +67,7 @@ def add_to_dk_dv(dk, dv, k, v, q_base, do_base, lse_base, delta_base, bias, slop
     return dk, dv
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["seed"])
 def backward_dk_dv(q_ptr, k_ptr, v_ptr, bias_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr,
                    stride_bias_b, stride_bias_h, stride_bias_m, H, GROUP, M, N, scale, p, seed,
                    D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
@@ -157,7 +157,7 @@ def add_to_dq(dq, q, do, lse, delta, k_base, v_base, bias, slope, head, rows, fi
     return dq
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["seed"])
 def backward_dq(q_ptr, k_ptr, v_ptr, bias_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr,
                 stride_bias_b, stride_bias_h, stride_bias_m, H, GROUP, M, N, scale, p, seed,
                 D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,

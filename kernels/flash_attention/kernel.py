@@ -125,7 +125,7 @@ def attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, first, last, s
     return acc, m, l
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["seed"])
 def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
                   stride_qb, stride_qh, stride_qm, stride_kb, stride_kh, stride_kn, stride_vb, stride_vh, stride_vn,
                   stride_bias_b, stride_bias_h, stride_bias_m, stride_ob, stride_oh, stride_om,

@@ -36,8 +36,8 @@ def tile_of(pid, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl
 def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
            stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-           ACTIVATION: tl.constexpr, PRECISION: tl.constexpr, residual_ptr=None, scale_ptr=None):
-    """C = activation(A @ B + bias) + residual; bias is a row or None, the residual lies as C does or is None.
+           ACTIVATION: tl.constexpr, PRECISION: tl.constexpr, residual_ptr=None, scale_ptr=None, alpha=None):
+    """C = activation(alpha * A @ B + bias) + residual; bias is a row or None, the residual lies as C does or is None.
 
     With `scale_ptr` C has 8 bits and holds the result over the scale: the cast to fp8 saturates.
     """
@@ -58,6 +58,8 @@ def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
         a += BLOCK_K * stride_ak
         b += BLOCK_K * stride_bk
 
+    if alpha is not None:
+        acc *= alpha
     if bias_ptr is not None:
         acc += tl.load(bias_ptr + n, mask=n < N, other=0.0).to(tl.float32)[None, :]
     c = activate(acc, ACTIVATION)

@@ -171,6 +171,7 @@ struct ProgramState {
   std::map<std::string, Hash128> sources;
   std::set<std::string> recorded;
   std::filesystem::path tuningFile; ///< empty if there is none
+  std::atomic<Freeze> freeze = Freeze::Off;
   /// Of kernels written in C++; else empty.
   std::optional<engine::Recording> recording;
 
@@ -336,6 +337,10 @@ Result<Program> engine::BindingAccess::load(const Engine &engine, const emit::So
   return program;
 }
 
+void engine::BindingAccess::freeze(const Program &program, Freeze mode) {
+  program.state->freeze = mode;
+}
+
 Result<Program> Engine::load(const tl::Module &module) const {
   const engine::Recording &recording = engine::recordingOf(module);
   if (!recording.diagnostics.empty())
@@ -452,7 +457,9 @@ struct KernelState {
                       targetOf(device),
                       specialization,
                       {defaulted.begin(), defaulted.end()}};
-      return kernel.program->artifact(std::move(request), kernel.program->engine->freeze);
+      return kernel.program->artifact(
+          std::move(request),
+          std::max<Freeze>(kernel.program->freeze, kernel.program->engine->freeze));
     }
     KernelState &kernel;
     runtime::Device &device;

@@ -1,6 +1,6 @@
-// What bindings of other languages (python/) reach of the public classes, beyond the public
-// headers: sources that are no files, arguments as the launch path takes them, and what a launch
-// launched.
+// What bindings of other languages (python/) and the library of kernels (kernels/) reach of the
+// public classes, beyond the public headers: sources that are no files, arguments as the launch
+// path takes them, what a launch launched, and programs that are frozen by themselves.
 #pragma once
 
 #include "nereid/engine.h"
@@ -21,6 +21,8 @@ struct EmittedKernel;
 
 struct BindingAccess {
   static Result<Program> load(const Engine &engine, const emit::SourceUnit &unit);
+  /// What a miss of this program's kernels does, if the engine itself allows more.
+  static void freeze(const Program &program, Freeze mode);
 
   // One argument a parameter, in order.
   static Result<const launch::PreparedKernel *> launch(const Kernel &kernel, const Stream &stream,

@@ -269,6 +269,7 @@ public:
       return Error{"the stream does not capture", {}};
     return std::unique_ptr<Graph>(std::move(capture));
   }
+  bool isCapturing() const override { return capture != nullptr; }
 
 private:
   Status submit(Operation operation) {

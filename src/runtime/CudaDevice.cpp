@@ -616,6 +616,7 @@ public:
   Status synchronize() override;
   Status beginCapture() override;
   Result<std::unique_ptr<Graph>> endCapture() override;
+  bool isCapturing() const override;
 
 private:
   Result<DevicePointer> contextFor(CudaKernel &kernel, uint64_t programs);
@@ -638,11 +639,16 @@ private:
   std::unique_ptr<CudaGraph> capture;
 };
 
-Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t programs) {
+bool CudaStream::isCapturing() const {
   int capturing = 0;
   Current current(owner);
   owner.driver.cuStreamIsCapturing(handle, &capturing);
-  if (capturing) {
+  return capturing != 0;
+}
+
+Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t programs) {
+  Current current(owner);
+  if (isCapturing()) {
     auto block = kernel.makeBlock(programs);
     if (!block)
       return block.takeError();

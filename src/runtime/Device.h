@@ -135,6 +135,8 @@ public:
   /// From here on work is recorded and not run.
   virtual Status beginCapture() = 0;
   virtual Result<std::unique_ptr<Graph>> endCapture() = 0;
+  /// Also of a capture that others began on the native stream.
+  virtual bool isCapturing() const = 0;
 };
 
 class Device {

@@ -1,0 +1,18 @@
+# cmake -DFILES=list -DROOT=kernels -DOUTPUT=... -P EmbedFolders.cmake: files below ROOT, one a line of the list, as
+# rows of name and text. Texts are raw strings in pieces: compilers need not take one of more than 64 KB.
+file(STRINGS ${FILES} paths)
+set(rows "")
+foreach(path IN LISTS paths)
+  file(RELATIVE_PATH name ${ROOT} ${path})
+  file(READ ${path} text)
+  string(LENGTH "${text}" left)
+  set(pieces "")
+  set(at 0)
+  while(at LESS left)
+    string(SUBSTRING "${text}" ${at} 12000 piece)
+    string(APPEND pieces "R\"kernel(${piece})kernel\"\n")
+    math(EXPR at "${at} + 12000")
+  endwhile()
+  string(APPEND rows "{\"${name}\", ${pieces}},\n")
+endforeach()
+file(WRITE ${OUTPUT} "${rows}")

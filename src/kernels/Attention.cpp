@@ -1,0 +1,418 @@
+// Attention over tensors that hold all keys.
+#include "kernels/Call.h"
+
+#include "support/Specialization.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nereid::kernels {
+
+using support::Constant;
+
+namespace {
+
+constexpr KernelSource flashForward{"flash_attention", "kernel.py", "flash_forward"},
+    rowDelta{"flash_attention", "backward.py", "row_delta"},
+    backwardKeys{"flash_attention", "backward.py", "backward_dk_dv"},
+    backwardQueries{"flash_attention", "backward.py", "backward_dq"};
+
+/// The rows of a head as a tile holds them: a power of two that a matrix unit takes.
+int64_t blockD(const Bound &bound) { return std::max<int64_t>(powerOfTwo(bound['D']), 16); }
+
+template <typename Call> double scaleOf(const Bound &bound) {
+  float given = bound.as<Call>().scale;
+  return given != 0 ? given : 1 / std::sqrt(double(std::max<int64_t>(bound['D'], 1)));
+}
+
+/// Numbers that all calls here have.
+template <typename Call> std::string checkNumbers(Bound &bound) {
+  auto &call = bound.as<Call>();
+  if (bound['G'] == 0 ? bound['H'] != 0 : bound['H'] % bound['G'] != 0)
+    return "`k` is " + textOf(call.k) + ", and the " + std::to_string(bound['H']) +
+           " heads of `q` must be a multiple of its " + std::to_string(bound['G']);
+  if (bound['D'] > 256)
+    return "`q` is " + textOf(call.q) + ", and heads must have at most 256 columns";
+  if (!std::isfinite(call.scale))
+    return "`scale` is " + std::to_string(call.scale);
+  if (call.window < 0)
+    return "`window` is " + std::to_string(call.window) + ", and must not be below 0";
+  if (!(call.softCap >= 0 && std::isfinite(call.softCap)))
+    return "`softCap` is " + std::to_string(call.softCap) + ", and must not be below 0";
+  if constexpr (requires { call.dropout; })
+    if (!(call.dropout >= 0 && call.dropout < 1))
+      return "`dropout` is " + std::to_string(call.dropout) + ", and must be in [0, 1)";
+  return "";
+}
+
+/// Bindings of measured cases: flags that change what is computed must be those of the call.
+template <typename Call>
+bool agreesOnMasks(const Bound &bound, std::string_view name, const Constant &value) {
+  auto &call = bound.as<Call>();
+  if (name == "causal")
+    return value == Constant::boolean(call.causal);
+  if (name == "window")
+    return value == Constant::integer(call.window);
+  if (name == "soft_cap")
+    return value == Constant::floating(call.softCap);
+  if (name == "alibi")
+    return value == Constant::boolean(bool(call.slopes));
+  if constexpr (requires { call.dropout; }) {
+    if (name == "p")
+      return value == Constant::floating(call.dropout);
+    if (name == "bias")
+      return (value != Constant::string("none")) == bool(call.bias);
+  }
+  return false;
+}
+
+// What 99 KB of shared memory hold of the tiles of queries, keys and values, and the registers of
+// their warps.
+Config forwardRule(const Bound &bound) {
+  const bool isWide = bound.type() == DType::Float32;
+  const int64_t width = blockD(bound);
+  if (bound.isCpu)
+    return {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"num_warps", 4}, {"num_stages", 2}};
+  if (bound['M'] <= 16)
+    return {{"BLOCK_M", 16}, {"BLOCK_N", 64}, {"num_warps", 4}, {"num_stages", 2}};
+  if (isWide)
+    return {{"BLOCK_M", width <= 64 ? 64 : 32},
+            {"BLOCK_N", 32},
+            {"num_warps", 4},
+            {"num_stages", width <= 64 ? 3 : 2}};
+  if (width <= 128)
+    return {
+        {"BLOCK_M", 128}, {"BLOCK_N", 64}, {"num_warps", width <= 64 ? 4 : 8}, {"num_stages", 3}};
+  return {{"BLOCK_M", 64}, {"BLOCK_N", 32}, {"num_warps", 8}, {"num_stages", 2}};
+}
+
+Config backwardRule(const Bound &bound) {
+  const int64_t width = blockD(bound);
+  if (bound.isCpu || bound.type() == DType::Float32 || width > 128)
+    return {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"num_warps", 4}, {"num_stages", 2}};
+  return {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"num_warps", 8}, {"num_stages", 2}};
+}
+
+/// The strides of a bias, 0 where there is none.
+std::array<int64_t, 3> biasStrides(const Tensor &bias) {
+  if (!bias)
+    return {0, 0, 0};
+  return {bias.strides()[0], bias.strides()[1], bias.strides()[2]};
+}
+
+// ---- attention
+
+constexpr Types headTypes = floats | narrowFloats;
+
+constexpr ArgumentRow attentionArguments[] = {
+    {"q", argument<&Attention::q>, Role::In, "B H M D", headTypes, -1, Layout::Last},
+    {"k", argument<&Attention::k>, Role::In, "B G N D", headTypes, 0, Layout::Last},
+    {"v", argument<&Attention::v>, Role::In, "B G N D", headTypes, 0, Layout::Last},
+    {"bias", argument<&Attention::bias>, Role::In, "B H M N", floats, -1, Layout::Last, true},
+    {"slopes", argument<&Attention::slopes>, Role::In, "H", float32, -1, Layout::Dense, true},
+    {"descale", argument<&Attention::descale>, Role::In, "B G 3", float32, -1, Layout::Dense, true},
+    {"out", argument<&Attention::out>, Role::Out, "B H M D", floats, -1, Layout::Last},
+    {"lse", argument<&Attention::lse>, Role::Out, "B H M", float32, -1, Layout::Dense, true},
+};
+
+constexpr Variant attentionVariants[] = {
+    {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<Attention>();
+       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
+            out = call.out.strides();
+       auto bias = biasStrides(call.bias);
+       const bool drops = call.dropout > 0;
+       Argument lse = call.lse ? Argument(call.lse)
+                               : to.scratch(DType::Float32, bound['B'] * bound['H'] * bound['M']);
+       return to.launch(flashForward, config.options(),
+                        {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']},
+                        {call.q,
+                         call.k,
+                         call.v,
+                         call.bias,
+                         call.out,
+                         lse,
+                         q[0],
+                         q[1],
+                         q[2],
+                         k[0],
+                         k[1],
+                         k[2],
+                         v[0],
+                         v[1],
+                         v[2],
+                         bias[0],
+                         bias[1],
+                         bias[2],
+                         out[0],
+                         out[1],
+                         out[2],
+                         bound['H'],
+                         bound['H'] / bound['G'],
+                         bound['M'],
+                         bound['N'],
+                         scaleOf<Attention>(bound),
+                         call.dropout,
+                         drops ? call.seed : 0,
+                         named("D", bound['D']),
+                         named("BLOCK_D", blockD(bound)),
+                         named("BLOCK_M", config["BLOCK_M"]),
+                         named("BLOCK_N", config["BLOCK_N"]),
+                         named("CAUSAL", call.causal),
+                         named("DROPOUT", drops),
+                         named("PRECISION", precisionName(bound.type(), call.precision)),
+                         named("slopes_ptr", call.slopes),
+                         named("descale_ptr", call.descale),
+                         named("WINDOW", call.window),
+                         named("SOFT_CAP", double(call.softCap))});
+     }},
+};
+
+constexpr SizeName attentionSizes[] = {{"B", 'B'}, {"H", 'H'},  {"M", 'M'},
+                                       {"D", 'D'}, {"KV", 'G'}, {"N", 'N'}};
+
+// ---- attention_backward
+
+constexpr ArgumentRow attentionBackwardArguments[] = {
+    {"q", argument<&AttentionBackward::q>, Role::In, "B H M D", floats},
+    {"k", argument<&AttentionBackward::k>, Role::In, "B G N D", floats, 0},
+    {"v", argument<&AttentionBackward::v>, Role::In, "B G N D", floats, 0},
+    {"bias", argument<&AttentionBackward::bias>, Role::In, "B H M N", floats, -1, Layout::Last,
+     true},
+    {"slopes", argument<&AttentionBackward::slopes>, Role::In, "H", float32, -1, Layout::Dense,
+     true},
+    {"out", argument<&AttentionBackward::out>, Role::In, "B H M D", floats},
+    {"lse", argument<&AttentionBackward::lse>, Role::In, "B H M", float32},
+    {"dout", argument<&AttentionBackward::dout>, Role::In, "B H M D", floats, 0},
+    {"dq", argument<&AttentionBackward::dq>, Role::Out, "B H M D", floats},
+    {"dk", argument<&AttentionBackward::dk>, Role::Out, "B G N D", floats},
+    {"dv", argument<&AttentionBackward::dv>, Role::Out, "B G N D", floats},
+};
+
+constexpr Variant attentionBackwardVariants[] = {
+    {"backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<AttentionBackward>();
+       auto bias = biasStrides(call.bias);
+       const int64_t rows = bound['B'] * bound['H'] * bound['M'], width = blockD(bound);
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
+       const int64_t group = bound['H'] / bound['G'];
+       const double scale = scaleOf<AttentionBackward>(bound);
+       const bool drops = call.dropout > 0;
+       const int64_t seed = drops ? call.seed : 0;
+       Argument delta = to.scratch(DType::Float32, rows);
+       Argument d = named("D", bound['D']), blockWidth = named("BLOCK_D", width),
+                blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n),
+                causal = named("CAUSAL", call.causal), dropout = named("DROPOUT", drops),
+                precision = named("PRECISION", precisionName(bound.type(), call.precision)),
+                slopes = named("slopes_ptr", call.slopes), window = named("WINDOW", call.window),
+                cap = named("SOFT_CAP", double(call.softCap));
+       if (Status status =
+               to.launch(rowDelta, {}, {blocks(rows, 64)},
+                         {call.out, call.dout, delta, rows, d, blockWidth, named("BLOCK_M", 64)});
+           !status)
+         return status;
+       if (Status status = to.launch(
+               backwardKeys, config.options(), {blocks(bound['N'], n), bound['B'] * bound['G']},
+               {call.q,     call.k,    call.v,     call.bias,  call.dout, call.lse,
+                delta,      call.dk,   call.dv,    bias[0],    bias[1],   bias[2],
+                bound['H'], group,     bound['M'], bound['N'], scale,     call.dropout,
+                seed,       d,         blockWidth, blockM,     blockN,    causal,
+                dropout,    precision, slopes,     window,     cap});
+           !status)
+         return status;
+       return to.launch(
+           backwardQueries, config.options(), {blocks(bound['M'], m), bound['B'] * bound['H']},
+           {call.q,     call.k,  call.v,       call.bias, call.dout,  call.lse,   delta,
+            call.dq,    bias[0], bias[1],      bias[2],   bound['H'], group,      bound['M'],
+            bound['N'], scale,   call.dropout, seed,      d,          blockWidth, blockM,
+            blockN,     causal,  dropout,      precision, slopes,     window,     cap});
+     }},
+};
+
+// ---- attention_varlen
+
+constexpr ArgumentRow varlenArguments[] = {
+    {"q", argument<&AttentionVarlen::q>, Role::In, "T H D", floats, -1, Layout::Last},
+    {"k", argument<&AttentionVarlen::k>, Role::In, "U G D", floats, 0, Layout::Last},
+    {"v", argument<&AttentionVarlen::v>, Role::In, "U G D", floats, 0, Layout::Last},
+    {"cuQ", argument<&AttentionVarlen::cuQ>, Role::In, "B+1", int32},
+    {"cuK", argument<&AttentionVarlen::cuK>, Role::In, "B+1", int32},
+    {"slopes", argument<&AttentionVarlen::slopes>, Role::In, "H", float32, -1, Layout::Dense, true},
+    {"out", argument<&AttentionVarlen::out>, Role::Out, "T H D", floats, -1, Layout::Last},
+    {"lse", argument<&AttentionVarlen::lse>, Role::Out, "T H", float32, -1, Layout::Dense, true},
+};
+
+/// The largest sequence is known to the device alone, and the grid is for it.
+template <typename Call> std::string checkVarlen(Bound &bound) {
+  auto &call = bound.as<Call>();
+  if (call.maxQ < 0 || call.maxQ > bound['T'] || (call.maxQ == 0 && bound['T'] > 0))
+    return "`maxQ` is " + std::to_string(call.maxQ) + ", and must be in [1, " +
+           std::to_string(bound['T']) + "], the rows of `q`";
+  bound.bind('M', call.maxQ);
+  if constexpr (requires { call.maxK; })
+    if (call.maxK < 0 || call.maxK > bound['U'] || (call.maxK == 0 && bound['U'] > 0))
+      return "`maxK` is " + std::to_string(call.maxK) + ", and must be in [1, " +
+             std::to_string(bound['U']) + "], the rows of `k`";
+  return checkNumbers<Call>(bound);
+}
+
+template <typename Call>
+Result<std::string> verifyVarlen(const Bound &bound, const Stream &stream) {
+  auto &call = bound.as<Call>();
+  int64_t maxK = 0;
+  if constexpr (requires { call.maxK; })
+    maxK = call.maxK;
+  auto problem = verifyOffsets("cuQ", call.cuQ, bound['T'], call.maxQ, stream);
+  return problem && problem->empty() ? verifyOffsets("cuK", call.cuK, bound['U'], maxK, stream)
+                                     : problem;
+}
+
+constexpr Variant varlenVariants[] = {
+    {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<AttentionVarlen>();
+       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
+            out = call.out.strides();
+       Argument lse =
+           call.lse ? Argument(call.lse) : to.scratch(DType::Float32, bound['T'] * bound['H']);
+       return to.launch(flashForward, config.options(),
+                        {blocks(call.maxQ, config["BLOCK_M"]), bound['B'] * bound['H']},
+                        {call.q,
+                         call.k,
+                         call.v,
+                         nullptr,
+                         call.out,
+                         lse,
+                         0,
+                         q[1],
+                         q[0],
+                         0,
+                         k[1],
+                         k[0],
+                         0,
+                         v[1],
+                         v[0],
+                         0,
+                         0,
+                         0,
+                         0,
+                         out[1],
+                         out[0],
+                         bound['H'],
+                         bound['H'] / bound['G'],
+                         0,
+                         0,
+                         scaleOf<AttentionVarlen>(bound),
+                         0.0,
+                         0,
+                         named("D", bound['D']),
+                         named("BLOCK_D", blockD(bound)),
+                         named("BLOCK_M", config["BLOCK_M"]),
+                         named("BLOCK_N", config["BLOCK_N"]),
+                         named("CAUSAL", call.causal),
+                         named("DROPOUT", false),
+                         named("PRECISION", precisionName(bound.type(), call.precision)),
+                         named("slopes_ptr", call.slopes),
+                         named("cu_q_ptr", call.cuQ),
+                         named("cu_k_ptr", call.cuK),
+                         named("WINDOW", call.window),
+                         named("SOFT_CAP", double(call.softCap))});
+     }},
+};
+
+constexpr SizeName varlenSizes[] = {{"queries", 'B', SizeName::Count},
+                                    {"queries", 'T', SizeName::Sum},
+                                    {"queries", 'M', SizeName::Largest},
+                                    {"keys", 'U', SizeName::Sum},
+                                    {"H", 'H'},
+                                    {"KV", 'G'},
+                                    {"D", 'D'}};
+
+// ---- attention_varlen_backward
+
+constexpr ArgumentRow varlenBackwardArguments[] = {
+    {"q", argument<&AttentionVarlenBackward::q>, Role::In, "T H D", floats},
+    {"k", argument<&AttentionVarlenBackward::k>, Role::In, "U G D", floats, 0},
+    {"v", argument<&AttentionVarlenBackward::v>, Role::In, "U G D", floats, 0},
+    {"cuQ", argument<&AttentionVarlenBackward::cuQ>, Role::In, "B+1", int32},
+    {"cuK", argument<&AttentionVarlenBackward::cuK>, Role::In, "B+1", int32},
+    {"slopes", argument<&AttentionVarlenBackward::slopes>, Role::In, "H", float32, -1,
+     Layout::Dense, true},
+    {"out", argument<&AttentionVarlenBackward::out>, Role::In, "T H D", floats},
+    {"lse", argument<&AttentionVarlenBackward::lse>, Role::In, "T H", float32},
+    {"dout", argument<&AttentionVarlenBackward::dout>, Role::In, "T H D", floats, 0},
+    {"dq", argument<&AttentionVarlenBackward::dq>, Role::Out, "T H D", floats},
+    {"dk", argument<&AttentionVarlenBackward::dk>, Role::Out, "U G D", floats},
+    {"dv", argument<&AttentionVarlenBackward::dv>, Role::Out, "U G D", floats},
+};
+
+constexpr Variant varlenBackwardVariants[] = {
+    {"lengths_backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<AttentionVarlenBackward>();
+       const int64_t rows = bound['T'] * bound['H'];
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
+       const int64_t group = bound['H'] / bound['G'];
+       const double scale = scaleOf<AttentionVarlenBackward>(bound);
+       Argument delta = to.scratch(DType::Float32, rows);
+       Argument d = named("D", bound['D']), blockWidth = named("BLOCK_D", blockD(bound)),
+                blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n),
+                causal = named("CAUSAL", call.causal), dropout = named("DROPOUT", false),
+                precision = named("PRECISION", precisionName(bound.type(), call.precision)),
+                slopes = named("slopes_ptr", call.slopes), cuQ = named("cu_q_ptr", call.cuQ),
+                cuK = named("cu_k_ptr", call.cuK), window = named("WINDOW", call.window),
+                cap = named("SOFT_CAP", double(call.softCap));
+       if (Status status =
+               to.launch(rowDelta, {}, {blocks(rows, 64)},
+                         {call.out, call.dout, delta, rows, d, blockWidth, named("BLOCK_M", 64)});
+           !status)
+         return status;
+       if (Status status = to.launch(
+               backwardKeys, config.options(), {blocks(call.maxK, n), bound['B'] * bound['G']},
+               {call.q,  call.k,    call.v, nullptr, call.dout,  call.lse, delta,  call.dk,
+                call.dv, 0,         0,      0,       bound['H'], group,    0,      0,
+                scale,   0.0,       0,      d,       blockWidth, blockM,   blockN, causal,
+                dropout, precision, slopes, cuQ,     cuK,        window,   cap});
+           !status)
+         return status;
+       return to.launch(
+           backwardQueries, config.options(), {blocks(call.maxQ, m), bound['B'] * bound['H']},
+           {call.q,    call.k, call.v, nullptr,    call.dout, call.lse, delta,  call.dq,
+            0,         0,      0,      bound['H'], group,     0,        0,      scale,
+            0.0,       0,      d,      blockWidth, blockM,    blockN,   causal, dropout,
+            precision, slopes, cuQ,    cuK,        window,    cap});
+     }},
+};
+
+constexpr OperationRow rows[] = {
+    {Operation::Attention, "attention", "flash_attention", attentionArguments, attentionVariants,
+     attentionSizes, "BHMD",
+     [](Bound &bound) -> std::string {
+       auto &call = bound.as<Attention>();
+       if (call.descale && info(call.q.type()).bytes != 1)
+         return "`descale` is given, and `q` is " + textOf(call.q) +
+                ": only inputs of 8 bits are multiplied by one";
+       return checkNumbers<Attention>(bound);
+     },
+     nullptr, agreesOnMasks<Attention>, argument<&Attention::workspace>},
+    {Operation::AttentionBackward, "attention_backward", "flash_attention",
+     attentionBackwardArguments, attentionBackwardVariants, attentionSizes, "BHD",
+     checkNumbers<AttentionBackward>, nullptr, agreesOnMasks<AttentionBackward>,
+     argument<&AttentionBackward::workspace>},
+    {Operation::AttentionVarlen, "attention_varlen", "flash_attention", varlenArguments,
+     varlenVariants, varlenSizes, "BTHD", checkVarlen<AttentionVarlen>,
+     verifyVarlen<AttentionVarlen>, agreesOnMasks<AttentionVarlen>,
+     argument<&AttentionVarlen::workspace>},
+    {Operation::AttentionVarlenBackward, "attention_varlen_backward", "flash_attention",
+     varlenBackwardArguments, varlenBackwardVariants, varlenSizes, "BHD",
+     checkVarlen<AttentionVarlenBackward>, verifyVarlen<AttentionVarlenBackward>,
+     agreesOnMasks<AttentionVarlenBackward>, argument<&AttentionVarlenBackward::workspace>},
+};
+
+} // namespace
+
+std::span<const OperationRow> attentionRows() { return rows; }
+
+} // namespace nereid::kernels

@@ -1,0 +1,549 @@
+// Matrix products.
+#include "kernels/Call.h"
+
+#include "support/Specialization.h"
+
+#include <algorithm>
+
+namespace nereid::kernels {
+
+using support::Constant;
+
+namespace {
+
+struct Tile {
+  int64_t m, n, k, warps, stages;
+};
+
+/// The largest of the tiles, which go down in size, that gives every processor one, or the last.
+/// Larger ones read less, smaller ones leave fewer processors idle.
+template <size_t count>
+Config tileRule(const Tile (&tiles)[count], int64_t m, int64_t n, int64_t batches,
+                const Bound &bound) {
+  for (const Tile &tile : tiles)
+    if (blocks(m, tile.m) * blocks(n, tile.n) * batches >= bound.units ||
+        &tile == &tiles[count - 1])
+      return {{"BLOCK_M", tile.m}, {"BLOCK_N", tile.n},       {"BLOCK_K", tile.k},
+              {"GROUP_M", 8},      {"num_warps", tile.warps}, {"num_stages", tile.stages}};
+  return {};
+}
+
+constexpr Tile gpuTiles[] = {
+    {128, 256, 64, 8, 3}, {128, 128, 64, 8, 3}, {64, 128, 32, 4, 4}, {64, 64, 32, 4, 3}};
+constexpr Tile lowTiles[] = {{16, 128, 64, 4, 4}};
+constexpr Tile cpuTiles[] = {{64, 64, 64, 4, 3}, {32, 64, 32, 4, 3}};
+constexpr Tile lowCpuTiles[] = {{16, 64, 32, 4, 3}};
+
+Config tilesFor(int64_t m, int64_t n, int64_t batches, const Bound &bound) {
+  if (m <= 16)
+    return bound.isCpu ? tileRule(lowCpuTiles, m, n, batches, bound)
+                       : tileRule(lowTiles, m, n, batches, bound);
+  return bound.isCpu ? tileRule(cpuTiles, m, n, batches, bound)
+                     : tileRule(gpuTiles, m, n, batches, bound);
+}
+
+Config productRule(const Bound &bound) { return tilesFor(bound['M'], bound['N'], 1, bound); }
+
+/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, and an aligned
+/// start.
+bool canDescribe(const Tensor &tensor) {
+  auto strides = tensor.strides();
+  if (strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
+    return false;
+  for (size_t i = 0; i + 1 < strides.size(); ++i)
+    if (strides[i] <= 0 || strides[i] * info(tensor.type()).bytes % 16)
+      return false;
+  return true;
+}
+
+// ---- matmul
+
+constexpr KernelSource matmul{"matmul", "kernel.py", "matmul"},
+    matmulDescriptors{"matmul", "kernel.py", "matmul_descriptors"},
+    matmulPersistent{"matmul", "persistent.py", "matmul_persistent"},
+    matmulSplitK{"matmul", "kernel.py", "matmul_split_k"},
+    matmulSumSplits{"matmul", "kernel.py", "sum_splits"};
+
+constexpr ArgumentRow matmulArguments[] = {
+    {"a", argument<&Matmul::a>, Role::In, "M K", floats | narrowFloats, -1, Layout::Strided},
+    {"b", argument<&Matmul::b>, Role::In, "K N", floats | narrowFloats, 0, Layout::Strided},
+    {"bias", argument<&Matmul::bias>, Role::In, "N", floats, -1, Layout::Dense, true},
+    {"residual", argument<&Matmul::residual>, Role::In, "M N", floats, -1, Layout::Strided, true},
+    {"scale", argument<&Matmul::scale>, Role::In, "1", float32, -1, Layout::Dense, true},
+    {"c", argument<&Matmul::c>, Role::Out, "M N", floats | narrowFloats, -1, Layout::Strided, false,
+     0b1000},
+};
+
+const char *activationName(Activation activation) {
+  switch (activation) {
+  case Activation::None:
+    return "none";
+  case Activation::Relu:
+    return "relu";
+  case Activation::Silu:
+    return "silu";
+  case Activation::Gelu:
+    return "gelu";
+  case Activation::Sigmoid:
+    break;
+  }
+  return nullptr;
+}
+
+/// A result of 8 bits and a scale for it belong together.
+std::string checkScale(const Tensor &result, const Tensor &scale, const char *name) {
+  if (info(result.type()).bytes == 1 && !scale)
+    return "`c` is " + textOf(result) + ", and `" + name + "` is missing beside it";
+  if (info(result.type()).bytes != 1 && scale)
+    return "`" + std::string(name) + "` is given, and `c` is " + textOf(result) +
+           ": only a result of 8 bits is divided by one";
+  return "";
+}
+
+std::string checkMatmul(Bound &bound) {
+  auto &call = bound.as<Matmul>();
+  if (!activationName(call.activation))
+    return "`activation` is Sigmoid, and must be None, Relu, Silu or Gelu";
+  if (call.residual && !std::equal(call.c.strides().begin(), call.c.strides().end(),
+                                   call.residual.strides().begin()))
+    return "`residual` is " + textOf(call.residual) + ", and must have the strides of `c`, " +
+           textOf(call.c);
+  return checkScale(call.c, call.scale, "scale");
+}
+
+/// Only the plain kernel has every part of the epilogue.
+const char *needsPlain(const Bound &bound) {
+  auto &call = bound.as<Matmul>();
+  return call.residual     ? "a residual"
+         : call.scale      ? "a result of 8 bits"
+         : call.alpha != 1 ? "an alpha other than 1"
+                           : nullptr;
+}
+
+const char *needsPointers(const Bound &bound) {
+  auto &call = bound.as<Matmul>();
+  if (const char *why = needsPlain(bound))
+    return why;
+  return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
+             ? nullptr
+             : "strides that a tensor descriptor can't have";
+}
+
+/// On a CPU a descriptor is no faster, and small products do not fill the tiles of one.
+bool persistentDoesNotPay(const Bound &bound) {
+  return bound.isCpu || blocks(bound['M'], 128) * blocks(bound['N'], 256) < bound.units;
+}
+
+Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
+                       const KernelSource &kernel, bool isPersistent) {
+  auto &call = bound.as<Matmul>();
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+  const bool halves = isPersistent && config["HALVES"];
+  auto a = TensorDescriptor::make(call.a, {m, k}), b = TensorDescriptor::make(call.b, {k, n}),
+       c = TensorDescriptor::make(call.c, {m, halves ? n / 2 : n});
+  for (auto *descriptor : {&a, &b, &c})
+    if (!*descriptor)
+      return descriptor->takeError();
+  int64_t tiles = blocks(bound['M'], m) * blocks(bound['N'], n);
+  Argument activation = named("ACTIVATION", activationName(call.activation));
+  Argument precision = named("PRECISION", precisionName(bound.type(), call.precision));
+  if (isPersistent)
+    return to.launch(kernel, config.options(), {std::min<int64_t>(bound.units, tiles)},
+                     {*a, *b, call.bias, *c, bound['M'], bound['N'], bound['K'],
+                      named("BLOCK_M", m), named("BLOCK_N", n), named("BLOCK_K", k),
+                      named("GROUP_M", config["GROUP_M"]), named("HALVES", halves), activation,
+                      precision});
+  return to.launch(kernel, config.options(), {tiles},
+                   {*a, *b, call.bias, *c, bound['M'], bound['N'], bound['K'], named("BLOCK_M", m),
+                    named("BLOCK_N", n), named("BLOCK_K", k), named("GROUP_M", config["GROUP_M"]),
+                    activation, precision});
+}
+
+constexpr Variant matmulVariants[] = {
+    {"persistent", "BLOCK_M BLOCK_N BLOCK_K GROUP_M HALVES", needsPointers,
+     [](const Bound &) {
+       return Config{{"BLOCK_M", 128}, {"BLOCK_N", 256}, {"BLOCK_K", 64},  {"GROUP_M", 8},
+                     {"HALVES", 1},    {"num_warps", 8}, {"num_stages", 3}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       return matmulDescribed(bound, config, to, matmulPersistent, true);
+     },
+     persistentDoesNotPay},
+    {"grouped row_order", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<Matmul>();
+       auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
+       return to.launch(
+           matmul, config.options(), {blocks(bound['M'], m) * blocks(bound['N'], n)},
+           {call.a,
+            call.b,
+            call.bias,
+            call.c,
+            bound['M'],
+            bound['N'],
+            bound['K'],
+            a[0],
+            a[1],
+            b[0],
+            b[1],
+            c[0],
+            c[1],
+            named("BLOCK_M", m),
+            named("BLOCK_N", n),
+            named("BLOCK_K", config["BLOCK_K"]),
+            named("GROUP_M", config["GROUP_M"]),
+            named("ACTIVATION", activationName(call.activation)),
+            named("PRECISION", precisionName(bound.type(), call.precision)),
+            named("residual_ptr", call.residual),
+            named("scale_ptr", call.scale),
+            named("alpha", call.alpha == 1 ? Argument(nullptr) : Argument(call.alpha))});
+     }},
+    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", needsPointers, productRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       return matmulDescribed(bound, config, to, matmulDescriptors, false);
+     }},
+    {"split_k", "BLOCK_M BLOCK_N BLOCK_K SPLITS", needsPlain,
+     [](const Bound &) {
+       return Config{{"BLOCK_M", 32}, {"BLOCK_N", 64}, {"BLOCK_K", 64}, {"SPLITS", 4}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<Matmul>();
+       auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       const int64_t depth =
+           std::max<int64_t>(blocks(blocks(bound['K'], config["SPLITS"]), k), 1) * k;
+       const int64_t splits = std::max<int64_t>(blocks(bound['K'], depth), 1);
+       Argument partial = to.scratch(DType::Float32, splits * bound['M'] * bound['N']);
+       if (Status status = to.launch(
+               matmulSplitK, config.options(),
+               {blocks(bound['M'], m) * blocks(bound['N'], n), splits},
+               {call.a, call.b, partial, bound['M'], bound['N'], bound['K'], depth, a[0], a[1],
+                b[0], b[1], named("BLOCK_M", m), named("BLOCK_N", n), named("BLOCK_K", k),
+                named("PRECISION", precisionName(bound.type(), call.precision))});
+           !status)
+         return status;
+       return to.launch(matmulSumSplits, {}, {bound['M'], blocks(bound['N'], 512)},
+                        {partial, call.bias, call.c, bound['M'], bound['N'], splits, c[0], c[1],
+                         named("BLOCK", 512),
+                         named("ACTIVATION", activationName(call.activation))});
+     }},
+};
+
+constexpr SizeName productSizes[] = {{"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
+
+bool agreesOnMatmul(const Bound &bound, std::string_view name, const Constant &value) {
+  auto &call = bound.as<Matmul>();
+  if (name == "precision")
+    return value == Constant::string(precisionName(DType::Float32, call.precision));
+  if (name == "activation")
+    return value == Constant::string(activationName(call.activation));
+  if (name == "bias" || name == "residual" || name == "quantised")
+    return value == Constant::boolean(bool(name == "bias"       ? call.bias
+                                           : name == "residual" ? call.residual
+                                                                : call.scale));
+  if (name != "transposed")
+    return false;
+  std::string transposed;
+  for (auto [letter, tensor] : {std::pair("a", &call.a), {"b", &call.b}})
+    if (tensor->strides()[1] != 1 && tensor->strides()[0] == 1)
+      transposed += letter;
+  return value == Constant::string(transposed);
+}
+
+// ---- matmul_batched
+
+constexpr KernelSource matmulBatched{"matmul_batched", "kernel.py", "matmul_batched"},
+    matmulBatchedDescriptors{"matmul_batched", "kernel.py", "matmul_batched_descriptors"};
+
+constexpr ArgumentRow matmulBatchedArguments[] = {
+    {"a", argument<&MatmulBatched::a>, Role::In, "B M K", floats, -1, Layout::Strided},
+    {"b", argument<&MatmulBatched::b>, Role::In, "B K N", floats, 0, Layout::Strided},
+    {"c", argument<&MatmulBatched::c>, Role::Out, "B M N", floats, -1, Layout::Last},
+};
+
+constexpr Variant matmulBatchedVariants[] = {
+    {"pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr,
+     [](const Bound &bound) { return tilesFor(bound['M'], bound['N'], bound['B'], bound); },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<MatmulBatched>();
+       auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       return to.launch(matmulBatched, config.options(),
+                        {blocks(bound['M'], m) * blocks(bound['N'], n), bound['B']},
+                        {call.a,
+                         call.b,
+                         call.c,
+                         bound['M'],
+                         bound['N'],
+                         bound['K'],
+                         a[0],
+                         a[1],
+                         a[2],
+                         b[0],
+                         b[1],
+                         b[2],
+                         c[0],
+                         c[1],
+                         named("BLOCK_M", m),
+                         named("BLOCK_N", n),
+                         named("BLOCK_K", k),
+                         named("GROUP_M", config["GROUP_M"]),
+                         named("EVEN_K", bound['K'] % k == 0),
+                         named("PRECISION", precisionName(bound.type(), call.precision))});
+     }},
+    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K",
+     [](const Bound &bound) -> const char * {
+       auto &call = bound.as<MatmulBatched>();
+       return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
+                  ? nullptr
+                  : "strides that a tensor descriptor can't have";
+     },
+     [](const Bound &bound) { return tilesFor(bound['M'], bound['N'], bound['B'], bound); },
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<MatmulBatched>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       auto a = TensorDescriptor::make(call.a, {1, m, k}),
+            b = TensorDescriptor::make(call.b, {1, k, n}),
+            c = TensorDescriptor::make(call.c, {1, m, n});
+       for (auto *descriptor : {&a, &b, &c})
+         if (!*descriptor)
+           return descriptor->takeError();
+       return to.launch(matmulBatchedDescriptors, config.options(),
+                        {blocks(bound['M'], m) * blocks(bound['N'], n), bound['B']},
+                        {*a, *b, *c, bound['M'], bound['N'], bound['K'], named("BLOCK_M", m),
+                         named("BLOCK_N", n), named("BLOCK_K", k),
+                         named("PRECISION", precisionName(bound.type(), call.precision))});
+     }},
+};
+
+constexpr SizeName batchedSizes[] = {{"B", 'B'}, {"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
+
+// ---- matmul_grouped
+
+constexpr KernelSource groupedSearch{"matmul_grouped", "kernel.py", "grouped_search"},
+    groupedWalk{"matmul_grouped", "kernel.py", "grouped_walk"};
+
+constexpr ArgumentRow matmulGroupedArguments[] = {
+    {"a", argument<&MatmulGrouped::a>, Role::In, "T K", floats, -1, Layout::Last},
+    {"b", argument<&MatmulGrouped::b>, Role::In, "G K N", floats, 0, Layout::Strided},
+    {"offsets", argument<&MatmulGrouped::offsets>, Role::In, "G+1", int32},
+    {"c", argument<&MatmulGrouped::c>, Role::Out, "T N", floats, -1, Layout::Last},
+};
+
+Result<std::string> verifyGrouped(const Bound &bound, const Stream &stream) {
+  return verifyOffsets("offsets", bound.as<MatmulGrouped>().offsets, bound['T'], 0, stream);
+}
+
+/// Rows are shared by the groups about evenly, as far as a rule can know.
+Config groupedRule(const Bound &bound) {
+  int64_t each = blocks(bound['T'], std::max<int64_t>(bound['G'], 1));
+  return tilesFor(each, bound['N'], bound['G'], bound);
+}
+
+template <bool searches>
+Status groupedPlan(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<MatmulGrouped>();
+  auto b = call.b.strides();
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+  const int64_t rows = bound['T'], groups = bound['G'], columns = bound['N'];
+  Argument blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n), blockK = named("BLOCK_K", k),
+           even = named("EVEN_K", bound['K'] % k == 0),
+           precision = named("PRECISION", precisionName(bound.type(), call.precision));
+  if (searches)
+    // Each group can waste less than one tile, and no more groups than rows have any.
+    return to.launch(
+        groupedSearch, config.options(), {rows / m + std::min(groups, rows), blocks(columns, n)},
+        {call.a, call.b, call.c, call.offsets, groups, columns, bound['K'], call.a.strides()[0],
+         b[0], b[1], b[2], call.c.strides()[0], named("BLOCK_G", powerOfTwo(groups)), blockM,
+         blockN, blockK, even, precision});
+  return to.launch(groupedWalk, config.options(), {int64_t(bound.units)},
+                   {call.a, call.b, call.c, call.offsets, groups, columns, bound['K'],
+                    call.a.strides()[0], b[0], b[1], b[2], call.c.strides()[0], blockM, blockN,
+                    blockK, even, precision});
+}
+
+constexpr Variant matmulGroupedVariants[] = {
+    {"forward.search", "BLOCK_M BLOCK_N BLOCK_K", nullptr, groupedRule, groupedPlan<true>},
+    {"forward.walk", "BLOCK_M BLOCK_N BLOCK_K", nullptr, groupedRule, groupedPlan<false>},
+};
+
+constexpr SizeName groupedSizes[] = {
+    {"sizes", 'T', SizeName::Sum}, {"sizes", 'G', SizeName::Count}, {"N", 'N'}, {"K", 'K'}};
+
+// ---- matmul_scaled
+
+constexpr KernelSource matmulScaled{"matmul_scaled", "kernel.py", "matmul_scaled"},
+    matmulScaledDescriptors{"matmul_scaled", "kernel.py", "matmul_scaled_descriptors"};
+
+constexpr ArgumentRow matmulScaledArguments[] = {
+    {"a", argument<&MatmulScaled::a>, Role::In, "M K", eightBits, -1, Layout::Last},
+    {"b", argument<&MatmulScaled::b>, Role::In, "N K", eightBits, 0, Layout::Last},
+    {"aScale", argument<&MatmulScaled::aScale>, Role::In, "S", float32},
+    {"bScale", argument<&MatmulScaled::bScale>, Role::In, "U", float32},
+    {"bias", argument<&MatmulScaled::bias>, Role::In, "N", floats, -1, Layout::Dense, true},
+    {"cScale", argument<&MatmulScaled::cScale>, Role::In, "1", float32, -1, Layout::Dense, true},
+    {"c", argument<&MatmulScaled::c>, Role::Out, "M N", floats | narrowFloats, -1, Layout::Last},
+};
+
+bool isPerTensor(const Bound &bound) {
+  return bound['S'] == 1 && bound['U'] == 1 && (bound['M'] != 1 || bound['N'] != 1);
+}
+
+std::string checkScaled(Bound &bound) {
+  auto &call = bound.as<MatmulScaled>();
+  bool perRow = bound['S'] == bound['M'] && bound['U'] == bound['N'];
+  if (!perRow && !isPerTensor(bound))
+    return "`aScale` is " + textOf(call.aScale) + " and `bScale` " + textOf(call.bScale) +
+           ", and must be [" + std::to_string(bound['M']) + "] and [" + std::to_string(bound['N']) +
+           "], or both [1]";
+  return checkScale(call.c, call.cScale, "cScale");
+}
+
+constexpr Variant matmulScaledVariants[] = {
+    {"rows.pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<MatmulScaled>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       return to.launch(
+           matmulScaled, config.options(), {blocks(bound['M'], m) * blocks(bound['N'], n)},
+           {call.a, call.b, call.aScale, call.bScale, call.bias, call.c, call.cScale, bound['M'],
+            bound['N'], bound['K'], call.a.strides()[0], call.b.strides()[0], call.c.strides()[0],
+            named("BLOCK_M", m), named("BLOCK_N", n), named("BLOCK_K", k),
+            named("GROUP_M", config["GROUP_M"]), named("EVEN_K", bound['K'] % k == 0),
+            named("PER_TENSOR", isPerTensor(bound))});
+     }},
+    {"rows.descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M",
+     [](const Bound &bound) -> const char * {
+       auto &call = bound.as<MatmulScaled>();
+       return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
+                  ? nullptr
+                  : "strides that a tensor descriptor can't have";
+     },
+     productRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<MatmulScaled>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       auto a = TensorDescriptor::make(call.a, {m, k}), b = TensorDescriptor::make(call.b, {n, k}),
+            c = TensorDescriptor::make(call.c, {m, n});
+       for (auto *descriptor : {&a, &b, &c})
+         if (!*descriptor)
+           return descriptor->takeError();
+       return to.launch(matmulScaledDescriptors, config.options(),
+                        {blocks(bound['M'], m) * blocks(bound['N'], n)},
+                        {*a, *b, call.aScale, call.bScale, call.bias, *c, call.cScale, bound['M'],
+                         bound['N'], bound['K'], named("BLOCK_M", m), named("BLOCK_N", n),
+                         named("BLOCK_K", k), named("GROUP_M", config["GROUP_M"]),
+                         named("PER_TENSOR", isPerTensor(bound))});
+     }},
+};
+
+// ---- quantize_rows
+
+constexpr KernelSource quantizeRows{"matmul_scaled", "quantise.py", "quantise_rows"};
+
+constexpr ArgumentRow quantizeArguments[] = {
+    {"x", argument<&QuantizeRows::x>, Role::In, "... N", floats, -1, Layout::Rows},
+    {"q", argument<&QuantizeRows::q>, Role::Out, "... N", eightBits, -1, Layout::Rows},
+    {"scale", argument<&QuantizeRows::scale>, Role::Out, "...", float32},
+};
+
+constexpr Variant quantizeVariants[] = {
+    {"quantise_rows.each", "BLOCK", nullptr,
+     [](const Bound &bound) {
+       return Config{{"BLOCK", std::min<int64_t>(4096, powerOfTwo(bound['N']))}, {"num_warps", 8}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<QuantizeRows>();
+       const DType type = call.q.type();
+       double largest = type == DType::Int8 ? 127.0 : type == DType::Float8E4NV ? 448.0 : 57344.0;
+       return to.launch(quantizeRows, config.options(), {bound['M']},
+                        {call.x, call.q, call.scale, bound.rowStride[0], bound.rowStride[1],
+                         bound['N'], named("LARGEST", largest), named("BLOCK", config["BLOCK"])});
+     }},
+};
+
+constexpr SizeName quantizeSizes[] = {{"M", 'M'}, {"N", 'N'}};
+
+// ---- matvec
+
+constexpr KernelSource matvecRows{"matvec", "kernel.py", "matvec_rows"},
+    matvecSplitK{"matvec", "kernel.py", "matvec_split_k"},
+    matvecJoin{"matvec", "kernel.py", "join_splits"};
+
+constexpr ArgumentRow matvecArguments[] = {
+    {"w", argument<&Matvec::w>, Role::In, "N K", floats | Types{DType::Int8}, -1, Layout::Last},
+    {"x", argument<&Matvec::x>, Role::In, "K", floats},
+    {"scale", argument<&Matvec::scale>, Role::In, "N", float32, -1, Layout::Dense, true},
+    {"bias", argument<&Matvec::bias>, Role::In, "N", floats, -1, Layout::Dense, true},
+    {"y", argument<&Matvec::y>, Role::Out, "N", floats},
+};
+
+constexpr Variant matvecVariants[] = {
+    {"plain.rows int8_weights.rows", "BLOCK_N BLOCK_K", nullptr,
+     [](const Bound &) { return Config{{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"num_warps", 4}}; },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<Matvec>();
+       const int64_t n = config["BLOCK_N"], k = config["BLOCK_K"];
+       return to.launch(matvecRows, config.options(), {blocks(bound['N'], n)},
+                        {call.w, call.x, call.scale, call.bias, call.y, bound['N'], bound['K'],
+                         call.w.strides()[0], named("BLOCK_N", n), named("BLOCK_K", k),
+                         named("EVEN_K", bound['K'] % k == 0)});
+     }},
+    {"plain.split_k int8_weights.split_k", "BLOCK_N BLOCK_K SPLITS", nullptr,
+     [](const Bound &) {
+       return Config{{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"SPLITS", 4}, {"num_warps", 4}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<Matvec>();
+       const int64_t n = config["BLOCK_N"], k = config["BLOCK_K"];
+       const int64_t depth =
+           std::max<int64_t>(blocks(blocks(bound['K'], config["SPLITS"]), k), 1) * k;
+       const int64_t splits = blocks(bound['K'], depth);
+       Argument part = to.scratch(DType::Float32, splits * bound['N']);
+       if (Status status =
+               to.launch(matvecSplitK, config.options(), {blocks(bound['N'], n), splits},
+                         {call.w, call.x, part, bound['N'], bound['K'], call.w.strides()[0], depth,
+                          named("BLOCK_N", n), named("BLOCK_K", k)});
+           !status)
+         return status;
+       return to.launch(
+           matvecJoin, {}, {blocks(bound['N'], 256)},
+           {part, call.scale, call.bias, call.y, bound['N'], splits, named("BLOCK", 256)});
+     }},
+};
+
+constexpr SizeName matvecSizes[] = {{"N", 'N'}, {"K", 'K'}};
+
+constexpr OperationRow rows[] = {
+    {Operation::Matmul, "matmul", "matmul", matmulArguments, matmulVariants, productSizes, "MN",
+     checkMatmul, nullptr, agreesOnMatmul, argument<&Matmul::workspace>},
+    {Operation::MatmulBatched, "matmul_batched", "matmul_batched", matmulBatchedArguments,
+     matmulBatchedVariants, batchedSizes, "BMN"},
+    {Operation::MatmulGrouped, "matmul_grouped", "matmul_grouped", matmulGroupedArguments,
+     matmulGroupedVariants, groupedSizes, "TN", nullptr, verifyGrouped},
+    {Operation::MatmulScaled, "matmul_scaled", "matmul_scaled", matmulScaledArguments,
+     matmulScaledVariants, productSizes, "MN", checkScaled},
+    {Operation::QuantizeRows, "quantize_rows", "matmul_scaled", quantizeArguments, quantizeVariants,
+     quantizeSizes, "M"},
+    {Operation::Matvec, "matvec", "matvec", matvecArguments, matvecVariants, matvecSizes, "N",
+     [](Bound &bound) -> std::string {
+       auto &call = bound.as<Matvec>();
+       return call.w.type() == DType::Int8 && !call.scale
+                  ? "`w` is " + textOf(call.w) + ", and `scale` is missing beside it"
+                  : "";
+     },
+     nullptr, nullptr, argument<&Matvec::workspace>, 1},
+};
+
+} // namespace
+
+const char *precisionName(DType type, Precision precision) {
+  if (type != DType::Float32)
+    return "tf32"; // says nothing: other types have one way
+  return precision == Precision::Ieee ? "ieee" : precision == Precision::Tf32 ? "tf32" : "tf32x3";
+}
+
+std::span<const OperationRow> productRows() { return rows; }
+
+} // namespace nereid::kernels

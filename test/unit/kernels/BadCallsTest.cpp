@@ -1,0 +1,533 @@
+// What is wrong with a call is told by argument, and nothing is written then: every call, every
+// argument, by the rows that the calls themselves are checked by.
+#include "Harness.h"
+
+#include "kernels/Call.h"
+
+namespace nereid::kernels::test {
+namespace {
+
+constexpr DType F32 = DType::Float32;
+
+/// A good call, to be spoilt. The tensors are members, in the order of the operation's row.
+struct Example {
+  Operation operation;
+  std::shared_ptr<void> call;
+  /// The call's own run, which knows its type.
+  std::function<Status(const Library &, const Stream &)> run;
+};
+
+template <typename Call> Example example(Call call) {
+  auto held = std::make_shared<Call>(std::move(call));
+  return {Call::operation, held, [held](const Library &library, const Stream &stream) {
+            return library.run(stream, *held);
+          }};
+}
+
+Tensor make(DType type, std::vector<int64_t> shape) { return Array::make(type, std::move(shape)); }
+Tensor zeros(DType type, std::vector<int64_t> shape) {
+  Array array = Array::make(type, std::move(shape));
+  for (int64_t i = 0; i < array.size(); ++i)
+    array.set(i, 0);
+  return array;
+}
+
+std::vector<Example> examples() {
+  Tensor flat[4], rows[5], vector[3], perRow[3];
+  for (Tensor &tensor : flat)
+    tensor = make(F32, {6, 5});
+  for (Tensor &tensor : rows)
+    tensor = make(F32, {4, 8});
+  for (Tensor &tensor : vector)
+    tensor = make(F32, {8});
+  for (Tensor &tensor : perRow)
+    tensor = make(F32, {4});
+  return {
+      example(Add{.x = flat[0], .y = flat[1], .out = flat[2]}),
+      example(Gelu{.x = flat[0], .y = flat[1]}),
+      example(GeluBackward{.x = flat[0], .dy = flat[1], .dx = flat[2]}),
+      example(Glu{.gate = rows[0], .up = rows[1], .y = rows[2]}),
+      example(GluBackward{
+          .gate = rows[0], .up = rows[1], .dy = rows[2], .dgate = rows[3], .dup = rows[4]}),
+      example(Rope{.x = make(F32, {2, 3, 4, 8}),
+                   .y = make(F32, {2, 3, 4, 8}),
+                   .cos = make(F32, {5, 4}),
+                   .sin = make(F32, {5, 4}),
+                   .positions = zeros(DType::Int32, {2, 3})}),
+      example(Dropout{.x = flat[0], .y = flat[1]}),
+      example(Softmax{.x = rows[0], .y = rows[1]}),
+      example(SoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
+      example(LogSoftmax{.x = rows[0], .y = rows[1]}),
+      example(LogSoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
+      example(CrossEntropy{
+          .x = rows[0], .target = zeros(DType::Int64, {4}), .loss = perRow[0], .lse = perRow[1]}),
+      example(CrossEntropyBackward{.x = rows[0],
+                                   .target = zeros(DType::Int64, {4}),
+                                   .lse = perRow[0],
+                                   .dloss = perRow[1],
+                                   .dx = rows[1]}),
+      example(LayerNorm{.x = rows[0],
+                        .w = vector[0],
+                        .b = vector[1],
+                        .y = rows[1],
+                        .mean = perRow[0],
+                        .rstd = perRow[1]}),
+      example(LayerNormBackward{.x = rows[0],
+                                .w = vector[0],
+                                .dy = rows[1],
+                                .mean = perRow[0],
+                                .rstd = perRow[1],
+                                .dx = rows[2],
+                                .dw = vector[1],
+                                .db = vector[2]}),
+      example(RmsNorm{.x = rows[0],
+                      .w = vector[0],
+                      .y = rows[1],
+                      .residual = rows[2],
+                      .sum = rows[3],
+                      .rstd = perRow[0]}),
+      example(RmsNormBackward{.x = rows[0],
+                              .w = vector[0],
+                              .dy = rows[1],
+                              .dsum = rows[2],
+                              .rstd = perRow[0],
+                              .dx = rows[3],
+                              .dw = vector[1]}),
+      example(Matmul{.a = make(F32, {4, 6}),
+                     .b = make(F32, {6, 8}),
+                     .c = rows[0],
+                     .bias = vector[0],
+                     .residual = rows[1]}),
+      example(MatmulBatched{
+          .a = make(F32, {2, 4, 6}), .b = make(F32, {2, 6, 8}), .c = make(F32, {2, 4, 8})}),
+      example(MatmulGrouped{.a = make(F32, {4, 6}),
+                            .b = make(F32, {3, 6, 8}),
+                            .c = rows[0],
+                            .offsets = Array::of(DType::Int32, {4}, {0, 1, 4, 4})}),
+      example(MatmulScaled{.a = make(DType::Int8, {4, 6}),
+                           .b = make(DType::Int8, {8, 6}),
+                           .c = rows[0],
+                           .aScale = perRow[0],
+                           .bScale = vector[0],
+                           .bias = vector[1]}),
+      example(Matvec{.w = rows[0],
+                     .x = vector[0],
+                     .y = make(F32, {4}),
+                     .scale = perRow[0],
+                     .bias = perRow[1]}),
+      example(QuantizeRows{.x = rows[0], .q = make(DType::Int8, {4, 8}), .scale = perRow[0]}),
+      example(Attention{.q = make(F32, {2, 4, 5, 16}),
+                        .k = make(F32, {2, 2, 6, 16}),
+                        .v = make(F32, {2, 2, 6, 16}),
+                        .out = make(F32, {2, 4, 5, 16}),
+                        .lse = make(F32, {2, 4, 5}),
+                        .bias = make(F32, {2, 4, 5, 6}),
+                        .slopes = make(F32, {4})}),
+      example(AttentionBackward{.q = make(F32, {2, 4, 5, 16}),
+                                .k = make(F32, {2, 2, 6, 16}),
+                                .v = make(F32, {2, 2, 6, 16}),
+                                .out = make(F32, {2, 4, 5, 16}),
+                                .lse = make(F32, {2, 4, 5}),
+                                .dout = make(F32, {2, 4, 5, 16}),
+                                .dq = make(F32, {2, 4, 5, 16}),
+                                .dk = make(F32, {2, 2, 6, 16}),
+                                .dv = make(F32, {2, 2, 6, 16})}),
+      example(AttentionVarlen{.q = make(F32, {7, 4, 16}),
+                              .k = make(F32, {9, 2, 16}),
+                              .v = make(F32, {9, 2, 16}),
+                              .out = make(F32, {7, 4, 16}),
+                              .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                              .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                              .maxQ = 5}),
+      example(AttentionVarlenBackward{.q = make(F32, {7, 4, 16}),
+                                      .k = make(F32, {9, 2, 16}),
+                                      .v = make(F32, {9, 2, 16}),
+                                      .out = make(F32, {7, 4, 16}),
+                                      .lse = make(F32, {7, 4}),
+                                      .dout = make(F32, {7, 4, 16}),
+                                      .dq = make(F32, {7, 4, 16}),
+                                      .dk = make(F32, {9, 2, 16}),
+                                      .dv = make(F32, {9, 2, 16}),
+                                      .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                                      .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                                      .maxQ = 5,
+                                      .maxK = 6}),
+      example(AppendKv{.k = make(F32, {2, 3, 16}),
+                       .v = make(F32, {2, 3, 16}),
+                       .kCache = make(F32, {5, 4, 3, 16}),
+                       .vCache = make(F32, {5, 4, 3, 16}),
+                       .table = zeros(DType::Int32, {2, 2}),
+                       .lengths = Array::of(DType::Int32, {2}, {1, 8})}),
+      example(StoreKv{.k = make(F32, {6, 3, 16}),
+                      .v = make(F32, {6, 3, 16}),
+                      .kCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .vCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .slots = zeros(DType::Int32, {6}),
+                      .kScale = make(F32, {5, 4, 3}),
+                      .vScale = make(F32, {5, 4, 3})}),
+      example(PagedAttention{.q = make(F32, {2, 6, 16}),
+                             .kCache = make(F32, {5, 4, 3, 16}),
+                             .vCache = make(F32, {5, 4, 3, 16}),
+                             .table = zeros(DType::Int32, {2, 2}),
+                             .lengths = Array::of(DType::Int32, {2}, {1, 8}),
+                             .out = make(F32, {2, 6, 16})}),
+      example(PagedPrefill{.q = make(F32, {7, 6, 16}),
+                           .kCache = make(F32, {5, 4, 3, 16}),
+                           .vCache = make(F32, {5, 4, 3, 16}),
+                           .table = zeros(DType::Int32, {2, 2}),
+                           .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                           .lengths = Array::of(DType::Int32, {2}, {5, 8}),
+                           .maxQ = 5,
+                           .out = make(F32, {7, 6, 16})}),
+      example(MoeRoute{.logits = make(F32, {6, 4}),
+                       .weight = make(F32, {6, 2}),
+                       .expert = make(DType::Int32, {6, 2})}),
+      example(MoeOrder{.expert = zeros(DType::Int32, {6, 2}),
+                       .row = make(DType::Int32, {6, 2}),
+                       .source = make(DType::Int32, {12}),
+                       .offsets = make(DType::Int32, {5})}),
+      example(MoePermute{
+          .x = make(F32, {6, 8}), .source = zeros(DType::Int32, {12}), .y = make(F32, {12, 8})}),
+      example(MoeCombine{.row = zeros(DType::Int32, {6, 2}),
+                         .y = make(F32, {12, 8}),
+                         .weight = make(F32, {6, 2}),
+                         .out = make(F32, {6, 8})}),
+      example(MoeCombineBackward{.weight = make(F32, {6, 2}),
+                                 .dout = make(F32, {6, 8}),
+                                 .y = make(F32, {12, 8}),
+                                 .source = zeros(DType::Int32, {12}),
+                                 .dy = make(F32, {12, 8}),
+                                 .dweight = make(F32, {6, 2})}),
+      example(MoeLayer{.x = make(F32, {6, 8}),
+                       .logits = make(F32, {6, 4}),
+                       .gateUp = make(F32, {4, 8, 10}),
+                       .down = make(F32, {4, 5, 8}),
+                       .out = make(F32, {6, 8})}),
+      example(Sort{.x = rows[0], .y = rows[1], .index = make(DType::Int32, {4, 8})}),
+      example(TopK{.x = rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
+      example(Cumsum{.x = rows[0], .y = rows[1]}),
+      example(Histogram{.x = zeros(DType::Int32, {6}), .counts = make(DType::Int32, {5})}),
+  };
+}
+
+/// The bits of all tensors of a call.
+std::string memoryOf(const Example &one) {
+  std::string bytes;
+  for (const ArgumentRow &row : rowOf(one.operation).arguments)
+    if (const Tensor &tensor = row.of(one.call.get()))
+      bytes.append(tensor.data<char>(), tensor.bytes());
+  return bytes;
+}
+
+class BadCalls : public testing::Test {
+protected:
+  /// The call fails, names itself and the argument, and leaves its tensors alone.
+  void expectRefused(const Example &one, const ArgumentRow &row, const std::string &what) {
+    std::string before = memoryOf(one);
+    Status status = one.run(setup().library, setup().stream);
+    const OperationRow &operation = rowOf(one.operation);
+    ASSERT_FALSE(status.ok()) << operation.name << ", " << row.name << ": " << what;
+    const std::string &text = status.error().what;
+    EXPECT_TRUE(text.starts_with("`" + std::string(operation.name) + "`: ")) << text;
+    EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos)
+        << what << " of " << row.name << ": " << text;
+    EXPECT_EQ(memoryOf(one), before) << operation.name << ", " << row.name << ": " << what;
+  }
+  /// With another tensor in the place of an argument.
+  void spoil(const Example &one, const ArgumentRow &row, const Tensor &tensor,
+             const std::string &what) {
+    Tensor &place = const_cast<Tensor &>(row.of(one.call.get()));
+    Tensor good = std::exchange(place, tensor);
+    expectRefused(one, row, what);
+    place = good;
+  }
+};
+
+TEST_F(BadCalls, ExamplesAreGoodAndComplete) {
+  std::array<bool, operationCount> seen = {};
+  for (const Example &one : examples()) {
+    Status status = one.run(setup().library, setup().stream);
+    EXPECT_TRUE(status.ok()) << rowOf(one.operation).name << ": " << describe(status.error());
+    EXPECT_FALSE(std::exchange(seen[size_t(one.operation)], true));
+  }
+  for (unsigned i = 0; i < operationCount; ++i)
+    EXPECT_TRUE(seen[i]) << "no example of `" << rowOf(Operation(i)).name << "`";
+}
+
+TEST_F(BadCalls, MissingArguments) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments)
+      if (!row.optional)
+        spoil(one, row, Tensor(), "missing");
+}
+
+TEST_F(BadCalls, Types) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments) {
+      const Tensor &good = row.of(one.call.get());
+      if (!good)
+        continue;
+      spoil(one, row, must(Tensor::empty(good.device(), DType::Int1, Shape(good.shape()))), "type");
+      if (row.sameTypeAs >= 0) {
+        DType other = good.type() == F32 ? DType::Float16 : DType::Float8E5;
+        spoil(one, row, must(Tensor::empty(good.device(), other, Shape(good.shape()))),
+              "another type");
+      }
+    }
+}
+
+TEST_F(BadCalls, Ranks) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments) {
+      const Tensor &good = row.of(one.call.get());
+      // The first of "..." and of "*" says what the others must have.
+      bool leads = &row == &rowOf(one.operation).arguments[0] &&
+                   row.shape.find_first_of(".*") != std::string_view::npos;
+      if (!good || leads)
+        continue;
+      std::vector<int64_t> shape(good.shape().begin(), good.shape().end());
+      shape.insert(shape.begin(), 1);
+      spoil(one, row, make(good.type(), shape), "a dimension more");
+    }
+}
+
+TEST_F(BadCalls, Sizes) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments) {
+      const Tensor &good = row.of(one.call.get());
+      if (!good)
+        continue;
+      for (size_t axis = 0; axis < good.shape().size(); ++axis) {
+        std::vector<int64_t> shape(good.shape().begin(), good.shape().end());
+        ++shape[axis];
+        Tensor &place = const_cast<Tensor &>(row.of(one.call.get()));
+        Tensor kept = std::exchange(place, make(good.type(), shape));
+        std::string before = memoryOf(one);
+        Status status = one.run(setup().library, setup().stream);
+        place = kept;
+        // A size that only this argument has is a good one: more positions of a table, say.
+        if (status)
+          continue;
+        EXPECT_EQ(status.error().what.find("`" + std::string(rowOf(one.operation).name) + "`: `"),
+                  0u)
+            << status.error().what;
+      }
+    }
+}
+
+TEST_F(BadCalls, Strides) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments) {
+      const Tensor &good = row.of(one.call.get());
+      if (!good || good.size() < 2)
+        continue;
+      auto shape = good.shape();
+      std::vector<int64_t> strides(good.strides().begin(), good.strides().end());
+      for (int64_t &stride : strides)
+        stride *= 2;
+      Tensor room = make(good.type(), {2 * good.size()});
+      Tensor apart =
+          must(Tensor::wrap(good.device(), room.data(), good.type(), Shape(shape), strides));
+      if (row.layout != Layout::Strided)
+        spoil(one, row, apart, "every second element");
+      if (row.role == Role::Out) {
+        std::fill(strides.begin(), strides.end(), 0);
+        strides.back() = row.layout == Layout::Strided ? 0 : 1;
+        if (shape.size() > 1)
+          spoil(one, row,
+                must(Tensor::wrap(good.device(), room.data(), good.type(), Shape(shape), strides)),
+                "rows in one place");
+      }
+    }
+}
+
+TEST_F(BadCalls, ResultsOverInputs) {
+  for (const Example &one : examples())
+    for (const ArgumentRow &row : rowOf(one.operation).arguments) {
+      if (row.role != Role::Out || !row.of(one.call.get()))
+        continue;
+      for (const ArgumentRow &input : rowOf(one.operation).arguments) {
+        const Tensor &good = row.of(one.call.get()), &other = input.of(one.call.get());
+        if (&input == &row || !other || info(good.type()).bytes != info(other.type()).bytes ||
+            good.size() > other.size())
+          continue;
+        // One element further than in place.
+        Tensor room = make(good.type(), {other.size() + good.size()});
+        Tensor &otherPlace = const_cast<Tensor &>(other);
+        Tensor kept = std::exchange(
+            otherPlace,
+            must(Tensor::wrap(other.device(), room.data(), other.type(), Shape(other.shape()))));
+        if (input.shape.find("+1") == std::string_view::npos && other.type() == F32)
+          spoil(one, row,
+                must(Tensor::wrap(good.device(), room.data<char>() + info(good.type()).bytes,
+                                  good.type(), Shape(good.shape()))),
+                "over " + std::string(input.name));
+        otherPlace = kept;
+      }
+    }
+}
+
+TEST_F(BadCalls, Numbers) {
+  auto refused = [](const auto &call, const std::string &text) {
+    EXPECT_EQ(setup().failure(call), text);
+  };
+  Tensor rows[4];
+  for (Tensor &tensor : rows)
+    tensor = make(F32, {4, 8});
+  Tensor vector = make(F32, {8}), perRow = make(F32, {4}), other = make(F32, {4});
+  refused(Glu{.gate = rows[0], .up = rows[1], .y = rows[2], .activation = Activation::None},
+          "`glu`: `activation` is None, and must be Silu, Gelu, Sigmoid or Relu");
+  refused(Dropout{.x = rows[0], .y = rows[1], .p = 1},
+          "`dropout`: `p` is 1.000000, and must be in [0, 1)");
+  refused(RmsNorm{.x = rows[0], .w = vector, .y = rows[1], .residual = rows[2]},
+          "`rms_norm`: `sum` is missing beside `residual`");
+  refused(LayerNorm{.x = rows[0], .w = vector, .b = vector, .y = rows[1], .epsilon = 0},
+          "`layer_norm`: `epsilon` is 0.000000, and must be above 0");
+  refused(Softmax{.x = rows[0], .y = make(F32, {4, 7})},
+          "`softmax`: `y` is float32 [4, 7], and its dimensions [..., N] must have N = 8 of `x`, "
+          "float32 [4, 8]");
+  refused(Softmax{.x = rows[0], .y = make(F32, {2, 2, 8})},
+          "`softmax`: `y` is float32 [2, 2, 8], and must have the dimensions [4] of `x` before "
+          "[..., N]");
+  Array target = Array::of(DType::Int64, {4}, {0, 8, -100, 3});
+  refused(CrossEntropy{.x = rows[0], .target = target, .loss = perRow, .lse = other},
+          "`cross_entropy`: `target` has 8, and `x` has classes 0 to 7");
+  Array positions = Array::of(DType::Int32, {1, 2}, {4, -1});
+  refused(Rope{.x = make(F32, {1, 2, 1, 8}),
+               .y = make(F32, {1, 2, 1, 8}),
+               .cos = make(F32, {5, 4}),
+               .sin = make(F32, {5, 4}),
+               .positions = positions},
+          "`rope`: `positions` has -1, and must be in [0, 5)");
+  Array falling = Array::of(DType::Int32, {4}, {0, 3, 2, 4}),
+        early = Array::of(DType::Int32, {4}, {0, 1, 2, 3});
+  MatmulGrouped grouped{
+      .a = make(F32, {4, 6}), .b = make(F32, {3, 6, 8}), .c = rows[0], .offsets = falling};
+  refused(grouped, "`matmul_grouped`: `offsets` has 2 at 2, below the one before it");
+  grouped.offsets = early;
+  refused(grouped, "`matmul_grouped`: `offsets` ends with 3, and must end with 4");
+  refused(
+      Matmul{.a = make(F32, {4, 6}), .b = make(F32, {6, 8}), .c = rows[0], .scale = make(F32, {1})},
+      "`matmul`: `scale` is given, and `c` is float32 [4, 8]: only a result of 8 bits is divided "
+      "by one");
+  refused(SoftmaxBackward{.y = make(F32, {1, 70000}),
+                          .dy = make(F32, {1, 70000}),
+                          .dx = make(F32, {1, 70000})},
+          "`softmax_backward`: no kernel takes rows of more than 65536");
+}
+
+TEST_F(BadCalls, TablesAndLengths) {
+  auto refused = [](const auto &call, const std::string &text) {
+    EXPECT_EQ(setup().failure(call), text);
+    if constexpr (requires { call.out; })
+      expectNear(Array{call.out}, [](int64_t) { return 77.0; }, 0, 0);
+  };
+  Tensor cache[2] = {make(F32, {5, 4, 3, 16}), make(F32, {5, 4, 3, 16})};
+  auto lengths = [](double a, double b) { return Array::of(DType::Int32, {2}, {a, b}); };
+  // What lies behind a sequence's last page is not read.
+  Array table = Array::of(DType::Int32, {2, 2}, {0, 99, 4, 1}),
+        outside = Array::of(DType::Int32, {2, 2}, {0, 1, 5, 1}),
+        below = Array::of(DType::Int32, {2, 2}, {0, 1, 2, -1});
+  PagedAttention good{.q = make(F32, {2, 6, 16}),
+                      .kCache = cache[0],
+                      .vCache = cache[1],
+                      .table = table,
+                      .lengths = lengths(4, 8),
+                      .out = make(F32, {2, 6, 16})};
+  auto paged = [&](const Array &table, const Array &lengths) {
+    PagedAttention call = good;
+    call.table = table;
+    call.lengths = lengths;
+    return call;
+  };
+  refused(paged(outside, lengths(4, 8)),
+          "`paged_attention`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  refused(paged(below, lengths(4, 8)),
+          "`paged_attention`: `table` has page -1 at [1, 1], and the cache has pages 0 to 4");
+  refused(
+      paged(table, lengths(4, 0)),
+      "`paged_attention`: `lengths` has 0 at 1, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  refused(
+      paged(table, lengths(4, 9)),
+      "`paged_attention`: `lengths` has 9 at 1, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  refused(
+      paged(table, lengths(-1, 8)),
+      "`paged_attention`: `lengths` has -1 at 0, and must be in [1, 8]: `table` has 2 pages of 4 "
+      "tokens a sequence");
+  EXPECT_EQ(setup().failure(good), "");
+  std::string before(cache[0].data<char>(), cache[0].bytes());
+  refused(AppendKv{.k = make(F32, {2, 3, 16}),
+                   .v = make(F32, {2, 3, 16}),
+                   .kCache = cache[0],
+                   .vCache = cache[1],
+                   .table = outside,
+                   .lengths = lengths(4, 8)},
+          "`append_kv`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  refused(StoreKv{.k = make(F32, {1, 3, 16}),
+                  .v = make(F32, {1, 3, 16}),
+                  .kCache = cache[0],
+                  .vCache = cache[1],
+                  .slots = Array::of(DType::Int32, {1}, {20})},
+          "`store_kv`: `slots` has 20, and the cache has places 0 to 19");
+  refused(PagedPrefill{.q = make(F32, {7, 6, 16}),
+                       .kCache = cache[0],
+                       .vCache = cache[1],
+                       .table = table,
+                       .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                       .lengths = lengths(4, 8),
+                       .maxQ = 5,
+                       .out = make(F32, {7, 6, 16})},
+          "`paged_prefill`: `lengths` has 4 at 0, fewer than the sequence's 5 queries");
+  EXPECT_EQ(before, std::string(cache[0].data<char>(), cache[0].bytes()));
+  AttentionVarlen varlen{.q = make(F32, {7, 4, 16}),
+                         .k = make(F32, {9, 2, 16}),
+                         .v = make(F32, {9, 2, 16}),
+                         .out = make(F32, {7, 4, 16}),
+                         .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                         .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                         .maxQ = 4};
+  EXPECT_EQ(setup().failure(varlen), "`attention_varlen`: `cuQ` has 5 at 1, 5 above the one before "
+                                     "it, and 4 is given as the most");
+  // A program that answers for them itself is not checked, and a tensor of a stream that captures
+  // can't be.
+  Library trusting = must(Library::create(setup().engine, {.values = Values::Trust}));
+  Array ids = Array::of(DType::Int32, {6, 2}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+  EXPECT_TRUE(trusting
+                  .run(setup().stream, MoeOrder{.expert = ids,
+                                                .row = make(DType::Int32, {6, 2}),
+                                                .source = make(DType::Int32, {12}),
+                                                .offsets = make(DType::Int32, {5})})
+                  .ok());
+}
+
+TEST_F(BadCalls, Attention) {
+  Attention good{.q = make(F32, {2, 4, 5, 16}),
+                 .k = make(F32, {2, 3, 6, 16}),
+                 .v = make(F32, {2, 3, 6, 16}),
+                 .out = make(F32, {2, 4, 5, 16})};
+  EXPECT_EQ(setup().failure(good),
+            "`attention`: `k` is float32 [2, 3, 6, 16], and the 4 heads of `q` "
+            "must be a multiple of its 3");
+  good.k = good.v = make(F32, {2, 2, 6, 16});
+  good.window = -1;
+  EXPECT_EQ(setup().failure(good), "`attention`: `window` is -1, and must not be below 0");
+  good.window = 0;
+  good.dropout = 1;
+  EXPECT_EQ(setup().failure(good), "`attention`: `dropout` is 1.000000, and must be in [0, 1)");
+}
+
+TEST_F(BadCalls, Exceptions) {
+  Tensor x = make(F32, {4, 8});
+  try {
+    setup().library.softmax(setup().stream, {.x = x, .y = make(F32, {4})});
+    FAIL();
+  } catch (const Exception &failure) {
+    EXPECT_NE(std::string(failure.what()).find("`softmax`: `y` is float32 [4]"), std::string::npos)
+        << failure.what();
+  }
+}
+
+} // namespace
+} // namespace nereid::kernels::test
