@@ -564,7 +564,7 @@ Status addLeaves(std::span<const launch::Argument> arguments,
     const support::ArgumentClass &kind = classes[i];
     if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
       continue;
-    if (argument.kind == From::Tuple) {
+    if (argument.isTuple()) {
       if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
         return status;
     } else if (argument.kind == From::Descriptor) {

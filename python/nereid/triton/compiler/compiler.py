@@ -36,6 +36,7 @@ class CompiledKernel:
         self._make_tile = None
         self._asm = None
         self._src = None
+        function._compiled(self)
 
     @property
     def facts(self):

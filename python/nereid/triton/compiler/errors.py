@@ -51,6 +51,10 @@ _words = [
     ("AxisOutOfRange", r"axis (-?\d+) of", r"invalid axis \1"),
     ("", r"last dimension of a descriptor's block must have at least 16 bytes",
      "Descriptor block shape must have at least 16 bytes in the last dimension"),
+    ("ConstPointer", "`tl.store`", "Cannot store to a constant pointer"),
+    ("BranchMismatch", r"`(\w+)` is .* after the two branches", r"Mismatched type for \1"),
+    ("BranchMismatch", "", "Ternary expression with dynamic condition has inconsistent type"),
+    ("ReturnMismatch", "", "Return type mismatch: "),
     ("IncompatibleShapes", r"`tl.cat` takes two tiles of one", "tl.cat requires tensors of the same shape"),
 ]
 

@@ -185,6 +185,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
             self._refresh()
         if knobs.runtime.interpret and not warmup:
             return self._run_interpreted(grid, args, kwargs)
+        if knobs.runtime.jit_cache_hook or knobs.runtime.jit_post_compile_hook:
+            from . import _hooks
+
+            if not _hooks.before_launch(self, args, kwargs, warmup):
+                return None
         enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
         hooked = not warmup and (enter or leave)
         if hooked:
@@ -212,7 +217,10 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self._refresh()
 
     def preload(self, specialization_data):
-        return None
+        """Compiles for what a compilation hook was given as `specialization_data`."""
+        from . import _hooks
+
+        return _hooks.preload(self, specialization_data)
 
     @property
     def cache_key(self):
@@ -222,9 +230,15 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def hash(self):
         return self.cache_key
 
-    @property
+    @functools.cached_property
     def device_caches(self):
-        return {}
+        from . import _hooks
+
+        return _hooks.DeviceCaches()
+
+    def _compiled(self, kernel):
+        """Called for each kernel that is new."""
+        self.device_caches[current_device()][0][f"{kernel.hash}{kernel._options}"] = kernel
 
     @property
     def src(self):
