@@ -129,6 +129,13 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
         return _summarize_statistics([milliseconds(graph) / count for _ in range(10)], quantiles, return_mode)
 
 
+def cublas():
+    """Matrix products of cuBLAS to compare with, through torch; None without a GPU."""
+    from ._C.libtriton import nvidia
+
+    return nvidia.cublas.CublasLt() if current_device() >= 0 else None
+
+
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):
     """Fails unless the two are as close as the tolerances say; float32 by default for tensors of torch."""
     import numpy as np

@@ -75,6 +75,8 @@ def make(what, text, diagnostics):
     if error is None:
         if too_much := re.search(r"needs (\d+) bytes of shared memory; \S+ has (\d+)", what):
             return OutOfResources(int(too_much[1]), int(too_much[2]), "shared memory")
+        if too_many := re.search(r"out of resource: threads, Required: (\d+), Hardware limit: (\d+)", what):
+            return OutOfResources(int(too_many[1]), int(too_many[2]), "threads")
         if "cannot launch" in what and " shared memory" in what:
             return OutOfResources(0, 0, "shared memory")
         kind = TypeError if "is a value that only a `tl.constexpr`" in what or "is a tensor, and" in what else (

@@ -2,6 +2,7 @@
 kernel. Launches that no hook watches never come here."""
 import json
 from collections import namedtuple
+from types import SimpleNamespace
 
 from .. import knobs
 from ..language import core
@@ -70,7 +71,7 @@ class Specialization:
     """A call's class."""
 
     def __init__(self, function, args, kwargs):
-        bound = function._bound(args, kwargs)
+        bound = args if isinstance(args, dict) else function._bound(args, kwargs)
         self.function = function
         each = [("constexpr", bound[one.name]) if one.is_constexpr else
                 specialize(bound[one.name], one.is_const, not one.do_not_specialize,
@@ -93,6 +94,12 @@ class Specialization:
                             if k not in function.arg_names)
         words = [(kind, known if not isinstance(known, core.constexpr) else known.value) for kind, known in each]
         self.key = f"{words}{self.options}"
+
+    def named(self):
+        """What `repr=` of a kernel gets: constants by the names of their parameters."""
+        names = [one.name for one in self.function.params]
+        return SimpleNamespace(signature=self.signature, attrs=self.attrs, constants={
+            names[path[0]] if len(path) == 1 else path: value for path, value in self.constants.items()})
 
     @property
     def text(self):

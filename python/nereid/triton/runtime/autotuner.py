@@ -38,6 +38,8 @@ class Config:
         words = [f"{name}: {value}" for name, value in self.kwargs.items()]
         words += [f"num_warps: {self.num_warps}", f"num_ctas: {self.num_ctas}", f"num_stages: {self.num_stages}",
                   f"maxnreg: {self.maxnreg}"]
+        if self.ir_override is not None:
+            words.append(f"ir_override: {self.ir_override}")
         return ", ".join(words)
 
     __repr__ = __str__
@@ -207,6 +209,14 @@ class Autotuner(KernelInterface):
             pass
         return False
 
+    def _tell(self, key, cache_hit):
+        if knobs.autotuning.listener:
+            fn = self.fn
+            while not isinstance(fn, JITFunction) and hasattr(fn, "fn"):
+                fn = fn.fn
+            knobs.autotuning.listener(fn=fn, key=key, best_config=self.cache[key], configs_timings=self.configs_timings,
+                                      duration=None if cache_hit else self.bench_time, cache_hit=cache_hit)
+
     def run(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
         used_cached = True
@@ -219,6 +229,8 @@ class Autotuner(KernelInterface):
             if key not in self.cache:
                 used_cached = False
                 pruned = self.prune_configs(kwargs)
+                if len(pruned) == 1:  # nothing to measure
+                    used_cached, self.cache[key] = True, pruned[0]
 
                 def benchmark():
                     start = time.time()
@@ -230,7 +242,9 @@ class Autotuner(KernelInterface):
                     self.pre_hook(full, reset_only=True)
                     self.configs_timings = timings
 
-                used_cached = self._from_disk(key, pruned, benchmark)
+                if len(pruned) > 1:
+                    used_cached = self._from_disk(key, pruned, benchmark)
+                    self._tell(key, used_cached)
             config = self.cache[key]
         else:
             config = self.configs[0]
@@ -254,7 +268,7 @@ class Autotuner(KernelInterface):
         if self.perf_model:
             top = self.configs_top_k
             if isinstance(top, float) and top <= 1.0:
-                top = int(len(self.configs) * top)
+                top = builtins.max(1, int(len(pruned) * top))
             elif not isinstance(top, int):
                 raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
             if len(pruned) > top:

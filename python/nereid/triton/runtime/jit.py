@@ -199,8 +199,6 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         kernel = self._launch(grid, args, kwargs, warmup)
         if hooked and leave:
             leave(metadata)
-        if kernel._make_tile is None:
-            kernel._make_tile = functools.partial(self._tile, args, kwargs)
         return kernel
 
     def warmup(self, *args, grid, **kwargs):
@@ -230,11 +228,35 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def hash(self):
         return self.cache_key
 
+    @hash.setter
+    def hash(self, _):
+        """Triton's programs set it to None where the source has changed."""
+        self._forget()
+
+    @property
+    def used_global_vals(self):
+        """{(name, id of the dict): (value, dict)} of what the kernel read of its surroundings."""
+        return {(name, id(names)): (value, names) for names, name, value in self._reach().guards}
+
+    @used_global_vals.setter
+    def used_global_vals(self, _):
+        self._forget()
+
+    def _forget(self):
+        self._closure = self._program = None
+        self._bind(None, [])
+        self._refresh()
+
     @functools.cached_property
     def device_caches(self):
         from . import _hooks
 
         return _hooks.DeviceCaches()
+
+    def _compile_for(self, target, arguments, options):
+        """The code for a target, without a device."""
+        self._bring(arguments.values())
+        return self._compile(target, (), {**arguments, **options})
 
     def _compiled(self, kernel):
         """Called for each kernel that is new."""
@@ -248,9 +270,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         """Takes another text for the same function."""
         self._text = text
         self.fn.__nereid_text__ = self._source.text
-        self._closure = self._program = None
-        self._bind(None, [])
-        self._refresh()
+        self._forget()
 
     def parse(self):
         import ast
@@ -384,8 +404,8 @@ class MockTensor:
             return MockTensor(value)
         return value
 
-    def __init__(self, dtype, shape=None, aligned=True):
-        self.dtype, self.shape, self.address = dtype, shape or [1], 0 if aligned else 1
+    def __init__(self, dtype, shape=None, aligned=True, device=None):
+        self.dtype, self.shape, self.address, self.device = dtype, shape or [1], 0 if aligned else 1, device
 
     def stride(self):
         strides = [1]
@@ -399,6 +419,21 @@ class MockTensor:
     @staticmethod
     def ptr_range():
         return 0
+
+
+def stand_in(value):
+    """A value of the same class that holds no memory."""
+    if isinstance(value, tuple):
+        each = map(stand_in, value)
+        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
+    if isinstance(value, MockTensor) or not (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__")
+                                             or hasattr(value, "__dlpack__")):
+        return value
+    adapted = _adapt(value)
+    if type(adapted) is not tuple:
+        return adapted
+    address, word, device = adapted
+    return MockTensor(core._by_signature[word], aligned=address % 16 == 0, device=device)
 
 
 class TensorWrapper:
@@ -488,7 +523,7 @@ def _device_index(device):
 def _adapt(value):
     """An argument that the extension has no path for, as (address, element type, device) or a plain value."""
     if isinstance(value, MockTensor):
-        return (value.address, dtype_word(value.dtype), current_device())
+        return (value.address, dtype_word(value.dtype), current_device() if value.device is None else value.device)
     if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
         base = value
         while isinstance(base, TensorWrapper):
