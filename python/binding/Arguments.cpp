@@ -330,6 +330,11 @@ Argument Arguments::convert(PyObject *object, int depth) {
   }
   if (isFunction(object))
     return Argument::function(functionKey(object));
+  if (type == known.builtinType.get()) {
+    Ref path = Ref::take(PyObject_GetAttrString(object, "_key"));
+    kept.push_back(path);
+    return Argument::function(text(path.get()));
+  }
   if (type == known.descriptorType.get())
     return convertDescriptor(object);
   if (depth > 16)

@@ -15,7 +15,7 @@ namespace nereid::python {
 /// What the package's Python part tells the extension once: its classes, and what to call for
 /// values that have no path of their own here.
 struct Registry {
-  Ref constexprType, dtypeType, descriptorType;
+  Ref constexprType, dtypeType, descriptorType, builtinType;
   Ref adapt;   ///< object -> a plain value or (address, signature of the element type, device)
   Ref failure; ///< (what, text, diagnostics) -> an exception
   Ref handle;  ///< (Handle, function, options) -> what a launch returns

@@ -514,8 +514,8 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   call.fill(arguments);
   int device = deviceFor(arguments);
   if (device != cpuDevice && call.options.numWarps > 32)
-    raise(Error{"out of resource: threads, Required: " + std::to_string(call.options.numWarps * 32) +
-                    ", Hardware limit: 1024",
+    raise(Error{"out of resource: threads, Required: " +
+                    std::to_string(call.options.numWarps * 32) + ", Hardware limit: 1024",
                 {}});
   // Other threads may add kernels while this one runs.
   nereid::Kernel kernel = kernelOf(self, call.state, call.options);
@@ -582,7 +582,8 @@ PyObject *compileFunction(PyObject *self, PyObject *args) {
       Unlocked unlocked;
       return BindingAccess::compile(kernel, target, arguments.all());
     }();
-    return describe(call, create(handleType, new HandleObject{nullptr, orRaise(std::move(artifact))}));
+    return describe(call,
+                    create(handleType, new HandleObject{nullptr, orRaise(std::move(artifact))}));
   });
 }
 

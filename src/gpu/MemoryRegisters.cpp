@@ -446,8 +446,8 @@ static Value atomicOnHalf(RegisterEmitter &e, StringRef instruction, StringRef o
   std::string text = "{ .reg .b16 zero, old, new, now; .reg .f32 x, y; .reg .pred differs; "
                      "mov.b16 zero, 0; mov.b16 now, 0; " +
                      skip + "ld.relaxed.gpu.global.b16 now, [$1]; again: mov.b16 old, now; " +
-                     widen("x", "old") + widen("y", "$2") + instruction.str() + " x, x, y; cvt.rn." +
-                     type + ".f32 new, x; atom.global" + order.str() +
+                     widen("x", "old") + widen("y", "$2") + instruction.str() +
+                     " x, x, y; cvt.rn." + type + ".f32 new, x; atom.global" + order.str() +
                      ".cas.b16 now, [$1], old, new; "
                      "setp.ne.s16 differs, now, old; @differs bra again; "
                      "end: mov.b16 $0, now; }";
@@ -476,9 +476,9 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
   Type number = b.getIntegerType(bits);
   Value operand = e.cast(value, number);
   auto run = [&](const Twine &name, Value active) {
-    return e.cast(atomicInstruction(e, ("atom.global" + order + name).str(), bits, pointer,
-                                    operand, active),
-                  type);
+    return e.cast(
+        atomicInstruction(e, ("atom.global" + order + name).str(), bits, pointer, operand, active),
+        type);
   };
   switch (kind) {
   case K::Add:

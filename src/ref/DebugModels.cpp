@@ -40,9 +40,8 @@ Step decodePrint(tile::PrintOp op, Decoder &d) {
   std::vector<Operand> operands;
   for (auto [i, value] : llvm::enumerate(op.getValues())) {
     bool isSigned = i >= op.getIsSigned().size() || op.getIsSigned()[i];
-    operands.push_back({d.slot(value),
-                        isa<tile::PtrType>(tile::elementType(value.getType())), isSigned,
-                        std::vector<int64_t>(tile::shapeOf(value.getType()))});
+    operands.push_back({d.slot(value), isa<tile::PtrType>(tile::elementType(value.getType())),
+                        isSigned, std::vector<int64_t>(tile::shapeOf(value.getType()))});
   }
   return [=, prefix = op.getPrefix().str(), hex = op.getHex()](Frame &frame) {
     const auto &print = frame.machine.launch.onPrint;
@@ -64,8 +63,8 @@ Step decodePrint(tile::PrintOp op, Decoder &d) {
         printed.text += ")" + prefix;
         if (operands.size() > 1)
           printed.text += "(operand " + std::to_string(number) + ") ";
-        printed.text += printElement(frame, operand.slot, operand.isPointer, i, hex,
-                                     operand.isSigned);
+        printed.text +=
+            printElement(frame, operand.slot, operand.isPointer, i, hex, operand.isSigned);
         print(printed);
       }
   };

@@ -64,9 +64,8 @@ std::string printElement(DType type, uint64_t bits, bool hex, bool isPointer) {
   if (isPointer) {
     snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)bits);
   } else if (facts.isFloat) {
-    double value = type == DType::Float64
-                       ? std::bit_cast<double>(bits)
-                       : decodeFloat(formatOf(type), uint32_t(bits));
+    double value = type == DType::Float64 ? std::bit_cast<double>(bits)
+                                          : decodeFloat(formatOf(type), uint32_t(bits));
     snprintf(buffer, sizeof buffer, hex ? "%a" : "%f", value);
   } else if (type == DType::Int1 && !hex) {
     return bits & 1 ? "1" : "0";

@@ -39,7 +39,8 @@ TEST(Records, ReadAsSentences) {
   const std::pair<Record, const char *> cases[] = {
       {make(0, RecordKind::Print, packProgram(3, 1, 2), 13, 0x4100),
        "pid (3, 1, 2) idx (1, 5) x: 2.500000"},
-      {make(1, RecordKind::Print, 0, 0, 0xffffffff, 1), "pid (0, 0, 0) idx () both: (operand 1) -1"},
+      {make(1, RecordKind::Print, 0, 0, 0xffffffff, 1),
+       "pid (0, 0, 0) idx () both: (operand 1) -1"},
       {make(2, RecordKind::Assert, 7, 0, 0),
        "k.py:12:5: assertion failed: `n > 0` at pid (7, 0, 0)"},
       {make(3, RecordKind::Print, 0, 15, 0x7f0012345678),

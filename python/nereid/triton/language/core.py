@@ -21,7 +21,7 @@ class builtin:
     def __init__(self, path, doc=""):
         self.__name__ = path.rpartition(".")[2]
         self.__qualname__ = self.__name__
-        self._path = path
+        self._path, self._key = path, "triton.language." + path
         self.__module__ = "triton.language" + ("." + path.rpartition(".")[0] if "." in path else "")
         self.__doc__ = doc
         self.__triton_builtin__ = True

@@ -68,6 +68,7 @@ class Autotuner(KernelInterface):
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None,
                  cache_results=False):
         self.configs = list(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self._tuned = {name for config in self.configs for name in config.kwargs}
         self.keys, self.cache, self.arg_names = list(key), {}, arg_names
         self.cache_results = cache_results or bool(knobs.autotuning.cache)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
@@ -140,10 +141,6 @@ class Autotuner(KernelInterface):
                 pass
 
     def _bench(self, *args, config, **meta):
-        conflicts = meta.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define "
-                             "auto-tuned symbols.")
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
@@ -220,6 +217,9 @@ class Autotuner(KernelInterface):
     def run(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
         used_cached = True
+        if conflicts := kwargs.keys() & self._tuned:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define "
+                             "auto-tuned symbols.")
         if len(self.configs) > 1:
             known = {**self.nargs, **kwargs}
             known = {name: value for name, value in known.items() if name in self.arg_names}

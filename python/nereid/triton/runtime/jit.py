@@ -579,8 +579,11 @@ def _from_dlpack(value):
     return _adapt(array)
 
 
-class _Never:
-    pass
+def mangle_type(value, specialize=False):
+    """The signature's word for a value."""
+    from . import _hooks
+
+    return _hooks.specialize(value, specialize_value=specialize)[0]
 
 
 def _descriptor_type():
@@ -589,6 +592,6 @@ def _descriptor_type():
     return TensorDescriptor
 
 
-_C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), adapt=_adapt,
+_C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), builtin=core.builtin, adapt=_adapt,
             failure=errors.make, handle=CompiledKernel, current_device=current_device, current_stream=current_stream)
 atexit.register(_C.finish)
