@@ -51,6 +51,7 @@ _words = [
     ("AxisOutOfRange", r"axis (-?\d+) of", r"invalid axis \1"),
     ("", r"last dimension of a descriptor's block must have at least 16 bytes",
      "Descriptor block shape must have at least 16 bytes in the last dimension"),
+    ("DotTooSmall", r"needs at least (\d+)", r"Input shapes should have M >= 1, N >= 1 and K >= \1"),
     ("ConstPointer", "`tl.store`", "Cannot store to a constant pointer"),
     ("BranchMismatch", r"`(\w+)` is .* after the two branches", r"Mismatched type for \1"),
     ("BranchMismatch", "", "Ternary expression with dynamic condition has inconsistent type"),

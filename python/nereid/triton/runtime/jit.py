@@ -128,6 +128,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
 
     def _make_program(self):
         """Called by the extension at the first launch."""
+        for one in self.params:
+            if one.is_constexpr and (one.do_not_specialize or one.do_not_specialize_on_alignment):
+                raise errors.CompilationError(
+                    None, None, f"{one.name} marked as constexpr and listed in do_not_specialize/"
+                    "do_not_specialize_on_alignment. Remove constexpr designation to skip specialization.")
         closure = self._reach()
         self._program, self._brought = _C.Program(closure.plain(), closure.root), []
         self._bind(self._program, closure.guards)
