@@ -3,8 +3,9 @@
 
     scripts/launch-cost.py [--package FOLDER] [--peer PYTHON]
 
-Kernels of 5 and of 19 arguments; microseconds a launch, the least of several rounds. On a GPU beside `cuLaunchKernelEx`
-in C of empty kernels with as many arguments. PYTHON is an interpreter with torch and triton; Triton needs a GPU.
+The time of an import and of a first launch without torch. Kernels of 5 and of 19 arguments; microseconds a launch, the
+least of several rounds. On a GPU beside `cuLaunchKernelEx` in C of empty kernels with as many arguments. PYTHON is an
+interpreter with torch and triton; Triton needs a GPU.
 """
 import argparse
 import json
@@ -78,6 +79,30 @@ if device == "cuda":
 print(json.dumps(found))
 '''
 
+# Without torch, in a process of its own: the first launch compiles, or finds the code on disk.
+ALONE = '''
+import json, sys, time
+import numpy as np
+start = time.perf_counter()
+import nereid.triton as triton
+import nereid.triton.language as tl
+imported = time.perf_counter() - start
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + o, tl.load(x + o, mask=o < n) + tl.load(y + o, mask=o < n), mask=o < n)
+
+
+x, y, out = np.ones(1000, "f4"), np.ones(1000, "f4"), np.empty(1000, "f4")
+start = time.perf_counter()
+add[(8, )](x, y, out, 1000, BLOCK=128)
+first = time.perf_counter() - start
+assert (out == 2).all() and "torch" not in sys.modules
+print(json.dumps({"import ms": round(imported * 1e3, 1), "first launch ms": round(first * 1e3, 1)}))
+'''
+
 # The loop is in C, so that nothing of Python is measured.
 RAW_C = r'''
 #include <cuda.h>
@@ -133,6 +158,10 @@ def main():
         program.write_text(PROGRAM)
         for name in ("first run", "second run"):
             print(f"nereid, {name}:", run([python, "-m", "nereid", str(program)], NEREID_CACHE_DIR=f"{folder}/cache", **path))
+        alone = pathlib.Path(folder) / "alone.py"
+        alone.write_text(ALONE)
+        for name in ("first run", "second run"):
+            print(f"nereid without torch, {name}:", run([python, str(alone)], NEREID_CACHE_DIR=f"{folder}/alone", **path))
         for name in ("first run", "second run"):
             print(f"triton, {name}:", run([python, str(program)], TRITON_CACHE_DIR=f"{folder}/triton"))
         source = pathlib.Path(folder) / "raw.c"

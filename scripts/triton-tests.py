@@ -2,11 +2,14 @@
 """Runs Triton's own tests, or another project's tests of Triton kernels, through the stand-in.
 
     scripts/triton-tests.py TESTS... [--wheel FILE | --package FOLDER] [--mark interpreter] [--interpret] [--device cpu]
-                            [--every N] [--jobs N] [--limit SECONDS] [--out results.jsonl] [-- pytest arguments]
+                            [--every N] [--shuffle] [--known results.jsonl] [--jobs N] [--limit SECONDS] [--time SECONDS]
+                            [--out results.jsonl] [-- pytest arguments]
 
 TESTS are files or folders of a checkout, whose conftest.py is used. Each case has a time limit; a case that crashes or
-hangs is noted, and the rest goes on in another process. The last lines are the sums by file and the failures, those of
-one reason together. Exit code 1 if anything failed.
+hangs is noted, and the rest goes on in another process. With --time the run stops there: --shuffle makes what ran until
+then a sample of all, and --known takes over an earlier run's results and runs the other cases. Results are written as
+they come. The last lines are the failures, those of one reason together and those that look into Triton's own IR apart, and
+the sums by file. Exit code 1 if anything failed.
 """
 import argparse
 import collections
@@ -21,7 +24,7 @@ import tempfile
 import time
 
 PLUGIN = '''
-import json, os, sys, time, types
+import json, os, random, sys, time, types
 import pytest
 
 # Tests of Triton's own IR import this; they are skipped.
@@ -45,7 +48,14 @@ def note(**what):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    chosen = items[::EVERY][PART::PARTS]
+    chosen = items[::EVERY]
+    if os.environ["NEREID_TESTS_SHUFFLE"] == "1":
+        random.Random(0).shuffle(chosen)
+    if os.environ["NEREID_TESTS_KNOWN"]:
+        with open(os.environ["NEREID_TESTS_KNOWN"]) as file:
+            known = set(file.read().split("\\n"))
+        chosen = [item for item in chosen if item.nodeid not in known]
+    chosen = chosen[PART::PARTS]
     note(total=len(chosen))
     items[:] = chosen[SKIP:]
 
@@ -94,7 +104,9 @@ class Part:
     def start(self, folder=None):
         environment = dict(os.environ, NEREID_TESTS_RECORD=str(self.record), NEREID_TESTS_SKIP=str(self.ended),
                            NEREID_TESTS_EVERY=str(self.options.every), NEREID_TESTS_PART=str(self.number),
-                           NEREID_TESTS_PARTS=str(self.options.jobs))
+                           NEREID_TESTS_PARTS=str(self.options.jobs),
+                           NEREID_TESTS_SHUFFLE=str(int(self.options.shuffle)),
+                           NEREID_TESTS_KNOWN=str(self.record.parent / "known") if self.options.known else "")
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(self.record.parent), *self.options.package, *filter(None, [environment.get("PYTHONPATH")])])
         environment.setdefault("OMP_NUM_THREADS", "1")
@@ -125,13 +137,17 @@ class Part:
             elif "end" in one:
                 self.running, self.ended, self.since = None, self.ended + 1, time.monotonic()
             else:
-                self.results.append(one)
+                self.add(one)
+
+    def add(self, one):
+        self.results.append(one)
+        self.options.file.write(json.dumps(one) + "\n")
 
     def lost(self, reason):
         """The running case took its process with it."""
         self.results = [one for one in self.results if one["id"] != self.running]
-        self.results.append({"id": self.running, "outcome": "failed", "reason": reason,
-                             "seconds": round(time.monotonic() - self.since, 1)})
+        self.add({"id": self.running, "outcome": "failed", "reason": reason,
+                  "seconds": round(time.monotonic() - self.since, 1)})
         self.ended += 1
 
     def step(self):
@@ -144,8 +160,8 @@ class Part:
                 self.process.wait()
                 self.read()
                 if self.running is None:
-                    self.results.append({"id": f"part {self.number}", "outcome": "failed", "seconds": 300,
-                                         "reason": "hangs outside of a case"})
+                    self.add({"id": f"part {self.number}", "outcome": "failed", "seconds": 300,
+                              "reason": "hangs outside of a case"})
                     return False
                 self.lost(f"no end within {self.options.limit} s")
                 self.start()
@@ -155,8 +171,8 @@ class Part:
             self.start()
             return True
         if self.total is None or self.ended < self.total:
-            self.results.append({"id": f"part {self.number}", "outcome": "failed", "seconds": 0,
-                                 "reason": f"pytest ended with {code} after {self.ended} of {self.total} cases"})
+            self.add({"id": f"part {self.number}", "outcome": "failed", "seconds": 0,
+                      "reason": f"pytest ended with {code} after {self.ended} of {self.total} cases"})
         return False
 
 
@@ -176,9 +192,12 @@ def main():
     parser.add_argument("--interpret", action="store_true")
     parser.add_argument("--device", default="")
     parser.add_argument("--every", type=int, default=1, help="takes each Nth case")
+    parser.add_argument("--shuffle", action="store_true", help="a fixed random order")
+    parser.add_argument("--known", default="", help="results of an earlier run")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60, help="seconds that a case may take")
     parser.add_argument("--time", type=float, default=0, help="seconds after which no more cases are started")
+    parser.add_argument("--lines", type=int, default=0, help="of the report at most, 0 for all")
     parser.add_argument("--out", default="triton-tests.jsonl")
     arguments = sys.argv[1:]
     extra = arguments[arguments.index("--") + 1:] if "--" in arguments else []
@@ -198,6 +217,12 @@ def main():
 
             zipfile.ZipFile(options.wheel).extractall(folder / "wheel")
             options.package.append(str(folder / "wheel"))
+        results = []
+        if options.known:
+            with open(options.known) as file:
+                results = [one for one in map(json.loads, file) if not one["id"].startswith("part ")]
+            (folder / "known").write_text("\n".join(one["id"] for one in results))
+        options.file = open(options.out, "w", buffering=1)
         started = time.monotonic()
         parts = [Part(number, options, folder) for number in range(options.jobs)]
         left = list(parts)
@@ -211,7 +236,7 @@ def main():
                     part.read()
                 print(f"stopped after {options.time} s: {sum((part.total or 0) - part.ended for part in left)} cases not run")
                 break
-        results = [one for part in parts for one in part.results]
+        results += [one for part in parts for one in part.results]
         for part in parts:
             part.log.close()
         unfinished = [part for part in parts if any(one["id"].startswith("part ") for one in part.results)]
@@ -223,29 +248,44 @@ def main():
         known = merged.get(one["id"])
         if known is None or known["outcome"] != "failed":
             merged[one["id"]] = one
+    options.file.close()
     with open(options.out, "w") as file:
         for one in merged.values():
             file.write(json.dumps(one) + "\n")
-    report(merged.values())
+    report(merged.values(), options.lines)
     return 1 if any(one["outcome"] == "failed" for one in merged.values()) else 0
 
 
-def report(results):
+OWN_IR = re.compile(r"\bttgir\b|\bllir\b|\bttg?\.|'nereid\.triton\._C|libtriton|No module named 'triton\._C")
+
+
+def report(results, lines):
     by_file = collections.defaultdict(collections.Counter)
-    groups = collections.defaultdict(list)
+    groups = {False: collections.defaultdict(list), True: collections.defaultdict(list)}
+    total = collections.Counter()
     for one in results:
         by_file[one["id"].partition("::")[0]][one["outcome"]] += 1
         if one["outcome"] == "failed":
-            groups[brief(one["reason"])].append(one["id"])
-    for reason, cases in sorted(groups.items(), key=lambda item: -len(item[1])):
-        print(f"{len(cases):5} {reason}\n      {cases[0]}")
-    total = collections.Counter()
+            own = bool(OWN_IR.search(one["reason"]))
+            groups[own][brief(one["reason"])].append(one["id"])
+            total["own"] += own
+    said = []
+    for own, by_reason in groups.items():
+        if own and by_reason:
+            said.append("These look into Triton's own IR:")
+        for reason, cases in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+            said.append(f"{len(cases):5} {reason}\n        {cases[0]}")
+    sums = []
     for name, counts in sorted(by_file.items()):
         total += counts
-        print(f"{name}: {', '.join(f'{count} {what}' for what, count in sorted(counts.items()))}")
+        sums.append(f"{name}: {', '.join(f'{count} {what}' for what, count in sorted(counts.items()))}")
+    if lines and 2 * len(said) + len(sums) + 2 > lines:
+        kept = max((lines - len(sums) - 3) // 2, 0)
+        said[kept:] = [f"      and {len(said) - kept} more reasons"]
+    print("\n".join(said + sums))
     ran = total["passed"] + total["failed"]
     print(f"{total['passed']} of {ran} passed ({100 * total['passed'] / max(ran, 1):.1f}%), {total['skipped']} skipped, "
-          f"{total['xfailed']} failed as their project expects")
+          f"{total['xfailed']} failed as their project expects; {total['own']} of the failures look into Triton's own IR")
 
 
 if __name__ == "__main__":

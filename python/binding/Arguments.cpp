@@ -2,6 +2,7 @@
 
 #include "binding/Function.h"
 
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -232,10 +233,24 @@ Argument Arguments::convertTuple(PyObject *object, int depth) {
     raise(PyExc_ValueError, "a tuple argument is nested too deep");
   Py_ssize_t size = PyTuple_Size(object);
   std::vector<Argument> elements;
-  for (Py_ssize_t i = 0; i < size; ++i)
+  for (Py_ssize_t i = 0; i < size; ++i) {
     elements.push_back(convert(PyTuple_GetItem(object, i), depth + 1));
+    elements.back().isConstexpr |= constexprs > 0;
+  }
   tuples.push_back(std::move(elements));
-  return Argument::tuple(tuples.back());
+  if (PyTuple_CheckExact(object))
+    return Argument::tuple(tuples.back());
+  Ref fields = Ref::takeOrNull(PyObject_GetAttrString(object, "_fields"));
+  if (!fields) {
+    PyErr_Clear();
+    return Argument::tuple(tuples.back());
+  }
+  Ref comma = str(",");
+  Ref names = Ref::take(PyUnicode_Join(comma.get(), fields.get()));
+  namedTuples.push_back(std::make_unique<launch::NamedTupleArgument>(
+      launch::NamedTupleArgument{tuples.back(), text(names.get())}));
+  kept.push_back(std::move(names));
+  return Argument::tuple(*namedTuples.back());
 }
 
 Argument Arguments::convertDescriptor(PyObject *object) {
@@ -266,8 +281,8 @@ Argument Arguments::convertDescriptor(PyObject *object) {
   descriptor.tensor =
       orRaise(runtime::Tensor::wrap(device.internal(), reinterpret_cast<void *>(pointer.bits),
                                     pointer.type, integers("shape"), integers("strides")));
-  descriptors.push_back(descriptor);
-  return Argument::descriptor(descriptors.back());
+  descriptors.push_back(std::make_unique<launch::DescriptorArgument>(descriptor));
+  return Argument::descriptor(*descriptors.back());
 }
 
 // ---- Values
@@ -307,10 +322,19 @@ Argument Arguments::convert(PyObject *object, int depth) {
   if (type == known.constexprType.get()) {
     Ref value = Ref::take(PyObject_GetAttrString(object, "value"));
     kept.push_back(value);
-    return convert(value.get(), depth + 1);
+    ++constexprs;
+    Argument argument = convert(value.get(), depth + 1);
+    --constexprs;
+    argument.isConstexpr = true;
+    return argument;
   }
   if (isFunction(object))
     return Argument::function(functionKey(object));
+  if (type == known.builtinType.get()) {
+    Ref path = Ref::take(PyObject_GetAttrString(object, "_key"));
+    kept.push_back(path);
+    return Argument::function(text(path.get()));
+  }
   if (type == known.descriptorType.get())
     return convertDescriptor(object);
   if (depth > 16)

@@ -6,7 +6,6 @@
 #include "launch/Argument.h"
 #include "nereid/device.h"
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,7 +15,7 @@ namespace nereid::python {
 /// What the package's Python part tells the extension once: its classes, and what to call for
 /// values that have no path of their own here.
 struct Registry {
-  Ref constexprType, dtypeType, descriptorType;
+  Ref constexprType, dtypeType, descriptorType, builtinType;
   Ref adapt;   ///< object -> a plain value or (address, signature of the element type, device)
   Ref failure; ///< (what, text, diagnostics) -> an exception
   Ref handle;  ///< (Handle, function, options) -> what a launch returns
@@ -53,9 +52,13 @@ private:
   launch::Argument *at;
   alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
   std::unique_ptr<launch::Argument[]> many;
-  std::deque<std::vector<launch::Argument>> tuples;
-  std::deque<launch::DescriptorArgument> descriptors;
+  // What arguments point at stays where it is; most calls have none of it, and then nothing is
+  // allocated.
+  std::vector<std::vector<launch::Argument>> tuples;
+  std::vector<std::unique_ptr<launch::NamedTupleArgument>> namedTuples;
+  std::vector<std::unique_ptr<launch::DescriptorArgument>> descriptors;
   std::vector<Ref> kept;
+  int constexprs = 0; // that the value in hand is within
   std::optional<int> where;
   std::optional<void *> work;
 };

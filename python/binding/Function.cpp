@@ -98,11 +98,17 @@ PyObject *addUnits(PyObject *self, PyObject *list) {
 
 struct HandleObject {
   std::shared_ptr<runtime::LoadedKernel> kernel;
+  std::optional<support::Artifact> built = {}; // of what is compiled and not loaded
+
+  const support::Artifact &artifact() const { return built ? *built : kernel->artifact(); }
+  const support::CodeRecord &code() const {
+    return built ? artifact().codes().front() : kernel->code();
+  }
 };
 
 PyObject *handleFacts(PyObject *self, PyObject *) {
   return guarded([&] {
-    const runtime::LoadedKernel &kernel = *stateOf<HandleObject>(self).kernel;
+    const HandleObject &kernel = stateOf<HandleObject>(self);
     const support::CodeRecord &code = kernel.code();
     const support::Artifact &artifact = kernel.artifact();
     Ref facts = Ref::take(PyDict_New());
@@ -136,7 +142,7 @@ PyObject *handleFacts(PyObject *self, PyObject *) {
 // The code sections: {"object" | "ptx" | "cubin": bytes}.
 PyObject *handleCode(PyObject *self, PyObject *) {
   return guarded([&] {
-    const support::Artifact &artifact = stateOf<HandleObject>(self).kernel->artifact();
+    const support::Artifact &artifact = stateOf<HandleObject>(self).artifact();
     Ref all = Ref::take(PyDict_New());
     for (const support::CodeRecord &code : artifact.codes()) {
       const char *kind = support::CodeKind(code.kind) == support::CodeKind::Ptx     ? "ptx"
@@ -317,14 +323,18 @@ public:
       into.set(i, objects[i]);
   }
 
+  /// {parameter: object}, defaults filled in.
+  Ref bound() const {
+    Ref bound = Ref::take(PyDict_New());
+    for (size_t i = 0; i < objects.size(); ++i)
+      check(PyDict_SetItem(bound.get(), state.names[i].get(), objects[i]));
+    return bound;
+  }
+
   Grid grid(PyObject *given) const {
     Ref computed = Ref::borrow(given);
-    if (!PyTuple_Check(given) && PyCallable_Check(given)) {
-      Ref bound = Ref::take(PyDict_New());
-      for (size_t i = 0; i < objects.size(); ++i)
-        check(PyDict_SetItem(bound.get(), state.names[i].get(), objects[i]));
-      computed = Ref::take(PyObject_CallFunctionObjArgs(given, bound.get(), nullptr));
-    }
+    if (!PyTuple_Check(given) && PyCallable_Check(given))
+      computed = Ref::take(PyObject_CallFunctionObjArgs(given, bound().get(), nullptr));
     if (PyLong_Check(computed.get())) {
       Ref one = computed;
       computed = Ref::take(PyTuple_Pack(1, one.get()));
@@ -454,17 +464,23 @@ private:
   }
 };
 
-Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
-  FunctionObject &state = call.state;
-  if (auto known = state.handles.find(prepared); known != state.handles.end())
-    return known->second;
-  Ref handle = create(handleType, new HandleObject{prepared->kernel});
+// What programs get of a compiled kernel.
+Ref describe(const Call &call, const Ref &handle) {
   const Options &o = call.options;
   Ref options = Ref::take(Py_BuildValue("{s:i,s:i,s:i,s:i,s:O}", "num_warps", o.numWarps,
                                         "num_stages", o.numStages, "num_ctas", o.numCtas, "maxnreg",
                                         o.maxRegisters, "debug", o.debug ? Py_True : Py_False));
-  Ref made = Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(),
-                                                    call.self, options.get(), nullptr));
+  PyObject *isLoaded = stateOf<HandleObject>(handle.get()).built ? Py_False : Py_True;
+  return Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), call.self,
+                                                options.get(), call.bound().get(), isLoaded,
+                                                nullptr));
+}
+
+Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
+  FunctionObject &state = call.state;
+  if (auto known = state.handles.find(prepared); known != state.handles.end())
+    return known->second;
+  Ref made = describe(call, create(handleType, new HandleObject{prepared->kernel}));
   state.handles.emplace(prepared, made);
   return made;
 }
@@ -498,8 +514,9 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   call.fill(arguments);
   int device = deviceFor(arguments);
   if (device != cpuDevice && call.options.numWarps > 32)
-    raise(PyExc_ValueError, "`num_warps` is " + std::to_string(call.options.numWarps) +
-                                ", but a program has at most 32 on a GPU");
+    raise(Error{"out of resource: threads, Required: " +
+                    std::to_string(call.options.numWarps * 32) + ", Hardware limit: 1024",
+                {}});
   // Other threads may add kernels while this one runs.
   nereid::Kernel kernel = kernelOf(self, call.state, call.options);
   Result<const launch::PreparedKernel *> prepared = Error{};
@@ -545,11 +562,28 @@ PyObject *boundArguments(PyObject *self, PyObject *args) {
     PyObject *positional = nullptr, *keywords = nullptr;
     if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &positional, &PyDict_Type, &keywords))
       throw PythonError{};
+    return Call(self, positional, keywords).bound();
+  });
+}
+
+// _compile(target, args, kwargs): for a target that need not be here; nothing is loaded.
+PyObject *compileFunction(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    const char *target = nullptr;
+    PyObject *positional = nullptr, *keywords = nullptr;
+    if (!PyArg_ParseTuple(args, "sO!O!", &target, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords))
+      throw PythonError{};
     Call call(self, positional, keywords);
-    Ref bound = Ref::take(PyDict_New());
-    for (size_t i = 0; i < call.objects.size(); ++i)
-      check(PyDict_SetItem(bound.get(), call.state.names[i].get(), call.objects[i]));
-    return bound;
+    Arguments arguments(call.objects.size());
+    call.fill(arguments);
+    nereid::Kernel kernel = kernelOf(self, call.state, call.options);
+    auto artifact = [&] {
+      Unlocked unlocked;
+      return BindingAccess::compile(kernel, target, arguments.all());
+    }();
+    return describe(call,
+                    create(handleType, new HandleObject{nullptr, orRaise(std::move(artifact))}));
   });
 }
 
@@ -564,7 +598,7 @@ Status addLeaves(std::span<const launch::Argument> arguments,
     const support::ArgumentClass &kind = classes[i];
     if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
       continue;
-    if (argument.kind == From::Tuple) {
+    if (argument.isTuple()) {
       if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
         return status;
     } else if (argument.kind == From::Descriptor) {
@@ -740,6 +774,7 @@ void addTypes(PyObject *module) {
                                           {"_set", setFunction, METH_VARARGS, nullptr},
                                           {"_launch", launchFunction, METH_VARARGS, nullptr},
                                           {"_bound", boundArguments, METH_VARARGS, nullptr},
+                                          {"_compile", compileFunction, METH_VARARGS, nullptr},
                                           {"_interpret", interpretFunction, METH_VARARGS, nullptr},
                                           {"_tile", tileFunction, METH_VARARGS, nullptr},
                                           {}};

@@ -27,16 +27,17 @@ Ref describeAt(const Diagnostic &diagnostic) {
 PyObject *registerParts(PyObject *, PyObject *args, PyObject *kwargs) {
   return guarded([&] {
     Registry &to = registry();
-    static const char *names[] = {"constexpr",      "dtype",          "descriptor",
-                                  "adapt",          "failure",        "handle",
-                                  "current_device", "current_stream", nullptr};
-    PyObject *parts[8] = {};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOO", const_cast<char **>(names),
+    static const char *names[] = {"constexpr",      "dtype",   "descriptor", "builtin",
+                                  "adapt",          "failure", "handle",     "current_device",
+                                  "current_stream", nullptr};
+    PyObject *parts[9] = {};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOOO", const_cast<char **>(names),
                                      &parts[0], &parts[1], &parts[2], &parts[3], &parts[4],
-                                     &parts[5], &parts[6], &parts[7]))
+                                     &parts[5], &parts[6], &parts[7], &parts[8]))
       throw PythonError{};
-    Ref *places[] = {&to.constexprType, &to.dtypeType, &to.descriptorType, &to.adapt,
-                     &to.failure,       &to.handle,    &to.currentDevice,  &to.currentStream};
+    Ref *places[] = {&to.constexprType, &to.dtypeType,     &to.descriptorType,
+                     &to.builtinType,   &to.adapt,         &to.failure,
+                     &to.handle,        &to.currentDevice, &to.currentStream};
     for (size_t i = 0; i < std::size(places); ++i)
       *places[i] = Ref::borrow(parts[i]);
     return Ref::borrow(Py_None);

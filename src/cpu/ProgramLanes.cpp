@@ -92,6 +92,14 @@ struct AssertLanes : LaneModel<AssertLanes, tile::AssertOp> {
   }
 };
 
+struct ClockLanes : LaneModel<ClockLanes, tile::ClockOp> {
+  bool runsWhole(Operation *) const { return true; }
+  void emitWhole(Operation *op, LaneEmitter &emitter) const {
+    emitter.setScalar(op->getResult(0),
+                      emitter.call("nereid_clock", emitter.builder.getI64Type(), {}));
+  }
+};
+
 struct SmIdLanes : LaneModel<SmIdLanes, tile::SmIdOp> {
   Value emitLanes(Operation *, LaneEmitter &emitter, unsigned, const Lanes &) const {
     return emitter.constant(emitter.builder.getI32Type(), 0);
@@ -110,6 +118,7 @@ void registerProgramLanes(DialectRegistry &registry) {
     GridDependencyOp::attachInterface<NothingLanes<GridDependencyOp>>(*context);
     PrintOp::attachInterface<PrintLanes>(*context);
     AssertOp::attachInterface<AssertLanes>(*context);
+    ClockOp::attachInterface<ClockLanes>(*context);
     SmIdOp::attachInterface<SmIdLanes>(*context);
   });
 }

@@ -100,6 +100,10 @@ bool namesConstexpr(const std::string &annotation) {
   return annotation == "constexpr" || annotation.ends_with(".constexpr");
 }
 
+bool namesConst(const std::string &annotation) {
+  return annotation == "const" || annotation.ends_with(".const");
+}
+
 // The default of a parameter as source, or none.
 const Expr *defaultOf(const Arguments &arguments, size_t index) {
   size_t positional = arguments.posonlyargs.size() + arguments.args.size();
@@ -412,6 +416,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
                    std::find(defaulted.begin(), defaulted.end(), i) == defaulted.end();
       if (given && constant == constants.end()) {
         classes.push_back(specialization.arguments[i]);
+        if (classes.back().kind == ArgumentClass::Kind::Pointer)
+          classes.back().isConst |= namesConst(annotationText(parameter));
         if (isConstexpr && classes.back().kind != ArgumentClass::Kind::Constant &&
             classes.back().kind != ArgumentClass::Kind::Tuple)
           refuse(parameter, "NotConstexpr",

@@ -305,6 +305,9 @@ Value Interp::fromConstant(const support::Constant &constant) {
     size_t dot = path.rfind('.');
     std::string module = dot == std::string::npos ? "" : path.substr(0, dot);
     std::string name = dot == std::string::npos ? path : path.substr(dot + 1);
+    if (std::optional<Value> native = module.empty() ? std::nullopt : nativeModule(module))
+      if (auto found = attribute(*native, name))
+        return *found;
     auto it = loaded.find(module);
     if (it == loaded.end() && !module.empty() && resolver) {
       static const Node nowhere;

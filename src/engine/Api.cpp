@@ -628,6 +628,19 @@ engine::BindingAccess::prepare(const Kernel &kernel, const Device &device,
   return kernel.state->on(device.internal()).launcher.prepare(arguments);
 }
 
+Result<support::Artifact>
+engine::BindingAccess::compile(const Kernel &kernel, const std::string &target,
+                               std::span<const launch::Argument> arguments) {
+  KernelState *state = kernel.state.get();
+  std::vector<uint32_t> defaulted;
+  auto specialization = launch::specialize(state->signature, arguments, &defaulted);
+  if (!specialization)
+    return specialization.takeError();
+  Request request{state->signature.name, state->options, target, *std::move(specialization),
+                  std::move(defaulted)};
+  return state->program->artifact(std::move(request), state->program->engine->freeze);
+}
+
 Result<engine::EmittedKernel>
 engine::BindingAccess::emit(const Kernel &kernel, std::span<const launch::Argument> arguments) {
   KernelState *state = kernel.state.get();

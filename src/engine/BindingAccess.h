@@ -10,6 +10,9 @@
 namespace nereid::emit {
 struct SourceUnit;
 }
+namespace nereid::support {
+class Artifact;
+}
 namespace nereid::launch {
 class Argument;
 struct PreparedKernel;
@@ -30,6 +33,9 @@ struct BindingAccess {
                                                        std::span<const launch::Argument> arguments);
   static Result<const launch::PreparedKernel *>
   prepare(const Kernel &kernel, const Device &device, std::span<const launch::Argument> arguments);
+  /// The code for a target ("cpu", "sm_90a"), which need not be here.
+  static Result<support::Artifact> compile(const Kernel &kernel, const std::string &target,
+                                           std::span<const launch::Argument> arguments);
   /// Tile IR for such arguments.
   static Result<EmittedKernel> emit(const Kernel &kernel,
                                     std::span<const launch::Argument> arguments);

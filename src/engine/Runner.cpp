@@ -244,6 +244,7 @@ private:
         continue;
       switch (argument.kind) {
       case Argument::Kind::Tuple:
+      case Argument::Kind::NamedTuple:
         if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
           return status;
         break;

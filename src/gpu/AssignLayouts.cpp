@@ -455,6 +455,14 @@ private:
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if ((access && isTile(access.getAccessed())) || isa<tile::DescLoadOp>(op))
       return {accessLayout(op), std::nullopt, {}};
+    // Scalars that are joined, or a pair that becomes scalars, meet in one thread.
+    if (isa<tile::JoinOp, tile::SplitOp>(op) &&
+        !(isTile(op->getOperand(0)) && isTile(op->getResult(0)))) {
+      LinearLayout pair = blockedLayout(ArrayRef<int64_t>{2}, 2, ArrayRef<unsigned>{0u}, warps);
+      if (isTile(op->getResult(0)))
+        return {pair, std::nullopt, {}};
+      return {LinearLayout(), 0u, pair};
+    }
     if (auto map = dyn_cast<tile::MapOp>(op); map && map.getPack() > 1) {
       // A group of adjacent elements meets in one thread.
       auto shape = tile::shapeOf(map.getInputs().front().getType());

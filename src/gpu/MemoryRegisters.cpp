@@ -390,7 +390,7 @@ struct AtomicRMWRegisters : RegisterModel<AtomicRMWRegisters, tile::AtomicRMWOp>
         isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        values = e.operand(atomic.getValue(), count);
-    std::string order = (orderText(atomic.getSem()) + scopeText(atomic.getScope())).str();
+    std::string order = (scopeText(atomic.getScope()) + orderText(atomic.getSem())).str();
     emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), atomic.getMask(),
                [&](unsigned reg, Value predicate) {
                  return emitAtomicInstruction(e, op, atomic.getKind(), order, pointers[reg],
@@ -411,8 +411,8 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        compares = e.operand(atomic.getCompare(), count),
                        values = e.operand(atomic.getValue(), count);
-    std::string name = ("atom" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) +
-                        ".global.cas.b" + Twine(bits))
+    std::string name = ("atom.global" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) +
+                        ".cas.b" + Twine(bits))
                            .str();
     emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), {}, [&](unsigned reg, Value predicate) {
       Type number = e.builder.getIntegerType(bits);
@@ -426,10 +426,10 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
 
 } // namespace
 
-// Chips without the instruction try until nobody else comes between. The sum in f32 is exact
-// enough that it rounds as if it were.
-static Value addBf16(RegisterEmitter &e, StringRef order, Value pointer, Value value,
-                     Value predicate) {
+// Where the chip has no instruction for halves: tries until nobody else comes between. The sum in
+// f32 is exact enough that it rounds as if it were.
+static Value atomicOnHalf(RegisterEmitter &e, StringRef instruction, StringRef order, Value pointer,
+                          Value value, Value predicate) {
   SmallVector<Value> operands = {pointer, e.cast(value, e.builder.getI16Type())};
   std::string constraints = "=h,l,h,", skip;
   if (predicate) {
@@ -437,15 +437,18 @@ static Value addBf16(RegisterEmitter &e, StringRef order, Value pointer, Value v
     constraints += "b,";
     skip = "@!$3 bra end; ";
   }
-  std::string text = "{ .reg .b16 zero, old, sum, now; .reg .f32 x, y; .reg .pred differs; "
+  bool isBf16 = value.getType().isBF16();
+  std::string type = isBf16 ? "bf16" : "f16";
+  auto widen = [&](const std::string &to, const std::string &from) {
+    return isBf16 ? "mov.b32 " + to + ", {zero, " + from + "}; "
+                  : "cvt.f32.f16 " + to + ", " + from + "; ";
+  };
+  std::string text = "{ .reg .b16 zero, old, new, now; .reg .f32 x, y; .reg .pred differs; "
                      "mov.b16 zero, 0; mov.b16 now, 0; " +
-                     skip +
-                     "ld.relaxed.gpu.global.b16 now, [$1]; "
-                     "again: mov.b16 old, now; mov.b32 x, {zero, old}; mov.b32 y, {zero, $2}; "
-                     "add.rn.f32 x, x, y; cvt.rn.bf16.f32 sum, x; "
-                     "atom" +
-                     order.str() +
-                     ".global.cas.b16 now, [$1], old, sum; "
+                     skip + "ld.relaxed.gpu.global.b16 now, [$1]; again: mov.b16 old, now; " +
+                     widen("x", "old") + widen("y", "$2") + instruction.str() +
+                     " x, x, y; cvt.rn." + type + ".f32 new, x; atom.global" + order.str() +
+                     ".cas.b16 now, [$1], old, new; "
                      "setp.ne.s16 differs, now, old; @differs bra again; "
                      "end: mov.b16 $0, now; }";
   return e.cast(
@@ -462,7 +465,10 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
   using K = tile::AtomicKind;
   bool isHalf = kind == K::FAdd && bits == 16;
   if (isHalf && type.isBF16() && !e.chip.can(target::Bf16Atomics))
-    return addBf16(e, order, pointer, value, predicate);
+    return atomicOnHalf(e, "add.rn.f32", order, pointer, value, predicate);
+  if (bits == 16 && (kind == K::FMax || kind == K::FMin))
+    return atomicOnHalf(e, kind == K::FMax ? "max.f32" : "min.f32", order, pointer, value,
+                        predicate);
   if (bits < 32 && !isHalf) {
     e.reportUnsupported(op, "an atomic on " + width + " bits");
     return e.undef(type);
@@ -470,9 +476,9 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
   Type number = b.getIntegerType(bits);
   Value operand = e.cast(value, number);
   auto run = [&](const Twine &name, Value active) {
-    return e.cast(atomicInstruction(e, ("atom" + order + ".global" + name).str(), bits, pointer,
-                                    operand, active),
-                  type);
+    return e.cast(
+        atomicInstruction(e, ("atom.global" + order + name).str(), bits, pointer, operand, active),
+        type);
   };
   switch (kind) {
   case K::Add:

@@ -17,6 +17,14 @@ struct DescriptorArgument {
   bool padNan = false;
 };
 
+class Argument;
+
+/// A tuple whose elements have names.
+struct NamedTupleArgument {
+  std::span<const Argument> elements;
+  std::string_view names; ///< "x,y"
+};
+
 /// One argument. What it points at must live until the launch returns.
 class Argument {
 public:
@@ -32,6 +40,7 @@ public:
     Tensor,
     Descriptor,
     Tuple,
+    NamedTuple,
     String,
     Type,
     Function, ///< a jit function, by its key
@@ -77,13 +86,19 @@ public:
     argument.size = uint32_t(elements.size());
     return argument;
   }
+  static Argument tuple(const NamedTupleArgument &tuple) {
+    Argument argument = make(Kind::NamedTuple);
+    argument.object = &tuple;
+    return argument;
+  }
   static Argument string(std::string_view text) { return textual(Kind::String, text); }
   static Argument function(std::string_view key) { return textual(Kind::Function, key); }
   static Argument dtype(DType type) { return make(Kind::Type, 0, type); }
 
   Kind kind = Kind::Default;
   DType type = DType::Int32;
-  uint32_t size = 0; ///< of a tuple or text
+  bool isConstexpr = false; ///< compiled in, also where the parameter is not `tl.constexpr`
+  uint32_t size = 0;        ///< of a tuple or text
   union {
     uint64_t bits = 0;
     double number;
@@ -94,8 +109,16 @@ public:
   const DescriptorArgument &asDescriptor() const {
     return *static_cast<const DescriptorArgument *>(object);
   }
+  bool isTuple() const { return kind == Kind::Tuple || kind == Kind::NamedTuple; }
   std::span<const Argument> elements() const {
+    if (kind == Kind::NamedTuple)
+      return static_cast<const NamedTupleArgument *>(object)->elements;
     return {static_cast<const Argument *>(object), size};
+  }
+  /// Of a named tuple's elements, "x,y".
+  std::string_view names() const {
+    return kind == Kind::NamedTuple ? static_cast<const NamedTupleArgument *>(object)->names
+                                    : std::string_view();
   }
   std::string_view text() const { return {static_cast<const char *>(object), size}; }
 

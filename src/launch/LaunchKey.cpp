@@ -1,5 +1,6 @@
 #include "launch/LaunchKey.h"
 
+#include <algorithm>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -157,6 +158,7 @@ enum Tag : uint8_t {
   TagType,
   TagTuple,
   TagDescriptor,
+  TagNames,
   TagScalar = 0x40, // with the bits below
 };
 enum ScalarBit : uint8_t { One = 1, Divisible = 2, IsPointer = 4, IsConst = 8 };
@@ -174,10 +176,13 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
   case Kind::None:
     key.add(TagNone);
     return Success{};
-  case Kind::Tuple: {
+  case Kind::Tuple:
+  case Kind::NamedTuple: {
     if (depth == maxDepth)
       return cannotPass(signature, parameter, "is a tuple nested too deep");
-    addWord(TagTuple, argument.size);
+    addWord(TagTuple, uint32_t(argument.elements().size()));
+    if (argument.kind == Kind::NamedTuple)
+      addWord(TagNames, intern(argument.names()));
     for (const Argument &element : argument.elements())
       if (Status status = addClass(signature, parameter, element, key, depth + 1); !status)
         return status;
@@ -205,7 +210,7 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
   default:
     break;
   }
-  if (parameter.isConstexpr) {
+  if (parameter.isConstexpr || argument.isConstexpr) {
     switch (argument.kind) {
     case Kind::Bool:
       addWord(TagBool, uint8_t(argument.bits));
@@ -250,7 +255,8 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
   case Kind::Default:
   case Kind::None:
     return ArgumentClass::compiledIn(Constant::none());
-  case Kind::Tuple: {
+  case Kind::Tuple:
+  case Kind::NamedTuple: {
     if (depth == maxDepth)
       return cannotPass(signature, parameter, "is a tuple nested too deep");
     std::vector<ArgumentClass> elements;
@@ -260,7 +266,13 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
         return result;
       elements.push_back(*std::move(result));
     }
-    return ArgumentClass::tuple(std::move(elements));
+    std::vector<std::string> names;
+    for (std::string_view rest = argument.names(); !rest.empty();) {
+      size_t comma = std::min(rest.find(','), rest.size());
+      names.emplace_back(rest.substr(0, comma));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return ArgumentClass::tuple(std::move(elements), std::move(names));
   }
   case Kind::Descriptor: {
     const DescriptorArgument &descriptor = argument.asDescriptor();
@@ -280,7 +292,7 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
   default:
     break;
   }
-  if (parameter.isConstexpr) {
+  if (parameter.isConstexpr || argument.isConstexpr) {
     switch (argument.kind) {
     case Kind::Bool:
       return ArgumentClass::compiledIn(Constant::boolean(argument.bits != 0));

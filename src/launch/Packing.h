@@ -102,7 +102,7 @@ private:
 
 namespace detail {
 inline bool flattenInto(const Argument &argument, Leaves &leaves, int depth) {
-  if (argument.kind != Argument::Kind::Tuple) {
+  if (!argument.isTuple()) {
     if (leaves.count == maxLeaves)
       return false;
     leaves.at[leaves.count++] = &argument;

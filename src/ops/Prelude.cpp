@@ -40,6 +40,11 @@ constexpr Row SortRows[] = {
     prelude("flip", "sort", "x, dim=None", "Elements in reverse order along a dimension.", true),
     prelude("swizzle2d", "program", "i, j, size_i, size_j, size_g",
             "Row-major indices to column-major ones within groups of `size_g` rows."),
+    prelude(
+        "atomic_poll", "atomic", "pointer, expected, sem='acquire', scope='gpu', timeout_ns=None",
+        "Waits until memory equals `expected`, at most `timeout_ns`; gives whether it does.", false,
+        "Of Triton 3.8. Programs of a CPU or of the interpreter run one after the other: wait only "
+        "for what runs before."),
 };
 
 constexpr std::string_view Offset = "seed, offset, n_rounds=10";

@@ -257,3 +257,25 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     height = tl.minimum(size_i - first, size_g)
     inside = linear % (size_g * size_j)
     return first + inside % height, inside // height
+
+
+# --- waiting ---
+
+
+# Swaps `expected` for itself, which changes nothing, so that 16, 32 and 64 bits are read in one order with the atomics
+# that set them.
+@triton.jit
+def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
+    tl.static_assert(not pointer.type.is_block(), "atomic_poll waits for one element: the pointer is a scalar")
+    order: tl.constexpr = "acquire" if sem is None else sem
+    tl.static_assert(order == "acquire" or order == "relaxed", "`sem` of atomic_poll is `acquire` or `relaxed`")
+    wanted = tl.to_tensor(expected).to(pointer.dtype.element_ty)
+    matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
+    if timeout_ns is None:
+        while not matched:
+            matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
+    else:
+        start = tl.extra.cuda.globaltimer()
+        while not matched and tl.extra.cuda.globaltimer() - start < timeout_ns:
+            matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
+    return matched

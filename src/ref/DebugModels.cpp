@@ -9,29 +9,19 @@ namespace nereid::ref {
 namespace {
 
 /// An element as `device_print` writes it.
-std::string printElement(Frame &frame, const Slot &slot, Storage inMemory, bool isPointer,
-                         uint32_t i, bool hex, bool isSigned) {
-  char text[64];
+std::string printElement(Frame &frame, const Slot &slot, bool isPointer, uint32_t i, bool hex,
+                         bool isSigned) {
+  char text[400]; // the greatest f64 has 309 digits
   if (isFloat(slot.storage)) {
     double value = dispatchFloat<true>(
         slot.storage, [&]<typename T>() { return double(widen(frame.data<T>(slot)[i])); });
-    if (!hex) {
-      snprintf(text, sizeof text, "%f", value);
-      return text;
-    }
-    uint64_t bits = dispatchFloat<true>(inMemory, [&]<typename T>() -> uint64_t {
-      T element = narrow<T>(value);
-      uint64_t raw = 0;
-      std::memcpy(&raw, &element, sizeof(T));
-      return raw;
-    });
-    snprintf(text, sizeof text, "0x%0*llx", int(2 * widthOf(inMemory)), (unsigned long long)bits);
+    snprintf(text, sizeof text, hex ? "%a" : "%f", value);
     return text;
   }
   return dispatchInt(slot.storage, [&]<typename I>() -> std::string {
     auto value = frame.data<typename I::Unsigned>(slot)[i];
     if (hex || isPointer)
-      snprintf(text, sizeof text, "0x%0*llx", int(2 * widthOf(slot.storage)),
+      snprintf(text, sizeof text, "0x%0*llx", isPointer ? 1 : int(2 * widthOf(slot.storage)),
                (unsigned long long)I::zext(value));
     else if (isSigned)
       snprintf(text, sizeof text, "%lld", (long long)I::sext(value));
@@ -44,29 +34,27 @@ std::string printElement(Frame &frame, const Slot &slot, Storage inMemory, bool 
 Step decodePrint(tile::PrintOp op, Decoder &d) {
   struct Operand {
     Slot slot;
-    Storage inMemory;
     bool isPointer, isSigned;
     std::vector<int64_t> shape;
   };
   std::vector<Operand> operands;
   for (auto [i, value] : llvm::enumerate(op.getValues())) {
     bool isSigned = i >= op.getIsSigned().size() || op.getIsSigned()[i];
-    operands.push_back({d.slot(value), Decoder::storageInMemory(value.getType()),
-                        isa<tile::PtrType>(tile::elementType(value.getType())), isSigned,
-                        std::vector<int64_t>(tile::shapeOf(value.getType()))});
+    operands.push_back({d.slot(value), isa<tile::PtrType>(tile::elementType(value.getType())),
+                        isSigned, std::vector<int64_t>(tile::shapeOf(value.getType()))});
   }
   return [=, prefix = op.getPrefix().str(), hex = op.getHex()](Frame &frame) {
     const auto &print = frame.machine.launch.onPrint;
     if (!print)
       return;
     std::string pid = "pid (" + std::to_string(frame.id[0]) + ", " + std::to_string(frame.id[1]) +
-                      ", " + std::to_string(frame.id[2]) + ") ";
+                      ", " + std::to_string(frame.id[2]) + ")";
     if (operands.empty())
       print({frame.id, {}, 0, pid + prefix});
     for (auto [number, operand] : llvm::enumerate(operands))
       for (uint32_t i = 0; i < operand.slot.count; ++i) {
         Printed printed{frame.id, indexOf(i, operand.shape), unsigned(number), pid};
-        printed.text += "idx (";
+        printed.text += " idx (";
         for (size_t d = 0; d < operand.shape.size(); ++d) {
           std::string at = std::to_string(printed.index[d]);
           size_t width = std::to_string(operand.shape[d] - 1).size();
@@ -75,8 +63,8 @@ Step decodePrint(tile::PrintOp op, Decoder &d) {
         printed.text += ")" + prefix;
         if (operands.size() > 1)
           printed.text += "(operand " + std::to_string(number) + ") ";
-        printed.text += printElement(frame, operand.slot, operand.inMemory, operand.isPointer, i,
-                                     hex, operand.isSigned);
+        printed.text +=
+            printElement(frame, operand.slot, operand.isPointer, i, hex, operand.isSigned);
         print(printed);
       }
   };

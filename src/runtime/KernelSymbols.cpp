@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <math.h>
@@ -106,6 +107,12 @@ void writeRecord(const CpuContext *context, uint32_t site, uint32_t operandAndKi
   record.index = index;
   record.reserved = 0;
   std::atomic_ref(record.kind).store(kind, std::memory_order_release);
+}
+
+int64_t readClock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 struct Symbol {

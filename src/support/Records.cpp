@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 namespace nereid::support {
@@ -57,12 +58,39 @@ std::string formatElement(DType type, uint64_t bits, bool hex, bool isPointer) {
   return std::to_string(bits);
 }
 
+std::string printElement(DType type, uint64_t bits, bool hex, bool isPointer) {
+  const DTypeInfo &facts = info(type);
+  char buffer[400]; // the greatest f64 has 309 digits
+  if (isPointer) {
+    snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)bits);
+  } else if (facts.isFloat) {
+    double value = type == DType::Float64 ? std::bit_cast<double>(bits)
+                                          : decodeFloat(formatOf(type), uint32_t(bits));
+    snprintf(buffer, sizeof buffer, hex ? "%a" : "%f", value);
+  } else if (type == DType::Int1 && !hex) {
+    return bits & 1 ? "1" : "0";
+  } else {
+    return formatElement(type, bits, hex);
+  }
+  return buffer;
+}
+
+std::string printIndex(std::span<const uint32_t> index, std::span<const uint32_t> shape) {
+  std::string text = "idx (";
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    std::string at = std::to_string(index[axis]);
+    size_t width = std::to_string(std::max(shape[axis], 1u) - 1).size();
+    text += (axis ? ", " : "") + std::string(width - std::min(width, at.size()), ' ') + at;
+  }
+  return text + ")";
+}
+
 std::string DecodedRecord::text() const {
   std::string where = "pid " + parenthesized(program);
+  if (kind == RecordKind::Print)
+    return where + place + message + value;
   if (!index.empty())
     where += " idx " + parenthesized(index);
-  if (kind == RecordKind::Print)
-    return where + " " + message + value;
   std::string text = location.empty() ? "" : location + ": ";
   text += kind == RecordKind::Assert ? "assertion failed: " : "check failed: ";
   text += message + " at " + where;
@@ -100,8 +128,9 @@ std::vector<DecodedRecord> decodeRecords(const Artifact &artifact, std::span<con
     if (site.operandCount) {
       const OperandRecord &operand = artifact.operands()[site.firstOperand + record.operand];
       result.operandName = std::string(artifact.text(operand.name));
-      result.value =
-          formatElement(DType(operand.type), record.value, site.hex != 0, operand.isPointer != 0);
+      bool isPrint = result.kind == RecordKind::Print;
+      result.value = (isPrint ? printElement : formatElement)(
+          DType(operand.type), record.value, site.hex != 0, operand.isPointer != 0);
       uint32_t rest = record.index;
       result.index.resize(operand.rank);
       for (uint32_t axis = operand.rank; axis-- > 0;) {
@@ -109,7 +138,9 @@ std::vector<DecodedRecord> decodeRecords(const Artifact &artifact, std::span<con
         result.index[axis] = rest % size;
         rest /= size;
       }
-      if (result.kind == RecordKind::Print && site.operandCount > 1)
+      if (isPrint)
+        result.place = " " + printIndex(result.index, {operand.shape, operand.rank});
+      if (isPrint && site.operandCount > 1)
         result.message += "(operand " + std::to_string(record.operand) + ") ";
     }
     decoded.push_back(std::move(result));

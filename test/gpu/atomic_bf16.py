@@ -8,9 +8,9 @@ import triton
 import triton.language as tl
 
 
-# HOPPER: atom.{{.*}}.global.add.noftz.bf16
+# HOPPER: atom.global.{{.*}}.add.noftz.bf16
 # HOPPER-NOT: cas
-# AMPERE: add.rn.f32 {{.*}} cvt.rn.bf16.f32 {{.*}} atom.acq_rel.gpu.global.cas.b16
+# AMPERE: add.rn.f32 {{.*}} cvt.rn.bf16.f32 {{.*}} atom.global.gpu.acq_rel.cas.b16
 @triton.jit
 def add(x_ptr, y_ptr, N):
     i = tl.arange(0, 128)

@@ -80,6 +80,30 @@ def by_named_tuple(out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def of_point(out, point, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), point.x * 10 + point.y)
+
+
+@triton.jit
+def mixed_tuple(out, values, BLOCK):
+    size: tl.constexpr = values[1][0]
+    tl.static_assert(size == 16)
+    tl.static_assert(BLOCK == 16)
+    tl.store(out + tl.arange(0, size), values[0])
+
+
+@triton.jit
+def writes_const(x: tl.const):
+    tl.store(x, 1.0)
+
+
+@triton.aggregate
+class Extent:
+    rows: tl.constexpr
+    columns: tl.constexpr = 4
+
+
+@triton.jit
 def no_such_name(x):
     tl.store(x, nothing_of_that_name)
 
@@ -165,6 +189,77 @@ class Launches(unittest.TestCase):
         by_named_tuple[(1, )](self.out, 2, 16)
         np.testing.assert_array_equal(self.out[:16], 49)
 
+        of_point[(1, )](self.out, Point(4, 2), 16)
+        np.testing.assert_array_equal(self.out[:16], 42)
+        of_point[(1, )](self.out, Point(tl.constexpr(5), 3), 16)
+        np.testing.assert_array_equal(self.out[:16], 53)
+
+    def test_constants_in_tuples(self):
+        mixed_tuple[(1, )](self.out, (7.0, (tl.constexpr(16), )), tl.constexpr(16))
+        np.testing.assert_array_equal(self.out[:17], [7] * 16 + [0])
+        with self.assertRaisesRegex(triton.CompilationError, "static_assert"):
+            mixed_tuple[(1, )](self.out, (7.0, (tl.constexpr(8), )), tl.constexpr(16))
+
+    def test_aggregates_on_the_host(self):
+        extent = Extent(3)
+        self.assertEqual((extent.rows.value, extent.columns.value), (3, 4))
+        self.assertEqual(tl.aggregate_replace(extent, rows=5).rows.value, 5)
+        with self.assertRaisesRegex(AttributeError, "cannot assign to field 'rows'"):
+            extent.rows = 1
+        with self.assertRaises(TypeError):
+            Extent(1, 2, 3)
+        with self.assertRaisesRegex(TypeError, "no field 'depth'"):
+            tl.aggregate_replace(extent, depth=1)
+
+    def test_hooks_of_a_compilation(self):
+        @triton.jit
+        def fill(x, value, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), value)
+
+        before, after = [], []
+        runtime = triton.knobs.runtime
+        with runtime.scope():
+            runtime.jit_cache_hook = lambda **told: before.append(told)
+            runtime.jit_post_compile_hook = lambda **told: after.append(told)
+            for value in (3, 5, 16, 32, 1):
+                fill[(1, )](self.out, value, 16, num_warps=2)
+                self.assertEqual(self.out[15], value)
+            self.assertEqual((len(before), len(after)), (3, 3))  # of 16, of nothing, of 1
+            told = before[0]
+            self.assertEqual(told["compile"]["num_warps"], 2)
+            self.assertEqual(told["compile"]["signature"], {"x": "*fp32", "value": "i32", "BLOCK": "constexpr"})
+            self.assertIn("fill[num_warps=2", told["repr"])
+            self.assertIs(told["fn"].jit_function, fill)
+            self.assertEqual(told["compile"]["specialization_data"], after[0]["compile"]["specialization_data"])
+            runtime.jit_cache_hook = lambda **told: True  # wants no compilation
+            self.out[:] = 0
+            self.assertIsNone(fill[(1, )](self.out, 3, 32))
+            self.assertEqual(self.out.sum(), 0)
+        kernels, = fill.device_caches.values()
+        self.assertEqual(len(kernels[0]), 3)
+        again = fill.preload(told["compile"]["specialization_data"])
+        self.assertEqual(again.hash, fill.warmup(self.out, 3, 16, num_warps=2, grid=(1, )).hash)
+        with self.assertRaisesRegex(RuntimeError, "Specialization data is for"):
+            add.preload(told["compile"]["specialization_data"])
+
+    def test_a_name_by_the_arguments(self):
+        @triton.jit(repr=lambda one: f"fill_{one.signature['value']}_{one.constants['BLOCK']}")
+        def fill(x, value, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), value)
+
+        self.assertEqual(fill[(1, )](self.out, 2.5, 16).name, "fill_fp32_16")
+        self.assertEqual(fill[(1, )](self.out, 2**40, 32).name, "fill_i64_32")
+
+    def test_compiled_for_a_gpu_that_is_not_here(self):
+        source = triton.compiler.ASTSource(add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 128})
+        target = triton.backends.compiler.GPUTarget("cuda", 80, 32)
+        if not subprocess.run(["sh", "-c", "command -v ptxas || test -x /usr/local/cuda/bin/ptxas"],
+                              stdout=subprocess.DEVNULL).returncode:
+            kernel = triton.compile(source, target=target, options={"num_warps": 8})
+            self.assertIn(".target sm_80", kernel.asm["ptx"])
+            self.assertEqual((kernel.metadata.num_warps, kernel.metadata.target.arch), (8, 80))
+            self.assertGreater(kernel.n_regs, 0)
+
     def test_what_a_launch_gives(self):
         kernel = add[(8, )](self.x, self.y, self.out, 1000)
         self.assertEqual(kernel.n_regs, 32)
@@ -242,6 +337,33 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.out, self.x + 1)
 
 
+    def test_pruned_configurations(self):
+        measured, told = [], []
+
+        def measure(call, quantiles):
+            call()
+            measured.append(True)
+            return [float(len(measured))] * 3
+
+        def tuned(**prune):
+            return triton.autotune(configs=[triton.Config({"BLOCK": block}) for block in (16, 32, 64, 128)], key=["n"],
+                                   prune_configs_by=prune, do_bench=measure)(add)
+
+        grid = lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )
+        with triton.knobs.autotuning.scope():
+            triton.knobs.autotuning.listener = lambda **what: told.append(what)
+            one = tuned(early_config_prune=lambda configs, arguments, **words: configs[2:3])
+            one[grid](self.x, self.y, self.out, 1000)
+            self.assertEqual((one.best_config.kwargs, measured, told), ({"BLOCK": 64}, [], []))
+            half = tuned(perf_model=lambda BLOCK, **words: -BLOCK, top_k=0.5)
+            half[grid](self.x, self.y, self.out, 1000)
+            self.assertEqual((half.best_config.kwargs, len(measured)), ({"BLOCK": 128}, 2))
+            self.assertEqual((len(told), told[0]["cache_hit"], len(told[0]["configs_timings"])), (1, False, 2))
+            with self.assertRaisesRegex(triton.TritonError, "Autotuner error: No valid autotuner configs"):
+                tuned(early_config_prune=lambda configs, arguments, **words: [])[grid](self.x, self.y, self.out, 1000)
+            with self.assertRaisesRegex(ValueError, "Conflicting meta-parameters: BLOCK"):
+                half[grid](self.x, self.y, self.out, 1000, BLOCK=32)
+
     def test_configurations_are_compiled_before_any_is_measured(self):
         # Their hooks change one descriptor, so each is compiled for a copy of its own.
         calls = []
@@ -279,6 +401,10 @@ class Errors(unittest.TestCase):
         line = pathlib.Path(__file__).read_text().split("nothing_of_that_name")[0].count("\n") + 1
         self.assertIn(f"test_package.py:{line}:", str(caught.exception))
         self.assertEqual(caught.exception.node.lineno, line)
+
+    def test_constant_pointers_are_not_written(self):
+        with self.assertRaisesRegex(triton.CompilationError, "Cannot store to a constant pointer"):
+            writes_const[(1, )](np.zeros(1, "f4"))
 
     def test_plain_globals_are_refused(self):
         with self.assertRaisesRegex(triton.CompilationError, "GlobalNotConstexpr"):
@@ -364,7 +490,7 @@ class Errors(unittest.TestCase):
             """)
         self.assertEqual(code, 0, output)
         lines = output.splitlines()
-        self.assertEqual([line.rpartition("v")[2].strip(" :") for line in lines[:2]], ["3", "7"])
+        self.assertEqual(lines[:2], ["pid (0, 0, 0) idx () v: 3", "pid (0, 0, 0) idx () v: 7"])
         self.assertIn("program.py:10:", lines[2])
         self.assertIn("small", lines[2])
 

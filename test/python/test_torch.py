@@ -65,6 +65,63 @@ print("kernels launched:", len(names))
 """
 
 
+# A program's own kernels in a compiled function: called plainly, tuned, and behind operators of torch.library.
+OWN_KERNELS = """
+import torch
+import triton
+import triton.language as tl
+from torch.library import custom_op, triton_op, wrap_triton
+import torch._inductor.config as config
+config.cpu_backend, config.compile_threads, config.fx_graph_cache = "triton", 1, False
+device = triton.runtime.driver.active.get_active_torch_device()
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + o, tl.load(x + o, mask=o < n) + tl.load(y + o, mask=o < n), mask=o < n)
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"], warmup=1, rep=1)
+@triton.jit
+def multiply(x, y, out, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + o, tl.load(x + o, mask=o < n) * tl.load(y + o, mask=o < n), mask=o < n)
+
+@custom_op("nereid_test::add", mutates_args=())
+def opaque(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+    return out
+
+@opaque.register_fake
+def _(x, y):
+    return torch.empty_like(x)
+
+opaque.register_autograd(lambda ctx, grad: (grad, grad), setup_context=lambda ctx, inputs, output: None)
+
+@triton_op("nereid_test::multiply", mutates_args={})
+def seen(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    wrap_triton(multiply)[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel())
+    return out
+
+def plain(x, y):
+    out = torch.empty_like(x)
+    add[(triton.cdiv(x.numel(), 64),)](torch.sin(x), y, out, x.numel(), BLOCK=64)
+    return out * 2
+
+x, y = torch.randn(200, device=device), torch.randn(200, device=device)
+torch.library.opcheck(opaque, (x, y))
+for call in (plain, lambda x, y: opaque(x, y) * 2, lambda x, y: seen(x, y) + 1):
+    torch.testing.assert_close(torch.compile(call, fullgraph=True)(x, y), call(x, y))
+torch.testing.assert_close(plain(x, y), (torch.sin(x) + y) * 2)
+torch.testing.assert_close(seen(x, y), x * y)
+leaf = x.clone().requires_grad_()
+torch.compile(lambda x: opaque(x, y).sum(), fullgraph=True)(leaf).backward()
+assert (leaf.grad == 1).all()
+print("agreed")
+"""
+
+
 def squared(x):
     y = torch.empty_like(x)
     square[(triton.cdiv(x.numel(), 64), )](x, y, x.numel(), BLOCK=64)
@@ -130,6 +187,31 @@ class Tensors(unittest.TestCase):
                                   text=True, timeout=300, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder})
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         self.assertIn("kernels launched:", done.stdout)
+
+    def test_kernels_within_torch_compile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "program.py"
+            path.write_text(OWN_KERNELS)
+            done = subprocess.run([sys.executable, "-m", "nereid", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=300, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder})
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+        self.assertIn("agreed", done.stdout)
+
+    def test_tensors_without_memory(self):
+        x = torch.ones(64, device=self.device)
+        with self.assertRaisesRegex(ValueError, "Pointer argument cannot be accessed"):
+            square[(1, )](torch.empty(64, device="meta"), x, 64, BLOCK=64)
+        empty = x[:0]
+        square[(1, )](empty, empty, 0, BLOCK=64)
+        square[(0, )](x, x, 64, BLOCK=64)
+
+    def test_strided_tensors(self):
+        x = torch.randn(64, 2, device=self.device)
+        y = torch.zeros(64, device=self.device)
+        square[(1, )](x.t().contiguous()[1], y, 64, BLOCK=64)
+        self.assertTrue(torch.equal(y, x[:, 1] * x[:, 1]))
+        square[(1, )](x[:, 1], y, 64, BLOCK=64)  # a tensor is its address: without strides a kernel sees what follows
+        self.assertTrue(torch.equal(y, (x.flatten()[1:65])**2))
 
     def test_microscaling_formats(self):
         from nereid.triton.tools.mxfp import MXFP4Tensor, MXScaleTensor

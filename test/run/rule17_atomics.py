@@ -50,3 +50,26 @@ def signed_zeros(low, high, by, y, N: tl.constexpr):
 
 # expect: signed_zeros(low=[0, -0.0, -1, 2]:f32, high=[0, -0.0, -1, 2]:f32, by=[-0.0, 0, -2, -4]:f32, y=zeros(8,f32), N=4) -> y == [-inf, -inf, -0.5, -0.25, inf, inf, -1, 0.5]
 # expect: signed_zeros(low=[0, -0.0, -1, 2]:f64, high=[0, -0.0, -1, 2]:f64, by=[-0.0, 0, -2, -4]:f64, y=zeros(8,f64), N=4) -> y == [-inf, -inf, -0.5, -0.25, inf, inf, -1, 0.5]
+
+
+@triton.jit
+def poll(flag, y, expected, timeout):
+    tl.store(y, tl.atomic_poll(flag, expected).to(tl.int32))
+    tl.store(y + 1, tl.atomic_poll(flag, expected, sem="relaxed", scope="sys", timeout_ns=timeout).to(tl.int32))
+    tl.store(y + 2, tl.atomic_poll(flag, expected + 1, timeout_ns=timeout).to(tl.int32))
+    tl.store(y + 3, tl.load(flag).to(tl.int32))
+
+# expect: poll(flag=[7]:i32, y=zeros(4,i32), expected=7, timeout=0) -> y == [1, 1, 0, 7]
+# expect: poll(flag=[7]:i64, y=zeros(4,i32), expected=7, timeout=1000) -> y == [1, 1, 0, 7]
+# expect: poll(flag=[-7]:i16, y=zeros(4,i32), expected=-7, timeout=5) -> y == [1, 1, 0, -7]
+
+
+# Each program waits for the one before.
+@triton.jit
+def in_order(flag, y):
+    i = tl.program_id(0)
+    tl.atomic_poll(flag, i)
+    tl.store(y + i, i * i)
+    tl.atomic_xchg(flag, i + 1, sem="release")
+
+# expect: in_order[4](flag=zeros(1,i32), y=zeros(4,i32)) -> y == [0, 1, 4, 9]

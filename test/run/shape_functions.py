@@ -67,3 +67,16 @@ def blank(x, y, N: tl.constexpr):
 #     and beside:i32 == [1, 2, 5, 6, 3, 4, 7, 8] and scalar:i32 == [10]
 # expect: one(x=[41]:i32) -> y:i32 == [42]
 # expect: blank(x=[7, 8]:i16, N=2) -> y:i16 == [2, 2]
+
+
+@triton.jit
+def scalar_pairs(x, a, b, joined, low, high, mixed):
+    pair = tl.join(tl.load(x), tl.load(x + 1))
+    tl.store(joined + tl.arange(0, 2), pair)
+    first, second = tl.split(tl.load(x + tl.arange(0, 2)))
+    tl.store(low, first)
+    tl.store(high, second)
+    tl.store(mixed + tl.arange(0, 2), tl.interleave(a, b))
+
+# expect: scalar_pairs(x=[42, 100]:i32, a=10, b=20, joined=zeros(2,i32), low=zeros(1,i32), high=zeros(1,i32), mixed=zeros(2,i32))
+#     -> joined == [42, 100] and low == [42] and high == [100] and mixed == [10, 20]

@@ -18,10 +18,10 @@ from .runtime import (
     constexpr_function,
     driver,
     heuristics,
-    jit,
     reinterpret,
     set_allocator,
 )
+from .runtime.jit import jit
 from .compiler import CompilationError, compile
 from ._utils import cdiv, must_use_result, next_power_of_2
 from .language.core import _aggregate as aggregate

@@ -86,8 +86,8 @@ runtime = _Group(
     add_stages_inspection_hook=None,
     sanitize_overflow=True,
 )
-autotuning = _Group(print=_flag("TRITON_PRINT_AUTOTUNING"), cache=_flag("TRITON_CACHE_AUTOTUNING"))
-cache = _Group(dir=os.environ.get("TRITON_CACHE_DIR") or os.path.expanduser("~/.triton/cache"), manager_class=None)
+autotuning = _Group(print=_flag("TRITON_PRINT_AUTOTUNING"), cache=_flag("TRITON_CACHE_AUTOTUNING"), listener=None)
+cache = _Group(dir=os.environ.get("TRITON_CACHE_DIR") or os.path.expanduser("~/.triton/cache"), manager_class=None, remote_manager_class=None)
 language = _Group(fp32_default=os.environ.get("TRITON_F32_DEFAULT"),
                   default_fp_fusion=_flag("TRITON_DEFAULT_FP_FUSION", True), strict_reduction_ordering=False)
 compilation = _Group(override=False, dump_ir=False, always_compile=_flag("TRITON_ALWAYS_COMPILE"),

@@ -1,6 +1,8 @@
 """What a launch gives back, and compilation without a launch."""
 import types
 
+from .. import knobs
+
 
 class _Assembly(dict):
     """`.asm`: what is there at once by key, the rest made when asked for."""
@@ -12,7 +14,7 @@ class _Assembly(dict):
             self["ptx"] = dict.__getitem__(self, "ptx").rstrip(b"\0").decode()
 
     def __missing__(self, key):
-        if key in ("ttir", "tile", "source") and self._make_tile:
+        if key in ("ttir", "tile", "source"):
             self[key] = self._make_tile()
             return self[key]
         why = {"ttgir": "layouts are chosen without an IR of their own", "llir": "LLVM's IR is not kept",
@@ -27,15 +29,28 @@ class CompiledKernel:
     launch_enter_hook = None
     launch_exit_hook = None
 
-    def __init__(self, handle, function, options):
+    def __init__(self, handle, function, options, arguments=None, is_loaded=True):
         import weakref
+
+        from ..runtime.jit import stand_in
 
         self._handle, self._options = handle, options
         self._function = weakref.ref(function)  # which holds this
         self._facts = None
-        self._make_tile = None
+        self._arguments = arguments and {name: stand_in(value) for name, value in arguments.items()}
         self._asm = None
         self._src = None
+        self._name = None
+        if function._repr is not None and arguments is not None:
+            from ..runtime._hooks import Specialization
+
+            self._name = function._repr(Specialization(function, arguments, options).named())
+        if is_loaded:
+            function._compiled(self)
+            runtime = knobs.runtime
+            for hook in (runtime.kernel_load_start_hook, runtime.kernel_load_end_hook):
+                if hook:
+                    hook(None, handle, self.name, {}, self.hash)
 
     @property
     def facts(self):
@@ -61,7 +76,7 @@ class CompiledKernel:
 
     @property
     def name(self):
-        return self.facts["name"]
+        return self._name or self.facts["name"]
 
     @property
     def hash(self):
@@ -74,8 +89,11 @@ class CompiledKernel:
     @property
     def asm(self):
         if self._asm is None:
-            self._asm = _Assembly(self._handle, self._make_tile)
+            self._asm = _Assembly(self._handle, self._tile)
         return self._asm
+
+    def _tile(self):
+        return self._function()._tile((), {**self._options, **self._arguments})
 
     @property
     def metadata(self):
@@ -137,8 +155,9 @@ class ASTSource:
 
         return hashlib.sha256(repr((self.fn.cache_key, self.signature, self.constants, self.attrs)).encode()).hexdigest()
 
-    def make_arguments(self):
-        """Values of the classes that the source names, for a compilation without a launch."""
+    def make_arguments(self, device=None):
+        """Values of the classes that the source names, for a compilation without a launch. `device` is where their
+        memory would be: None is the current device, -1 none in particular."""
         from ..language import str_to_ty
         from ..runtime.jit import MockTensor
 
@@ -149,19 +168,31 @@ class ASTSource:
             if name in self.constants or kind == "constexpr":
                 values[name] = self.constants.get(name)
             elif isinstance(kind, str) and kind.startswith("*"):
-                values[name] = MockTensor(str_to_ty(kind).element_ty, aligned=aligned or not self.attrs)
+                values[name] = MockTensor(str_to_ty(kind).element_ty, aligned=aligned or not self.attrs, device=device)
             elif kind is not None:
                 values[name] = 0.5 if kind.startswith(("fp", "bf")) else (
                     (2**33 if kind in ("i64", "u64") else 0) + (16 if aligned else 2))
         return values
 
 
+def _chip(target):
+    """The engine's name for a GPUTarget."""
+    if target.backend == "cuda":
+        return f"sm_{target.arch}a" if target.arch == 90 else f"sm_{target.arch}"
+    if target.backend == "cpu":
+        return "cpu"
+    raise RuntimeError(f"there is no back end for {target}")
+
+
 def compile(src, target=None, options=None, _env_vars=None):
-    """Compiles an ASTSource for the current device."""
+    """Compiles an ASTSource, for the current device or for a target that need not be here."""
     if not isinstance(src, ASTSource):
         raise TypeError("compile takes an ASTSource: intermediate code of Triton's is not read")
     options = {k: v for k, v in (options or {}).items() if k in ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug")}
-    kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
+    if target is None:
+        kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
+    else:
+        kernel = src.fn._compile_for(_chip(target), src.make_arguments(device=-1), options)
     kernel._src = src
     return kernel
 

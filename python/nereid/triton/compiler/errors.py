@@ -51,6 +51,11 @@ _words = [
     ("AxisOutOfRange", r"axis (-?\d+) of", r"invalid axis \1"),
     ("", r"last dimension of a descriptor's block must have at least 16 bytes",
      "Descriptor block shape must have at least 16 bytes in the last dimension"),
+    ("DotTooSmall", r"needs at least (\d+)", r"Input shapes should have M >= 1, N >= 1 and K >= \1"),
+    ("ConstPointer", "`tl.store`", "Cannot store to a constant pointer"),
+    ("BranchMismatch", r"`(\w+)` is .* after the two branches", r"Mismatched type for \1"),
+    ("BranchMismatch", "", "Ternary expression with dynamic condition has inconsistent type"),
+    ("ReturnMismatch", "", "Return type mismatch: "),
     ("IncompatibleShapes", r"`tl.cat` takes two tiles of one", "tl.cat requires tensors of the same shape"),
 ]
 
@@ -71,6 +76,8 @@ def make(what, text, diagnostics):
     if error is None:
         if too_much := re.search(r"needs (\d+) bytes of shared memory; \S+ has (\d+)", what):
             return OutOfResources(int(too_much[1]), int(too_much[2]), "shared memory")
+        if too_many := re.search(r"out of resource: threads, Required: (\d+), Hardware limit: (\d+)", what):
+            return OutOfResources(int(too_many[1]), int(too_many[2]), "threads")
         if "cannot launch" in what and " shared memory" in what:
             return OutOfResources(0, 0, "shared memory")
         kind = TypeError if "is a value that only a `tl.constexpr`" in what or "is a tensor, and" in what else (

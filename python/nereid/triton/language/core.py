@@ -21,7 +21,7 @@ class builtin:
     def __init__(self, path, doc=""):
         self.__name__ = path.rpartition(".")[2]
         self.__qualname__ = self.__name__
-        self._path = path
+        self._path, self._key = path, "triton.language." + path
         self.__module__ = "triton.language" + ("." + path.rpartition(".")[0] if "." in path else "")
         self.__doc__ = doc
         self.__triton_builtin__ = True
@@ -352,8 +352,15 @@ class const:
 
 
 class tuple(builtins.tuple):  # noqa: A001  the language's own name
-    def __new__(cls, args=(), type=None):
-        return super().__new__(cls, args)
+    def __new__(cls, args=(), type=None, fields=None):
+        made = super().__new__(cls, args)
+        made._names = builtins.tuple(fields or getattr(type, "fields", None) or ())
+        return made
+
+    def __getattr__(self, name):
+        if name != "_names" and name in self._names:
+            return self[self._names.index(name)]
+        raise AttributeError(name)
 
     @property
     def values(self):
@@ -405,10 +412,85 @@ def get_int_dtype(bitwidth, signed):
     return _by_signature[("i" if signed or bitwidth == 1 else "u") + str(bitwidth)]
 
 
+def _field_value(name, kind, value):
+    """What a field of an aggregate holds of a value that the host gives."""
+    if kind is constexpr or kind is None:
+        return constexpr(value)
+    if kind is tuple and isinstance(value, builtins.tuple):
+        return tuple((one if isinstance(one, (constexpr, base_value)) else constexpr(one) for one in value),
+                     fields=getattr(value, "_fields", None))
+    if isinstance(kind, type) and not isinstance(value, kind):
+        raise TypeError(f"Expected {kind} for attribute '{name}', got {type(value)}")
+    return value
+
+
+def _fields_of(cls):
+    """{field: annotation} of an aggregate and those it inherits from, theirs first."""
+    import typing
+
+    try:
+        hints = typing.get_type_hints(cls)
+    except Exception:  # a name that only kernels know
+        hints = {}
+    fields = {}
+    for base in reversed(cls.__mro__):
+        for name, kind in base.__dict__.get("__annotations__", {}).items():
+            fields[name] = hints.get(name, kind)
+    return fields
+
+
 def _aggregate(cls):
-    """Makes a class whose annotated fields are values of a kernel."""
+    """Makes a class whose annotated fields are values of a kernel. On the host too it is constructed from its fields,
+    which do not change from then on."""
+    for base in cls.__mro__[1:-1]:
+        if not base.__dict__.get("__triton_aggregate__"):
+            raise TypeError(f"Aggregates can only inherit from other aggregates, but {cls.__name__} inherits from "
+                            f"{base.__name__}")
+    fields = _fields_of(cls)
+    made = cls.__dict__.get("__init__") or cls.__init__
+    if made is object.__init__ or getattr(made, "__nereid_made__", False):
+
+        def made(self, *args, **kwargs):
+            given = dict(zip(fields, args))
+            if len(args) > len(fields) or given.keys() & kwargs.keys() or kwargs.keys() - fields.keys():
+                raise TypeError(f"{cls.__name__} takes its fields: {', '.join(fields)}")
+            given.update(kwargs)
+            for name, kind in fields.items():
+                if name not in given and not hasattr(cls, name):
+                    raise TypeError(f"{cls.__name__}() missing field '{name}'")
+                setattr(self, name, _field_value(name, kind, given.get(name, getattr(cls, name, None))))
+            if hasattr(self, "__post_init__"):
+                self.__post_init__()
+
+    def init(self, *args, **kwargs):
+        made(self, *args, **kwargs)
+        if type(self) is cls:
+            object.__setattr__(self, "_is_made", True)
+
+    def set_field(self, name, value):
+        if getattr(self, "_is_made", False):
+            raise AttributeError(f"cannot assign to field '{name}' on immutable aggregate {cls.__name__}")
+        object.__setattr__(self, name, value)
+
+    init.__nereid_made__ = getattr(made, "__nereid_made__", False) or made.__qualname__.startswith("_aggregate.")
+    init.fn, set_field.__nereid_made__ = getattr(made, "fn", made), True
+    cls.__init__, cls.__setattr__ = init, set_field
     cls.__triton_aggregate__ = True
     return cls
+
+
+def aggregate_replace(instance, **changes):
+    """A copy of an aggregate with some fields changed."""
+    if not getattr(type(instance), "__triton_aggregate__", False):
+        raise TypeError(f"aggregate_replace expects an aggregate instance, got {type(instance).__name__}")
+    fields = _fields_of(type(instance))
+    for name in changes:
+        if name not in fields:
+            raise TypeError(f"{type(instance).__name__} has no field '{name}'")
+    return type(instance)(**{name: changes.get(name, getattr(instance, name)) for name in fields})
+
+
+aggregate_replace.__module__ = "nereid.triton.language"  # where kernels know it
 
 
 def must_use_result(x, s=True):

@@ -9,14 +9,13 @@ from .jit import (
     MockTensor,
     TensorWrapper,
     constexpr_function,
-    jit,
     reinterpret,
 )
 from ._allocation import set_allocator, set_profile_allocator
 
 __all__ = [
     "autotune", "Autotuner", "AutotunerError", "Config", "constexpr_function", "ConstexprFunction", "driver",
-    "Heuristics", "heuristics", "InterpreterError", "jit", "JITCallable", "JITFunction", "KernelInterface",
+    "Heuristics", "heuristics", "InterpreterError", "JITCallable", "JITFunction", "KernelInterface",
     "MockTensor", "OutOfResources", "PTXASError", "reinterpret", "set_allocator", "set_profile_allocator",
     "TensorWrapper",
 ]

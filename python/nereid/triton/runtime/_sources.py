@@ -267,6 +267,8 @@ class Closure:
         self.paths[source.file] = source.path
         unit.globals["__triton__"] = ("m", "triton")
         for name, member in cls.__dict__.items():
+            if getattr(member, "__nereid_made__", False):
+                continue
             member = getattr(member, "fn", member)
             member = getattr(member, "__func__", getattr(member, "fget", None) or member)
             member = getattr(member, "fn", member)

@@ -38,6 +38,8 @@ class Config:
         words = [f"{name}: {value}" for name, value in self.kwargs.items()]
         words += [f"num_warps: {self.num_warps}", f"num_ctas: {self.num_ctas}", f"num_stages: {self.num_stages}",
                   f"maxnreg: {self.maxnreg}"]
+        if self.ir_override is not None:
+            words.append(f"ir_override: {self.ir_override}")
         return ", ".join(words)
 
     __repr__ = __str__
@@ -66,6 +68,7 @@ class Autotuner(KernelInterface):
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None,
                  cache_results=False):
         self.configs = list(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self._tuned = {name for config in self.configs for name in config.kwargs}
         self.keys, self.cache, self.arg_names = list(key), {}, arg_names
         self.cache_results = cache_results or bool(knobs.autotuning.cache)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
@@ -138,10 +141,6 @@ class Autotuner(KernelInterface):
                 pass
 
     def _bench(self, *args, config, **meta):
-        conflicts = meta.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define "
-                             "auto-tuned symbols.")
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
@@ -207,9 +206,20 @@ class Autotuner(KernelInterface):
             pass
         return False
 
+    def _tell(self, key, cache_hit):
+        if knobs.autotuning.listener:
+            fn = self.fn
+            while not isinstance(fn, JITFunction) and hasattr(fn, "fn"):
+                fn = fn.fn
+            knobs.autotuning.listener(fn=fn, key=key, best_config=self.cache[key], configs_timings=self.configs_timings,
+                                      duration=None if cache_hit else self.bench_time, cache_hit=cache_hit)
+
     def run(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
         used_cached = True
+        if conflicts := kwargs.keys() & self._tuned:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define "
+                             "auto-tuned symbols.")
         if len(self.configs) > 1:
             known = {**self.nargs, **kwargs}
             known = {name: value for name, value in known.items() if name in self.arg_names}
@@ -219,6 +229,8 @@ class Autotuner(KernelInterface):
             if key not in self.cache:
                 used_cached = False
                 pruned = self.prune_configs(kwargs)
+                if len(pruned) == 1:  # nothing to measure
+                    used_cached, self.cache[key] = True, pruned[0]
 
                 def benchmark():
                     start = time.time()
@@ -230,7 +242,9 @@ class Autotuner(KernelInterface):
                     self.pre_hook(full, reset_only=True)
                     self.configs_timings = timings
 
-                used_cached = self._from_disk(key, pruned, benchmark)
+                if len(pruned) > 1:
+                    used_cached = self._from_disk(key, pruned, benchmark)
+                    self._tell(key, used_cached)
             config = self.cache[key]
         else:
             config = self.configs[0]
@@ -254,7 +268,7 @@ class Autotuner(KernelInterface):
         if self.perf_model:
             top = self.configs_top_k
             if isinstance(top, float) and top <= 1.0:
-                top = int(len(self.configs) * top)
+                top = builtins.max(1, int(len(pruned) * top))
             elif not isinstance(top, int):
                 raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
             if len(pruned) > top:

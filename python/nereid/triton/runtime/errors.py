@@ -19,7 +19,8 @@ class PTXASError(_Message):
 
 
 class AutotunerError(_Message):
-    pass
+    def __str__(self):
+        return f"Autotuner error: {self.error_message or ''}"
 
 
 class OutOfResources(TritonError):

@@ -128,6 +128,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
 
     def _make_program(self):
         """Called by the extension at the first launch."""
+        for one in self.params:
+            if one.is_constexpr and (one.do_not_specialize or one.do_not_specialize_on_alignment):
+                raise errors.CompilationError(
+                    None, None, f"{one.name} marked as constexpr and listed in do_not_specialize/"
+                    "do_not_specialize_on_alignment. Remove constexpr designation to skip specialization.")
         closure = self._reach()
         self._program, self._brought = _C.Program(closure.plain(), closure.root), []
         self._bind(self._program, closure.guards)
@@ -185,6 +190,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
             self._refresh()
         if knobs.runtime.interpret and not warmup:
             return self._run_interpreted(grid, args, kwargs)
+        if knobs.runtime.jit_cache_hook or knobs.runtime.jit_post_compile_hook:
+            from . import _hooks
+
+            if not _hooks.before_launch(self, args, kwargs, warmup):
+                return None
         enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
         hooked = not warmup and (enter or leave)
         if hooked:
@@ -194,8 +204,6 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         kernel = self._launch(grid, args, kwargs, warmup)
         if hooked and leave:
             leave(metadata)
-        if kernel._make_tile is None:
-            kernel._make_tile = functools.partial(self._tile, args, kwargs)
         return kernel
 
     def warmup(self, *args, grid, **kwargs):
@@ -212,7 +220,10 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self._refresh()
 
     def preload(self, specialization_data):
-        return None
+        """Compiles for what a compilation hook was given as `specialization_data`."""
+        from . import _hooks
+
+        return _hooks.preload(self, specialization_data)
 
     @property
     def cache_key(self):
@@ -222,9 +233,39 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def hash(self):
         return self.cache_key
 
+    @hash.setter
+    def hash(self, _):
+        """Triton's programs set it to None where the source has changed."""
+        self._forget()
+
     @property
+    def used_global_vals(self):
+        """{(name, id of the dict): (value, dict)} of what the kernel read of its surroundings."""
+        return {(name, id(names)): (value, names) for names, name, value in self._reach().guards}
+
+    @used_global_vals.setter
+    def used_global_vals(self, _):
+        self._forget()
+
+    def _forget(self):
+        self._closure = self._program = None
+        self._bind(None, [])
+        self._refresh()
+
+    @functools.cached_property
     def device_caches(self):
-        return {}
+        from . import _hooks
+
+        return _hooks.DeviceCaches()
+
+    def _compile_for(self, target, arguments, options):
+        """The code for a target, without a device."""
+        self._bring(arguments.values())
+        return self._compile(target, (), {**arguments, **options})
+
+    def _compiled(self, kernel):
+        """Called for each kernel that is new."""
+        self.device_caches[current_device()][0][f"{kernel.hash}{kernel._options}"] = kernel
 
     @property
     def src(self):
@@ -234,9 +275,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         """Takes another text for the same function."""
         self._text = text
         self.fn.__nereid_text__ = self._source.text
-        self._closure = self._program = None
-        self._bind(None, [])
-        self._refresh()
+        self._forget()
 
     def parse(self):
         import ast
@@ -370,8 +409,8 @@ class MockTensor:
             return MockTensor(value)
         return value
 
-    def __init__(self, dtype, shape=None, aligned=True):
-        self.dtype, self.shape, self.address = dtype, shape or [1], 0 if aligned else 1
+    def __init__(self, dtype, shape=None, aligned=True, device=None):
+        self.dtype, self.shape, self.address, self.device = dtype, shape or [1], 0 if aligned else 1, device
 
     def stride(self):
         strides = [1]
@@ -385,6 +424,21 @@ class MockTensor:
     @staticmethod
     def ptr_range():
         return 0
+
+
+def stand_in(value):
+    """A value of the same class that holds no memory."""
+    if isinstance(value, tuple):
+        each = map(stand_in, value)
+        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
+    if isinstance(value, MockTensor) or not (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__")
+                                             or hasattr(value, "__dlpack__")):
+        return value
+    adapted = _adapt(value)
+    if type(adapted) is not tuple:
+        return adapted
+    address, word, device = adapted
+    return MockTensor(core._by_signature[word], aligned=address % 16 == 0, device=device)
 
 
 class TensorWrapper:
@@ -474,7 +528,7 @@ def _device_index(device):
 def _adapt(value):
     """An argument that the extension has no path for, as (address, element type, device) or a plain value."""
     if isinstance(value, MockTensor):
-        return (value.address, dtype_word(value.dtype), current_device())
+        return (value.address, dtype_word(value.dtype), current_device() if value.device is None else value.device)
     if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
         base = value
         while isinstance(base, TensorWrapper):
@@ -530,8 +584,11 @@ def _from_dlpack(value):
     return _adapt(array)
 
 
-class _Never:
-    pass
+def mangle_type(value, specialize=False):
+    """The signature's word for a value."""
+    from . import _hooks
+
+    return _hooks.specialize(value, specialize_value=specialize)[0]
 
 
 def _descriptor_type():
@@ -540,6 +597,6 @@ def _descriptor_type():
     return TensorDescriptor
 
 
-_C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), adapt=_adapt,
+_C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), builtin=core.builtin, adapt=_adapt,
             failure=errors.make, handle=CompiledKernel, current_device=current_device, current_stream=current_stream)
 atexit.register(_C.finish)
