@@ -1,8 +1,8 @@
 // Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
-// rows by a part of their names. Then kernels on tensors that no cache holds, with one thread a
-// processor, as ratios to a copy of memory by as many.
+// rows by a part of their names. Then, with one thread a processor, a product as a ratio to one
+// thread, and kernels on tensors that no cache holds as ratios to a copy of memory.
 #include "engine/Files.h"
 #include "engine/Runner.h"
 #include "runtime/CpuDevice.h"
@@ -98,8 +98,8 @@ HostArgument of(HostTensor &tensor, const char *name) {
 class Case {
 public:
   Case(const std::string &folder, const std::string &kernel, std::vector<HostArgument> arguments,
-       std::array<uint32_t, 3> grid) {
-    auto loaded = engine::loadProgram(NEREID_SOURCE_DIR "/kernels/" + folder + "/kernel.py", {});
+       std::array<uint32_t, 3> grid, const char *file = "kernel.py") {
+    auto loaded = engine::loadProgram(NEREID_SOURCE_DIR "/kernels/" + folder + "/" + file, {});
     if (!loaded)
       die(loaded.error().what);
     program = std::move(*loaded);
@@ -254,6 +254,9 @@ int main(int argc, char **argv) {
     while (block < n)
       block *= 2;
     std::string size = " " + std::to_string(m) + "x" + std::to_string(n);
+    if (!chosen(argc, argv, "add" + size) && !chosen(argc, argv, "softmax" + size) &&
+        !chosen(argc, argv, "softmax backward" + size) && !chosen(argc, argv, "layer norm" + size))
+      continue;
     HostTensor x = normal(DType::Float32, {m, n}, "x"), y(DType::Float32, {m, n}),
                z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
                b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
@@ -299,9 +302,36 @@ int main(int argc, char **argv) {
   }
 
   auto pool = std::make_shared<runtime::ThreadPool>();
-  static_cast<runtime::CpuDevice &>(**runtime::device("cpu")).setExecutor(pool);
-  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  auto &device = static_cast<runtime::CpuDevice &>(**runtime::device("cpu"));
+  device.setExecutor(pool);
+  if (chosen(argc, argv, "all matmul")) {
+    constexpr int64_t size = 1024;
+    HostTensor a = normal(DType::Float32, {size, size}, "a"),
+               b = normal(DType::Float32, {size, size}, "b"), c(DType::Float32, {size, size});
+    Case kernel("matmul", "matmul",
+                {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
+                 integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
+                 integer(1), integer(128), integer(256), integer(256), integer(8), word("none"),
+                 word("ieee")},
+                {size / 128 * (size / 256), 1, 1});
+    auto alone = std::make_shared<runtime::InlineExecutor>();
+    auto [together, one] = measure([&] { return kernel.seconds(); },
+                                   [&] {
+                                     device.setExecutor(alone);
+                                     double seconds = kernel.seconds();
+                                     device.setExecutor(pool);
+                                     return seconds;
+                                   });
+    std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
+                2e-9 * size * size * size / together, one / together, pool->concurrency());
+  }
   constexpr int64_t m = 8192, n = 4096;
+  const char *allRows[] = {"all add",        "all gelu",
+                           "all softmax",    "all softmax backward",
+                           "all layer norm", "all layer norm backward"};
+  if (std::none_of(std::begin(allRows), std::end(allRows),
+                   [&](const char *row) { return chosen(argc, argv, row); }))
+    return 0;
   struct Copy {
     void (*copy)(const float *, float *, long);
     const float *from;
@@ -323,6 +353,22 @@ int main(int argc, char **argv) {
       thread.join();
   };
   double copied = 8.0 * double(job.piece) * workers;
+  // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
+  Copy streaming = job, plain = job;
+  plain.copy = peers.find<void(const float *, float *, long)>("copy_plain");
+  auto [streamed, cached] = measure(
+      [&] {
+        job = streaming;
+        return timed(copyAll);
+      },
+      [&] {
+        job = plain;
+        return timed(copyAll);
+      });
+  job = streaming;
+  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
+              100 * streamed / cached);
   auto againstCopy = [&](const std::string &name, double bytes, Case &kernel) {
     auto [mine, theirs] = measure([&] { return kernel.seconds(); }, [&] { return timed(copyAll); });
     std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9,
@@ -362,6 +408,16 @@ int main(int argc, char **argv) {
                  integer(n), integer(n), integer(n), real(1e-5), integer(n)},
                 {rows, 1, 1});
     againstCopy("layer norm", 8.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all layer norm backward")) {
+    constexpr int64_t each = 64; // rows a program
+    HostTensor dw(DType::Float32, {m / each, n}), db(DType::Float32, {m / each, n});
+    Case kernel("layer_norm", "backward_lock_free",
+                {of(x, "x"), of(w, "w"), of(z, "dy"), of(mean, "mean"), of(rstd, "rstd"),
+                 of(y, "dx"), of(dw, "dw"), of(db, "db"), integer(m), integer(n), integer(each),
+                 integer(n)},
+                {m / each, 1, 1}, "backward.py");
+    againstCopy("layer norm backward", 12.0 * m * n, kernel);
   }
   return 0;
 }

@@ -49,6 +49,16 @@ extern "C" void copy(const float *x, float *out, long n) {
   _mm_sfence();
 }
 
+extern "C" void copy_plain(const float *x, float *out, long n) {
+#ifdef __AVX512F__
+  for (long i = 0; i < n; i += 16)
+    _mm512_store_ps(out + i, _mm512_load_ps(x + i));
+#else
+  for (long i = 0; i < n; i += 8)
+    _mm256_store_ps(out + i, _mm256_load_ps(x + i));
+#endif
+}
+
 // Plain loops. The flags let the compiler reorder sums and use vector functions.
 
 extern "C" void add(const float *x, const float *y, float *out, long n) {

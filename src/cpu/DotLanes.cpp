@@ -252,7 +252,7 @@ private:
         carried.push_back(emitter.zero(sums));
     Value top = bytes ? emitter.constant(b.getI32Type(), int32_t(0x80808080), width) : Value();
 
-    carried = emitter.loop(0, depth / group, 1, carried, [&](Value k, ValueRange before) {
+    auto step = [&](Value k, ValueRange before) {
       SmallVector<Value> columns, next(before.begin(), before.end());
       for (int64_t v = 0; v < vectors; ++v) {
         Lanes where;
@@ -275,6 +275,14 @@ private:
         for (int64_t v = 0; v < vectors; ++v)
           next[r * vectors + v] = multiplyAdd(row, columns[v], before[r * vectors + v]);
       }
+      return next;
+    };
+    // Two steps a round: less to count.
+    int64_t steps = depth / group, together = steps % 2 == 0 ? 2 : 1;
+    carried = emitter.loop(0, steps, together, carried, [&](Value k, ValueRange before) {
+      SmallVector<Value> next(before.begin(), before.end());
+      for (int64_t i = 0; i < together; ++i)
+        next = step(emitter.add(k, emitter.index(i)), next);
       return next;
     });
     for (int64_t r = 0; r < rows; ++r)

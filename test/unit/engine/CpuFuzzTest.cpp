@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -30,8 +31,9 @@ struct Tile {
 // The first four arrays are read and written by what the kernel does, in places that overlap; all
 // take its final values behind them, each at a place of its own.
 constexpr int64_t workElements = 4096, arrayElements = 65536;
-constexpr const char *arrayElementsText[] = {"f32", "i32", "f16", "i8", "i64", "i1"};
-constexpr unsigned workArrays = 4, arrayCount = 6;
+constexpr const char *arrayElementsText[] = {"f32", "i32",  "f16",      "i8",    "i64",
+                                             "i1",  "bf16", "f8E4M3FN", "f8E5M2"};
+constexpr unsigned workArrays = 4, arrayCount = 9;
 
 // Writes a well-formed kernel, one random op after the other.
 class Writer {
@@ -43,7 +45,7 @@ public:
     scalar("i32", "tile.program_id 0");
     ranges();
     // Something of every type to begin with.
-    for (unsigned array : {0u, 2u, 3u})
+    for (unsigned array : {0u, 2u, 3u, 6u, 7u + pick(2)})
       loaded(chance(50) ? Shape{64} : Shape{16, 4}, array);
     block(18, 0);
     // What is left unused would be dropped before it is tested.
@@ -76,8 +78,11 @@ private:
       count *= extent;
     return count;
   }
-  static bool isFloat(const std::string &element) { return element[0] == 'f'; }
-  static int bits(const std::string &element) { return std::atoi(element.c_str() + 1); }
+  static bool isFloat(const std::string &element) { return element[0] != 'i'; }
+  static bool isByteFloat(const std::string &element) { return element.starts_with("f8"); }
+  static int bits(const std::string &element) {
+    return std::atoi(element.c_str() + element.find_first_of("0123456789"));
+  }
 
   void line(const std::string &code) { text << "  " << code << "\n"; }
   std::string fresh() { return "%v" + std::to_string(next++); }
@@ -359,6 +364,9 @@ private:
       std::string head = a.shape.empty() ? types : " : " + type(condition) + ", " + type(a);
       define(a.shape, a.element,
              "arith.select " + condition.name + ", " + a.name + ", " + b.name + head);
+    } else if (isByteFloat(a.element)) {
+      const char *wider[] = {"f16", "bf16", "f32"};
+      convert(a, wider[pick(3)]);
     } else if (isFloat(a.element)) {
       const char *ops[] = {"arith.addf", "arith.subf",    "arith.mulf",
                            "arith.divf", "arith.maxnumf", "arith.minimumf"};
@@ -388,14 +396,31 @@ private:
     }
   }
 
+  // Float to float, where one of them has 8 bits or the rounding is stated.
+  void convert(const Tile &a, const std::string &to, const std::string &rounding = "") {
+    define(a.shape, to,
+           "tile.fp_convert " + a.name + rounding + " : " + type(a) + " -> " + type(a.shape, to));
+  }
+
   void cast() {
     Tile a = any();
-    const char *targets[] = {"i8", "i16", "i32", "i64", "f16", "f32", "f64"};
-    std::string to = targets[pick(7)];
+    const char *targets[] = {"i8",  "i16",  "i32",      "i64",    "f16",
+                             "f32", "bf16", "f8E4M3FN", "f8E5M2", "f64"};
+    std::string to = targets[pick(10)];
     if (to == a.element)
       return;
     bool fromFloat = isFloat(a.element), toFloat = isFloat(to);
     std::string op;
+    if (isByteFloat(a.element) || isByteFloat(to)) {
+      if (fromFloat && toFloat && a.element != "f64" && to != "f64" &&
+          isByteFloat(a.element) != isByteFloat(to))
+        convert(a, to);
+      return;
+    }
+    if (fromFloat && toFloat && bits(to) == bits(a.element))
+      return; // by way of f32
+    if (a.element == "f32" && bits(to) == 16 && chance(40))
+      return convert(a, to, " rounding <rtz>");
     if (fromFloat && toFloat)
       op = bits(to) > bits(a.element) ? "arith.extf" : "arith.truncf";
     else if (fromFloat)
@@ -506,10 +531,29 @@ private:
     if (!scan)
       shape.erase(shape.begin() + axis);
     std::string reverse = scan && chance(50) ? " reverse" : "";
+    if (isByteFloat(a.element))
+      return;
     std::string code = std::string(scan ? "tile.scan" : "tile.reduce") + "(" + a.name + ") axis " +
                        std::to_string(axis) + reverse + " : (" + type(a) + ") -> " +
                        type(shape, a.element) + combine(a.element, chance(25));
     define(shape, a.element, code);
+  }
+
+  // How often each number below a count occurs, among those that a mask lets through.
+  void histogram() {
+    const Tile *found =
+        find([](const Tile &t) { return t.shape.size() == 1 && t.element == "i32"; });
+    if (!found)
+      return;
+    Tile a = *found;
+    Shape bins = {chance(50) ? 8 : 32};
+    Tile bound = define(a.shape, "i32",
+                        "arith.constant dense<" + std::to_string(bins[0]) + "> : " + type(a));
+    Tile value =
+        define(a.shape, "i32", "tile.remui " + a.name + ", " + bound.name + " : " + type(a));
+    define(bins, "i32",
+           "tile.histogram " + value.name + (chance(50) ? mask(a.shape) : "") + " : " + type(a) +
+               " -> " + type(bins, "i32"));
   }
 
   // Of bytes, also as numbers of other types: the sums are exact in any order.
@@ -544,6 +588,15 @@ private:
     Shape shape = any().shape;
     if (shape.empty())
       shape = {16};
+    if (chance(25)) { // some of the elements are what they are compared with
+      Tile compare = chance(50) ? constant(shape, "i32") : some(shape, "i32");
+      Tile value = some(shape, "i32");
+      define(shape, "i32",
+             "tile.atomic_cas <acq_rel>, <gpu>, " + pointers(1, linear(shape)) + ", " +
+                 compare.name + ", " + value.name + " : " + type(shape, "!tile.ptr<i32>") + ", " +
+                 type(value) + " -> " + type(value));
+      return;
+    }
     bool floats = chance(30);
     const char *kinds[] = {"add", "max", "umin", "xor", "xchg"};
     std::string element = floats ? "f32" : "i32", kind = floats ? "fadd" : kinds[pick(5)];
@@ -695,8 +748,10 @@ private:
         cast();
       else if (kind < 84)
         reshape();
-      else if (kind < 89)
+      else if (kind < 88)
         reduce();
+      else if (kind < 89)
+        histogram();
       else if (kind < 92)
         product();
       else if (kind < 94 && !inWhile)
@@ -726,7 +781,8 @@ private:
   std::vector<Tile> tiles;
   unsigned next = 0;
   bool inWhile = false;
-  int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0};
+  int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0,
+                              workElements, workElements, workElements};
 };
 
 struct Arrays {
@@ -736,6 +792,10 @@ struct Arrays {
   std::vector<int8_t> i8 = std::vector<int8_t>(arrayElements);
   std::vector<int64_t> i64 = std::vector<int64_t>(arrayElements);
   std::vector<int8_t> i1 = std::vector<int8_t>(arrayElements);
+  // By their bits: any NaN is as good as another, see `sameBits`.
+  std::vector<uint16_t> bf16 = std::vector<uint16_t>(arrayElements);
+  std::vector<uint8_t> e4m3 = std::vector<uint8_t>(arrayElements);
+  std::vector<uint8_t> e5m2 = std::vector<uint8_t>(arrayElements);
 
   explicit Arrays(uint32_t seed) {
     std::mt19937 random(seed);
@@ -745,6 +805,10 @@ struct Arrays {
       i32[i] = random() % 4 ? int32_t(random() % 64) - 32 : int32_t(random());
       f16[i] = _Float16(f32[random() % (i + 1)]);
       i8[i] = int8_t(random());
+      uint32_t bits = std::bit_cast<uint32_t>(f32[random() % (i + 1)]);
+      bf16[i] = uint16_t(bits >> 16);
+      e4m3[i] = uint8_t(random());
+      e5m2[i] = uint8_t(random());
     }
   }
 };
@@ -759,6 +823,22 @@ template <typename T>
     if (!equal)
       return ::testing::AssertionFailure() << name << "[" << i << "] is " << double(got[i])
                                            << ", the interpreter has " << double(want[i]);
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// Floats as bits, of which those above `infinity` are NaN in either sign.
+template <typename T>
+::testing::AssertionResult sameBits(const char *name, const std::vector<T> &got,
+                                    const std::vector<T> &want, unsigned infinity) {
+  constexpr unsigned sign = 1u << (8 * sizeof(T) - 1);
+  for (size_t i = 0; i < got.size(); ++i) {
+    unsigned a = got[i], b = want[i];
+    bool bothNan = (a & ~sign) > infinity && (b & ~sign) > infinity;
+    bool bothZero = !(a & ~sign) && !(b & ~sign);
+    if (a != b && !bothNan && !bothZero)
+      return ::testing::AssertionFailure()
+             << name << "[" << i << "] is 0x" << std::hex << a << ", the interpreter has 0x" << b;
   }
   return ::testing::AssertionSuccess();
 }
@@ -798,6 +878,9 @@ std::string interpret(const std::string &source, Arrays &into) {
   add(into.i8, "i8");
   add(into.i64, "i64");
   add(into.i1, "i1");
+  add(into.bf16, "bf16");
+  add(into.e4m3, "e4m3");
+  add(into.e5m2, "e5m2");
   launch.arguments.push_back(int64_t(100));
   auto done = interpreter->launch(launch);
   return done ? "" : explain(done.error());
@@ -815,15 +898,23 @@ void compileAndRun(const std::string &source, Arrays &into) {
                  .add(into.i8.data())
                  .add(into.i64.data())
                  .add(into.i1.data())
+                 .add(into.bf16.data())
+                 .add(into.e4m3.data())
+                 .add(into.e5m2.data())
                  .add(int32_t(100)),
              {2, 1, 1});
 }
 
 ::testing::AssertionResult same(const Arrays &got, const Arrays &want) {
-  ::testing::AssertionResult results[] = {
-      same("f32", got.f32, want.f32), same("i32", got.i32, want.i32),
-      same("f16", got.f16, want.f16), same("i8", got.i8, want.i8),
-      same("i64", got.i64, want.i64), same("i1", got.i1, want.i1)};
+  ::testing::AssertionResult results[] = {same("f32", got.f32, want.f32),
+                                          same("i32", got.i32, want.i32),
+                                          same("f16", got.f16, want.f16),
+                                          same("i8", got.i8, want.i8),
+                                          same("i64", got.i64, want.i64),
+                                          same("i1", got.i1, want.i1),
+                                          sameBits("bf16", got.bf16, want.bf16, 0x7f80),
+                                          sameBits("e4m3", got.e4m3, want.e4m3, 0x7e),
+                                          sameBits("e5m2", got.e5m2, want.e5m2, 0x7c)};
   for (auto &result : results)
     if (!result)
       return result;
@@ -930,6 +1021,9 @@ TEST(CpuFuzz, CatchesPlantedMiscompiles) {
       {"(tile\\.dot [^\\n]*) unsigned", "$1"},
       {"(tile\\.dot [^:]*) :", "$1 unsigned :"},
       {"<xor>", "<add>"},
+      {" rounding <rtz>", ""},
+      {"(tile\\.atomic_cas [^,]*, [^,]*, [^,]*, )([^,]*), (\\S*) :", "$1$3, $2 :"},
+      {"(tile\\.histogram \\S+) mask \\S+ : \\S+", "$1"},
       {"(scf\\.for %\\w+ = %\\w+ to \\S+ step \\S+ iter_args\\()(%\\w+)( = [^,]*, )(%\\w+)",
        "$1$4$3$2"},
   };

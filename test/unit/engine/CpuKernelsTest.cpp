@@ -207,4 +207,107 @@ func.func @reverse(%p: !tile.ptr<i32>) attributes {tile.kernel} {
     ASSERT_EQ(data[i], 255 - i);
 }
 
+// Two arrays through two pointers: out += in, row by row, where the arrays may be one, be apart, or
+// overlap by a row. What a program reads it reads before it writes.
+TEST(CpuKernels, RowsThatMayOverlap) {
+  constexpr int rows = 8, columns = 64, stride = 80;
+  auto kernel = compileForCpu(R"(
+func.func @shift(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %stride: i32) attributes {tile.kernel} {
+  %r = tile.arange 0 to 8 : tensor<8xi32>
+  %rs = tile.splat %stride : i32 -> tensor<8xi32>
+  %starts = arith.muli %r, %rs : tensor<8xi32>
+  %down = tile.expand_dims %starts axis 1 : tensor<8xi32> -> tensor<8x1xi32>
+  %downs = tile.broadcast %down : tensor<8x1xi32> -> tensor<8x64xi32>
+  %c = tile.arange 0 to 64 : tensor<64xi32>
+  %across = tile.expand_dims %c axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %acrosses = tile.broadcast %across : tensor<1x64xi32> -> tensor<8x64xi32>
+  %at = arith.addi %downs, %acrosses : tensor<8x64xi32>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<8x64x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %at : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<8x64x!tile.ptr<i32>>
+  %to = tile.addptr %qs, %at : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  %v = tile.load %from : tensor<8x64x!tile.ptr<i32>> -> tensor<8x64xi32>
+  %one = arith.constant dense<1000> : tensor<8x64xi32>
+  %w = arith.addi %v, %one : tensor<8x64xi32>
+  tile.store %to, %w : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  // Rows apart, touching each other, and on top of each other.
+  for (int step : {stride, columns, 16})
+    for (int by : {0, 1, 16, step, columns, 3 * step, rows * stride, -1, -step, -64}) {
+      std::vector<int32_t> memory(4096);
+      for (size_t i = 0; i < memory.size(); ++i)
+        memory[i] = int32_t(i);
+      std::vector<int32_t> want = memory;
+      int32_t *from = memory.data() + 1024;
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < columns; ++c)
+          want[1024 + by + r * step + c] = 1024 + r * step + c + 1000;
+      kernel.run(Arguments().add(from).add(from + by).add(int32_t(step)), {1, 1, 1});
+      EXPECT_EQ(memory, want) << "rows " << step << " apart, written " << by << " behind";
+    }
+}
+
+// A row at a time by a loop that carries two sums of rows and fetches ahead, with rows that end
+// anywhere.
+TEST(CpuKernels, LoopsThatCarryRows) {
+  auto kernel = compileForCpu(R"(
+func.func @sums(%p: !tile.ptr<f32>, %out: !tile.ptr<f32>, %rows: i32, %n: i32) attributes {tile.kernel} {
+  %c = tile.arange 0 to 1024 : tensor<1024xi32>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32>
+  %in = arith.cmpi slt, %c, %ns : tensor<1024xi32>
+  %zero = arith.constant dense<0.0> : tensor<1024xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %sum:2 = scf.for %i = %c0 to %rows step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<1024xf32>, tensor<1024xf32>) : i32 {
+    %start = arith.muli %i, %n : i32
+    %q = tile.addptr %p, %start : !tile.ptr<f32>, i32
+    %qs = tile.splat %q : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+    %at = tile.addptr %qs, %c : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+    %x = tile.load %at mask %in : tensor<1024xi1> other %zero : tensor<1024xf32> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+    %m = tile.reduce(%x) axis 0 : (tensor<1024xf32>) -> f32 {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      tile.yield %s : f32
+    }
+    %ms = tile.splat %m : f32 -> tensor<1024xf32>
+    %y = arith.mulf %x, %ms : tensor<1024xf32>
+    tile.store %at, %y mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+    %d = arith.addf %a, %x : tensor<1024xf32>
+    %e = arith.addf %b, %y : tensor<1024xf32>
+    scf.yield %d, %e : tensor<1024xf32>, tensor<1024xf32>
+  }
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %o = tile.addptr %os, %c : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %o, %sum#0 mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  %o2 = tile.addptr %o, %ns : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %o2, %sum#1 mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  constexpr int rows = 5;
+  for (int n : {1, 16, 100, 781, 1000, 1024}) {
+    std::vector<float> x(rows * n), out(2 * n, -1), want(2 * n), after(rows * n);
+    for (int i = 0; i < rows * n; ++i)
+      x[i] = float(i % 7 - 3);
+    for (int r = 0; r < rows; ++r) {
+      float sum = 0;
+      for (int c = 0; c < n; ++c)
+        sum += x[r * n + c];
+      for (int c = 0; c < n; ++c) {
+        after[r * n + c] = x[r * n + c] * sum;
+        want[c] += x[r * n + c];
+        want[n + c] += after[r * n + c];
+      }
+    }
+    kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(rows)).add(int32_t(n)),
+               {1, 1, 1});
+    EXPECT_EQ(out, want) << n;
+    EXPECT_EQ(x, after) << n;
+  }
+}
+
 } // namespace
