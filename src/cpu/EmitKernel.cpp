@@ -1,6 +1,7 @@
 #include "cpu/EmitKernel.h"
 
 #include "cpu/LaneModels.h"
+#include "cpu/WidenBf16.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -393,6 +394,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;
+  widenBf16(*module);
   if (!emitter.failed())
     out.module = std::move(module);
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());

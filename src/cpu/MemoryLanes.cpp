@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -370,6 +371,31 @@ Value emitFloatExtreme(LaneEmitter &emitter, bool isMax, LLVM::AtomicOrdering or
   return b.create<LLVM::BitcastOp>(loc, type, old);
 }
 
+// A sum of bf16, which LLVM would round as `widenBf16` says: read, add, and write if nobody else
+// has written meanwhile.
+Value emitBf16Sum(LaneEmitter &emitter, LLVM::AtomicOrdering ordering, Value pointer, Value value) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type type = value.getType(), bits = b.getI16Type();
+  Value first = b.create<LLVM::LoadOp>(loc, bits, pointer, 2, /*isVolatile=*/false,
+                                       /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                       LLVM::AtomicOrdering::monotonic);
+  auto again = b.create<scf::WhileOp>(
+      loc, TypeRange{bits}, ValueRange{first},
+      [&](OpBuilder &b, Location loc, ValueRange seen) {
+        Value old = b.create<arith::BitcastOp>(loc, type, seen[0]);
+        Value sum = b.create<arith::AddFOp>(loc, old, value);
+        Value pair = b.create<LLVM::AtomicCmpXchgOp>(loc, pointer, seen[0],
+                                                     b.create<arith::BitcastOp>(loc, bits, sum),
+                                                     ordering, LLVM::AtomicOrdering::monotonic);
+        Value now = b.create<LLVM::ExtractValueOp>(loc, pair, ArrayRef<int64_t>{0});
+        Value failed = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, now, seen[0]);
+        b.create<scf::ConditionOp>(loc, failed, now);
+      },
+      [](OpBuilder &b, Location loc, ValueRange now) { b.create<scf::YieldOp>(loc, now); });
+  return b.create<arith::BitcastOp>(loc, type, again.getResult(0));
+}
+
 } // namespace
 
 Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
@@ -381,6 +407,8 @@ Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
   if (kind == tile::AtomicKind::FMax || kind == tile::AtomicKind::FMin)
     return emitFloatExtreme(emitter, kind == tile::AtomicKind::FMax, orderingOf(semantic), pointer,
                             value);
+  if (kind == tile::AtomicKind::FAdd && value.getType().isBF16())
+    return emitBf16Sum(emitter, orderingOf(semantic), pointer, value);
   return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
                                                    orderingOf(semantic));
 }
