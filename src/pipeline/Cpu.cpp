@@ -197,6 +197,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   cpu::prepare(*llvmModule, *machine);
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine, llvmPasses);
+  if (unsigned bytes = cpu::processorOf(options.features).vectorBytes; bytes < 64)
+    cpu::splitMaskedAccesses(*llvmModule, bytes);
   if (stage == CpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
   if (stage == CpuStage::Asm)

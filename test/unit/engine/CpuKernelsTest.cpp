@@ -59,6 +59,57 @@ TEST(CpuKernels, EveryFeatureLevelAgrees) {
   }
 }
 
+// A mask that is off in the same lanes always, and in all of them sometimes.
+TEST(CpuKernels, MasksThatAreHalfConstant) {
+  const char *source = R"(
+func.func @k(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %n: i32) attributes {tile.kernel} {
+  %i = tile.arange 0 to 64 : tensor<64xi32>
+  %zero = arith.constant 0 : i32
+  %some = arith.cmpi sgt, %n, %zero : i32
+  %all = tile.splat %some : i1 -> tensor<64xi1>
+  %five = arith.constant dense<FIRST> : tensor<64xi32>
+  %in = arith.cmpi COMPARE, %i, %five : tensor<64xi32>
+  %mask = arith.andi %all, %in : tensor<64xi1>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %v = tile.load %from mask %mask : tensor<64xi1> : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+  %more = arith.addi %v, %i : tensor<64xi32>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %to = tile.addptr %qs, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  tile.store %to, %more : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %q2 = tile.addptr %to, %sixtyfour : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  tile.store %q2, %more mask %mask : tensor<64xi1> : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  return
+}
+)";
+  for (const char *level : {"x86-64", "x86-64-v3", "native"})
+    for (int first : {0, 3, 5, 8, 17, 60})
+      for (bool below : {true, false}) {
+        auto features = target::cpuLevel(level);
+        ASSERT_TRUE(features);
+        if (!target::hostCpuFeatures().covers(*features))
+          continue;
+        std::string text = source;
+        auto set = [&](const std::string &name, const std::string &value) {
+          text.replace(text.find(name), name.size(), value);
+        };
+        set("FIRST", std::to_string(first));
+        set("COMPARE", below ? "slt" : "sge");
+        set("  %all =", "  %sixtyfour = arith.constant dense<64> : tensor<64xi32>\n  %all =");
+        auto kernel = compileForCpu(text, {*features});
+        ASSERT_TRUE(kernel.kernel) << kernel.failure;
+        for (int n : {0, 1}) {
+          std::vector<int32_t> x(64, 1000), out(128, -1);
+          kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(n)), {1, 1, 1});
+          for (int i = 0; i < 64; ++i) {
+            bool on = n && (below ? i < first : i >= first);
+            ASSERT_EQ(out[i], i + (on ? 1000 : 0)) << level << " " << first << " " << n;
+            ASSERT_EQ(out[64 + i], on ? i + 1000 : -1) << level << " " << first << " " << n;
+          }
+        }
+      }
+}
+
 size_t codeBytes(std::string source, const std::string &block) {
   for (size_t at = 0; (at = source.find("1024", at)) != std::string::npos; at += block.size())
     source.replace(at, 4, block);
