@@ -14,7 +14,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <random>
 #include <thread>
 
 using namespace nereid;
@@ -58,6 +60,14 @@ private:
 HostTensor normal(DType dtype, std::vector<int64_t> shape, const char *seed) {
   HostTensor tensor(dtype, std::move(shape));
   support::fillNormal(tensor, seed);
+  return tensor;
+}
+
+HostTensor bytes(std::vector<int64_t> shape, unsigned seed) {
+  HostTensor tensor(DType::Int8, std::move(shape));
+  std::mt19937 random(seed);
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    tensor.setInt(i, int8_t(random()));
   return tensor;
 }
 
@@ -172,6 +182,7 @@ int main(int argc, char **argv) {
   // Each runs a fixed number of operations and returns it.
   auto *f32Peak = peers.find<double()>("peak_f32");
   auto *bf16Peak = peers.find<double()>("peak_bf16");
+  auto *int8Peak = peers.find<double()>("peak_int8");
   std::printf("%-44s %10s %10s\n", "", "Gflop/s", "of peak");
 
   auto againstPeak = [&](const std::string &name, double operations, Case &kernel,
@@ -188,7 +199,7 @@ int main(int argc, char **argv) {
     int m, n, k;
   };
   for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16})
-    for (int64_t size : {128, 256, 512, 1000, 1024, 2048})
+    for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
       for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128},
                             Blocks{128, 128, 256}, Blocks{128, 256, 256}}) {
         std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
@@ -209,6 +220,29 @@ int main(int argc, char **argv) {
         againstPeak(name, 2.0 * size * size * size, kernel,
                     dtype == DType::BFloat16 ? bf16Peak : f32Peak);
       }
+
+  // Bytes, rhs with K adjacent.
+  for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
+    for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 128}, Blocks{128, 128, 256},
+                          Blocks{128, 256, 256}}) {
+      std::string name = "matmul int8 " + std::to_string(size) + " tile " +
+                         std::to_string(blocks.m) + "x" + std::to_string(blocks.n) + "x" +
+                         std::to_string(blocks.k);
+      if (!chosen(argc, argv, name))
+        continue;
+      HostTensor a = bytes({size, size}, 1), b = bytes({size, size}, 2),
+                 c(DType::Float32, {size, size}), scale(DType::Float32, {1});
+      float one = 1;
+      std::memcpy(scale.data(), &one, sizeof(one));
+      Case kernel(
+          "matmul_scaled", "matmul_scaled",
+          {of(a, "a"), of(b, "b"), of(scale, "s"), of(scale, "s"), none(), of(c, "c"), none(),
+           integer(size), integer(size), integer(size), integer(size), integer(size), integer(size),
+           integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
+           boolean(size % blocks.k == 0), boolean(true)},
+          {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1, 1});
+      againstPeak(name, 2.0 * size * size * size, kernel, int8Peak);
+    }
 
   for (DType dtype : {DType::Float32, DType::BFloat16})
     for (bool causal : {false, true})

@@ -37,6 +37,15 @@ extern "C" double peak_bf16() {
 #endif
 }
 
+extern "C" double peak_int8() {
+#ifdef __AVX512VNNI__
+  CHAINS("vpdpbusd", __m512i)
+  return rounds * chains * 128.0;
+#else
+  return peak_f32();
+#endif
+}
+
 // The rate of memory: a copy that does not read what it overwrites. Both at multiples of 64 bytes.
 extern "C" void copy(const float *x, float *out, long n) {
 #ifdef __AVX512F__
