@@ -1,8 +1,8 @@
 // Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
-// rows by a part of their names. Then kernels on tensors that no cache holds, with one thread a
-// processor, as ratios to a copy of memory by as many.
+// rows by a part of their names. Then, with one thread a processor, a product as a ratio to one
+// thread, and kernels on tensors that no cache holds as ratios to a copy of memory.
 #include "engine/Files.h"
 #include "engine/Runner.h"
 #include "runtime/CpuDevice.h"
@@ -14,7 +14,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <random>
 #include <thread>
 
 using namespace nereid;
@@ -61,6 +63,14 @@ HostTensor normal(DType dtype, std::vector<int64_t> shape, const char *seed) {
   return tensor;
 }
 
+HostTensor bytes(std::vector<int64_t> shape, unsigned seed) {
+  HostTensor tensor(DType::Int8, std::move(shape));
+  std::mt19937 random(seed);
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    tensor.setInt(i, int8_t(random()));
+  return tensor;
+}
+
 HostArgument integer(int64_t value) {
   HostArgument out;
   out.value = launch::Argument::integer(value);
@@ -98,8 +108,8 @@ HostArgument of(HostTensor &tensor, const char *name) {
 class Case {
 public:
   Case(const std::string &folder, const std::string &kernel, std::vector<HostArgument> arguments,
-       std::array<uint32_t, 3> grid) {
-    auto loaded = engine::loadProgram(NEREID_SOURCE_DIR "/kernels/" + folder + "/kernel.py", {});
+       std::array<uint32_t, 3> grid, const char *file = "kernel.py") {
+    auto loaded = engine::loadProgram(NEREID_SOURCE_DIR "/kernels/" + folder + "/" + file, {});
     if (!loaded)
       die(loaded.error().what);
     program = std::move(*loaded);
@@ -172,6 +182,7 @@ int main(int argc, char **argv) {
   // Each runs a fixed number of operations and returns it.
   auto *f32Peak = peers.find<double()>("peak_f32");
   auto *bf16Peak = peers.find<double()>("peak_bf16");
+  auto *int8Peak = peers.find<double()>("peak_int8");
   std::printf("%-44s %10s %10s\n", "", "Gflop/s", "of peak");
 
   auto againstPeak = [&](const std::string &name, double operations, Case &kernel,
@@ -188,7 +199,7 @@ int main(int argc, char **argv) {
     int m, n, k;
   };
   for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16})
-    for (int64_t size : {128, 256, 512, 1000, 1024, 2048})
+    for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
       for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128},
                             Blocks{128, 128, 256}, Blocks{128, 256, 256}}) {
         std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
@@ -209,6 +220,29 @@ int main(int argc, char **argv) {
         againstPeak(name, 2.0 * size * size * size, kernel,
                     dtype == DType::BFloat16 ? bf16Peak : f32Peak);
       }
+
+  // Bytes, rhs with K adjacent.
+  for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
+    for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 128}, Blocks{128, 128, 256},
+                          Blocks{128, 256, 256}}) {
+      std::string name = "matmul int8 " + std::to_string(size) + " tile " +
+                         std::to_string(blocks.m) + "x" + std::to_string(blocks.n) + "x" +
+                         std::to_string(blocks.k);
+      if (!chosen(argc, argv, name))
+        continue;
+      HostTensor a = bytes({size, size}, 1), b = bytes({size, size}, 2),
+                 c(DType::Float32, {size, size}), scale(DType::Float32, {1});
+      float one = 1;
+      std::memcpy(scale.data(), &one, sizeof(one));
+      Case kernel(
+          "matmul_scaled", "matmul_scaled",
+          {of(a, "a"), of(b, "b"), of(scale, "s"), of(scale, "s"), none(), of(c, "c"), none(),
+           integer(size), integer(size), integer(size), integer(size), integer(size), integer(size),
+           integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
+           boolean(size % blocks.k == 0), boolean(true)},
+          {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1, 1});
+      againstPeak(name, 2.0 * size * size * size, kernel, int8Peak);
+    }
 
   for (DType dtype : {DType::Float32, DType::BFloat16})
     for (bool causal : {false, true})
@@ -254,6 +288,9 @@ int main(int argc, char **argv) {
     while (block < n)
       block *= 2;
     std::string size = " " + std::to_string(m) + "x" + std::to_string(n);
+    if (!chosen(argc, argv, "add" + size) && !chosen(argc, argv, "softmax" + size) &&
+        !chosen(argc, argv, "softmax backward" + size) && !chosen(argc, argv, "layer norm" + size))
+      continue;
     HostTensor x = normal(DType::Float32, {m, n}, "x"), y(DType::Float32, {m, n}),
                z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
                b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
@@ -299,9 +336,36 @@ int main(int argc, char **argv) {
   }
 
   auto pool = std::make_shared<runtime::ThreadPool>();
-  static_cast<runtime::CpuDevice &>(**runtime::device("cpu")).setExecutor(pool);
-  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  auto &device = static_cast<runtime::CpuDevice &>(**runtime::device("cpu"));
+  device.setExecutor(pool);
+  if (chosen(argc, argv, "all matmul")) {
+    constexpr int64_t size = 1024;
+    HostTensor a = normal(DType::Float32, {size, size}, "a"),
+               b = normal(DType::Float32, {size, size}, "b"), c(DType::Float32, {size, size});
+    Case kernel("matmul", "matmul",
+                {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
+                 integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
+                 integer(1), integer(128), integer(256), integer(256), integer(8), word("none"),
+                 word("ieee")},
+                {size / 128 * (size / 256), 1, 1});
+    auto alone = std::make_shared<runtime::InlineExecutor>();
+    auto [together, one] = measure([&] { return kernel.seconds(); },
+                                   [&] {
+                                     device.setExecutor(alone);
+                                     double seconds = kernel.seconds();
+                                     device.setExecutor(pool);
+                                     return seconds;
+                                   });
+    std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
+                2e-9 * size * size * size / together, one / together, pool->concurrency());
+  }
   constexpr int64_t m = 8192, n = 4096;
+  const char *allRows[] = {"all add",        "all gelu",
+                           "all softmax",    "all softmax backward",
+                           "all layer norm", "all layer norm backward"};
+  if (std::none_of(std::begin(allRows), std::end(allRows),
+                   [&](const char *row) { return chosen(argc, argv, row); }))
+    return 0;
   struct Copy {
     void (*copy)(const float *, float *, long);
     const float *from;
@@ -323,6 +387,22 @@ int main(int argc, char **argv) {
       thread.join();
   };
   double copied = 8.0 * double(job.piece) * workers;
+  // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
+  Copy streaming = job, plain = job;
+  plain.copy = peers.find<void(const float *, float *, long)>("copy_plain");
+  auto [streamed, cached] = measure(
+      [&] {
+        job = streaming;
+        return timed(copyAll);
+      },
+      [&] {
+        job = plain;
+        return timed(copyAll);
+      });
+  job = streaming;
+  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
+              100 * streamed / cached);
   auto againstCopy = [&](const std::string &name, double bytes, Case &kernel) {
     auto [mine, theirs] = measure([&] { return kernel.seconds(); }, [&] { return timed(copyAll); });
     std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9,
@@ -362,6 +442,16 @@ int main(int argc, char **argv) {
                  integer(n), integer(n), integer(n), real(1e-5), integer(n)},
                 {rows, 1, 1});
     againstCopy("layer norm", 8.0 * m * n, kernel);
+  }
+  if (chosen(argc, argv, "all layer norm backward")) {
+    constexpr int64_t each = 64; // rows a program
+    HostTensor dw(DType::Float32, {m / each, n}), db(DType::Float32, {m / each, n});
+    Case kernel("layer_norm", "backward_lock_free",
+                {of(x, "x"), of(w, "w"), of(z, "dy"), of(mean, "mean"), of(rstd, "rstd"),
+                 of(y, "dx"), of(dw, "dw"), of(db, "db"), integer(m), integer(n), integer(each),
+                 integer(n)},
+                {m / each, 1, 1}, "backward.py");
+    againstCopy("layer norm backward", 12.0 * m * n, kernel);
   }
   return 0;
 }

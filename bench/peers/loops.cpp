@@ -37,6 +37,15 @@ extern "C" double peak_bf16() {
 #endif
 }
 
+extern "C" double peak_int8() {
+#ifdef __AVX512VNNI__
+  CHAINS("vpdpbusd", __m512i)
+  return rounds * chains * 128.0;
+#else
+  return peak_f32();
+#endif
+}
+
 // The rate of memory: a copy that does not read what it overwrites. Both at multiples of 64 bytes.
 extern "C" void copy(const float *x, float *out, long n) {
 #ifdef __AVX512F__
@@ -47,6 +56,16 @@ extern "C" void copy(const float *x, float *out, long n) {
     _mm256_stream_ps(out + i, _mm256_load_ps(x + i));
 #endif
   _mm_sfence();
+}
+
+extern "C" void copy_plain(const float *x, float *out, long n) {
+#ifdef __AVX512F__
+  for (long i = 0; i < n; i += 16)
+    _mm512_store_ps(out + i, _mm512_load_ps(x + i));
+#else
+  for (long i = 0; i < n; i += 8)
+    _mm256_store_ps(out + i, _mm256_load_ps(x + i));
+#endif
 }
 
 // Plain loops. The flags let the compiler reorder sums and use vector functions.

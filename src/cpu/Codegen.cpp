@@ -1,13 +1,19 @@
 #include "cpu/Codegen.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/InstSimplifyFolder.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <mutex>
+#include <numeric>
 
 namespace nereid::cpu {
 
@@ -60,6 +66,71 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
     function.addFnAttr("target-features", machine.getTargetFeatureString());
     function.addFnAttr("prefer-vector-width", "512");
   }
+}
+
+// Lanes [first, first + count) of a vector, where what is constant in them is seen to be so.
+static llvm::Value *slice(llvm::IRBuilderBase &b, llvm::Value *vector, unsigned first,
+                          unsigned count) {
+  if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(vector);
+      op && op->getType()->getScalarType()->isIntegerTy(1))
+    return b.CreateBinOp(op->getOpcode(), slice(b, op->getOperand(0), first, count),
+                         slice(b, op->getOperand(1), first, count));
+  if (auto *op = llvm::dyn_cast<llvm::SelectInst>(vector)) {
+    llvm::Value *condition = op->getCondition();
+    if (condition->getType()->isVectorTy())
+      condition = slice(b, condition, first, count);
+    return b.CreateSelect(condition, slice(b, op->getTrueValue(), first, count),
+                          slice(b, op->getFalseValue(), first, count));
+  }
+  llvm::SmallVector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), int(first));
+  return b.CreateShuffleVector(vector, lanes);
+}
+
+static void splitMaskedAccess(llvm::IntrinsicInst *access, unsigned vectorBytes) {
+  bool isStore = access->getIntrinsicID() == llvm::Intrinsic::masked_store;
+  llvm::Value *pointer = access->getArgOperand(isStore ? 1 : 0),
+              *mask = access->getArgOperand(isStore ? 3 : 2);
+  auto align =
+      llvm::cast<llvm::ConstantInt>(access->getArgOperand(isStore ? 2 : 1))->getAlignValue();
+  llvm::Value *other = isStore ? access->getArgOperand(0) : access->getArgOperand(3);
+  auto *type = llvm::cast<llvm::FixedVectorType>(other->getType());
+  unsigned size = type->getScalarSizeInBits() / 8;
+  unsigned lanes = size ? vectorBytes / size : 0;
+  if (size < 4 || type->getNumElements() <= lanes)
+    return;
+  llvm::IRBuilder<llvm::InstSimplifyFolder> b(
+      access->getContext(), llvm::InstSimplifyFolder(access->getModule()->getDataLayout()));
+  b.SetInsertPoint(access);
+  llvm::SmallVector<llvm::Value *> pieces;
+  for (unsigned first = 0; first < type->getNumElements(); first += lanes) {
+    llvm::Value *on = slice(b, mask, first, lanes), *value = slice(b, other, first, lanes);
+    llvm::Value *at = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, first * size);
+    auto *known = llvm::dyn_cast<llvm::Constant>(on);
+    bool isOff = known && known->isNullValue();
+    if (isStore && !isOff)
+      b.CreateMaskedStore(value, at, llvm::commonAlignment(align, first * size), on);
+    else if (!isStore)
+      pieces.push_back(isOff ? value
+                             : b.CreateMaskedLoad(value->getType(), at,
+                                                  llvm::commonAlignment(align, first * size), on,
+                                                  value));
+  }
+  if (!isStore)
+    access->replaceAllUsesWith(llvm::concatenateVectors(b, pieces));
+  access->eraseFromParent();
+}
+
+void splitMaskedAccesses(llvm::Module &module, unsigned vectorBytes) {
+  llvm::SmallVector<llvm::IntrinsicInst *> accesses;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
+            call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+          accesses.push_back(call);
+  for (llvm::IntrinsicInst *access : accesses)
+    splitMaskedAccess(access, vectorBytes);
 }
 
 Status checkSymbols(const std::string &object) {

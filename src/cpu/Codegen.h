@@ -25,6 +25,12 @@ Processor processorOf(const target::CpuFeatureSet &features);
 /// Sets target, layout and attributes of all functions.
 void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 
+/// Splits masked loads and stores of more than one register where masks are vectors of bits in
+/// registers of `vectorBytes`. LLVM 19 splits a mask of bytes whose upper or lower half is known to
+/// be off by widening bytes that it has left undefined: it then reads and writes the lanes that are
+/// off. For use behind `optimize`, which would join the pieces.
+void splitMaskedAccesses(llvm::Module &module, unsigned vectorBytes);
+
 /// Fails if the object asks for a symbol that support/CpuSymbols.def does not have.
 Status checkSymbols(const std::string &object);
 

@@ -52,8 +52,11 @@ public:
 
   void emit() {
     uint64_t scratch = emitter.plan.scratchOffset(dot);
+    uint64_t second = scratch + packedBytes(dot.getLhs().getType(), sum);
     packLhs(scratch);
-    packRhs(scratch + packedBytes(dot.getLhs().getType(), sum));
+    packRhs(second);
+    if (instruction == Instruction::ByteQuads)
+      countTurned(dot.getIsUnsigned() ? scratch : second);
     SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
     blocks.push_back(out.shape[n] / (width * vectors));
     blocks.push_back(out.shape[m] / rows);
@@ -97,12 +100,14 @@ private:
 
   void packLhs(uint64_t offset) {
     bool grouped = group > 1;
-    if (emitter.plan.stored(dot.getLhs()) && (grouped || element == sum)) {
+    if (emitter.plan.stored(dot.getLhs()) && (grouped || element == sum) && !turnsLhs()) {
       lhs = emitter.buffer(dot.getLhs());
     } else {
       lhs = emitter.arenaBuffer(offset, grouped ? element : sum,
                                 tile::shapeOf(dot.getLhs().getType()));
-      emitter.fill(lhs, dot.getLhs(), [&](Value value) { return grouped ? value : widen(value); });
+      emitter.fill(lhs, dot.getLhs(), [&](Value value) {
+        return turnsLhs() ? turned(value) : grouped ? value : widen(value);
+      });
     }
     if (grouped) { // read a group at a time
       lhs.element = b.getI32Type();
@@ -133,7 +138,7 @@ private:
     };
     SmallVector<int64_t> blocks(shape);
     blocks[m] = depth / group;
-    if (emitter.adjacentDim(source) != m || depth < group * width || group == 4) {
+    if (emitter.adjacentDim(source) != m || depth < group * width) {
       emitter.forEach(blocks, n, width, [&](const Lanes &at) {
         Lanes from = at;
         Value k = at.position[m], first = b.create<arith::MulIOp>(loc, k, emitter.index(group));
@@ -142,6 +147,8 @@ private:
           from.position[m] = emitter.add(first, emitter.index(i));
           value = join(value, emitter.lanes(source, from), i);
         }
+        if (turnsRhs())
+          value = turned(value);
         Lanes into = place(at, k, at.position[n]);
         emitter.write(rhs, into, value);
       });
@@ -158,7 +165,8 @@ private:
       for (int64_t i = 0; i < width; ++i) {
         from.position[n] = emitter.add(at.position[n], emitter.index(i));
         Value value = emitter.lanes(source, from);
-        square.push_back(group == 1 ? widen(value) : bits(value, width));
+        value = group == 1 ? widen(value) : bits(value, width);
+        square.push_back(turnsRhs() ? turned(value) : value);
       }
       emitter.transpose(square);
       for (int64_t i = 0; i < width; ++i)
@@ -211,10 +219,42 @@ private:
     return emitter.add(b.create<arith::MulIOp>(loc, row, column), before);
   }
 
-  // Bytes of a group with their top bits turned over.
+  // `vpdpbusd` takes bytes of lhs without and of rhs with a sign. Those of the other kind are
+  // packed with their top bits turned over, which adds 128 to each of lhs or takes it from each of
+  // rhs.
+  bool turnsLhs() { return instruction == Instruction::ByteQuads && !dot.getIsUnsigned(); }
+  bool turnsRhs() { return instruction == Instruction::ByteQuads && dot.getIsUnsigned(); }
   Value turned(Value value) {
+    Type scalar = scalarOf(value.getType());
+    int32_t top = scalar.isInteger(8) ? int8_t(0x80) : int32_t(0x80808080);
     return b.create<arith::XOrIOp>(loc, value,
-                                   emitter.constant(b.getI32Type(), int32_t(0x80808080), width));
+                                   emitter.constant(scalar, top, widthOf(value.getType())));
+  }
+
+  // What that adds to the sums of each column, or each row, behind the packed bytes at `offset`,
+  // which take a quarter of their scratch memory.
+  void countTurned(uint64_t offset) {
+    const Buffer &counted = turnsLhs() ? rhs : lhs;
+    SmallVector<int64_t> shape(counted.shape.begin(), counted.shape.end());
+    int64_t bytes = 4;
+    for (int64_t extent : shape)
+      bytes *= extent;
+    unsigned k = turnsLhs() ? m + 1 : n;
+    shape[k] = 1;
+    excess = emitter.arenaBuffer(offset + bytes, b.getI32Type(), shape);
+    Value top = emitter.constant(b.getI32Type(), int32_t(0x80808080), width);
+    emitter.forEach(shape, shape.size() - 1, turnsLhs() ? width : 1, [&](const Lanes &at) {
+      SmallVector<Value> sums = emitter.loop(
+          0, counted.shape[k], 1, {emitter.zero(top.getType())},
+          [&](Value step, ValueRange before) -> SmallVector<Value> {
+            Lanes from = at;
+            from.position[k] = step;
+            Value value = emitter.read(counted, from);
+            return {turnsLhs() ? multiplyAdd(top, value, before[0])
+                               : multiplyAdd(emitter.splat(value, width), top, before[0])};
+          });
+      emitter.write(excess, at, turnsLhs() ? sums[0] : emitter.extract(sums[0], 0));
+    });
   }
 
   void block(ArrayRef<Value> position) {
@@ -238,21 +278,28 @@ private:
       return where;
     };
 
-    // `vpdpbusd` takes bytes of lhs without and of rhs with a sign. Turning the top bit of the
-    // other kind adds or takes 128 from each, which one more accumulator for each column (or row)
-    // counts.
-    bool bytes = instruction == Instruction::ByteQuads, isUnsigned = dot.getIsUnsigned();
-    Type sums = laneType(sum, width);
+    // What turned bytes add is taken off at the start.
+    auto start = [&](int64_t r, int64_t v) {
+      Value value = widenSum(emitter.lanes(dot.getAcc(), target(r, v)));
+      if (instruction != Instruction::ByteQuads)
+        return value;
+      Lanes where = turnsLhs() ? at(panel, emitter.index(0)) : at(rowAt[r], emitter.index(0));
+      if (turnsLhs()) {
+        where.position.push_back(emitter.index(v * width));
+        where.dim = m + 2;
+        where.width = width;
+      }
+      Value more = emitter.read(excess, where);
+      if (turnsRhs())
+        more = emitter.splat(more, width);
+      return b.create<arith::SubIOp>(loc, value, more).getResult();
+    };
     SmallVector<Value> carried;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
-        carried.push_back(widenSum(emitter.lanes(dot.getAcc(), target(r, v))));
-    if (bytes)
-      for (int64_t i = 0; i < (isUnsigned ? rows : vectors); ++i)
-        carried.push_back(emitter.zero(sums));
-    Value top = bytes ? emitter.constant(b.getI32Type(), int32_t(0x80808080), width) : Value();
+        carried.push_back(start(r, v));
 
-    carried = emitter.loop(0, depth / group, 1, carried, [&](Value k, ValueRange before) {
+    auto step = [&](Value k, ValueRange before) {
       SmallVector<Value> columns, next(before.begin(), before.end());
       for (int64_t v = 0; v < vectors; ++v) {
         Lanes where;
@@ -261,37 +308,32 @@ private:
         where.dim = m + 2;
         where.width = width;
         columns.push_back(emitter.read(rhs, where));
-        if (bytes && isUnsigned)
-          columns[v] = turned(columns[v]);
-        else if (bytes)
-          next[rows * vectors + v] = multiplyAdd(top, columns[v], before[rows * vectors + v]);
       }
       for (int64_t r = 0; r < rows; ++r) {
         Value row = emitter.splat(emitter.read(lhs, at(rowAt[r], k)), width);
-        if (bytes && isUnsigned)
-          next[rows * vectors + r] = multiplyAdd(row, top, before[rows * vectors + r]);
-        else if (bytes)
-          row = turned(row);
         for (int64_t v = 0; v < vectors; ++v)
           next[r * vectors + v] = multiplyAdd(row, columns[v], before[r * vectors + v]);
       }
       return next;
+    };
+    // Two steps a round: less to count.
+    int64_t steps = depth / group, together = steps % 2 == 0 ? 2 : 1;
+    carried = emitter.loop(0, steps, together, carried, [&](Value k, ValueRange before) {
+      SmallVector<Value> next(before.begin(), before.end());
+      for (int64_t i = 0; i < together; ++i)
+        next = step(emitter.add(k, emitter.index(i)), next);
+      return next;
     });
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t v = 0; v < vectors; ++v) {
-        Value value = carried[r * vectors + v];
-        if (bytes)
-          value =
-              b.create<arith::SubIOp>(loc, value, carried[rows * vectors + (isUnsigned ? r : v)]);
-        emitter.write(out, target(r, v), narrowSum(value));
-      }
+      for (int64_t v = 0; v < vectors; ++v)
+        emitter.write(out, target(r, v), narrowSum(carried[r * vectors + v]));
   }
 
   tile::DotOp dot;
   LaneEmitter &emitter;
   OpBuilder &b;
   Location loc;
-  Buffer out, lhs, rhs;
+  Buffer out, lhs, rhs, excess;
   Type element, sum;
   unsigned m, n; // dimensions of the result: rows, columns
   int64_t depth, width, vectors, rows, group = 1;

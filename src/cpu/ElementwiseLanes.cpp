@@ -99,42 +99,6 @@ struct DivLanes : LaneModel<DivLanes, arith::DivFOp> {
   }
 };
 
-// To bf16 by integer arithmetic: `vcvtneps2bf16` gives 0 for denormals, which bf16 keeps.
-struct TruncLanes : LaneModel<TruncLanes, arith::TruncFOp> {
-  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
-    Type to = resultType(op, 0, where);
-    if (!getElementTypeOrSelf(to).isBF16() ||
-        !tile::elementType(op->getOperand(0).getType()).isF32())
-      return SameOp<arith::TruncFOp>().emitLanes(op, emitter, result, where);
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    Value source = operandLanes(op, emitter, where)[0];
-    auto typed = [&](Type element) -> Type {
-      auto vector = dyn_cast<VectorType>(to);
-      return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
-    };
-    Type words = typed(b.getI32Type());
-    auto number = [&](int32_t value) -> Value {
-      TypedAttr attr = b.getI32IntegerAttr(value);
-      if (auto vector = dyn_cast<VectorType>(words))
-        attr = DenseElementsAttr::get(vector, attr);
-      return b.create<arith::ConstantOp>(loc, attr);
-    };
-    // Half a unit, less one where the result is even already: ties go to even, carries go up.
-    Value bits = b.create<arith::BitcastOp>(loc, words, source);
-    Value odd =
-        b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, number(16)), number(1));
-    Value rounded =
-        b.create<arith::AddIOp>(loc, bits, b.create<arith::AddIOp>(loc, number(0x7fff), odd));
-    Value quiet = b.create<arith::OrIOp>(loc, bits, number(0x400000));
-    Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
-    Value chosen = b.create<arith::ShRUIOp>(
-        loc, b.create<arith::SelectOp>(loc, isNan, quiet, rounded), number(16));
-    Value half = b.create<arith::TruncIOp>(loc, typed(b.getI16Type()), chosen);
-    return b.create<arith::BitcastOp>(loc, to, half);
-  }
-};
-
 // The larger or smaller operand, NaN if one is. Not by LLVM's `maximum`: its x86 gives 0 for 0 and
 // NaN of f16 and bf16, to which it also narrows the op on operands widened from them.
 template <typename Op, typename NumberOp>
@@ -329,11 +293,10 @@ void registerElementwiseLanes(DialectRegistry &registry) {
     attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
     attach<SameOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp,
            RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp,
-           MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp,
-           FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(
-        context);
+           MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp,
+           UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           MulUIExtendedOp>(context);
     DivFOp::attachInterface<DivLanes>(*context);
-    TruncFOp::attachInterface<TruncLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);
     MinimumFOp::attachInterface<ExtremeLanes<MinimumFOp, MinNumFOp>>(*context);
     ConstantOp::attachInterface<ConstantLanes>(*context);

@@ -1,6 +1,7 @@
 #include "cpu/EmitKernel.h"
 
 #include "cpu/LaneModels.h"
+#include "cpu/WidenBf16.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -74,10 +75,7 @@ private:
         tasks.push_back(emitter.materializing(op->getResult(0)));
       }
     }
-    Lanes row;
-    row.position = {emitter.index(0)};
-    int64_t extent = tile::shapeOf(tasks.front().tiles.front().getType())[0];
-    SmallVector<Value> values = emitter.alongRow(row, extent, tasks, loop.ahead);
+    SmallVector<Value> values = alongRow(tasks, loop);
     for (auto [result, value] : llvm::zip(results, values))
       emitter.setScalar(result, value);
   }
@@ -196,10 +194,39 @@ private:
       emitter.fill(aside, yielded);
       moves.push_back({into, aside});
     });
-    each(true,
-         [&](Value argument, Value yielded) { emitter.fill(emitter.buffer(argument), yielded); });
+    if (const FusionPlan::RowLoop *row = emitter.plan.rowLoop(yield))
+      yieldAlongRow(loop, *row);
+    else
+      each(true,
+           [&](Value argument, Value yielded) { emitter.fill(emitter.buffer(argument), yielded); });
     for (auto &[into, from] : moves)
       emitter.copy(into, from);
+  }
+
+  void yieldAlongRow(scf::ForOp loop, const FusionPlan::RowLoop &row) {
+    SmallVector<RowTask> tasks;
+    for (OpOperand *operand : row.yielded) {
+      Value argument = loop.getRegionIterArg(operand->getOperandNumber()), yielded = operand->get();
+      if (sameBuffer(argument, yielded))
+        continue;
+      RowTask task;
+      task.tiles = {yielded};
+      Buffer into = emitter.buffer(argument);
+      task.body = [this, into, yielded](const Lanes &where, ValueRange) -> SmallVector<Value> {
+        emitter.write(into, where, emitter.lanes(yielded, where));
+        return {};
+      };
+      tasks.push_back(std::move(task));
+    }
+    if (!tasks.empty())
+      alongRow(tasks, row);
+  }
+
+  SmallVector<Value> alongRow(ArrayRef<RowTask> tasks, const FusionPlan::RowLoop &loop) {
+    Lanes row;
+    row.position = {emitter.index(0)};
+    int64_t extent = tile::shapeOf(tasks.front().tiles.front().getType())[0];
+    return emitter.alongRow(row, extent, tasks, loop.ahead);
   }
 
   void emitIf(scf::IfOp branch) {
@@ -367,6 +394,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;
+  widenBf16(*module);
   if (!emitter.failed())
     out.module = std::move(module);
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());

@@ -187,10 +187,10 @@ bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root) const {
   return false;
 }
 
-// True if the elements lie one after the other in memory.
-bool FusionPlan::isOneRange(Value pointers) const {
+// True if the elements of each row lie one after the other in memory.
+bool FusionPlan::rowsAreRanges(Value pointers) const {
   auto shape = tile::shapeOf(pointers.getType());
-  return shape.size() == 1 && axes.facts(pointers).contiguity[0] >= shape[0];
+  return !shape.empty() && axes.facts(pointers).contiguity[shape.size() - 1] >= shape.back();
 }
 
 // True if reading memory again costs no more than reading a copy of it. Only numbers: an index that
@@ -211,8 +211,8 @@ ArrayRef<Operation *> FusionPlan::loadsToTest(Operation *store) const {
 
 // A load is evaluated where its lanes are used. It moves back to its own place if something may be
 // written in between; and a loop that writes must have finished reading first, unless each of its
-// lanes reads the very address that it then writes. Where that can be told from two addresses, it
-// is tested when the kernel runs.
+// lanes reads the very address that it then writes. Where that can be told from two addresses a
+// row, it is tested when the kernel runs.
 bool FusionPlan::storeForMemoryOrder() {
   tested.clear();
   for (const Root &root : roots()) {
@@ -241,8 +241,8 @@ bool FusionPlan::storeForMemoryOrder() {
         if (keeps && read.getAccessed() == write.getAccessed())
           continue;
         auto put = dyn_cast<tile::StoreOp>(root.place);
-        if (keeps && put && tile == put.getValue() && isOneRange(put.getPointer()) &&
-            isOneRange(read.getAccessed()))
+        if (keeps && put && tile == put.getValue() && rowsAreRanges(put.getPointer()) &&
+            rowsAreRanges(read.getAccessed()))
           tested[root.place].push_back(op);
         else if (store(tile, Reason::MemoryOrder))
           return true;
@@ -425,9 +425,10 @@ void hoistReductions(FunctionOpInterface kernel) {
   });
 }
 
+static bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
+
 // One row: a reduction, or a tile that is computed into a buffer of its own.
 bool FusionPlan::runsAlongRow(Operation *op) const {
-  auto isRow = [](Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; };
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return isRow(reduce.getSources().front()) && reducesInAnyOrder(reduce);
   if (!isLazy(op) || op->getNumResults() != 1 || !isRow(op->getResult(0)))
@@ -441,7 +442,37 @@ void FusionPlan::joinRows() {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         joinRows(block);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      joinYields(loop);
   });
+}
+
+// What a loop yields of one length and in place is computed together, each step in their order, if
+// each reads what it replaces at its own place.
+void FusionPlan::joinYields(scf::ForOp loop) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  RowLoop row;
+  row.ops.push_back(yield);
+  DenseSet<Value> displaced;
+  for (OpOperand &operand : yield->getOpOperands()) {
+    Value tile = operand.get();
+    if (!isTile(tile) || !direct.contains(&operand))
+      continue;
+    if (!isRow(tile) ||
+        (!row.yielded.empty() && tile.getType() != row.yielded.front()->get().getType() &&
+         tile::shapeOf(tile.getType()) != tile::shapeOf(row.yielded.front()->get().getType())))
+      return;
+    Cone used;
+    visit(tile, false, false, false, used);
+    displaced.insert(used.displaced.begin(), used.displaced.end());
+    row.yielded.push_back(&operand);
+  }
+  if (row.yielded.empty() || llvm::any_of(row.yielded, [&](OpOperand *operand) {
+        return displaced.contains(loop.getRegionIterArg(operand->getOperandNumber()));
+      }))
+    return;
+  rowLoopOf[yield] = rowLoops.size();
+  rowLoops.push_back(std::move(row));
 }
 
 // Ops wait for later ones of the same length until something needs their results, or may write
@@ -497,23 +528,31 @@ const FusionPlan::RowLoop *FusionPlan::rowLoop(Operation *op) const {
   return found == rowLoopOf.end() ? nullptr : &rowLoops[found->second];
 }
 
+// What a loop along rows evaluates, and where.
+static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowLoop &loop) {
+  SmallVector<std::pair<Operation *, Value>> out;
+  for (OpOperand *operand : loop.yielded)
+    out.push_back({operand->getOwner(), operand->get()});
+  if (out.empty())
+    for (Operation *place : loop.ops)
+      out.push_back({place, isLazy(place) ? place->getResult(0) : place->getOperand(0)});
+  return out;
+}
+
 // Rows that several loops read come from memory in the first and from the cache in the others,
 // which then wait for arithmetic alone. The one with most of it fetches the row of the next round.
 void FusionPlan::fetchAhead() {
   auto work = [&](const RowLoop &loop) {
     int64_t cost = 0;
-    for (Operation *place : loop.ops) {
-      bool materializes = isLazy(place);
-      Value tile = materializes ? place->getResult(0) : place->getOperand(0);
-      for (Operation *op : cone({place, {tile}, materializes}).ops)
+    for (auto [place, tile] : tilesOf(loop))
+      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops)
         cost += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
-    }
     return cost;
   };
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
-    if (!isTile(pointers) || !isOneRange(pointers) ||
+    if (!isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
         bufferBytes(load.getResult().getType()) < leastBytes)
       return;
     int64_t extent = tile::shapeOf(pointers.getType())[0];
@@ -523,8 +562,7 @@ void FusionPlan::fetchAhead() {
         first = root.place;
     RowLoop *best = nullptr;
     for (RowLoop &loop : rowLoops) {
-      Operation *place = loop.ops.back();
-      Value tile = isLazy(place) ? place->getResult(0) : place->getOperand(0);
+      auto [place, tile] = tilesOf(loop).back();
       if (!first || place->getBlock() != load->getBlock() || llvm::is_contained(loop.ops, first) ||
           place->isBeforeInBlock(first) || tile::shapeOf(tile.getType())[0] != extent)
         continue;

@@ -9,6 +9,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "ir/TileOps.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,8 +44,8 @@ public:
   uint64_t arenaBytes() const { return bytes; }
 
   /// Loads that the loop of `store` evaluates although their memory may be what it writes: the
-  /// loop is right only if each reads the very addresses that are written, or none of them. All
-  /// tiles concerned are one range of memory. The store has scratch memory for its value.
+  /// loop is right only if each reads the very addresses that are written, or none of them. Each
+  /// row of the tiles concerned is one range of memory. The store has scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
 
   /// True if nothing in the kernel reads what `store` writes, so that a launch which writes more
@@ -54,7 +55,8 @@ public:
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
-    llvm::SmallVector<mlir::Operation *, 2> ops;
+    llvm::SmallVector<mlir::Operation *, 2> ops; ///< or the end of a loop that computes `yielded`
+    llvm::SmallVector<mlir::OpOperand *, 2> yielded;
     llvm::SmallVector<mlir::Operation *, 2> ahead; ///< loads whose next round is fetched meanwhile
   };
   const RowLoop *rowLoop(mlir::Operation *op) const;
@@ -100,9 +102,10 @@ private:
   void findStreams();
   void joinRows();
   void joinRows(mlir::Block &block);
+  void joinYields(mlir::scf::ForOp loop);
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
-  bool isOneRange(mlir::Value pointers) const;
+  bool rowsAreRanges(mlir::Value pointers) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
   mlir::FunctionOpInterface kernel;

@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -133,28 +134,52 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     });
   }
 
-  // True if the ranges of memory are apart, or element i is one in both.
+  // True if the memory between the first and the last row of one tile is apart from that of the
+  // other, or element i is one in both.
   static Value maySweep(LaneEmitter &emitter, tile::LoadOp load, tile::StoreOp store) {
     OpBuilder &b = emitter.builder;
     Location loc = emitter.loc();
-    Lanes start;
-    start.position = {emitter.index(0)};
-    auto range = [&](Value pointers, Type element) {
-      Value first = b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), emitter.lanes(pointers, start));
-      int64_t bytes = tile::shapeOf(pointers.getType())[0] * tile::bytesInMemory(element);
-      return std::make_pair(first, emitter.add(first, emitter.index(bytes)));
-    };
-    auto [from, fromEnd] = range(load.getPointer(), load.getAccessElementType());
-    auto [to, toEnd] = range(store.getPointer(), store.getAccessElementType());
-    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    auto shape = tile::shapeOf(store.getPointer().getType());
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
       return b.create<arith::CmpIOp>(loc, predicate, x, y);
     };
-    Value before = compare(arith::CmpIPredicate::ule, fromEnd, to);
-    Value after = compare(arith::CmpIPredicate::ule, toEnd, from);
-    Value safe = b.create<arith::OrIOp>(loc, before, after);
-    if (tile::bytesInMemory(load.getAccessElementType()) ==
-        tile::bytesInMemory(store.getAccessElementType()))
-      safe = b.create<arith::OrIOp>(loc, safe, compare(arith::CmpIPredicate::eq, from, to));
+    auto firstOf = [&](Value pointers, const Lanes &row) -> Value {
+      return b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), emitter.lanes(pointers, row));
+    };
+    int64_t fromBytes = shape.back() * tile::bytesInMemory(load.getAccessElementType()),
+            toBytes = shape.back() * tile::bytesInMemory(store.getAccessElementType());
+    // The lowest and the highest row of the load and of the store; where the last row ended; and
+    // whether rows differ, or begin before the last one ended.
+    int64_t rows = 1;
+    for (int64_t extent : ArrayRef(shape).drop_back())
+      rows *= extent;
+    Value none = emitter.constant(b.getI1Type(), 0);
+    SmallVector<Value> seen = {emitter.index(-1), emitter.index(0), emitter.index(-1),
+                               emitter.index(0),  emitter.index(0), none};
+    seen = emitter.loop(0, rows, 1, seen, [&](Value row, ValueRange before) -> SmallVector<Value> {
+      Lanes start;
+      start.position.assign(shape.size(), emitter.index(0));
+      int64_t stride = 1;
+      for (unsigned d = shape.size() - 1; d-- > 0; stride *= shape[d]) {
+        Value at = b.create<arith::ShRUIOp>(loc, row, emitter.index(llvm::Log2_64(stride)));
+        start.position[d] = b.create<arith::AndIOp>(loc, at, emitter.index(shape[d] - 1));
+      }
+      Value from = firstOf(load.getPointer(), start), to = firstOf(store.getPointer(), start);
+      Value other = b.create<arith::OrIOp>(loc, compare(arith::CmpIPredicate::ne, from, to),
+                                           compare(arith::CmpIPredicate::ult, to, before[4]));
+      return {b.create<arith::MinUIOp>(loc, before[0], from),
+              b.create<arith::MaxUIOp>(loc, before[1], from),
+              b.create<arith::MinUIOp>(loc, before[2], to),
+              b.create<arith::MaxUIOp>(loc, before[3], to),
+              emitter.add(to, emitter.index(toBytes)),
+              b.create<arith::OrIOp>(loc, before[5], other)};
+    });
+    Value fromEnd = emitter.add(seen[1], emitter.index(fromBytes));
+    Value toEnd = emitter.add(seen[3], emitter.index(toBytes));
+    Value safe = b.create<arith::OrIOp>(loc, compare(arith::CmpIPredicate::ule, fromEnd, seen[2]),
+                                        compare(arith::CmpIPredicate::ule, toEnd, seen[0]));
+    if (fromBytes == toBytes)
+      safe = b.create<arith::OrIOp>(loc, safe, compare(arith::CmpIPredicate::eq, seen[5], none));
     return safe;
   }
 
@@ -346,6 +371,31 @@ Value emitFloatExtreme(LaneEmitter &emitter, bool isMax, LLVM::AtomicOrdering or
   return b.create<LLVM::BitcastOp>(loc, type, old);
 }
 
+// A sum of bf16, which LLVM would round as `widenBf16` says: read, add, and write if nobody else
+// has written meanwhile.
+Value emitBf16Sum(LaneEmitter &emitter, LLVM::AtomicOrdering ordering, Value pointer, Value value) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type type = value.getType(), bits = b.getI16Type();
+  Value first = b.create<LLVM::LoadOp>(loc, bits, pointer, 2, /*isVolatile=*/false,
+                                       /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                       LLVM::AtomicOrdering::monotonic);
+  auto again = b.create<scf::WhileOp>(
+      loc, TypeRange{bits}, ValueRange{first},
+      [&](OpBuilder &b, Location loc, ValueRange seen) {
+        Value old = b.create<arith::BitcastOp>(loc, type, seen[0]);
+        Value sum = b.create<arith::AddFOp>(loc, old, value);
+        Value pair = b.create<LLVM::AtomicCmpXchgOp>(loc, pointer, seen[0],
+                                                     b.create<arith::BitcastOp>(loc, bits, sum),
+                                                     ordering, LLVM::AtomicOrdering::monotonic);
+        Value now = b.create<LLVM::ExtractValueOp>(loc, pair, ArrayRef<int64_t>{0});
+        Value failed = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, now, seen[0]);
+        b.create<scf::ConditionOp>(loc, failed, now);
+      },
+      [](OpBuilder &b, Location loc, ValueRange now) { b.create<scf::YieldOp>(loc, now); });
+  return b.create<arith::BitcastOp>(loc, type, again.getResult(0));
+}
+
 } // namespace
 
 Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
@@ -357,6 +407,8 @@ Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
   if (kind == tile::AtomicKind::FMax || kind == tile::AtomicKind::FMin)
     return emitFloatExtreme(emitter, kind == tile::AtomicKind::FMax, orderingOf(semantic), pointer,
                             value);
+  if (kind == tile::AtomicKind::FAdd && value.getType().isBF16())
+    return emitBf16Sum(emitter, orderingOf(semantic), pointer, value);
   return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
                                                    orderingOf(semantic));
 }

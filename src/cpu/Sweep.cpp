@@ -92,6 +92,8 @@ public:
     auto shape = tile::shapeOf(mask.getType());
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op) && !isConstant(op->getOperand(0), op, dim))
       return prefix(op->getOperand(0), inOperand(op, row));
+    if (!isKnownBefore(mask))
+      return {};
     if (emitter.axes.facts(mask).constancy[dim] >= shape[dim]) {
       Value all = b.create<arith::SelectOp>(loc, emitter.lanes(mask, row), emitter.index(extent),
                                             emitter.index(0));
@@ -176,6 +178,16 @@ private:
                                           emitter.index(int64_t(last.getZExtValue())));
     return Prefix{b.create<arith::SelectOp>(loc, wraps, emitter.index(0), count),
                   b.create<arith::SelectOp>(loc, wraps, emitter.index(extent), count)};
+  }
+
+  // False if the loop itself stores what the tile is computed from: its first lanes cannot be asked
+  // for before the row begins.
+  bool isKnownBefore(Value tile) const {
+    if (!isTile(tile) || emitter.plan.stored(tile))
+      return !computed.contains(tile);
+    Operation *op = tile.getDefiningOp();
+    return op &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isKnownBefore(operand); });
   }
 
   bool isRead(Value tile) const { return emitter.plan.stored(tile) && !computed.contains(tile); }

@@ -53,7 +53,7 @@ std::unique_ptr<llvm::Module> translateToLlvm(ModuleOp module, llvm::LLVMContext
   return translateModuleToLLVMIR(module, context);
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef passes) {
   support::Step step("LLVM optimisation");
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -71,6 +71,12 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  if (!passes.empty()) {
+    llvm::ModulePassManager chosen;
+    llvm::cantFail(builder.parsePassPipeline(chosen, passes));
+    chosen.run(module, modules);
+    return;
+  }
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 

@@ -22,8 +22,8 @@ mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module);
 /// The module as LLVM IR; null if it cannot be translated.
 std::unique_ptr<llvm::Module> translateToLlvm(mlir::ModuleOp module, llvm::LLVMContext &context);
 
-/// LLVM's own O3 pipeline for the machine.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+/// Runs `passes`, as LLVM spells them, or its own O3 pipeline for the machine.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef passes = {});
 
 /// Object code or assembly; empty if the machine cannot emit it.
 std::string emitCode(llvm::Module &module, llvm::TargetMachine &machine,

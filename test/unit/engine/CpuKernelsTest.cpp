@@ -59,6 +59,101 @@ TEST(CpuKernels, EveryFeatureLevelAgrees) {
   }
 }
 
+// A mask that is off in the same lanes always, and in all of them sometimes.
+TEST(CpuKernels, MasksThatAreHalfConstant) {
+  const char *source = R"(
+func.func @k(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %n: i32) attributes {tile.kernel} {
+  %i = tile.arange 0 to 64 : tensor<64xi32>
+  %zero = arith.constant 0 : i32
+  %some = arith.cmpi sgt, %n, %zero : i32
+  %all = tile.splat %some : i1 -> tensor<64xi1>
+  %five = arith.constant dense<FIRST> : tensor<64xi32>
+  %in = arith.cmpi COMPARE, %i, %five : tensor<64xi32>
+  %mask = arith.andi %all, %in : tensor<64xi1>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %v = tile.load %from mask %mask : tensor<64xi1> : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+  %more = arith.addi %v, %i : tensor<64xi32>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %to = tile.addptr %qs, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  tile.store %to, %more : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %q2 = tile.addptr %to, %sixtyfour : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  tile.store %q2, %more mask %mask : tensor<64xi1> : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  return
+}
+)";
+  for (const char *level : {"x86-64", "x86-64-v3", "native"})
+    for (int first : {0, 3, 5, 8, 17, 60})
+      for (bool below : {true, false}) {
+        auto features = target::cpuLevel(level);
+        ASSERT_TRUE(features);
+        if (!target::hostCpuFeatures().covers(*features))
+          continue;
+        std::string text = source;
+        auto set = [&](const std::string &name, const std::string &value) {
+          text.replace(text.find(name), name.size(), value);
+        };
+        set("FIRST", std::to_string(first));
+        set("COMPARE", below ? "slt" : "sge");
+        set("  %all =", "  %sixtyfour = arith.constant dense<64> : tensor<64xi32>\n  %all =");
+        auto kernel = compileForCpu(text, {*features});
+        ASSERT_TRUE(kernel.kernel) << kernel.failure;
+        for (int n : {0, 1}) {
+          std::vector<int32_t> x(64, 1000), out(128, -1);
+          kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(n)), {1, 1, 1});
+          for (int i = 0; i < 64; ++i) {
+            bool on = n && (below ? i < first : i >= first);
+            ASSERT_EQ(out[i], i + (on ? 1000 : 0)) << level << " " << first << " " << n;
+            ASSERT_EQ(out[64 + i], on ? i + 1000 : -1) << level << " " << first << " " << n;
+          }
+        }
+      }
+}
+
+// A row is cut at a mask that counts in a tile which the same loop stores, for the reads at places
+// of their own behind it. The arena holds anything before.
+TEST(CpuKernels, MasksOfWhatTheRowStores) {
+  auto kernel = compileForCpu(R"(
+func.func @k(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %n: i32) attributes {tile.kernel} {
+  %lane = tile.arange 0 to 1024 : tensor<1024xi32>
+  %range = tile.arange 7 to 1031 : tensor<1024xi32>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32>
+  %in = arith.cmpi slt, %range, %ns : tensor<1024xi32>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<1024x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %lane : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
+  %zero = arith.constant dense<0> : tensor<1024xi32>
+  %x = tile.load %from mask %in : tensor<1024xi1> other %zero : tensor<1024xi32> : tensor<1024x!tile.ptr<i32>> -> tensor<1024xi32>
+  %y = arith.muli %x, %range : tensor<1024xi32>
+  %sum = tile.reduce(%y) axis 0 : (tensor<1024xi32>) -> i32 {
+  ^bb0(%l: i32, %r: i32):
+    %c = arith.addi %l, %r : i32
+    tile.yield %c : i32
+  }
+  %turned = tile.reshape %range : tensor<1024xi32> -> tensor<32x32xi32>
+  %t = tile.trans %turned [1, 0] : tensor<32x32xi32> -> tensor<32x32xi32>
+  %flat = tile.reshape %t : tensor<32x32xi32> -> tensor<1024xi32>
+  %sums = tile.splat %sum : i32 -> tensor<1024xi32>
+  %out = arith.addi %flat, %sums : tensor<1024xi32>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<1024x!tile.ptr<i32>>
+  %to = tile.addptr %qs, %lane : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
+  tile.store %to, %out : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  for (int n : {700, 7, 8, 63, 1031}) {
+    std::vector<int32_t> x(1024), out(1024);
+    int32_t sum = 0;
+    for (int i = 0; i < 1024; ++i) {
+      x[i] = i % 13;
+      sum += i + 7 < n ? x[i] * (i + 7) : 0;
+    }
+    kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(n)), {1, 1, 1});
+    for (int i = 0; i < 1024; ++i)
+      ASSERT_EQ(out[i], sum + i % 32 * 32 + i / 32 + 7) << n << " " << i;
+  }
+}
+
 size_t codeBytes(std::string source, const std::string &block) {
   for (size_t at = 0; (at = source.find("1024", at)) != std::string::npos; at += block.size())
     source.replace(at, 4, block);
@@ -205,6 +300,109 @@ func.func @reverse(%p: !tile.ptr<i32>) attributes {tile.kernel} {
   kernel.run(Arguments().add(data.data()), {1, 1, 1});
   for (int i = 0; i < 256; ++i)
     ASSERT_EQ(data[i], 255 - i);
+}
+
+// Two arrays through two pointers: out += in, row by row, where the arrays may be one, be apart, or
+// overlap by a row. What a program reads it reads before it writes.
+TEST(CpuKernels, RowsThatMayOverlap) {
+  constexpr int rows = 8, columns = 64, stride = 80;
+  auto kernel = compileForCpu(R"(
+func.func @shift(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %stride: i32) attributes {tile.kernel} {
+  %r = tile.arange 0 to 8 : tensor<8xi32>
+  %rs = tile.splat %stride : i32 -> tensor<8xi32>
+  %starts = arith.muli %r, %rs : tensor<8xi32>
+  %down = tile.expand_dims %starts axis 1 : tensor<8xi32> -> tensor<8x1xi32>
+  %downs = tile.broadcast %down : tensor<8x1xi32> -> tensor<8x64xi32>
+  %c = tile.arange 0 to 64 : tensor<64xi32>
+  %across = tile.expand_dims %c axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %acrosses = tile.broadcast %across : tensor<1x64xi32> -> tensor<8x64xi32>
+  %at = arith.addi %downs, %acrosses : tensor<8x64xi32>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<8x64x!tile.ptr<i32>>
+  %from = tile.addptr %ps, %at : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<8x64x!tile.ptr<i32>>
+  %to = tile.addptr %qs, %at : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  %v = tile.load %from : tensor<8x64x!tile.ptr<i32>> -> tensor<8x64xi32>
+  %one = arith.constant dense<1000> : tensor<8x64xi32>
+  %w = arith.addi %v, %one : tensor<8x64xi32>
+  tile.store %to, %w : tensor<8x64x!tile.ptr<i32>>, tensor<8x64xi32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  // Rows apart, touching each other, and on top of each other.
+  for (int step : {stride, columns, 16})
+    for (int by : {0, 1, 16, step, columns, 3 * step, rows * stride, -1, -step, -64}) {
+      std::vector<int32_t> memory(4096);
+      for (size_t i = 0; i < memory.size(); ++i)
+        memory[i] = int32_t(i);
+      std::vector<int32_t> want = memory;
+      int32_t *from = memory.data() + 1024;
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < columns; ++c)
+          want[1024 + by + r * step + c] = 1024 + r * step + c + 1000;
+      kernel.run(Arguments().add(from).add(from + by).add(int32_t(step)), {1, 1, 1});
+      EXPECT_EQ(memory, want) << "rows " << step << " apart, written " << by << " behind";
+    }
+}
+
+// A row at a time by a loop that carries two sums of rows and fetches ahead, with rows that end
+// anywhere.
+TEST(CpuKernels, LoopsThatCarryRows) {
+  auto kernel = compileForCpu(R"(
+func.func @sums(%p: !tile.ptr<f32>, %out: !tile.ptr<f32>, %rows: i32, %n: i32) attributes {tile.kernel} {
+  %c = tile.arange 0 to 1024 : tensor<1024xi32>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32>
+  %in = arith.cmpi slt, %c, %ns : tensor<1024xi32>
+  %zero = arith.constant dense<0.0> : tensor<1024xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %sum:2 = scf.for %i = %c0 to %rows step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<1024xf32>, tensor<1024xf32>) : i32 {
+    %start = arith.muli %i, %n : i32
+    %q = tile.addptr %p, %start : !tile.ptr<f32>, i32
+    %qs = tile.splat %q : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+    %at = tile.addptr %qs, %c : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+    %x = tile.load %at mask %in : tensor<1024xi1> other %zero : tensor<1024xf32> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+    %m = tile.reduce(%x) axis 0 : (tensor<1024xf32>) -> f32 {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      tile.yield %s : f32
+    }
+    %ms = tile.splat %m : f32 -> tensor<1024xf32>
+    %y = arith.mulf %x, %ms : tensor<1024xf32>
+    tile.store %at, %y mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+    %d = arith.addf %a, %x : tensor<1024xf32>
+    %e = arith.addf %b, %y : tensor<1024xf32>
+    scf.yield %d, %e : tensor<1024xf32>, tensor<1024xf32>
+  }
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %o = tile.addptr %os, %c : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %o, %sum#0 mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  %o2 = tile.addptr %o, %ns : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %o2, %sum#1 mask %in : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  constexpr int rows = 5;
+  for (int n : {1, 16, 100, 781, 1000, 1024}) {
+    std::vector<float> x(rows * n), out(2 * n, -1), want(2 * n), after(rows * n);
+    for (int i = 0; i < rows * n; ++i)
+      x[i] = float(i % 7 - 3);
+    for (int r = 0; r < rows; ++r) {
+      float sum = 0;
+      for (int c = 0; c < n; ++c)
+        sum += x[r * n + c];
+      for (int c = 0; c < n; ++c) {
+        after[r * n + c] = x[r * n + c] * sum;
+        want[c] += x[r * n + c];
+        want[n + c] += after[r * n + c];
+      }
+    }
+    kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(rows)).add(int32_t(n)),
+               {1, 1, 1});
+    EXPECT_EQ(out, want) << n;
+    EXPECT_EQ(x, after) << n;
+  }
 }
 
 } // namespace

@@ -1,0 +1,151 @@
+#include "cpu/WidenBf16.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+bool isBf16(Value value) { return getElementTypeOrSelf(value.getType()).isBF16(); }
+
+struct Widener {
+  OpBuilder &b;
+  Location loc;
+
+  Type like(Value value, Type element) {
+    auto vector = dyn_cast<VectorType>(value.getType());
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value number(Type type, int64_t value) {
+    TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, attr);
+    return b.create<arith::ConstantOp>(loc, attr);
+  }
+
+  Value widened(Value value) {
+    Value bits = b.create<arith::BitcastOp>(loc, like(value, b.getI16Type()), value);
+    Type words = like(value, b.getI32Type());
+    Value shifted =
+        b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, words, bits), number(words, 16));
+    return b.create<arith::BitcastOp>(loc, like(value, b.getF32Type()), shifted);
+  }
+
+  // Ties go to even, carries go up into the exponent, a NaN stays one.
+  Value fromF32(Value source) {
+    Type words = like(source, b.getI32Type());
+    Value bits = b.create<arith::BitcastOp>(loc, words, source);
+    Value upper = b.create<arith::ShRUIOp>(loc, bits, number(words, 16));
+    // Half a unit, less one where the result is even already.
+    Value odd = b.create<arith::AndIOp>(loc, upper, number(words, 1));
+    Value half = b.create<arith::AddIOp>(loc, number(words, 0x7fff), odd);
+    Value rounded = b.create<arith::AddIOp>(loc, bits, half);
+    Value quiet = b.create<arith::OrIOp>(loc, bits, number(words, 0x400000));
+    Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
+    Value chosen = b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
+    chosen = b.create<arith::ShRUIOp>(loc, chosen, number(words, 16));
+    Value narrow = b.create<arith::TruncIOp>(loc, like(source, b.getI16Type()), chosen);
+    return b.create<arith::BitcastOp>(loc, like(source, b.getBF16Type()), narrow);
+  }
+
+  // By way of an f32 that is made odd where it is not exact, so that rounding twice does not show.
+  Value fromF64(Value source) {
+    Type words = like(source, b.getI32Type());
+    Value nearest = b.create<arith::TruncFOp>(loc, like(source, b.getF32Type()), source);
+    Value back = b.create<arith::ExtFOp>(loc, source.getType(), nearest);
+    Value grew =
+        b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, b.create<math::AbsFOp>(loc, back),
+                                b.create<math::AbsFOp>(loc, source));
+    Value inexact = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE, back, source);
+    Value bits = b.create<arith::BitcastOp>(loc, words, nearest);
+    bits = b.create<arith::SubIOp>(loc, bits, b.create<arith::ExtUIOp>(loc, words, grew));
+    bits = b.create<arith::OrIOp>(loc, bits, b.create<arith::ExtUIOp>(loc, words, inexact));
+    return fromF32(b.create<arith::BitcastOp>(loc, nearest.getType(), bits));
+  }
+
+  // By way of f64, which holds 53 bits: what more there is, is made odd where the rest is not zero.
+  Value fromInteger(Value source, bool isSigned) {
+    Type type = source.getType();
+    if (getElementTypeOrSelf(type).getIntOrFloatBitWidth() > 53) {
+      Value low = b.create<arith::AndIOp>(loc, source, number(type, 0x7ff));
+      Value cut = b.create<arith::SubIOp>(loc, source, low);
+      Value rest = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, low, number(type, 0));
+      Value odd =
+          b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, type, rest), number(type, 11));
+      cut = b.create<arith::OrIOp>(loc, cut, odd);
+      Value fits;
+      constexpr int64_t most = int64_t(1) << 53;
+      if (isSigned)
+        fits = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule,
+                                       b.create<arith::AddIOp>(loc, source, number(type, most)),
+                                       number(type, 2 * most));
+      else
+        fits = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, source, number(type, most));
+      source = b.create<arith::SelectOp>(loc, fits, source, cut);
+    }
+    Type wide = like(source, b.getF64Type());
+    return fromF64(isSigned ? b.create<arith::SIToFPOp>(loc, wide, source).getResult()
+                            : b.create<arith::UIToFPOp>(loc, wide, source).getResult());
+  }
+
+  // The op on f32.
+  Value replacement(Operation *op) {
+    Value first = op->getOperand(0);
+    Type result = op->getResult(0).getType();
+    if (isa<arith::ExtFOp>(op)) {
+      Value wide = widened(first);
+      return wide.getType() == result ? wide : b.create<arith::ExtFOp>(loc, result, wide);
+    }
+    if (isa<arith::TruncFOp>(op))
+      return getElementTypeOrSelf(first.getType()).isF64() ? fromF64(first) : fromF32(first);
+    if (isa<arith::NegFOp, math::AbsFOp>(op)) { // the sign alone
+      Type halves = like(first, b.getI16Type());
+      Value bits = b.create<arith::BitcastOp>(loc, halves, first);
+      bits = isa<arith::NegFOp>(op)
+                 ? b.create<arith::XOrIOp>(loc, bits, number(halves, INT16_MIN)).getResult()
+                 : b.create<arith::AndIOp>(loc, bits, number(halves, 0x7fff)).getResult();
+      return b.create<arith::BitcastOp>(loc, result, bits);
+    }
+    if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+      return fromInteger(first, isa<arith::SIToFPOp>(op));
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (isBf16(operand) && !mapping.contains(operand))
+        mapping.map(operand, widened(operand));
+    Value wide = b.clone(*op, mapping)->getResult(0);
+    wide.setType(like(wide, b.getF32Type()));
+    return fromF32(wide);
+  }
+};
+
+// What only moves bf16.
+bool moves(Operation *op) {
+  return !op->getNumOperands() || isa<arith::BitcastOp, arith::SelectOp>(op);
+}
+
+} // namespace
+
+void widenBf16(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (!isa_and_present<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+        op->getNumResults() != 1)
+      return;
+    bool widens = isa<arith::ExtFOp>(op) && isBf16(op->getOperand(0));
+    if (widens || (isBf16(op->getResult(0)) && !moves(op)))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    Value value = Widener{b, op->getLoc()}.replacement(op);
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+}
+
+} // namespace nereid::cpu
