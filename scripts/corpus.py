@@ -34,6 +34,7 @@ class Row:
         self.holders = 0  # files with kernels
         self.reasons = collections.Counter()
         self.examples = {}
+        self.signatures = {}  # "FILE:KERNEL" to the first signature that emits
 
     def miss(self, reason, example):
         self.reasons[reason] += 1
@@ -41,8 +42,8 @@ class Row:
 
     def add(self, other):
         for field, value in vars(other).items():
-            if field == "examples":
-                self.examples = {**value, **self.examples}
+            if field in ("examples", "signatures"):
+                setattr(self, field, {**value, **getattr(self, field)})
             else:
                 setattr(self, field, getattr(self, field) + value)
 
@@ -70,10 +71,10 @@ def recordedSignatures(relative, name, recorded):
 
 
 def tryGuesses(nereid, path, name, node, sites, limit):
-    """None if some guess emits, else why the one that got furthest does not."""
+    """(None, the first guess that emits), or (why the one that got furthest does not, None)."""
     guesses, constexprs = firstGuesses(node, sites)
     if not guesses:
-        return "no signature to try"
+        return "no signature to try", None
     span = node.lineno, node.end_lineno
     furthest = None
 
@@ -88,14 +89,13 @@ def tryGuesses(nereid, path, name, node, sites, limit):
 
     for words in guesses:
         if attempt(words) is None:
-            return None
+            return None, words
         if FINAL.search(furthest[1]):
-            return furthest[1]
+            return furthest[1], None
     # What gets furthest is repaired, from there on.
     repair = Repair(node, constexprs)
-    if repair.search(attempt, furthest[2], furthest[0], limit)[0]:
-        return None
-    return furthest[1]
+    found = repair.search(attempt, furthest[2], furthest[0], limit)[0]
+    return None if found else furthest[1], found
 
 
 def helpersOf(text):
@@ -157,7 +157,9 @@ def tryFile(nereid, root, path, recorded, sites, limit):
         row.listed += 1
         attempts = recordedSignatures(relative, name, recorded)
         if attempts is None:
-            why = tryGuesses(nereid, path, name, node, sites, limit)
+            why, words = tryGuesses(nereid, path, name, node, sites, limit)
+            if words:
+                row.signatures[example] = words
         else:
             why = "no signature to try" if not attempts else None
             for signature, options in attempts:
@@ -198,6 +200,7 @@ def main():
     parser.add_argument("--from", dest="root", required=True, metavar="DIR")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
+    parser.add_argument("--signatures", metavar="OUT", help="where to write what was found for each kernel, for corpus-differ.py")
     parser.add_argument("--repairs", type=int, default=60, help="changes of guesses that do not fit, a kernel (default 60)")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="one file in N of those with kernels, always the same")
     parser.add_argument("--markdown", help="the table as Markdown, for docs/language.md")
@@ -240,6 +243,9 @@ def main():
         for row in rows.values():
             total.add(row)
         pathlib.Path(options.results).write_text(json.dumps(resultOf(options.package or root.name, options.version, total), indent=1) + "\n")
+    if options.signatures:
+        found = {name: words for row in rows.values() for name, words in row.signatures.items()}
+        pathlib.Path(options.signatures).write_text(json.dumps(found, indent=1))
     if options.json:
         plain = {package: {**vars(row), "reasons": dict(row.reasons)} for package, row in rows.items()}
         pathlib.Path(options.json).write_text(json.dumps(plain, indent=1))

@@ -283,6 +283,9 @@ Value Interp::requireAttribute(const Value &object, std::string_view name) {
   } else if (plain.isTile()) {
     what = "a tile has no attribute `" + std::string(name) + "`";
     hint = ops::suggestion("tensor.", name);
+  } else if (plain.isTuple() && inKernel()) {
+    what = "`tuple` has no attribute `" + std::string(name) + "`";
+    hint = ops::elsewhere(name);
   } else if (plain.isNone()) {
     what = "`None` has no attribute `" + std::string(name) + "`";
     if (inKernel())

@@ -85,6 +85,9 @@ Value minMax(Interp &interp, bool wantsMax, std::vector<Value> &args, Keywords &
     tiles |= item.isTile();
   }
   if (tiles) {
+    if (items.size() == 1)
+      interp.fail("RuntimeIteration", "`" + std::string(name) + "` can't look into a tile",
+                  "use `tl." + std::string(name) + "(x, axis)`");
     const ops::Row *row = ops::find(wantsMax ? "maximum" : "minimum");
     Value result = items[0];
     for (size_t i = 1; i < items.size(); ++i)
@@ -528,6 +531,8 @@ void Interp::makeBuiltins() {
     needArgs(interp, "sum", args, 1, 2);
     if (auto unknown = unknownAmong(interp, args))
       return *unknown;
+    if (unboxed(args[0]).isTile())
+      interp.fail("RuntimeIteration", "`sum` can't look into a tile", "use `tl.sum(x, axis)`");
     Value total = args.size() > 1 ? args[1] : Value(0);
     for (const Value &item : interp.iterate(args[0]))
       total = interp.binary(syntax::BinaryOp::Add, total, item);
@@ -558,6 +563,9 @@ void Interp::makeBuiltins() {
       return *unknown;
     if (args[0].isInt() || args[0].isBool())
       return args[0];
+    if (args[0].isTile())
+      interp.fail("NotConstexpr", "`round` needs a value that is known while compiling",
+                  ops::elsewhere("round"));
     if (!args[0].isFloat())
       interp.raise("TypeError", "`round` has no meaning for `" + args[0].typeName() + "`");
     double value = args[0].asFloat();

@@ -379,6 +379,7 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
                       const std::map<std::string, support::Constant> &constants,
                       const ops::CompileOptions &options, std::span<const uint32_t> defaulted) {
   Emitted result;
+  result.diagnostics = std::exchange(choiceNotes, {});
   loadDialects(context);
   try {
     std::shared_ptr<FunctionObject> kernel = find(kernelName);

@@ -311,13 +311,24 @@ Value Interp::evalName(const Name &name) {
     bool isBuiltin = builtins->find(name.id) == found;
     return useBinding(*found, !isBuiltin);
   }
+  std::string hint;
+  // A name of the vocabulary without its module.
+  if (inKernel() && ops::find(name.id)) {
+    std::string module = "tl";
+    for (const Binding &binding : frame->module->names->all())
+      if (auto *language = unboxed(binding.value).as<LanguageModule>())
+        if (language->path.empty() && !binding.deleted)
+          module = binding.name;
+    hint = "did you mean `" + module + "." + std::string(name.id) + "`?";
+  }
   support::Spelling spelling(name.id);
   for (const Names *scope : {frame->locals.get(), frame->module->names.get(), builtins.get()})
     for (const Binding &binding : scope->all())
       if (!binding.deleted && !binding.unusable)
         spelling.consider(binding.name);
-  EvalError failure = error(*frame->node, "UndefinedName",
-                            "`" + std::string(name.id) + "` is not defined", spelling.hint());
+  EvalError failure =
+      error(*frame->node, "UndefinedName", "`" + std::string(name.id) + "` is not defined",
+            hint.empty() ? spelling.hint() : hint);
   failure.pythonType = "NameError";
   throw failure;
 }

@@ -5,6 +5,8 @@
 
 #include "emit/Interp.h"
 
+#include "syntax/Printer.h"
+
 namespace nereid::emit {
 
 using namespace syntax;
@@ -656,7 +658,7 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
           continue;
         }
         value = binding->value;
-      } else if (source->names->find("__getattr__")) {
+      } else if (runAhead(*source, "__getattr__"); source->names->find("__getattr__")) {
         // The module makes such names when they are asked for.
         isBound = true;
         value = makeUnknown(name + "." + part);
@@ -713,10 +715,42 @@ Value Interp::makeFunction(const FunctionDef &def) {
 }
 
 Value Interp::decorate(Value value, Span<Expr *> decorators) {
+  auto kernelOf = [](const Value &one) {
+    auto *function = unboxed(one).as<FunctionObject>();
+    return function && function->kernel ? function : nullptr;
+  };
   for (size_t i = decorators.size(); i-- > 0;) {
-    Value decorator = eval(decorators[i]);
     frame->node = decorators[i];
-    value = call(decorator, {value}, {});
+    auto decorated = [&] {
+      Value decorator = eval(decorators[i]);
+      frame->node = decorators[i];
+      return call(decorator, {value}, {});
+    };
+    FunctionObject *kernel = kernelOf(value);
+    if (!kernel) {
+      value = decorated();
+      continue;
+    }
+    // What decorates a kernel launches it: keeps compiled ones, counts, logs. Whatever that object
+    // is, and even if it can't be made here, the name stands for the kernel.
+    Frame *current = frame;
+    unsigned depthBefore = depth;
+    try {
+      if (Value wrapped = decorated(); kernelOf(wrapped))
+        value = std::move(wrapped);
+    } catch (EvalError &failure) {
+      if (failure.fatal)
+        throw;
+      frame = current;
+      depth = depthBefore;
+      auto copy = std::make_shared<FunctionObject>(*kernel);
+      copy->kernel = std::make_shared<KernelInfo>(*kernel->kernel);
+      copy->kernel->decorators.push_back({syntax::print(*decorators[i]),
+                                          {},
+                                          {},
+                                          std::make_shared<const Diagnostic>(failure.diagnostic)});
+      value = Value(std::move(copy));
+    }
   }
   return value;
 }

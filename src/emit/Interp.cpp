@@ -178,7 +178,18 @@ void Interp::failAt(const Node &node, std::string code, std::string message, std
 }
 
 void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
-  std::string name = unknown.origin.substr(0, unknown.origin.find_first_of(".([ "));
+  const std::string &origin = unknown.origin;
+  // `np.exp`, or `F` of torch: what a kernel has a function of its own for.
+  bool isHost = origin.starts_with("numpy.") || origin.starts_with("torch.");
+  if (inKernel() && isHost && origin.find('(') == std::string::npos) {
+    std::string name = origin.substr(origin.rfind('.') + 1);
+    std::string own = ops::find(name) ? "use `tl." + name + "`" : ops::elsewhere(name);
+    fail("UnknownValue", "`" + origin + "` is the host's: kernels can't use it",
+         own.empty()
+             ? "kernels call functions of `tl` and of `@triton.jit`; a value of the host is "
+               "given with `--define NAME=VALUE`"
+             : own);
+  }
   fail("UnknownValue",
        std::string(need) + " is not known while compiling: it comes from `" + unknown.origin + "`",
        "only a Python process could know it; give the name that holds it a value with "

@@ -375,6 +375,7 @@ private:
   void execKernel(syntax::Span<syntax::Stmt *> body, size_t from, Rest rest);
   void keepHint(const syntax::Expr &statement, const Value &value);
   void execKernelSimple(const syntax::Stmt &stmt);
+  [[noreturn]] void refuseItemAssignment(const syntax::Subscript &target);
   void execKernelIf(const syntax::If &stmt, Rest rest);
   void execKernelFor(const syntax::For &stmt, Rest rest);
   void execKernelReturn(const syntax::Return &stmt);

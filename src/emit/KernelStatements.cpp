@@ -210,9 +210,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
   }
   case StmtKind::AugAssign: {
     auto &assign = cast<AugAssign>(&stmt);
-    if (!isa<Name>(assign.target) && !isa<Attribute>(assign.target))
-      failAt(*assign.target, "UnsupportedSyntax", "elements of a tile can't be assigned to",
-             "use `tl.where` to choose elements, or `tl.store` to write memory");
+    if (auto *item = dynCast<Subscript>(assign.target))
+      refuseItemAssignment(*item);
     Value old = eval(assign.target);
     Value operand = eval(assign.value);
     frame->node = &stmt;
@@ -294,7 +293,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
            "put the rest of the body under an `if`, or use `while` with the condition");
   default:
     failAt(stmt, "UnsupportedSyntax",
-           std::string(constructName(stmt)) + " is not part of the kernel language");
+           std::string(constructName(stmt)) + " is not part of the kernel language",
+           isa<Try>(&stmt) ? "kernels raise nothing: guard with `if`, or mask the access" : "");
   }
 }
 
@@ -384,11 +384,23 @@ void Interp::assignKernel(const Expr &target, Value value, bool settles) {
     return;
   }
   case ExprKind::Subscript:
-    failAt(target, "UnsupportedSyntax", "elements of a tile can't be assigned to",
-           "use `tl.where` to choose elements, or `tl.store` to write memory");
+    refuseItemAssignment(cast<Subscript>(&target));
   default:
     failAt(target, "UnsupportedSyntax", "this can't be assigned to in a kernel");
   }
+}
+
+void Interp::refuseItemAssignment(const Subscript &target) {
+  Value object = unboxed(eval(target.value));
+  if (object.isTuple())
+    failAt(target, "UnsupportedSyntax", "items of a tuple can't be assigned to",
+           "lists in kernels are tuples: make a new one, as in `(a[0], new, a[2])`");
+  bool isPointer = object.isTile() && object.asTile().type.isPointer();
+  failAt(target, "UnsupportedSyntax",
+         isPointer ? "a pointer can't be assigned through"
+                   : "elements of a tile can't be assigned to",
+         isPointer ? "write memory with `tl.store(pointer + index, value)`"
+                   : "use `tl.where` to choose elements, or `tl.store` to write memory");
 }
 
 void Interp::execKernelReturn(const Return &stmt) {

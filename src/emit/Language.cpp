@@ -132,7 +132,7 @@ Value jit(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
 // `@autotune(...)` and `@heuristics(...)`: remembered as they are written; the engine reads them.
 NativeFunction::Body remembered(std::string decorator) {
   return [decorator](Interp &interp, std::vector<Value> &args, Keywords &keywords) -> Value {
-    KernelInfo::Entry entry{decorator, args, keywords};
+    KernelInfo::Entry entry{decorator, args, keywords, nullptr};
     return interp.native(decorator, [entry](Interp &, std::vector<Value> &functions, Keywords &) {
       if (functions.empty())
         return Value();

@@ -88,9 +88,10 @@ struct NativeObject : ops::Object {
 /// What the decorators of a kernel say.
 struct KernelInfo {
   struct Entry {
-    std::string decorator; ///< "autotune", "heuristics"
+    std::string decorator; ///< "autotune", "heuristics"; the source of one that failed
     std::vector<Value> args;
     Keywords keywords;
+    std::shared_ptr<const Diagnostic> failure; ///< why the decorator could not be applied
   };
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment; ///< names
   std::vector<Entry> decorators; ///< outermost last, as they are applied

@@ -123,6 +123,8 @@ private:
   std::shared_ptr<const syntax::Module> tree;
   std::unique_ptr<Interp> interpreter;
   std::shared_ptr<ModuleObject> moduleObject;
+  /// What the last choice could not follow; `emit` reports it.
+  std::vector<Diagnostic> choiceNotes;
 };
 
 } // namespace nereid::emit

@@ -138,6 +138,31 @@ std::vector<Value> pruned(Interp &interp, const KernelInfo::Entry &entry,
   return configs;
 }
 
+// Whether a launch gives every parameter, or every one without a default.
+bool isGiven(const FunctionObject &kernel, const Keywords &arguments, bool haveDefaults) {
+  const syntax::Arguments &parameters = *kernel.parameters;
+  size_t positional = parameters.args.size();
+  size_t required = positional - (haveDefaults ? std::min(positional, kernel.defaults.size()) : 0);
+  for (size_t i = 0; i < required; ++i)
+    if (!findKeyword(arguments, parameters.args[i].arg))
+      return false;
+  for (size_t i = 0; i < parameters.kwonlyargs.size(); ++i)
+    if (!(haveDefaults && i < kernel.kwDefaults.size() && kernel.kwDefaults[i]) &&
+        !findKeyword(arguments, parameters.kwonlyargs[i].arg))
+      return false;
+  return true;
+}
+
+// A note that something could not be done, with the reason.
+Diagnostic noteOf(const Diagnostic &failure, std::string code, std::string what) {
+  Diagnostic note = failure;
+  note.severity = Severity::Note;
+  note.code = std::move(code);
+  note.message = std::move(what) + ": " + failure.message;
+  note.notes.resize(std::min<size_t>(note.notes.size(), 2)); // the cause, not all calls around it
+  return note;
+}
+
 template <typename T, typename Body> Result<T> answered(const std::string &kernel, Body body) {
   try {
     return body();
@@ -180,6 +205,7 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
   return answered<LaunchChoices>(kernel, [&] {
     Interp &interp = *interpreter;
     LaunchChoices choices;
+    choiceNotes.clear();
     std::shared_ptr<FunctionObject> function = find(kernel);
     // What the functions of decorators see; a parameter that nobody gave is unknown to them.
     Keywords known = arguments;
@@ -191,6 +217,18 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
     };
     const auto &decorators = function->kernel->decorators;
     for (auto entry = decorators.rbegin(); entry != decorators.rend(); ++entry) {
+      if (entry->failure) {
+        if (!isGiven(*function, arguments, true))
+          throw EvalError(*entry->failure);
+        choiceNotes.push_back(noteOf(*entry->failure, "DecoratorFailed",
+                                     "`@" + entry->decorator + "` could not be applied"));
+        continue;
+      }
+      // What can't be known has nothing to add to a launch that gives everything.
+      Value words =
+          unboxed(wordOf(*entry, 0, entry->decorator == "autotune" ? "configs" : "values"));
+      if (words.as<Unknown>() && isGiven(*function, arguments, false))
+        continue;
       if (entry->decorator == "heuristics") {
         for (const auto &[name, rule] :
              stringKeys(interp, wordOf(*entry, 0, "values"), "`values` of `heuristics`")) {
@@ -209,13 +247,30 @@ Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords 
       std::vector<Value> configs = configsOf(interp, *entry);
       // One configuration needs no choice, and neither do values that are all given: nothing is
       // asked then.
-      auto isGiven = [&](const Value &config) {
+      auto holdsGiven = [&](const Value &config) {
         Configuration sets = configurationOf(interp, config);
         return std::ranges::all_of(
             sets.values, [&](const auto &word) { return findKeyword(arguments, word.first); });
       };
-      if (configs.size() > 1 && !std::ranges::all_of(configs, isGiven))
-        configs = pruned(interp, *entry, std::move(configs), known);
+      if (configs.size() > 1 && !std::ranges::all_of(configs, holdsGiven))
+        try {
+          configs = pruned(interp, *entry, configs, known);
+        } catch (EvalError &failure) {
+          // Without a launch the values that pruning asks for are not there.
+          const std::string &code = failure.diagnostic.code;
+          if (failure.fatal || (code != "UnknownValue" && code != "UnknownDefinition"))
+            throw;
+          Diagnostic note =
+              noteOf(failure.diagnostic, "PruneFailed",
+                     "all " + std::to_string(configs.size()) + " configurations of `" + kernel +
+                         "` are kept, since they could not be pruned");
+          note.hint = "give the values that pruning asks for with `--arg`, or choose with "
+                      "`--config`";
+          if (note.where.file.empty())
+            note.where = {function->module->tree->file, function->node()->begin,
+                          function->node()->begin};
+          choiceNotes.push_back(std::move(note));
+        }
       choices.configurations.clear();
       choices.key.clear();
       if (Value key = wordOf(*entry, 1, "key"); !key.isNone())

@@ -88,9 +88,10 @@ Tile constant(OpContext &context, const Value &number, const Type &type) {
     fail("LiteralOutOfRange",
          quote(integer.toString()) + " does not fit " + quote(element) + ", which holds " +
              least.toString() + " to " + most.toString(),
-         !element.isSigned() && integer.isNegative()
-             ? "cast the tile to a signed type first"
-             : "cast the tile to a wider type first, e.g. `.to(tl.int32)`");
+         !element.isSigned() && integer.isNegative() ? "cast the tile to a signed type first"
+         : integer.toInt64() ? "cast the tile to a wider type first, e.g. `.to(tl.int" +
+                                   std::string(integer.bitLength() < 32 ? "32" : "64") + ")`"
+                             : "no integer type holds it");
   return intConstant(context, integer.low64(), type);
 }
 

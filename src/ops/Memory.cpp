@@ -80,8 +80,9 @@ template <typename Attr, typename T> Attr attr(OpContext &context, T value) {
 Type pointerElement(const Tile &pointer, std::string_view operation) {
   if (!pointer.type.isPointer())
     fail("NotAPointer", quote(operation) + " needs a pointer, but got " + describe(Value(pointer)),
-         pointer.type.isDescriptor() ? "a tensor descriptor has methods: `desc.load(offsets)`"
-                                     : "");
+         pointer.type.isDescriptor()
+             ? "a tensor descriptor has methods: `desc.load(offsets)`"
+             : "a pointer is a tensor argument, or one plus offsets; a loaded value is none");
   Type element = pointer.type.pointee();
   if (element.isVoid() || element.isBlock())
     fail("NotAPointer", quote(operation) + " can't access " + quote(pointer.type.element()));
@@ -101,6 +102,23 @@ void refuseBlock(const std::optional<Tile> &tile, std::string_view parameter,
          quote(parameter) + " of " + quote(operation) + " has shape " +
              shapeText(tile->type.shape()) + ", but the pointer is a scalar",
          "add `tl.arange` to the pointer");
+}
+
+// Gives the pointers and what goes with them one shape.
+void joinPointers(OpContext &context, Tile &pointer, Tile &tile, std::string_view parameter,
+                  std::string_view operation) {
+  try {
+    std::tie(pointer, tile) = broadcastPair(context, pointer, tile, operation);
+  } catch (const OpError &failure) {
+    if (failure.code != "IncompatibleShapes")
+      throw;
+    fail(failure.code,
+         quote(parameter) + " of " + quote(operation) + " has shape " +
+             shapeText(tile.type.shape()) + ", but the pointers have shape " +
+             shapeText(pointer.type.shape()),
+         parameter == "mask" ? "compute the mask from the offsets that the pointers have"
+                             : "the pointers decide the shape; broadcast them first");
+  }
 }
 
 Tile loadTile(OpContext &context, const Tile &pointer, const Type &element,
@@ -238,7 +256,7 @@ Value buildLoad(OpContext &context, Args args) {
     requireMask(*mask);
     if (!pointer.type.isBlock())
       refuseBlock(mask, "mask", "tl.load");
-    std::tie(pointer, *mask) = broadcastPair(context, pointer, *mask, "tl.load");
+    joinPointers(context, pointer, *mask, "mask", "tl.load");
   }
   std::optional<Tile> other;
   if (args[2].isNumber()) {
@@ -247,8 +265,8 @@ Value buildLoad(OpContext &context, Args args) {
     other = cast(context, tileArgument(context, args[2], "other"), element);
     if (!pointer.type.isBlock())
       refuseBlock(other, "other", "tl.load");
-    std::tie(pointer, *other) = broadcastPair(context, pointer, *other, "tl.load");
-    std::tie(pointer, *mask) = broadcastPair(context, pointer, *mask, "tl.load");
+    joinPointers(context, pointer, *other, "other", "tl.load");
+    joinPointers(context, pointer, *mask, "mask", "tl.load");
   }
   return loadTile(context, pointer, element, mask, other,
                   choose(args[5], "cache_modifier", LoadCaches, tile::CacheModifier::None),
@@ -260,6 +278,9 @@ Value buildStore(OpContext &context, Args args) {
   if (auto *block = args[0].as<BlockPointer>())
     return storeBlock(context, *block, args);
   Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
+  if (!pointer.type.isPointer() && args[1].isTile() && args[1].asTile().type.isPointer())
+    fail("NotAPointer", "`tl.store` needs a pointer first, but got " + describe(args[0]),
+         "the order is `tl.store(pointer, value)`");
   Type element = pointerElement(pointer, "tl.store");
   if (pointer.type.isConstPointer())
     fail("ConstPointer", "`tl.store` writes through a constant pointer",
@@ -276,8 +297,8 @@ Value buildStore(OpContext &context, Args args) {
   }
   std::vector<int64_t> shape = pointer.type.shape();
   auto fit = [&](Tile &tile, std::string_view parameter) {
-    Tile spread;
-    std::tie(spread, tile) = broadcastPair(context, pointer, tile, "tl.store");
+    Tile spread = pointer;
+    joinPointers(context, spread, tile, parameter, "tl.store");
     if (spread.type.shape() != shape)
       fail("IncompatibleShapes",
            quote(parameter) + " of `tl.store` has shape " + shapeText(tile.type.shape()) +

@@ -182,7 +182,9 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
     if (!isWhole(items[i]))
       fail("TileIndex",
            "a tile can only be indexed with `:` and `None`, not with " + describe(items[i]),
-           "load the elements you need, or use `tl.gather`; `tl.split` takes a tile apart");
+           tile.type.isPointer()
+               ? "memory is read with `tl.load(pointer + index)` and written with `tl.store`"
+               : "load the elements you need, or use `tl.gather`; `tl.split` takes a tile apart");
   }
   return tile;
 }

@@ -218,7 +218,69 @@ const Row *findMethod(const Value &self, std::string_view name) {
   return self.isNumber() ? look(all.methods) : nullptr;
 }
 
+// What other libraries, or the language of a GPU's threads, call something else or write otherwise.
+constexpr std::pair<std::string_view, std::string_view> Elsewhere[] = {
+    {"amax", "`tl.max(x, axis)`"},
+    {"amin", "`tl.min(x, axis)`"},
+    {"asarray", "`tl.full(shape, value, dtype)`"},
+    {"astype", "`x.to(dtype)`"},
+    {"append", "`items + (x,)`: lists in kernels are tuples"},
+    {"blockDim", "`tl.arange`: a program works on whole tiles"},
+    {"blockIdx", "`tl.program_id(axis)`"},
+    {"block_id", "`tl.program_id(axis)`"},
+    {"bool", "`x.to(tl.int1)`"},
+    {"clip", "`tl.clamp(x, min, max)`"},
+    {"concat", "`tl.cat` or `tl.join`"},
+    {"concatenate", "`tl.cat` or `tl.join`"},
+    {"copy", "the tile itself: tiles never change"},
+    {"clone", "the tile itself: tiles never change"},
+    {"double", "`x.to(tl.float64)`"},
+    {"einsum", "`tl.dot`"},
+    {"empty", "`tl.zeros(shape, dtype)`"},
+    {"float", "`x.to(tl.float32)`"},
+    {"gelu", "`0.5 * x * (1 + tl.erf(x * 0.7071067811865476))`"},
+    {"half", "`x.to(tl.float16)`"},
+    {"int", "`x.to(tl.int32)`"},
+    {"isnan", "`x != x`"},
+    {"len", "`x.shape[0]`"},
+    {"linspace", "`tl.arange` and arithmetic"},
+    {"long", "`x.to(tl.int64)`"},
+    {"matmul", "`tl.dot(a, b)`"},
+    {"mean", "`tl.sum(x, axis) / n`"},
+    {"mm", "`tl.dot(a, b)`"},
+    {"new_zeros", "`tl.zeros(shape, dtype)`"},
+    {"ones", "`tl.full(shape, 1, dtype)`"},
+    {"pow", "`libdevice.pow(x, y)`"},
+    {"power", "`libdevice.pow(x, y)`"},
+    {"print", "`tl.device_print(\"prefix\", x)`"},
+    {"prod", "`tl.reduce(x, axis, combine)`"},
+    {"relu", "`tl.maximum(x, 0)`"},
+    {"round", "`libdevice.rint(x)`"},
+    {"sign", "`tl.where(x > 0, 1, tl.where(x < 0, -1, 0))`"},
+    {"silu", "`x * tl.sigmoid(x)`"},
+    {"size", "`x.shape` and `x.numel`"},
+    {"square", "`x * x`"},
+    {"stack", "`tl.join(a, b)`"},
+    {"std", "`tl.sqrt` of a sum of squares"},
+    {"syncthreads", "`tl.debug_barrier()`"},
+    {"tensor", "`tl.full(shape, value, dtype)`"},
+    {"threadIdx", "`tl.arange`: a program works on whole tiles"},
+    {"thread_id", "`tl.arange`: a program works on whole tiles"},
+    {"transpose", "`tl.trans(x)`"},
+    {"unsqueeze", "`tl.expand_dims(x, axis)` or `x[:, None]`"},
+    {"vstack", "`tl.cat`"},
+};
+
+std::string elsewhere(std::string_view name) {
+  for (auto [other, own] : Elsewhere)
+    if (other == name)
+      return "use " + std::string(own);
+  return "";
+}
+
 std::string suggestion(std::string_view path, std::string_view name) {
+  if (std::string own = elsewhere(name); !own.empty())
+    return own;
   support::Spelling spelling(name);
   const Index &all = index();
   if (path == "tensor.") {

@@ -86,6 +86,9 @@ const Row *findMethod(const Value &self, std::string_view name);
 /// "did you mean `name`?" for a name that the module `path` ("", "math.", ...; "tensor." for
 /// methods of tiles) lacks; empty if none is close.
 std::string suggestion(std::string_view path, std::string_view name);
+/// What a kernel writes for something of another library: "use `tl.maximum(x, 0)`" for `relu`; or
+/// empty.
+std::string elsewhere(std::string_view name);
 
 /// How a user writes the name: "tl.load", "libdevice.tanh", "x.to", "desc.load".
 std::string spelling(const Row &row);

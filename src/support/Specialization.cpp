@@ -260,6 +260,8 @@ private:
         continue;
       if (end ? take(end) : (skipSpace(), at == text.size()))
         return true;
+      if (peek('*'))
+        return fail("a pointer has its `*` before the type");
       return fail(end ? "expected `,` or `)`" : "expected `,`");
     }
   }
@@ -320,6 +322,9 @@ private:
       argument.type = *type;
       return readDivisibility(argument);
     }
+    if (!name.empty() && take('='))
+      return fail("a signature goes by place: write the value alone, without `" +
+                  std::string(name) + "=`");
     at = begin;
     return fail(name.empty() ? "expected a type or a value"
                              : "unknown type `" + std::string(name) + "`");

@@ -1,6 +1,7 @@
 #include "support/Spelling.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace nereid::support {
@@ -9,17 +10,18 @@ namespace {
 
 constexpr size_t longest = 64; // the cost is quadratic
 
+// Insertions, deletions, replacements and swaps of neighbours.
 unsigned distance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> row(b.size() + 1);
+  std::vector<unsigned> before, above, row(b.size() + 1);
   for (unsigned j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (unsigned i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
+    before = std::exchange(above, row);
     row[0] = i;
     for (unsigned j = 1; j <= b.size(); ++j) {
-      unsigned above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];

@@ -354,6 +354,59 @@ TEST_F(ModuleTest, ACircularImportFindsWhatAModuleDefinesFurtherDown) {
   EXPECT_EQ(value("from p.bad import gone", "gone"), "unusable: ModuleLevelFailure");
 }
 
+// `__getattr__` of a module that is half-way answers too.
+TEST_F(ModuleTest, ACircularImportFindsWhatAModuleMakesWhenAsked) {
+  std::map<std::string, std::string> texts = {
+      {"p.platforms", "from p.user import kind\ndef __getattr__(name): return 5"},
+      {"p.user", "try:\n    from p.platforms import current\n    kind = 'found'\n"
+                 "except ImportError:\n    kind = 'missing'"}};
+  resolver = [&](const std::string &name) -> std::shared_ptr<const SourceUnit> {
+    auto it = texts.find(name);
+    if (it == texts.end())
+      return nullptr;
+    auto unit = std::make_shared<SourceUnit>();
+    unit->module = name;
+    unit->text = it->second;
+    unit->file = name + ".py";
+    unit->resolver = resolver;
+    return unit;
+  };
+  EXPECT_EQ(value("import p.platforms\nfrom p.user import kind", "kind"), "'found'");
+}
+
+// Whatever decorates a kernel launches it: the name stands for the kernel.
+TEST_F(ModuleTest, DecoratorsDoNotHideAKernel) {
+  std::string source = R"(
+import triton
+from somewhere import unknown_wrapper
+class Entry:
+    def __init__(self, fn): self.fn = fn
+    def __getitem__(self, grid): return self.fn[grid]
+def entry(): return lambda fn: Entry(fn)
+def broken(fn): return {}[fn.__name__]
+def counted(fn):
+    def launch(*args): fn(*args)
+    return launch
+@entry()
+@triton.jit
+def a(x): pass
+@broken
+@triton.jit
+def b(x): pass
+@counted
+@triton.jit
+def c(x): pass
+@unknown_wrapper(3)
+@triton.jit
+def d(x): pass
+@entry()
+def plain(x): pass
+x = [type(f).__name__ for f in (a, b, c, d, plain)]
+)";
+  EXPECT_EQ(value(source, "x"),
+            "['JITFunction', 'JITFunction', 'JITFunction', 'JITFunction', 'Entry']");
+}
+
 TEST_F(ModuleTest, KernelsAreOfTheClassesOfTheirWrappers) {
   std::string source = R"(
 import triton

@@ -48,6 +48,10 @@ TEST(Specialization, RefusesNonsense) {
         "tensordesc<fp16[0]>", "tensordesc<fp16[]>", "tensordesc<fp16[1],zap>",
         "tensordesc<i8[1,1,1,1,1,1]>", ",", "1.2.3", "0x", "(a=i32, i32)", "frob", "-", "'\\x0'"})
     EXPECT_TRUE(roundTrip(input).starts_with("error: bad signature")) << input;
+  EXPECT_EQ(roundTrip("fp32*, i32"),
+            "error: bad signature at `*, i32`: a pointer has its `*` before the type");
+  EXPECT_EQ(roundTrip("*fp32, BLOCK=16"), "error: bad signature at `16`: a signature goes by "
+                                          "place: write the value alone, without `BLOCK=`");
   std::string deep(100000, '(');
   EXPECT_FALSE(Specialization::parse(deep));
 }
