@@ -15,6 +15,7 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <mutex>
 #include <thread>
 
 namespace nereid::engine {
@@ -428,6 +429,30 @@ public:
     return *measuredCopyRate;
   }
 
+  Result<std::function<Status()>> compilation(const RunRequest &request) override {
+    auto kernel = kernelFor(request);
+    if (!kernel)
+      return kernel.takeError();
+    struct Work {
+      RunRequest request; // owns the text that arguments point at
+      BoundArguments bound;
+    };
+    auto work = std::make_shared<Work>(Work{request, {}});
+    // A tensor that is not bound will lie on the device as it does here, as far as alignment goes.
+    auto bound = bindAll(work->request.arguments, on,
+                         [this](const HostTensor &tensor, const std::string &) -> Result<void *> {
+                           void *there = address(tensor);
+                           return there ? there : tensor.data();
+                         });
+    if (!bound)
+      return bound.takeError();
+    work->bound = std::move(*bound);
+    return std::function<Status()>([work, kernel = *kernel]() -> Status {
+      auto prepared = kernel->launcher->prepare(work->bound.arguments);
+      return prepared ? Status(Success{}) : prepared.takeError();
+    });
+  }
+
   Result<RunOutcome> run(const RunRequest &request) override {
     RunOutcome outcome;
     auto bound = bindFor(request);
@@ -441,7 +466,7 @@ public:
     if (!prepared)
       return prepared.takeError();
     outcome.compileSeconds = since(start);
-    outcome.notes = std::exchange((*kernel)->notes, {});
+    outcome.notes = (*kernel)->takeNotes();
     start = Clock::now();
     if (Status status =
             (*kernel)->launcher->launch(on.defaultStream(), bound->arguments, request.grid);
@@ -464,17 +489,27 @@ private:
     std::string kernel, target;
     ops::CompileOptions options;
     std::optional<launch::Launcher> launcher;
-    std::vector<Diagnostic> notes;
 
+    std::vector<Diagnostic> takeNotes() {
+      std::lock_guard lock(notesMutex);
+      return std::exchange(notes, {});
+    }
     Result<support::Artifact> kernelFor(const support::Specialization &specialization,
                                         std::span<const uint32_t> defaulted, uint32_t) override {
       runtime::TraceScope trace(runtime::TraceKind::Compile, kernel);
       auto emitted = emitKernel(*program, kernel, specialization, defaulted, options);
       if (!emitted)
         return emitted.takeError();
-      notes = emitted->diagnostics;
+      {
+        std::lock_guard lock(notesMutex);
+        notes = emitted->diagnostics;
+      }
       return buildArtifact(*emitted, target);
     }
+
+  private:
+    std::mutex notesMutex;
+    std::vector<Diagnostic> notes; // of the last compilation
   };
 
   Result<BoundArguments> bindFor(const RunRequest &request) {
