@@ -6,16 +6,15 @@
 #include "runtime/CublasLt.h"
 #include "runtime/CudaDevice.h"
 #include "runtime/Device.h"
+#include "support/EveryCore.h"
 #include "target/Gpu.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <regex>
 #include <set>
-#include <thread>
 
 namespace nereid::engine {
 
@@ -305,29 +304,21 @@ private:
           ahead[i].work.push_back(*std::move(work));
       }
     }
-    std::atomic<size_t> next = 0;
     std::mutex reporting;
-    auto compile = [&] {
-      for (size_t i; (i = next++) < ahead.size();) {
-        auto start = std::chrono::steady_clock::now();
-        for (const auto &work : ahead[i].work)
-          if (Status status = work(); !status) {
-            ahead[i].error = status.error();
-            break;
-          }
-        ahead[i].work.clear();
-        ahead[i].seconds =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        std::lock_guard lock(reporting);
-        ++progress.compiled;
-        report();
-      }
-    };
-    std::vector<std::jthread> threads;
-    size_t count = std::min<size_t>(ahead.size(), std::thread::hardware_concurrency());
-    for (size_t i = 1; i < count; ++i)
-      threads.emplace_back(compile);
-    compile();
+    support::onEveryCore(ahead.size(), [&](size_t i) {
+      auto start = std::chrono::steady_clock::now();
+      for (const auto &work : ahead[i].work)
+        if (Status status = work(); !status) {
+          ahead[i].error = status.error();
+          break;
+        }
+      ahead[i].work.clear();
+      ahead[i].seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      std::lock_guard lock(reporting);
+      ++progress.compiled;
+      report();
+    });
   }
 
   // The configuration that was measured to be best, if the spec still has it, else the first.

@@ -486,6 +486,7 @@ private:
   // Compiles for this runner's device when the launcher misses.
   struct Kernel final : launch::KernelSource {
     emit::Program *program = nullptr;
+    std::mutex *emitMutex = nullptr;
     std::string kernel, target;
     ops::CompileOptions options;
     std::optional<launch::Launcher> launcher;
@@ -497,7 +498,11 @@ private:
     Result<support::Artifact> kernelFor(const support::Specialization &specialization,
                                         std::span<const uint32_t> defaulted, uint32_t) override {
       runtime::TraceScope trace(runtime::TraceKind::Compile, kernel);
-      auto emitted = emitKernel(*program, kernel, specialization, defaulted, options);
+      // A program's evaluator is one thread's at a time; code is generated beside other threads.
+      auto emitted = [&] {
+        std::lock_guard lock(*emitMutex);
+        return emitKernel(*program, kernel, specialization, defaulted, options);
+      }();
       if (!emitted)
         return emitted.takeError();
       {
@@ -531,6 +536,7 @@ private:
         return signature.takeError();
       auto fresh = std::make_unique<Kernel>();
       fresh->program = request.program;
+      fresh->emitMutex = &emitMutex;
       fresh->kernel = request.kernel;
       fresh->target = on.kind() == runtime::DeviceKind::Cpu ? "cpu" : on.info().arch;
       fresh->options = request.options;
@@ -567,6 +573,7 @@ private:
   runtime::Buffer scrub; // overwritten to empty the second-level cache
   std::optional<double> measuredCopyRate;
   std::map<const HostTensor *, runtime::Buffer> buffers;
+  std::mutex emitMutex; // one for all programs: emission is a small part of a compilation
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };
 
