@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compare our syntax trees with those of the running Python.
+"""Compare our syntax trees with those of the running Python, or of another.
 
-    compare-ast.py [--tool .../nereid-ast] [--jobs 2] [--limit N] [--strict] PATH...
+    compare-ast.py [--tool .../nereid-ast] [--jobs 2] [--limit N] [--strict] [--python 3.13] PATH...
     compare-ast.py --mutate N [--seed S] PATH...
 
 Each PATH is a file or a folder (searched for *.py); none means the standard library, without what is
@@ -14,13 +14,14 @@ Known differences, counted as "equal but for":
     NFKC, which we do not normalise;
   - encodings beyond UTF-8, ASCII and Latin-1.
 Positions inside f-strings: CPython 3.11 and 3.12 put them elsewhere than 3.13 (and we). They are
-compared with --strict only, which is meant to be run by Python 3.13.
+compared with --strict only, which is meant for Python 3.13.
 
 With --mutate, N times a few lines are taken from one of the files, a token or two of them is dropped,
-doubled, swapped or replaced, and both must accept or both reject the result. Run it by Python 3.13.
+doubled, swapped or replaced, and both must accept or both reject the result. Meant for Python 3.13.
+
+--python VERSION fetches an interpreter of that version from the package index, to have the trees of.
 """
 import argparse
-import ast
 import multiprocessing
 import os
 import random
@@ -29,75 +30,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import unicodedata
 import warnings
 
-POSITIONS = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-
-
-def dump(node, loose, out):
-    """What ast.dump of 3.11 prints, without its recursion on strings."""
-    in_fstring = 0
-
-    def visit(node):
-        nonlocal in_fstring
-        if isinstance(node, list):
-            out.append("[")
-            for i, item in enumerate(node):
-                if i:
-                    out.append(", ")
-                visit(item)
-            out.append("]")
-            return
-        if isinstance(node, int) and not isinstance(node, bool) and node.bit_length() > 20000:
-            out.append(hex(node))
-            return
-        if not isinstance(node, ast.AST):
-            out.append(ascii(node))
-            return
-        joined = isinstance(node, ast.JoinedStr)
-        in_fstring += joined
-        cls = type(node)
-        out.append(cls.__name__)
-        out.append("(")
-        first = True
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if value is None and not (name == "value" and cls in (ast.Constant, ast.MatchSingleton)):
-                continue
-            if name in ("type_params",) and value == []:
-                continue
-            if not first:
-                out.append(", ")
-            first = False
-            out.append(name + "=")
-            visit(value)
-        for name in node._attributes:
-            if name not in POSITIONS:
-                continue
-            if not first:
-                out.append(", ")
-            first = False
-            value = 0 if loose and in_fstring else getattr(node, name)
-            out.append(f"{name}={value}")
-        out.append(")")
-        in_fstring -= joined
-
-    visit(node)
-
-
-def theirs(path, loose):
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return None, f"{type(error).__name__}: {error}"
-    out = []
-    dump(tree, loose, out)
-    return "".join(out), None
-
+import tree_text
+import wheels
 
 def first_difference(ours, want):
     i = next((i for i, (a, b) in enumerate(zip(ours, want)) if a != b), min(len(ours), len(want)))
@@ -139,8 +76,17 @@ def equal_but_for_known(ours, want):
     return at == len(want)
 
 
+def theirs(python, strict, paths):
+    """For each path the tree's text and why there is none, one of them None."""
+    if not python:
+        return [tree_text.tree(path, not strict) for path in paths]
+    command = [python, tree_text.__file__] + ([] if strict else ["--loose"])
+    done = subprocess.run(command, input="".join(path + "\n" for path in paths).encode(), stdout=subprocess.PIPE, check=True)
+    return [(None, line[len("error: "):]) if line.startswith("error: ") else (line, None) for line in done.stdout.decode().splitlines()]
+
+
 def compare(task):
-    tool, strict, paths = task
+    tool, python, strict, paths = task
     listing = "".join(path + "\n" for path in paths)
     command = [tool, "--ascii" if strict else "--loose", "--files", "-"]
     done = subprocess.run(command, input=listing.encode(), stdout=subprocess.PIPE)
@@ -149,8 +95,7 @@ def compare(task):
     if len(lines) != len(paths) + 1:
         return [("CRASH", paths[min(len(lines) - 1, len(paths) - 1)],
                  f"{len(lines) - 1} trees of {len(paths)}, exit status {done.returncode}")]
-    for path, ours in zip(paths, lines):
-        want, error = theirs(path, not strict)
+    for path, ours, (want, error) in zip(paths, lines, theirs(python, strict, paths)):
         rejected = ours.startswith("error: ")
         if want is None:
             results.append(("both reject" if rejected else "newer syntax", path, error))
@@ -226,6 +171,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--strict", action="store_true", help="compare positions inside f-strings")
+    parser.add_argument("--python", metavar="VERSION", help="compare with this one, of the package index")
     parser.add_argument("--mutate", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", default="", metavar="FOLDER", help="for the mutants")
@@ -234,9 +180,10 @@ def main():
     options = parser.parse_args()
 
     warnings.simplefilter("ignore")
-    sys.setrecursionlimit(100_000)
-    if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)
+    tree_text.unlimited()
+    python = wheels.interpreter(options.python) if options.python else None
+    if options.python and not python:
+        return 1
     paths = [path for path in find(options.paths) if "\n" not in path]
     if options.limit:
         paths = paths[:options.limit]
@@ -246,7 +193,7 @@ def main():
         folder = options.keep or tempfile.mkdtemp()
         os.makedirs(folder, exist_ok=True)
         paths = mutants(paths, options.mutate, options.seed, folder)
-    tasks = [(options.tool, options.strict, paths[i:i + 20]) for i in range(0, len(paths), 20)]
+    tasks = [(options.tool, python, options.strict, paths[i:i + 20]) for i in range(0, len(paths), 20)]
     counts = {}
     with multiprocessing.Pool(options.jobs) as pool:
         for results in pool.imap(compare, tasks):
@@ -262,9 +209,4 @@ def main():
 
 
 if __name__ == "__main__":
-    threading.stack_size(512 * 1024 * 1024)
-    status = []
-    thread = threading.Thread(target=lambda: status.append(main()))
-    thread.start()
-    thread.join()
-    sys.exit(status[0] if status else 1)
+    sys.exit(tree_text.inThread(main))

@@ -27,10 +27,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import venv
-import zipfile
 import zlib
 
+import wheels
 from corpus_tools import CHIPS, ROOT, Nereid, Replay, apart, astKernels, longestNarrowSum, optionsOf, signatureOf, unexpected
 
 CACHE = ROOT / ".cache" / "corpus"
@@ -41,22 +40,7 @@ STEPS = ("list", "emit", "ptx", "ref", "cpu")
 def fetch(requirement):
     """The folder of the unpacked package, or None where the index can't be reached."""
     folder = CACHE / requirement.replace("==", "-")
-    if (folder / "complete").exists():
-        return folder
-    folder.mkdir(parents=True, exist_ok=True)
-    pip = CACHE / "venv" / "bin" / "pip"
-    if not pip.exists():
-        venv.create(CACHE / "venv", with_pip=True)
-    done = subprocess.run([pip, "download", "-q", "--no-deps", "--only-binary", ":all:", "--retries", "1", "--disable-pip-version-check",
-                           "-d", folder, requirement], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        print(f"{requirement} can't be fetched: {done.stderr.strip().splitlines()[-1:]}", flush=True)
-        return None
-    with zipfile.ZipFile(wheels[0]) as wheel:
-        wheel.extractall(folder, [name for name in wheel.namelist() if name.endswith(".py")])
-    (folder / "complete").touch()
-    return folder
+    return folder if wheels.fetch(requirement, folder, lambda name: name.endswith(".py")) else None
 
 
 def checkList(nereid, folder, path):

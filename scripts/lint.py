@@ -90,6 +90,30 @@ def lint(build, name):
     return "" if done.returncode == 0 else f"{name}\n{done.stdout}" + ("" if done.stdout else done.stderr[-3000:])
 
 
+def lint_all(build, files, seconds=float("inf"), show=False):
+    """Counts over the files; none is begun later than `seconds`."""
+    start, clean, counts = time.time(), Clean(build), {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
+
+    def one(name):
+        if clean.has(name):
+            return ""
+        return None if time.time() - start > seconds else lint(build, name)
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for name, said in zip(files, pool.map(one, files)):
+                counts["skipped" if said is None else "failed" if said else "passed"] += 1
+                if said == "":
+                    clean.add(name)
+                if said:
+                    counts["failures"].append(said)
+                    if show:
+                        print(said, flush=True)
+    finally:
+        clean.save()
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev lint", description=__doc__.splitlines()[0],
                                      epilog=__doc__.split("\n\n")[1])
@@ -107,25 +131,7 @@ def main():
         # Files that use MLIR need the generated headers and the precompiled one.
         subprocess.run(["ninja", "-C", build, "-j", os.environ.get("JOBS", str(os.cpu_count())), "nereid_ir_generated",
                         "nereid_pch"], stdout=subprocess.DEVNULL, check=True)
-    start, counts = time.time(), {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
-
-    clean = Clean(build)
-
-    def one(name):
-        if clean.has(name):
-            return ""
-        return None if time.time() - start > arguments.seconds else lint(build, name)
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for said in pool.map(one, files):
-            counts["skipped" if said is None else "failed" if said else "passed"] += 1
-            if said == "":
-                clean.add(name)
-            if said:
-                counts["failures"].append(said)
-                if not arguments.low:
-                    print(said, flush=True)
-    clean.save()
+    counts = lint_all(build, files, arguments.seconds, show=not arguments.low)
     if arguments.low:
         print(json.dumps(counts))
     else:

@@ -15,6 +15,7 @@
 #include "nereid/engine.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
+#include "support/EveryCore.h"
 #include "support/Steps.h"
 #include "target/Cpu.h"
 
@@ -24,7 +25,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
 namespace nereid {
 
@@ -379,19 +379,9 @@ Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
     if (differs)
       requests.push_back(std::move(generic));
   }
-  std::atomic<size_t> next = 0, built = 0;
-  auto work = [&] {
-    for (size_t i; (i = next++) < requests.size();)
-      built += state->artifact(requests[i], Freeze::Off).ok();
-  };
-  std::vector<std::thread> threads;
-  size_t workers =
-      std::min<size_t>(requests.size(), std::max(1u, std::thread::hardware_concurrency()));
-  for (size_t i = 1; i < workers; ++i)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
+  std::atomic<size_t> built = 0;
+  support::onEveryCore(requests.size(),
+                       [&](size_t i) { built += state->artifact(requests[i], Freeze::Off).ok(); });
   return built.load();
 }
 

@@ -6,10 +6,13 @@
 #include "runtime/CublasLt.h"
 #include "runtime/CudaDevice.h"
 #include "runtime/Device.h"
+#include "support/EveryCore.h"
 #include "target/Gpu.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <mutex>
 #include <regex>
 #include <set>
 
@@ -124,37 +127,14 @@ public:
     if (!hash)
       return hash.takeError();
     source = *std::move(hash);
-    for (const std::string &task : folder.tasks()) {
-      auto variants = folder.variants(task);
-      if (!variants)
-        return variants.takeError();
-      Result<std::vector<FolderCase>> cases =
-          options.ownCase ? std::vector{KernelFolder::ownCase(task, *options.ownCase)}
-                          : folder.cases(task, options.set);
-      if (!cases)
-        return cases.takeError();
-      for (const FolderCase &which : *cases) {
-        if (which.label.find(options.match) == std::string::npos)
-          continue;
-        for (const FolderVariant &variant : *variants) {
-          std::string full = task.empty() ? variant.name : task + "." + variant.name;
-          auto named = [&](const std::string &name) {
-            return name == full || name == variant.name;
-          };
-          if (!options.variants.empty() && std::ranges::none_of(options.variants, named))
-            continue;
-          for (const std::string &device : options.devices) {
-            if (!options.allConfigs) {
-              runOne(which, variant, full, chosen(which, variant, full, device), device);
-              continue;
-            }
-            firstResults.clear();
-            for (const Keywords &config : variant.configs)
-              runOne(which, variant, full, config, device);
-          }
-        }
-      }
-    }
+    auto groups = makeGroups();
+    if (!groups)
+      return groups.takeError();
+    for (const Group &group : *groups)
+      progress.allRows += group.configs.size();
+    for (const Group &group : *groups)
+      if (Status status = runGroup(group); !status)
+        return status;
     return Success{};
   }
 
@@ -164,6 +144,182 @@ private:
     std::set<SpecTensor *> tensors;
     bool prepared = false;
   };
+
+  // Rows of one case, variant and device: they follow each other.
+  struct Group {
+    FolderCase which;
+    FolderVariant variant;
+    std::string full, device; // `full` is "task.variant"
+    std::vector<Keywords> configs;
+  };
+
+  // What was compiled ahead for a row.
+  struct Ahead {
+    std::vector<std::function<Status()>> work;
+    double seconds = 0;
+    std::optional<Error> error;
+  };
+
+  // With what a row's results are compared.
+  enum class Proof { None, Reference, First };
+
+  static std::string fullName(const std::string &task, const FolderVariant &variant) {
+    return task.empty() ? variant.name : task + "." + variant.name;
+  }
+  bool isWanted(const std::string &task, const FolderVariant &variant) const {
+    std::string full = fullName(task, variant);
+    return options.variants.empty() ||
+           std::ranges::any_of(options.variants, [&](const std::string &name) {
+             return name == full || name == variant.name;
+           });
+  }
+
+  Result<std::vector<Group>> makeGroups() {
+    std::optional<Search> search;
+    if (!options.search.empty()) {
+      auto made = Search::make(
+          folder, options.search, options.set,
+          [this](const auto &task, const auto &variant) { return isWanted(task, variant); });
+      if (!made)
+        return made.takeError();
+      search.emplace(*std::move(made));
+    }
+    std::vector<Group> groups;
+    for (const std::string &task : folder.tasks()) {
+      auto variants = folder.variants(task);
+      if (!variants)
+        return variants.takeError();
+      Result<std::vector<FolderCase>> cases =
+          options.ownCase ? std::vector{KernelFolder::ownCase(task, *options.ownCase)}
+          : search        ? search->cases(task)
+                          : folder.cases(task, options.set);
+      if (!cases)
+        return cases.takeError();
+      for (const FolderCase &which : *cases) {
+        if (which.label.find(options.match) == std::string::npos)
+          continue;
+        for (const FolderVariant &variant : *variants) {
+          if (!isWanted(task, variant))
+            continue;
+          for (const std::string &device : options.devices) {
+            Group group{which, variant, fullName(task, variant), device, {}};
+            if (!options.allConfigs)
+              group.configs = {chosen(which, variant, group.full, device)};
+            else
+              group.configs = search ? search->configs(task, variant) : variant.configs;
+            for (size_t i = group.configs.size(); search && i-- > 0;) {
+              auto takes = search->takes(which, group.configs[i]);
+              if (!takes)
+                return takes.takeError();
+              if (!*takes)
+                group.configs.erase(group.configs.begin() + long(i));
+            }
+            if (!group.configs.empty())
+              groups.push_back(std::move(group));
+          }
+        }
+      }
+    }
+    return groups;
+  }
+
+  static FolderRow rowOf(const KernelFolder &folder, const Group &group, const Keywords &config) {
+    FolderRow row;
+    row.kernel = folder.name();
+    row.variant = group.full;
+    row.device = group.device;
+    row.dtype = group.which.dtype;
+    row.shape = group.which.label;
+    row.config = bindingsText(config);
+    row.bindings = group.which.bindings;
+    row.configuration = config;
+    return row;
+  }
+
+  void report() const {
+    if (options.onProgress)
+      options.onProgress(progress);
+  }
+
+  Status runGroup(const Group &group) {
+    firstResults.clear();
+    firstConfig.clear();
+    std::vector<std::optional<bool>> known(group.configs.size());
+    for (size_t i = 0; options.known && i < known.size(); ++i)
+      known[i] = options.known(rowOf(folder, group, group.configs[i]));
+    std::vector<size_t> open;
+    for (size_t i = 0; i < known.size(); ++i)
+      if (!known[i])
+        open.push_back(i);
+    progress.rows += known.size() - open.size();
+    progress.compiled = 0;
+    report();
+    if (open.empty())
+      return Success{};
+    // The rows that are left are compared with what the known ones were compared with.
+    auto first = std::ranges::find(known, std::optional(true));
+    if (first != known.end() && options.compareConfigs && !group.which.check) {
+      const Keywords &config = group.configs[size_t(first - known.begin())];
+      FolderRow row = rowOf(folder, group, config);
+      if (Status status = measure(group, config, nullptr, false, row); !status)
+        firstResults.clear();
+    }
+    std::vector<Ahead> ahead(open.size());
+    if (open.size() > 1)
+      compileAhead(group, open, ahead);
+    for (size_t i = 0; i < open.size(); ++i) {
+      const Keywords &config = group.configs[open[i]];
+      FolderRow row = rowOf(folder, group, config);
+      if (Status status = measure(group, config, &ahead[i], true, row); !status) {
+        row.passed = false;
+        row.refused = true;
+        row.failure = failureText(status.error());
+        row.diagnostics = status.error().diagnostics;
+      }
+      ++progress.rows;
+      onRow(row);
+      report();
+    }
+    return Success{};
+  }
+
+  // Compiles what the rows of a group will launch, on every core. What is refused here is not
+  // tried again.
+  void compileAhead(const Group &group, std::span<const size_t> open, std::vector<Ahead> &ahead) {
+    if (group.device == "ref" || target::gpuChip(group.device) || !isFor(group) || !place(group))
+      return;
+    auto runner = runnerFor(group.device);
+    if (!runner)
+      return; // each row will say so
+    for (size_t i = 0; i < open.size(); ++i) {
+      auto plan = folder.plan(group.variant, group.configs[open[i]], kept);
+      if (!plan)
+        continue;
+      for (const auto &launch : plan->launches) {
+        if (isEmpty(*launch))
+          continue;
+        auto request = makeRequest(*launch);
+        auto work = request ? (*runner)->compilation(*request) : request.takeError();
+        if (work && *work)
+          ahead[i].work.push_back(*std::move(work));
+      }
+    }
+    std::mutex reporting;
+    support::onEveryCore(ahead.size(), [&](size_t i) {
+      auto start = std::chrono::steady_clock::now();
+      for (const auto &work : ahead[i].work)
+        if (Status status = work(); !status) {
+          ahead[i].error = status.error();
+          break;
+        }
+      ahead[i].work.clear();
+      ahead[i].seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      std::lock_guard lock(reporting);
+      ++progress.compiled;
+      report();
+    });
+  }
 
   // The configuration that was measured to be best, if the spec still has it, else the first.
   const Keywords &chosen(const FolderCase &which, const FolderVariant &variant,
@@ -176,56 +332,121 @@ private:
     return variant.configs.front();
   }
 
-  void runOne(const FolderCase &which, const FolderVariant &variant, const std::string &full,
-              const Keywords &config, const std::string &device) {
-    FolderRow row;
-    row.kernel = folder.name();
-    row.variant = full;
-    row.device = device;
-    row.dtype = which.dtype;
-    row.shape = which.label;
-    row.config = bindingsText(config);
-    row.bindings = which.bindings;
-    row.configuration = config;
-    if (Status status = measure(which, variant, config, device, row); !status) {
-      row.passed = false;
-      row.failure = failureText(status.error());
-      row.diagnostics = status.error().diagnostics;
-    }
-    onRow(row);
+  static bool isFor(const Group &group) {
+    const std::vector<std::string> &targets = group.variant.targets;
+    return targets.empty() || std::ranges::find(targets, family(group)) != targets.end();
+  }
+  static std::string family(const Group &group) {
+    return target::gpuChip(group.device) ? "cuda" : group.device.substr(0, group.device.find(':'));
+  }
+  // Rows that are only timed share the data of their case: making and sending it takes longer.
+  bool sharesData(const Group &group) const {
+    return target::gpuChip(group.device) || (options.time && !group.which.check);
   }
 
-  Status measure(const FolderCase &which, const FolderVariant &variant, const Keywords &config,
-                 const std::string &device, FolderRow &row) {
-    bool isChip = target::gpuChip(device);
-    std::string family = isChip ? "cuda" : device.substr(0, device.find(':'));
-    if (!variant.targets.empty() && std::find(variant.targets.begin(), variant.targets.end(),
-                                              family) == variant.targets.end()) {
-      row.skippedReason = "this variant is not for " + family;
+  // Makes the tensors of a case in `kept`, unless rows share them and they are there.
+  Status place(const Group &group) {
+    bool shared = sharesData(group);
+    std::string key = group.which.task + "\n" + group.which.label;
+    if (shared && key == keptFor)
       return Success{};
-    }
-    // Rows that are only timed share the data of their case: making and sending it takes longer.
-    bool shared = isChip || (options.time && !which.check);
-    std::string key = which.task + "\n" + which.label;
-    if (!shared || key != keptFor) {
-      for (auto &[name, runner] : runners)
-        runner->unbindAll();
-      resident.clear();
-      keptFor.clear();
-      auto built = folder.build(which, /*computeInputs=*/!shared);
+    for (auto &[name, runner] : runners)
+      runner->unbindAll();
+    resident.clear();
+    keptFor.clear();
+    auto build = [&](bool computeInputs) -> Status {
+      auto built = folder.build(group.which, computeInputs);
       if (!built)
         return built.takeError();
       kept = std::move(*built);
-      if (shared)
-        keptFor = key;
-    }
-    FolderInstance *instance = &kept;
-    auto flops = folder.flops(*instance);
+      inputsAreComputed = computeInputs;
+      return Success{};
+    };
+    if (Status status = build(!shared); !status)
+      return status;
+    auto flops = folder.flops(kept);
     if (!flops)
       return flops.takeError();
-    if (device == "ref" && *flops && **flops > options.referenceLimit) {
+    keptFlops = *flops;
+    auto isComputed = [](const auto &input) {
+      auto *tensor = input.second.template as<SpecTensor>();
+      return tensor && tensor->recipe == SpecTensor::Recipe::Computed;
+    };
+    if (shared && proofOf(group) == Proof::Reference &&
+        std::ranges::any_of(kept.inputs, isComputed))
+      if (Status status = build(true); !status)
+        return status;
+    if (shared)
+      keptFor = key;
+    return Success{};
+  }
+
+  // What the reference makes of the inputs in `kept`, which no launch has seen; the same for all
+  // rows of a case.
+  Result<const std::map<std::string, support::Array> *> wantedResults() {
+    std::string key = kept.which.task + "\n" + kept.which.label;
+    if (key != wantedFor) {
+      auto results = folder.reference(kept);
+      if (!results)
+        return results.takeError();
+      wanted = *std::move(results);
+      wantedFor = key;
+    }
+    return &wanted;
+  }
+
+  bool worksInPlace() const {
+    return std::ranges::any_of(kept.outputs, [&](const auto &output) {
+      return std::ranges::any_of(kept.inputs, [&](const auto &input) {
+        return output.second.template as<SpecTensor>() &&
+               output.second.template as<SpecTensor>() == input.second.template as<SpecTensor>();
+      });
+    });
+  }
+
+  // Of the case in `kept`.
+  Proof proofOf(const Group &group) const {
+    if (target::gpuChip(group.device))
+      return Proof::None;
+    if (group.which.check)
+      return Proof::Reference;
+    double work = keptFlops.value_or(0);
+    for (const Keywords *values : {&kept.inputs, &kept.outputs})
+      for (const auto &[name, value] : *values)
+        if (auto *tensor = value.as<SpecTensor>(); tensor && !keptFlops)
+          work += 10 * double(tensor->numel());
+    if (work <= options.compareUpTo)
+      return Proof::Reference;
+    return options.compareConfigs ? Proof::First : Proof::None;
+  }
+
+  // Runs one row. `ahead` is what was compiled for it, or null; without `timed` it runs once, to
+  // have results that others are compared with.
+  Status measure(const Group &group, const Keywords &config, const Ahead *ahead, bool timed,
+                 FolderRow &row) {
+    const FolderVariant &variant = group.variant;
+    const std::string &device = group.device;
+    bool isChip = target::gpuChip(device);
+    if (!isFor(group)) {
+      row.skippedReason = "this variant is not for " + family(group);
+      return Success{};
+    }
+    if (ahead && ahead->error)
+      return *ahead->error;
+    bool shared = sharesData(group);
+    if (Status status = place(group); !status)
+      return status;
+    FolderInstance *instance = &kept;
+    if (device == "ref" && keptFlops && *keptFlops > options.referenceLimit) {
       row.skippedReason = "too large for the interpreter";
       return Success{};
+    }
+    Proof proof = proofOf(group);
+    // On what no launch has written.
+    if (shared && proof != Proof::None && worksInPlace()) {
+      keptFor.clear();
+      if (Status status = place(group); !status)
+        return status;
     }
     auto plan = folder.plan(variant, config, *instance);
     if (!plan)
@@ -234,20 +455,21 @@ private:
       row.skippedReason = plan->skipped;
       return Success{};
     }
+    if (proof == Proof::Reference)
+      if (auto results = wantedResults(); !results)
+        return results.takeError();
 
     auto runner = runnerFor(device);
     if (!runner)
       return runner.takeError();
     Runner &on = **runner;
     Resident &here = resident[&on];
-    if (shared && !isChip && !here.prepared) {
+    if (!inputsAreComputed && !isChip && !here.prepared) {
       if (Status status = prepareInputs(*instance, on, here); !status)
         return status;
       here.prepared = true;
     }
-    bool comparesConfigs = options.compareConfigs && !which.check;
-    if (comparesConfigs) {
-      // On what other configurations did not write.
+    if (shared && proof != Proof::None) {
       for (const auto &[name, value] : instance->outputs)
         if (auto *tensor = value.as<SpecTensor>(); tensor && here.tensors.erase(tensor))
           on.unbind(tensor->memory);
@@ -259,7 +481,7 @@ private:
     if (!requests)
       return requests.takeError();
     row.seconds = 0;
-    row.compileSeconds = 0;
+    row.compileSeconds = ahead ? ahead->seconds : 0;
     row.launches = int64_t(requests->size());
     bool isAssembled = true;
     for (const RunRequest &request : *requests) {
@@ -292,41 +514,48 @@ private:
       return ownBytes.takeError();
     row.bytesMoved = *ownBytes ? **ownBytes : bound.moved;
     row.peakBytes = bound.peak;
-    if (*flops && *row.bytesMoved > 0)
-      row.intensity = **flops / *row.bytesMoved;
-    if (which.check) {
-      auto wanted = folder.reference(*instance);
-      if (!wanted)
-        return wanted.takeError();
-      if (Status status = compare(*instance, on, *wanted, row); !status || !*row.passed)
+    if (keptFlops && *row.bytesMoved > 0)
+      row.intensity = *keptFlops / *row.bytesMoved;
+    if (proof == Proof::Reference) {
+      row.comparedWith = "reference";
+      if (Status status = compare(*instance, on, wanted, row); !status || !*row.passed)
         return status;
-    } else if (comparesConfigs) {
-      if (firstResults.empty()) {
-        for (const auto &[name, value] : instance->outputs)
-          if (auto *tensor = value.as<SpecTensor>()) {
-            if (Status status = on.fetch(tensor->memory); !status)
-              return status;
-            firstResults.emplace(name, tensor->memory.toArray());
-          }
-        row.passed = true;
-      } else if (Status status = compare(*instance, on, firstResults, row);
-                 !status || !*row.passed) {
+    } else if (proof == Proof::First && firstConfig.empty()) {
+      for (const auto &[name, value] : instance->outputs)
+        if (auto *tensor = value.as<SpecTensor>()) {
+          if (Status status = on.fetch(tensor->memory); !status)
+            return status;
+          firstResults.insert_or_assign(name, tensor->memory.toArray());
+        }
+      firstConfig = row.config.empty() ? "the first" : row.config;
+      row.passed = true;
+    } else if (proof == Proof::First) {
+      row.comparedWith = firstConfig;
+      if (Status status = compare(*instance, on, firstResults, row); !status || !*row.passed)
         return status;
-      }
     }
+    if (!timed)
+      return Success{};
     if (options.time && !requests->empty()) {
-      auto timing = on.time(*requests, *options.time);
-      if (!timing)
-        return timing.takeError();
-      row.seconds = timing->median;
-      row.p20 = timing->p20;
-      row.p80 = timing->p80;
-      row.samples = timing->samples;
+      for (unsigned attempt = 1;; ++attempt) {
+        TimeOptions how = *options.time;
+        how.seconds *= attempt;
+        auto timing = on.time(*requests, how);
+        if (!timing)
+          return timing.takeError();
+        row.seconds = timing->median;
+        row.p20 = timing->p20;
+        row.p80 = timing->p80;
+        row.samples = timing->samples;
+        if (attempt >= options.attempts ||
+            timing->p80 - timing->p20 <= options.widestSpread * timing->median)
+          break;
+      }
     }
     if (*row.seconds > 0) {
       row.gbps = *row.bytesMoved / *row.seconds / 1e9;
-      if (*flops)
-        row.gflops = **flops / *row.seconds / 1e9;
+      if (keptFlops)
+        row.gflops = *keptFlops / *row.seconds / 1e9;
     }
     if (options.time) {
       auto rate = on.copyRate();
@@ -542,6 +771,10 @@ private:
     std::set<SpecTensor *> tensors, lasting;
   };
 
+  static bool isEmpty(const SpecLaunch &launch) {
+    return launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
+  }
+
   Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, Bound &bound) {
     std::vector<RunRequest> requests;
     for (const auto &launch : plan.launches) {
@@ -558,7 +791,7 @@ private:
       for (const auto &[key, value] : launch->keywords)
         if (Status status = bound.bind(value); !status)
           return status.takeError();
-      if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0)
+      if (isEmpty(*launch))
         continue;
       auto request = makeRequest(*launch);
       if (!request)
@@ -688,10 +921,16 @@ private:
   std::map<std::string, std::unique_ptr<Runner>> runners;
   TuningFile tuned;
   std::string source; ///< the folder's hash
-  /// Outputs of the first configuration of a variant, when configurations are compared.
+  /// Outputs of the first good configuration of a group, when configurations are compared.
   std::map<std::string, support::Array> firstResults;
+  std::string firstConfig;
+  std::map<std::string, support::Array> wanted; ///< of the reference
+  std::string wantedFor;                        ///< the case in `wanted`
+  FolderProgress progress;
   FolderInstance kept;
   std::string keptFor; ///< the case in `kept`, if rows may share it
+  std::optional<double> keptFlops;
+  bool inputsAreComputed = false; ///< else the runners prepare them
   std::map<Runner *, Resident> resident;
   std::unique_ptr<runtime::CublasLt> cublasLt;
   PeerResult peer;

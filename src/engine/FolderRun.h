@@ -5,6 +5,7 @@
 #include "engine/Configurations.h"
 #include "engine/KernelFolder.h"
 #include "engine/Runner.h"
+#include "engine/Search.h"
 
 #include <functional>
 
@@ -27,11 +28,21 @@ struct FolderRow {
       intensity, copyShare, compileSeconds;
   std::optional<int64_t> launches, samples;
   std::string skippedReason;
-  std::string failure;                 ///< what is wrong, in words; empty if nothing is
+  std::string failure;  ///< what is wrong, in words; empty if nothing is
+  bool refused = false; ///< what is wrong is that it could not be compiled or launched
+  /// What the results were compared with: "reference", or the configuration that ran first; empty
+  /// if with nothing.
+  std::string comparedWith;
   std::vector<Diagnostic> diagnostics; ///< the same, where the compiler refused
   std::vector<ref::Finding> findings;  ///< of checked launches
   emit::Keywords bindings, configuration;
   std::vector<PeerRow> peers;
+};
+
+/// How far a run is.
+struct FolderProgress {
+  size_t rows = 0, allRows = 0; ///< rows that are skipped because they are known count
+  size_t compiled = 0;          ///< configurations of the rows that come next, compiled ahead
 };
 
 struct FolderRunOptions {
@@ -46,9 +57,22 @@ struct FolderRunOptions {
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;
   std::optional<TimeOptions> time; ///< measure; else each launch runs once
+  /// Measure again, each time for longer, up to so often while (p80 - p20) / median is above
+  /// `widestSpread`.
+  unsigned attempts = 1;
+  double widestSpread = 0.15;
+  /// Sweeps the cases of the set and, with `allConfigs`, the configurations.
+  SearchSpace search;
+  /// Cases of no more useful operations are compared with the reference even if they are only
+  /// timed.
+  double compareUpTo = 0;
+  /// Whether a row is known already, and then whether it was good; such a row is not run.
+  std::function<std::optional<bool>(const FolderRow &)> known;
+  std::function<void(const FolderProgress &)> onProgress; ///< called by any thread, one at a time
   /// The configuration of `tuned.json` goes before the first one.
   bool tuned = true;
-  /// Rows of cases that have no reference are compared with the variant's first good configuration.
+  /// Rows that are not compared with the reference are compared with the variant's first good
+  /// configuration.
   bool compareConfigs = false;
   /// Time competitors beside: cuBLASLt where a spec has a peer `torch.matmul(x, y)`.
   bool peers = false;

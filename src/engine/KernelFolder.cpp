@@ -285,6 +285,52 @@ Result<std::vector<FolderVariant>> KernelFolder::variants(const std::string &tas
   });
 }
 
+bool takes(const FolderVariant &variant, std::string_view name) {
+  auto *function = variant.run.as<emit::FunctionObject>();
+  if (!function)
+    return false;
+  std::vector<std::string_view> names = parameterNames(*function);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Result<std::vector<std::string>> KernelFolder::caseNames(const std::string &task) {
+  return answered<std::vector<std::string>>([&] {
+    std::vector<std::string> names;
+    Value inputs = state->field(task, "inputs");
+    if (auto *function = inputs.as<emit::FunctionObject>())
+      for (std::string_view name : parameterNames(*function))
+        names.emplace_back(name);
+    return names;
+  });
+}
+
+Result<bool> KernelFolder::holds(const std::string &expression, const FolderCase &which,
+                                 const Keywords &config) {
+  syntax::ParseExpressionResult parsed = syntax::parseExpression(expression, "<where>");
+  if (!parsed.module)
+    return Error{"`" + expression + "` is no expression", parsed.diagnostics};
+  return answered<bool>([&] {
+    auto names = std::make_shared<emit::Names>();
+    Value inputs = state->field(which.task, "inputs");
+    if (auto *function = inputs.as<emit::FunctionObject>()) {
+      std::vector<std::string_view> parameters = parameterNames(*function);
+      size_t positional =
+          function->parameters->posonlyargs.size() + function->parameters->args.size();
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        size_t first = positional - function->defaults.size();
+        if (i < positional && i >= first)
+          names->set(parameters[i], function->defaults[i - first]);
+        else if (i >= positional && function->kwDefaults[i - positional])
+          names->set(parameters[i], *function->kwDefaults[i - positional]);
+      }
+    }
+    for (const Keywords *scope : {&which.bindings, &config})
+      for (const auto &[name, value] : *scope)
+        names->set(name, value);
+    return state->interp.truth(state->interp.evaluate(*parsed.expr, state->spec, names));
+  });
+}
+
 FolderCase KernelFolder::ownCase(const std::string &task, const Keywords &bindings) {
   FolderCase one;
   one.task = task;

@@ -37,6 +37,9 @@ struct FolderVariant {
   ops::Value bytes;                    ///< function or None
 };
 
+/// Whether the variant's function has a parameter of that name.
+bool takes(const FolderVariant &variant, std::string_view name);
+
 /// The launches of a variant for a case, or why it is skipped.
 struct FolderPlan {
   std::vector<std::shared_ptr<SpecLaunch>> launches;
@@ -57,6 +60,12 @@ public:
   Result<std::vector<FolderCase>> cases(const std::string &task, std::string_view set);
   /// A case that the spec does not list, as `cases` gives those of `bench`.
   static FolderCase ownCase(const std::string &task, const emit::Keywords &bindings);
+  /// Names that the cases of a task may bind: what its `inputs` takes.
+  Result<std::vector<std::string>> caseNames(const std::string &task);
+  /// Whether a Python expression holds over a case's bindings, the defaults of its task's `inputs`,
+  /// a configuration and the spec's own names.
+  Result<bool> holds(const std::string &expression, const FolderCase &which,
+                     const emit::Keywords &config);
   /// Builds inputs with their data and poisoned outputs. `computed` inputs get the reference's
   /// results, or stay poisoned where `computeInputs` is false: then run `preparing` first.
   Result<FolderInstance> build(const FolderCase &which, bool computeInputs = true);

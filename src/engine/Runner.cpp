@@ -15,6 +15,7 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <mutex>
 #include <thread>
 
 namespace nereid::engine {
@@ -429,6 +430,30 @@ public:
     return *measuredCopyRate;
   }
 
+  Result<std::function<Status()>> compilation(const RunRequest &request) override {
+    auto kernel = kernelFor(request);
+    if (!kernel)
+      return kernel.takeError();
+    struct Work {
+      RunRequest request; // owns the text that arguments point at
+      BoundArguments bound;
+    };
+    auto work = std::make_shared<Work>(Work{request, {}});
+    // A tensor that is not bound will lie on the device as it does here, as far as alignment goes.
+    auto bound = bindAll(work->request.arguments, on,
+                         [this](const HostTensor &tensor, const std::string &) -> Result<void *> {
+                           void *there = address(tensor);
+                           return there ? there : tensor.data();
+                         });
+    if (!bound)
+      return bound.takeError();
+    work->bound = std::move(*bound);
+    return std::function<Status()>([work, kernel = *kernel]() -> Status {
+      auto prepared = kernel->launcher->prepare(work->bound.arguments);
+      return prepared ? Status(Success{}) : prepared.takeError();
+    });
+  }
+
   Result<RunOutcome> run(const RunRequest &request) override {
     RunOutcome outcome;
     auto bound = bindFor(request);
@@ -442,7 +467,7 @@ public:
     if (!prepared)
       return prepared.takeError();
     outcome.compileSeconds = since(start);
-    outcome.notes = std::exchange((*kernel)->notes, {});
+    outcome.notes = (*kernel)->takeNotes();
     start = Clock::now();
     if (Status status =
             (*kernel)->launcher->launch(on.defaultStream(), bound->arguments, request.grid);
@@ -462,20 +487,35 @@ private:
   // Compiles for this runner's device when the launcher misses.
   struct Kernel final : launch::KernelSource {
     emit::Program *program = nullptr;
+    std::mutex *emitMutex = nullptr;
     std::string kernel, target;
     ops::CompileOptions options;
     std::optional<launch::Launcher> launcher;
-    std::vector<Diagnostic> notes;
 
+    std::vector<Diagnostic> takeNotes() {
+      std::lock_guard lock(notesMutex);
+      return std::exchange(notes, {});
+    }
     Result<support::Artifact> kernelFor(const support::Specialization &specialization,
                                         std::span<const uint32_t> defaulted, uint32_t) override {
       runtime::TraceScope trace(runtime::TraceKind::Compile, kernel);
-      auto emitted = emitKernel(*program, kernel, specialization, defaulted, options);
+      // A program's evaluator is one thread's at a time; code is generated beside other threads.
+      auto emitted = [&] {
+        std::lock_guard lock(*emitMutex);
+        return emitKernel(*program, kernel, specialization, defaulted, options);
+      }();
       if (!emitted)
         return emitted.takeError();
-      notes = emitted->diagnostics;
+      {
+        std::lock_guard lock(notesMutex);
+        notes = emitted->diagnostics;
+      }
       return buildArtifact(*emitted, target);
     }
+
+  private:
+    std::mutex notesMutex;
+    std::vector<Diagnostic> notes; // of the last compilation
   };
 
   Result<BoundArguments> bindFor(const RunRequest &request) {
@@ -497,6 +537,7 @@ private:
         return signature.takeError();
       auto fresh = std::make_unique<Kernel>();
       fresh->program = request.program;
+      fresh->emitMutex = &emitMutex;
       fresh->kernel = request.kernel;
       fresh->target = on.kind() == runtime::DeviceKind::Cpu ? "cpu" : on.info().arch;
       fresh->options = request.options;
@@ -533,6 +574,7 @@ private:
   runtime::Buffer scrub; // overwritten to empty the second-level cache
   std::optional<double> measuredCopyRate;
   std::map<const HostTensor *, runtime::Buffer> buffers;
+  std::mutex emitMutex; // one for all programs: emission is a small part of a compilation
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };
 

@@ -93,6 +93,12 @@ public:
   virtual void unbind(support::HostTensor &tensor) = 0;
   virtual void unbindAll() = 0;
 
+  /// What `run` would compile for a request, as work that any thread can do at any time from now
+  /// on, with the tensors gone too; empty where compiling ahead gains nothing. Tensors need not be
+  /// bound.
+  virtual Result<std::function<Status()>> compilation(const RunRequest &) {
+    return std::function<Status()>();
+  }
   /// Launches once and waits. Tensors of the arguments must be bound.
   virtual Result<RunOutcome> run(const RunRequest &request) = 0;
 

@@ -1,15 +1,14 @@
 // Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
 #include "engine/KernelParts.h"
 #include "nereid/engine.h"
+#include "support/EveryCore.h"
 #include "support/FloatFormat.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 namespace nereid {
 
@@ -164,29 +163,18 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   };
 
   std::vector<Candidate> candidates(all->size());
-  std::atomic<size_t> next = 0;
-  auto compile = [&] {
-    for (size_t i; (i = next++) < candidates.size();) {
-      Candidate &candidate = candidates[i];
-      candidate.row.configuration = (*all)[i];
-      auto kernel = with((*all)[i]);
-      if (!kernel) {
-        candidate.refuse(kernel.error());
-        continue;
-      }
-      candidate.kernel = *std::move(kernel);
-      if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
-        candidate.refuse(status.error());
+  support::onEveryCore(candidates.size(), [&](size_t i) {
+    Candidate &candidate = candidates[i];
+    candidate.row.configuration = (*all)[i];
+    auto kernel = with((*all)[i]);
+    if (!kernel) {
+      candidate.refuse(kernel.error());
+      return;
     }
-  };
-  std::vector<std::thread> threads;
-  size_t workers =
-      std::min<size_t>(candidates.size(), std::max(1u, std::thread::hardware_concurrency()));
-  for (size_t i = 1; i < workers; ++i)
-    threads.emplace_back(compile);
-  compile();
-  for (std::thread &thread : threads)
-    thread.join();
+    candidate.kernel = *std::move(kernel);
+    if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
+      candidate.refuse(status.error());
+  });
 
   // Each once on the same contents; configurations that agree form groups.
   std::vector<std::vector<Candidate *>> groups;

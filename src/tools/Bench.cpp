@@ -3,6 +3,7 @@
 #include "runtime/Device.h"
 #include "tools/BenchPage.h"
 #include "tools/FolderRows.h"
+#include "tools/Search.h"
 #include "tools/Suite.h"
 #include "tools/Verbs.h"
 
@@ -22,6 +23,7 @@ struct BenchWords : FolderWords {
   double seconds = 0.5;
   bool peers = false;
   std::string peerCommand;
+  SearchWords search;
 };
 
 // (p80 - p20) / median above this says that something else ran beside the kernel.
@@ -95,6 +97,16 @@ int runBench(const BenchWords &words) {
                      .devices = words.devices,
                      .seconds = words.seconds,
                      .json = words.json});
+  engine::FolderRunOptions options;
+  options.devices.clear();
+  for (runtime::Device *device : runtime::devices())
+    options.devices.push_back(device->name());
+  options.match = words.match;
+  options.time.emplace();
+  options.time->seconds = words.seconds;
+  options.peers = words.peers;
+  if (!words.search.axes.empty())
+    return runSearch(words, words.search, std::move(options), words.html, words.csv);
   Json fromCommand = Json::array();
   if (!words.peerCommand.empty()) {
     auto measured = commandRows(words);
@@ -109,14 +121,6 @@ int runBench(const BenchWords &words) {
   if (hasPeers)
     table[0].push_back("peers' time by ours");
   std::vector<std::string> remarks;
-  engine::FolderRunOptions options;
-  options.devices.clear();
-  for (runtime::Device *device : runtime::devices())
-    options.devices.push_back(device->name());
-  options.match = words.match;
-  options.time.emplace();
-  options.time->seconds = words.seconds;
-  options.peers = words.peers;
   bool failed = false;
   size_t count = 0;
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
@@ -199,8 +203,33 @@ Action addBench(CLI::App &app) {
   app.add_option("--peer-command", words->peerCommand,
                  "Run this with the folders, --seconds and --json FILE first, and show its rows "
                  "beside: \"python3 bench/peers.py\" has Triton and PyTorch");
+  CLI::Option *search =
+      app.add_option(
+             "--search", words->search.axes,
+             "Sweep what a case binds or a configuration has: \"M=1024:8192:*2\", "
+             "\"M=N=K=512,1024\", \"BLOCK_M=32:128:32\"; may be given more than once. All "
+             "configurations are compiled, compared and timed; shows the best for each shape")
+          ->allow_extra_args(false);
+  CLI::Option *where =
+      app.add_option("--where", words->search.where,
+                     "With --search: only combinations for which this Python expression holds: "
+                     "\"BLOCK_M * BLOCK_N <= 16384\"");
+  CLI::Option *output = app.add_option(
+      "--output", words->search.output,
+      "With --search: add each row to this file as it comes, and measure none again that it has");
+  CLI::Option *compareUpTo =
+      app.add_option(
+             "--compare-up-to", words->search.compareUpTo,
+             "With --search: compare cases of at most so many operations with the reference, "
+             "larger ones with their first configuration")
+          ->check(CLI::Range(0.0, 1e18))
+          ->capture_default_str();
+  for (CLI::Option *option : {where, output, compareUpTo})
+    option->needs(search);
+  for (const char *name : {"--all-configs", "--untuned", "--peers", "--peer-command"})
+    search->excludes(app.get_option(name));
   for (const char *name : {"--cases", "--variant", "--all-configs", "--untuned", "--html", "--csv",
-                           "--peers", "--peer-command"})
+                           "--peers", "--peer-command", "--search"})
     suite->excludes(app.get_option(name));
   return [words] { return runBench(*words); };
 }

@@ -2,6 +2,7 @@
 // that `run`, `test`, `bench` and programs read.
 #include "runtime/Device.h"
 #include "support/Array.h"
+#include "support/EveryCore.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Verbs.h"
@@ -202,15 +203,22 @@ public:
       contest.shape +=
           (contest.shape.empty() ? "" : " ") + name + "=" +
           (value.kind == support::Constant::Kind::String ? value.text : value.source());
+    requests.resize(count);
+    results.resize(count);
     for (size_t i = 0; i < count; ++i) {
       Trial trial;
       trial.config = choices->configurations[i].text();
       trial.row = *row;
       trial.row.config = engine::toBindings(choices->configurations[i]);
-      if (Status status = once(launch, i); !status)
+      if (Status status = prepare(launch, i); !status)
         trial.failure = engine::failureText(status.error());
       contest.trials.push_back(std::move(trial));
     }
+    compile(contest.trials);
+    for (size_t i = 0; i < count; ++i)
+      if (Trial &trial = contest.trials[i]; trial.failure.empty())
+        if (Status status = once(i); !status)
+          trial.failure = engine::failureText(status.error());
     judge(contest.trials);
     for (size_t i = 0; i < count; ++i) {
       Trial &trial = contest.trials[i];
@@ -247,10 +255,8 @@ private:
     return Success{};
   }
 
-  // Launches configuration `index` and keeps its request and what it left in the tensors.
-  Status once(const engine::TunedLaunch &launch, size_t index) {
-    requests.emplace_back();
-    results.emplace_back();
+  // Makes the request of configuration `index`.
+  Status prepare(const engine::TunedLaunch &launch, size_t index) {
     auto choices = engine::chooseConfiguration(launch, nullptr, index);
     if (!choices)
       return choices.takeError();
@@ -259,7 +265,7 @@ private:
       return signature.takeError();
     // Grids see the constants of the configuration.
     arguments.add(*signature, choices->added);
-    engine::RunRequest &request = requests.back();
+    engine::RunRequest &request = requests[index];
     request.program = chosen.program.get();
     request.kernel = chosen.name;
     request.options = compileOptions(words, *choices);
@@ -271,14 +277,34 @@ private:
     if (!grid)
       return grid.takeError();
     request.grid = *grid;
+    return Success{};
+  }
+
+  // Compiles what the trials will launch, on every core.
+  void compile(std::vector<Trial> &trials) {
+    std::vector<std::function<Status()>> work(trials.size());
+    for (size_t i = 0; i < trials.size(); ++i)
+      if (trials[i].failure.empty())
+        if (auto one = runner->compilation(requests[i]))
+          work[i] = *std::move(one);
+    support::onEveryCore(trials.size(), [&](size_t i) {
+      if (!work[i])
+        return;
+      if (Status status = work[i](); !status)
+        trials[i].failure = engine::failureText(status.error());
+    });
+  }
+
+  // Launches configuration `index` and keeps what it left in the tensors.
+  Status once(size_t index) {
     if (Status status = renew(); !status)
       return status;
-    if (auto outcome = runner->run(request); !outcome)
+    if (auto outcome = runner->run(requests[index]); !outcome)
       return outcome.takeError();
     for (engine::SpecTensor *tensor : arguments.tensors()) {
       if (Status status = runner->fetch(tensor->memory); !status)
         return status;
-      results.back().push_back(tensor->memory.toArray());
+      results[index].push_back(tensor->memory.toArray());
     }
     return Success{};
   }

@@ -1,5 +1,6 @@
 """./dev lint: which files it takes, and that a fault is seen."""
 import importlib.util
+import json
 import pathlib
 import shutil
 import subprocess
@@ -33,6 +34,23 @@ class Lint(unittest.TestCase):
             self.assertEqual(lint.lint(folder, str(path)), "")
             path.write_text("bool same(int number) { return number == number; }\n")
             self.assertIn("misc-redundant-expression", lint.lint(folder, str(path)))
+
+    @unittest.skipUnless(shutil.which("clang-tidy-19"), "no clang-tidy")
+    def test_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = ["good", "bad", "fine"]
+            paths = [str(pathlib.Path(folder) / f"{name}.cpp") for name in names]
+            (pathlib.Path(folder) / "compile_commands.json").write_text(json.dumps(
+                [{"directory": folder, "file": path, "command": f"clang++-19 -std=c++20 -c {path}"} for path in paths]))
+            for path in paths:
+                same = "number == number" if "bad" in path else "number == 2"
+                pathlib.Path(path).write_text(f"bool same(int number) {{ return {same}; }}\n")
+            counts = lint.lint_all(folder, paths)
+            self.assertEqual([counts[kind] for kind in ("passed", "failed", "skipped")], [2, 1, 0], counts)
+            self.assertIn("bad.cpp", counts["failures"][0])
+            # What was clean is not read again; the rest is, if there is time.
+            counts = lint.lint_all(folder, paths, seconds=-1)
+            self.assertEqual([counts[kind] for kind in ("passed", "failed", "skipped")], [2, 0, 1])
 
     def test_what_was_clean_is_known_until_it_changes(self):
         with tempfile.TemporaryDirectory() as folder:

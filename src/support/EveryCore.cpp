@@ -1,0 +1,23 @@
+#include "support/EveryCore.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace nereid::support {
+
+void onEveryCore(size_t count, const std::function<void(size_t)> &part) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;)
+      part(i);
+  };
+  std::vector<std::jthread> threads; // joined last
+  size_t workers = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < workers; ++i)
+    threads.emplace_back(work);
+  work();
+}
+
+} // namespace nereid::support
