@@ -50,8 +50,11 @@ private:
       Operation *made = ring.getDefiningOp();
       if (!made || made->getBlock() != body)
         return false;
-      if (auto type = dyn_cast<RingType>(ring.getType()))
+      if (auto type = dyn_cast<RingType>(ring.getType())) {
+        if (slots && slots != type.getSlots())
+          return false; // a tile that stays is of one program tile
         slots = type.getSlots();
+      }
       for (Operation *user : ring.getUsers()) {
         if (user == drain)
           continue;

@@ -32,6 +32,10 @@ bool writesMemory(Operation *op) {
   return !effects || effects.hasEffect<MemoryEffects::Write>();
 }
 
+uint64_t transferredBytes(Type type) {
+  auto tile = cast<RankedTensorType>(type);
+  return uint64_t(tile.getNumElements()) * tile::bytesInMemory(tile.getElementType());
+}
 uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
 
 // An operand that `loop` does not change, and that its product reads from shared memory.
@@ -44,12 +48,66 @@ bool mayReside(tile::DotOp dot, unsigned operand, scf::ForOp loop, unsigned warp
   return (!wanted || layoutOf(type) != *wanted) && readsInPlace(dot, operand, SharedOperand(type));
 }
 
+// A slot for a tile that does not change, which products read through one loop or several.
+struct Resident {
+  Value tile;
+  unsigned reads = 0;  // by products
+  bool isBulk = false; // the copy engine brings it
+  Value ring, arrivals;
+
+  explicit Resident(Value tile) : tile(tile) {}
+  // It brings a block of a descriptor that nobody else wants in registers.
+  bool canBeBulk(Operation *before, const target::GpuChip &chip) const {
+    auto load = tile.getDefiningOp<tile::DescLoadOp>();
+    if (!load || load->getBlock() != before->getBlock() ||
+        size_t(std::distance(tile.use_begin(), tile.use_end())) != reads ||
+        !canCopyInBulk(load.getDesc(), cast<RankedTensorType>(tile.getType()), chip))
+      return false;
+    for (Operation *op = load->getNextNode(); op != before; op = op->getNextNode())
+      if (op->walk([](Operation *inner) {
+              return writesMemory(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            }).wasInterrupted())
+        return false;
+    return true;
+  }
+  uint64_t bytes() const {
+    return bytesOf(tile.getType()) + (isBulk ? SharedOperand::alignment : 0);
+  }
+  void reserve(OpBuilder &b, Location loc) {
+    ring = b.create<RingOp>(
+        loc, RingType::get(b.getContext(), 1, cast<RankedTensorType>(tile.getType())));
+    if (isBulk)
+      arrivals = b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), 1));
+  }
+  void start(OpBuilder &b, Location loc, Value zero) {
+    if (!arrivals)
+      return;
+    auto load = tile.getDefiningOp<tile::DescLoadOp>();
+    Value always = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
+    b.create<ExpectBulkOp>(loc, arrivals, zero, uint32_t(transferredBytes(tile.getType())), always);
+    b.create<CopyBulkOp>(loc, ring, zero, load.getDesc(), load.getOffsets(), arrivals, always);
+  }
+  void finish(OpBuilder &b, Location loc, Value zero) {
+    if (arrivals)
+      b.create<WaitBulkOp>(loc, arrivals, zero, zero);
+    else
+      b.create<WriteSlotOp>(loc, ring, zero, tile);
+  }
+  void addRings(SmallVectorImpl<Value> &rings) const {
+    rings.push_back(ring);
+    if (arrivals)
+      rings.push_back(arrivals);
+  }
+};
+
 // Operands that several loops read, one behind the other, lie in shared memory through all of them.
 // Gives the bytes that they take.
-uint64_t shareResidents(ArrayRef<scf::ForOp> loops, unsigned warps, uint64_t limit) {
+uint64_t shareResidents(ArrayRef<scf::ForOp> loops, const target::GpuChip &chip, unsigned warps,
+                        uint64_t limit, bool mayBulk) {
   struct Uses {
     SmallVector<OpOperand *> operands;
     llvm::SetVector<Operation *> loops;
+    bool isBulk = false;
   };
   llvm::MapVector<Value, Uses> tiles;
   for (scf::ForOp loop : loops)
@@ -60,10 +118,17 @@ uint64_t shareResidents(ArrayRef<scf::ForOp> loops, unsigned warps, uint64_t lim
           uses.operands.push_back(&dot->getOpOperand(i));
           uses.loops.insert(loop);
         }
+  for (auto &[tile, uses] : tiles) {
+    Resident resident(tile);
+    resident.reads = unsigned(uses.operands.size());
+    uses.isBulk = mayBulk && resident.canBeBulk(uses.loops.front(), chip);
+  }
   uint64_t total = 0;
   for (auto &[tile, uses] : tiles) {
     Operation *first = uses.loops.front(), *last = uses.loops.back();
-    uint64_t bytes = bytesOf(tile.getType());
+    Resident resident(tile);
+    resident.isBulk = uses.isBulk;
+    uint64_t bytes = resident.bytes();
     bool isChain = uses.loops.size() > 1 && llvm::all_of(uses.loops, [&](Operation *loop) {
                      return loop->getBlock() == first->getBlock();
                    });
@@ -72,15 +137,19 @@ uint64_t shareResidents(ArrayRef<scf::ForOp> loops, unsigned warps, uint64_t lim
     total += bytes;
     OpBuilder b(first);
     Location loc = first->getLoc();
-    Value ring = b.create<RingOp>(
-        loc, RingType::get(b.getContext(), 1, cast<RankedTensorType>(tile.getType())));
     Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
-    b.create<WriteSlotOp>(loc, ring, zero, tile);
-    Value slot = b.create<ReadSlotOp>(loc, tile.getType(), ring, zero);
+    resident.reserve(b, loc);
+    resident.start(b, loc, zero);
+    resident.finish(b, loc, zero);
+    Value slot = b.create<ReadSlotOp>(loc, tile.getType(), resident.ring, zero);
     for (OpOperand *operand : uses.operands)
       operand->set(slot);
     b.setInsertionPointAfter(last);
-    b.create<DrainOp>(loc, ring);
+    SmallVector<Value> rings;
+    resident.addRings(rings);
+    b.create<DrainOp>(loc, rings);
+    if (resident.isBulk)
+      tile.getDefiningOp()->erase();
   }
   return total;
 }
@@ -125,16 +194,6 @@ private:
     bool isBulk;
     Value ring;
   };
-  // An operand from outside the loop, which products read from shared memory.
-  struct Resident {
-    Value tile;
-    Value ring;
-  };
-
-  static uint64_t transferredBytes(Type type) {
-    auto tile = cast<RankedTensorType>(type);
-    return uint64_t(tile.getNumElements()) * tile::bytesInMemory(tile.getElementType());
-  }
 
   // --- what moves ---
 
@@ -142,17 +201,21 @@ private:
     for (tile::DotOp dot : dots)
       for (unsigned i : {0u, 1u}) {
         Value operand = dot->getOperand(i);
-        if (!mayReside(dot, i, loop, warps) ||
-            llvm::any_of(residents, [&](Resident &r) { return r.tile == operand; }))
+        if (!mayReside(dot, i, loop, warps))
           continue;
-        uint64_t bytes = bytesOf(operand.getType());
-        if (residentBytes + bytes > limit)
-          continue;
-        residents.push_back({operand, {}});
-        residentBytes += bytes;
+        auto *known = llvm::find_if(residents, [&](Resident &r) { return r.tile == operand; });
+        if (known == residents.end())
+          known = &residents.emplace_back(operand);
+        ++known->reads;
       }
+    llvm::erase_if(residents, [&](Resident &resident) {
+      resident.isBulk = mayBulk && resident.canBeBulk(loop, chip);
+      uint64_t bytes = resident.bytes();
+      bool isTooMuch = residentBytes + bytes > limit;
+      residentBytes += isTooMuch ? 0 : bytes;
+      return isTooMuch;
+    });
   }
-
   void findCopies(const analysis::AxisAnalysis &axes) {
     for (Operation &op : body) {
       unsigned vector = 0;
@@ -503,11 +566,17 @@ private:
   void rewrite() {
     Location loc = loop.getLoc();
     Type i32 = b.getI32Type();
-    b.setInsertionPoint(loop);
+    // The first copies don't wait for a tile that other loops read too.
+    Operation *at = loop;
+    while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
+      at = at->getPrevNode();
+    b.setInsertionPoint(at);
     Value zero = number(i32, 0);
     SmallVector<Value> rings;
-    for (Resident &resident : residents)
-      rings.push_back(resident.ring = ringOf(resident.tile.getType(), 1));
+    for (Resident &resident : residents) {
+      resident.reserve(b, loc);
+      resident.addRings(rings);
+    }
     for (Copy &copy : copies)
       rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
     if (hasBulk)
@@ -515,6 +584,8 @@ private:
                           b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
 
     // The first copies.
+    for (Resident &resident : residents)
+      resident.start(b, loc, zero);
     SmallVector<Value> ahead(loop.getInitArgs());
     Value lower = loop.getLowerBound(), any;
     auto runsFromStart = [&](unsigned step) -> Value {
@@ -536,9 +607,9 @@ private:
       if (!early.empty())
         earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
     }
-    // Behind the copies, which need not wait until these tiles are there.
+    b.setInsertionPoint(loop);
     for (Resident &resident : residents)
-      b.create<WriteSlotOp>(loc, resident.ring, zero, resident.tile);
+      resident.finish(b, loc, zero);
     if (waitsAtEnd)
       b.create<WaitCopiesOp>(loc, distance - 1);
 
@@ -602,6 +673,9 @@ private:
       loop.getResult(i).replaceAllUsesWith(result);
     b.create<DrainOp>(loc, rings);
     loop.erase();
+    for (Resident &resident : residents)
+      if (resident.isBulk)
+        resident.tile.getDefiningOp()->erase();
   }
 
   void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
@@ -781,7 +855,7 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
     chooseBulkStores(kernel, chip);
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  uint64_t shared = shareResidents(loops, warps, sharedBytes), most = 0;
+  uint64_t shared = shareResidents(loops, chip, warps, sharedBytes, bulk), most = 0;
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
