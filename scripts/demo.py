@@ -111,7 +111,7 @@ def transformer():
     if program.exists() and all(part.stat().st_mtime < program.stat().st_mtime for part in parts):
         return program, ""
     program.parent.mkdir(exist_ok=True)
-    definitions = [f'-DKERNELS="{ROOT}/kernels"', f'-DEXAMPLE_KERNELS="{ROOT}/examples/transformer/transformer.py"']
+    definitions = [f'-DEXAMPLE_KERNELS="{ROOT}/examples/transformer/transformer.py"']
     built = subprocess.run(["clang++-19", "-std=c++20", "-O2", f"-I{ROOT}/include", *definitions, *sources, "-o", program, f"-L{library}",
                             "-lnereid", f"-Wl,-rpath,{library}"], capture_output=True, text=True, timeout=600)
     return program, f"the example does not build: {built.stderr.strip()}" if built.returncode else ""

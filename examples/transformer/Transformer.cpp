@@ -5,10 +5,21 @@
 #include <numeric>
 
 using namespace nereid;
+using namespace nereid::kernels;
 
 namespace {
-uint32_t blocks(int64_t size, int64_t block) { return uint32_t((size + block - 1) / block); }
+
 int64_t powerOfTwo(int64_t size) { return int64_t(std::bit_ceil(uint64_t(size))); }
+
+/// The same elements in other dimensions, or some of them.
+Tensor view(const Tensor &tensor, Shape shape, Shape strides = {}, int64_t first = 0) {
+  return must(Tensor::wrap(tensor.device(), tensor.data<char>() + first * info(tensor.type()).bytes,
+                           tensor.type(), shape, strides));
+}
+Tensor firstRows(const Tensor &tensor, int64_t rows) {
+  return view(tensor, {rows, tensor.shape()[1]});
+}
+
 } // namespace
 
 PagedCache::PagedCache(const Device &device, const Sizes &sizes, int64_t pages,
@@ -24,48 +35,47 @@ PagedCache::PagedCache(const Device &device, const Sizes &sizes, int64_t pages,
   }
 }
 
-Transformer::Transformer(const Engine &engine, const Device &device, const std::string &kernels,
-                         const std::string &ownKernels, const Sizes &sizes, const Weights &weights,
-                         int64_t maxRows)
-    : device(device), stream(device.stream()), sizes(sizes), maxRows(maxRows) {
-  auto shared = [&](const char *folder, const char *name) {
-    return must(must(engine.load(kernels + "/" + folder + "/kernel.py")).kernel(name));
-  };
-  normKernel = shared("rms_norm", "rms_norm_row");
-  matmulKernel = shared("matmul", "matmul");
-  flashKernel = shared("flash_attention", "flash_forward");
-  pagedKernel = shared("paged_attention", "decode");
+Transformer::Transformer(const Engine &engine, const Device &device, const std::string &ownKernels,
+                         const Sizes &sizes, const Weights &weights, int64_t maxRows)
+    : device(device), stream(device.stream()), library(must(Library::create(engine))), sizes(sizes),
+      maxRows(maxRows) {
   Program own = must(engine.load(ownKernels));
   embedKernel = must(own.kernel("embed"));
-  splitKernel = must(own.kernel("split_rotate"));
-  appendKernel = must(own.kernel("append"));
-  fewRowsKernel = must(own.kernel("few_rows"));
-  swigluKernel = must(own.kernel("swiglu"));
   sampleKernel = must(own.kernel("sample"));
 
   const int64_t width = sizes.width;
   embedding = upload(weights.embedding, {sizes.vocabulary, width});
   finalNorm = upload(weights.norm, {width});
-  head = upload(weights.head, {width, sizes.vocabulary});
+  head = uploadTransposed(weights.head, width, sizes.vocabulary);
   for (const LayerWeights &layer : weights.layers)
     layers.push_back(
-        {upload(layer.attentionNorm, {width}), upload(layer.qkv, {width, sizes.qkvRow()}),
-         upload(layer.attentionOut, {sizes.queryRow(), width}), upload(layer.mlpNorm, {width}),
-         upload(layer.gateUp, {width, 2 * sizes.hidden}),
-         upload(layer.down, {sizes.hidden, width})});
+        {upload(layer.attentionNorm, {width}), uploadTransposed(layer.qkv, width, sizes.qkvRow()),
+         uploadTransposed(layer.attentionOut, sizes.queryRow(), width),
+         upload(layer.mlpNorm, {width}), uploadTransposed(layer.gateUp, width, 2 * sizes.hidden),
+         uploadTransposed(layer.down, sizes.hidden, width)});
 
-  for (Tensor *integers : {&tokenIds, &positions, &lengths, &sequenceOf, &chosen})
+  // Pair i of a head turns by position * base^(-2 i / D).
+  const int64_t pairs = sizes.headWidth / 2;
+  std::vector<float> cosine, sine;
+  for (int64_t position = 0; position < maxRows; ++position)
+    for (int64_t i = 0; i < pairs; ++i) {
+      double angle =
+          double(position) * std::exp2(-Sizes::log2RotaryBase * double(i) / double(pairs));
+      cosine.push_back(float(std::cos(angle)));
+      sine.push_back(float(std::sin(angle)));
+    }
+  cosines = upload(cosine, {maxRows, pairs});
+  sines = upload(sine, {maxRows, pairs});
+
+  for (Tensor *integers : {&tokenIds, &positions, &lengths, &slots, &chosen})
     *integers = scratch(DType::Int32, 1);
   table = scratch(DType::Int32, maxRows);
   for (Tensor *row : {&x, &sum, &y, &branch})
     *row = scratch(DType::Float32, width);
-  rstd = scratch(DType::Float32, 1);
-  qkv = scratch(DType::Float32, sizes.qkvRow());
   q = scratch(DType::Float32, sizes.queryRow());
   attended = scratch(DType::Float32, sizes.queryRow());
   k = scratch(DType::Float32, sizes.keyRow());
   v = scratch(DType::Float32, sizes.keyRow());
-  lse = scratch(DType::Float32, sizes.heads);
   gateUp = scratch(DType::Float32, 2 * sizes.hidden);
   gated = scratch(DType::Float32, sizes.hidden);
   logits = scratch(DType::Float32, sizes.vocabulary);
@@ -78,139 +88,146 @@ Tensor Transformer::upload(const std::vector<float> &values, Shape shape) {
   return tensor;
 }
 
+Tensor Transformer::uploadTransposed(const std::vector<float> &values, int64_t inputs,
+                                     int64_t outputs) {
+  std::vector<float> turned(values.size());
+  for (int64_t i = 0; i < inputs; ++i)
+    for (int64_t o = 0; o < outputs; ++o)
+      turned[size_t(o * inputs + i)] = values[size_t(i * outputs + o)];
+  return upload(turned, {outputs, inputs});
+}
+
 Tensor Transformer::scratch(DType type, int64_t columns) {
   return must(Tensor::empty(device, type, {maxRows, columns}));
 }
 
-// out = norm(in + residual), where the sum is kept in `sum`; both may be none.
-void Transformer::norm(const Tensor &in, const Tensor &residual, const Tensor &gain,
-                       const Tensor &out, const Tensor &sum, int64_t rows) {
-  normKernel(stream, {uint32_t(rows)}, in, residual, gain, out, sum, rstd, sizes.width,
-             Sizes::epsilon, named("BLOCK", powerOfTwo(sizes.width)));
+void Transformer::product(const Tensor &x, const Tensor &matrix, const Tensor &y) {
+  const int64_t outputs = matrix.shape()[0], inputs = matrix.shape()[1];
+  traffic += int64_t(matrix.bytes() + x.bytes() + y.bytes());
+  library.matmul(stream, {.a = x, .b = view(matrix, {inputs, outputs}, {1, inputs}), .c = y});
 }
 
-void Transformer::product(const Tensor &x, const Tensor &matrix, const Tensor &y, int64_t rows) {
-  const int64_t inner = matrix.shape()[0], columns = matrix.shape()[1];
-  traffic += int64_t(matrix.bytes()) + rows * (inner + columns) * int64_t(sizeof(float));
-  if (rows < 8) {
-    const int64_t block = 64;
-    fewRowsKernel(stream, {blocks(columns, block), uint32_t(rows)}, x, matrix, y, columns, inner,
-                  named("BLOCK_N", block), named("BLOCK_K", 16));
-    return;
-  }
-  const int64_t blockM = rows <= 16 ? 16 : 32, blockN = 64;
-  matmulKernel(stream, {blocks(rows, blockM) * blocks(columns, blockN)}, x, matrix, nullptr, y,
-               rows, columns, inner, inner, 1, columns, 1, columns, 1, named("BLOCK_M", blockM),
-               named("BLOCK_N", blockN), named("BLOCK_K", 32), named("GROUP_M", 8),
-               named("ACTIVATION", "none"), named("PRECISION", "ieee"));
-}
-
+// Turns queries and keys by their positions, keeps keys and values, and attends.
 void Transformer::attend(const Step &step, size_t layer) {
-  const int64_t d = sizes.headWidth, row = sizes.queryRow(), keyRow = sizes.keyRow();
-  const float scale = 1 / std::sqrt(float(d));
-  traffic += (step.rows * 2 * row + step.context * 2 * keyRow) * int64_t(sizeof(float));
+  const int64_t rows = step.rows, d = sizes.headWidth;
+  const int64_t heads = sizes.heads, keyHeads = sizes.keyHeads;
+  traffic +=
+      (rows * 2 * sizes.queryRow() + step.context * 2 * sizes.keyRow()) * int64_t(sizeof(float));
+  Tensor places = view(positions, {1, rows});
+  for (auto [part, count] : {std::pair(&q, heads), {&k, keyHeads}}) {
+    Tensor turned = view(*part, {1, rows, count, d});
+    library.rope(stream,
+                 {.x = turned, .y = turned, .cos = cosines, .sin = sines, .positions = places});
+  }
+  Tensor keys = view(k, {rows, keyHeads, d}), values = view(v, {rows, keyHeads, d});
   if (step.cache) {
     PagedCache::Layer &cache = step.cache->layers[layer];
-    const int64_t page = step.cache->blocks.tokensPerPage();
-    appendKernel(stream, {uint32_t(step.rows)}, k, v, cache.keys, cache.values, table, sequenceOf,
-                 positions, step.tableWidth, named("ROW", keyRow), named("PAGE", page),
-                 named("BLOCK", powerOfTwo(keyRow)));
     if (step.decodes) {
-      pagedKernel(stream, {uint32_t(step.rows), uint32_t(sizes.keyHeads)}, q, cache.keys,
-                  cache.values, table, lengths, attended, sizes.keyHeads, sizes.group(), scale,
-                  cache.keys.strides()[0], step.tableWidth, named("D", d),
-                  named("BLOCK_D", powerOfTwo(d)),
-                  named("BLOCK_G", std::max<int64_t>(16, powerOfTwo(sizes.group()))),
-                  named("PAGE", page), named("BLOCK_N", 32), named("PRECISION", "ieee"));
+      Tensor tables = view(table, {rows, step.tableWidth}), tokens = view(lengths, {rows});
+      library.append_kv(stream, {.k = keys,
+                                 .v = values,
+                                 .kCache = cache.keys,
+                                 .vCache = cache.values,
+                                 .table = tables,
+                                 .lengths = tokens});
+      library.paged_attention(stream, {.q = view(q, {rows, heads, d}),
+                                       .kCache = cache.keys,
+                                       .vCache = cache.values,
+                                       .table = tables,
+                                       .lengths = tokens,
+                                       .out = view(attended, {rows, heads, d})});
       return;
     }
+    library.store_kv(stream, {.k = keys,
+                              .v = values,
+                              .kCache = cache.keys,
+                              .vCache = cache.values,
+                              .slots = view(slots, {rows})});
   }
-  const int64_t blockM = 32;
-  flashKernel(stream, {blocks(step.rows, blockM), uint32_t(sizes.heads)}, q, k, v, nullptr,
-              attended, lse, 0, d, row, 0, d, keyRow, 0, d, keyRow, 0, 0, 0, 0, d, row, sizes.heads,
-              sizes.group(), step.rows, step.rows, scale, 0.0, 0, named("D", d),
-              named("BLOCK_D", powerOfTwo(d)), named("BLOCK_M", blockM), named("BLOCK_N", 32),
-              named("CAUSAL", true), named("DROPOUT", false), named("PRECISION", "ieee"));
+  // Heads before tokens, as they lie.
+  auto byHead = [&](const Tensor &tensor, int64_t count) {
+    return view(tensor, {1, count, rows, d}, {rows * count * d, d, count * d, 1});
+  };
+  library.attention(stream, {.q = byHead(q, heads),
+                             .k = byHead(k, keyHeads),
+                             .v = byHead(v, keyHeads),
+                             .out = byHead(attended, heads),
+                             .causal = true});
 }
 
 // Gives the logits of every row of a decoding step, else of the last row.
 Tensor Transformer::forward(std::span<const int32_t> tokens, const Step &step) {
-  const int64_t rows = step.rows, width = sizes.width;
+  const int64_t rows = step.rows, width = sizes.width, hidden = sizes.hidden;
   must(stream.copy(tokenIds.data(), tokens.data(), tokens.size_bytes()));
   embedKernel(stream, {uint32_t(rows)}, tokenIds, embedding, x, width,
               named("BLOCK", powerOfTwo(width)));
+  Tensor in = firstRows(x, rows), out = firstRows(sum, rows), normed = firstRows(y, rows);
   Tensor pending; // what the last layer adds to x; none before the first
-  Tensor in = x, out = sum;
+  auto normalize = [&](const Tensor &gain) {
+    library.rms_norm(stream, {.x = in,
+                              .w = gain,
+                              .y = normed,
+                              .residual = pending,
+                              .sum = pending ? out : Tensor(),
+                              .epsilon = Sizes::epsilon});
+    if (pending)
+      std::swap(in, out);
+    pending = firstRows(branch, rows);
+  };
   for (size_t i = 0; i < layers.size(); ++i) {
     const Layer &layer = layers[i];
-    auto normalize = [&](const Tensor &gain) {
-      norm(in, pending, gain, y, pending ? out : Tensor(), rows);
-      if (pending)
-        std::swap(in, out);
-      pending = branch;
-    };
     normalize(layer.attentionNorm);
-    product(y, layer.qkv, qkv, rows);
-    splitKernel(stream, {uint32_t(rows), uint32_t(sizes.heads + 2 * sizes.keyHeads)}, qkv,
-                positions, q, k, v, named("H", sizes.heads), named("KV", sizes.keyHeads),
-                named("D", sizes.headWidth), named("LOG2_BASE", Sizes::log2RotaryBase));
+    int64_t first = 0; // rows of the matrix
+    for (const Tensor *part : {&q, &k, &v}) {
+      const int64_t outputs = part->shape()[1];
+      product(normed, view(layer.qkv, {outputs, width}, {}, first * width), firstRows(*part, rows));
+      first += outputs;
+    }
     attend(step, i);
-    product(attended, layer.attentionOut, branch, rows);
+    product(firstRows(attended, rows), layer.attentionOut, pending);
 
     normalize(layer.mlpNorm);
-    product(y, layer.gateUp, gateUp, rows);
-    const int64_t block = 256;
-    swigluKernel(stream, {uint32_t(rows), blocks(sizes.hidden, block)}, gateUp, gated, sizes.hidden,
-                 named("BLOCK", block));
-    product(gated, layer.down, branch, rows);
+    product(normed, layer.gateUp, firstRows(gateUp, rows));
+    library.glu(stream, {.gate = view(gateUp, {rows, hidden}, {2 * hidden, 1}),
+                         .up = view(gateUp, {rows, hidden}, {2 * hidden, 1}, hidden),
+                         .y = firstRows(gated, rows)});
+    product(firstRows(gated, rows), layer.down, pending);
   }
-  norm(in, branch, finalNorm, y, out, rows);
+  normalize(finalNorm);
   const int64_t wanted = step.decodes ? rows : 1;
-  Tensor last = must(Tensor::wrap(device, y.data<float>() + (rows - wanted) * width, DType::Float32,
-                                  {wanted, width}));
-  product(last, head, logits, wanted);
+  product(view(normed, {wanted, width}, {}, (rows - wanted) * width), head,
+          firstRows(logits, wanted));
   return logits;
 }
 
 Tensor Transformer::prefill(std::span<const int32_t> tokens, PagedCache *cache, int64_t sequence) {
   const int64_t rows = int64_t(tokens.size());
-  std::vector<int32_t> at(tokens.size());
+  std::vector<int32_t> at(tokens.size()), places(tokens.size());
   std::iota(at.begin(), at.end(), 0);
   must(stream.copy(positions.data(), at.data(), at.size() * sizeof(int32_t)));
-  int64_t pages = 0;
-  std::vector<int32_t> zero(tokens.size()); // the table has one row
   if (cache) {
-    const auto &table = cache->blocks.table(sequence);
-    pages = int64_t(table.size());
-    must(stream.copy(this->table.data(), table.data(), table.size() * sizeof(int32_t)));
-    must(stream.copy(sequenceOf.data(), zero.data(), zero.size() * sizeof(int32_t)));
+    must(cache->blocks.slots(sequence, 0, places));
+    must(stream.copy(slots.data(), places.data(), places.size() * sizeof(int32_t)));
   }
   must(stream.synchronize());
-  return forward(tokens, {rows, cache, pages, false, rows});
+  return forward(tokens, {rows, cache, 0, false, rows});
 }
 
 Tensor Transformer::decode(std::span<const int32_t> tokens, PagedCache &cache,
                            std::span<const int64_t> sequences) {
   const int64_t rows = int64_t(tokens.size());
-  Step step{rows, &cache, 0, true, 0};
-  for (int64_t sequence : sequences)
-    step.tableWidth = std::max(step.tableWidth, int64_t(cache.blocks.table(sequence).size()));
-  std::vector<int32_t> at, length, which, tables(size_t(rows * step.tableWidth));
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t sequence = sequences[size_t(i)];
-    length.push_back(int32_t(cache.blocks.length(sequence)));
-    at.push_back(length.back() - 1);
-    which.push_back(int32_t(i));
-    step.context += length.back();
-    const auto &pages = cache.blocks.table(sequence);
-    std::copy(pages.begin(), pages.end(), tables.begin() + i * step.tableWidth);
+  Step step{rows, &cache, cache.blocks.tableWidth(sequences), true, 0};
+  std::vector<int32_t> at, tokensOf(tokens.size()), tables(size_t(rows * step.tableWidth));
+  must(cache.blocks.fill(sequences, step.tableWidth, tables, tokensOf));
+  for (int32_t length : tokensOf) {
+    at.push_back(length - 1);
+    step.context += length;
   }
   auto send = [&](const Tensor &to, const std::vector<int32_t> &from) {
     must(stream.copy(to.data(), from.data(), from.size() * sizeof(int32_t)));
   };
   send(positions, at);
-  send(lengths, length);
-  send(sequenceOf, which);
+  send(lengths, tokensOf);
   send(table, tables);
   must(stream.synchronize());
   return forward(tokens, step);

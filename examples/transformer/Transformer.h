@@ -1,10 +1,10 @@
-// A decoder-only transformer whose every layer is a Triton kernel.
+// A decoder-only transformer over the calls of nereid/kernels.h; embedding and sampling are kernels
+// of its own.
 #pragma once
 
-#include "BlockManager.h"
 #include "Weights.h"
 
-#include <nereid/engine.h>
+#include <nereid/kernels.h>
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 struct PagedCache {
   PagedCache(const nereid::Device &device, const Sizes &sizes, int64_t pages,
              int64_t tokensPerPage);
-  BlockManager blocks;
+  nereid::kernels::BlockManager blocks;
   struct Layer {
     nereid::Tensor keys, values; ///< [page, token, key head, head width]
   };
@@ -24,11 +24,11 @@ struct PagedCache {
 
 class Transformer {
 public:
-  /// `kernels` has the kernel folders, `ownKernels` is transformer.py. At most `maxRows` tokens go
-  /// through at a time.
+  /// `ownKernels` is transformer.py. At most `maxRows` tokens go through at a time, none further
+  /// than that from its sequence's first one.
   Transformer(const nereid::Engine &engine, const nereid::Device &device,
-              const std::string &kernels, const std::string &ownKernels, const Sizes &sizes,
-              const Weights &weights, int64_t maxRows);
+              const std::string &ownKernels, const Sizes &sizes, const Weights &weights,
+              int64_t maxRows);
 
   /// One sequence from its first token on; gives the logits after its last. With a cache, keys and
   /// values are kept under `sequence`, which must have grown by these tokens.
@@ -47,6 +47,7 @@ public:
   int64_t weightBytes() const { return allWeights; }
 
 private:
+  /// Matrices are [outputs, inputs]: a step of few tokens reads them row by row.
   struct Layer {
     nereid::Tensor attentionNorm, qkv, attentionOut, mlpNorm, gateUp, down;
   };
@@ -59,23 +60,22 @@ private:
     int64_t context;    ///< tokens whose keys and values are read
   };
   nereid::Tensor upload(const std::vector<float> &values, nereid::Shape shape);
+  nereid::Tensor uploadTransposed(const std::vector<float> &values, int64_t inputs,
+                                  int64_t outputs);
   nereid::Tensor scratch(nereid::DType type, int64_t columns);
-  void norm(const nereid::Tensor &in, const nereid::Tensor &residual, const nereid::Tensor &gain,
-            const nereid::Tensor &out, const nereid::Tensor &sum, int64_t rows);
-  void product(const nereid::Tensor &x, const nereid::Tensor &matrix, const nereid::Tensor &y,
-               int64_t rows);
+  void product(const nereid::Tensor &x, const nereid::Tensor &matrix, const nereid::Tensor &y);
   void attend(const Step &step, size_t layer);
   nereid::Tensor forward(std::span<const int32_t> tokens, const Step &step);
 
   nereid::Device device;
   nereid::Stream stream;
+  nereid::kernels::Library library;
   Sizes sizes;
   int64_t maxRows, allWeights = 0, traffic = 0;
-  nereid::Kernel normKernel, matmulKernel, flashKernel, pagedKernel;
-  nereid::Kernel embedKernel, splitKernel, appendKernel, fewRowsKernel, swigluKernel, sampleKernel;
-  nereid::Tensor embedding, finalNorm, head;
+  nereid::Kernel embedKernel, sampleKernel;
+  nereid::Tensor embedding, finalNorm, head, cosines, sines;
   std::vector<Layer> layers;
   // What a step works on; every row but those of `table` is a token.
-  nereid::Tensor tokenIds, positions, lengths, sequenceOf, table, x, sum, y, branch, rstd, qkv, q,
-      k, v, attended, lse, gateUp, gated, logits, chosen;
+  nereid::Tensor tokenIds, positions, lengths, slots, table, x, sum, y, branch, q, k, v, attended,
+      gateUp, gated, logits, chosen;
 };

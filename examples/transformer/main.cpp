@@ -2,7 +2,7 @@
 // keys and values and without one, and checks that both give the same logits.
 //
 //   transformer [--device cpu|cuda:0] [--tokens N] [--prompt N] [--batches 1,4,16]
-//               [--temperature T] [--seed N] [--kernels FOLDER] [--own-kernels FILE]
+//               [--temperature T] [--seed N] [--own-kernels FILE]
 //
 // Exit code 0: all logits agree; 1: they do not, or something failed; 2: wrong usage.
 #include "Reference.h"
@@ -21,7 +21,7 @@ using namespace nereid;
 namespace {
 
 struct Options {
-  std::string device = "cpu", kernels = KERNELS, ownKernels = EXAMPLE_KERNELS;
+  std::string device = "cpu", ownKernels = EXAMPLE_KERNELS;
   std::vector<int64_t> batches = {1, 4, 16};
   int64_t tokens = 32, prompt = 24;
   float temperature = 0.8f;
@@ -34,8 +34,6 @@ std::optional<Options> parse(int argc, char **argv) {
     std::string name = argv[i], value = argv[i + 1];
     if (name == "--device")
       options.device = value;
-    else if (name == "--kernels")
-      options.kernels = value;
     else if (name == "--own-kernels")
       options.ownKernels = value;
     else if (name == "--tokens")
@@ -97,7 +95,7 @@ public:
       : options(options), device(must(Device::open(options.device))),
         engine(must(Engine::create())), weights(sizes, options.seed),
         largest(*std::max_element(options.batches.begin(), options.batches.end())),
-        model(engine, device, options.kernels, options.ownKernels, sizes, weights,
+        model(engine, device, options.ownKernels, sizes, weights,
               std::max(largest, longest(largest))),
         cache(device, sizes, pagesNeeded(), pageTokens) {}
 
@@ -146,13 +144,12 @@ private:
   /// Generates with the cache; `logits` takes each step's rows, if wanted.
   Measure withCache(Sequences &sequences, std::vector<std::vector<float>> *logits) {
     Measure measure;
-    BlockManager &blocks = cache.blocks;
+    kernels::BlockManager &blocks = cache.blocks;
     std::vector<int64_t> numbers;
     std::vector<int32_t> newest;
     for (size_t i = 0; i < sequences.size(); ++i) {
       numbers.push_back(blocks.open());
-      if (!blocks.grow(numbers[i], int64_t(sequences[i].size())))
-        throw std::runtime_error("the cache is full");
+      must(blocks.grow(numbers[i], int64_t(sequences[i].size())));
       Tensor row = model.prefill(sequences[i], &cache, numbers[i]);
       if (logits)
         logits->push_back(read(row, 1));
@@ -166,8 +163,7 @@ private:
       if (step == options.tokens)
         break;
       for (int64_t number : numbers)
-        if (!blocks.grow(number, 1))
-          throw std::runtime_error("the cache is full");
+        must(blocks.grow(number, 1));
       Tensor rows = model.decode(newest, cache, numbers);
       if (logits)
         logits->push_back(read(rows, int64_t(sequences.size())));
@@ -179,9 +175,9 @@ private:
     measure.peakCache = cache.usedBytes();
     // In an order of its own, so that the next sequences get pages that do not follow each other.
     for (size_t i = 0; i < numbers.size(); i += 2)
-      blocks.close(numbers[i]);
+      must(blocks.close(numbers[i]));
     for (size_t i = 1; i < numbers.size(); i += 2)
-      blocks.close(numbers[i]);
+      must(blocks.close(numbers[i]));
     return measure;
   }
 
@@ -283,7 +279,7 @@ int main(int argc, char **argv) try {
   if (!options) {
     std::fprintf(stderr, "usage: transformer [--device cpu|cuda:0] [--tokens N] [--prompt N]\n"
                          "                   [--batches 1,4,16] [--temperature T] [--seed N]\n"
-                         "                   [--kernels FOLDER] [--own-kernels FILE]\n");
+                         "                   [--own-kernels FILE]\n");
     return 2;
   }
   return Run(*options).all() ? 0 : 1;

@@ -14,7 +14,7 @@
 //   number of dimensions before N, the same in all tensors of the call; they must fold into rows
 //   that are evenly spaced (a matrix with padded rows does, a transposed one does not). Tensors are
 //   row-major without gaps unless their line says otherwise. A size of 0 is fine.
-// - An argument marked `optional` may be left out.
+// - An argument with a default may be left out; compilers warn of others that are.
 // - Bad arguments are an Error that names the call, the argument and what was seen; nothing is
 //   launched then. Errors of the device come from this or a later call, as with any launch.
 // - A result may take the place of an input only where its line says so.
@@ -136,11 +136,11 @@ struct GluBackward {
 /// Rotary position embedding (Su et al., 2021): pairs of columns of each head turn by the angle of
 /// the token's position. Source: kernels/rope.
 struct Rope {
-  Tensor x;         ///< float [B, S, H, D]; D contiguous, the others anyhow
-  Tensor y;         ///< as x, with strides of its own; may be x
-  Tensor cos;       ///< float [P, R / 2]: of position and pair; the first R <= D columns turn
-  Tensor sin;       ///< as cos
-  Tensor positions; ///< optional int32 or int64 [B, S], in [0, P); without it token s is at s < P
+  Tensor x;              ///< float [B, S, H, D]; D contiguous, the others anyhow
+  Tensor y;              ///< as x, with strides of its own; may be x
+  Tensor cos;            ///< float [P, R / 2]: of position and pair; the first R <= D columns turn
+  Tensor sin;            ///< as cos
+  Tensor positions = {}; ///< optional int32 or int64 [B, S], in [0, P); else token s is at s < P
   bool interleaved = false; ///< pairs are (2 i, 2 i + 1); else (i, i + R / 2)
   bool backward = false;    ///< turn back: x is dy, y is dx
   static constexpr Operation operation = Operation::Rope;
@@ -220,25 +220,25 @@ struct LayerNorm {
   Tensor w;              ///< float [N]
   Tensor b;              ///< float [N]
   Tensor y;              ///< float [..., N]; rows may be apart; may be x
-  Tensor mean;           ///< optional float32 [...]; the backward call reads it
-  Tensor rstd;           ///< optional float32 [...]; the backward call reads it
+  Tensor mean = {};      ///< optional float32 [...]; the backward call reads it
+  Tensor rstd = {};      ///< optional float32 [...]; the backward call reads it
   float epsilon = 1e-5f; ///< above 0
-  Tensor workspace;      ///< optional; used where mean or rstd are left out
+  Tensor workspace = {}; ///< optional; used where mean or rstd are left out
   static constexpr Operation operation = Operation::LayerNorm;
 };
 
 /// Gradients of layer_norm. Sums over rows are taken in a fixed order: the same bits each time.
 /// Source: kernels/layer_norm.
 struct LayerNormBackward {
-  Tensor x;         ///< float [..., N], N <= 65536
-  Tensor w;         ///< float [N]
-  Tensor dy;        ///< float [..., N]
-  Tensor mean;      ///< float32 [...]: what the forward call gave
-  Tensor rstd;      ///< float32 [...]: what the forward call gave
-  Tensor dx;        ///< float [..., N]; may be dy
-  Tensor dw;        ///< float [N]
-  Tensor db;        ///< float [N]
-  Tensor workspace; ///< optional; at most 2 x 264 x N float32
+  Tensor x;              ///< float [..., N], N <= 65536
+  Tensor w;              ///< float [N]
+  Tensor dy;             ///< float [..., N]
+  Tensor mean;           ///< float32 [...]: what the forward call gave
+  Tensor rstd;           ///< float32 [...]: what the forward call gave
+  Tensor dx;             ///< float [..., N]; may be dy
+  Tensor dw;             ///< float [N]
+  Tensor db;             ///< float [N]
+  Tensor workspace = {}; ///< optional; at most 2 x 264 x N float32
   static constexpr Operation operation = Operation::LayerNormBackward;
 };
 
@@ -248,11 +248,11 @@ struct RmsNorm {
   Tensor x;              ///< float [..., N]
   Tensor w;              ///< float [N]
   Tensor y;              ///< float [..., N]; may be x
-  Tensor residual;       ///< optional float [..., N], N <= 65536
-  Tensor sum;            ///< float [..., N], with a residual and only then; may be x or residual
-  Tensor rstd;           ///< optional float32 [...]; the backward call reads it
+  Tensor residual = {};  ///< optional float [..., N], N <= 65536
+  Tensor sum = {};       ///< float [..., N], with a residual and only then; may be x or residual
+  Tensor rstd = {};      ///< optional float32 [...]; the backward call reads it
   float epsilon = 1e-6f; ///< above 0
-  Tensor workspace;      ///< optional; used where rstd is left out
+  Tensor workspace = {}; ///< optional; used where rstd is left out
   static constexpr Operation operation = Operation::RmsNorm;
 };
 
@@ -261,11 +261,11 @@ struct RmsNormBackward {
   Tensor x;         ///< float [..., N], N <= 65536; with a residual the forward call's sum
   Tensor w;         ///< float [N]
   Tensor dy;        ///< float [..., N]
-  Tensor dsum;      ///< optional float [..., N]: the gradient that reached `sum` from later layers
+  Tensor dsum = {}; ///< optional float [..., N]: the gradient that reached `sum` from later layers
   Tensor rstd;      ///< float32 [...]: what the forward call gave
   Tensor dx;        ///< float [..., N]; may be dy or dsum
   Tensor dw;        ///< float [N]
-  Tensor workspace; ///< optional; at most 264 x N float32
+  Tensor workspace = {}; ///< optional; at most 264 x N float32
   static constexpr Operation operation = Operation::RmsNormBackward;
 };
 
@@ -273,16 +273,16 @@ struct RmsNormBackward {
 
 /// c = activation(alpha a b + bias) + residual. Source: kernels/matmul.
 struct Matmul {
-  Tensor a;        ///< float or 8-bit float [M, K]; any strides, so also transposed
-  Tensor b;        ///< type of a, [K, N]; any strides
-  Tensor c;        ///< float [M, N], or an 8-bit float with `scale`; any strides
-  Tensor bias;     ///< optional float [N]
-  Tensor residual; ///< optional float [M, N] with the strides of c; may be c
-  Tensor scale;    ///< optional float32 [1]: what c is divided by, for a c of 8 bits and only then
+  Tensor a;             ///< float or 8-bit float [M, K]; any strides, so also transposed
+  Tensor b;             ///< type of a, [K, N]; any strides
+  Tensor c;             ///< float [M, N], or an 8-bit float with `scale`; any strides
+  Tensor bias = {};     ///< optional float [N]
+  Tensor residual = {}; ///< optional float [M, N] with the strides of c; may be c
+  Tensor scale = {};    ///< float32 [1], with a c of 8 bits and only then: c is divided by it
   float alpha = 1;
   Activation activation = Activation::None; ///< any but Sigmoid
   Precision precision = Precision::Ieee;    ///< of float32
-  Tensor workspace;                         ///< optional; of split-K, as `workspaceBytes` says
+  Tensor workspace = {};                    ///< optional; of split-K, as `workspaceBytes` says
   static constexpr Operation operation = Operation::Matmul;
 };
 
@@ -309,13 +309,13 @@ struct MatmulGrouped {
 /// c = (a aScale) (b bScale)^T + bias over 8-bit numbers, with one scale for each tensor or one for
 /// each row of a and of b. Sums of int8 are exact. Source: kernels/matmul_scaled.
 struct MatmulScaled {
-  Tensor a;      ///< int8 or 8-bit float [M, K]; K contiguous
-  Tensor b;      ///< type of a, [N, K]; K contiguous
-  Tensor c;      ///< float [M, N], or an 8-bit float with `cScale`; N contiguous
-  Tensor aScale; ///< float32 [M] or [1]
-  Tensor bScale; ///< float32 [N], or [1] with an aScale of [1]
-  Tensor bias;   ///< optional float [N]
-  Tensor cScale; ///< optional float32 [1]: what c is divided by, for a c of 8 bits and only then
+  Tensor a;           ///< int8 or 8-bit float [M, K]; K contiguous
+  Tensor b;           ///< type of a, [N, K]; K contiguous
+  Tensor c;           ///< float [M, N], or an 8-bit float with `cScale`; N contiguous
+  Tensor aScale;      ///< float32 [M] or [1]
+  Tensor bScale;      ///< float32 [N], or [1] with an aScale of [1]
+  Tensor bias = {};   ///< optional float [N]
+  Tensor cScale = {}; ///< float32 [1], with a c of 8 bits and only then: c is divided by it
   static constexpr Operation operation = Operation::MatmulScaled;
 };
 
@@ -330,12 +330,12 @@ struct QuantizeRows {
 
 /// y = (w x) scale + bias: each weight is read once. Source: kernels/matvec.
 struct Matvec {
-  Tensor w;         ///< float or int8 [N, K]; K contiguous
-  Tensor x;         ///< float [K]
-  Tensor y;         ///< float [N]
-  Tensor scale;     ///< optional float32 [N], one for each row; for int8 weights
-  Tensor bias;      ///< optional float [N]
-  Tensor workspace; ///< optional; of split-K, as `workspaceBytes` says
+  Tensor w;              ///< float or int8 [N, K]; K contiguous
+  Tensor x;              ///< float [K]
+  Tensor y;              ///< float [N]
+  Tensor scale = {};     ///< optional float32 [N], one for each row; for int8 weights
+  Tensor bias = {};      ///< optional float [N]
+  Tensor workspace = {}; ///< optional; of split-K, as `workspaceBytes` says
   static constexpr Operation operation = Operation::Matvec;
 };
 
@@ -349,35 +349,35 @@ struct Attention {
   Tensor k;        ///< type of q, [B, G, N, D]; D contiguous
   Tensor v;        ///< type of q, [B, G, N, D]; D contiguous
   Tensor out;      ///< float [B, H, M, D]; D contiguous
-  Tensor lse;      ///< optional float32 [B, H, M]: logarithms of sums; the backward call reads them
-  Tensor bias;     ///< optional float [B, H, M, N]; N contiguous, strides of 0 share it
-  Tensor slopes;   ///< optional float32 [H]: ALiBi, taken off by distance (Press et al., 2022)
-  Tensor descale;  ///< optional float32 [B, G, 3]: what q, k and v of 8 bits are multiplied by
-  float scale = 0; ///< 0: 1 / sqrt(D)
-  bool causal = false;                   ///< a query sees keys up to its position
-  int64_t window = 0;                    ///< above 0: and only keys less than this away
-  float softCap = 0;                     ///< above 0: scores become softCap tanh(score / softCap)
-  float dropout = 0;                     ///< of a weight being dropped, in [0, 1)
-  int64_t seed = 0;                      ///< of dropout
+  Tensor lse = {}; ///< optional float32 [B, H, M]: logarithms of sums; the backward call reads them
+  Tensor bias = {};    ///< optional float [B, H, M, N]; N contiguous, strides of 0 share it
+  Tensor slopes = {};  ///< optional float32 [H]: ALiBi, taken off by distance (Press et al., 2022)
+  Tensor descale = {}; ///< optional float32 [B, G, 3]: what q, k and v of 8 bits are multiplied by
+  float scale = 0;     ///< 0: 1 / sqrt(D)
+  bool causal = false; ///< a query sees keys up to its position
+  int64_t window = 0;  ///< above 0: and only keys less than this away
+  float softCap = 0;   ///< above 0: scores become softCap tanh(score / softCap)
+  float dropout = 0;   ///< of a weight being dropped, in [0, 1)
+  int64_t seed = 0;    ///< of dropout
   Precision precision = Precision::Ieee; ///< of float32
-  Tensor workspace;                      ///< optional; used where lse is left out
+  Tensor workspace = {};                 ///< optional; used where lse is left out
   static constexpr Operation operation = Operation::Attention;
 };
 
 /// Gradients of attention, without atomics: the same bits each time. Source:
 /// kernels/flash_attention.
 struct AttentionBackward {
-  Tensor q;      ///< float [B, H, M, D], D <= 256
-  Tensor k;      ///< type of q, [B, G, N, D]
-  Tensor v;      ///< type of q, [B, G, N, D]
-  Tensor out;    ///< float [B, H, M, D]: what the forward call gave
-  Tensor lse;    ///< float32 [B, H, M]: what the forward call gave
-  Tensor dout;   ///< type of q, [B, H, M, D]
-  Tensor dq;     ///< float [B, H, M, D]
-  Tensor dk;     ///< float [B, G, N, D]
-  Tensor dv;     ///< float [B, G, N, D]
-  Tensor bias;   ///< as in the forward call
-  Tensor slopes; ///< as in the forward call
+  Tensor q;           ///< float [B, H, M, D], D <= 256
+  Tensor k;           ///< type of q, [B, G, N, D]
+  Tensor v;           ///< type of q, [B, G, N, D]
+  Tensor out;         ///< float [B, H, M, D]: what the forward call gave
+  Tensor lse;         ///< float32 [B, H, M]: what the forward call gave
+  Tensor dout;        ///< type of q, [B, H, M, D]
+  Tensor dq;          ///< float [B, H, M, D]
+  Tensor dk;          ///< float [B, G, N, D]
+  Tensor dv;          ///< float [B, G, N, D]
+  Tensor bias = {};   ///< as in the forward call
+  Tensor slopes = {}; ///< as in the forward call
   float scale = 0;
   bool causal = false;
   int64_t window = 0;
@@ -385,53 +385,53 @@ struct AttentionBackward {
   float dropout = 0;
   int64_t seed = 0;
   Precision precision = Precision::Ieee;
-  Tensor workspace; ///< optional; B H M float32
+  Tensor workspace = {}; ///< optional; B H M float32
   static constexpr Operation operation = Operation::AttentionBackward;
 };
 
 /// The same for B sequences of different lengths, which lie one after another. Source:
 /// kernels/flash_attention.
 struct AttentionVarlen {
-  Tensor q;         ///< float [T, H, D], D <= 256; D contiguous
-  Tensor k;         ///< type of q, [U, G, D]; D contiguous
-  Tensor v;         ///< type of q, [U, G, D]; D contiguous
-  Tensor out;       ///< float [T, H, D]; D contiguous
-  Tensor lse;       ///< optional float32 [T, H]
-  Tensor cuQ;       ///< int32 [B + 1]: where each sequence's queries begin, and T
-  Tensor cuK;       ///< int32 [B + 1]: where its keys begin, and U
-  int64_t maxQ = 0; ///< at least the most queries of a sequence
-  Tensor slopes;    ///< optional float32 [H]
+  Tensor q;           ///< float [T, H, D], D <= 256; D contiguous
+  Tensor k;           ///< type of q, [U, G, D]; D contiguous
+  Tensor v;           ///< type of q, [U, G, D]; D contiguous
+  Tensor out;         ///< float [T, H, D]; D contiguous
+  Tensor lse = {};    ///< optional float32 [T, H]
+  Tensor cuQ;         ///< int32 [B + 1]: where each sequence's queries begin, and T
+  Tensor cuK;         ///< int32 [B + 1]: where its keys begin, and U
+  int64_t maxQ = 0;   ///< at least the most queries of a sequence
+  Tensor slopes = {}; ///< optional float32 [H]
   float scale = 0;
   bool causal = false;
   int64_t window = 0;
   float softCap = 0;
   Precision precision = Precision::Ieee;
-  Tensor workspace; ///< optional; used where lse is left out
+  Tensor workspace = {}; ///< optional; used where lse is left out
   static constexpr Operation operation = Operation::AttentionVarlen;
 };
 
 /// Gradients of attention_varlen. Source: kernels/flash_attention.
 struct AttentionVarlenBackward {
-  Tensor q;         ///< float [T, H, D], D <= 256
-  Tensor k;         ///< type of q, [U, G, D]
-  Tensor v;         ///< type of q, [U, G, D]
-  Tensor out;       ///< float [T, H, D]: what the forward call gave
-  Tensor lse;       ///< float32 [T, H]: what the forward call gave
-  Tensor dout;      ///< type of q, [T, H, D]
-  Tensor dq;        ///< float [T, H, D]
-  Tensor dk;        ///< float [U, G, D]
-  Tensor dv;        ///< float [U, G, D]
-  Tensor cuQ;       ///< int32 [B + 1]
-  Tensor cuK;       ///< int32 [B + 1]
-  int64_t maxQ = 0; ///< at least the most queries of a sequence
-  int64_t maxK = 0; ///< at least the most keys of a sequence
-  Tensor slopes;    ///< optional float32 [H]
+  Tensor q;           ///< float [T, H, D], D <= 256
+  Tensor k;           ///< type of q, [U, G, D]
+  Tensor v;           ///< type of q, [U, G, D]
+  Tensor out;         ///< float [T, H, D]: what the forward call gave
+  Tensor lse;         ///< float32 [T, H]: what the forward call gave
+  Tensor dout;        ///< type of q, [T, H, D]
+  Tensor dq;          ///< float [T, H, D]
+  Tensor dk;          ///< float [U, G, D]
+  Tensor dv;          ///< float [U, G, D]
+  Tensor cuQ;         ///< int32 [B + 1]
+  Tensor cuK;         ///< int32 [B + 1]
+  int64_t maxQ = 0;   ///< at least the most queries of a sequence
+  int64_t maxK = 0;   ///< at least the most keys of a sequence
+  Tensor slopes = {}; ///< optional float32 [H]
   float scale = 0;
   bool causal = false;
   int64_t window = 0;
   float softCap = 0;
   Precision precision = Precision::Ieee;
-  Tensor workspace; ///< optional; T H float32
+  Tensor workspace = {}; ///< optional; T H float32
   static constexpr Operation operation = Operation::AttentionVarlenBackward;
 };
 
@@ -453,30 +453,30 @@ struct AppendKv {
 /// Writes keys and values of T tokens of any sequences to their places, also into a cache of 8
 /// bits, with a scale for each token and head. Source: kernels/paged_attention.
 struct StoreKv {
-  Tensor k;      ///< float [T, G, D]
-  Tensor v;      ///< type of k, [T, G, D]
-  Tensor kCache; ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
-  Tensor vCache; ///< type and strides of kCache
-  Tensor slots;  ///< int32 or int64 [T], page S + place; below 0: the token is left out
-  Tensor kScale; ///< float32 [P, S, G], with a cache of 8 bits and only then
-  Tensor vScale; ///< float32 [P, S, G], with kScale
+  Tensor k;           ///< float [T, G, D]
+  Tensor v;           ///< type of k, [T, G, D]
+  Tensor kCache;      ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache;      ///< type and strides of kCache
+  Tensor slots;       ///< int32 or int64 [T], page S + place; below 0: the token is left out
+  Tensor kScale = {}; ///< float32 [P, S, G], with a cache of 8 bits and only then
+  Tensor vScale = {}; ///< float32 [P, S, G], with kScale
   static constexpr Operation operation = Operation::StoreKv;
 };
 
 /// Attention of one query a sequence over its part of the cache: a step of decoding. Long sequences
 /// are split and joined in a workspace. Source: kernels/paged_attention.
 struct PagedAttention {
-  Tensor q;        ///< float [B, H, D]
-  Tensor kCache;   ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
-  Tensor vCache;   ///< type and strides of kCache
-  Tensor table;    ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
-  Tensor lengths;  ///< int32 [B], in [1, W S]
-  Tensor out;      ///< float [B, H, D]
-  Tensor kScale;   ///< float32 [P, S, G], with a cache of int8
-  Tensor vScale;   ///< float32 [P, S, G], with kScale
-  float scale = 0; ///< 0: 1 / sqrt(D)
+  Tensor q;       ///< float [B, H, D]
+  Tensor kCache;  ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache;  ///< type and strides of kCache
+  Tensor table;   ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
+  Tensor lengths; ///< int32 [B], in [1, W S]
+  Tensor out;     ///< float [B, H, D]
+  Tensor kScale = {};                    ///< float32 [P, S, G], with a cache of int8
+  Tensor vScale = {};                    ///< float32 [P, S, G], with kScale
+  float scale = 0;                       ///< 0: 1 / sqrt(D)
   Precision precision = Precision::Ieee; ///< of float32
-  Tensor workspace;                      ///< optional, as `workspaceBytes` says
+  Tensor workspace = {};                 ///< optional, as `workspaceBytes` says
   static constexpr Operation operation = Operation::PagedAttention;
 };
 
@@ -492,8 +492,8 @@ struct PagedPrefill {
   Tensor lengths;   ///< int32 [B], in [1, W S], the queries counted
   int64_t maxQ = 0; ///< at least the most queries of a sequence
   Tensor out;       ///< float [T, H, D]
-  Tensor kScale;    ///< float32 [P, S, G], with a cache of int8
-  Tensor vScale;    ///< float32 [P, S, G], with kScale
+  Tensor kScale = {}; ///< float32 [P, S, G], with a cache of int8
+  Tensor vScale = {}; ///< float32 [P, S, G], with kScale
   float scale = 0;
   Precision precision = Precision::Ieee;
   static constexpr Operation operation = Operation::PagedPrefill;
@@ -514,11 +514,11 @@ struct MoeRoute {
 
 /// Puts assignments in the order of their experts, those of one by number. Source: kernels/moe.
 struct MoeOrder {
-  Tensor expert;    ///< int32 [T, K], in [0, E)
-  Tensor row;       ///< int32 [T, K]: each assignment's place in the order
-  Tensor source;    ///< int32 [T K]: the assignment of each place
-  Tensor offsets;   ///< int32 [E + 1], E <= 512: where each expert begins, and T K
-  Tensor workspace; ///< optional, as `workspaceBytes` says
+  Tensor expert;         ///< int32 [T, K], in [0, E)
+  Tensor row;            ///< int32 [T, K]: each assignment's place in the order
+  Tensor source;         ///< int32 [T K]: the assignment of each place
+  Tensor offsets;        ///< int32 [E + 1], E <= 512: where each expert begins, and T K
+  Tensor workspace = {}; ///< optional, as `workspaceBytes` says
   static constexpr Operation operation = Operation::MoeOrder;
 };
 
@@ -532,10 +532,10 @@ struct MoePermute {
 
 /// out[t] = sum over i of weight[t, i] y[row[t, i]], always in the same order. Source: kernels/moe.
 struct MoeCombine {
-  Tensor row;    ///< int32 [T, K], in [0, T K)
-  Tensor y;      ///< float [T K, H]
-  Tensor weight; ///< optional float32 [T, K]; without it all are 1
-  Tensor out;    ///< float [T, H]
+  Tensor row;         ///< int32 [T, K], in [0, T K)
+  Tensor y;           ///< float [T K, H]
+  Tensor weight = {}; ///< optional float32 [T, K]; without it all are 1
+  Tensor out;         ///< float [T, H]
   static constexpr Operation operation = Operation::MoeCombine;
 };
 
@@ -560,7 +560,7 @@ struct MoeLayer {
   int64_t k = 2; ///< experts of a token, in [1, E]
   bool renormalize = true;
   Precision precision = Precision::Ieee; ///< of float32
-  Tensor workspace;                      ///< optional, as `workspaceBytes` says
+  Tensor workspace = {};                 ///< optional, as `workspaceBytes` says
   static constexpr Operation operation = Operation::MoeLayer;
 };
 
@@ -586,9 +586,9 @@ struct TopK {
 
 /// Running sums along rows. Source: kernels/scan.
 struct Cumsum {
-  Tensor x;         ///< float, int32 or int64 [..., N]; rows may be apart
-  Tensor y;         ///< float for floats, else the type of x: [..., N]
-  Tensor workspace; ///< optional; for one long row, as `workspaceBytes` says
+  Tensor x;              ///< float, int32 or int64 [..., N]; rows may be apart
+  Tensor y;              ///< float for floats, else the type of x: [..., N]
+  Tensor workspace = {}; ///< optional; for one long row, as `workspaceBytes` says
   static constexpr Operation operation = Operation::Cumsum;
 };
 

@@ -71,8 +71,10 @@ bool agreesOnMasks(const Bound &bound, std::string_view name, const Constant &va
 Config forwardRule(const Bound &bound) {
   const bool isWide = bound.type() == DType::Float32;
   const int64_t width = blockD(bound);
+  const int64_t keys = bound.isBound('N') ? bound['N'] : bound['U'];
   if (bound.isCpu)
-    return {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"num_warps", 4}, {"num_stages", 2}};
+    return {{"BLOCK_M", std::clamp<int64_t>(powerOfTwo(bound['M']), 16, 64)},
+            {"BLOCK_N", std::clamp<int64_t>(powerOfTwo(keys), 16, 64)}};
   if (bound['M'] <= 16)
     return {{"BLOCK_M", 16}, {"BLOCK_N", 64}, {"num_warps", 4}, {"num_stages", 2}};
   if (isWide)

@@ -15,17 +15,18 @@ struct Tile {
   int64_t m, n, k, warps, stages;
 };
 
-/// The largest of the tiles, which go down in size, that gives every processor one, or the last.
-/// Larger ones read less, smaller ones leave fewer processors idle.
+/// The largest of the tiles, which go down in size, that the product fills and that gives every
+/// processor one, or the last. Larger ones read less, smaller ones leave fewer processors idle.
 template <size_t count>
 Config tileRule(const Tile (&tiles)[count], int64_t m, int64_t n, int64_t batches,
                 const Bound &bound) {
-  for (const Tile &tile : tiles)
-    if (blocks(m, tile.m) * blocks(n, tile.n) * batches >= bound.units ||
-        &tile == &tiles[count - 1])
-      return {{"BLOCK_M", tile.m}, {"BLOCK_N", tile.n},       {"BLOCK_K", tile.k},
-              {"GROUP_M", 8},      {"num_warps", tile.warps}, {"num_stages", tile.stages}};
-  return {};
+  const Tile *chosen = tiles;
+  while (chosen != &tiles[count - 1] &&
+         (chosen->m > powerOfTwo(m) || chosen->n > powerOfTwo(n) ||
+          blocks(m, chosen->m) * blocks(n, chosen->n) * batches < bound.units))
+    ++chosen;
+  return {{"BLOCK_M", chosen->m}, {"BLOCK_N", chosen->n},       {"BLOCK_K", chosen->k},
+          {"GROUP_M", 8},         {"num_warps", chosen->warps}, {"num_stages", chosen->stages}};
 }
 
 constexpr Tile gpuTiles[] = {
@@ -63,6 +64,9 @@ constexpr KernelSource matmul{"matmul", "kernel.py", "matmul"},
     matmulPersistent{"matmul", "persistent.py", "matmul_persistent"},
     matmulSplitK{"matmul", "kernel.py", "matmul_split_k"},
     matmulSumSplits{"matmul", "kernel.py", "sum_splits"};
+constexpr KernelSource matvecRows{"matvec", "kernel.py", "matvec_rows"},
+    matvecSplitK{"matvec", "kernel.py", "matvec_split_k"},
+    matvecJoin{"matvec", "kernel.py", "join_splits"};
 
 constexpr ArgumentRow matmulArguments[] = {
     {"a", argument<&Matmul::a>, Role::In, "M K", floats | narrowFloats, -1, Layout::Strided},
@@ -134,6 +138,32 @@ bool persistentDoesNotPay(const Bound &bound) {
   return bound.isCpu || blocks(bound['M'], 128) * blocks(bound['N'], 256) < bound.units;
 }
 
+/// One row of a against a b that lies transposed is a matrix times a vector, which reads b as tiles
+/// do and computes nothing else.
+const char *needsTiles(const Bound &bound) {
+  auto &call = bound.as<Matmul>();
+  if (const char *why = needsPlain(bound))
+    return why;
+  if (call.activation != Activation::None)
+    return "an activation";
+  if (bound['M'] != 1)
+    return "more than one row";
+  return call.a.strides()[1] == 1 && call.b.strides()[0] == 1 && call.c.strides()[1] == 1
+             ? nullptr
+             : "rows that are not contiguous";
+}
+
+Config matvecRule(const Bound &) { return {{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"num_warps", 4}}; }
+
+Status matmulOfRow(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Matmul>();
+  const int64_t n = config["BLOCK_N"], k = config["BLOCK_K"];
+  return to.launch(matvecRows, config.options(), {blocks(bound['N'], n)},
+                   {call.b, call.a, nullptr, call.bias, call.c, bound['N'], bound['K'],
+                    call.b.strides()[1], named("BLOCK_N", n), named("BLOCK_K", k),
+                    named("EVEN_K", bound['K'] % k == 0)});
+}
+
 Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
                        const KernelSource &kernel, bool isPersistent) {
   auto &call = bound.as<Matmul>();
@@ -160,6 +190,7 @@ Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
 }
 
 constexpr Variant matmulVariants[] = {
+    {"row", "BLOCK_N BLOCK_K", needsTiles, matvecRule, matmulOfRow},
     {"persistent", "BLOCK_M BLOCK_N BLOCK_K GROUP_M HALVES", needsPointers,
      [](const Bound &) {
        return Config{{"BLOCK_M", 128}, {"BLOCK_N", 256}, {"BLOCK_K", 64},  {"GROUP_M", 8},
@@ -467,10 +498,6 @@ constexpr SizeName quantizeSizes[] = {{"M", 'M'}, {"N", 'N'}};
 
 // ---- matvec
 
-constexpr KernelSource matvecRows{"matvec", "kernel.py", "matvec_rows"},
-    matvecSplitK{"matvec", "kernel.py", "matvec_split_k"},
-    matvecJoin{"matvec", "kernel.py", "join_splits"};
-
 constexpr ArgumentRow matvecArguments[] = {
     {"w", argument<&Matvec::w>, Role::In, "N K", floats | Types{DType::Int8}, -1, Layout::Last},
     {"x", argument<&Matvec::x>, Role::In, "K", floats},
@@ -480,8 +507,7 @@ constexpr ArgumentRow matvecArguments[] = {
 };
 
 constexpr Variant matvecVariants[] = {
-    {"plain.rows int8_weights.rows", "BLOCK_N BLOCK_K", nullptr,
-     [](const Bound &) { return Config{{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"num_warps", 4}}; },
+    {"plain.rows int8_weights.rows", "BLOCK_N BLOCK_K", nullptr, matvecRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<Matvec>();
        const int64_t n = config["BLOCK_N"], k = config["BLOCK_K"];

@@ -49,14 +49,19 @@ class InstalledTree(unittest.TestCase):
         output = run(*command, env=self.environment)
         self.assertEqual(output.count(" agree:"), 4, output)
         self.assertEqual(len(re.findall(r"^ +[13]  (?:cache|no cache) +[0-9.]+ +[0-9]+ +[0-9.]+$", output, re.M)), 4, output)
-        # Its check sees a key that goes to the wrong place of a page, and positions that are off.
-        source = (ROOT / "examples/transformer/transformer.py").read_text()
-        for right, wrong in [("position % PAGE", "(position + 1) % PAGE"), ("-2.0 * LOG2_BASE", "-1.0 * LOG2_BASE")]:
-            self.assertIn(right, source)
-            broken = self.folder / "broken.py"
-            broken.write_text(source.replace(right, wrong))
-            done = subprocess.run(command + ["--own-kernels", broken], env=self.environment, timeout=300, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        # Its check sees keys that go to wrong places of the cache, and angles that are off.
+        for number, (right, wrong) in enumerate([(".slots = view(slots, {rows})", ".slots = view(positions, {rows})"),
+                                                 ("double(i) / double(pairs)", "double(i) / double(pairs + 1)")]):
+            folder = self.folder / f"broken{number}"
+            shutil.copytree(ROOT / "examples/transformer", folder / "source")
+            text = (folder / "source/Transformer.cpp").read_text()
+            self.assertIn(right, text)
+            (folder / "source/Transformer.cpp").write_text(text.replace(right, wrong))
+            run("cmake", "-G", "Ninja", "-S", folder / "source", "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                "-DCMAKE_CXX_COMPILER=clang++-19")
+            run("ninja", "-C", folder / "build")
+            done = subprocess.run(["/usr/bin/env", "PATH=/nonexistent", folder / "build/transformer", *command[3:]], env=self.environment,
+                                  timeout=300, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(" DIFFER:", done.stdout)
 

@@ -72,6 +72,28 @@ TEST(Products, TransposedOperandsAndEpilogue) {
   expectNear(grown, [&](int64_t i) { return sum(i) + residual[i]; }, 1e-6, 2e-5);
 }
 
+TEST(Products, OneRowAgainstATransposedMatrix) {
+  for (int64_t m : {1, 3}) {
+    const int64_t n = 70, k = 600;
+    Array a = Array::random(DType::Float32, {m, k}, 1),
+          b = Array::random(DType::Float32, {n, k}, 2),
+          bias = Array::random(DType::Float32, {n}, 3), c = Array::make(DType::Float32, {m, n});
+    Matmul call{.a = a, .b = b.view({k, n}, {1, k}), .c = c, .bias = bias};
+    EXPECT_EQ(must(setup().library.choose(call)).kernel,
+              m == 1 ? "matmul: row" : "matmul: grouped");
+    setup().run(call);
+    expectNear(
+        c,
+        [&](int64_t i) {
+          return dot(
+                     k, [&](int64_t d) { return a[i / n * k + d]; },
+                     [&](int64_t d) { return b[i % n * k + d]; }) +
+                 bias[i % n];
+        },
+        1e-6, 1e-4);
+  }
+}
+
 TEST(Products, MatmulOfEightBits) {
   const int64_t m = 17, n = 24, k = 64;
   for (DType type : {DType::Float8E4NV, DType::Float8E5}) {

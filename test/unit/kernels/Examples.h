@@ -1,0 +1,220 @@
+// A good call of every operation, to be spoilt, captured and counted.
+#pragma once
+
+#include "Harness.h"
+
+#include "kernels/Call.h"
+
+#include <functional>
+
+namespace nereid::kernels::test {
+
+constexpr DType F32 = DType::Float32;
+
+/// A good call.
+struct Example {
+  Operation operation;
+  std::shared_ptr<void> call;
+  // The call's own, which know its type.
+  std::function<Status(const Library &, const Stream &)> run, prepare;
+};
+
+template <typename Call> inline Example example(Call call) {
+  auto held = std::make_shared<Call>(std::move(call));
+  return {
+      Call::operation, held,
+      [held](const Library &library, const Stream &stream) { return library.run(stream, *held); },
+      [held](const Library &library, const Stream &stream) {
+        return library.prepare(stream, *held);
+      }};
+}
+
+inline Tensor make(DType type, std::vector<int64_t> shape) {
+  return Array::make(type, std::move(shape));
+}
+inline Tensor zeros(DType type, std::vector<int64_t> shape) {
+  Array array = Array::make(type, std::move(shape));
+  for (int64_t i = 0; i < array.size(); ++i)
+    array.set(i, 0);
+  return array;
+}
+
+inline std::vector<Example> examples() {
+  Tensor flat[4], rows[5], vector[3], perRow[3];
+  for (Tensor &tensor : flat)
+    tensor = make(F32, {6, 5});
+  for (Tensor &tensor : rows)
+    tensor = make(F32, {4, 8});
+  for (Tensor &tensor : vector)
+    tensor = make(F32, {8});
+  for (Tensor &tensor : perRow)
+    tensor = make(F32, {4});
+  return {
+      example(Add{.x = flat[0], .y = flat[1], .out = flat[2]}),
+      example(Gelu{.x = flat[0], .y = flat[1]}),
+      example(GeluBackward{.x = flat[0], .dy = flat[1], .dx = flat[2]}),
+      example(Glu{.gate = rows[0], .up = rows[1], .y = rows[2]}),
+      example(GluBackward{
+          .gate = rows[0], .up = rows[1], .dy = rows[2], .dgate = rows[3], .dup = rows[4]}),
+      example(Rope{.x = make(F32, {2, 3, 4, 8}),
+                   .y = make(F32, {2, 3, 4, 8}),
+                   .cos = make(F32, {5, 4}),
+                   .sin = make(F32, {5, 4}),
+                   .positions = zeros(DType::Int32, {2, 3})}),
+      example(Dropout{.x = flat[0], .y = flat[1]}),
+      example(Softmax{.x = rows[0], .y = rows[1]}),
+      example(SoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
+      example(LogSoftmax{.x = rows[0], .y = rows[1]}),
+      example(LogSoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
+      example(CrossEntropy{
+          .x = rows[0], .target = zeros(DType::Int64, {4}), .loss = perRow[0], .lse = perRow[1]}),
+      example(CrossEntropyBackward{.x = rows[0],
+                                   .target = zeros(DType::Int64, {4}),
+                                   .lse = perRow[0],
+                                   .dloss = perRow[1],
+                                   .dx = rows[1]}),
+      example(LayerNorm{.x = rows[0],
+                        .w = vector[0],
+                        .b = vector[1],
+                        .y = rows[1],
+                        .mean = perRow[0],
+                        .rstd = perRow[1]}),
+      example(LayerNormBackward{.x = rows[0],
+                                .w = vector[0],
+                                .dy = rows[1],
+                                .mean = perRow[0],
+                                .rstd = perRow[1],
+                                .dx = rows[2],
+                                .dw = vector[1],
+                                .db = vector[2]}),
+      example(RmsNorm{.x = rows[0],
+                      .w = vector[0],
+                      .y = rows[1],
+                      .residual = rows[2],
+                      .sum = rows[3],
+                      .rstd = perRow[0]}),
+      example(RmsNormBackward{.x = rows[0],
+                              .w = vector[0],
+                              .dy = rows[1],
+                              .dsum = rows[2],
+                              .rstd = perRow[0],
+                              .dx = rows[3],
+                              .dw = vector[1]}),
+      example(Matmul{.a = make(F32, {4, 6}),
+                     .b = make(F32, {6, 8}),
+                     .c = rows[0],
+                     .bias = vector[0],
+                     .residual = rows[1]}),
+      example(MatmulBatched{
+          .a = make(F32, {2, 4, 6}), .b = make(F32, {2, 6, 8}), .c = make(F32, {2, 4, 8})}),
+      example(MatmulGrouped{.a = make(F32, {4, 6}),
+                            .b = make(F32, {3, 6, 8}),
+                            .c = rows[0],
+                            .offsets = Array::of(DType::Int32, {4}, {0, 1, 4, 4})}),
+      example(MatmulScaled{.a = make(DType::Int8, {4, 6}),
+                           .b = make(DType::Int8, {8, 6}),
+                           .c = rows[0],
+                           .aScale = perRow[0],
+                           .bScale = vector[0],
+                           .bias = vector[1]}),
+      example(Matvec{.w = rows[0],
+                     .x = vector[0],
+                     .y = make(F32, {4}),
+                     .scale = perRow[0],
+                     .bias = perRow[1]}),
+      example(QuantizeRows{.x = rows[0], .q = make(DType::Int8, {4, 8}), .scale = perRow[0]}),
+      example(Attention{.q = make(F32, {2, 4, 5, 16}),
+                        .k = make(F32, {2, 2, 6, 16}),
+                        .v = make(F32, {2, 2, 6, 16}),
+                        .out = make(F32, {2, 4, 5, 16}),
+                        .lse = make(F32, {2, 4, 5}),
+                        .bias = make(F32, {2, 4, 5, 6}),
+                        .slopes = make(F32, {4})}),
+      example(AttentionBackward{.q = make(F32, {2, 4, 5, 16}),
+                                .k = make(F32, {2, 2, 6, 16}),
+                                .v = make(F32, {2, 2, 6, 16}),
+                                .out = make(F32, {2, 4, 5, 16}),
+                                .lse = make(F32, {2, 4, 5}),
+                                .dout = make(F32, {2, 4, 5, 16}),
+                                .dq = make(F32, {2, 4, 5, 16}),
+                                .dk = make(F32, {2, 2, 6, 16}),
+                                .dv = make(F32, {2, 2, 6, 16})}),
+      example(AttentionVarlen{.q = make(F32, {7, 4, 16}),
+                              .k = make(F32, {9, 2, 16}),
+                              .v = make(F32, {9, 2, 16}),
+                              .out = make(F32, {7, 4, 16}),
+                              .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                              .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                              .maxQ = 5}),
+      example(AttentionVarlenBackward{.q = make(F32, {7, 4, 16}),
+                                      .k = make(F32, {9, 2, 16}),
+                                      .v = make(F32, {9, 2, 16}),
+                                      .out = make(F32, {7, 4, 16}),
+                                      .lse = make(F32, {7, 4}),
+                                      .dout = make(F32, {7, 4, 16}),
+                                      .dq = make(F32, {7, 4, 16}),
+                                      .dk = make(F32, {9, 2, 16}),
+                                      .dv = make(F32, {9, 2, 16}),
+                                      .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                                      .cuK = Array::of(DType::Int32, {3}, {0, 6, 9}),
+                                      .maxQ = 5,
+                                      .maxK = 6}),
+      example(AppendKv{.k = make(F32, {2, 3, 16}),
+                       .v = make(F32, {2, 3, 16}),
+                       .kCache = make(F32, {5, 4, 3, 16}),
+                       .vCache = make(F32, {5, 4, 3, 16}),
+                       .table = zeros(DType::Int32, {2, 2}),
+                       .lengths = Array::of(DType::Int32, {2}, {1, 8})}),
+      example(StoreKv{.k = make(F32, {6, 3, 16}),
+                      .v = make(F32, {6, 3, 16}),
+                      .kCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .vCache = make(DType::Int8, {5, 4, 3, 16}),
+                      .slots = zeros(DType::Int32, {6}),
+                      .kScale = make(F32, {5, 4, 3}),
+                      .vScale = make(F32, {5, 4, 3})}),
+      example(PagedAttention{.q = make(F32, {2, 6, 16}),
+                             .kCache = make(F32, {5, 4, 3, 16}),
+                             .vCache = make(F32, {5, 4, 3, 16}),
+                             .table = zeros(DType::Int32, {2, 2}),
+                             .lengths = Array::of(DType::Int32, {2}, {1, 8}),
+                             .out = make(F32, {2, 6, 16})}),
+      example(PagedPrefill{.q = make(F32, {7, 6, 16}),
+                           .kCache = make(F32, {5, 4, 3, 16}),
+                           .vCache = make(F32, {5, 4, 3, 16}),
+                           .table = zeros(DType::Int32, {2, 2}),
+                           .cuQ = Array::of(DType::Int32, {3}, {0, 5, 7}),
+                           .lengths = Array::of(DType::Int32, {2}, {5, 8}),
+                           .maxQ = 5,
+                           .out = make(F32, {7, 6, 16})}),
+      example(MoeRoute{.logits = make(F32, {6, 4}),
+                       .weight = make(F32, {6, 2}),
+                       .expert = make(DType::Int32, {6, 2})}),
+      example(MoeOrder{.expert = zeros(DType::Int32, {6, 2}),
+                       .row = make(DType::Int32, {6, 2}),
+                       .source = make(DType::Int32, {12}),
+                       .offsets = make(DType::Int32, {5})}),
+      example(MoePermute{
+          .x = make(F32, {6, 8}), .source = zeros(DType::Int32, {12}), .y = make(F32, {12, 8})}),
+      example(MoeCombine{.row = zeros(DType::Int32, {6, 2}),
+                         .y = make(F32, {12, 8}),
+                         .weight = make(F32, {6, 2}),
+                         .out = make(F32, {6, 8})}),
+      example(MoeCombineBackward{.weight = make(F32, {6, 2}),
+                                 .dout = make(F32, {6, 8}),
+                                 .y = make(F32, {12, 8}),
+                                 .source = zeros(DType::Int32, {12}),
+                                 .dy = make(F32, {12, 8}),
+                                 .dweight = make(F32, {6, 2})}),
+      example(MoeLayer{.x = make(F32, {6, 8}),
+                       .logits = make(F32, {6, 4}),
+                       .gateUp = make(F32, {4, 8, 10}),
+                       .down = make(F32, {4, 5, 8}),
+                       .out = make(F32, {6, 8})}),
+      example(Sort{.x = rows[0], .y = rows[1], .index = make(DType::Int32, {4, 8})}),
+      example(TopK{.x = rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
+      example(Cumsum{.x = rows[0], .y = rows[1]}),
+      example(Histogram{.x = zeros(DType::Int32, {6}), .counts = make(DType::Int32, {5})}),
+  };
+}
+
+} // namespace nereid::kernels::test
