@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "support/LaunchAbi.h"
 
 using namespace mlir;
@@ -394,6 +395,13 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;
+  // MLIR 19 folds a constant NaN, which is what a reduction begins with, on the left of a constant
+  // to NaN, and one on the right to the left.
+  module->walk([](Operation *op) {
+    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op) &&
+        matchPattern(op->getOperand(0), m_NaNFloat()))
+      op->setOperands({op->getOperand(1), op->getOperand(0)});
+  });
   widenBf16(*module);
   if (!emitter.failed())
     out.module = std::move(module);

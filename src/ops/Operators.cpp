@@ -3,6 +3,7 @@
 #include "ops/Build.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -191,11 +192,17 @@ static Tile subTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
   return build<arith::SubIOp>(context, lhs.type, lhs.value, rhs.value);
 }
 
+// MLIR 19 folds a constant NaN on the left of two constants to NaN, one on the right to the left.
+template <typename Op> Tile buildExtreme(OpContext &context, const Tile &lhs, const Tile &rhs) {
+  bool isNan = matchPattern(lhs.value, m_NaNFloat());
+  return build<Op>(context, lhs.type, isNan ? rhs.value : lhs.value, isNan ? lhs.value : rhs.value);
+}
+
 Tile maxTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propagateNan) {
   if (lhs.type.isFloat() && propagateNan)
     return build<arith::MaximumFOp>(context, lhs.type, lhs.value, rhs.value);
   if (lhs.type.isFloat())
-    return build<arith::MaxNumFOp>(context, lhs.type, lhs.value, rhs.value);
+    return buildExtreme<arith::MaxNumFOp>(context, lhs, rhs);
   if (lhs.type.isSigned())
     return build<arith::MaxSIOp>(context, lhs.type, lhs.value, rhs.value);
   return build<arith::MaxUIOp>(context, lhs.type, lhs.value, rhs.value);
@@ -205,7 +212,7 @@ Tile minTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propaga
   if (lhs.type.isFloat() && propagateNan)
     return build<arith::MinimumFOp>(context, lhs.type, lhs.value, rhs.value);
   if (lhs.type.isFloat())
-    return build<arith::MinNumFOp>(context, lhs.type, lhs.value, rhs.value);
+    return buildExtreme<arith::MinNumFOp>(context, lhs, rhs);
   if (lhs.type.isSigned())
     return build<arith::MinSIOp>(context, lhs.type, lhs.value, rhs.value);
   return build<arith::MinUIOp>(context, lhs.type, lhs.value, rhs.value);
