@@ -398,8 +398,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   // MLIR 19 folds a constant NaN, which is what a reduction begins with, on the left of a constant
   // to NaN, and one on the right to the left.
   module->walk([](Operation *op) {
+    APFloat number(0.0f);
     if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op) &&
-        matchPattern(op->getOperand(0), m_NaNFloat()))
+        matchPattern(op->getOperand(0), m_ConstantFloat(&number)) && number.isNaN())
       op->setOperands({op->getOperand(1), op->getOperand(0)});
   });
   widenBf16(*module);

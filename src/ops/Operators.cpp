@@ -194,7 +194,8 @@ static Tile subTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
 
 // MLIR 19 folds a constant NaN on the left of two constants to NaN, one on the right to the left.
 template <typename Op> Tile buildExtreme(OpContext &context, const Tile &lhs, const Tile &rhs) {
-  bool isNan = matchPattern(lhs.value, m_NaNFloat());
+  llvm::APFloat number(0.0f);
+  bool isNan = matchPattern(lhs.value, m_ConstantFloat(&number)) && number.isNaN();
   return build<Op>(context, lhs.type, isNan ? rhs.value : lhs.value, isNan ? lhs.value : rhs.value);
 }
 
