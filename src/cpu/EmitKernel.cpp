@@ -395,13 +395,18 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;
-  // MLIR 19 folds a constant NaN, which is what a reduction begins with, on the left of a constant
-  // to NaN, and one on the right to the left.
+  // Reductions begin with NaN: the first element follows. MLIR 19 would fold two constants of which
+  // one is NaN to NaN.
   module->walk([](Operation *op) {
-    APFloat number(0.0f);
-    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op) &&
-        matchPattern(op->getOperand(0), m_ConstantFloat(&number)) && number.isNaN())
-      op->setOperands({op->getOperand(1), op->getOperand(0)});
+    if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
+      return;
+    for (unsigned i : {0u, 1u}) {
+      APFloat number(0.0f);
+      if (matchPattern(op->getOperand(i), m_ConstantFloat(&number)) && number.isNaN()) {
+        op->getResult(0).replaceAllUsesWith(op->getOperand(1 - i));
+        return;
+      }
+    }
   });
   widenBf16(*module);
   if (!emitter.failed())

@@ -192,11 +192,16 @@ static Tile subTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
   return build<arith::SubIOp>(context, lhs.type, lhs.value, rhs.value);
 }
 
-// MLIR 19 folds a constant NaN on the left of two constants to NaN, one on the right to the left.
+// The other side of a constant NaN; MLIR 19 would fold two constants of which one is NaN to NaN.
 template <typename Op> Tile buildExtreme(OpContext &context, const Tile &lhs, const Tile &rhs) {
-  llvm::APFloat number(0.0f);
-  bool isNan = matchPattern(lhs.value, m_ConstantFloat(&number)) && number.isNaN();
-  return build<Op>(context, lhs.type, isNan ? rhs.value : lhs.value, isNan ? lhs.value : rhs.value);
+  auto isNan = [](const Tile &tile) {
+    mlir::Value value = tile.value;
+    if (auto wider = value.getDefiningOp<arith::ExtFOp>())
+      value = wider.getIn();
+    llvm::APFloat number(0.0f);
+    return matchPattern(value, m_ConstantFloat(&number)) && number.isNaN();
+  };
+  return isNan(lhs) ? rhs : isNan(rhs) ? lhs : build<Op>(context, lhs.type, lhs.value, rhs.value);
 }
 
 Tile maxTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propagateNan) {
