@@ -2,7 +2,7 @@
 """Public kernels at the level of numbers: interpreter, CPU back end and Triton's own interpreter on the same inputs. By hand.
 
     scripts/corpus.py --from DIR --signatures found.json ...
-    scripts/corpus-differ.py found.json --from DIR [--bin build/release/bin] [--only TEXT] [--json OUT]
+    scripts/corpus-differ.py found.json --from DIR [--bin build/release/bin] [--only TEXT] [--json OUT] [--results OUT --package NAME --version VERSION]
 
 For each kernel that `scripts/corpus.py` found a signature for: makes small tensors and numbers for it, changes them until
 `nereid check` has nothing to say (guessed sizes lead out of bounds at first), then compares all tensors after one launch on ref,
@@ -328,6 +328,24 @@ def tryKernel(nereid, root, key, words, limit):
     return ("no effect" if seen else "no launch"), why
 
 
+def reasonClass(what, why):
+    """How docs/results/README.md counts what is no agreement of all three."""
+    return {"no launch": "no launch was found that `check` passes", "no effect": "nothing is written at the sizes that were tried"}.get(what) or \
+        ((f"ref and cpu agree; {why.partition(': ')[0]} can't run it" if why else "bf16 or fp8: ref and cpu agree") if what == "cpu agrees with ref" else f"{what}: {why}")
+
+
+def resultOf(package, version, rows):
+    misses, examples = collections.Counter(), {}
+    for key, (what, why) in sorted(rows.items()):
+        if what != "all agree":
+            misses[reasonClass(what, why)] += 1
+            examples.setdefault(reasonClass(what, why), key)
+    ran = sum(what not in ("no launch", "no effect", "script") for what, _ in rows.values())
+    return dict(package=package, version=version, files=len({key.rsplit(":", 1)[0] for key in rows}), kernels=len(rows), emitted=len(rows), ran=ran,
+                agreed=len(rows) - misses.total(), against="Triton's interpreter",
+                misses=[dict(reason=reason, count=count, example=examples[reason]) for reason, count in misses.most_common()])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("signatures")
@@ -337,6 +355,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=60, help="seconds for one run")
     parser.add_argument("--json")
+    parser.add_argument("--results", help="where to write the counts as docs/results/README.md says")
+    parser.add_argument("--package", default="", help="for --results")
+    parser.add_argument("--version", default="", help="for --results")
     options = parser.parse_args()
     binary = pathlib.Path(options.bin) / "nereid"
     nereid = Nereid(binary if binary.is_absolute() else ROOT / binary, options.limit)
@@ -357,6 +378,8 @@ def main():
     print(json.dumps(dict(counts)))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({key: dict(what=what, why=why) for key, (what, why) in sorted(rows.items())}, indent=1))
+    if options.results:
+        pathlib.Path(options.results).write_text(json.dumps(resultOf(options.package, options.version, rows), indent=1) + "\n")
     return 1 if any("differs" in what or "fails" in what for what, _ in rows.values()) else 0
 
 

@@ -92,6 +92,11 @@ def reports(nereid, words):
     return code, found, err
 
 
+def definition(function):
+    """Of a kernel or helper, with or without options of the decorator."""
+    return re.compile(rf"@triton\.jit(\(.*\))?\ndef {function}\(")
+
+
 def checkFault(nereid, faults, fault):
     launch = faults.LAUNCHES[fault.launch]
     with tempfile.TemporaryDirectory() as scratch:
@@ -99,7 +104,7 @@ def checkFault(nereid, faults, fault):
         folder = pathlib.Path(shutil.copytree(ROOT / "kernels" / name, pathlib.Path(scratch) / name))
         # A helper may live in another file of the folder than the kernel that is launched.
         for path in sorted(folder.glob("*.py"), key=lambda p: p.name != rest.partition(":")[0]):
-            if f"@triton.jit\ndef {fault.function}(" in path.read_text():
+            if definition(fault.function).search(path.read_text()):
                 break
         changed = plant(path.read_text(), fault)
         path.write_text(changed)

@@ -76,6 +76,9 @@ struct EngineOptions {
   /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory.
   std::string cacheDirectory;
   bool cacheOnDisk = true;
+  /// How much of what was built this process keeps beside the kernels that it holds: above, it
+  /// forgets what was used longest ago.
+  uint64_t memoryBytes = uint64_t(256) << 20;
   /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
   /// is kept, and the `tuned.json` beside a program's file is read.
   std::string tuningFile;

@@ -12,6 +12,7 @@
 #include "launch/DiskCache.h"
 #include "launch/LaunchKey.h"
 #include "launch/Launcher.h"
+#include "launch/MemoryCache.h"
 #include "nereid/engine.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
@@ -37,39 +38,30 @@ using support::Specialization;
 
 struct EngineState {
   EngineState(EngineOptions options, std::filesystem::path directory)
-      : options(std::move(options)), disk(std::move(directory)) {}
+      : options(std::move(options)), disk(std::move(directory)), memory(this->options.memoryBytes) {
+  }
 
   EngineOptions options;
   launch::DiskCache disk;
+  launch::MemoryCache memory;
   std::atomic<Freeze> freeze = Freeze::Off;
   std::atomic<uint64_t> compiled = 0, fromMemory = 0, fromDisk = 0;
 
   /// What was built or read before, or nothing.
   std::optional<Artifact> find(const Hash128 &key, bool &onDisk) {
     onDisk = false;
-    {
-      std::lock_guard lock(mutex);
-      if (auto found = built.find(key); found != built.end()) {
-        ++fromMemory;
-        return found->second;
-      }
+    if (auto found = memory.find(key)) {
+      ++fromMemory;
+      return found;
     }
     auto found = disk.find(key);
     if (!found)
       return std::nullopt;
     onDisk = true;
     ++fromDisk;
-    keep(key, *found);
+    memory.keep(key, *found);
     return found;
   }
-  void keep(const Hash128 &key, const Artifact &artifact) {
-    std::lock_guard lock(mutex);
-    built.emplace(key, artifact);
-  }
-
-private:
-  std::mutex mutex;
-  std::map<Hash128, Artifact> built;
 };
 
 Result<Engine> Engine::make(EngineOptions options) {
@@ -281,7 +273,7 @@ private:
       return artifact;
     ++engine->compiled;
     engine->disk.store(key, artifact->bytes());
-    engine->keep(key, *artifact);
+    engine->memory.keep(key, *artifact);
     return artifact;
   }
 

@@ -3,6 +3,7 @@
 #include "ops/Build.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -191,11 +192,23 @@ static Tile subTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
   return build<arith::SubIOp>(context, lhs.type, lhs.value, rhs.value);
 }
 
+// The other side of a constant NaN; MLIR 19 would fold two constants of which one is NaN to NaN.
+template <typename Op> Tile buildExtreme(OpContext &context, const Tile &lhs, const Tile &rhs) {
+  auto isNan = [](const Tile &tile) {
+    mlir::Value value = tile.value;
+    if (auto wider = value.getDefiningOp<arith::ExtFOp>())
+      value = wider.getIn();
+    llvm::APFloat number(0.0f);
+    return matchPattern(value, m_ConstantFloat(&number)) && number.isNaN();
+  };
+  return isNan(lhs) ? rhs : isNan(rhs) ? lhs : build<Op>(context, lhs.type, lhs.value, rhs.value);
+}
+
 Tile maxTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propagateNan) {
   if (lhs.type.isFloat() && propagateNan)
     return build<arith::MaximumFOp>(context, lhs.type, lhs.value, rhs.value);
   if (lhs.type.isFloat())
-    return build<arith::MaxNumFOp>(context, lhs.type, lhs.value, rhs.value);
+    return buildExtreme<arith::MaxNumFOp>(context, lhs, rhs);
   if (lhs.type.isSigned())
     return build<arith::MaxSIOp>(context, lhs.type, lhs.value, rhs.value);
   return build<arith::MaxUIOp>(context, lhs.type, lhs.value, rhs.value);
@@ -205,7 +218,7 @@ Tile minTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propaga
   if (lhs.type.isFloat() && propagateNan)
     return build<arith::MinimumFOp>(context, lhs.type, lhs.value, rhs.value);
   if (lhs.type.isFloat())
-    return build<arith::MinNumFOp>(context, lhs.type, lhs.value, rhs.value);
+    return buildExtreme<arith::MinNumFOp>(context, lhs, rhs);
   if (lhs.type.isSigned())
     return build<arith::MinSIOp>(context, lhs.type, lhs.value, rhs.value);
   return build<arith::MinUIOp>(context, lhs.type, lhs.value, rhs.value);

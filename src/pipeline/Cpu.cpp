@@ -9,6 +9,7 @@
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/ExpandScaledProducts.h"
+#include "transforms/FoldAddends.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
 
@@ -48,13 +49,16 @@ struct HoistReductionsPass : PassWrapper<HoistReductionsPass, OperationPass<Modu
 };
 
 // The passes on tile IR.
-void addCpuPasses(OpPassManager &pm) {
+void addCpuPasses(OpPassManager &pm, bool contract) {
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/false));
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
+  // Products start with what is added to them, which rounds in another order.
+  if (contract)
+    pm.addPass(transforms::createFoldAddendsPass());
   // Tiles of pointers that walk through memory become offsets.
   pm.addPass(std::make_unique<CarryOffsetsPass>());
   pm.addPass(createCanonicalizerPass());
@@ -151,7 +155,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                        math::MathDialect, scf::SCFDialect>();
   PassManager passes(context, ModuleOp::getOperationName());
-  addCpuPasses(passes);
+  addCpuPasses(passes, options.contract);
   addSteps(passes);
   if (failed(passes.run(module)))
     return reports.error("cannot compile the kernel for the CPU");

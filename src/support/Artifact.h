@@ -254,6 +254,8 @@ public:
   static Result<Artifact> map(const std::string &path);
 
   std::span<const uint8_t> bytes() const { return all; }
+  /// True if another artifact reads the same bytes.
+  bool isShared() const { return owner.use_count() > 1; }
 
   const KernelRecord &kernel() const { return *kernelRecord; }
   std::span<const ParameterRecord> parameters() const { return parameterRecords; }

@@ -16,6 +16,19 @@ def maxima(x, y, N: tl.constexpr):
 
 
 @triton.jit
+def constants(y, TYPE: tl.constexpr):
+    x = tl.full([64], 1.5, TYPE)
+    nan = tl.full([64], float("nan"), TYPE)
+    tl.store(y, tl.max(x, 0).to(tl.float32))
+    tl.store(y + 1, tl.max(tl.maximum(nan, x), 0).to(tl.float32))
+    tl.store(y + 2, tl.min(tl.minimum(x, nan), 0).to(tl.float32))
+
+# expect: constants(y=zeros(3,f32), TYPE=tl.float32) -> y == [1.5, 1.5, 1.5]
+# expect: constants(y=zeros(3,f32), TYPE=tl.float16) -> y == [1.5, 1.5, 1.5]
+# expect: constants(y=zeros(3,f32), TYPE=tl.bfloat16) -> y == [1.5, 1.5, 1.5]
+
+
+@triton.jit
 def propagate(x, y):
     v = tl.load(x)
     tl.store(y, tl.maximum(v, 1.0, propagate_nan=tl.PropagateNan.ALL))

@@ -400,6 +400,30 @@ TEST_F(ApiTest, TheNextEngineReadsFromDisk) {
   EXPECT_EQ(second.statistics().fromMemory, 1u);
 }
 
+// With no room at all, only what a kernel holds is found again.
+TEST_F(ApiTest, TheMemoryOfAnEngineIsBounded) {
+  EngineOptions options;
+  options.cacheOnDisk = false;
+  options.memoryBytes = 0;
+  Engine one = must(Engine::create(std::move(options)));
+  Program program = must(one.loadText(text, "text.py"));
+  Kernel kept = must(program.kernel("scale"));
+  EXPECT_TRUE(scaleWorks(kept, 64));
+  // The same code for a second kernel, while the first lives.
+  EXPECT_TRUE(scaleWorks(must(program.kernel("scale")), 64));
+  EXPECT_EQ(one.statistics().compiled, 1u);
+  EXPECT_EQ(one.statistics().fromMemory, 1u);
+  CompileOptions other;
+  other.numWarps = 8;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(scaleWorks(must(program.kernel("scale", other)), 64)); // and is dropped
+    must(program.kernel("show"))(cpu().stream(), {1}, i + 7);
+  }
+  EXPECT_EQ(one.statistics().compiled, 5u);
+  EXPECT_TRUE(scaleWorks(must(program.kernel("scale")), 64));
+  EXPECT_EQ(one.statistics().compiled, 5u);
+}
+
 TEST_F(ApiTest, DamagedFilesAreRepaired) {
   {
     Engine first = engine();
