@@ -53,6 +53,7 @@ enum class Operation : uint8_t {
   LogSoftmaxBackward,
   CrossEntropy,
   CrossEntropyBackward,
+  LinearCrossEntropy,
   LayerNorm,
   LayerNormBackward,
   RmsNorm,
@@ -61,8 +62,11 @@ enum class Operation : uint8_t {
   Matmul,
   MatmulBatched,
   MatmulGrouped,
+  MatmulGroupedWeightGradient,
   MatmulScaled,
+  MatmulBlockScaled,
   QuantizeRows,
+  QuantizeBlocks,
   Matvec,
   Attention,
   AttentionBackward,
@@ -72,6 +76,7 @@ enum class Operation : uint8_t {
   StoreKv,
   PagedAttention,
   PagedPrefill,
+  PagedSharedPrefix,
   MoeRoute,
   MoeOrder,
   MoePermute,
@@ -213,6 +218,23 @@ struct CrossEntropyBackward {
   static constexpr Operation operation = Operation::CrossEntropyBackward;
 };
 
+/// cross_entropy of logits x w^T and its gradients, in chunks of rows: the T x V logits never lie
+/// in memory whole. Source: kernels/cross_entropy.
+struct LinearCrossEntropy {
+  Tensor x;      ///< float [T, H]
+  Tensor w;      ///< type of x, [V, H], V > 0
+  Tensor target; ///< int32 or int64 [T], each in [0, V) or ignoreIndex
+  Tensor loss;   ///< float32 [T]
+  Tensor dx;     ///< float [T, H]
+  Tensor dw;     ///< float32 [V, H]
+  int64_t ignoreIndex = -100;
+  float smoothing = 0; ///< in [0, 1]
+  float scale = 0;     ///< what the gradients are multiplied by; 0: 1 / T, for a mean
+  Precision precision = Precision::Ieee; ///< of float32
+  Tensor workspace = {};                 ///< optional; logits of at most 4096 rows
+  static constexpr Operation operation = Operation::LinearCrossEntropy;
+};
+
 /// y = w (x - mean) rstd + b, mean and variance of each row, rstd = 1 / sqrt(variance + epsilon)
 /// (Ba, Kiros and Hinton, 2016). Source: kernels/layer_norm.
 struct LayerNorm {
@@ -306,6 +328,17 @@ struct MatmulGrouped {
   static constexpr Operation operation = Operation::MatmulGrouped;
 };
 
+/// db[g] = a_g^T dc_g over the rows of each group; a group of none gets zeros. Source:
+/// kernels/matmul_grouped.
+struct MatmulGroupedWeightGradient {
+  Tensor a;                              ///< float [T, K]; K contiguous
+  Tensor dc;                             ///< type of a, [T, N]; N contiguous
+  Tensor offsets;                        ///< int32 [G + 1]: as in the forward call
+  Tensor db;                             ///< float [G, K, N]
+  Precision precision = Precision::Ieee; ///< of float32
+  static constexpr Operation operation = Operation::MatmulGroupedWeightGradient;
+};
+
 /// c = (a aScale) (b bScale)^T + bias over 8-bit numbers, with one scale for each tensor or one for
 /// each row of a and of b. Sums of int8 are exact. Source: kernels/matmul_scaled.
 struct MatmulScaled {
@@ -319,6 +352,17 @@ struct MatmulScaled {
   static constexpr Operation operation = Operation::MatmulScaled;
 };
 
+/// The same with a scale for each 1 x 128 of a and each 128 x 128 of b, as quantize_blocks makes
+/// them (DeepSeek-AI, 2024). Source: kernels/matmul_scaled.
+struct MatmulBlockScaled {
+  Tensor a;      ///< int8 or 8-bit float [M, K]; K contiguous
+  Tensor b;      ///< type of a, [N, K]; K contiguous
+  Tensor c;      ///< float [M, N]; N contiguous
+  Tensor aScale; ///< float32 [K / 128, M], rounded up
+  Tensor bScale; ///< float32 [N / 128, K / 128], rounded up
+  static constexpr Operation operation = Operation::MatmulBlockScaled;
+};
+
 /// q = x / scale rounded to 8 bits, with the scale that maps a row's largest element to the type's
 /// largest; a row of zeros has scale 0. Source: kernels/matmul_scaled.
 struct QuantizeRows {
@@ -326,6 +370,15 @@ struct QuantizeRows {
   Tensor q;     ///< int8 or 8-bit float [..., N]; rows may be apart
   Tensor scale; ///< float32 [...]
   static constexpr Operation operation = Operation::QuantizeRows;
+};
+
+/// The same with a scale for each 1 x 128, or for each 128 x 128. Source: kernels/matmul_scaled.
+struct QuantizeBlocks {
+  Tensor x;            ///< float [M, N]; N contiguous
+  Tensor q;            ///< int8 or 8-bit float [M, N]; N contiguous
+  Tensor scale;        ///< float32 [N / 128, M], or [M / 128, N / 128]; rounded up
+  bool square = false; ///< 128 x 128
+  static constexpr Operation operation = Operation::QuantizeBlocks;
 };
 
 /// y = (w x) scale + bias: each weight is read once. Source: kernels/matvec.
@@ -497,6 +550,22 @@ struct PagedPrefill {
   float scale = 0;
   Precision precision = Precision::Ieee;
   static constexpr Operation operation = Operation::PagedPrefill;
+};
+
+/// paged_attention for sequences that begin with the same tokens, whose pages they share: they are
+/// read once for all. Source: kernels/paged_attention.
+struct PagedSharedPrefix {
+  Tensor q;        ///< float [B, H, D]
+  Tensor kCache;   ///< float [P, S, G, D]; pages may be apart
+  Tensor vCache;   ///< type and strides of kCache
+  Tensor prefix;   ///< int32 [X], in [0, P): the shared pages, all full
+  Tensor table;    ///< int32 [B, W], in [0, P): pages behind the prefix; rows may be apart
+  Tensor lengths;  ///< int32 [B], in [0, W S]: tokens behind the prefix
+  Tensor out;      ///< float [B, H, D]
+  float scale = 0; ///< 0: 1 / sqrt(D)
+  Precision precision = Precision::Ieee; ///< of float32
+  Tensor workspace = {};                 ///< optional, as `workspaceBytes` says
+  static constexpr Operation operation = Operation::PagedSharedPrefix;
 };
 
 // ---- Mixture of experts: K of E experts for each of T tokens. An assignment is number t K + i.
@@ -796,6 +865,22 @@ public:
   void sort(const Stream &stream, const Sort &call) const { must(run(stream, call)); }
   void top_k(const Stream &stream, const TopK &call) const { must(run(stream, call)); }
   void cumsum(const Stream &stream, const Cumsum &call) const { must(run(stream, call)); }
+  void linear_cross_entropy(const Stream &stream, const LinearCrossEntropy &call) const {
+    must(run(stream, call));
+  }
+  void matmul_grouped_weight_gradient(const Stream &stream,
+                                      const MatmulGroupedWeightGradient &call) const {
+    must(run(stream, call));
+  }
+  void matmul_block_scaled(const Stream &stream, const MatmulBlockScaled &call) const {
+    must(run(stream, call));
+  }
+  void quantize_blocks(const Stream &stream, const QuantizeBlocks &call) const {
+    must(run(stream, call));
+  }
+  void paged_shared_prefix(const Stream &stream, const PagedSharedPrefix &call) const {
+    must(run(stream, call));
+  }
   void histogram(const Stream &stream, const Histogram &call) const { must(run(stream, call)); }
 
 private:

@@ -126,6 +126,11 @@ struct Binder {
       wanted = bound[item[0]];
     } else if (item[1] == '*') {
       wanted = bound[item[0]] * bound[item[2]];
+    } else if (item[1] == '/') {
+      int64_t part = 0;
+      for (char digit : item.substr(2))
+        part = part * 10 + (digit - '0');
+      wanted = blocks(bound[item[0]], part);
     } else {
       const int64_t more = item[2] - '0';
       if (!bound.isBound(item[0]) && size >= more) {

@@ -63,7 +63,8 @@ struct ArgumentRow {
   const Tensor &(*of)(const void *call);
   Role role;
   /// Its dimensions, apart by spaces. A letter is a size, which the first argument that names it
-  /// binds; "E+1" also binds E, "T*K" needs both; a number is itself. "..." is any number of
+  /// binds; "E+1" also binds E, "T*K" needs both, "K/128" is
+  /// rounded up; a number is itself. "..." is any number of
   /// leading dimensions, the same in all arguments, folded into the size M; "*" alone is any shape,
   /// the same in all arguments, folded into n.
   std::string_view shape;

@@ -85,12 +85,15 @@ template <typename Call> Result<std::string> verifyTable(const Bound &bound, con
   if (!table)
     return table.takeError();
   const int64_t width = bound['W'], pages = bound['P'], page = bound['S'];
+  // Behind a shared prefix there may be nothing.
+  const int64_t least = Call::operation == Operation::PagedSharedPrefix ? 0 : 1;
   for (size_t b = 0; b < lengths->size(); ++b) {
     const int64_t length = (*lengths)[b];
-    if (length < 1 || length > width * page)
+    if (length < least || length > width * page)
       return "`lengths` has " + std::to_string(length) + " at " + std::to_string(b) +
-             ", and must be in [1, " + std::to_string(width * page) + "]: `table` has " +
-             std::to_string(width) + " pages of " + std::to_string(page) + " tokens a sequence";
+             ", and must be in [" + std::to_string(least) + ", " + std::to_string(width * page) +
+             "]: `table` has " + std::to_string(width) + " pages of " + std::to_string(page) +
+             " tokens a sequence";
     for (int64_t i = 0; i < blocks(length, page); ++i)
       if (int64_t named = (*table)[b * size_t(width) + size_t(i)]; named < 0 || named >= pages)
         return "`table` has page " + std::to_string(named) + " at [" + std::to_string(b) + ", " +
@@ -342,6 +345,97 @@ constexpr SizeName prefillSizes[] = {{"tokens", 'B', SizeName::Count},
                                      {"D", 'D'},
                                      {"PAGE", 'S'}};
 
+// ---- paged_shared_prefix
+
+constexpr KernelSource attendPrefix{"paged_attention", "prefix.py", "attend_prefix"},
+    attendRest{"paged_attention", "prefix.py", "attend_rest"},
+    joinParts{"paged_attention", "prefix.py", "join_parts"};
+
+constexpr ArgumentRow prefixArguments[] = {
+    {"q", argument<&PagedSharedPrefix::q>, Role::In, "B H D", floats},
+    {"kCache", argument<&PagedSharedPrefix::kCache>, Role::In, "P S G D", floats, -1,
+     Layout::Pages},
+    {"vCache", argument<&PagedSharedPrefix::vCache>, Role::In, "P S G D", floats, 1, Layout::Pages},
+    {"prefix", argument<&PagedSharedPrefix::prefix>, Role::In, "X", int32},
+    {"table", argument<&PagedSharedPrefix::table>, Role::In, "B W", int32, -1, Layout::Rows},
+    {"lengths", argument<&PagedSharedPrefix::lengths>, Role::In, "B", int32},
+    {"out", argument<&PagedSharedPrefix::out>, Role::Out, "B H D", floats},
+};
+
+constexpr Variant prefixVariants[] = {
+    {"shared_prefix.once", "BLOCK_R BLOCK_N SPLIT_TOKENS", nullptr,
+     [](const Bound &bound) {
+       return Config{{"BLOCK_R", bound['B'] * bound['H'] >= 64 * bound['G'] ? 64 : 32},
+                     {"BLOCK_N", 32},
+                     {"SPLIT_TOKENS", 256},
+                     {"num_warps", 4}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<PagedSharedPrefix>();
+       const int64_t heads = bound['H'], keyHeads = bound['G'], group = heads / keyHeads;
+       const int64_t tokens = config["SPLIT_TOKENS"], prefix = bound['X'] * bound['S'];
+       const int64_t shared = blocks(prefix, tokens), parts = shared + blocks(bound['L'], tokens);
+       const int64_t rows = bound['B'] * heads, page = call.kCache.strides()[0];
+       const double scale = scaleOf<PagedSharedPrefix>(bound);
+       Argument part = to.scratch(DType::Float32, rows * parts * bound['D']);
+       Argument m = to.scratch(DType::Float32, rows * parts);
+       Argument l = to.scratch(DType::Float32, rows * parts);
+       Argument d = named("D", bound['D']), width = named("BLOCK_D", blockD(bound)),
+                pageTokens = named("PAGE", bound['S']),
+                blockN = named("BLOCK_N", config["BLOCK_N"]),
+                precision = named("PRECISION", precisionName(bound.type(), call.precision));
+       if (Status status =
+               to.launch(attendPrefix, config.options(),
+                         {blocks(bound['B'] * group, config["BLOCK_R"]), keyHeads, shared},
+                         {call.q,      call.kCache, call.vCache,
+                          call.prefix, part,        m,
+                          l,           bound['B'],  keyHeads,
+                          group,       prefix,      tokens,
+                          parts,       scale,       page,
+                          d,           width,       named("BLOCK_R", config["BLOCK_R"]),
+                          pageTokens,  blockN,      precision});
+           !status)
+         return status;
+       if (Status status =
+               to.launch(attendRest, config.options(), {bound['B'], keyHeads, parts - shared},
+                         {call.q,
+                          call.kCache,
+                          call.vCache,
+                          call.table,
+                          call.lengths,
+                          part,
+                          m,
+                          l,
+                          keyHeads,
+                          group,
+                          tokens,
+                          shared,
+                          parts,
+                          scale,
+                          page,
+                          bound.rowStride[4],
+                          d,
+                          width,
+                          named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
+                          pageTokens,
+                          blockN,
+                          precision});
+           !status)
+         return status;
+       return to.launch(
+           joinParts, {}, {rows},
+           {part, m, l, call.out, parts, d, width, named("BLOCK_S", powerOfTwo(parts))});
+     }},
+};
+
+constexpr SizeName prefixSizes[] = {{"tokens", 'B', SizeName::Count},
+                                    {"tokens", 'L', SizeName::Largest},
+                                    {"prefix", 'Y'},
+                                    {"H", 'H'},
+                                    {"KV", 'G'},
+                                    {"D", 'D'},
+                                    {"PAGE", 'S'}};
+
 constexpr OperationRow rows[] = {
     {Operation::AppendKv, "append_kv", "paged_attention", appendArguments, appendVariants,
      pagedSizes, "BGD", checkCaches<AppendKv>, verifyTable<AppendKv>},
@@ -353,6 +447,20 @@ constexpr OperationRow rows[] = {
     {Operation::PagedPrefill, "paged_prefill", "paged_attention", prefillArguments, prefillVariants,
      prefillSizes, "BTHD", checkCaches<PagedPrefill>, verifyTable<PagedPrefill>,
      agreesOnCache<PagedPrefill>},
+    {Operation::PagedSharedPrefix, "paged_shared_prefix", "paged_attention", prefixArguments,
+     prefixVariants, prefixSizes, "BHD",
+     [](Bound &bound) -> std::string {
+       if (bound['X'] + bound['W'] == 0)
+         return "`prefix` and `table` name no page";
+       bound.bind('Y', bound['X'] * bound['S']);
+       return checkCaches<PagedSharedPrefix>(bound);
+     },
+     [](const Bound &bound, const Stream &stream) {
+       auto problem =
+           verifyBelow("prefix", bound.as<PagedSharedPrefix>().prefix, bound['P'], stream);
+       return problem && problem->empty() ? verifyTable<PagedSharedPrefix>(bound, stream) : problem;
+     },
+     nullptr, argument<&PagedSharedPrefix::workspace>},
 };
 
 } // namespace

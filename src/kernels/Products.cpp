@@ -402,6 +402,40 @@ constexpr Variant matmulGroupedVariants[] = {
 constexpr SizeName groupedSizes[] = {
     {"sizes", 'T', SizeName::Sum}, {"sizes", 'G', SizeName::Count}, {"N", 'N'}, {"K", 'K'}};
 
+// ---- matmul_grouped_weight_gradient
+
+constexpr KernelSource groupedWeightGradient{"matmul_grouped", "kernel.py",
+                                             "grouped_weight_gradient"};
+
+constexpr ArgumentRow weightGradientArguments[] = {
+    {"a", argument<&MatmulGroupedWeightGradient::a>, Role::In, "T K", floats, -1, Layout::Last},
+    {"dc", argument<&MatmulGroupedWeightGradient::dc>, Role::In, "T N", floats, 0, Layout::Last},
+    {"offsets", argument<&MatmulGroupedWeightGradient::offsets>, Role::In, "G+1", int32},
+    {"db", argument<&MatmulGroupedWeightGradient::db>, Role::Out, "G K N", floats},
+};
+
+constexpr Variant weightGradientVariants[] = {
+    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr,
+     [](const Bound &bound) {
+       const bool isSmall = bound.isCpu || bound.type() == DType::Float32;
+       return Config{{"BLOCK_M", isSmall ? 32 : 64},
+                     {"BLOCK_N", isSmall ? 64 : 128},
+                     {"BLOCK_K", isSmall ? 64 : 128},
+                     {"num_warps", isSmall ? 4 : 8},
+                     {"num_stages", 3}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<MatmulGroupedWeightGradient>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       return to.launch(groupedWeightGradient, config.options(),
+                        {blocks(bound['K'], k) * blocks(bound['N'], n), bound['G']},
+                        {call.a, call.dc, call.db, call.offsets, bound['N'], bound['K'],
+                         call.a.strides()[0], call.dc.strides()[0], named("BLOCK_K", k),
+                         named("BLOCK_N", n), named("BLOCK_M", m),
+                         named("PRECISION", precisionName(bound.type(), call.precision))});
+     }},
+};
+
 // ---- matmul_scaled
 
 constexpr KernelSource matmulScaled{"matmul_scaled", "kernel.py", "matmul_scaled"},
@@ -469,6 +503,79 @@ constexpr Variant matmulScaledVariants[] = {
      }},
 };
 
+// ---- matmul_block_scaled, quantize_blocks
+
+constexpr KernelSource matmulBlockScaled{"matmul_scaled", "kernel.py", "matmul_block_scaled"},
+    quantizeBlocks{"matmul_scaled", "quantise.py", "quantise_blocks"};
+
+constexpr ArgumentRow blockScaledArguments[] = {
+    {"a", argument<&MatmulBlockScaled::a>, Role::In, "M K", eightBits, -1, Layout::Last},
+    {"b", argument<&MatmulBlockScaled::b>, Role::In, "N K", eightBits, 0, Layout::Last},
+    {"aScale", argument<&MatmulBlockScaled::aScale>, Role::In, "K/128 M", float32},
+    {"bScale", argument<&MatmulBlockScaled::bScale>, Role::In, "N/128 K/128", float32},
+    {"c", argument<&MatmulBlockScaled::c>, Role::Out, "M N", floats, -1, Layout::Last},
+};
+
+constexpr Variant blockScaledVariants[] = {
+    {"blocks.pointers", "BLOCK_M BLOCK_N GROUP_M", nullptr,
+     [](const Bound &bound) {
+       const bool isSmall = bound.isCpu || bound['M'] <= 64;
+       return Config{{"BLOCK_M", isSmall ? 64 : 128},
+                     {"BLOCK_N", isSmall ? 64 : 128},
+                     {"GROUP_M", 8},
+                     {"num_warps", isSmall ? 4 : 8},
+                     {"num_stages", 3}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<MatmulBlockScaled>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
+       return to.launch(
+           matmulBlockScaled, config.options(), {blocks(bound['M'], m) * blocks(bound['N'], n)},
+           {call.a, call.b, call.aScale, call.bScale, call.c, bound['M'], bound['N'], bound['K'],
+            call.a.strides()[0], call.b.strides()[0], call.c.strides()[0], call.aScale.strides()[0],
+            call.bScale.strides()[0], named("BLOCK_M", m), named("BLOCK_N", n),
+            named("GROUP_M", config["GROUP_M"]), named("EVEN_K", bound['K'] % 128 == 0)});
+     }},
+};
+
+/// The largest number of a type of 8 bits; int8 leaves -128 out.
+double largestOf(DType type) {
+  return type == DType::Int8 ? 127.0 : type == DType::Float8E4NV ? 448.0 : 57344.0;
+}
+
+constexpr ArgumentRow quantizeBlocksArguments[] = {
+    {"x", argument<&QuantizeBlocks::x>, Role::In, "M N", floats, -1, Layout::Last},
+    {"q", argument<&QuantizeBlocks::q>, Role::Out, "M N", eightBits, -1, Layout::Last},
+    {"scale", argument<&QuantizeBlocks::scale>, Role::Out, "R S", float32},
+};
+
+std::string checkQuantizeBlocks(Bound &bound) {
+  auto &call = bound.as<QuantizeBlocks>();
+  const int64_t wide = blocks(bound['N'], 128);
+  const int64_t rows = call.square ? blocks(bound['M'], 128) : wide,
+                columns = call.square ? wide : bound['M'];
+  return bound['R'] == rows && bound['S'] == columns
+             ? ""
+             : "`scale` is " + textOf(call.scale) + ", and must be [" + std::to_string(rows) +
+                   ", " + std::to_string(columns) + "]";
+}
+
+constexpr Variant quantizeBlocksVariants[] = {
+    {"quantise_blocks.each", "BLOCK_M", nullptr,
+     [](const Bound &) { return Config{{"BLOCK_M", 32}, {"num_warps", 4}}; },
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<QuantizeBlocks>();
+       const int64_t height = call.square ? 128 : config["BLOCK_M"];
+       auto scale = call.scale.strides();
+       return to.launch(
+           quantizeBlocks, config.options(), {blocks(bound['M'], height), blocks(bound['N'], 128)},
+           {call.x, call.q, call.scale, bound['M'], bound['N'], call.x.strides()[0],
+            call.q.strides()[0], scale[call.square ? 0 : 1], scale[call.square ? 1 : 0],
+            named("LARGEST", largestOf(call.q.type())), named("WHOLE", call.square),
+            named("BLOCK_M", height), named("BLOCK_N", 128)});
+     }},
+};
+
 // ---- quantize_rows
 
 constexpr KernelSource quantizeRows{"matmul_scaled", "quantise.py", "quantise_rows"};
@@ -486,11 +593,10 @@ constexpr Variant quantizeVariants[] = {
      },
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<QuantizeRows>();
-       const DType type = call.q.type();
-       double largest = type == DType::Int8 ? 127.0 : type == DType::Float8E4NV ? 448.0 : 57344.0;
        return to.launch(quantizeRows, config.options(), {bound['M']},
                         {call.x, call.q, call.scale, bound.rowStride[0], bound.rowStride[1],
-                         bound['N'], named("LARGEST", largest), named("BLOCK", config["BLOCK"])});
+                         bound['N'], named("LARGEST", largestOf(call.q.type())),
+                         named("BLOCK", config["BLOCK"])});
      }},
 };
 
@@ -550,6 +656,16 @@ constexpr OperationRow rows[] = {
      matmulGroupedVariants, groupedSizes, "TN", nullptr, verifyGrouped},
     {Operation::MatmulScaled, "matmul_scaled", "matmul_scaled", matmulScaledArguments,
      matmulScaledVariants, productSizes, "MN", checkScaled},
+    {Operation::MatmulGroupedWeightGradient, "matmul_grouped_weight_gradient", "matmul_grouped",
+     weightGradientArguments, weightGradientVariants, groupedSizes, "GKN", nullptr,
+     [](const Bound &bound, const Stream &stream) {
+       return verifyOffsets("offsets", bound.as<MatmulGroupedWeightGradient>().offsets, bound['T'],
+                            0, stream);
+     }},
+    {Operation::MatmulBlockScaled, "matmul_block_scaled", "matmul_scaled", blockScaledArguments,
+     blockScaledVariants, productSizes, "MN"},
+    {Operation::QuantizeBlocks, "quantize_blocks", "matmul_scaled", quantizeBlocksArguments,
+     quantizeBlocksVariants, quantizeSizes, "MN", checkQuantizeBlocks},
     {Operation::QuantizeRows, "quantize_rows", "matmul_scaled", quantizeArguments, quantizeVariants,
      quantizeSizes, "M"},
     {Operation::Matvec, "matvec", "matvec", matvecArguments, matvecVariants, matvecSizes, "N",

@@ -133,7 +133,7 @@ Result<std::string> verifyTargets(const Bound &bound, const Stream &stream) {
     return targets.takeError();
   for (int64_t target : *targets)
     if (target != bound.as<Call>().ignoreIndex && (target < 0 || target >= bound['N']))
-      return "`target` has " + std::to_string(target) + ", and `x` has classes 0 to " +
+      return "`target` has " + std::to_string(target) + ", and there are classes 0 to " +
              std::to_string(bound['N'] - 1);
   return std::string();
 }
@@ -163,6 +163,102 @@ constexpr Variant crossEntropyBackwardVariants[] = {
                          named("SMOOTH", call.smoothing > 0), named("BLOCK", config["BLOCK"])});
      }},
 };
+
+// ---- linear_cross_entropy
+
+constexpr KernelSource linearProduct{"cross_entropy", "linear.py", "product"},
+    crossEntropyFused{"cross_entropy", "kernel.py", "cross_entropy_fused"},
+    clearKernel{"scan", "kernel.py", "clear"};
+
+constexpr ArgumentRow linearArguments[] = {
+    {"x", argument<&LinearCrossEntropy::x>, Role::In, "T H", floats},
+    {"w", argument<&LinearCrossEntropy::w>, Role::In, "N H", floats, 0},
+    {"target", argument<&LinearCrossEntropy::target>, Role::In, "T", indices},
+    {"loss", argument<&LinearCrossEntropy::loss>, Role::Out, "T", float32},
+    {"dx", argument<&LinearCrossEntropy::dx>, Role::Out, "T H", floats},
+    {"dw", argument<&LinearCrossEntropy::dw>, Role::Out, "N H", float32},
+};
+
+/// Chunks of rows: logits, their losses and gradients in their place, and what those add to dx and
+/// dw.
+Status linearPlan(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<LinearCrossEntropy>();
+  const int64_t rows = bound['T'], classes = bound['N'], width = bound['H'];
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+  const int64_t chunk = std::min(config["CHUNK"], rows);
+  const double scale = call.scale != 0 ? call.scale : 1 / double(std::max<int64_t>(rows, 1));
+  if (rows == 0)
+    return to.launch(clearKernel, {}, {blocks(classes * width, 1024)},
+                     {call.dw, classes * width, named("BLOCK", 1024)});
+  Argument logits = to.scratch(bound.type(), chunk * classes);
+  struct Strides {
+    int64_t am, ak, bk, bn, cm;
+  };
+  auto product = [&](Argument a, Argument b, Argument c, std::array<int64_t, 3> starts,
+                     std::array<int64_t, 3> sizes, Strides s, bool adds) {
+    auto [rows, columns, depth] = sizes;
+    return to.launch(linearProduct, config.options(), {blocks(rows, m) * blocks(columns, n)},
+                     {a,
+                      b,
+                      c,
+                      starts[0],
+                      starts[1],
+                      starts[2],
+                      rows,
+                      columns,
+                      depth,
+                      s.am,
+                      s.ak,
+                      s.bk,
+                      s.bn,
+                      s.cm,
+                      named("BLOCK_M", m),
+                      named("BLOCK_N", n),
+                      named("BLOCK_K", k),
+                      named("GROUP_M", 8),
+                      named("EVEN_K", depth % k == 0),
+                      named("ADD", adds),
+                      named("PRECISION", precisionName(bound.type(), call.precision))});
+  };
+  CompileOptions wide;
+  wide.numWarps = 8;
+  for (int64_t first = 0; first < rows; first += chunk) {
+    const int64_t some = std::min(chunk, rows - first);
+    if (Status status = product(call.x, call.w, logits, {first * width, 0, 0},
+                                {some, classes, width}, {width, 1, 1, width, classes}, false);
+        !status)
+      return status;
+    if (Status status = to.launch(crossEntropyFused, wide, {some},
+                                  {logits, call.target, call.loss, logits, classes, classes,
+                                   classes, call.ignoreIndex, call.smoothing, scale, first,
+                                   named("SMOOTH", call.smoothing > 0),
+                                   named("BLOCK", std::min<int64_t>(4096, powerOfTwo(classes)))});
+        !status)
+      return status;
+    if (Status status = product(logits, call.w, call.dx, {0, 0, first * width},
+                                {some, width, classes}, {classes, 1, width, 1, width}, false);
+        !status)
+      return status;
+    if (Status status = product(logits, call.x, call.dw, {0, first * width, 0},
+                                {classes, width, some}, {1, classes, width, 1, width}, first > 0);
+        !status)
+      return status;
+  }
+  return Success{};
+}
+
+constexpr Variant linearVariants[] = {
+    {"linear.chunked", "CHUNK BLOCK_M BLOCK_N BLOCK_K", nullptr,
+     [](const Bound &bound) {
+       const bool isSmall = bound.isCpu || bound.type() == DType::Float32;
+       return Config{{"CHUNK", bound.isCpu ? 256 : 2048}, {"BLOCK_M", isSmall ? 64 : 128},
+                     {"BLOCK_N", isSmall ? 64 : 128},     {"BLOCK_K", isSmall ? 32 : 64},
+                     {"num_warps", isSmall ? 4 : 8},      {"num_stages", 3}};
+     },
+     linearPlan},
+};
+
+constexpr SizeName linearSizes[] = {{"M", 'T'}, {"V", 'N'}, {"H", 'H'}};
 
 // ---- norms
 
@@ -351,6 +447,17 @@ constexpr OperationRow rows[] = {
     {Operation::CrossEntropyBackward, "cross_entropy_backward", "cross_entropy",
      crossEntropyBackwardArguments, crossEntropyBackwardVariants, rowSizes, "M",
      checkCrossEntropy<CrossEntropyBackward>, verifyTargets<CrossEntropyBackward>},
+    {Operation::LinearCrossEntropy, "linear_cross_entropy", "cross_entropy", linearArguments,
+     linearVariants, linearSizes, "H",
+     [](Bound &bound) -> std::string {
+       auto &call = bound.as<LinearCrossEntropy>();
+       if (bound['N'] == 0)
+         return "`w` is " + textOf(call.w) + ": there is no class to choose";
+       return call.smoothing >= 0 && call.smoothing <= 1
+                  ? ""
+                  : "`smoothing` is " + std::to_string(call.smoothing) + ", and must be in [0, 1]";
+     },
+     verifyTargets<LinearCrossEntropy>, nullptr, argument<&LinearCrossEntropy::workspace>},
     {Operation::LayerNorm, "layer_norm", "layer_norm", layerNormArguments, layerNormVariants,
      rowSizes, "MN", checkEpsilon<LayerNorm>, nullptr, nullptr, argument<&LayerNorm::workspace>},
     {Operation::LayerNormBackward, "layer_norm_backward", "layer_norm", layerNormBackwardArguments,

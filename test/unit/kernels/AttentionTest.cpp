@@ -1,5 +1,6 @@
 #include "Harness.h"
 
+#include <array>
 #include <functional>
 
 namespace nereid::kernels::test {
@@ -48,12 +49,19 @@ struct Reference {
     return {w, std::log(sum)};
   }
   double out(int64_t b, int64_t h, int64_t i, int64_t d, int64_t m, int64_t n) const {
-    auto w = weights(b, h, i, m, n).first;
+    if (std::array row = {b, h, i, m, n}; row != lastRow) {
+      lastRow = row;
+      lastWeights = weights(b, h, i, m, n).first;
+    }
     double sum = 0;
     for (int64_t j = 0; j < n; ++j)
-      sum += w[size_t(j)] * v(b, keyHead(h), j, d);
+      sum += lastWeights[size_t(j)] * v(b, keyHead(h), j, d);
     return sum;
   }
+
+  // Columns of a row are asked for one after the other.
+  mutable std::array<int64_t, 5> lastRow = {-1};
+  mutable std::vector<double> lastWeights = {};
 };
 
 /// Elements of a row-major [batch, head, place, column].
@@ -554,6 +562,47 @@ TEST(Paged, PromptsInChunks) {
                              int64_t(cuQ[size_t(b + 1)] - cuQ[size_t(b)]), c.lengths[size_t(b)]);
       },
       1e-6, 2e-5);
+}
+
+TEST(Paged, SharedPrefix) {
+  // Pages 0 to 2 hold the prefix of all; each sequence then has pages of its own.
+  const int64_t page = 16, pages = 12, heads = 4, keyHeads = 2, width = 32, batch = 3;
+  const std::vector<double> lengths = {1, 0, 33};
+  Array keys = Array::random(DType::Float32, {pages, page, keyHeads, width}, 1),
+        values = Array::random(DType::Float32, {pages, page, keyHeads, width}, 2),
+        q = Array::random(DType::Float32, {batch, heads, width}, 3),
+        out = Array::make(DType::Float32, {batch, heads, width}),
+        prefix = Array::of(DType::Int32, {3}, {2, 0, 1}),
+        table = Array::of(DType::Int32, {batch, 3}, {5, 99, 99, 99, 99, 99, 7, 4, 9}),
+        tokens = Array::of(DType::Int32, {batch}, lengths);
+  setup().run(PagedSharedPrefix{.q = q,
+                                .kCache = keys,
+                                .vCache = values,
+                                .prefix = prefix,
+                                .table = table,
+                                .lengths = tokens,
+                                .out = out});
+  auto at = [&](const Array &pool) {
+    return [&](int64_t b, int64_t h, int64_t i, int64_t d) {
+      int64_t number =
+          i / page < 3 ? int64_t(prefix[i / page]) : int64_t(table[b * 3 + i / page - 3]);
+      return pool[((number * page + i % page) * keyHeads + h) * width + d];
+    };
+  };
+  Reference reference{heads,
+                      keyHeads,
+                      width,
+                      [&](int64_t b, int64_t h, int64_t, int64_t d) { return q[(b * heads + h) * width + d]; },
+                      at(keys),
+                      at(values)};
+  expectNear(
+      out,
+      [&](int64_t i) {
+        int64_t b = i / width / heads;
+        return reference.out(b, i / width % heads, 0, i % width, 1,
+                             3 * page + int64_t(lengths[size_t(b)]));
+      },
+      1e-5, 1e-5);
 }
 
 TEST(Paged, BlockManagerGivesPagesOut) {

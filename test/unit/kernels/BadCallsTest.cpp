@@ -186,7 +186,7 @@ TEST_F(BadCalls, Numbers) {
           "[..., N]");
   Array target = Array::of(DType::Int64, {4}, {0, 8, -100, 3});
   refused(CrossEntropy{.x = rows[0], .target = target, .loss = perRow, .lse = other},
-          "`cross_entropy`: `target` has 8, and `x` has classes 0 to 7");
+          "`cross_entropy`: `target` has 8, and there are classes 0 to 7");
   Array positions = Array::of(DType::Int32, {1, 2}, {4, -1});
   refused(Rope{.x = make(F32, {1, 2, 1, 8}),
                .y = make(F32, {1, 2, 1, 8}),

@@ -151,6 +151,53 @@ TEST(Products, Grouped) {
       1e-6, 1e-5);
 }
 
+TEST(Products, GroupedWeightGradient) {
+  const std::vector<double> offsets = {0, 70, 70, 71, 100};
+  const int64_t groups = 4, rows = 100, n = 40, k = 24;
+  Array a = Array::random(DType::Float32, {rows, k}, 1),
+        dc = Array::random(DType::Float32, {rows, n}, 2),
+        db = Array::make(DType::Float32, {groups, k, n}),
+        at = Array::of(DType::Int32, {groups + 1}, offsets);
+  setup().run(MatmulGroupedWeightGradient{.a = a, .dc = dc, .offsets = at, .db = db});
+  expectNear(
+      db,
+      [&](int64_t i) {
+        int64_t group = i / n / k, first = int64_t(offsets[size_t(group)]);
+        return dot(
+            int64_t(offsets[size_t(group + 1)]) - first,
+            [&](int64_t r) { return a[(first + r) * k + i / n % k]; },
+            [&](int64_t r) { return dc[(first + r) * n + i % n]; });
+      },
+      1e-6, 2e-5);
+}
+
+TEST(Products, BlockScaled) {
+  const int64_t m = 20, n = 150, k = 200;
+  for (DType type : {DType::Int8, DType::Float8E4NV}) {
+    Array a = Array::random(DType::Float32, {m, k}, 1),
+          b = Array::random(DType::Float32, {n, k}, 2), aq = Array::make(type, {m, k}),
+          bq = Array::make(type, {n, k}), aScale = Array::make(DType::Float32, {2, m}),
+          bScale = Array::make(DType::Float32, {2, 2}), c = Array::make(DType::Float32, {m, n});
+    setup().run(QuantizeBlocks{.x = a, .q = aq, .scale = aScale});
+    setup().run(QuantizeBlocks{.x = b, .q = bq, .scale = bScale, .square = true});
+    auto aAt = [&](int64_t row, int64_t d) { return aq[row * k + d] * aScale[d / 128 * m + row]; };
+    auto bAt = [&](int64_t row, int64_t d) {
+      return bq[row * k + d] * bScale[row / 128 * 2 + d / 128];
+    };
+    for (int64_t i = 0; i < a.size(); ++i)
+      ASSERT_NEAR(aAt(i / k, i % k), a[i], type == DType::Int8 ? 0.02 : 0.2);
+    setup().run(MatmulBlockScaled{.a = aq, .b = bq, .c = c, .aScale = aScale, .bScale = bScale});
+    expectNear(
+        c,
+        [&](int64_t i) {
+          return dot(
+              k, [&](int64_t d) { return aAt(i / n, d); },
+              [&](int64_t d) { return bAt(i % n, d); });
+        },
+        1e-5, 1e-4);
+  }
+}
+
 TEST(Products, Scaled) {
   const int64_t m = 20, n = 33, k = 64;
   for (DType type : {DType::Int8, DType::Float8E4NV})
