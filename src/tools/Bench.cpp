@@ -1,17 +1,19 @@
 // nereid bench FOLDER...: each case of `bench` timed, each variant on each device.
-#include "engine/Files.h"
 #include "runtime/Device.h"
+#include "support/ReadFile.h"
 #include "tools/BenchPage.h"
 #include "tools/FolderRows.h"
 #include "tools/Search.h"
 #include "tools/Suite.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <unistd.h>
 
 namespace nereid::tools {
@@ -19,11 +21,13 @@ namespace nereid::tools {
 namespace {
 
 struct BenchWords : FolderWords {
-  std::string match, html, csv, suite;
+  std::string match, suite;
   double seconds = 0.5;
   bool peers = false;
   std::string peerCommand;
   SearchWords search;
+  std::string rows; ///< a file of rows that were measured before
+  BenchFiles files;
 };
 
 // (p80 - p20) / median above this says that something else ran beside the kernel.
@@ -90,7 +94,64 @@ std::string peersText(const Json &peers, double seconds) {
   return text.empty() ? "-" : text;
 }
 
+// Rows that --json, --output or a suite's --json left in a file, and on what they were measured.
+Result<std::pair<Json, Json>> readRows(const std::string &path) {
+  auto text = support::readFile(path, size_t(1) << 30);
+  if (!text)
+    return text.takeError();
+  Json rows = Json::array(), machines = Json::array();
+  Json whole = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (whole.is_object() && whole.contains("rows")) {
+    rows = whole["rows"];
+    machines = whole.value("machines", Json::array());
+  } else if (whole.is_object() && whole.contains("runs")) {
+    for (const Json &run : whole["runs"]) {
+      machines.push_back(run);
+      machines.back().erase("claims");
+      for (const Json &claim : run.value("claims", Json::array())) {
+        const Json named = claim.value("rows", Json::object());
+        for (const auto &[name, found] : named.items())
+          for (const Json &row : found.is_array() ? found : Json::array({found}))
+            rows.push_back(row);
+      }
+    }
+  } else {
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);)
+      if (Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false); row.is_object())
+        rows.push_back(std::move(row));
+  }
+  if (!rows.is_array() || rows.empty())
+    return Error{"`" + path + "` has no rows", {}};
+  return std::pair(std::move(rows), std::move(machines));
+}
+
+// Draws rows that were measured before.
+int showRows(const BenchWords &words) {
+  auto read = readRows(words.rows);
+  if (!read)
+    return refuse(read.error());
+  Json rows = Json::array();
+  for (Json &row : read->first) {
+    std::string shape = row.value("shape", ""), variant = row.value("variant", ""),
+                kernel = row.value("kernel", "");
+    auto isNamed = [&](const std::string &name) {
+      return name == variant || name == kernel || name == kernel + "." + variant;
+    };
+    if (shape.find(words.match) != std::string::npos &&
+        (words.variants.empty() || std::ranges::any_of(words.variants, isNamed)))
+      rows.push_back(std::move(row));
+  }
+  if (Status status = writeFiles(words.files, rows, read->second); !status)
+    return refuse(status.error());
+  if (words.json)
+    std::printf("%s\n", Json({{"machines", read->second}, {"rows", rows}}).dump().c_str());
+  return exitDone;
+}
+
 int runBench(const BenchWords &words) {
+  if (!words.rows.empty())
+    return showRows(words);
   if (!words.suite.empty())
     return runSuite({.suite = words.suite,
                      .match = words.match,
@@ -106,7 +167,7 @@ int runBench(const BenchWords &words) {
   options.time->seconds = words.seconds;
   options.peers = words.peers;
   if (!words.search.axes.empty())
-    return runSearch(words, words.search, std::move(options), words.html, words.csv);
+    return runSearch(words, words.search, std::move(options), words.files);
   Json fromCommand = Json::array();
   if (!words.peerCommand.empty()) {
     auto measured = commandRows(words);
@@ -165,14 +226,11 @@ int runBench(const BenchWords &words) {
   });
   if (!rows)
     return refuse(rows.error());
-  if (!words.html.empty())
-    if (Status status = engine::writeFile(words.html, benchPage(*rows)); !status)
-      return refuse(status.error());
-  if (!words.csv.empty())
-    if (Status status = engine::writeFile(words.csv, benchCsv(*rows)); !status)
-      return refuse(status.error());
+  Json machines = machinesOf(*rows);
+  if (Status status = writeFiles(words.files, *rows, machines); !status)
+    return refuse(status.error());
   if (words.json) {
-    std::printf("%s\n", Json({{"rows", *rows}}).dump().c_str());
+    std::printf("%s\n", Json({{"machines", machines}, {"rows", *rows}}).dump().c_str());
   } else {
     printTable(table, 5);
     for (const std::string &remark : remarks)
@@ -190,16 +248,35 @@ Action addBench(CLI::App &app) {
   CLI::Option *suite = app.add_option(
       "--suite", words->suite, "Claims about rows: FILE.py, or the name of one in bench/suites");
   CLI::Option_group *what = app.add_option_group("what");
-  what->add_options(folders, suite);
+  CLI::Option *rows = app.add_option("--rows", words->rows,
+                                     "Measure nothing: take the rows of a file that --json or "
+                                     "--output wrote, for --html, --csv and --plot");
+  what->add_options(folders, suite, rows);
   what->require_option(1);
   app.add_option("--match", words->match,
                  "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
       ->check(CLI::Range(0.001, 600.0));
-  app.add_option("--html", words->html, "Write a page with rooflines, scaling and all rows");
-  app.add_option("--csv", words->csv, "Write the rows as comma-separated values");
-  app.add_flag("--peers", words->peers,
-               "On a GPU, time cuBLASLt beside products, and compare with its results");
+  app.add_option("--html", words->files.html, "Write a page with rooflines, scaling and all rows");
+  app.add_option("--csv", words->files.csv, "Write the rows as comma-separated values");
+  CLI::Option *plot = app.add_option("--plot", words->files.plot, "Write one plot as an SVG file");
+  CLI::Option *axes = app.add_option("--axes", words->files.words.axes,
+                                     "With --plot: X:Y, each a column of --json or a name that the "
+                                     "case or configuration binds")
+                          ->capture_default_str();
+  CLI::Option *by =
+      app.add_option("--by", words->files.words.by,
+                     "With --plot: columns or names; rows that agree in them are one line")
+          ->delimiter(',')
+          ->capture_default_str();
+  CLI::Option *title =
+      app.add_option("--title", words->files.words.title, "With --plot: what it shows");
+  for (CLI::Option *option : {axes, by, title})
+    option->needs(plot);
+  app.add_flag(
+      "--peers", words->peers,
+      "On a GPU, time cuBLASLt beside products, and compare with its results; --plot draws the "
+      "peers that rows have");
   app.add_option("--peer-command", words->peerCommand,
                  "Run this with the folders, --seconds and --json FILE first, and show its rows "
                  "beside: \"python3 bench/peers.py\" has Triton and PyTorch");
@@ -229,9 +306,15 @@ Action addBench(CLI::App &app) {
   for (const char *name : {"--all-configs", "--untuned", "--peers", "--peer-command"})
     search->excludes(app.get_option(name));
   for (const char *name : {"--cases", "--variant", "--all-configs", "--untuned", "--html", "--csv",
-                           "--peers", "--peer-command", "--search"})
+                           "--plot", "--peers", "--peer-command", "--search"})
     suite->excludes(app.get_option(name));
-  return [words] { return runBench(*words); };
+  for (const char *name :
+       {"--device", "--cases", "--all-configs", "--untuned", "--peer-command", "--search"})
+    rows->excludes(app.get_option(name));
+  return [words] {
+    words->files.words.peers = words->peers || !words->peerCommand.empty();
+    return runBench(*words);
+  };
 }
 
 } // namespace nereid::tools

@@ -1,10 +1,15 @@
 #include "tools/BenchPage.h"
 
+#include "engine/Files.h"
+#include "tools/FolderRows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace nereid::tools {
 
@@ -17,16 +22,28 @@ constexpr std::string_view head = R"(<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <title>nereid bench</title>
 <style>
-:root { --paper: #fff; --ink: #1c1e21; --faint: #c9ced6; --soft: #5d6470;
+)";
+
+// The colours of a page.
+constexpr std::string_view colors =
+    R"(:root { --paper: #fff; --ink: #1c1e21; --faint: #c9ced6; --soft: #5d6470;
   --c0: #1f6fd0; --c1: #c2410c; --c2: #15803d; --c3: #9333ea; --c4: #b7791f; --c5: #0e7490; --c6: #be185d; --c7: #4d5663; }
 @media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e6e8eb; --faint: #3a4048; --soft: #9aa3af;
   --c0: #6cb0ff; --c1: #ff9a66; --c2: #5fd38a; --c3: #c99bff; --c4: #e8bf5c; --c5: #58cbe0; --c6: #ff8fc0; --c7: #aab3bf; } }
-body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+)";
+
+// What lines and text of a plot look like.
+constexpr std::string_view marks =
+    R"(text { fill: var(--soft) } .name { fill: var(--ink); font-size: 14px }
+.grid { stroke: var(--faint); stroke-width: .6 } .roof { stroke: var(--ink); stroke-width: 1.2 }
+)";
+
+constexpr std::string_view styles =
+    R"(body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
 .plots { display: flex; flex-wrap: wrap; gap: 1.5rem }
 figure { margin: 0; flex: 1 1 30rem; max-width: 36rem } figcaption { color: var(--soft); font-size: .85rem }
-svg { width: 100%; height: auto } svg text { fill: var(--soft); font-size: 11px }
-.grid { stroke: var(--faint); stroke-width: .6 } .roof { stroke: var(--ink); stroke-width: 1.2 }
+svg { width: 100%; height: auto } svg text { font-size: 11px }
 .legend { font-size: .82rem; columns: 2; list-style: none; padding: 0; margin: .3rem 0 }
 .swatch { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em }
 .scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .82rem }
@@ -75,6 +92,40 @@ std::string word(const Json &row, const char *key) {
   return found != row.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// A column of the row, or what its case binds the name to.
+std::optional<double> valueOf(const Json &row, const std::string &name) {
+  if (auto column = number(row, name.c_str()))
+    return column;
+  if (row.contains("case") && row["case"].is_object())
+    return number(row["case"], name.c_str());
+  for (const char *key : {"shape", "config"}) {
+    std::string text = " " + word(row, key);
+    size_t at = text.find(" " + name + "=");
+    if (at == std::string::npos)
+      continue;
+    const char *digits = text.c_str() + at + name.size() + 2;
+    char *end = nullptr;
+    double value = std::strtod(digits, &end);
+    if (end != digits)
+      return value;
+  }
+  return std::nullopt;
+}
+
+// The light colours in place of their names, which not every program that draws SVG knows.
+std::string withColors(std::string text) {
+  std::string_view light = colors.substr(0, colors.find('}'));
+  for (size_t at = 0; (at = light.find("--", at)) != light.npos;) {
+    size_t colon = light.find(':', at), end = light.find(';', colon);
+    std::string name = "var(" + std::string(light.substr(at, colon - at)) + ")";
+    std::string_view color = light.substr(colon + 2, end - colon - 2);
+    for (size_t found; (found = text.find(name)) != text.npos;)
+      text.replace(found, name.size(), color);
+    at = end;
+  }
+  return text;
+}
+
 struct Point {
   double x, y;
   std::string label;
@@ -96,14 +147,54 @@ public:
   bool plainX = false; ///< numbers along x without a unit
   bool empty() const { return points.empty(); }
 
+  /// A figure of a page.
   std::string svg() {
-    fit();
     std::string out = format("<figure><svg viewBox=\"0 0 %g %g\" role=\"img\">", width, height);
+    draw(out);
+    std::string legend = "<ul class=\"legend\">";
+    int color = 0;
+    for (const auto &[name, series] : points)
+      legend += format("<li><span class=\"swatch\" style=\"background:var(--c%d)\"></span>",
+                       color++ % 8) +
+                escaped(name);
+    return out + "</svg><figcaption>" + escaped(caption) + "</figcaption>" + legend +
+           "</ul></figure>\n";
+  }
+
+  /// A file of its own, with `note` below the names of the series.
+  std::string file(const std::string &note) {
+    double top = 26, line = 17;
+    double below = top + height + line * double((points.size() + 1) / 2) + 26;
+    std::string out = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
+                             "role=\"img\" font-family=\"system-ui, sans-serif\" "
+                             "font-size=\"11\">\n<style>\n",
+                             width, below) +
+                      std::string(marks) +
+                      "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"var(--paper)\"/>\n";
+    out += format("<text class=\"name\" x=\"%g\" y=\"18\">", left) + escaped(caption) + "</text>\n";
+    out += format("<g transform=\"translate(0 %g)\">\n", top);
+    draw(out);
+    out += "\n</g>\n";
+    int index = 0;
+    for (const auto &[name, series] : points) {
+      double x = index % 2 ? width / 2 : left, y = top + height + line * (index / 2) + 12;
+      out += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"var(--c%d)\"/>", x, y - 4,
+                    index % 8) +
+             format("<text x=\"%.1f\" y=\"%.1f\">", x + 9, y) + escaped(name) + "</text>\n";
+      ++index;
+    }
+    out += format("<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">", width - right, below - 8) +
+           escaped(note) + "</text>\n</svg>\n";
+    return withColors(std::move(out));
+  }
+
+private:
+  void draw(std::string &out) {
+    fit();
     axes(out);
     for (const auto &[slope, label] : roofs)
       drawRoof(out, slope, label);
     int color = 0;
-    std::string legend = "<ul class=\"legend\">";
     for (auto &[name, series] : points) {
       std::string ink = format("var(--c%d)", color++ % 8);
       std::sort(series.begin(), series.end(),
@@ -118,14 +209,9 @@ public:
         out += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" fill=\"", xOf(point.x),
                       yOf(point.y)) +
                ink + "\"><title>" + escaped(point.label) + "</title></circle>";
-      legend +=
-          "<li><span class=\"swatch\" style=\"background:" + ink + "\"></span>" + escaped(name);
     }
-    return out + "</svg><figcaption>" + escaped(caption) + "</figcaption>" + legend +
-           "</ul></figure>\n";
   }
 
-private:
   // Whole decades around the points, at least one.
   void fit() {
     double lowX = INFINITY, highX = 0, lowY = INFINITY, highY = 0;
@@ -149,11 +235,12 @@ private:
   }
   void axes(std::string &out) const {
     for (double e = fromX; e <= toX; ++e)
-      out += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"12\" y2=\"%.1f\"/>"
-                    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
-                    xOf(std::pow(10, e)), xOf(std::pow(10, e)), height - bottom,
-                    xOf(std::pow(10, e)), height - bottom + 15,
-                    (plainX ? format("%g", std::pow(10, e)) : scaled(std::pow(10, e))).c_str());
+      out += format(
+          "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"12\" y2=\"%.1f\"/>"
+          "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
+          xOf(std::pow(10, e)), xOf(std::pow(10, e)), height - bottom, xOf(std::pow(10, e)),
+          height - bottom + 15,
+          (plainX && e < 6 ? format("%g", std::pow(10, e)) : scaled(std::pow(10, e))).c_str());
     for (double e = fromY; e <= toY; ++e)
       out += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
                     "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
@@ -303,8 +390,88 @@ std::string table(const Json &rows) {
 } // namespace
 
 std::string benchPage(const Json &rows) {
-  return std::string(head) + "<h1>nereid bench</h1>\n" + rooflines(rows) + scaling(rows) +
-         table(rows) + "</html>\n";
+  return std::string(head) + std::string(colors) + std::string(marks) + std::string(styles) +
+         "<h1>nereid bench</h1>\n" + rooflines(rows) + scaling(rows) + table(rows) + "</html>\n";
+}
+
+Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const std::string &note) {
+  size_t colon = words.axes.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == words.axes.size())
+    return Error{"`--axes " + words.axes + "` is not X:Y", {}};
+  std::string x = words.axes.substr(0, colon), y = words.axes.substr(colon + 1);
+  constexpr std::tuple<const char *, const char *, double> units[] = {
+      {"seconds", "seconds", 1},
+      {"gbps", "bytes a second", 1e9},
+      {"gflops", "operations a second", 1e9},
+      {"bytes_moved", "bytes moved", 1},
+      {"peak_bytes", "bytes at most", 1},
+      {"intensity", "operations a byte", 1}};
+  auto unitOf = [&](const std::string &name) {
+    for (const auto &[key, label, factor] : units)
+      if (name == key)
+        return std::pair(std::string(label), factor);
+    return std::pair(name, 1.0);
+  };
+  auto [xLabel, xFactor] = unitOf(x);
+  auto [yLabel, yFactor] = unitOf(y);
+  Plot plot(words.title.empty() ? yLabel + " by " + xLabel : words.title, xLabel, yLabel);
+  plot.plainX = xLabel == x;
+  for (const Json &row : rows) {
+    auto at = valueOf(row, x), value = valueOf(row, y);
+    if (!isMeasured(row) || !at || !value)
+      continue;
+    std::string name;
+    for (const std::string &key : words.by) {
+      std::string part = word(row, key.c_str());
+      if (auto number = part.empty() ? valueOf(row, key) : std::nullopt)
+        part = key + " " + format("%g", *number);
+      if (!part.empty())
+        name += (name.empty() ? "" : ", ") + part;
+    }
+    plot.add(name, {*at * xFactor, *value * yFactor, word(row, "kernel") + " " + labelOf(row)});
+    // A peer's rates are to ours as our time is to its.
+    for (const Json &peer : row.value("peers", Json::array()))
+      if (auto seconds = number(peer, "seconds"); seconds && words.peers && *seconds > 0) {
+        double theirs =
+            y == "seconds" ? *seconds : *value * yFactor * *number(row, "seconds") / *seconds;
+        plot.add(word(peer, "name") + (name.empty() ? "" : ": " + name),
+                 {*at * xFactor, theirs, word(peer, "name") + ", " + labelOf(row)});
+      }
+  }
+  if (plot.empty())
+    return Error{"no row has both `" + x + "` and `" + y + "`", {}};
+  return plot.file(note);
+}
+
+Json machinesOf(const Json &rows) {
+  std::vector<std::string> devices;
+  Json machines = Json::array();
+  for (const Json &row : rows)
+    if (std::string device = word(row, "device");
+        std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      devices.push_back(device);
+      machines.push_back(machineJson(device));
+    }
+  return machines;
+}
+
+Status writeFiles(const BenchFiles &files, const Json &rows, const Json &machines) {
+  if (!files.html.empty())
+    if (Status status = engine::writeFile(files.html, benchPage(rows)); !status)
+      return status;
+  if (!files.csv.empty())
+    if (Status status = engine::writeFile(files.csv, benchCsv(rows)); !status)
+      return status;
+  if (files.plot.empty())
+    return Success{};
+  std::string note;
+  for (const Json &machine : machines) {
+    std::string name = word(machine, "description");
+    note += (note.empty() ? "" : "; ") + (name.empty() ? word(machine, "device") : name) + ", " +
+            word(machine, "date");
+  }
+  auto plot = benchPlot(rows, files.words, note);
+  return plot ? engine::writeFile(files.plot, *plot) : plot.takeError();
 }
 
 std::string benchCsv(const Json &rows) {

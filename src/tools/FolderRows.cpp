@@ -1,6 +1,10 @@
 #include "tools/FolderRows.h"
 
+#include "engine/BuildId.h"
+#include "runtime/Device.h"
+
 #include <cstdio>
+#include <ctime>
 #include <unistd.h>
 
 namespace nereid::tools {
@@ -100,6 +104,26 @@ Json rowJson(const engine::FolderRow &row) {
   }
   if (!row.failure.empty())
     json["failure"] = row.failure;
+  return json;
+}
+
+Json machineJson(const std::string &device) {
+  Json json = {{"device", device}, {"build", engine::buildId()}};
+  if (auto found = runtime::device(device); found) {
+    const runtime::DeviceInfo &info = (*found)->info();
+    json["description"] = info.description;
+    json["arch"] = info.arch;
+    json["units"] = info.units;
+    json["memory_bytes"] = info.memoryBytes;
+    json["cache_bytes"] = info.cacheBytes;
+    json["clock_khz"] = info.clockKHz;
+  }
+  char date[32];
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::strftime(date, sizeof date, "%Y-%m-%d", &parts);
+  json["date"] = date;
   return json;
 }
 

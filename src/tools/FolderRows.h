@@ -26,6 +26,9 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
 /// The row of the contract (design, section 9); null where a figure does not apply.
 Json rowJson(const engine::FolderRow &row);
 
+/// What a row of that device was measured on, and today's date.
+Json machineJson(const std::string &device);
+
 /// By a `printf` format for a double; "-" for none.
 std::string numberText(const std::optional<double> &value, const char *format);
 

@@ -1,10 +1,8 @@
 #include "tools/Search.h"
 
 #include "engine/BuildId.h"
-#include "engine/Files.h"
 #include "runtime/Device.h"
 #include "support/ReadFile.h"
-#include "tools/BenchPage.h"
 
 #include <algorithm>
 #include <array>
@@ -251,7 +249,7 @@ private:
 } // namespace
 
 int runSearch(const FolderWords &folders, const SearchWords &words,
-              engine::FolderRunOptions options, const std::string &html, const std::string &csv) {
+              engine::FolderRunOptions options, const BenchFiles &files) {
   for (const std::string &text : words.axes) {
     auto axis = engine::parseSearchAxis(text);
     if (!axis)
@@ -316,15 +314,14 @@ int runSearch(const FolderWords &folders, const SearchWords &words,
     return refuse(Error{"the search is empty: no case and configuration is left", {}});
   if (kept)
     std::fprintf(stderr, "%zu of %zu rows were in `%s`\n", kept, rows.size(), words.output.c_str());
-  if (!html.empty())
-    if (Status status = engine::writeFile(html, benchPage(rows)); !status)
-      return refuse(status.error());
-  if (!csv.empty())
-    if (Status status = engine::writeFile(csv, benchCsv(rows)); !status)
-      return refuse(status.error());
+  Json machines = machinesOf(rows);
+  if (Status status = writeFiles(files, rows, machines); !status)
+    return refuse(status.error());
   Report report(rows, options.widestSpread);
   if (folders.json)
-    std::printf("%s\n", Json({{"rows", rows}, {"best", report.best}}).dump().c_str());
+    std::printf(
+        "%s\n",
+        Json({{"machines", machines}, {"rows", rows}, {"best", report.best}}).dump().c_str());
   else
     report.print();
   return report.failed ? exitRefused : exitDone;

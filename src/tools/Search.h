@@ -1,6 +1,7 @@
 // nereid bench --search: sweeps shapes and configurations of kernel folders, best per shape.
 #pragma once
 
+#include "tools/BenchPage.h"
 #include "tools/FolderRows.h"
 
 namespace nereid::tools {
@@ -16,6 +17,6 @@ struct SearchWords {
 };
 
 int runSearch(const FolderWords &folders, const SearchWords &words,
-              engine::FolderRunOptions options, const std::string &html, const std::string &csv);
+              engine::FolderRunOptions options, const BenchFiles &files);
 
 } // namespace nereid::tools

@@ -1,7 +1,6 @@
 // nereid bench --suite: measures the rows of each claim and says whether it holds.
 #include "tools/Suite.h"
 
-#include "engine/BuildId.h"
 #include "engine/Files.h"
 #include "engine/FolderRun.h"
 #include "runtime/Device.h"
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <sstream>
 #include <unistd.h>
 
@@ -210,26 +208,6 @@ Outcome runClaim(SuiteFile &file, const SuiteClaim &claim, SuiteRunner &runner) 
               {"unit", claim.unit}, {"least", orNull(claim.least)}, {"most", orNull(claim.most)},
               {"verdict", verdict}, {"rows", std::move(rows)}};
   return out;
-}
-
-Json machineJson(const std::string &device) {
-  Json json = {{"device", device}, {"build", engine::buildId()}};
-  if (auto found = runtime::device(device); found) {
-    const runtime::DeviceInfo &info = (*found)->info();
-    json["description"] = info.description;
-    json["arch"] = info.arch;
-    json["units"] = info.units;
-    json["memory_bytes"] = info.memoryBytes;
-    json["cache_bytes"] = info.cacheBytes;
-    json["clock_khz"] = info.clockKHz;
-  }
-  char date[32];
-  std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::strftime(date, sizeof date, "%Y-%m-%d", &parts);
-  json["date"] = date;
-  return json;
 }
 
 // A file, or a name: that of a file in bench/suites of the directory where one works.

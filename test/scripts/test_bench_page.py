@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = ROOT / os.environ.get("NEREID_BUILD", "build/release") / "bin/nereid"
@@ -99,6 +100,48 @@ class BenchPage(unittest.TestCase):
                 self.assertNotIn(word, text)
             self.assertNotIn("nan", text.replace("nanosecond", ""))
             self.assertIn("prefers-color-scheme: dark", text)
+
+    def test_plot(self):
+        row = {"kernel": "twice", "variant": "plain", "device": "cuda:0", "dtype": "f32", "config": "BLOCK=64", "skipped_reason": None}
+        rows = [{**row, "shape": f"n={n} dtype=f32", "seconds": n * 1e-9, "gflops": 2.0, "peers": [{"name": "other", "seconds": n * 2e-9}]}
+                for n in (1000, 8000)]
+        rows += [{**row, "variant": "split", "shape": "a & b", "case": {"n": 4000}, "seconds": 5e-6, "gflops": None},
+                 {**row, "shape": "n=2000 dtype=f32", "seconds": None, "failure": "refused"}]
+        suite = {"runs": [{"description": "A machine", "date": "2020-02-02",
+                           "claims": [{"rows": {"first": rows[0], "others": rows[1:]}}]}]}
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "rows.json").write_text(json.dumps({"machines": [{"description": "A machine", "date": "2020-02-02"}], "rows": rows}))
+            (here / "suite.json").write_text(json.dumps(suite))
+            (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+            def plot(source, *words, code=0):
+                run = subprocess.run([NEREID, "bench", "--rows", source, "--plot", "plot.svg", *words], cwd=here, timeout=60,
+                                     capture_output=True, text=True)
+                self.assertEqual(run.returncode, code, run.stderr)
+                return xml.etree.ElementTree.fromstring((here / "plot.svg").read_text()) if code == 0 else run.stderr
+
+            for source in ("rows.json", "suite.json", "rows.jsonl"):
+                drawn = plot(source, "--axes", "n:seconds", "--title", "Twice <as> much")
+                texts = [one.text or "" for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+                self.assertIn("Twice <as> much", texts)
+                self.assertEqual([text for text in texts if "plain" in text or "split" in text], ["plain, f32", "split, f32"])
+                if source != "rows.jsonl":
+                    self.assertIn("A machine, 2020-02-02", texts)
+                # Three dots and one of each name; one line of two points.
+                self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))), 5)
+                self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))), 1)
+            self.assertNotIn("var(", (here / "plot.svg").read_text())
+            drawn = plot("rows.json", "--axes", "n:gflops", "--by", "BLOCK", "--peers")
+            texts = [one.text or "" for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn("BLOCK 64", texts)
+            self.assertIn("other: BLOCK 64", texts)
+            drawn = plot("rows.json", "--axes", "n:seconds", "--match", "n=1000", "--variant", "twice.plain")
+            self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))), 2)
+            self.assertIn("no row has both `m` and `seconds`", plot("rows.json", "--axes", "m:seconds", code=1))
+            self.assertIn("is not X:Y", plot("rows.json", "--axes", "seconds", code=1))
+            (here / "none.json").write_text("[]")
+            self.assertIn("has no rows", plot("none.json", code=1))
 
 
 if __name__ == "__main__":
