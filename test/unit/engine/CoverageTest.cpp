@@ -56,7 +56,6 @@ const std::string notBuilt = "the front end builds none";
 const Reasons withoutCpuCode = {
     {"tile.inline_asm", "PTX means nothing to a CPU: refused with a diagnostic"},
     {"tile.dot_scaled", "becomes tile.dot before (transforms/ExpandScaledProducts)"},
-    {"tile.clock", "registers of a GPU: refused with a diagnostic"},
     {"math.ipowi", notBuilt},
     {"math.fpowi", notBuilt},
     {"arith.index_cast", notBuilt},
