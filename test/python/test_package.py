@@ -16,6 +16,7 @@ import nereid.triton as triton
 import nereid.triton.language as tl
 
 OFFSET = tl.constexpr(3)
+KIND = tl.int32
 plain = 3
 
 
@@ -427,6 +428,23 @@ class Errors(unittest.TestCase):
         finally:
             OFFSET = tl.constexpr(3)
         direct[(1, )](x, 16)
+
+    def test_a_type_that_changes_is_found(self):
+        global KIND
+
+        @triton.jit
+        def typed(x, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), tl.full((BLOCK, ), 2.7, tl.float32).to(KIND))
+
+        x = np.zeros(16, "f4")
+        typed[(1, )](x, 16)
+        np.testing.assert_array_equal(x, 2)
+        KIND = tl.float32
+        try:
+            with self.assertRaisesRegex(RuntimeError, "Global variable KIND has changed"):
+                typed[(1, )](x, 16)
+        finally:
+            KIND = tl.int32
 
     def test_bad_calls(self):
         x = np.zeros(128, "f4")

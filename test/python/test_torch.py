@@ -193,7 +193,7 @@ class Tensors(unittest.TestCase):
             path = pathlib.Path(folder) / "program.py"
             path.write_text(OWN_KERNELS)
             done = subprocess.run([sys.executable, "-m", "nereid", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, timeout=300, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder})
+                                  text=True, timeout=600, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder})
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         self.assertIn("agreed", done.stdout)
 

@@ -208,7 +208,7 @@ class Closure:
             if name == own and (value is fn or getattr(value, "fn", None) is fn):
                 continue
             unit.globals[name] = self.value(value)
-            if where is not None and isinstance(value, (core.constexpr, int, float, str, bool, type(None))):
+            if where is not None and isinstance(value, (core.constexpr, core.dtype, int, float, str, bool, type(None))):
                 self.guards.append((where, name, value))
         # Names of annotations and the like, which leave no instruction: only what cannot change matters.
         for name in set(re.findall(r"[A-Za-z_]\w*", text or "")) - set(unit.globals):
@@ -244,7 +244,7 @@ class Closure:
                 unit.globals[name] = self.module(value, further)
             elif name not in unit.globals:
                 unit.globals[name] = self.value(value)
-                if isinstance(value, (core.constexpr, int, float, str)):
+                if isinstance(value, (core.constexpr, core.dtype, int, float, str)):
                     self.guards.append((module.__dict__, name, value))
         return ("m", unit.name)
 

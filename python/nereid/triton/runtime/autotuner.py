@@ -175,7 +175,10 @@ class Autotuner(KernelInterface):
         while not isinstance(fn, JITFunction):
             fn = fn.fn
         text = "-".join([str(driver.active.get_current_target()), fn.cache_key, str(key), *map(str, configs)])
-        folder = os.path.join(os.environ.get("NEREID_CACHE_DIR") or os.path.expanduser("~/.cache/nereid"), "autotune")
+        folder = os.environ.get("NEREID_CACHE_DIR") or os.path.expanduser("~/.cache/nereid")
+        if knobs.cache.dir != knobs.cache._defaults["dir"]:  # a program wants its own
+            folder = os.path.join(knobs.cache.dir, "nereid")
+        folder = os.path.join(folder, "autotune")
         return os.path.join(folder, hashlib.sha256(text.encode()).hexdigest() + f".{self.base_fn.__name__}.json")
 
     def _from_disk(self, key, configs, benchmark):
