@@ -6,10 +6,14 @@ import triton
 import triton.language as tl
 
 
-# Queries are put into shared memory behind the first copies, which don't wait for them.
+# The copy engine brings the queries too, before the first steps' blocks, which don't wait for them.
+# CHECK-NOT: tile.desc_load
 # CHECK: %[[Q:.*]] = tilegpu.ring : <1,
-# CHECK-COUNT-4: tilegpu.copy_bulk
-# CHECK: tilegpu.write_slot %[[Q]]
+# CHECK: %[[QUERIES:.*]] = tilegpu.arrivals : <1>
+# CHECK: %[[ARRIVALS:.*]] = tilegpu.arrivals : <3>
+# CHECK: tilegpu.copy_bulk %[[Q]]{{.*}} arrives %[[QUERIES]]
+# CHECK-COUNT-4: tilegpu.copy_bulk {{.*}} arrives %[[ARRIVALS]]
+# CHECK-NEXT: tilegpu.wait_bulk %[[QUERIES]]
 # CHECK: tilegpu.open_turns
 # CHECK: scf.for
 # CHECK: tile.dot
