@@ -285,6 +285,7 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
     return binding.value;
   auto *box = binding.value.as<ConstexprBox>();
   if (auto *unknown = unboxed(binding.value).as<Unknown>(); unknown && isGlobal) {
+    failIfHost(*unknown);
     fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
          "give it a value with `--define " + name + "=VALUE`");
   }

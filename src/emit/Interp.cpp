@@ -177,19 +177,21 @@ void Interp::failAt(const Node &node, std::string code, std::string message, std
   throw error(node, std::move(code), std::move(message), std::move(hint));
 }
 
-void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
+void Interp::failIfHost(const Unknown &unknown) {
   const std::string &origin = unknown.origin;
-  // `np.exp`, or `F` of torch: what a kernel has a function of its own for.
   bool isHost = origin.starts_with("numpy.") || origin.starts_with("torch.");
-  if (inKernel() && isHost && origin.find('(') == std::string::npos) {
-    std::string name = origin.substr(origin.rfind('.') + 1);
-    std::string own = ops::find(name) ? "use `tl." + name + "`" : ops::elsewhere(name);
-    fail("UnknownValue", "`" + origin + "` is the host's: kernels can't use it",
-         own.empty()
-             ? "kernels call functions of `tl` and of `@triton.jit`; a value of the host is "
-               "given with `--define NAME=VALUE`"
-             : own);
-  }
+  if (!inKernel() || !isHost || origin.find('(') != std::string::npos)
+    return;
+  std::string name = origin.substr(origin.rfind('.') + 1);
+  std::string own = ops::find(name) ? "use `tl." + name + "`" : ops::elsewhere(name);
+  fail("UnknownValue", "`" + origin + "` is the host's: kernels can't use it",
+       own.empty() ? "kernels call functions of `tl` and of `@triton.jit`; a value of the host is "
+                     "given with `--define NAME=VALUE`"
+                   : own);
+}
+
+void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
+  failIfHost(unknown);
   fail("UnknownValue",
        std::string(need) + " is not known while compiling: it comes from `" + unknown.origin + "`",
        "only a Python process could know it; give the name that holds it a value with "
@@ -444,6 +446,9 @@ Value Interp::importModule(const std::string &name, const ModuleObject *from, co
     }
   }
   recordFact("import", name, "missing");
+  // What Triton itself would have is known: code that tries other vendors' modules goes on.
+  if (name.starts_with("triton.language.") && frame)
+    raise("ModuleNotFoundError", "there is no module `" + name + "`");
   return makeUnknown(name);
 }
 

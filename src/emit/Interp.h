@@ -200,6 +200,8 @@ public:
                            std::string hint = {});
   /// An error whose value is unknown because of `unknown`.
   [[noreturn]] void failUnknown(const Unknown &unknown, std::string_view need);
+  /// Refuses a function or module of a host library in a kernel: `np.exp`, or `F` of torch.
+  void failIfHost(const Unknown &unknown);
   /// A Python exception of a builtin type.
   [[noreturn]] void raise(std::string type, std::string message);
   [[noreturn]] void raiseKeyError(const Value &key);
@@ -351,6 +353,9 @@ private:
                  const std::string &origin);
   bool joinContents(const Value &object, const Contents &before, const Contents &other,
                     const syntax::If &stmt, const std::string &origin);
+  void visitReachable(const Names &locals, llvm::function_ref<bool(const Value &)> visit);
+  void forgetSequences(const std::vector<Value> &sequences, const syntax::If &stmt,
+                       const std::string &origin);
   std::set<ops::Object *> reachedBefore(const Names &locals,
                                         const std::set<ops::Object *> &changed);
   Flow joinFlows(const syntax::If &stmt, const Value &condition, const Names &before, Flow thenFlow,

@@ -13,12 +13,28 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 namespace nereid::emit {
 
 using namespace syntax;
 
 namespace {
+
+// The number in a scalar that is known all the same: `tl.cdiv` of constexprs is a tile, and kernels
+// annotate it `tl.constexpr`.
+std::optional<Value> knownInteger(const Value &value) {
+  llvm::APInt number;
+  if (!value.isTile() || value.asTile().type.isBlock() ||
+      !matchPattern(value.asTile().value, mlir::m_ConstantInt(&number)))
+    return std::nullopt;
+  const Type &type = value.asTile().type;
+  if (type.isBool())
+    return Value(!number.isZero());
+  if (!type.isSigned() && number.isNegative())
+    return std::nullopt; // beyond 63 bits
+  return Value(number.getSExtValue());
+}
 
 const char *constructName(const Stmt &stmt) {
   switch (stmt.kind) {
@@ -230,6 +246,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     frame->node = &stmt;
     if (isConstexprAnnotation(annotation)) {
       value = unboxed(value);
+      if (std::optional<Value> number = knownInteger(value))
+        value = std::move(*number);
       if (!value.isConstexpr())
         failAt(*assign.value, "NotConstexpr",
                "a run-time value is assigned to a name annotated `tl.constexpr`",

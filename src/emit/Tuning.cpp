@@ -193,7 +193,7 @@ Result<std::vector<Configuration>> Program::configurations(const std::string &ke
   return answered<std::vector<Configuration>>(kernel, [&] {
     std::vector<Configuration> out;
     for (const KernelInfo::Entry &entry : find(kernel)->kernel->decorators)
-      if (entry.decorator == "autotune")
+      if (entry.decorator == "autotune" && !entry.failure)
         for (const Value &config : configsOf(*interpreter, entry))
           out.push_back(configurationOf(*interpreter, config));
     return out;

@@ -137,11 +137,10 @@ bool Interp::joinContents(const Value &object, const Contents &before, const Con
   return true;
 }
 
-// Those of `changed` that could be reached before a branch ran; the others were made by the branch
-// itself. `locals` is what the frame's names were then; all else stands as it was.
-std::set<ops::Object *> Interp::reachedBefore(const Names &locals,
-                                              const std::set<ops::Object *> &changed) {
-  std::set<ops::Object *> found, seen;
+// Calls `visit` with each object that names lead to, until it returns false. `locals` are the
+// frame's.
+void Interp::visitReachable(const Names &locals, llvm::function_ref<bool(const Value &)> visit) {
+  std::set<ops::Object *> seen;
   std::vector<Value> queue;
   std::set<const Names *> scopes{frame->locals.get()};
   auto add = [&](const Value &value) {
@@ -163,11 +162,11 @@ std::set<ops::Object *> Interp::reachedBefore(const Names &locals,
   addShared(frame->module->names);
   for (const auto &[name, module] : loaded)
     addShared(module->names);
-  for (size_t at = 0; at < queue.size() && found.size() < changed.size(); ++at) {
+  for (size_t at = 0; at < queue.size(); ++at) {
     step();
     Value value = queue[at];
-    if (changed.count(value.object().get()))
-      found.insert(value.object().get());
+    if (!visit(value))
+      return;
     if (auto *function = value.as<FunctionObject>()) {
       for (const auto &scope : function->closure)
         addShared(scope);
@@ -192,7 +191,58 @@ std::set<ops::Object *> Interp::reachedBefore(const Names &locals,
     }
     addScope(contents.names);
   }
+}
+
+// Those of `changed` that could be reached before a branch ran; the others were made by the branch
+// itself. `locals` is what the frame's names were then; all else stands as it was.
+std::set<ops::Object *> Interp::reachedBefore(const Names &locals,
+                                              const std::set<ops::Object *> &changed) {
+  std::set<ops::Object *> found;
+  visitReachable(locals, [&](const Value &value) {
+    if (changed.count(value.object().get()))
+      found.insert(value.object().get());
+    return found.size() < changed.size();
+  });
   return found;
+}
+
+// A sequence on which the branches disagree is not known wherever it is held: by a name, which is
+// then an error to use, or in another object.
+void Interp::forgetSequences(const std::vector<Value> &sequences, const If &stmt,
+                             const std::string &origin) {
+  std::set<ops::Object *> forgotten;
+  for (const Value &sequence : sequences)
+    forgotten.insert(sequence.object().get());
+  auto isForgotten = [&](const Value &value) {
+    const Value &plain = unboxed(value);
+    return plain.isObject() && forgotten.count(plain.object().get());
+  };
+  auto poison = [&](Names &names) {
+    for (const Binding &binding : std::vector<Binding>(names.all()))
+      if (!binding.deleted && !binding.unusable && isForgotten(binding.value))
+        names.poison(binding.name, twoDefinitions(binding.name, stmt, origin));
+  };
+  visitReachable(*frame->locals, [&](const Value &value) {
+    Contents contents = contentsOf(value);
+    auto items = llvm::make_filter_range(contents.items, isForgotten);
+    auto entries = llvm::make_filter_range(
+        contents.entries, [&](const auto &entry) { return isForgotten(entry.second); });
+    bool holdsName = llvm::any_of(contents.names.all(), [&](const Binding &binding) {
+      return !binding.deleted && !binding.unusable && isForgotten(binding.value);
+    });
+    if (items.begin() == items.end() && entries.begin() == entries.end() && !holdsName)
+      return true;
+    noteChange(value);
+    for (Value &item : items)
+      item = makeUnknown(origin);
+    for (auto &entry : entries)
+      entry.second = makeUnknown(origin);
+    poison(contents.names);
+    setContents(value, std::move(contents));
+    return true;
+  });
+  poison(*frame->locals);
+  poison(*frame->module->names);
 }
 
 Interp::Flow Interp::execUnknownIf(const If &stmt, const Value &condition) {
@@ -263,12 +313,8 @@ Interp::Flow Interp::execUnknownIf(const If &stmt, const Value &condition) {
     }
   }
   Flow flow = joinFlows(stmt, condition, before, thenFlow, elseFlow, thenNames, thenReturned);
-  // A sequence on which the branches disagree can't be read by its names.
-  for (const Value &object : undecided)
-    for (Names *names : {frame->locals.get(), frame->module->names.get()})
-      for (const Binding &binding : std::vector<Binding>(names->all()))
-        if (!binding.deleted && identical(unboxed(binding.value), object))
-          names->poison(binding.name, twoDefinitions(binding.name, stmt, origin));
+  if (!undecided.empty())
+    forgetSequences(undecided, stmt, origin);
   return flow;
 }
 

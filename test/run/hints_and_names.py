@@ -54,8 +54,16 @@ def known(p: tl.const, y):
     pair = tl.tuple((1, 2))
     tl.store(y, tl.load(p) + pair[1])
 
+
+# `tl.cdiv` of constexprs is a tile that the annotation makes a number again.
+@triton.jit
+def annotated(y, N: tl.constexpr, B: tl.constexpr):
+    COUNT: tl.constexpr = tl.cdiv(N, B)
+    tl.store(y + tl.program_id(0) % COUNT, COUNT)
+
 # expect: hinted[2](x=iota(6), n=6, B=4) -> y == [1, 2, 3, 4, 5, 6]
 # expect: loops(x=[1, 2, 3]:f32, n=3) -> y == [6]
 # expect: hinted_in_loops(x=[0, 1, 2, 3, 4, 5, 6, 7]:f32, n=8, B=2) -> y == [2, 4, 10, 12]
 # expect: narrow(x=[-3.5, 200, 7]:f32, N=1) -> y == [-3] and z:i32 == [0]
 # expect: known(p=[40]:i32) -> y:i32 == [42]
+# expect: annotated[5](N=100, B=32) -> y:i32 == [4, 4, 4, 4]

@@ -187,6 +187,9 @@ one, two, same, c = [1], [1], [1], C()
 table, tags = {'a': 1, 'b': 2}, {1}
 nested = {'inner': [1]}
 c.x = c.y = 0
+c.rows = [1, 2]
+class Holder:
+    rows = [1]
 if somewhere.flag:
     one.append(2)
     seen = len(two)
@@ -197,6 +200,8 @@ if somewhere.flag:
     c.x = 1
     two += [3]
     nested['inner'].append(2)
+    c.rows.append(3)
+    Holder.rows.append(2)
     tags.add(2)
 else:
     also = list(one)
@@ -217,6 +222,9 @@ y = c.y
   EXPECT_EQ(value(source, "one"), "unusable: UnknownDefinition");
   EXPECT_EQ(value(source, "two"), "unusable: UnknownDefinition");
   EXPECT_EQ(value(source, "tags"), "unusable: UnknownDefinition");
+  EXPECT_EQ(value(source + "z = len(nested['inner'])", "z"), "somewhere.flag");
+  EXPECT_EQ(value(source + "z = len(c.rows)", "z"), "somewhere.flag");
+  EXPECT_EQ(value(source + "z = len(Holder.rows)", "z"), "unusable: ModuleLevelFailure");
   EXPECT_EQ(value(source, "same"), "[1]");
   EXPECT_EQ(value(source, "made"), "[1]");
   EXPECT_EQ(value(source, "more"), "{'k': 1}");
@@ -454,6 +462,25 @@ TEST_F(ModuleTest, ModulesWithoutEndAreFewSteps) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   EXPECT_LT(seconds(100), 20 * seconds(1));
+}
+
+// Code that tries the modules of other vendors goes on to the next.
+TEST_F(ModuleTest, ModulesThatTritonLacksAreMissing) {
+  std::string source = R"(
+import importlib
+names = []
+for vendor in ('nowhere', 'cuda'):
+    try:
+        importlib.import_module('triton.language.extra.' + vendor + '.libdevice')
+        names.append(vendor)
+    except ImportError:
+        names.append('no ' + vendor)
+try:
+    from triton.language.extra.nowhere.extension import thing
+except ModuleNotFoundError:
+    names.append('none')
+)";
+  EXPECT_EQ(value(source, "names"), "['no nowhere', 'cuda', 'none']");
 }
 
 TEST_F(ModuleTest, UnknownValuesAreImported) {
