@@ -192,16 +192,28 @@ static Tile subTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
   return build<arith::SubIOp>(context, lhs.type, lhs.value, rhs.value);
 }
 
-// The other side of a constant NaN; MLIR 19 would fold two constants of which one is NaN to NaN.
+// Of two numbers of which one is NaN the other one. MLIR 19 folds two constants of which one is NaN
+// to NaN, and an infinity that loses against every number to the other side, even if that is NaN.
 template <typename Op> Tile buildExtreme(OpContext &context, const Tile &lhs, const Tile &rhs) {
-  auto isNan = [](const Tile &tile) {
+  constexpr bool isMax = std::is_same_v<Op, arith::MaxNumFOp>;
+  auto constantOf = [](const Tile &tile) -> std::optional<llvm::APFloat> {
     mlir::Value value = tile.value;
     if (auto wider = value.getDefiningOp<arith::ExtFOp>())
       value = wider.getIn();
     llvm::APFloat number(0.0f);
-    return matchPattern(value, m_ConstantFloat(&number)) && number.isNaN();
+    return matchPattern(value, m_ConstantFloat(&number)) ? std::optional(number) : std::nullopt;
   };
-  return isNan(lhs) ? rhs : isNan(rhs) ? lhs : build<Op>(context, lhs.type, lhs.value, rhs.value);
+  for (auto [fixed, other] : {std::pair(&lhs, &rhs), std::pair(&rhs, &lhs)}) {
+    auto number = constantOf(*fixed);
+    if (number && number->isNaN())
+      return *other;
+    if (number && number->isInfinity() && number->isNegative() == isMax) {
+      mlir::Value isNan = context.builder.create<arith::CmpFOp>(
+          context.loc, arith::CmpFPredicate::UNO, other->value, other->value);
+      return build<arith::SelectOp>(context, lhs.type, isNan, fixed->value, other->value);
+    }
+  }
+  return build<Op>(context, lhs.type, lhs.value, rhs.value);
 }
 
 Tile maxTiles(OpContext &context, const Tile &lhs, const Tile &rhs, bool propagateNan) {

@@ -29,6 +29,16 @@ def constants(y, TYPE: tl.constexpr):
 
 
 @triton.jit
+def infinities(x, y):
+    v = tl.load(x)
+    tl.store(y, tl.maximum(v, -float("inf")))
+    tl.store(y + 1, tl.minimum(float("inf"), v))
+
+# expect: infinities(x=[nan]:f32, y=zeros(2,f32)) -> y == [-inf, inf]
+# expect: infinities(x=[2]:f32, y=zeros(2,f32)) -> y == [2, 2]
+
+
+@triton.jit
 def propagate(x, y):
     v = tl.load(x)
     tl.store(y, tl.maximum(v, 1.0, propagate_nan=tl.PropagateNan.ALL))
