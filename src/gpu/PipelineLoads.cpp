@@ -332,12 +332,18 @@ private:
            tile::shapeOf(dot.getLhs().getType()).back();
   }
 
+  // It may use barriers of the same numbers.
+  bool hasInlineAssembly() {
+    return loop->getParentOfType<FunctionOpInterface>()
+        ->walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  }
   // Two long products in a step, and exponentials (or the like) between them: warp groups compute
   // those in turns, each while the products of another one run.
   void findTurns() {
     constexpr int64_t fewest = 1 << 22; // multiply-adds of both
     if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
-        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest)
+        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest || hasInlineAssembly())
       return;
     auto shape = tile::shapeOf(dots[0].getType());
     for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())
@@ -614,6 +620,8 @@ private:
       b.create<WaitCopiesOp>(loc, distance - 1);
 
     findLive();
+    if (turn && !(live.contains(turn) && live.contains(dots[1])))
+      turn = nullptr;
     SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()),
         carriedAhead(aheadArgs.begin(), aheadArgs.end());
     llvm::sort(carried);
