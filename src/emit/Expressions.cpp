@@ -285,7 +285,9 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
     return binding.value;
   auto *box = binding.value.as<ConstexprBox>();
   if (auto *unknown = unboxed(binding.value).as<Unknown>(); unknown && isGlobal) {
-    failIfHost(*unknown);
+    // What is imported is the host's itself; a value that was assigned may be given.
+    if (unknown->isImported)
+      failIfHost(*unknown);
     fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
          "give it a value with `--define " + name + "=VALUE`");
   }

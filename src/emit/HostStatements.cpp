@@ -599,10 +599,20 @@ Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
   return flow;
 }
 
+// An unknown value as it is bound by an import.
+static Value imported(Value value) {
+  auto *unknown = value.as<Unknown>();
+  if (!unknown)
+    return value;
+  auto own = std::make_shared<Unknown>(unknown->origin);
+  own->isImported = true;
+  return Value(own);
+}
+
 void Interp::execImport(const Import &stmt) {
   for (const Alias &alias : stmt.names) {
     std::string name(alias.name);
-    Value module = importModule(name, frame->module, stmt);
+    Value module = imported(importModule(name, frame->module, stmt));
     if (!alias.asname.empty()) {
       bindName(alias.asname, module, stmt);
       continue;
@@ -613,7 +623,7 @@ void Interp::execImport(const Import &stmt) {
       continue;
     }
     std::string root = name.substr(0, dot);
-    bindName(alias.name.substr(0, dot), importModule(root, frame->module, stmt), stmt);
+    bindName(alias.name.substr(0, dot), imported(importModule(root, frame->module, stmt)), stmt);
   }
 }
 
@@ -676,7 +686,7 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
     if (!isBound && value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
         !module.as<NativeModule>())
       raise("ImportError", "cannot import name `" + part + "` from `" + name + "`");
-    bindName(bound, *value, stmt);
+    bindName(bound, imported(*value), stmt);
   }
 }
 

@@ -64,7 +64,8 @@ struct Unknown : ops::Object {
   explicit Unknown(std::string origin) : Object(Kind::Host), origin(std::move(origin)) {}
   std::string typeName() const override { return "unknown"; }
   std::string repr() const override { return origin; }
-  std::string origin; ///< as source text: "torch.cuda.get_device_capability()"
+  std::string origin;      ///< as source text: "torch.cuda.get_device_capability()"
+  bool isImported = false; ///< a module, or what a `from` import took out of one
 };
 
 /// `tl.constexpr(x)` in module-level code, where it marks globals that kernels may read. Kernels
