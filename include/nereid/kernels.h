@@ -814,6 +814,9 @@ public:
   void cross_entropy_backward(const Stream &stream, const CrossEntropyBackward &call) const {
     must(run(stream, call));
   }
+  void linear_cross_entropy(const Stream &stream, const LinearCrossEntropy &call) const {
+    must(run(stream, call));
+  }
   void layer_norm(const Stream &stream, const LayerNorm &call) const { must(run(stream, call)); }
   void layer_norm_backward(const Stream &stream, const LayerNormBackward &call) const {
     must(run(stream, call));
@@ -829,11 +832,21 @@ public:
   void matmul_grouped(const Stream &stream, const MatmulGrouped &call) const {
     must(run(stream, call));
   }
+  void matmul_grouped_weight_gradient(const Stream &stream,
+                                      const MatmulGroupedWeightGradient &call) const {
+    must(run(stream, call));
+  }
   void matmul_scaled(const Stream &stream, const MatmulScaled &call) const {
+    must(run(stream, call));
+  }
+  void matmul_block_scaled(const Stream &stream, const MatmulBlockScaled &call) const {
     must(run(stream, call));
   }
   void matvec(const Stream &stream, const Matvec &call) const { must(run(stream, call)); }
   void quantize_rows(const Stream &stream, const QuantizeRows &call) const {
+    must(run(stream, call));
+  }
+  void quantize_blocks(const Stream &stream, const QuantizeBlocks &call) const {
     must(run(stream, call));
   }
   void attention(const Stream &stream, const Attention &call) const { must(run(stream, call)); }
@@ -854,6 +867,9 @@ public:
   void paged_prefill(const Stream &stream, const PagedPrefill &call) const {
     must(run(stream, call));
   }
+  void paged_shared_prefix(const Stream &stream, const PagedSharedPrefix &call) const {
+    must(run(stream, call));
+  }
   void moe_route(const Stream &stream, const MoeRoute &call) const { must(run(stream, call)); }
   void moe_order(const Stream &stream, const MoeOrder &call) const { must(run(stream, call)); }
   void moe_permute(const Stream &stream, const MoePermute &call) const { must(run(stream, call)); }
@@ -865,22 +881,6 @@ public:
   void sort(const Stream &stream, const Sort &call) const { must(run(stream, call)); }
   void top_k(const Stream &stream, const TopK &call) const { must(run(stream, call)); }
   void cumsum(const Stream &stream, const Cumsum &call) const { must(run(stream, call)); }
-  void linear_cross_entropy(const Stream &stream, const LinearCrossEntropy &call) const {
-    must(run(stream, call));
-  }
-  void matmul_grouped_weight_gradient(const Stream &stream,
-                                      const MatmulGroupedWeightGradient &call) const {
-    must(run(stream, call));
-  }
-  void matmul_block_scaled(const Stream &stream, const MatmulBlockScaled &call) const {
-    must(run(stream, call));
-  }
-  void quantize_blocks(const Stream &stream, const QuantizeBlocks &call) const {
-    must(run(stream, call));
-  }
-  void paged_shared_prefix(const Stream &stream, const PagedSharedPrefix &call) const {
-    must(run(stream, call));
-  }
   void histogram(const Stream &stream, const Histogram &call) const { must(run(stream, call)); }
 
 private:

@@ -127,6 +127,10 @@ FunctionOpInterface findKernel(ModuleOp module) {
   return found;
 }
 
+bool hasInlineAssembly(Operation *op) {
+  return op->walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool waitsForOthers(Operation *loop) {
   if (!isa<scf::WhileOp>(loop))
     return false;

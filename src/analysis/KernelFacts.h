@@ -34,6 +34,9 @@ KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);
 /// The only function of the module that is a kernel, or null.
 mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);
 
+/// True if something in `op` is inline assembly of the program.
+bool hasInlineAssembly(mlir::Operation *op);
+
 /// True for a `while` whose end depends on what other programs write: it reads memory atomically.
 bool waitsForOthers(mlir::Operation *loop);
 

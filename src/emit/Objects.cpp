@@ -4,6 +4,22 @@
 
 namespace nereid::emit {
 
+const Value *findKeyword(const Keywords &keywords, std::string_view name) {
+  for (const auto &[key, value] : keywords)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+void setKeyword(Keywords &keywords, const std::string &name, const Value &value) {
+  for (auto &[key, old] : keywords)
+    if (key == name) {
+      old = value;
+      return;
+    }
+  keywords.emplace_back(name, value);
+}
+
 std::string LanguageModule::repr() const {
   std::string name = "triton.language";
   if (!path.empty())

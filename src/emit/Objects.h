@@ -20,6 +20,10 @@ struct FunctionObject;
 struct ClassObject;
 
 using Keywords = std::vector<std::pair<std::string, Value>>;
+/// The value of `name`, or null.
+const Value *findKeyword(const Keywords &keywords, std::string_view name);
+/// Replaces the value of `name`, or adds one.
+void setKeyword(Keywords &keywords, const std::string &name, const Value &value);
 
 /// A module whose source we have.
 struct ModuleObject : ops::Object, std::enable_shared_from_this<ModuleObject> {

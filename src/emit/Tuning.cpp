@@ -10,22 +10,6 @@ namespace nereid::emit {
 
 namespace {
 
-const Value *findKeyword(const Keywords &keywords, std::string_view name) {
-  for (const auto &[key, value] : keywords)
-    if (key == name)
-      return &value;
-  return nullptr;
-}
-
-void setKeyword(Keywords &keywords, const std::string &name, const Value &value) {
-  for (auto &[key, old] : keywords)
-    if (key == name) {
-      old = value;
-      return;
-    }
-  keywords.emplace_back(name, value);
-}
-
 // An argument of a decorator, by position or name; None if it has none.
 Value wordOf(const KernelInfo::Entry &entry, size_t position, std::string_view name) {
   if (const Value *given = findKeyword(entry.keywords, name))

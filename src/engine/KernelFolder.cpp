@@ -11,19 +11,13 @@
 namespace nereid::engine {
 
 namespace fs = std::filesystem;
+using emit::findKeyword;
 using emit::Interp;
 using emit::Keywords;
 using ops::Value;
 using support::Array;
 
 namespace {
-
-const Value *find(const Keywords &scope, std::string_view name) {
-  for (const auto &[key, value] : scope)
-    if (key == name)
-      return &value;
-  return nullptr;
-}
 
 // The entries of a Python dict with text keys.
 Keywords entries(Interp &interp, const Value &value, std::string_view what) {
@@ -70,7 +64,7 @@ struct KernelFolder::State {
   Value field(const std::string &task, std::string_view key) {
     if (!task.empty()) {
       Keywords table = entries(interp, taskTable(task), "a task");
-      if (const Value *own = find(table, key))
+      if (const Value *own = findKeyword(table, key))
         return *own;
     }
     const emit::Binding *binding = spec->names->find(key);
@@ -90,7 +84,7 @@ struct KernelFolder::State {
   Value taskTable(const std::string &task) {
     const emit::Binding *tasks = spec->names->find("tasks");
     Keywords table = tasks ? entries(interp, use(*tasks), "`tasks`") : Keywords{};
-    const Value *found = find(table, task);
+    const Value *found = findKeyword(table, task);
     if (!found)
       interp.raise("KeyError", "the spec has no task `" + task + "`");
     return *found;
@@ -109,7 +103,7 @@ struct KernelFolder::State {
       const Value *value = nullptr;
       for (const Keywords *scope : scopes)
         if (!value)
-          value = find(*scope, names[i]);
+          value = findKeyword(*scope, names[i]);
       bool hasDefault = i < positional ? i + function->defaults.size() >= positional
                                        : function->kwDefaults[i - positional].has_value();
       if (value) {
@@ -149,7 +143,7 @@ struct KernelFolder::State {
                                       bind(field(instance.which.task, "outputs"),
                                            {&instance.inputs, &instance.which.bindings}),
                                       "the result of `outputs`")) {
-      if (find(instance.outputs, key))
+      if (findKeyword(instance.outputs, key))
         continue;
       if (auto *tensor = value.as<SpecTensor>()) {
         tensor->name = key;
@@ -263,8 +257,9 @@ Result<std::vector<FolderVariant>> KernelFolder::variants(const std::string &tas
       variant.run = value;
       if (value.as<ops::Dict>()) {
         Keywords fields = entries(interp, value, "a variant");
-        const Value *run = find(fields, "run"), *configs = find(fields, "configs"),
-                    *targets = find(fields, "targets"), *bytes = find(fields, "bytes");
+        const Value *run = findKeyword(fields, "run"), *configs = findKeyword(fields, "configs"),
+                    *targets = findKeyword(fields, "targets"),
+                    *bytes = findKeyword(fields, "bytes");
         if (!run)
           interp.raise("KeyError", "variant `" + name + "` has no `run`");
         variant.run = *run;
@@ -337,7 +332,7 @@ FolderCase KernelFolder::ownCase(const std::string &task, const Keywords &bindin
   one.label = bindingsText(bindings);
   one.check = false;
   one.bindings = bindings;
-  if (const Value *dtype = find(bindings, "dtype"); dtype && dtype->isStr())
+  if (const Value *dtype = findKeyword(bindings, "dtype"); dtype && dtype->isStr())
     one.dtype = dtype->asStr();
   return one;
 }
@@ -407,7 +402,7 @@ Status KernelFolder::renewOutputs(FolderInstance &instance) {
   return answered<Success>([&] {
     std::string seed = state->name + "/" + instance.which.label + "/";
     for (auto &[name, value] : instance.outputs)
-      if (auto *tensor = value.as<SpecTensor>(); tensor && !find(instance.inputs, name))
+      if (auto *tensor = value.as<SpecTensor>(); tensor && !findKeyword(instance.inputs, name))
         tensor->allocate(seed + name);
     return Success{};
   });
@@ -503,12 +498,12 @@ Result<support::Tolerance> KernelFolder::tolerance(const FolderInstance &instanc
     if (rule.isNone())
       return support::Tolerance{};
     Keywords fields = entries(s.interp, rule, "`tolerance`");
-    if (const Value *own = find(fields, output); own && own->as<ops::Dict>())
+    if (const Value *own = findKeyword(fields, output); own && own->as<ops::Dict>())
       fields = entries(s.interp, *own, "`tolerance`");
     support::Tolerance out;
-    if (const Value *relative = find(fields, "rel"))
+    if (const Value *relative = findKeyword(fields, "rel"))
       out.relative = toDouble(s.interp, *relative, "`rel`");
-    if (const Value *absolute = find(fields, "abs"))
+    if (const Value *absolute = findKeyword(fields, "abs"))
       out.absolute = toDouble(s.interp, *absolute, "`abs`");
     return out;
   });

@@ -6,7 +6,9 @@
 
 namespace nereid::engine {
 
+using emit::findKeyword;
 using emit::Keywords;
+using emit::setKeyword;
 using ops::Value;
 
 namespace {
@@ -81,22 +83,6 @@ Status addRange(const std::string &word, std::vector<Value> &values) {
   return Success{};
 }
 
-const Value *find(const Keywords &scope, const std::string &name) {
-  for (const auto &[key, value] : scope)
-    if (key == name)
-      return &value;
-  return nullptr;
-}
-
-void bind(Keywords &scope, const std::string &name, const Value &value) {
-  for (auto &[key, old] : scope)
-    if (key == name) {
-      old = value;
-      return;
-    }
-  scope.emplace_back(name, value);
-}
-
 bool has(const std::vector<std::string> &names, const std::string &name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -105,7 +91,7 @@ bool configures(const FolderVariant &variant, const std::string &name) {
   if (takes(variant, name))
     return true;
   return std::any_of(variant.configs.begin(), variant.configs.end(),
-                     [&](const Keywords &config) { return find(config, name); });
+                     [&](const Keywords &config) { return findKeyword(config, name); });
 }
 
 // Calls `each` with every combination of the values of `axes`, bound in a copy of `base`.
@@ -116,7 +102,7 @@ void combine(const Keywords &base, std::span<const SearchAxis *const> axes,
   for (const Value &value : axes[0]->values) {
     Keywords bound = base;
     for (const std::string &name : axes[0]->names)
-      bind(bound, name, value);
+      setKeyword(bound, name, value);
     combine(bound, axes.subspan(1), each);
   }
 }

@@ -99,21 +99,16 @@ private:
         return false;
     }
     APInt number;
-    OpOperand *slot = slotOf(start);
+    OpOperand *slot = slotAndActive(start).first;
     return !slot || matchPattern(slot->get(), m_ConstantInt(&number));
   }
-  // The slot and the condition of a copy; null: it ends a group of them.
-  static OpOperand *slotOf(Operation *start) {
-    return TypeSwitch<Operation *, OpOperand *>(start)
+  // The slot and the condition of a copy; null of what ends a group of them.
+  static std::pair<OpOperand *, OpOperand *> slotAndActive(Operation *start) {
+    using Operands = std::pair<OpOperand *, OpOperand *>;
+    return TypeSwitch<Operation *, Operands>(start)
         .Case<ExpectBulkOp, CopyBulkOp, CopyAsyncOp, CopyDescOp>(
-            [](auto copy) { return &copy.getSlotMutable(); })
-        .Default([](Operation *) { return nullptr; });
-  }
-  static OpOperand *activeOf(Operation *start) {
-    return TypeSwitch<Operation *, OpOperand *>(start)
-        .Case<ExpectBulkOp, CopyBulkOp, CopyAsyncOp, CopyDescOp>(
-            [](auto copy) { return &copy.getActiveMutable(); })
-        .Default([](Operation *) { return nullptr; });
+            [](auto copy) { return Operands(&copy.getSlotMutable(), &copy.getActiveMutable()); })
+        .Default([](Operation *) { return Operands(); });
   }
   // Adds the ops of the body that give `value`. Carried values go to `carried`, with the ops that
   // give their next ones; without that they are taken as they are.
@@ -158,7 +153,7 @@ private:
       if (!starts.contains(&op))
         continue;
       Operation *copy = b.cloneWithoutRegions(op, mapping);
-      OpOperand *place = slotOf(copy);
+      auto [place, active] = slotAndActive(copy);
       if (!place)
         continue;
       OpBuilder::InsertionGuard guard(b);
@@ -167,7 +162,6 @@ private:
       matchPattern(place->get(), m_ConstantInt(&behind));
       Value by = number(behind.getSExtValue());
       place->set(slot ? wrapped(slot, by) : by);
-      OpOperand *active = activeOf(copy);
       active->set(b.create<arith::AndIOp>(copy->getLoc(), active->get(), exists));
     }
   }

@@ -9,8 +9,8 @@ namespace nereid::gpu {
 /// On a loop over tiles: its source allows it to be one with the loop of steps inside.
 inline constexpr llvm::StringLiteral flattenAttr = "tile.flatten";
 
-/// In a loop over tiles that the source says to flatten, whose body has a loop with bulk copies
-/// only, the first copies of the next tile start before what comes behind that loop: its rings
+/// In a loop over tiles that the source says to flatten, whose body has one loop that copies run
+/// ahead of, the first copies of the next tile start before what comes behind that loop: its rings
 /// live through all tiles.
 ///
 ///   for tile:                        start(first)

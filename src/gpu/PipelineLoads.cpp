@@ -1,6 +1,7 @@
 #include "gpu/PipelineLoads.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "analysis/KernelFacts.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
 #include "gpu/OverlapTiles.h"
@@ -332,18 +333,14 @@ private:
            tile::shapeOf(dot.getLhs().getType()).back();
   }
 
-  // It may use barriers of the same numbers.
-  bool hasInlineAssembly() {
-    return loop->getParentOfType<FunctionOpInterface>()
-        ->walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); })
-        .wasInterrupted();
-  }
   // Two long products in a step, and exponentials (or the like) between them: warp groups compute
   // those in turns, each while the products of another one run.
   void findTurns() {
     constexpr int64_t fewest = 1 << 22; // multiply-adds of both
+    // Assembly of the program may use barriers of the same numbers.
     if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
-        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest || hasInlineAssembly())
+        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest ||
+        analysis::hasInlineAssembly(loop->getParentOfType<FunctionOpInterface>()))
       return;
     auto shape = tile::shapeOf(dots[0].getType());
     for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())

@@ -16,8 +16,6 @@ static StringRef instructionOf(tile::DotOp dot) {
 }
 bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
 
-bool usesTensorCores(tile::DotOp dot) { return instructionOf(dot) != "fma"; }
-
 bool readsSlots(tile::DotOp dot) { return tile::shapeOf(dot.getType()).size() == 2; }
 
 static unsigned operandBytes(tile::DotOp dot) {
@@ -26,7 +24,8 @@ static unsigned operandBytes(tile::DotOp dot) {
 
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
   auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
-  if (!usesTensorCores(dot))
+  StringRef instruction = instructionOf(dot);
+  if (instruction.empty() || instruction == "fma")
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
   if (isWgmma(dot))

@@ -25,7 +25,6 @@ bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared
 /// True if `dot` takes operands from slots, in the order of SharedOperand: a product without
 /// batches does, whatever its instruction.
 bool readsSlots(tile::DotOp dot);
-bool usesTensorCores(tile::DotOp dot);
 /// True if warp groups make it.
 bool isWgmma(tile::DotOp dot);
 

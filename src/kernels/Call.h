@@ -233,6 +233,9 @@ std::span<const OperationRow> orderRows();
 
 // ---- For checks and plans
 
+/// What kernels call a function: "none", "relu", "silu", "gelu" or "sigmoid"; null for
+/// what is none of the enumeration.
+const char *activationName(Activation activation);
 /// What kernels call a precision of products of this type.
 const char *precisionName(DType type, Precision precision);
 /// What is wrong with offsets that run from 0 to `total` and never fall; `most`, if it is not 0, is

@@ -107,31 +107,16 @@ constexpr Variant geluBackwardVariants[] = {
 constexpr KernelSource gluForward{"glu", "kernel.py", "glu_forward"},
     gluBackward{"glu", "kernel.py", "glu_backward"};
 
-const char *gateName(Activation activation) {
-  switch (activation) {
-  case Activation::Relu:
-    return "relu";
-  case Activation::Silu:
-    return "silu";
-  case Activation::Gelu:
-    return "gelu";
-  case Activation::Sigmoid:
-    return "sigmoid";
-  case Activation::None:
-    break;
-  }
-  return nullptr;
-}
-
 template <typename Call> std::string checkGate(Bound &bound) {
-  return gateName(bound.as<Call>().activation)
+  Activation activation = bound.as<Call>().activation;
+  return activation != Activation::None && activationName(activation)
              ? ""
              : "`activation` is None, and must be Silu, Gelu, Sigmoid or Relu";
 }
 
 template <typename Call>
 bool agreesOnGate(const Bound &bound, std::string_view name, const Constant &value) {
-  return name == "form" && value == Constant::string(gateName(bound.as<Call>().activation));
+  return name == "form" && value == Constant::string(activationName(bound.as<Call>().activation));
 }
 
 Config rowBlockRule(const Bound &bound) {
@@ -152,7 +137,8 @@ constexpr Variant gluVariants[] = {
        return to.launch(
            gluForward, config.options(), {bound['M'], blocks(bound['N'], config["BLOCK"])},
            {call.gate, call.up, call.y, bound.rowStride[0], bound.rowStride[1], bound.rowStride[2],
-            bound['N'], named("GATE", gateName(call.activation)), named("BLOCK", config["BLOCK"])});
+            bound['N'], named("GATE", activationName(call.activation)),
+            named("BLOCK", config["BLOCK"])});
      }},
 };
 
@@ -173,7 +159,7 @@ constexpr Variant gluBackwardVariants[] = {
        return to.launch(
            gluBackward, config.options(), {bound['M'], blocks(bound['N'], config["BLOCK"])},
            {call.gate, call.up, call.dy, call.dgate, call.dup, step[0], step[1], step[2], step[3],
-            step[4], bound['N'], named("GATE", gateName(call.activation)),
+            step[4], bound['N'], named("GATE", activationName(call.activation)),
             named("BLOCK", config["BLOCK"])});
      }},
 };

@@ -78,22 +78,6 @@ constexpr ArgumentRow matmulArguments[] = {
      0b1000},
 };
 
-const char *activationName(Activation activation) {
-  switch (activation) {
-  case Activation::None:
-    return "none";
-  case Activation::Relu:
-    return "relu";
-  case Activation::Silu:
-    return "silu";
-  case Activation::Gelu:
-    return "gelu";
-  case Activation::Sigmoid:
-    break;
-  }
-  return nullptr;
-}
-
 /// A result of 8 bits and a scale for it belong together.
 std::string checkScale(const Tensor &result, const Tensor &scale, const char *name) {
   if (info(result.type()).bytes == 1 && !scale)
@@ -106,7 +90,7 @@ std::string checkScale(const Tensor &result, const Tensor &scale, const char *na
 
 std::string checkMatmul(Bound &bound) {
   auto &call = bound.as<Matmul>();
-  if (!activationName(call.activation))
+  if (call.activation == Activation::Sigmoid || !activationName(call.activation))
     return "`activation` is Sigmoid, and must be None, Relu, Silu or Gelu";
   if (call.residual && !std::equal(call.c.strides().begin(), call.c.strides().end(),
                                    call.residual.strides().begin()))
@@ -679,6 +663,22 @@ constexpr OperationRow rows[] = {
 };
 
 } // namespace
+
+const char *activationName(Activation activation) {
+  switch (activation) {
+  case Activation::None:
+    return "none";
+  case Activation::Relu:
+    return "relu";
+  case Activation::Silu:
+    return "silu";
+  case Activation::Gelu:
+    return "gelu";
+  case Activation::Sigmoid:
+    return "sigmoid";
+  }
+  return nullptr;
+}
 
 const char *precisionName(DType type, Precision precision) {
   if (type != DType::Float32)

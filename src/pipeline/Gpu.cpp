@@ -293,9 +293,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
 
 // True if nothing in the kernel depends on how many warps run it.
 bool isFreeOfWarps(ModuleOp module) {
-  if (module->hasAttr(tile::maxRegistersAttr))
-    return false;
-  return !module.walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return !module->hasAttr(tile::maxRegistersAttr) && !analysis::hasInlineAssembly(module);
 }
 
 // The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells

@@ -200,9 +200,7 @@ int runBench(const BenchWords &words) {
     auto scaled = [](const std::optional<double> &value, double by) {
       return value ? std::optional(*value * by) : std::nullopt;
     };
-    std::optional<double> spread;
-    if (row.p20 && row.p80 && *row.seconds > 0)
-      spread = (*row.p80 - *row.p20) / *row.seconds;
+    std::optional<double> spread = spreadOf(row);
     if (spread && *spread > widestSpread)
       remarks.push_back(place + ": the samples spread widely; is something else running?");
     table.push_back(

@@ -66,6 +66,12 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
   return rows;
 }
 
+std::optional<double> spreadOf(const engine::FolderRow &row) {
+  if (!row.p20 || !row.p80 || row.seconds.value_or(0) <= 0)
+    return std::nullopt;
+  return (*row.p80 - *row.p20) / *row.seconds;
+}
+
 Json rowJson(const engine::FolderRow &row) {
   Json json = {
       {"kernel", row.kernel},

@@ -23,6 +23,9 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &, Json &)> &each);
 
+/// How far apart the samples lie, as a share of their median; none of what was not timed.
+std::optional<double> spreadOf(const engine::FolderRow &row);
+
 /// The row of the contract (design, section 9); null where a figure does not apply.
 Json rowJson(const engine::FolderRow &row);
 

@@ -20,12 +20,6 @@ namespace {
 constexpr const char *good = "good", *noisy = "noisy", *wrong = "wrong", *refused = "refused",
                      *skipped = "skipped";
 
-std::optional<double> spreadOf(const engine::FolderRow &row) {
-  if (!row.p20 || !row.p80 || row.seconds.value_or(0) <= 0)
-    return std::nullopt;
-  return (*row.p80 - *row.p20) / *row.seconds;
-}
-
 const char *verdictOn(const engine::FolderRow &row, double widestSpread) {
   if (!row.skippedReason.empty())
     return skipped;
