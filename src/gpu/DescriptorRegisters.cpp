@@ -159,6 +159,14 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
   }
 };
 
+struct DescReduceRegisters : RegisterModel<DescReduceRegisters, tile::DescReduceOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    if (op->hasAttr(bulkStoreAttr))
+      return emitBulkReduction(cast<tile::DescReduceOp>(op), e);
+    WriteRegisters<tile::DescReduceOp>().emitRegisters(op, e);
+  }
+};
+
 // A vector at once where all of it is inside, else one by one.
 struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
@@ -302,7 +310,7 @@ void registerDescriptorRegisters(DialectRegistry &registry) {
     DescGatherOp::attachInterface<ReadRegisters<DescGatherOp>>(*context);
     DescStoreOp::attachInterface<DescStoreRegisters>(*context);
     DescScatterOp::attachInterface<WriteRegisters<DescScatterOp>>(*context);
-    DescReduceOp::attachInterface<WriteRegisters<DescReduceOp>>(*context);
+    DescReduceOp::attachInterface<DescReduceRegisters>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TileGpuDialect *) {
     CopyDescOp::attachInterface<CopyDescRegisters>(*context);

@@ -248,8 +248,10 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
       constraints += std::to_string(i) + ",";
     Type result =
         LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums.size(), element));
-    Value out = e.assembly("wgmma.wait_group.sync.aligned 0;", constraints + "~{memory}", result,
-                           SmallVector<Value>(sums), false);
+    std::string wait = "wgmma.wait_group.sync.aligned " +
+                       std::to_string(cast<WaitProductsOp>(op).getPending()) + ";";
+    Value out =
+        e.assembly(wait, constraints + "~{memory}", result, SmallVector<Value>(sums), false);
     SmallVector<Value> values;
     for (size_t i = 0; i < sums.size(); ++i)
       values.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
