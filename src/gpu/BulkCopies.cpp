@@ -224,8 +224,8 @@ bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chi
       type.getElementType() != tile.getElementType() || tile.getElementType().isInteger(1))
     return false;
   SharedOperand shared(tile);
-  // Rows of 16 bytes at least; transfers begin at multiples of 128 bytes, and permute by the bits of
-  // addresses, as SharedOperand does.
+  // Rows of 16 bytes at least; transfers begin at multiples of 128 bytes, and permute by the bits
+  // of addresses, as SharedOperand does.
   return shared.majorDim() == 1 && tile.getShape()[1] * elementBytesOf(type) >= 16 &&
          tile.getShape()[0] * shared.rowBytes() % 128 == 0;
 }

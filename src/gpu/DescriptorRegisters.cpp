@@ -151,8 +151,11 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
       Reached place = reach(e, write.getDesc(), coordinatesOf(write, e, layout, reg));
       Value active = e.both(owner, place.inside);
       if constexpr (std::is_same_v<Op, tile::DescReduceOp>)
-        emitAtomicInstruction(e, op, write.getKind(), ".gpu.relaxed", place.pointer, values[reg],
-                              active);
+        if (write.getKind() == tile::AtomicKind::FAdd && sumVector(e.chip, element, 1))
+          emitSum(e, ".gpu", place.pointer, element, values.slice(reg, 1), active);
+        else
+          emitAtomicInstruction(e, op, write.getKind(), ".gpu.relaxed", place.pointer, values[reg],
+                                active);
       else
         emitStore(e, place.pointer, element, values.slice(reg, 1), active, ".global");
     }

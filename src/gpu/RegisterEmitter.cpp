@@ -1,5 +1,7 @@
 #include "gpu/RegisterEmitter.h"
 
+#include "gpu/SharedOperand.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -155,7 +157,12 @@ Value RegisterEmitter::isCopyingThread() {
 
 // --- shared memory ---
 
-void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
+void RegisterEmitter::barrier() {
+  auto made = builder.create<NVVM::Barrier0Op>(location);
+  if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
+      made->getBlock() == stepScratch->body)
+    stepScratch->uses.back().inner = made;
+}
 
 void RegisterEmitter::waitForStores() {
   if (mayStillBeRead)
@@ -177,13 +184,49 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
 }
 
 Value RegisterEmitter::beginShared(uint64_t bytes) {
-  if (scratchStart + bytes > sharedSize) {
-    sharedSize = scratchStart + bytes;
+  uint64_t start = scratchStart;
+  bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
+  if (isOfStep) {
+    uint64_t end = llvm::alignTo(stepScratch->end + bytes, SharedOperand::alignment);
+    stepScratch->isApart &= end <= chip.sharedBytesPerBlock;
+    if (stepScratch->isApart)
+      start = std::exchange(stepScratch->end, end);
+  } else if (stepScratch) {
+    stepScratch->isApart = false;
+  }
+  if (start + bytes > sharedSize) {
+    sharedSize = start + bytes;
     largest = ringsInUse;
+    if (start > scratchStart)
+      largest.push_back({location, start - scratchStart, false});
     largest.push_back({location, bytes, false});
   }
+  Block *block = builder.getInsertionBlock();
+  size_t before = std::distance(block->begin(), builder.getInsertionPoint());
   sharedBarrier();
-  return sharedArea(builder, location, scratchStart);
+  if (isOfStep) {
+    StepScratch::Use &use = stepScratch->uses.emplace_back();
+    for (auto at = std::next(block->begin(), long(before)); at != builder.getInsertionPoint(); ++at)
+      use.before.push_back(&*at);
+  }
+  return sharedArea(builder, location, start);
+}
+
+void RegisterEmitter::finishStepScratch(Operation *loop) {
+  auto own = std::move(*std::exchange(stepScratch, std::nullopt));
+  if (!own.isApart || own.uses.size() < 2 ||
+      llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner; }))
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  for (StepScratch::Use &use : own.uses) {
+    for (Operation *op : use.before)
+      op->erase();
+    // What a store of the step before reads is written again behind the barrier.
+    builder.setInsertionPoint(use.inner);
+    waitForStores();
+  }
+  builder.setInsertionPoint(loop);
+  sharedBarrier();
 }
 
 void RegisterEmitter::reserveRing(Value ring, uint64_t bytes) {
@@ -521,6 +564,10 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.setInsertionPoint(made.getBody()->getTerminator());
     else
       builder.setInsertionPointToStart(made.getBody());
+    // A multiprocessor holds one such program or two anyhow: registers bound them.
+    stepScratch.reset();
+    if (hasWarpGroups && warps >= 8)
+      stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart};
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
     emit(*source.getBody());
@@ -528,6 +575,9 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.create<scf::YieldOp>(op->getLoc(),
                                    valuesOf(source.getBody()->getTerminator()->getOperands()));
   }
+  if (stepScratch && stepScratch->body == made.getBody())
+    finishStepScratch(made);
+  stepScratch.reset();
   bind(source.getResults(), made.getResults());
 }
 

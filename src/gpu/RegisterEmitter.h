@@ -165,6 +165,22 @@ public:
                   unsigned elements, llvm::function_ref<int64_t(llvm::ArrayRef<int32_t>)> offset);
 
 private:
+  /// The temporaries in shared memory of a loop's steps, each of which is written, a barrier
+  /// follows
+  /// (`inner`), and it is read. Where each has an area of its own, the barriers of the others order
+  /// a step's writes behind the reads of the step before, and those in front of the writes can go.
+  struct StepScratch {
+    struct Use {
+      llvm::SmallVector<mlir::Operation *, 2> before; ///< makes sure that nobody still reads
+      mlir::Operation *inner = nullptr;
+    };
+    mlir::Block *body;
+    uint64_t end;        ///< of the areas so far
+    bool isApart = true; ///< no two of them share bytes
+    llvm::SmallVector<Use, 4> uses;
+  };
+  void finishStepScratch(mlir::Operation *loop);
+
   void emitFor(mlir::Operation *op);
   void emitIf(mlir::Operation *op);
   void emitWhile(mlir::Operation *op);
@@ -181,6 +197,7 @@ private:
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
+  std::optional<StepScratch> stepScratch;              // of the loop whose body is being emitted
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;
   bool hasFailed = false;
