@@ -33,7 +33,16 @@ bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
          });
 }
 
+// Conversions, by which zero stays zero.
+bool isConversion(Operation *op) {
+  return isa_and_nonnull<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+                         arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, tile::FPConvertOp,
+                         tile::FPToIntOp>(op);
+}
+
 bool isZero(Value value) {
+  if (isConversion(value.getDefiningOp()))
+    return isZero(value.getDefiningOp()->getOperand(0));
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
@@ -141,8 +150,7 @@ Value endOfNumbers(Value tile, unsigned dim, Operation *place, LaneEmitter &emit
                : Value();
   if (auto trans = dyn_cast<tile::TransOp>(op))
     return endOfNumbers(trans.getSource(), trans.getPerm()[dim], place, emitter);
-  if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-          arith::SIToFPOp, arith::UIToFPOp, tile::FPConvertOp>(op))
+  if (isConversion(op))
     return endOfNumbers(op->getOperand(0), dim, place, emitter);
   return {};
 }
