@@ -171,7 +171,8 @@ bool waitsForOthers(Operation *loop) {
       ->walk([](Operation *op) {
         auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
         auto load = dyn_cast<tile::LoadOp>(op);
-        bool waits = access && access.readsMemory() &&
+        // What gives nothing that is used cannot end a loop.
+        bool waits = access && !op->use_empty() && access.readsMemory() &&
                      (access.isAtomicAccess() || (load && load.getIsVolatile()));
         return waits ? WalkResult::interrupt() : WalkResult::advance();
       })
