@@ -62,9 +62,11 @@ tasks = dict(
                inputs=forward_inputs, outputs=forward_outputs, flops=lambda n: 9 * n,
                peers=dict(torch="torch.nn.functional.gelu(x)")),
     tanh_backward=dict(variants=dict(fused=dict(run=backward_tanh, configs=configs)),
-                       inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n),
+                       inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                       peers=dict(torch="torch.ops.aten.gelu_backward(dy, x, approximate='tanh')")),
     exact_backward=dict(variants=dict(fused=dict(run=backward_exact, configs=configs)),
-                        inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n),
+                        inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                        peers=dict(torch="torch.ops.aten.gelu_backward(dy, x)")),
 )
 
 cases = [

@@ -153,7 +153,7 @@ demo = [dict(M=512, N=512, K=512, dtype="f32")]
 bench = [
     *[dict(M=n, N=n, K=n, dtype=d) for d in ("f16", "f32") for n in (128, 256, 512, 1024, 2048, 4096, 8192)],
     *[dict(M=n, N=n, K=n, **c) for c in (dict(dtype="bf16"), dict(dtype="f32", precision="tf32"), dict(dtype="f8e4nv", transposed="b"))
-      for n in (4096, 8192)],
+      for n in (2048, 4096, 8192)],
 ]
 
 
@@ -169,4 +169,6 @@ def tolerance(K, dtype, precision, quantised=False):
 
 
 flops = lambda M, N, K: 2 * M * N * K
-peers = dict(torch="torch.matmul(a, b)")
+peers = dict(torch="torch.matmul(a, b)",
+             scaled_mm="torch._scaled_mm(a, b, torch.ones((), device='cuda'), torch.ones((), device='cuda'), out_dtype=torch.float16)"
+                       " if a.element_size() == 1 else unsupported('fp8 alone')")
