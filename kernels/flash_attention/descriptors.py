@@ -55,7 +55,7 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
     acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, low, high, M, N, scale, BLOCK_N, CAUSAL, False, PRECISION, WINDOW, SOFT_CAP)
     acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, high, last, M, N, scale, BLOCK_N, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP)
 
-    # A row that sees no key is 0, and its lse is -inf.
-    total = tl.where(l > 0, l, 1.0)
+    # A row that sees no key is 0, and its lse is -inf; a NaN stays one.
+    total = tl.where(l != 0, l, 1.0)
     store_rows(out_ptr + b * stride_ob + h * stride_oh, rows, stride_om, M, acc / total[:, None], D, BLOCK_D)
-    tl.store(lse_ptr + head.to(tl.int64) * M + rows, tl.where(l > 0, (m + tl.log2(total)) / LOG2E, -float("inf")), mask=rows < M)
+    tl.store(lse_ptr + head.to(tl.int64) * M + rows, tl.where(l != 0, (m + tl.log2(total)) / LOG2E, -float("inf")), mask=rows < M)

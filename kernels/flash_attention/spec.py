@@ -217,6 +217,7 @@ tasks = dict(
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (192, 256)],
             *more_masks,
             *[dict(B=1, H=2, KV=1, M=100, D=64, dtype=d, causal=c, descale=c) for d in ("f8e4nv", "f8e5") for c in (False, True)],
+            *[dict(B=1, H=2, M=70, D=32, dtype=t, causal=c, special=s) for t in ("f32", "f16") for c in (False, True) for s in ("q", "k", "v")],
         ],
         flops=lambda q, k, causal, window: 4 * q.shape[0] * q.shape[1] * q.shape[3] * visible(q.shape[2], k.shape[2], causal, window),
         peers=dict(torch=f"F.scaled_dot_product_attention(q, k, v, is_causal=causal) if {peers_case}",

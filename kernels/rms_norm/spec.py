@@ -102,6 +102,7 @@ tasks = dict(
 cases = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (300, 40), (2, 3000))],
     *[dict(M=6, N=781, dtype=d) for d in ("f16", "bf16")],
+    *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16")],
 ]
 demo = [dict(M=1024, N=1024, dtype="f32")]
 bench = [dict(M=M, N=N, dtype="bf16") for (M, N) in ((4096, 1024), (4096, 4096), (4096, 8192), (16384, 4096))]
