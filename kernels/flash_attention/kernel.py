@@ -199,12 +199,12 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
     acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, high, last, stride_kn, stride_vn, stride_bias_m, M, N,
                        scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
 
-    # A row that sees no key is 0, and its lse is -inf.
-    total = tl.where(l > 0, l, 1.0)
+    # A row that sees no key is 0, and its lse is -inf; a NaN stays one.
+    total = tl.where(l != 0, l, 1.0)
     if LIFT > 0:
-        lse = tl.where(l > 0, (m - LIFT + tl.log2(total)) / LOG2E, -float("inf"))
+        lse = tl.where(l != 0, (m - LIFT + tl.log2(total)) / LOG2E, -float("inf"))
     else:
-        lse = tl.where(l > 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
+        lse = tl.where(l != 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
     if DROPOUT:
         total = total * (1.0 - p)
     if descale_ptr is not None:

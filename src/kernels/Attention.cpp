@@ -13,6 +13,7 @@ using support::Constant;
 namespace {
 
 constexpr KernelSource flashForward{"flash_attention", "kernel.py", "flash_forward"},
+    flashDescriptors{"flash_attention", "descriptors.py", "flash_forward_descriptors"},
     rowDelta{"flash_attention", "backward.py", "row_delta"},
     backwardKeys{"flash_attention", "backward.py", "backward_dk_dv"},
     backwardQueries{"flash_attention", "backward.py", "backward_dq"};
@@ -117,6 +118,23 @@ constexpr ArgumentRow attentionArguments[] = {
     {"lse", argument<&Attention::lse>, Role::Out, "B H M", float32, -1, Layout::Dense, true},
 };
 
+/// Descriptors are made of one head's rows; where they begin, a stride or the tensor says.
+const char *needsAddresses(const Bound &bound) {
+  auto &call = bound.as<Attention>();
+  if (call.bias || call.dropout > 0)
+    return "a bias or dropout";
+  if (info(call.q.type()).bytes == 1)
+    return "8-bit floats";
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v}) {
+    if (reinterpret_cast<uintptr_t>(tensor->data()) % 16)
+      return "a start that a tensor descriptor can't have";
+    for (int64_t stride : tensor->strides().first(3))
+      if (stride < 0 || stride * info(tensor->type()).bytes % 16)
+        return "strides that a tensor descriptor can't have";
+  }
+  return nullptr;
+}
+
 constexpr Variant attentionVariants[] = {
     {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
      [](const Bound &bound, const Config &config, Launches &to) {
@@ -166,6 +184,47 @@ constexpr Variant attentionVariants[] = {
                          named("PRECISION", precisionName(bound.type(), call.precision)),
                          named("slopes_ptr", call.slopes),
                          named("descale_ptr", call.descale),
+                         named("WINDOW", call.window),
+                         named("SOFT_CAP", double(call.softCap))});
+     }},
+    {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<Attention>();
+       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
+            out = call.out.strides();
+       Argument lse = call.lse ? Argument(call.lse)
+                               : to.scratch(DType::Float32, bound['B'] * bound['H'] * bound['M']);
+       return to.launch(flashDescriptors, config.options(),
+                        {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']},
+                        {call.q,
+                         call.k,
+                         call.v,
+                         call.out,
+                         lse,
+                         q[0],
+                         q[1],
+                         q[2],
+                         k[0],
+                         k[1],
+                         k[2],
+                         v[0],
+                         v[1],
+                         v[2],
+                         out[0],
+                         out[1],
+                         out[2],
+                         bound['H'],
+                         bound['H'] / bound['G'],
+                         bound['M'],
+                         bound['N'],
+                         scaleOf<Attention>(bound),
+                         named("D", bound['D']),
+                         named("BLOCK_D", blockD(bound)),
+                         named("BLOCK_M", config["BLOCK_M"]),
+                         named("BLOCK_N", config["BLOCK_N"]),
+                         named("CAUSAL", call.causal),
+                         named("PRECISION", precisionName(bound.type(), call.precision)),
+                         named("slopes_ptr", call.slopes),
                          named("WINDOW", call.window),
                          named("SOFT_CAP", double(call.softCap))});
      }},
