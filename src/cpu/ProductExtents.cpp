@@ -46,6 +46,22 @@ bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
+// Where the tensor of a descriptor ends in a block at `offsets`; null if that is not known at
+// `place`.
+Value blockEnd(Value desc, ValueRange offsets, unsigned dim, Operation *place,
+               LaneEmitter &emitter) {
+  if (!isBefore(desc, place) || !isBefore(offsets[dim], place))
+    return {};
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  int64_t block = cast<tile::DescType>(desc.getType()).getBlockShape()[dim];
+  Value offset =
+      b.create<arith::ExtSIOp>(loc, b.getI64Type(), emitter.scalar(offsets[dim])).getResult();
+  Value left = b.create<arith::SubIOp>(loc, emitter.descriptor(desc)[1 + dim], offset);
+  return b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, left, emitter.index(block)),
+                                  emitter.index(0));
+}
+
 // Who looks at a tile, and how far along one dimension.
 class Readers {
 public:
@@ -57,12 +73,12 @@ public:
     return llvm::all_of(tile.getUses(), [&](OpOperand &use) { return follow(use, dim, place); });
   }
 
-  struct Mask {
-    Value mask;
+  struct Reader {
+    Operation *store;
     unsigned dim;
     Operation *place;
   };
-  SmallVector<Mask, 2> masks;
+  SmallVector<Reader, 2> readers;
 
 private:
   bool follow(OpOperand &use, unsigned dim, Operation *place) {
@@ -71,7 +87,11 @@ private:
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
       if (!store.getMask() || use.get() != store.getValue())
         return false;
-      masks.push_back({store.getMask(), dim, place});
+      readers.push_back({op, dim, place});
+      return true;
+    }
+    if (isa<tile::DescStoreOp>(op)) {
+      readers.push_back({op, dim, place});
       return true;
     }
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -119,14 +139,18 @@ private:
 
 // Gives the first place along `dim` that no store looks at.
 Value endOfReaders(tile::DotOp dot, unsigned dim, LaneEmitter &emitter) {
-  Readers readers;
-  if (!readers.follow(dot.getResult(), dim, dot))
+  Readers found;
+  if (!found.follow(dot.getResult(), dim, dot))
     return {};
   OpBuilder &b = emitter.builder;
   Value end;
-  for (const Readers::Mask &reader : readers.masks) {
+  for (const Readers::Reader &reader : found.readers) {
     auto known = [&](Value value) { return isKnownAt(value, reader.place, emitter.plan); };
-    Value one = emitter.maskEnd(reader.mask, reader.dim, known);
+    Value one;
+    if (auto store = dyn_cast<tile::StoreOp>(reader.store))
+      one = emitter.maskEnd(store.getMask(), reader.dim, known);
+    else if (auto store = dyn_cast<tile::DescStoreOp>(reader.store))
+      one = blockEnd(store.getDesc(), store.getOffsets(), reader.dim, reader.place, emitter);
     if (!one)
       return {};
     end = end ? b.create<arith::MaxSIOp>(emitter.loc(), end, one).getResult() : one;
@@ -144,6 +168,10 @@ Value endOfNumbers(Value tile, unsigned dim, Operation *place, LaneEmitter &emit
     return load.getMask() && (!load.getOther() || isZero(load.getOther()))
                ? emitter.maskEnd(load.getMask(), dim, known)
                : Value();
+  if (auto load = dyn_cast<tile::DescLoadOp>(op))
+    return cast<tile::DescType>(load.getDesc().getType()).getPaddingIsNan()
+               ? Value()
+               : blockEnd(load.getDesc(), load.getOffsets(), dim, place, emitter);
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     return isTile(choice.getCondition()) && isZero(choice.getFalseValue())
                ? emitter.maskEnd(choice.getCondition(), dim, known)

@@ -630,7 +630,17 @@ private:
         return define(shape, "i1",
                       "tile.broadcast " + in.name + " : " + type(in) + " -> " + type(shape, "i1"));
       };
-      auto operand = [&](const Shape &shape, unsigned axis, const Tile &limit) {
+      auto place = [&] {
+        return "[" + number("i32", int(pick(12)) - 4) + ", " + number("i32", int(pick(12)) - 4) +
+               "]";
+      };
+      auto bytes = [&](const Shape &shape, unsigned axis, const Tile &limit) {
+        if (chance(25)) {
+          std::string made = descriptor(3, shape), at = place();
+          return define(shape, "i8",
+                        "tile.desc_load " + made + at + " : " + descriptorType(shape, "i8") +
+                            " -> " + type(shape, "i8"));
+        }
         std::string where = pointers(3, linear(shape)), options;
         if (chance(90)) {
           Tile in = before(shape, axis, limit);
@@ -642,9 +652,12 @@ private:
             options += " other " + other.name + " : " + type(other);
           }
         }
-        Tile tile = define(shape, "i8",
-                           "tile.load " + where + options + " : " + type(shape, "!tile.ptr<i8>") +
-                               " -> " + type(shape, "i8"));
+        return define(shape, "i8",
+                      "tile.load " + where + options + " : " + type(shape, "!tile.ptr<i8>") +
+                          " -> " + type(shape, "i8"));
+      };
+      auto operand = [&](const Shape &shape, unsigned axis, const Tile &limit) {
+        Tile tile = bytes(shape, axis, limit);
         return element == "i8" ? tile
                                : define(shape, element,
                                         "arith.sitofp " + tile.name + " : " + type(tile) + " to " +
@@ -687,6 +700,12 @@ private:
         result = define({m, n}, sum,
                         (sum == "i32" ? "arith.addi " : "arith.addf ") + result.name + ", " +
                             constant({m, n}, sum).name + " : " + type(result));
+      if (chance(25)) {
+        std::string made = descriptor(sum == "i32" ? 1 : 0, {m, n}), at = place();
+        line("tile.desc_store " + made + at + ", " + result.name + " : " +
+             descriptorType({m, n}, sum) + ", " + type(result));
+        return;
+      }
       std::string options;
       if (chance(90)) {
         Tile in = before({m, n}, chance(50), chance(50) ? rows : columns);
