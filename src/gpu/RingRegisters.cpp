@@ -239,21 +239,19 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
     ArrayRef<Value> sums = e.registers(op->getOperand(0));
-    Type element = sums[0].getType();
+    SmallVector<Value> words = e.packSums(sums);
+    Type word = words[0].getType();
     // The sums pass through, so that nobody reads them before.
     std::string constraints;
-    for (size_t i = 0; i < sums.size(); ++i)
-      constraints += element.isF32() ? "=f," : "=r,";
-    for (size_t i = 0; i < sums.size(); ++i)
+    for (size_t i = 0; i < words.size(); ++i)
+      constraints += word.isF32() ? "=f," : "=r,";
+    for (size_t i = 0; i < words.size(); ++i)
       constraints += std::to_string(i) + ",";
     Type result =
-        LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums.size(), element));
+        LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(words.size(), word));
     Value out = e.assembly("wgmma.wait_group.sync.aligned 0;", constraints + "~{memory}", result,
-                           SmallVector<Value>(sums), false);
-    SmallVector<Value> values;
-    for (size_t i = 0; i < sums.size(); ++i)
-      values.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
-    e.setRegisters(op->getResult(0), std::move(values));
+                           words, false);
+    e.setRegisters(op->getResult(0), e.unpackSums(out, sums[0].getType()));
   }
 };
 
