@@ -242,8 +242,8 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
           "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes + "; ";
     }
   auto pending = dot->getAttrOfType<IntegerAttr>(pendingAttr);
-  text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned " +
-          std::to_string(pending ? pending.getInt() : 0) + "; }";
+  text += "wgmma.commit_group.sync.aligned; " +
+          waitForProducts(pending ? pending.getInt() : 0, count, dot.getResult()) + " }";
   constraints += "~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(count, sum.isF16() ? Type(b.getI32Type()) : sum));
