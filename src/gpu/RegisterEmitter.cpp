@@ -429,6 +429,29 @@ SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
   return values;
 }
 
+SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {
+  SmallVector<Value> words;
+  for (size_t i = 0; i < halves.size(); i += 2)
+    words.push_back(cast(vectorOf(halves.slice(i, 2)), builder.getI32Type()));
+  return words;
+}
+SmallVector<Value> RegisterEmitter::unpackHalves(ArrayRef<Value> words) {
+  SmallVector<Value> halves;
+  for (Value word : words)
+    llvm::append_range(halves, elementsOf(cast(word, VectorType::get({2}, builder.getF16Type()))));
+  return halves;
+}
+SmallVector<Value> RegisterEmitter::packSums(ArrayRef<Value> sums) {
+  return !sums.empty() && sums[0].getType().isF16() ? packHalves(sums) : SmallVector<Value>(sums);
+}
+SmallVector<Value> RegisterEmitter::unpackSums(Value registers, Type sum) {
+  SmallVector<Value> words;
+  size_t count = llvm::cast<LLVM::LLVMStructType>(registers.getType()).getBody().size();
+  for (size_t i = 0; i < count; ++i)
+    words.push_back(builder.create<LLVM::ExtractValueOp>(location, registers, int64_t(i)));
+  return sum.isF16() ? unpackHalves(words) : words;
+}
+
 SmallVector<Value> RegisterEmitter::toWords(Value value) {
   unsigned bits = bitsOf(value.getType());
   Type i32Type = builder.getI32Type();
@@ -511,12 +534,21 @@ void RegisterEmitter::emit(Operation *op) {
   unsupported(op);
 }
 
+// Halves cross control flow two in a word, so that nothing takes the sums of a product apart that
+// is still in flight.
+static bool isCarriedInWords(Type tile) {
+  return tile::elementType(tile).isF16() && registersOf(layoutOf(tile)) % 2 == 0;
+}
+
 SmallVector<Type> RegisterEmitter::typesOf(Type type) const {
   if (auto desc = dyn_cast<tile::DescType>(type)) {
     SmallVector<Type> types = {LLVM::LLVMPointerType::get(type.getContext(), 1)};
     types.append(2 * desc.getBlockShape().size(), IntegerType::get(type.getContext(), 64));
     return types;
   }
+  if (isTile(type) && isCarriedInWords(type))
+    return SmallVector<Type>(registersOf(layoutOf(type)) / 2,
+                             IntegerType::get(type.getContext(), 32));
   if (isTile(type))
     return SmallVector<Type>(registersOf(layoutOf(type)), registerType(tile::elementType(type)));
   return {registerType(type)};
@@ -527,10 +559,12 @@ SmallVector<Type> RegisterEmitter::typesOf(TypeRange types) const {
     llvm::append_range(all, typesOf(type));
   return all;
 }
-SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) const {
+SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) {
   SmallVector<Value> all;
   for (Value source : sources) {
-    if (isTile(source.getType()))
+    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+      llvm::append_range(all, packHalves(registers(source)));
+    else if (isTile(source.getType()))
       llvm::append_range(all, registers(source));
     else if (isa<tile::DescType>(source.getType()))
       llvm::append_range(all, descriptor(source));
@@ -544,7 +578,9 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   for (Value source : sources) {
     SmallVector<Value> mine(values.slice(next, typesOf(source.getType()).size()));
     next += mine.size();
-    if (isTile(source.getType()))
+    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+      setRegisters(source, unpackHalves(mine));
+    else if (isTile(source.getType()))
       setRegisters(source, std::move(mine));
     else if (isa<tile::DescType>(source.getType()))
       setDescriptor(source, std::move(mine));

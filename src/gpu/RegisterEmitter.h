@@ -135,6 +135,13 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
+  /// Pairs of f16 as words, and back.
+  llvm::SmallVector<mlir::Value> packHalves(llvm::ArrayRef<mlir::Value> halves);
+  llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words);
+  /// The sums of a product in the registers that instructions take: of f16 two in a word.
+  llvm::SmallVector<mlir::Value> packSums(llvm::ArrayRef<mlir::Value> sums);
+  /// The sums of such registers, which assembly returned as a struct.
+  llvm::SmallVector<mlir::Value> unpackSums(mlir::Value registers, mlir::Type sum);
   /// Clones a region on scalars and returns what it yields.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments);
   void emit(mlir::Block &block); ///< all ops but the terminator
@@ -186,7 +193,7 @@ private:
   void emitWhile(mlir::Operation *op);
   llvm::SmallVector<mlir::Type> typesOf(mlir::Type type) const;
   llvm::SmallVector<mlir::Type> typesOf(mlir::TypeRange types) const;
-  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange sources) const;
+  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange sources);
   void bind(mlir::ValueRange sources, mlir::ValueRange values);
 
   mlir::Location location;
