@@ -6,6 +6,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
 from typing import NamedTuple
 
@@ -393,6 +394,22 @@ class Launches(unittest.TestCase):
             del copy_block.run
         np.testing.assert_array_equal(out, x)
         self.assertEqual(calls, ["compile"] * 3 + ["launch"] * 4)
+
+    def test_a_slow_configuration_is_measured_briefly(self):
+        calls = {16: 0, 128: 0}
+
+        def hook(arguments):
+            calls[arguments["BLOCK"]] += 1
+            if arguments["BLOCK"] == 16:
+                time.sleep(0.02)
+
+        configs = [triton.Config({"BLOCK": block}, pre_hook=hook) for block in (128, 16)]
+        tuned = triton.autotune(configs=configs, key=["n"], warmup=20, rep=400)(add)
+        tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        self.assertEqual(tuned.best_config.kwargs, {"BLOCK": 128})
+        self.assertEqual(set(tuned.configs_timings), set(configs))
+        self.assertLessEqual(calls[16], 2)
+        self.assertGreater(calls[128], 2)
 
 
 class Errors(unittest.TestCase):
