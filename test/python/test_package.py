@@ -134,6 +134,15 @@ def program(text, *arguments, module=(), **environment):
     return done.returncode, done.stdout
 
 
+NUMBERS, HALVES = tl.pointer_type(tl.float32), tl.pointer_type(tl.float16)
+
+
+@triton.jit
+def through_a_named_type(address, out):
+    tl.static_assert(address.to(HALVES).dtype.element_ty == tl.float16)
+    tl.store(out, tl.load(address.to(NUMBERS)) + 1)
+
+
 class Launches(unittest.TestCase):
     def setUp(self):
         self.x = np.arange(1000, dtype="f4")
@@ -445,6 +454,11 @@ class Errors(unittest.TestCase):
         finally:
             OFFSET = tl.constexpr(3)
         direct[(1, )](x, 16)
+
+    def test_types_at_module_level(self):
+        x, out = np.array([41.5], "f4"), np.zeros(1, "f4")
+        through_a_named_type[(1, )](x.ctypes.data, out)
+        self.assertEqual(out[0], 42.5)
 
     def test_a_type_that_changes_is_found(self):
         global KIND
