@@ -134,6 +134,13 @@ def program(text, *arguments, module=(), **environment):
     return done.returncode, done.stdout
 
 
+@triton.jit
+def squared_less(x, out, less, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    tl.store(out + i, value * value - less)
+
+
 NUMBERS, HALVES = tl.pointer_type(tl.float32), tl.pointer_type(tl.float16)
 
 
@@ -311,6 +318,29 @@ class Launches(unittest.TestCase):
         self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
         self.assertTrue(backends.backends["cpu"].driver.is_active())
 
+    def test_products_and_sums_that_are_rounded_apart(self):
+        x = np.full(64, 1 + 2.0**-12, "f4")  # the square is halfway between two numbers
+
+        def difference(**options):
+            out = np.full(64, 5, "f4")
+            squared_less[(1, )](x, out, float(x[0])**2 - 2.0**-24, BLOCK=64, **options)
+            return out
+
+        for _ in range(2):
+            np.testing.assert_array_equal(difference(enable_fp_fusion=False), 0)
+            as_is = difference()[0]
+            self.assertIn(as_is, (0, 2.0**-24))
+        with triton.knobs.language.scope():
+            triton.knobs.language.default_fp_fusion = False
+            np.testing.assert_array_equal(difference(), 0)
+            self.assertEqual(difference(enable_fp_fusion=True)[0], as_is)
+        source = triton.compiler.ASTSource(squared_less, {"x": "*fp32", "out": "*fp32", "less": "fp32", "BLOCK": "constexpr"},
+                                           constexprs={"BLOCK": 64})
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        code = [triton.compile(source, target=target, options=options).asm["ptx"]
+                for options in ({}, {"enable_fp_fusion": False})]
+        self.assertEqual(["fma.rn.f32" in ptx for ptx in code], [True, False])
+
     def test_warmup_launches_nothing(self):
         kernel = add.warmup(self.x, self.y, self.out, 1000, grid=(8, ))
         self.assertEqual(self.out.sum(), 0)
@@ -484,7 +514,7 @@ class Errors(unittest.TestCase):
             (TypeError, (x, x, x, 1, 128, 5), {}),
             (TypeError, (x, x, x, 1), {"x": x}),
             (KeyError, (x, x, x, 1), {"BLOK": 64}),
-            (ValueError, (x, x, x, 1), {"num_warps": 3}),
+            (AssertionError, (x, x, x, 1), {"num_warps": 3}),
             (TypeError, (object(), x, x, 1), {}),
             (TypeError, (x, x, x, 1), {"BLOCK": x}),
             (OverflowError, (x, x, x, 2**70), {}),

@@ -184,11 +184,14 @@ def _chip(target):
     raise RuntimeError(f"there is no back end for {target}")
 
 
+_options_of_code = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "enable_reflect_ftz")
+
+
 def compile(src, target=None, options=None, _env_vars=None):
     """Compiles an ASTSource, for the current device or for a target that need not be here."""
     if not isinstance(src, ASTSource):
         raise TypeError("compile takes an ASTSource: intermediate code of Triton's is not read")
-    options = {k: v for k, v in (options or {}).items() if k in ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug")}
+    options = {k: v for k, v in (options or {}).items() if k in _options_of_code}
     if target is None:
         kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
     else:
