@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 from typing import NamedTuple
 
 import numpy as np
@@ -277,6 +278,12 @@ class Launches(unittest.TestCase):
             self.assertIn(".target sm_80", kernel.asm["ptx"])
             self.assertEqual((kernel.metadata.num_warps, kernel.metadata.target.arch), (8, 80))
             self.assertGreater(kernel.n_regs, 0)
+            with tempfile.TemporaryDirectory() as folder:
+                disassembler = pathlib.Path(folder) / "nvdisasm"
+                disassembler.write_text("#!/bin/sh\nwc -c < $1\n")
+                disassembler.chmod(0o755)
+                with unittest.mock.patch.dict(os.environ, {"TRITON_NVDISASM_PATH": str(disassembler)}):
+                    self.assertEqual(int(kernel.asm["sass"]), len(kernel.asm["cubin"]))
 
     def test_what_a_launch_gives(self):
         kernel = add[(8, )](self.x, self.y, self.out, 1000)

@@ -1,7 +1,25 @@
 """What a launch gives back, and compilation without a launch."""
+import os
 import types
 
 from .. import knobs
+
+
+def _disassembler():
+    import shutil
+
+    return os.environ.get("TRITON_NVDISASM_PATH") or shutil.which("nvdisasm") or shutil.which(
+        "nvdisasm", path="/usr/local/cuda/bin")
+
+
+def _disassembled(program, cubin):
+    import subprocess
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run([program, file.name], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class _Assembly(dict):
@@ -17,8 +35,12 @@ class _Assembly(dict):
         if key in ("ttir", "tile", "source"):
             self[key] = self._make_tile()
             return self[key]
+        if key == "sass" and "cubin" in self and (program := _disassembler()):
+            self[key] = _disassembled(program, self["cubin"])
+            return self[key]
         why = {"ttgir": "layouts are chosen without an IR of their own", "llir": "LLVM's IR is not kept",
-               "amdgcn": "there is no AMD back end", "sass": "disassemble `cubin`"}.get(key)
+               "amdgcn": "there is no AMD back end",
+               "sass": "there is no `cubin`, or no `nvdisasm` to disassemble it; `TRITON_NVDISASM_PATH` names one"}.get(key)
         raise KeyError(f"{key}: {why}; there are {', '.join([*self, 'ttir'])}" if why else key)
 
 
