@@ -241,9 +241,10 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
       text +=
           "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes + "; ";
     }
-  auto pending = dot->getAttrOfType<IntegerAttr>(pendingAttr);
+  auto attribute = dot->getAttrOfType<IntegerAttr>(pendingAttr);
+  int64_t pending = attribute ? attribute.getInt() : 0;
   text += "wgmma.commit_group.sync.aligned; " +
-          waitForProducts(pending ? pending.getInt() : 0, count, dot.getResult()) + " }";
+          waitForProducts(pending, count, dot.getResult(), !pending) + " }";
   constraints += "~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(count, sum.isF16() ? Type(b.getI32Type()) : sum));

@@ -39,11 +39,11 @@ static bool isComputedWith(Value tile) {
   return false;
 }
 
-std::string waitForProducts(int64_t pending, unsigned count, Value sums) {
+std::string waitForProducts(int64_t pending, unsigned count, Value sums, bool areDone) {
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
   // Where halves of a sum's register are multiplied, ptxas serialises the products before
   // (C7514), but not where the register is written once more.
-  if (!pending && tile::elementType(sums.getType()).isF16() && isComputedWith(sums))
+  if (areDone && tile::elementType(sums.getType()).isF16() && isComputedWith(sums))
     for (unsigned i = 0; i < count; ++i)
       text += (" prmt.b32 $" + Twine(i) + ", $" + Twine(i) + ", 0, 0x3210;").str();
   return text;
@@ -282,9 +282,9 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
       constraints += std::to_string(i) + ",";
     Type result =
         LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(words.size(), word));
-    Value out = e.assembly(
-        waitForProducts(cast<WaitProductsOp>(op).getPending(), words.size(), op->getResult(0)),
-        constraints + "~{memory}", result, words, false);
+    Value out = e.assembly(waitForProducts(cast<WaitProductsOp>(op).getPending(), words.size(),
+                                           op->getResult(0), true),
+                           constraints + "~{memory}", result, words, false);
     e.setRegisters(op->getResult(0), e.unpackSums(out, sums[0].getType()));
   }
 };
