@@ -254,11 +254,11 @@ class Replay:
             else:
                 raise ValueError(f"an argument of kind {fact['kind']}")
 
-    def on(self, device):
-        """(results by name, None) or (None, why)."""
-        saved = {name: os.path.join(self.folder, f"{name}.{device}.npy") for name in self.tensors}
+    def on(self, device, *more):
+        """(results by name, None) or (None, why); `more` are words of the command."""
+        saved = {name: os.path.join(self.folder, f"{name}.{device}{''.join(more)}.npy") for name in self.tensors}
         words = [word for name, path in saved.items() for word in ("--save", f"{name}={path}")]
-        code, _, err = self.nereid.run([*self.words, "--device", device, *words])
+        code, _, err = self.nereid.run([*self.words, "--device", device, *more, *words])
         if code != 0:
             return None, reasonOf(code, err)
         try:
@@ -277,35 +277,34 @@ def unexpected(results, launch):
     return None
 
 
-# How far two devices may be apart on average, and an element: sums in another order for f32, which exponentials of
-# large sums amplify here and there; a rounding of each term for narrower types. A launch that reads a narrow float
-# computes in it, also where it writes f32.
+# How far two implementations may be apart on average, and an element, where nothing says how much a kernel rounds: sums in
+# another order for f32, which exponentials of large sums amplify here and there; a rounding of each term for narrower types.
 NEAR = {"fp64": (1e-9, 1e-7), "fp32": (1e-5, 1e-3), "fp16": (2.0**-10, 2.0**-7), "bf16": (2.0**-7, 2.0**-4), "fp8e4nv": (2.0**-4, 2.0**-1)}
+# What a rounding to a type may change, as a part of the value.
+ROUNDING = {"fp64": 2.0**-53, "fp32": 2.0**-24, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp8e4nv": 2.0**-4, "fp8e5": 2.0**-3}
 
 
-def longestNarrowSum(tile):
-    """Elements of the longest reduction in f16 or bf16 in a text of tile IR, or 0. Each of its additions rounds."""
-    shapes = re.findall(r"tile\.reduce\([^)]*\) axis \d+ : \(tensor<([\dx]+)x(?:bf16|f16)>", tile)
-    return max((math.prod(map(int, shape.split("x"))) for shape in shapes), default=0)
-
-
-def apart(results, others, tensors, narrowSum=0):
-    """Why two devices disagree, or None. What is allowed grows with the length of sums in narrow floats, which
-    devices add up in different orders."""
-    narrow = max((NEAR[dtype] for dtype in tensors.values() if dtype in ("fp16", "bf16")), default=(0, 0))
+def apart(results, others, exact, tensors):
+    """Why a device disagrees with the interpreter, or None. `exact` is what the interpreter computes with every float in f64:
+    how far its own results are from that says how much the roundings of this launch do. A device may be eight times as far,
+    as its functions may be 4 ulp off where the interpreter's are half of one (docs/numerics.md), and on top of it two roundings
+    of the result on average, four to an element."""
     for name, values in results.items():
-        average, element = (max(pair) * max(1, narrowSum / 4) for pair in zip(NEAR[tensors[name]], narrow)) if tensors[name] in NEAR else (0, 0)
-        finite = [abs(v) for v in values if math.isfinite(v)]
-        mean = math.fsum(finite) / max(1, len(finite))
-        total = 0.0
-        for i, (a, b) in enumerate(zip(values, others[name])):
-            if a == b or math.isnan(a) and math.isnan(b):
+        rounding = ROUNDING.get(tensors[name])
+        seen, total, size, own, worst = [], 0.0, 0.0, 0.0, 0.0
+        for i, (a, b, e) in enumerate(zip(values, others[name], exact[name])):
+            if a == b and (rounding is None or not math.isfinite(a)) or math.isnan(a) and math.isnan(b):
                 continue
-            if not abs(a - b) <= element * max(min(abs(a), abs(b)), mean):
+            if rounding is None or not (math.isfinite(a) and math.isfinite(b)):
                 return f"element {i} of `{name}` is {b:.9g}, on ref {a:.9g}"
-            total += abs(a - b)
-        if total > average * mean * len(values):
-            return f"`{name}` is {total / len(values):.3g} from ref on average, of {mean:.3g}"
+            e = e if math.isfinite(e) else a
+            seen.append((i, a, b, e))
+            total, size, own, worst = total + abs(b - e), size + abs(e), own + abs(a - e), max(worst, abs(a - e))
+        for i, a, b, e in seen:
+            if abs(b - e) > 8 * worst + 4 * rounding * (abs(e) + size / len(seen)):
+                return f"element {i} of `{name}` is {b:.9g}, on ref {a:.9g}, exactly {e:.9g}"
+        if seen and total > 8 * own + 2 * rounding * size:
+            return f"`{name}` is {total / len(seen):.3g} from the exact result on average, ref {own / len(seen):.3g}"
     return None
 
 

@@ -19,7 +19,7 @@ namespace {
 struct RunWords : KernelWords {
   std::string grid = "(1,)", device = "cpu";
   std::vector<std::string> print, save;
-  bool emulateTf32 = false;
+  bool emulateTf32 = false, wide = false;
   int repeat = 0; ///< launches to profile
   std::string trace;
 };
@@ -145,6 +145,8 @@ int execute(const RunWords &words, bool check) {
   engine::RunnerOptions options;
   options.reference.check = check;
   options.reference.emulateTf32 = words.emulateTf32;
+  if (words.wide)
+    options.reference.precision = ref::Precision::Wide;
   auto runner = engine::Runner::create(check ? "ref" : words.device, options);
   if (!runner)
     return refuse(runner.error());
@@ -200,7 +202,13 @@ Action addRun(CLI::App &app) {
   app.add_option("--device", words->device, "ref, cpu or cuda:N (default cpu)");
   app.add_option("--save", words->save, "TENSOR=FILE.npy: written afterwards")
       ->allow_extra_args(false);
-  return [words] { return execute(*words, false); };
+  app.add_flag("--wide", words->wide,
+               "Every float in f64 and nothing rounded but what is stored at the end (ref)");
+  return [words] {
+    if (words->wide && words->device != "ref")
+      return refuse(Error{"only the interpreter computes `--wide`: add `--device ref`", {}});
+    return execute(*words, false);
+  };
 }
 
 Action addCheck(CLI::App &app) {
