@@ -81,6 +81,7 @@ tasks = dict(
         peers=dict(torch="torch.nn.functional.grouped_mm(a, b, offs=offsets[1:])", dense="torch.matmul(a, b[0])"),
     ),
     weight_gradient=dict(
+        gradient=dict(of="forward", given=dict(c="dc"), by=dict(db="b")),
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         tolerance=lambda sizes, dtype: forward_tolerance(max(sizes), dtype),
         variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])), cases=cases,
