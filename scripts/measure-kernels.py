@@ -118,14 +118,14 @@ def write_page():
             key = row["kernel"], task, row["shape"]
             if key not in best or row["seconds"] < best[key]["seconds"]:
                 best[key] = row
-        text += ["| folder | variant | case | us | GB/s | of copy | Tflop/s | " + " | ".join(names) + " |",
+        text += ["| folder | variant | case | us | GB/s | of copy | Tflop/s |" + "".join(f" {name} |" for name in names),
                  "|---|---|---|--:|--:|--:|--:|" + "--:|" * len(names)]
         for (kernel, task, shape), row in sorted(best.items()):
             cell = lambda value, form: form % value if value is not None else ""
             text.append(f"| `{kernel}` | `{row['variant']}` | {shape} | {row['seconds'] * 1e6:.1f} | {cell(row.get('gbps'), '%.0f')} | "
                         f"{cell(row['copy_share'] * 100 if row.get('copy_share') else None, '%.0f%%')} | "
-                        f"{cell(row['gflops'] / 1e3 if row.get('gflops') else None, '%.1f')} | "
-                        + " | ".join(cell(by_peer(row, name), "%.2f") for name in names) + " |")
+                        f"{cell(row['gflops'] / 1e3 if row.get('gflops') else None, '%.1f')} |"
+                        + "".join(f" {cell(by_peer(row, name), '%.2f')} |" for name in names))
         for name in names:
             ratios = [r for r in (by_peer(row, name) for row in best.values()) if r]
             if ratios:

@@ -11,10 +11,8 @@ namespace {
 
 int64_t powerOfTwo(int64_t size) { return int64_t(std::bit_ceil(uint64_t(size))); }
 
-/// The same elements in other dimensions, or some of them.
 Tensor view(const Tensor &tensor, Shape shape, Shape strides = {}, int64_t first = 0) {
-  return must(Tensor::wrap(tensor.device(), tensor.data<char>() + first * info(tensor.type()).bytes,
-                           tensor.type(), shape, strides));
+  return must(tensor.view(shape, strides, first));
 }
 Tensor firstRows(const Tensor &tensor, int64_t rows) {
   return view(tensor, {rows, tensor.shape()[1]});

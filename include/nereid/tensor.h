@@ -68,6 +68,10 @@ public:
   }
   /// New row-major memory with undefined contents.
   static Result<Tensor> empty(const Device &device, DType type, Shape shape);
+  /// Elements of this tensor in another shape, the first one `first` behind its first in memory;
+  /// row-major without `strides`, which are not negative. Keeps the memory alive. Fails where an
+  /// element lies outside.
+  Result<Tensor> view(Shape shape, Shape strides = {}, int64_t first = 0) const;
   /// Takes `tensor` over: its deleter is called when the last copy goes. On failure it still
   /// belongs to the caller.
   static Result<Tensor> fromDLPack(DLManagedTensor *tensor);

@@ -143,6 +143,7 @@ tasks = dict(
         peers=dict(torch="torch.nn.functional.cross_entropy(x, target, reduction='none', ignore_index=ignore_index, label_smoothing=smoothing)"),
     ),
     backward=dict(
+        gradient=dict(of="forward", given=dict(loss="dloss"), by=dict(dx="x")),
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, flops=lambda M, N: 4 * M * N,
         tolerance=lambda N, dtype: gradient_tolerance(N, dtype), variants=dict(blocks=dict(run=blocks, configs=loop_configs)),
         # Where lse is -inf or NaN by the case's design, the forward pass is the test.
@@ -150,11 +151,13 @@ tasks = dict(
         peers=dict(torch="backward(lambda x: F.cross_entropy(x, target, reduction='none', ignore_index=ignore_index, label_smoothing=smoothing), (x,), dloss)"),
     ),
     loss_and_gradient=dict(
+        gradient=dict(of="forward", given=dict(loss="scale"), by=dict(dx="x")),
         inputs=fused_inputs, outputs=fused_outputs, flops=lambda M, N: 9 * M * N,
         tolerance=lambda M, N, dtype: dict(loss=loss_tolerance(N), dx=gradient_tolerance(N, dtype, 1 / max(M, 1))),
         variants=dict(fused=dict(run=fused, configs=loop_configs, bytes=lambda x, dx: x.nbytes + dx.nbytes)), cases=shapes,
     ),
     linear=dict(
+        gradient=dict(of="linear", given=dict(loss="scale"), by=dict(dx="x", dw="w")),
         inputs=linear_inputs, outputs=linear_outputs, tolerance=linear_tolerance, flops=lambda M, V, H: 6 * M * V * H,
         variants=dict(chunked=dict(run=chunked, configs=[dict(CHUNK=c, **tile(*t)) for c in (2048, 1024, 4096)
                                                          for t in ((128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 64, 32, 4, 3))])),

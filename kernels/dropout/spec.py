@@ -42,7 +42,7 @@ tasks = dict(
     forward_four_words=dict(inputs=lambda n, dtype, p=0.5, seed=123: dict(**forward_inputs(n, dtype, p, seed), block=256),
                             outputs=forward_outputs,
                             variants=dict(seeded=lambda x, y, n, p, seed, block: four_words(x, y, n, p, seed, block))),
-    backward=dict(inputs=backward_inputs, outputs=backward_outputs,
+    backward=dict(gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")), inputs=backward_inputs, outputs=backward_outputs,
                   variants=dict(seeded=dict(run=lambda dy, dx, n, p, seed, BLOCK: seeded(dy, dx, n, p, seed, BLOCK), configs=configs))),
 )
 

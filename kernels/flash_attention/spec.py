@@ -244,6 +244,7 @@ tasks = dict(
                    cudnn=f"torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal) if {peers_case}"),
     ),
     backward=dict(
+        gradient=dict(of="forward", given=dict(out="do"), by=dict(dq="q", dk="k", dv="v")),
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance,
         variants=dict(flash=dict(run=flash_backward, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2),
                                                               tile(64, 128, 8, 2), tile(128, 64, 8, 2)]),
@@ -273,6 +274,7 @@ tasks = dict(
         flops=lambda queries, keys, H, D, causal, window: 4 * H * D * sum([visible(m, n, causal, window) for (m, n) in zip(queries, keys)]),
     ),
     lengths_backward=dict(
+        gradient=dict(of="lengths", given=dict(out="do"), by=dict(dq="q", dk="k", dv="v")),
         prepare="lengths", inputs=lengths_backward_inputs, outputs=backward_outputs, tolerance=lengths_backward_tolerance,
         variants=dict(flash=dict(run=flash_lengths_backward, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2), tile(64, 128, 8, 2)])),
         cases=lengths_cases, bench=lengths_bench, demo=[dict(check=True, label="4 sequences", queries=[300, 20, 200, 1], keys=[300, 20, 200, 1], H=2, D=64, dtype="f32")],

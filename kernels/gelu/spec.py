@@ -63,9 +63,11 @@ tasks = dict(
                peers=dict(torch="torch.nn.functional.gelu(x)")),
     tanh_backward=dict(variants=dict(fused=dict(run=backward_tanh, configs=configs)),
                        inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                       gradient=dict(of="tanh", given=dict(y="dy"), by=dict(dx="x")),
                        peers=dict(torch="torch.ops.aten.gelu_backward(dy, x, approximate='tanh')")),
     exact_backward=dict(variants=dict(fused=dict(run=backward_exact, configs=configs)),
                         inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                        gradient=dict(of="exact", given=dict(y="dy"), by=dict(dx="x")),
                         peers=dict(torch="torch.ops.aten.gelu_backward(dy, x)")),
 )
 

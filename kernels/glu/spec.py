@@ -65,7 +65,7 @@ tasks = dict(
                  variants=dict(fused=dict(run=fused, configs=configs),
                                unfused=dict(run=unfused, configs=[dict(BLOCK=b) for b in (1024, 4096)])),
                  peers=dict(torch="torch.nn.functional.silu(gate) * up")),
-    backward=dict(inputs=backward_inputs, outputs=backward_outputs, flops=lambda M, N: 12 * M * N, tolerance=tolerance,
+    backward=dict(gradient=dict(of="forward", given=dict(y="dy"), by=dict(dgate="gate", dup="up")), inputs=backward_inputs, outputs=backward_outputs, flops=lambda M, N: 12 * M * N, tolerance=tolerance,
                   variants=dict(fused=dict(run=fused_backward, configs=configs))),
 )
 demo = [dict(check=True, M=256, N=4096, dtype="f32")]

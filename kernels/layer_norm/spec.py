@@ -102,6 +102,7 @@ tasks = dict(
     ),
     backward=dict(
         prepare="forward",
+        gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x", dw="w", db="b")),
         inputs=backward_inputs,
         outputs=backward_outputs,
         variants=dict(

@@ -80,7 +80,7 @@ tasks = dict(
         peers=dict(torch="torch.log_softmax(x, -1)"),
     ),
     backward=dict(
-        prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 4 * M * N,
+        prepare="forward", gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")), inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 4 * M * N,
         variants=dict(row=backward_row, loop=dict(run=backward_loop, configs=loop_configs)),
         cases=[*shapes, *[dict(M=13, N=300, dtype="f32", special=s) for s in ("x", "dy")]],
         peers=dict(torch="torch.ops.aten._log_softmax_backward_data(dy, y, -1, x.dtype)"),

@@ -47,23 +47,23 @@ def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
     k = tl.arange(0, BLOCK_K)
 
     # Rows past the edge wrap around: they are read in bounds without a mask, and never stored.
-    a = a_ptr + (m % M).to(tl.int64)[:, None] * stride_am + k[None, :] * stride_ak
-    b = b_ptr + k[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
+    a = a_ptr + (m % M).to(tl.int64)[:, None] * stride_am + k.to(tl.int64)[None, :] * stride_ak
+    b = b_ptr + k.to(tl.int64)[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for start in range(0, K, BLOCK_K):
         left = K - start
         a_tile = tl.load(a, mask=k[None, :] < left, other=0.0)
         b_tile = tl.load(b, mask=k[:, None] < left, other=0.0)
         acc = tl.dot(a_tile, b_tile, acc, input_precision=PRECISION)
-        a += BLOCK_K * stride_ak
-        b += BLOCK_K * stride_bk
+        a += tl.cast(stride_ak, tl.int64) * BLOCK_K
+        b += tl.cast(stride_bk, tl.int64) * BLOCK_K
 
     if alpha is not None:
         acc *= alpha
     if bias_ptr is not None:
         acc += tl.load(bias_ptr + n, mask=n < N, other=0.0).to(tl.float32)[None, :]
     c = activate(acc, ACTIVATION)
-    offsets = m.to(tl.int64)[:, None] * stride_cm + n[None, :] * stride_cn
+    offsets = m.to(tl.int64)[:, None] * stride_cm + n.to(tl.int64)[None, :] * stride_cn
     if residual_ptr is not None:
         c += tl.load(residual_ptr + offsets, mask=(m[:, None] < M) & (n[None, :] < N), other=0.0).to(tl.float32)
     if scale_ptr is not None:
@@ -123,4 +123,4 @@ def sum_splits(partial_ptr, bias_ptr, c_ptr, M, N, SPLITS, stride_cm, stride_cn,
     if bias_ptr is not None:
         acc += tl.load(bias_ptr + n, mask=n < N, other=0.0).to(tl.float32)
     c = activate(acc, ACTIVATION).to(c_ptr.dtype.element_ty)
-    tl.store(c_ptr + row * stride_cm + n * stride_cn, c, mask=n < N)
+    tl.store(c_ptr + row * stride_cm + n.to(tl.int64) * stride_cn, c, mask=n < N)

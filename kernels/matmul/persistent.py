@@ -55,9 +55,9 @@ def matmul_persistent_pointers(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K, stride_am
         acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
         for step in range(tl.cdiv(K, BLOCK_K)):
             k = step * BLOCK_K + tl.arange(0, BLOCK_K)
-            a = tl.load(a_row + k[None, :] * stride_ak, mask=k[None, :] < K, other=0.0)
-            b = tl.load(b_column + k[:, None] * stride_bk, mask=k[:, None] < K, other=0.0)
+            a = tl.load(a_row + k.to(tl.int64)[None, :] * stride_ak, mask=k[None, :] < K, other=0.0)
+            b = tl.load(b_column + k.to(tl.int64)[:, None] * stride_bk, mask=k[:, None] < K, other=0.0)
             acc = tl.dot(a, b, acc, input_precision=PRECISION)
         acc = activate(add_bias(acc, bias_ptr, tile_n * BLOCK_N, N, BLOCK_N), ACTIVATION)
-        c = c_ptr + m.to(tl.int64)[:, None] * stride_cm + n[None, :] * stride_cn
+        c = c_ptr + m.to(tl.int64)[:, None] * stride_cm + n.to(tl.int64)[None, :] * stride_cn
         tl.store(c, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))

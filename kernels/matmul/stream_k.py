@@ -33,8 +33,8 @@ def tile_product(a_ptr, b_ptr, tile, first, last, M, N, K, stride_am, stride_ak,
             a_tile = tl.load(a, mask=k[None, :] < K - step * BLOCK_K, other=0.0)
             b_tile = tl.load(b, mask=k[:, None] < K - step * BLOCK_K, other=0.0)
         acc = tl.dot(a_tile, b_tile, acc, input_precision=PRECISION)
-        a += BLOCK_K * stride_ak
-        b += BLOCK_K * stride_bk
+        a += tl.cast(stride_ak, tl.int64) * BLOCK_K
+        b += tl.cast(stride_bk, tl.int64) * BLOCK_K
     return acc, m, n
 
 
@@ -43,7 +43,7 @@ def store_tile(acc, m, n, bias_ptr, c_ptr, M, N, stride_cm, stride_cn, ACTIVATIO
     if bias_ptr is not None:
         acc += tl.load(bias_ptr + n, mask=n < N, other=0.0).to(tl.float32)[None, :]
     c = activate(acc, ACTIVATION).to(c_ptr.dtype.element_ty)
-    offsets = m.to(tl.int64)[:, None] * stride_cm + n[None, :] * stride_cn
+    offsets = m.to(tl.int64)[:, None] * stride_cm + n.to(tl.int64)[None, :] * stride_cn
     tl.store(c_ptr + offsets, c, mask=(m[:, None] < M) & (n[None, :] < N))
 
 

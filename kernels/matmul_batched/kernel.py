@@ -19,8 +19,8 @@ def matmul_batched(a_ptr, b_ptr, c_ptr, M, N, K,
     k = tl.arange(0, BLOCK_K)
 
     # Rows past the edge wrap around: they are read in bounds without a mask, and never stored.
-    a = a_ptr + batch * stride_az + (m % M).to(tl.int64)[:, None] * stride_am + k[None, :] * stride_ak
-    b = b_ptr + batch * stride_bz + k[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
+    a = a_ptr + batch * stride_az + (m % M).to(tl.int64)[:, None] * stride_am + k.to(tl.int64)[None, :] * stride_ak
+    b = b_ptr + batch * stride_bz + k.to(tl.int64)[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for start in range(0, K, BLOCK_K):
         if EVEN_K:
@@ -30,8 +30,8 @@ def matmul_batched(a_ptr, b_ptr, c_ptr, M, N, K,
             a_tile = tl.load(a, mask=k[None, :] < K - start, other=0.0)
             b_tile = tl.load(b, mask=k[:, None] < K - start, other=0.0)
         acc = tl.dot(a_tile, b_tile, acc, input_precision=PRECISION)
-        a += BLOCK_K * stride_ak
-        b += BLOCK_K * stride_bk
+        a += tl.cast(stride_ak, tl.int64) * BLOCK_K
+        b += tl.cast(stride_bk, tl.int64) * BLOCK_K
 
     c = c_ptr + batch * stride_cz + m.to(tl.int64)[:, None] * stride_cm + n[None, :]
     tl.store(c, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))

@@ -14,7 +14,7 @@ def group_tile(a_ptr, b_ptr, c_ptr, group, first, last, tile_m, tile_n, N, K,
     k = tl.arange(0, BLOCK_K)
     # Rows and columns past the edge read the last one: in bounds without a mask, and never stored.
     a = a_ptr + tl.minimum(m, last - 1).to(tl.int64)[:, None] * stride_am + k[None, :]
-    b = b_ptr + group.to(tl.int64) * stride_bg + k[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
+    b = b_ptr + group.to(tl.int64) * stride_bg + k.to(tl.int64)[:, None] * stride_bk + (n % N).to(tl.int64)[None, :] * stride_bn
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for start in range(0, K, BLOCK_K):
         if EVEN_K:
@@ -25,7 +25,7 @@ def group_tile(a_ptr, b_ptr, c_ptr, group, first, last, tile_m, tile_n, N, K,
             b_tile = tl.load(b, mask=k[:, None] < K - start, other=0.0)
         acc = tl.dot(a_tile, b_tile, acc, input_precision=PRECISION)
         a += BLOCK_K
-        b += BLOCK_K * stride_bk
+        b += tl.cast(stride_bk, tl.int64) * BLOCK_K
     c = c_ptr + m.to(tl.int64)[:, None] * stride_cm + n[None, :]
     tl.store(c, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < last) & (n[None, :] < N))
 

@@ -61,6 +61,7 @@ cases = [
     dict(label="one row", sizes=[0, 1], N=1, K=1, dtype="f32"),
     dict(label="even K", sizes=[5, 100], N=64, K=64, dtype="f16"),
     dict(label="no rows", sizes=[0, 0, 0], N=16, K=16, dtype="f32"),
+    dict(label="special values", sizes=[9, 0, 20], N=40, K=40, dtype="f16", special="a"),
 ]
 demo = [dict(check=True, label="1024 rows in 4 groups", sizes=[300, 20, 500, 204], N=256, K=256, dtype="f32")]
 # Eight groups as a router leaves them, and one that all chose; the dense product has as many rows.
@@ -81,6 +82,7 @@ tasks = dict(
         peers=dict(torch="torch.nn.functional.grouped_mm(a, b, offs=offsets[1:])", dense="torch.matmul(a, b[0])"),
     ),
     weight_gradient=dict(
+        gradient=dict(of="forward", given=dict(c="dc"), by=dict(db="b")),
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         tolerance=lambda sizes, dtype: forward_tolerance(max(sizes), dtype),
         variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])), cases=cases,

@@ -45,6 +45,7 @@ shapes = [
     dict(label="padded rows", N=20, K=100, dtype="f32", padding=28),
     dict(label="no rows", N=0, K=100, dtype="f32"),
     dict(label="no columns", N=20, K=0, dtype="f32", bias=True),
+    *[dict(N=20, K=100, dtype=d, special="x") for d in ("f32", "f16")],
 ]
 flops = lambda N, K: 2 * N * K
 tasks = dict(

@@ -160,10 +160,11 @@ tasks = dict(
         inputs=combine_inputs, outputs=combine_outputs, variants=dict(gather=dict(run=weigh, configs=blocks)),
         tolerance=lambda K, dtype: dict(rel=eps(dtype) / 2, abs=4 * K * eps("f32") + (3e-8 if dtype == "f16" else 0)),
         cases=[*[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 4, 64, "f16"), (9, 6, 200, "bf16"))],
-               dict(label="without weights", T=20, K=2, H=300, dtype="f32", weighed=False)],
+               dict(label="without weights", T=20, K=2, H=300, dtype="f32", weighed=False), dict(T=20, K=2, H=300, dtype="f32", special="y")],
         demo=[dict(check=True, T=64, K=2, H=1024, dtype="f32")], bench=[dict(T=512, K=2, H=16384, dtype="bf16")],
     ),
     combine_backward=dict(
+        gradient=dict(of="combine", given=dict(out="dout"), by=dict(dy="y", dweight="weight")),
         inputs=combine_backward_inputs, outputs=combine_backward_outputs, variants=dict(rows=dict(run=each_row, configs=blocks)),
         tolerance=lambda H, dtype: dict(dy=dict(rel=eps(dtype) / 2 + eps("f32"), abs=3e-8 if dtype == "f16" else 0), dweight=dict(rel=8 * eps("f32"), abs=(8 + H / 2) * eps("f32"))),
         cases=[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 4, 64, "f16"), (9, 6, 200, "bf16"))],

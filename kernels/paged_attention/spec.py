@@ -187,6 +187,7 @@ tasks = dict(
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],
             *[dict(label=f"D {d}", tokens=[33, 90], H=4, KV=4, D=d, PAGE=16, dtype="f32") for d in (16, 40, 80, 128)],
             *[dict(label=f"heads {h} over {kv}", tokens=[65], H=h, KV=kv, D=32, PAGE=16, dtype="f32") for (h, kv) in ((1, 1), (8, 1), (6, 2), (32, 1))],
+            dict(label="special queries", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype="f32", special="q"),
             dict(label="page of 1 token", tokens=[5, 9], H=4, KV=2, D=32, PAGE=1, dtype="f32"),
             *[dict(label=f"{t} with a cache of {c}", tokens=[1, 37, 100, 0], H=8, KV=2, D=64, PAGE=16, dtype=t, cache=c)
               for (t, c) in (("f32", "i8"), ("f16", "i8"), ("f16", "f8e4nv"), ("bf16", "f8e4nv"), ("f16", "f8e5"))],

@@ -94,7 +94,7 @@ tasks = dict(
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
                   variants=dict(row=residual_row)),
     backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,
-                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=programs)),
+                  prepare="forward", gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x", dw="w")), variants=dict(lock_free=dict(run=lock_free, configs=programs)),
                   peers=dict(torch="backward(lambda x, w: F.rms_norm(x, (x.shape[1],), w), (x, w), dy)")),
     residual_backward=dict(inputs=residual_backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 10 * M * N,
                            prepare="residual", variants=dict(lock_free=dict(run=residual_lock_free, configs=programs))),

@@ -67,7 +67,7 @@ tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, variants=dict(heads=dict(run=heads, configs=configs)),
                  peers=dict(torch="torch.cat((x[..., :x.shape[-1] // 2] * cos[:, None] - x[..., x.shape[-1] // 2:] * sin[:, None], "
                                   "x[..., x.shape[-1] // 2:] * cos[:, None] + x[..., :x.shape[-1] // 2] * sin[:, None]), -1)")),
-    backward=dict(inputs=backward_inputs, outputs=backward_outputs, variants=dict(heads=dict(run=heads_backward, configs=configs)),
+    backward=dict(gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")), inputs=backward_inputs, outputs=backward_outputs, variants=dict(heads=dict(run=heads_backward, configs=configs)),
                   cases=[c for c in cases if "special" not in c]),
 )
 flops = lambda B, S, H, D: 3 * B * S * H * D

@@ -68,7 +68,7 @@ tasks = dict(
         inputs=rows_inputs, outputs=rows_outputs, tolerance=rows_tolerance, flops=lambda M, N: M * N,
         variants=dict(blocks=dict(run=each_row, configs=configs)),
         cases=[*[dict(M=m, N=n, dtype="f32") for (m, n) in ((1, 1), (3, 781), (2, 5000))], *[dict(M=3, N=1100, dtype=d) for d in ("i32", "f16", "bf16")],
-               dict(label="no rows", M=0, N=10, dtype="f32")],
+               dict(label="no rows", M=0, N=10, dtype="f32"), *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16")]],
         demo=[dict(check=True, M=256, N=4096, dtype="f32")], bench=[dict(M=m, N=n, dtype="f32") for (m, n) in ((16384, 1024), (4096, 16384))],
         peers=dict(torch="torch.cumsum(x, -1)"),
     ),

@@ -105,6 +105,7 @@ tasks = dict(
     ),
     backward=dict(
         prepare="forward",
+        gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")),
         inputs=backward_inputs,
         outputs=backward_outputs,
         variants=dict(row=backward_row),

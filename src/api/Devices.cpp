@@ -192,6 +192,24 @@ Result<Tensor> Tensor::empty(const Device &device, DType type, Shape shape) {
   return Tensor(std::make_shared<const runtime::Tensor>(*std::move(made)));
 }
 
+Result<Tensor> Tensor::view(Shape shape, Shape strides, int64_t first) const {
+  const uint64_t width = uint64_t(info(type()).bytes), all = bytes() / width;
+  auto outside = [&](const std::string &what) {
+    return Error{"a view of " + what + " of a tensor that spans " + std::to_string(all), {}};
+  };
+  auto isNegative = [](int64_t stride) { return stride < 0; };
+  if (std::ranges::any_of(strides.sizes, isNegative) ||
+      std::ranges::any_of(this->strides(), isNegative))
+    return outside("elements at negative strides");
+  if (first < 0 || uint64_t(first) > all)
+    return outside("elements from " + std::to_string(first) + " on");
+  auto made = wrap(device(), data<char>() + uint64_t(first) * width, type(), shape, strides, impl);
+  if (made && made->bytes() / width > all - uint64_t(first))
+    return outside(std::to_string(made->bytes() / width) + " elements from " +
+                   std::to_string(first) + " on");
+  return made;
+}
+
 void *Tensor::data() const { return impl->data(); }
 Device Tensor::device() const { return Device(impl->device()); }
 DType Tensor::type() const { return impl->type(); }

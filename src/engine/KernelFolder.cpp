@@ -156,16 +156,90 @@ struct KernelFolder::State {
 
   std::map<std::string, Array> runReference(const std::string &task, const Keywords &inputs,
                                             const Keywords &bindings) {
+    return runReference(task, exact(inputs), bindings, {});
+  }
+
+  // Of arrays; those of `instead` take the place of others.
+  std::map<std::string, Array> runReference(const std::string &task, const Keywords &arrays,
+                                            const Keywords &bindings, const Keywords &instead) {
     std::string function = task.empty() ? "reference" : task;
     const emit::Binding *binding = reference ? reference->names->find(function) : nullptr;
     if (!binding)
       interp.raise("NameError", "`reference.py` has no function `" + function + "`");
-    Keywords arrays = exact(inputs);
     std::map<std::string, Array> out;
-    for (auto &[key, value] :
-         entries(interp, bind(use(*binding), {&arrays, &bindings}), "the result of a reference"))
+    for (auto &[key, value] : entries(interp, bind(use(*binding), {&instead, &arrays, &bindings}),
+                                      "the result of a reference"))
       out.emplace(key, toArray(interp, value));
     return out;
+  }
+
+  // Where a task says of which other one it is the gradient: its reference against that one's, by
+  // the difference of two losses, a small step to both sides along random signs of one input.
+  // Inputs of narrow types are left out: their reference has results that were rounded to them.
+  void checkGradient(const FolderInstance &instance, const std::map<std::string, Array> &results) {
+    const std::string &task = instance.which.task;
+    Value rule = field(task, "gradient");
+    if (rule.isNone() || (!instance.which.dtype.empty() && instance.which.dtype != "f32"))
+      return;
+    Keywords fields = entries(interp, rule, "`gradient`");
+    auto part = [&](std::string_view key) {
+      const Value *value = findKeyword(fields, key);
+      if (!value)
+        interp.raise("KeyError", "`gradient` has no `" + std::string(key) + "`");
+      return *value;
+    };
+    const std::string of = interp.str(part("of"));
+    const Keywords arrays = exact(instance.inputs),
+                   given = entries(interp, part("given"), "`given`");
+    auto array = [&](const Keywords &scope, std::string_view name) -> std::optional<Array> {
+      const Value *value = findKeyword(scope, name);
+      return value && !value->isNone() ? std::optional(toArray(interp, *value)) : std::nullopt;
+    };
+    constexpr double step = 1e-5;
+    for (const auto &[result, inputName] : entries(interp, part("by"), "`by`")) {
+      const std::string input = interp.str(inputName);
+      auto found = results.find(result);
+      if (found == results.end())
+        interp.raise("KeyError", "`" + task + "` gives no `" + result + "`");
+      const Array &gradient = found->second;
+      // What the gradient does not depend on is no input of its task: any place will do.
+      Array place = array(arrays, input).value_or(Array(Array::Kind::Float, gradient.shape()));
+      if (place.shape() != gradient.shape())
+        interp.raise("ValueError", "`" + result + "` has not the shape of `" + input + "`");
+      auto signOf = [](int64_t i) {
+        return (uint64_t(i) * 0x9e3779b97f4a7c15) >> 40 & 1 ? 1.0 : -1.0;
+      };
+      auto loss = [&](double by) {
+        Array moved(Array::Kind::Float, place.shape());
+        for (int64_t i = 0; i < moved.size(); ++i)
+          moved.floats()[size_t(i)] = place.floatAt(i) + by * signOf(i);
+        auto forward = runReference(of, arrays, instance.which.bindings, {{input, toValue(moved)}});
+        double sum = 0;
+        for (const auto &[output, weightName] : given) {
+          auto weight = array(arrays, interp.str(weightName));
+          auto value = forward.find(output);
+          if (!weight || value == forward.end() ||
+              (weight->rank() > 0 && weight->size() != value->second.size()))
+            interp.raise("ValueError", "`" + output + "` of `" + of + "` and `" +
+                                           interp.str(weightName) + "` do not go together");
+          for (int64_t i = 0; i < value->second.size(); ++i)
+            sum += weight->floatAt(weight->rank() > 0 ? i : 0) * value->second.floatAt(i);
+        }
+        return sum;
+      };
+      double expected = 0, size = 0;
+      for (int64_t i = 0; i < gradient.size(); ++i) {
+        expected += gradient.floatAt(i) * signOf(i);
+        size += std::abs(gradient.floatAt(i));
+      }
+      const double seen = (loss(step) - loss(-step)) / (2 * step);
+      if (std::isfinite(expected) && std::isfinite(seen) &&
+          std::abs(expected - seen) > 1e-4 * size + 1e-6)
+        interp.raise("ValueError", "`" + result + "` of `" + task + "` is not the gradient of `" +
+                                       of + "` by `" + input + "`: along one direction " +
+                                       std::to_string(expected) + ", by differences " +
+                                       std::to_string(seen));
+    }
   }
 
   Status load(const fs::path &file, bool isSpec, std::shared_ptr<emit::ModuleObject> &into) {
@@ -492,7 +566,10 @@ Result<FolderPlan> KernelFolder::plan(const FolderVariant &variant, const Keywor
 
 Result<std::map<std::string, Array>> KernelFolder::reference(const FolderInstance &instance) {
   return answered<std::map<std::string, Array>>([&] {
-    return state->runReference(instance.which.task, instance.inputs, instance.which.bindings);
+    auto results =
+        state->runReference(instance.which.task, instance.inputs, instance.which.bindings);
+    state->checkGradient(instance, results);
+    return results;
   });
 }
 

@@ -590,6 +590,29 @@ TEST_F(ApiTest, DLPackGoesBothWays) {
   EXPECT_EQ(deleted, 1);
 }
 
+TEST_F(ApiTest, ViewsKeepTheMemoryAndStayInside) {
+  Tensor rows;
+  {
+    Tensor all = must(Tensor::empty(must(Device::open("cpu")), DType::Float32, {4, 6}));
+    for (int i = 0; i < 24; ++i)
+      all.data<float>()[i] = float(i);
+    rows = must(all.view({2, 3}, {6, 2}, 7));
+  }
+  EXPECT_EQ(rows.data<float>()[rows.strides()[0] + 2 * rows.strides()[1]], 17);
+  EXPECT_EQ(must(rows.view({2, 2}, {6, 2})).data<float>()[0], 7);
+  EXPECT_EQ(must(rows.view({0, 5})).size(), 0);
+  auto refusal = [&](Shape shape, Shape strides, int64_t first) {
+    auto view = rows.view(shape, strides, first);
+    return view ? "" : view.error().what;
+  };
+  EXPECT_EQ(refusal({2, 3}, {6, 2}, 1),
+            "a view of 11 elements from 1 on of a tensor that spans 11");
+  EXPECT_EQ(refusal({1}, {}, -1), "a view of elements from -1 on of a tensor that spans 11");
+  EXPECT_EQ(refusal({1}, {}, 12), "a view of elements from 12 on of a tensor that spans 11");
+  EXPECT_EQ(refusal({2}, {-1}, 3),
+            "a view of elements at negative strides of a tensor that spans 11");
+}
+
 TEST_F(ApiTest, TensorsAreChecked) {
   float data[4];
   EXPECT_FALSE(Tensor::wrap(cpu(), nullptr, DType::Float32, {4}));

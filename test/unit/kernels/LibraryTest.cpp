@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace nereid::kernels::test {
@@ -85,6 +86,50 @@ std::string pinned(std::string_view variant, const Config &config) {
   return text + "}, \"seconds\": 1}";
 }
 
+/// Where the elements of a tensor lie, row by row.
+std::vector<int64_t> placesOf(const Tensor &tensor) {
+  std::vector<int64_t> places = {0};
+  for (size_t axis = 0; axis < tensor.shape().size(); ++axis) {
+    std::vector<int64_t> more;
+    for (int64_t place : places)
+      for (int64_t i = 0; i < tensor.shape()[axis]; ++i)
+        more.push_back(place + i * tensor.strides()[axis]);
+    places = std::move(more);
+  }
+  return places;
+}
+
+void fillInputs(const Bound &bound, unsigned seed) {
+  std::mt19937 generator(seed);
+  for (size_t i = 0; i < bound.operation.arguments.size(); ++i)
+    if (const Tensor *tensor = bound.tensors[i];
+        tensor && bound.operation.arguments[i].role == Role::In && floats.has(tensor->type()))
+      for (int64_t place : placesOf(*tensor))
+        setNumberAt(tensor->type(), tensor->data(), place,
+                    std::uniform_real_distribution(0.1, 1.0)(generator));
+}
+
+std::vector<std::vector<double>> resultsOf(const Bound &bound) {
+  std::vector<std::vector<double>> found;
+  for (size_t i = 0; i < bound.operation.arguments.size(); ++i)
+    if (const Tensor *tensor = bound.tensors[i];
+        tensor && bound.operation.arguments[i].role == Role::Out) {
+      auto &numbers = found.emplace_back();
+      for (int64_t place : placesOf(*tensor))
+        numbers.push_back(numberAt(tensor->type(), tensor->data(), place));
+    }
+  return found;
+}
+
+void expectAlike(const std::vector<std::vector<double>> &found,
+                 const std::vector<std::vector<double>> &wanted, double tolerance) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    for (size_t at = 0; at < found[i].size(); ++at)
+      ASSERT_NEAR(found[i][at], wanted[i][at], tolerance * (1 + std::abs(wanted[i][at])))
+          << "result " << i << ", element " << at;
+}
+
 // Rules take a few of the variants, tuned tables any of them: each must do what the first does.
 TEST(Library, EveryVariantComputesTheSame) {
   const DType half = DType::Float16;
@@ -132,28 +177,7 @@ TEST(Library, EveryVariantComputesTheSame) {
     for (const Variant &variant : row.variants)
       all.insert(name(variant));
     Bound bound = must(bind(row, call.call.get(), nullptr));
-    for (size_t i = 0; i < row.arguments.size(); ++i) {
-      const Tensor *tensor = bound.tensors[i];
-      if (!tensor || row.arguments[i].role == Role::Out || !floats.has(tensor->type()))
-        continue;
-      int64_t span = 1; // a view may have gaps
-      for (size_t axis = 0; axis < tensor->shape().size(); ++axis)
-        span += (tensor->shape()[axis] - 1) * tensor->strides()[axis];
-      std::mt19937 generator(++seed);
-      for (int64_t at = 0; at < span; ++at)
-        setNumberAt(tensor->type(), tensor->data(), at,
-                    std::uniform_real_distribution(0.1, 1.0)(generator));
-    }
-    auto results = [&] {
-      std::vector<std::vector<double>> found;
-      for (size_t i = 0; i < row.arguments.size(); ++i)
-        if (const Tensor *tensor = bound.tensors[i]; tensor && row.arguments[i].role == Role::Out) {
-          auto &numbers = found.emplace_back();
-          for (int64_t at = 0; at < tensor->size(); ++at)
-            numbers.push_back(numberAt(tensor->type(), tensor->data(), at));
-        }
-      return found;
-    };
+    fillInputs(bound, ++seed);
     std::optional<std::vector<std::vector<double>>> first;
     for (const Variant &variant : row.variants) {
       if (variant.unfit && variant.unfit(bound))
@@ -166,19 +190,91 @@ TEST(Library, EveryVariantComputesTheSame) {
       Status status = call.run(library, setup().stream);
       ASSERT_TRUE(status.ok()) << describe(status.error());
       seen.insert(name(variant));
-      auto found = results();
-      if (!first) {
+      auto found = resultsOf(bound);
+      if (first)
+        expectAlike(found, *first, 4e-3);
+      else
         first = found;
-        continue;
-      }
-      for (size_t i = 0; i < found.size(); ++i)
-        for (size_t at = 0; at < found[i].size(); ++at)
-          ASSERT_NEAR(found[i][at], (*first)[i][at], 4e-3 * (1 + std::abs((*first)[i][at])))
-              << "result " << i << ", element " << at;
     }
   }
   for (const std::string &name : all)
     EXPECT_TRUE(seen.count(name)) << name << ": no call here can have it";
+}
+
+/// Memory of which only pages that are touched exist.
+struct SparseMemory {
+  size_t bytes;
+  void *data;
+  explicit SparseMemory(size_t bytes)
+      : bytes(bytes), data(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  SparseMemory(const SparseMemory &) = delete;
+  ~SparseMemory() {
+    if (data != MAP_FAILED)
+      munmap(data, bytes);
+  }
+};
+
+// Where rows may be apart, their distances are no 32-bit numbers of elements.
+TEST(Library, RowsMayBeFarApart) {
+  unsigned seed = 0, moved = 0;
+  for (const Example &call : examples()) {
+    if (call.operation == Operation::StoreKv)
+      continue; // a cache with scales has no gaps
+    const OperationRow &row = rowOf(call.operation);
+    SCOPED_TRACE(std::string(row.name));
+    Bound bound = must(bind(row, call.call.get(), nullptr));
+    fillInputs(bound, ++seed);
+    Status status = call.run(setup().library, setup().stream);
+    ASSERT_TRUE(status.ok()) << describe(status.error());
+    auto wanted = resultsOf(bound);
+
+    std::vector<std::unique_ptr<SparseMemory>> memory;
+    std::vector<std::pair<Tensor *, Tensor>> before;
+    for (size_t i = 0; i < row.arguments.size(); ++i) {
+      const Tensor *tensor = bound.tensors[i];
+      if (!tensor || row.arguments[i].layout == Layout::Dense || tensor->shape().size() < 2 ||
+          tensor->size() == tensor->shape().back())
+        continue;
+      // Pages are dense inside; of others only the last dimension is.
+      auto shape = tensor->shape();
+      const size_t inside = row.arguments[i].layout == Layout::Pages ? 1 : shape.size() - 1;
+      std::vector<int64_t> strides(shape.size(), 1);
+      int64_t rows = 1;
+      for (size_t axis = 0; axis < inside; ++axis)
+        rows *= shape[axis];
+      if (rows < 2)
+        continue;
+      const int64_t apart = ((int64_t(1) << 31) / (rows - 1) + 64) / 16 * 16;
+      for (size_t axis = shape.size() - 1; axis-- > 0;)
+        strides[axis] = axis + 1 == inside ? apart : strides[axis + 1] * shape[axis + 1];
+      memory.push_back(
+          std::make_unique<SparseMemory>(size_t(rows * apart * info(tensor->type()).bytes)));
+      if (memory.back()->data == MAP_FAILED)
+        GTEST_SKIP() << "no address space";
+      Tensor far = must(Tensor::wrap(tensor->device(), memory.back()->data, tensor->type(),
+                                     std::vector(shape.begin(), shape.end()), strides));
+      auto from = placesOf(*tensor), to = placesOf(far);
+      for (size_t at = 0; at < from.size(); ++at)
+        setNumberAt(far.type(), far.data(), to[at],
+                    row.arguments[i].role == Role::In
+                        ? numberAt(tensor->type(), tensor->data(), from[at])
+                        : 77);
+      auto *member = const_cast<Tensor *>(&row.arguments[i].of(call.call.get()));
+      before.emplace_back(member, *member);
+      *member = far;
+      ++moved;
+    }
+    if (before.empty())
+      continue;
+    status = call.run(setup().library, setup().stream);
+    ASSERT_TRUE(status.ok()) << describe(status.error());
+    Bound again = must(bind(row, call.call.get(), nullptr));
+    expectAlike(resultsOf(again), wanted, 1e-5);
+    for (auto &[member, tensor] : before)
+      *member = tensor;
+  }
+  EXPECT_GT(moved, 40u);
 }
 
 /// Counts what it gives.
