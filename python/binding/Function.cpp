@@ -425,6 +425,7 @@ private:
                                                    "device_type",
                                                    "sanitize_overflow",
                                                    "num_buffers_warp_spec",
+                                                   "num_cpu_threads",
                                                    "num_consumer_groups",
                                                    "reg_dec_producer",
                                                    "reg_inc_consumer",

@@ -169,7 +169,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(self.out.sum(), 0)
 
     def test_keywords_and_options(self):
-        add[(4, )](out=self.out, y=self.y, x=self.x, n=1000, BLOCK=256, num_warps=8, num_stages=2)
+        add[(4, )](out=self.out, y=self.y, x=self.x, n=1000, BLOCK=256, num_warps=8, num_stages=2, num_cpu_threads=0)
         np.testing.assert_array_equal(self.out, self.x + 1)
 
     def test_classes_of_a_number(self):
