@@ -30,15 +30,15 @@ def grouped(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOC
 
 
 def have_descriptors(a, b, c):
-    # A descriptor needs a last stride of 1 and other strides of a multiple of 16 bytes.
-    return all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 for t in (a, b, c)])
+    # A descriptor needs a last stride of 1, other strides of a multiple of 16 bytes, and elements.
+    return all([t.stride(1) == 1 and t.stride(0) * t.element_size() % 16 == 0 and t.numel() > 0 for t in (a, b, c)])
 
 
 def descriptors(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
     if residual != None or scale != None:
         return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
-        return unsupported("strides that a tensor descriptor can't have")
+        return unsupported("a shape or strides that a tensor descriptor can't have")
     return [launch("matmul_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),),
                    descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias, descriptor(c, [BLOCK_M, BLOCK_N]),
                    M, N, K, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
@@ -52,7 +52,7 @@ def persistent(a, b, bias, residual, scale, c, M, N, K, activation, precision, B
     if residual != None or scale != None:
         return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
-        return unsupported("strides that a tensor descriptor can't have")
+        return unsupported("a shape or strides that a tensor descriptor can't have")
     return [launch("persistent.py:matmul_persistent", (min(PROGRAMS, cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),),
                    descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias,
                    descriptor(c, [BLOCK_M, BLOCK_N // 2 if HALVES else BLOCK_N]), M, N, K,

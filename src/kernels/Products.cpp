@@ -45,11 +45,11 @@ Config tilesFor(int64_t m, int64_t n, int64_t batches, const Bound &bound) {
 
 Config productRule(const Bound &bound) { return tilesFor(bound['M'], bound['N'], 1, bound); }
 
-/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, and an aligned
-/// start.
+/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, an aligned start,
+/// and elements: the driver makes no tensor map of nothing.
 bool canDescribe(const Tensor &tensor) {
   auto strides = tensor.strides();
-  if (strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
+  if (tensor.bytes() == 0 || strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
     return false;
   for (size_t i = 0; i + 1 < strides.size(); ++i)
     if (strides[i] <= 0 || strides[i] * info(tensor.type()).bytes % 16)
@@ -114,7 +114,7 @@ const char *needsPointers(const Bound &bound) {
     return why;
   return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
              ? nullptr
-             : "strides that a tensor descriptor can't have";
+             : "a shape or strides that a tensor descriptor can't have";
 }
 
 /// On a CPU a descriptor is no faster, and small products do not fill the tiles of one.
@@ -312,7 +312,7 @@ constexpr Variant matmulBatchedVariants[] = {
        auto &call = bound.as<MatmulBatched>();
        return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
                   ? nullptr
-                  : "strides that a tensor descriptor can't have";
+                  : "a shape or strides that a tensor descriptor can't have";
      },
      [](const Bound &bound) { return tilesFor(bound['M'], bound['N'], bound['B'], bound); },
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
@@ -467,7 +467,7 @@ constexpr Variant matmulScaledVariants[] = {
        auto &call = bound.as<MatmulScaled>();
        return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
                   ? nullptr
-                  : "strides that a tensor descriptor can't have";
+                  : "a shape or strides that a tensor descriptor can't have";
      },
      productRule,
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
