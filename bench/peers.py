@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Time the competitors of kernel folders on a GPU: the same kernels under Triton, and each spec's `peers` under PyTorch.
 
-usage: bench/peers.py FOLDER... [--match TEXT] [--variant NAME] [--all-configs] [--seconds S] [--json OUT]
+usage: bench/peers.py FOLDER... [--match TEXT] [--variant NAME]... [--all-configs | --tuned] [--seconds S] [--json OUT]
 
 Reads the `spec.py` that `nereid bench` reads (docs/design/contract-kernel-folder.md) and measures as it does: every sample is one
 pass over the launches between two events, after overwriting the second-level cache; the median is reported. Needs torch and triton.
+
+A peer's expression sees inputs and bindings of the case, `torch`, `F`, `unsupported("why")`, and `backward(function, inputs, dout)`:
+the gradients of `function(*inputs)`, whose forward pass runs once and is not measured.
 """
 import argparse
 import importlib.util
@@ -194,6 +197,30 @@ def median(run, seconds):
     return statistics.median(a.elapsed_time(b) for a, b in pairs) / 1e3
 
 
+def tuned_choice(folder, task, case):
+    """The variant and configuration that the folder's tuned.json has as the fastest of a case on this GPU."""
+    table = folder.path / "tuned.json"
+    spell = lambda value: str(value) if isinstance(value, list) else value
+    wanted = {k: spell(v) for k, v in case.items() if k not in ("label", "check")}
+    rows = [row for row in (json.loads(table.read_text())["rows"] if table.exists() else [])
+            if row.get("device") == torch.cuda.get_device_name() and row["case"] == wanted
+            and (row["variant"].split(".")[0] == task if task else "." not in row["variant"])]
+    best = min(rows, key=lambda row: row["seconds"], default=None)
+    return best and (best["variant"], best["config"])
+
+
+def gradients():
+    """`backward` of one expression."""
+    kept = []
+
+    def backward(function, inputs, dout):
+        if not kept:
+            leaves = [x.detach().requires_grad_() for x in inputs]
+            kept.extend((function(*leaves), leaves))
+        return torch.autograd.grad(kept[0], kept[1], dout, retain_graph=True)
+    return backward
+
+
 def label(bindings):
     spell = lambda v: v if isinstance(v, str) else repr(v)
     return bindings.get("label") or " ".join(f"{k}={spell(v)}" for k, v in bindings.items() if k not in ("label", "check"))
@@ -203,16 +230,22 @@ def main():
     words = argparse.ArgumentParser()
     words.add_argument("folders", nargs="+")
     words.add_argument("--match", default="")
-    words.add_argument("--variant", default="")
+    words.add_argument("--variant", action="append", default=[], help="of these variants and their tasks alone")
     words.add_argument("--all-configs", action="store_true", help="every configuration, not the first alone")
+    words.add_argument("--tuned", action="store_true", help="of each case the variant and configuration that tuned.json has as the fastest")
     words.add_argument("--seconds", type=float, default=0.5)
     words.add_argument("--json")
     words = words.parse_args()
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
     rows = []
     for path in words.folders:
         folder = Folder(path)
         for task in folder.spec.get("tasks", {"": {}}):
-            variants = {name: v if isinstance(v, dict) else dict(run=v) for name, v in folder.field(task, "variants").items()}
+            variants = {f"{task}.{name}" if task else name: v if isinstance(v, dict) else dict(run=v) for name, v in folder.field(task, "variants").items()}
+            if words.variant:
+                variants = {full: v for full, v in variants.items() if full in words.variant or full.split(".")[-1] in words.variant}
+            if not variants:
+                continue
             for case in folder.field(task, "bench") or []:
                 bindings = {k: v for k, v in case.items() if k not in ("label", "check")}
                 if words.match not in label(case):
@@ -225,19 +258,27 @@ def main():
                     made = call(folder.field(before, "outputs"), inputs, bindings) | blanks
                     first = next(iter(folder.field(before, "variants").values()))
                     first = first if isinstance(first, dict) else dict(run=first)
-                    folder.run(call(first["run"], first.get("configs", [{}])[0], inputs, made, bindings))
+                    try:
+                        folder.run(call(first["run"], first.get("configs", [{}])[0], inputs, made, bindings))
+                    except Exception as error:
+                        print(f"{folder.path.name} {task} {label(case)}: {type(error).__name__}: {error}", flush=True)
+                        continue
                 outputs = call(folder.field(task, "outputs"), inputs, bindings)
                 runs = {}
-                for name, variant in variants.items():
-                    full = f"{task}.{name}" if task else name
-                    if words.variant in ("", full, name) and "cuda" in variant.get("targets", ["cuda"]):
-                        for config in variant.get("configs", [{}])[: None if words.all_configs else 1]:
-                            runs["triton", full, label(config) if words.all_configs else ""] = lambda variant=variant, config=config: folder.run(
-                                call(variant["run"], config, inputs, outputs, bindings))
-                if not words.variant:
-                    data = {k: v.data if isinstance(v, Tensor) else v for k, v in (inputs | bindings).items()}
-                    for name, text in (folder.field(task, "peers") or {}).items():
-                        runs[name, task, ""] = lambda text=text: eval(text, {"torch": torch, "F": torch.nn.functional, "math": math} | data)
+                chosen = tuned_choice(folder, task, case) if words.tuned else None
+                for full, variant in variants.items():
+                    if "cuda" not in variant.get("targets", ["cuda"]):
+                        continue
+                    configs = variant.get("configs", [{}])[: None if words.all_configs else 1]
+                    if words.tuned:
+                        configs = [chosen[1]] if chosen and chosen[0] == full else []
+                    for config in configs:
+                        runs["triton", full, label(config) if words.all_configs or words.tuned else ""] = lambda variant=variant, config=config: folder.run(
+                            call(variant["run"], config, inputs, outputs, bindings))
+                data = {k: v.data if isinstance(v, Tensor) else v for k, v in (inputs | bindings).items()}
+                for name, text in (folder.field(task, "peers") or {}).items():
+                    names = dict(torch=torch, F=torch.nn.functional, math=math, unsupported=unsupported, backward=gradients(), **data)
+                    runs[name, task, ""] = lambda text=text, names=names: eval(text, names)
                 for (who, what, config), run in runs.items():
                     row = dict(kernel=folder.path.name, variant=what, device=who, shape=label(case), seconds=None, failure=None)
                     if config:

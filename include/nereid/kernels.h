@@ -417,7 +417,8 @@ struct Attention {
   static constexpr Operation operation = Operation::Attention;
 };
 
-/// Gradients of attention, without atomics: the same bits each time. Source:
+/// Gradients of attention, the same bits each time; but where a tuned table names
+/// `backward.one_pass`, the last bits of dq depend on the order in which blocks come. Source:
 /// kernels/flash_attention.
 struct AttentionBackward {
   Tensor q;           ///< float [B, H, M, D], D <= 256
@@ -756,7 +757,8 @@ concept IsCall = requires {
 /// one for each stream, which grows and is freed with the library, since a graph may hold it.
 ///
 /// Graphs: after `prepare` a call of the same shapes neither compiles, allocates nor waits, so it
-/// can be captured.
+/// can be captured. One exception: kernels that make tensor descriptors (`choose` names them) own
+/// some memory for each stream and each capture, 128 bytes a descriptor and program.
 ///
 /// Thread-safety: several threads may use a library, each with a stream of its own.
 class NEREID_API Library {

@@ -31,6 +31,7 @@ cases = [
     *[dict(n=n, dtype="f32") for n in (1, 1000, 4096, 5001)],
     *[dict(n=1000, dtype=d) for d in ("f16", "bf16")],
     dict(label="empty", n=0, dtype="f32"),
+    *[dict(n=100, dtype=d, special="a") for d in ("f32", "f16", "bf16")],
 ]
 demo = [dict(check=True, n=1 << 20, dtype="f32")]
 bench = [dict(n=1 << k, dtype="f32") for k in (16, 20, 24, 28)]

@@ -53,9 +53,9 @@ def softmax(s_ptr, p_ptr, lse_ptr, N, BLOCK: tl.constexpr):
     peak = tl.where(peak == -float("inf"), 0.0, peak)
     e = tl.exp(s - peak)
     total = tl.sum(e, axis=0)
-    safe = tl.where(total > 0, total, 1.0)
+    safe = tl.where(total != 0, total, 1.0)
     tl.store(p_ptr + row * N + columns, (e / safe).to(p_ptr.dtype.element_ty), mask=inside)
-    tl.store(lse_ptr + row, tl.where(total > 0, peak + tl.log(safe), -float("inf")))
+    tl.store(lse_ptr + row, tl.where(total != 0, peak + tl.log(safe), -float("inf")))
 
 
 @triton.jit

@@ -51,6 +51,7 @@ cases = [
     dict(B=2, H=2, M=75, D=32, dtype="f32", bias="shared"),
     *[dict(B=1, H=2, M=70, D=32, dtype="f32", p=p, causal=True) for p in (0.125, 0.5)],
     dict(B=2, H=4, KV=2, M=70, D=32, dtype="f32", causal=True),
+    *[dict(B=1, H=2, M=70, D=32, dtype="f32", causal=True, special=s) for s in ("q", "k", "v")],
 ]
 # The bindings of flash_attention's demo and bench, so that rows can be set side by side.
 demo = [dict(check=True, B=1, H=4, M=1024, D=64, dtype="f32", causal=c) for c in (False, True)]

@@ -147,6 +147,7 @@ tasks = dict(
         tolerance=lambda N, dtype: gradient_tolerance(N, dtype), variants=dict(blocks=dict(run=blocks, configs=loop_configs)),
         # Where lse is -inf or NaN by the case's design, the forward pass is the test.
         cases=[c for c in shapes if "label" not in c or c["label"] != "+inf and NaN"],
+        peers=dict(torch="backward(lambda x: F.cross_entropy(x, target, reduction='none', ignore_index=ignore_index, label_smoothing=smoothing), (x,), dloss)"),
     ),
     loss_and_gradient=dict(
         inputs=fused_inputs, outputs=fused_outputs, flops=lambda M, N: 9 * M * N,

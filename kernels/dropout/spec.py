@@ -52,6 +52,7 @@ cases = [
     # Seeds: negative, and beyond 32 bits.
     *[dict(n=1000, dtype="f32", seed=s) for s in (-1, (1 << 40) + 7)],
     *[dict(n=1000, dtype=d) for d in ("f16", "bf16")],
+    dict(label="empty", n=0, dtype="f32"),
 ]
 demo = [dict(n=1 << 20, dtype="f32")]
 bench = [dict(n=1 << k, dtype="f32") for k in (16, 20, 24, 28)]

@@ -52,6 +52,19 @@ def flash(q, k, v, bias, slopes, descale, out, lse, scale, p, seed, causal, wind
                    WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages)]
 
 
+def flash_descriptors(q, k, v, bias, slopes, descale, out, lse, scale, p, causal, window, soft_cap, BLOCK_M, BLOCK_N, num_warps, num_stages):
+    if bias != None or descale != None or p > 0:
+        return unsupported("a bias, dropout or fp8")
+    if any([s * t.element_size() % 16 != 0 for t in (q, k, v) for s in t.strides[:3]]):
+        return unsupported("strides that a tensor descriptor can't have")
+    B, H, M, D = q.shape
+    KV, N = k.shape[1], k.shape[2]
+    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H), q, k, v, out, lse,
+                   *q.strides[:3], *k.strides[:3], *v.strides[:3], *out.strides[:3], H, H // KV, M, N, scale,
+                   D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
+                   slopes_ptr=slopes, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages)]
+
+
 def backward_inputs(B, H, M, D, dtype, N=None, KV=None, causal=False, bias="none", p=0.0, seed=77, window=0, soft_cap=0.0, alibi=False):
     return dict(**forward_inputs(B, H, M, D, dtype, N, KV, causal, bias, p, seed, False, window, soft_cap, alibi), do=randn((B, H, M, D), dtype),
                 out=computed((B, H, M, D), dtype), lse=computed((B, H, M), "f32"))
@@ -74,6 +87,26 @@ def flash_backward(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, se
                *bias_strides(bias), H, H // KV, M, N, scale, p, seed, **shared),
         launch("backward.py:backward_dq", (cdiv(M, BLOCK_M), B * H), q, k, v, bias, do, lse, delta, dq,
                *bias_strides(bias), H, H // KV, M, N, scale, p, seed, **shared),
+    ]
+
+
+def flash_one_pass(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, causal, window, soft_cap, BLOCK_M, BLOCK_N, num_warps, num_stages):
+    if bias != None or p > 0:
+        return unsupported("a bias or dropout")
+    B, H, M, D = q.shape
+    KV, N = k.shape[1], k.shape[2]
+    if D * q.element_size() % 16 != 0:
+        return unsupported("rows that a tensor descriptor can't have")
+    padded = cdiv(M, BLOCK_M) * BLOCK_M
+    delta = empty((B * H, padded), "f32")
+    log2_lse = empty((B * H, padded), "f32")
+    dq_sum = empty(q.shape, "f32")
+    return [
+        launch("one_pass.py:row_facts", (cdiv(padded, 64), B * H), out, do, lse, delta, log2_lse, dq_sum, M, padded, D=D, BLOCK_D=block_d(D), BLOCK_M=64),
+        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), B * KV), q, k, v, do, log2_lse, delta, dq_sum, dk, dv,
+               H, H // KV, M, N, padded, scale, D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
+               slopes_ptr=slopes, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages),
+        launch("one_pass.py:round_sums", (cdiv(B * H * M * D, 4096),), dq_sum, dq, B * H * M * D, scale, BLOCK=4096),
     ]
 
 
@@ -180,11 +213,16 @@ lengths_cases = [
 lengths_bench = [dict(label=name, queries=n, keys=n, H=32, KV=8, D=128, dtype="f16") for (name, n) in (
     ("one of 16384", [16384]), ("16 of 1024", [1024] * 16), ("uneven", [8000, 120, 3000, 700, 64, 2500, 1500, 500]))]
 
+# What library kernels of the peers have.
+peers_case = "window == 0 and soft_cap == 0 and slopes is None and q.shape[1] == k.shape[1] else unsupported('a window, soft cap, ALiBi or grouped heads')"
+
 tasks = dict(
     forward=dict(
         inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance,
         variants=dict(flash=dict(run=flash, configs=[tile(64, 32, 4, 3), tile(64, 64, 4, 3), tile(128, 64, 4, 3), tile(128, 64, 8, 3),
-                                                     tile(128, 128, 8, 2), tile(32, 32, 4, 2), tile(16, 64, 4, 2), tile(64, 32, 8, 2)])),
+                                                     tile(128, 128, 8, 2), tile(32, 32, 4, 2), tile(16, 64, 4, 2), tile(64, 32, 8, 2)]),
+                      descriptors=dict(run=flash_descriptors, configs=[tile(128, 64, 8, 3), tile(128, 128, 8, 3), tile(64, 64, 4, 2), tile(64, 64, 4, 3),
+                                                                       tile(128, 64, 4, 2), tile(128, 128, 8, 2), tile(64, 128, 4, 2)])),
         cases=[
             *[dict(B=1, H=2, M=n, D=32, dtype="f32", causal=c) for n in (1, 63, 128, 200) for c in (False, True)],
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (16, 40, 64, 80, 96, 128)],
@@ -199,14 +237,18 @@ tasks = dict(
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (192, 256)],
             *more_masks,
             *[dict(B=1, H=2, KV=1, M=100, D=64, dtype=d, causal=c, descale=c) for d in ("f8e4nv", "f8e5") for c in (False, True)],
+            *[dict(B=1, H=2, M=70, D=32, dtype=t, causal=c, special=s) for t in ("f32", "f16") for c in (False, True) for s in ("q", "k", "v")],
         ],
         flops=lambda q, k, causal, window: 4 * q.shape[0] * q.shape[1] * q.shape[3] * visible(q.shape[2], k.shape[2], causal, window),
-        peers=dict(torch="torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)"),
+        peers=dict(torch=f"F.scaled_dot_product_attention(q, k, v, is_causal=causal) if {peers_case}",
+                   cudnn=f"torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal) if {peers_case}"),
     ),
     backward=dict(
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance,
         variants=dict(flash=dict(run=flash_backward, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2),
-                                                              tile(64, 128, 8, 2), tile(128, 64, 8, 2)])),
+                                                              tile(64, 128, 8, 2), tile(128, 64, 8, 2)]),
+                      one_pass=dict(run=flash_one_pass, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 128, 8, 2), tile(64, 128, 8, 3),
+                                                                 tile(128, 128, 8, 2)])),
         cases=[
             *[dict(B=1, H=2, M=n, D=32, dtype="f32", causal=c) for n in (1, 63, 130) for c in (False, True)],
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (16, 40, 64, 128)],
@@ -221,6 +263,8 @@ tasks = dict(
         ],
         # Five products where the forward pass has two.
         flops=lambda q, k, causal, window: 10 * q.shape[0] * q.shape[1] * q.shape[3] * visible(q.shape[2], k.shape[2], causal, window),
+        peers=dict(cudnn="backward(lambda q, k, v: torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)[0], (q, k, v), do)"
+                         f" if {peers_case}"),
     ),
     lengths=dict(
         inputs=lengths_inputs, outputs=lengths_outputs, tolerance=lambda k, dtype: forward_tolerance(k, dtype),

@@ -62,15 +62,19 @@ tasks = dict(
                inputs=forward_inputs, outputs=forward_outputs, flops=lambda n: 9 * n,
                peers=dict(torch="torch.nn.functional.gelu(x)")),
     tanh_backward=dict(variants=dict(fused=dict(run=backward_tanh, configs=configs)),
-                       inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n),
+                       inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                       peers=dict(torch="torch.ops.aten.gelu_backward(dy, x, approximate='tanh')")),
     exact_backward=dict(variants=dict(fused=dict(run=backward_exact, configs=configs)),
-                        inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n),
+                        inputs=backward_inputs, outputs=backward_outputs, flops=lambda n: 16 * n,
+                        peers=dict(torch="torch.ops.aten.gelu_backward(dy, x)")),
 )
 
 cases = [
     *[dict(n=n, dtype="f32") for n in (1, 1000, 4096, 5001)],
     *[dict(n=1000, dtype=d) for d in ("f16", "bf16")],
     dict(label="far tails", n=1000, dtype="f32", std=40),
+    *[dict(n=100, dtype=d, special="x") for d in ("f32", "f16", "bf16")],
+    dict(label="empty", n=0, dtype="f32"),
 ]
 demo = [dict(check=True, n=1 << 20, dtype="f32")]
 bench = [dict(n=1 << k, dtype="f32") for k in (16, 20, 24, 28)]

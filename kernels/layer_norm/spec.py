@@ -23,7 +23,9 @@ def row(x, w, b, y, mean, rstd, M, N, epsilon):
                    BLOCK=next_power_of_2(N), num_warps=warps(N))]
 
 
-def welford(x, w, b, y, mean, rstd, M, N, epsilon, BLOCK):
+def welford(x, w, b, y, mean, rstd, M, N, epsilon, BLOCK, special=None):
+    if special != None:
+        return unsupported("infinities, whose mean is NaN where means are joined")
     return [launch("layer_norm_welford", (M,), x, w, b, y, mean, rstd, x.stride(0), y.stride(0), N, epsilon, BLOCK=BLOCK)]
 
 
@@ -91,6 +93,8 @@ tasks = dict(
             *[dict(M=3, N=781, dtype=d) for d in ("f16", "bf16")],
             dict(label="mean far from 0", M=3, N=781, dtype="f32", offset=100),
             dict(label="padded rows", M=4, N=100, dtype="f32", padding=28),
+            *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16")],
+            dict(label="no rows", M=0, N=40, dtype="f32"),
         ],
         tolerance=lambda M, N, dtype, offset=0: forward_tolerance(M, N, dtype, offset),
         flops=lambda M, N: 8 * M * N,
@@ -107,9 +111,11 @@ tasks = dict(
         cases=[
             *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (100, 200), (300, 40), (5, 781))],
             *[dict(M=70, N=100, dtype=d) for d in ("f16", "bf16")],
+            *[dict(M=13, N=300, dtype="f32", special=s) for s in ("x", "dy")],
         ],
         tolerance=backward_tolerance,
         flops=lambda M, N: 14 * M * N,
+        peers=dict(torch="backward(lambda x, w, b: F.layer_norm(x, (x.shape[1],), w, b), (x, w, w), dy)"),
     ),
 )
 demo = [dict(M=1024, N=1024, dtype="f32")]

@@ -75,13 +75,14 @@ tasks = dict(
             dict(label="-inf", M=3, N=1500, dtype="f32",
                  rows=[[-inf] * 1200 + [0.5, 2.0] * 150, [-inf] * 1500, [1e30, -1e30, 0.0] * 500]),
             dict(label="+inf and NaN", M=2, N=3, dtype="f32", rows=[[1.0, inf, inf], [nan, 1.0, 2.0]]),
+            *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16", "bf16")],
         ],
         peers=dict(torch="torch.log_softmax(x, -1)"),
     ),
     backward=dict(
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 4 * M * N,
         variants=dict(row=backward_row, loop=dict(run=backward_loop, configs=loop_configs)),
-        cases=shapes,
+        cases=[*shapes, *[dict(M=13, N=300, dtype="f32", special=s) for s in ("x", "dy")]],
         peers=dict(torch="torch.ops.aten._log_softmax_backward_data(dy, y, -1, x.dtype)"),
     ),
 )

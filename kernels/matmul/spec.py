@@ -92,7 +92,7 @@ def stream_k(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLO
 def split_k(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, SPLITS):
     if residual != None or scale != None:
         return unsupported("a residual or a quantised result")
-    depth = cdiv(cdiv(K, SPLITS), BLOCK_K) * BLOCK_K
+    depth = max(cdiv(cdiv(K, SPLITS), BLOCK_K), 1) * BLOCK_K
     splits = max(cdiv(K, depth), 1)
     partial = empty((splits, M, N), "f32")
     return [
@@ -148,12 +148,14 @@ cases = [
     # Five programs: tile after tile; for stream-K five tiles of nine whole, and the rest cut across their edges.
     dict(M=300, N=300, K=300, dtype="f16", bias=True, activation="relu", few=5),
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
+    *[dict(M=40, N=72, K=64, dtype=d, special=s) for d in ("f16", "f32") for s in ("a", "b")],
+    *[dict(label=f"no {what}", M=m, N=n, K=k, dtype="f16") for (what, m, n, k) in (("rows", 0, 8, 16), ("columns", 8, 0, 16), ("steps", 24, 40, 0))],
 ]
 demo = [dict(M=512, N=512, K=512, dtype="f32")]
 bench = [
     *[dict(M=n, N=n, K=n, dtype=d) for d in ("f16", "f32") for n in (128, 256, 512, 1024, 2048, 4096, 8192)],
     *[dict(M=n, N=n, K=n, **c) for c in (dict(dtype="bf16"), dict(dtype="f32", precision="tf32"), dict(dtype="f8e4nv", transposed="b"))
-      for n in (4096, 8192)],
+      for n in (2048, 4096, 8192)],
 ]
 
 
@@ -169,4 +171,6 @@ def tolerance(K, dtype, precision, quantised=False):
 
 
 flops = lambda M, N, K: 2 * M * N * K
-peers = dict(torch="torch.matmul(a, b)")
+peers = dict(torch="torch.matmul(a, b)",
+             scaled_mm="torch._scaled_mm(a, b, torch.ones((), device='cuda'), torch.ones((), device='cuda'), out_dtype=torch.float16)"
+                       " if a.element_size() == 1 else unsupported('fp8 alone')")

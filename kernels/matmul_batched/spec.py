@@ -47,6 +47,7 @@ cases = [
     *[dict(B=2, M=40, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],
     dict(label="one B for all", B=4, M=20, N=40, K=32, dtype="f32", shared=True),
     dict(label="no products", B=0, M=16, N=16, K=16, dtype="f32"),
+    dict(B=2, M=40, N=72, K=64, dtype="f16", special="a"),
 ]
 demo = [dict(B=8, M=128, N=128, K=128, dtype="f32")]
 bench = [dict(B=b, M=n, N=n, K=k, dtype="f16") for (b, n, k) in ((128, 512, 64), (64, 1024, 128), (16, 1024, 1024), (8, 2048, 2048))]

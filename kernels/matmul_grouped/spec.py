@@ -78,7 +78,7 @@ tasks = dict(
         inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         variants=dict(search=dict(run=search, configs=tiles), walk=dict(run=walk, configs=tiles)),
         cases=[*cases, dict(label="transposed weights", sizes=[33, 7, 90], N=40, K=48, dtype="f16", transposed=True)],
-        peers=dict(torch="torch.nn.functional.grouped_mm(a, b, offs=offsets[1:])"),
+        peers=dict(torch="torch.nn.functional.grouped_mm(a, b, offs=offsets[1:])", dense="torch.matmul(a, b[0])"),
     ),
     weight_gradient=dict(
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,

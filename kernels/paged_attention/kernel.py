@@ -85,7 +85,7 @@ def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV,
     length = tl.load(lengths_ptr + sequence)
     acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head, 0, length,
                               KV, GROUP, scale, stride_page, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
-    out = acc / tl.where(l > 0, l, 1.0)[:, None]
+    out = acc / tl.where(l != 0, l, 1.0)[:, None]
     members = tl.arange(0, BLOCK_G)
     d = tl.arange(0, BLOCK_D)
     heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
@@ -133,7 +133,7 @@ def join_splits(part_ptr, m_ptr, l_ptr, lengths_ptr, out_ptr, H, SPLITS, SPLIT_T
     share = tl.exp2(m - tl.max(m, axis=0))
     total = tl.sum(l * share, axis=0)
     part = tl.load(part_ptr + slot[:, None] * D + d[None, :], mask=(splits[:, None] < used) & (d[None, :] < D), other=0.0)
-    out = tl.sum(part * share[:, None], axis=0) / tl.where(total > 0, total, 1.0)
+    out = tl.sum(part * share[:, None], axis=0) / tl.where(total != 0, total, 1.0)
     tl.store(out_ptr + head * D + d, out.to(out_ptr.dtype.element_ty), mask=d < D)
 
 

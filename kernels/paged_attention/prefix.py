@@ -63,5 +63,5 @@ def join_parts(part_ptr, m_ptr, l_ptr, out_ptr, PARTS, D: tl.constexpr, BLOCK_D:
     share = tl.exp2(m - tl.max(m, axis=0))
     total = tl.sum(l * share, axis=0)
     part = tl.load(part_ptr + slot[:, None] * D + d[None, :], mask=(parts[:, None] < PARTS) & (d[None, :] < D), other=0.0)
-    out = tl.sum(part * share[:, None], axis=0) / tl.where(total > 0, total, 1.0)
+    out = tl.sum(part * share[:, None], axis=0) / tl.where(total != 0, total, 1.0)
     tl.store(out_ptr + head * D + d, out.to(out_ptr.dtype.element_ty), mask=d < D)

@@ -181,7 +181,7 @@ tasks = dict(
         inputs=decode_inputs, outputs=decode_outputs,
         variants=dict(
             one_pass=dict(run=one_pass, configs=configs, bytes=decode_bytes),
-            split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=4) for s in (8, 4, 16, 32) for n in (32, 64)]),
+            split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=4) for s in (8, 4, 16, 32, 64) for n in (32, 64)]),
         ),
         cases=[
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],
@@ -196,7 +196,7 @@ tasks = dict(
         demo=[dict(label="4 sequences of 1000", tokens=[1000] * 4, H=8, KV=2, D=64, PAGE=16, dtype="f32")],
         bench=[
             *[dict(label=f"{b} sequences of {n}", tokens=[n] * b, H=32, KV=8, D=128, PAGE=16, dtype="f16")
-              for (b, n) in ((1, 4096), (1, 32768), (16, 4096), (64, 4096))],
+              for (b, n) in ((1, 4096), (1, 16384), (1, 32768), (4, 4096), (16, 4096), (64, 4096))],
             *[dict(label=f"64 sequences of 4096, {c}", tokens=[4096] * 64, H=32, KV=8, D=128, PAGE=16, dtype="f16", cache=c) for c in ("i8", "f8e4nv")],
         ],
     ),

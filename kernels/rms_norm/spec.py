@@ -94,13 +94,15 @@ tasks = dict(
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
                   variants=dict(row=residual_row)),
     backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,
-                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=programs))),
+                  prepare="forward", variants=dict(lock_free=dict(run=lock_free, configs=programs)),
+                  peers=dict(torch="backward(lambda x, w: F.rms_norm(x, (x.shape[1],), w), (x, w), dy)")),
     residual_backward=dict(inputs=residual_backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 10 * M * N,
                            prepare="residual", variants=dict(lock_free=dict(run=residual_lock_free, configs=programs))),
 )
 cases = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (300, 40), (2, 3000))],
     *[dict(M=6, N=781, dtype=d) for d in ("f16", "bf16")],
+    *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16")],
 ]
 demo = [dict(M=1024, N=1024, dtype="f32")]
 bench = [dict(M=M, N=N, dtype="bf16") for (M, N) in ((4096, 1024), (4096, 4096), (4096, 8192), (16384, 4096))]

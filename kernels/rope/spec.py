@@ -60,13 +60,15 @@ cases = [
     dict(label="positions", B=2, S=6, H=4, D=32, dtype="f32", gather=True),
     dict(label="heads before tokens", B=2, S=6, H=4, D=32, dtype="f32", packed=False),
     dict(label="no tokens", B=2, S=0, H=4, D=32, dtype="f32"),
+    *[dict(B=2, S=6, H=4, D=64, dtype=t, interleaved=i, special="x") for t in ("f32", "f16") for i in (False, True)],
 ]
 
 tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, variants=dict(heads=dict(run=heads, configs=configs)),
                  peers=dict(torch="torch.cat((x[..., :x.shape[-1] // 2] * cos[:, None] - x[..., x.shape[-1] // 2:] * sin[:, None], "
                                   "x[..., x.shape[-1] // 2:] * cos[:, None] + x[..., :x.shape[-1] // 2] * sin[:, None]), -1)")),
-    backward=dict(inputs=backward_inputs, outputs=backward_outputs, variants=dict(heads=dict(run=heads_backward, configs=configs))),
+    backward=dict(inputs=backward_inputs, outputs=backward_outputs, variants=dict(heads=dict(run=heads_backward, configs=configs)),
+                  cases=[c for c in cases if "special" not in c]),
 )
 flops = lambda B, S, H, D: 3 * B * S * H * D
 demo = [dict(check=True, B=1, S=512, H=8, D=64, dtype="f32")]

@@ -96,6 +96,8 @@ tasks = dict(
             dict(label="-inf", M=3, N=1500, dtype="f32",
                  rows=[[-inf] * 1200 + [0.5, 2.0] * 150, [-inf] * 1500, [1e30, -1e30, 0.0] * 500]),
             dict(label="+inf and NaN", M=2, N=3, dtype="f32", rows=[[1.0, inf, 0.0], [nan, 1.0, 2.0]]),
+            *[dict(M=13, N=300, dtype=d, special="x") for d in ("f32", "f16", "bf16")],
+            dict(label="no rows", M=0, N=40, dtype="f32"),
         ],
         tolerance=forward_tolerance,
         flops=lambda M, N: 5 * M * N,
@@ -109,9 +111,11 @@ tasks = dict(
         cases=[
             *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (5, 781), (2, 3000))],
             *[dict(M=3, N=781, dtype=d) for d in ("f16", "bf16")],
+            *[dict(M=13, N=300, dtype="f32", special=s) for s in ("x", "dy")],
         ],
         tolerance=backward_tolerance,
         flops=lambda M, N: 4 * M * N,
+        peers=dict(torch="torch.ops.aten._softmax_backward_data(dy, y, -1, x.dtype)"),
     ),
 )
 demo = [dict(check=True, M=1823, N=781, dtype="f32")]

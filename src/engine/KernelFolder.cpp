@@ -374,13 +374,21 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool compute
     std::string seed = s.name + "/" + which.label + "/";
     instance.inputs = entries(s.interp, s.bind(s.field(which.task, "inputs"), {&which.bindings}),
                               "the result of `inputs`");
-    bool computed = false;
+    const Value *special = findKeyword(which.bindings, "special");
+    const std::string planted = special ? s.interp.str(*special) : "";
+    bool computed = false, isPlanted = !special;
     for (auto &[name, value] : instance.inputs)
       if (auto *tensor = value.as<SpecTensor>()) {
         tensor->name = name;
         tensor->allocate(seed + name);
+        if (special && name == planted && info(tensor->dtype).isFloat) {
+          support::plantSpecial(tensor->memory);
+          isPlanted = true;
+        }
         computed |= tensor->recipe == SpecTensor::Recipe::Computed;
       }
+    if (!isPlanted)
+      s.interp.raise("NameError", "`special` names `" + planted + "`, which is no input of floats");
     if (computed && computeInputs) {
       std::string prepare = s.preparingTask(which.task);
       auto results = s.runReference(prepare, instance.inputs, which.bindings);

@@ -339,6 +339,48 @@ void fillSpecial(HostTensor &tensor) {
     tensor.set(i, values[i % 12]);
 }
 
+void plantSpecial(HostTensor &tensor) {
+  FloatFormat format;
+  const bool isDouble = tensor.dtype() == DType::Float64;
+  if (!isDouble)
+    format = formatOf(tensor.dtype());
+  const double smallest =
+      isDouble ? std::numeric_limits<double>::denorm_min() : decodeFloat(format, 1);
+  const double small[] = {0.0, -0.0, smallest, -smallest};
+  const int64_t n = tensor.numel();
+  if (tensor.shape().size() < 2) {
+    const double values[] = {0.0, -0.0, smallest, -smallest, INFINITY, -INFINITY, NAN};
+    for (int64_t i = 1; i < n; i += 2)
+      tensor.set(i, values[i / 2 % 7]);
+    return;
+  }
+  const int64_t width = tensor.shape().back();
+  for (int64_t row = 0; width > 0 && row < n / width; ++row) {
+    auto at = [&](int64_t column, double value) { tensor.set(row * width + column, value); };
+    switch (row % 6) {
+    case 1:
+      for (int64_t column = 0; column < width; ++column)
+        at(column, small[column % 4]);
+      break;
+    case 2:
+      at(width / 2, NAN);
+      break;
+    case 3:
+      at(width / 3, INFINITY);
+      break;
+    case 4:
+      at(width / 3, -INFINITY);
+      break;
+    case 5:
+      at(width / 3, INFINITY);
+      at(width / 2, -INFINITY);
+      break;
+    default:
+      break; // as it is, so that a neighbour's values are seen where they spread
+    }
+  }
+}
+
 Comparison compare(const HostTensor &got, const Array &want, Tolerance tolerance) {
   if (want.size() != got.numel())
     throw ArrayError{"the reference has shape " + shapeText(want.shape()) + ", the result " +

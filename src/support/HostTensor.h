@@ -78,6 +78,10 @@ void fillRange(HostTensor &tensor, int64_t start = 0, int64_t step = 1);
 void fillValue(HostTensor &tensor, double value);
 /// 0, -0, infinities, NaN, denormals and extremes in turn; integers get their extremes.
 void fillSpecial(HostTensor &tensor);
+/// Puts such values among those of a tensor of floats, but no extremes: into five rows of six
+/// (zeros of both signs and denormals, a NaN, an infinity, -inf, both); without rows into every
+/// other place.
+void plantSpecial(HostTensor &tensor);
 
 struct Tolerance {
   double relative = 0, absolute = 0;

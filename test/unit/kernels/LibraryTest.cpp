@@ -3,6 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
 #include <unistd.h>
 
 namespace nereid::kernels::test {
@@ -13,10 +16,10 @@ namespace fs = std::filesystem;
 /// A folder of tables that goes with the test.
 struct Tables {
   fs::path folder = fs::temp_directory_path() / ("nereid_tables_" + std::to_string(::getpid()));
-  Tables() { fs::create_directories(folder / "softmax"); }
   ~Tables() { fs::remove_all(folder); }
-  void write(const std::string &rows) const {
-    std::ofstream(folder / "softmax" / "tuned.json")
+  void write(const std::string &rows, std::string_view kernels = "softmax") const {
+    fs::create_directories(folder / kernels);
+    std::ofstream(folder / kernels / "tuned.json")
         << "{\"version\": 1, \"rows\": [" << rows << "]}";
   }
 };
@@ -68,6 +71,114 @@ TEST(Library, TakesTheNearestMeasuredShape) {
   auto broken = Library::create(engine, {.tuned = tables.folder.string()});
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().what.find("row 0 cannot be read"), std::string::npos);
+}
+
+/// A row for every shape that has `variant` with the configuration of its rule.
+std::string pinned(std::string_view variant, const Config &config) {
+  std::string text = "{\"variant\": \"" + std::string(variant) + "\", \"case\": {}, \"config\": {";
+  std::istringstream words(config.text());
+  const char *comma = "";
+  for (std::string word; words >> word; comma = ", ") {
+    size_t at = word.find('=');
+    text += comma + ("\"" + word.substr(0, at)) + "\": " + word.substr(at + 1);
+  }
+  return text + "}, \"seconds\": 1}";
+}
+
+// Rules take a few of the variants, tuned tables any of them: each must do what the first does.
+TEST(Library, EveryVariantComputesTheSame) {
+  const DType half = DType::Float16;
+  auto of = [](DType type, std::vector<int64_t> shape) { return Array::random(type, shape, 1); };
+  Array transposed = Array::random(F32, {72, 40}, 2);
+  // Calls without what all but one variant of them lack, in shapes that all take.
+  std::vector<Example> calls = examples();
+  for (Example &more : std::vector<Example>{
+           example(
+               Matmul{.a = of(half, {40, 24}), .b = of(half, {24, 72}), .c = of(half, {40, 72})}),
+           example(Matmul{.a = of(F32, {1, 40}),
+                          .b = transposed.view({40, 72}, {1, 40}),
+                          .c = of(F32, {1, 72})}),
+           example(MatmulBatched{
+               .a = of(half, {3, 40, 24}), .b = of(half, {3, 24, 72}), .c = of(half, {3, 40, 72})}),
+           example(MatmulScaled{.a = of(DType::Int8, {40, 48}),
+                                .b = of(DType::Int8, {64, 48}),
+                                .c = of(F32, {40, 64}),
+                                .aScale = of(F32, {40}),
+                                .bScale = of(F32, {64})}),
+           example(Gelu{.x = of(F32, {30}), .y = of(F32, {30}), .exact = true}),
+           example(GeluBackward{
+               .x = of(F32, {30}), .dy = of(F32, {30}), .dx = of(F32, {30}), .exact = true}),
+           example(RmsNorm{.x = of(F32, {5, 30}), .w = of(F32, {30}), .y = of(F32, {5, 30})}),
+           example(Cumsum{.x = of(F32, {1, 3000}), .y = of(F32, {1, 3000})}),
+           example(Attention{.q = of(half, {2, 4, 40, 40}),
+                             .k = of(half, {2, 2, 70, 40}),
+                             .v = of(half, {2, 2, 70, 40}),
+                             .out = of(half, {2, 4, 40, 40}),
+                             .slopes = of(F32, {4}),
+                             .causal = true,
+                             .window = 50,
+                             .softCap = 3}),
+       })
+    calls.push_back(more);
+
+  std::set<std::string> seen, all;
+  unsigned seed = 0;
+  for (const Example &call : calls) {
+    const OperationRow &row = rowOf(call.operation);
+    SCOPED_TRACE(std::string(row.name));
+    auto name = [&](const Variant &variant) {
+      return std::string(row.name) + " " + std::string(variant.name);
+    };
+    for (const Variant &variant : row.variants)
+      all.insert(name(variant));
+    Bound bound = must(bind(row, call.call.get(), nullptr));
+    for (size_t i = 0; i < row.arguments.size(); ++i) {
+      const Tensor *tensor = bound.tensors[i];
+      if (!tensor || row.arguments[i].role == Role::Out || !floats.has(tensor->type()))
+        continue;
+      int64_t span = 1; // a view may have gaps
+      for (size_t axis = 0; axis < tensor->shape().size(); ++axis)
+        span += (tensor->shape()[axis] - 1) * tensor->strides()[axis];
+      std::mt19937 generator(++seed);
+      for (int64_t at = 0; at < span; ++at)
+        setNumberAt(tensor->type(), tensor->data(), at,
+                    std::uniform_real_distribution(0.1, 1.0)(generator));
+    }
+    auto results = [&] {
+      std::vector<std::vector<double>> found;
+      for (size_t i = 0; i < row.arguments.size(); ++i)
+        if (const Tensor *tensor = bound.tensors[i]; tensor && row.arguments[i].role == Role::Out) {
+          auto &numbers = found.emplace_back();
+          for (int64_t at = 0; at < tensor->size(); ++at)
+            numbers.push_back(numberAt(tensor->type(), tensor->data(), at));
+        }
+      return found;
+    };
+    std::optional<std::vector<std::vector<double>>> first;
+    for (const Variant &variant : row.variants) {
+      if (variant.unfit && variant.unfit(bound))
+        continue;
+      SCOPED_TRACE(std::string(variant.name));
+      Tables tables;
+      tables.write(pinned(variant.name.substr(0, variant.name.find(' ')), variant.rule(bound)),
+                   row.folder);
+      Library library = must(Library::create(setup().engine, {.tuned = tables.folder.string()}));
+      Status status = call.run(library, setup().stream);
+      ASSERT_TRUE(status.ok()) << describe(status.error());
+      seen.insert(name(variant));
+      auto found = results();
+      if (!first) {
+        first = found;
+        continue;
+      }
+      for (size_t i = 0; i < found.size(); ++i)
+        for (size_t at = 0; at < found[i].size(); ++at)
+          ASSERT_NEAR(found[i][at], (*first)[i][at], 4e-3 * (1 + std::abs((*first)[i][at])))
+              << "result " << i << ", element " << at;
+    }
+  }
+  for (const std::string &name : all)
+    EXPECT_TRUE(seen.count(name)) << name << ": no call here can have it";
 }
 
 /// Counts what it gives.

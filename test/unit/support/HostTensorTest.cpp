@@ -98,6 +98,40 @@ TEST(HostTensor, ComparesWithDerivedTolerance) {
   EXPECT_EQ(compare(t, want, {1, 1}).failures, 3);
 }
 
+TEST(HostTensor, SpecialValuesAmongOthersLeaveRowsAsTheyWere) {
+  HostTensor t(DType::Float16, {2, 4, 9}), plain(DType::Float16, {2, 4, 9});
+  for (HostTensor *one : {&t, &plain})
+    fillNormal(*one, "seed", 0, 1);
+  plantSpecial(t);
+  auto count = [&](int64_t row, auto &&is) {
+    int64_t found = 0;
+    for (int64_t column = 0; column < 9; ++column)
+      found += is(t.get(row * 9 + column), plain.get(row * 9 + column));
+    return found;
+  };
+  auto same = [](double a, double b) { return a == b; };
+  auto small = [](double a, double) { return std::abs(a) <= std::ldexp(1, -24); };
+  auto infinite = [](double a, double) { return std::isinf(a); };
+  EXPECT_EQ(count(0, same), 9);
+  EXPECT_EQ(count(1, small), 9);
+  EXPECT_EQ(count(2, same), 8);
+  EXPECT_EQ(count(2, [](double a, double) { return std::isnan(a); }), 1);
+  EXPECT_EQ(t.get(3 * 9 + 3), INFINITY);
+  EXPECT_EQ(t.get(4 * 9 + 3), -INFINITY);
+  EXPECT_EQ(count(5, infinite), 2);
+  EXPECT_EQ(count(6, same), 9);
+
+  HostTensor flat(DType::Float32, {20});
+  fillValue(flat, 2);
+  plantSpecial(flat);
+  for (int64_t i = 0; i < 20; i += 2)
+    EXPECT_EQ(flat.get(i), 2);
+  EXPECT_TRUE(std::signbit(flat.get(3)) && flat.get(3) == 0);
+  EXPECT_TRUE(std::isnan(flat.get(13)));
+  HostTensor none(DType::Float32, {3, 0});
+  plantSpecial(none);
+}
+
 TEST(HostTensor, SpecialValuesReachEveryKind) {
   HostTensor t(DType::BFloat16, {12});
   fillSpecial(t);
