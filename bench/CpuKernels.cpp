@@ -2,7 +2,8 @@
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
 // rows by a part of their names. Then, with one thread a processor, a product as a ratio to one
-// thread, and kernels on tensors that no cache holds as ratios to a copy of memory.
+// thread, and kernels on tensors that no cache holds as ratios to a copy of memory. `curve` chooses
+// tables of the best tiles by type, size and threads, which take minutes.
 #include "engine/Compile.h"
 #include "engine/Files.h"
 #include "engine/Runner.h"
@@ -158,10 +159,60 @@ private:
   engine::RunRequest request;
 };
 
-// `a` and `b` measured in turn: the time that one of ten rounds stays below, since the machine may
-// be busy with other things.
+struct Blocks {
+  int m, n, k;
+  std::string text() const {
+    return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  }
+};
+constexpr int64_t productSizes[] = {128, 256, 300, 512, 777, 1000, 1024, 2048};
+constexpr Blocks productBlocks[] = {{64, 64, 64},   {128, 128, 64},  {128, 128, 128},
+                                    {64, 256, 128}, {128, 128, 256}, {128, 256, 256}};
+
+// A square product with its operands; of bytes, with K adjacent in both.
+struct Product {
+  Product(DType dtype, int64_t size, Blocks blocks)
+      : size(size), a(operand(dtype, size, 1)), b(operand(dtype, size, 2)),
+        c(dtype == DType::Int8 ? DType::Float32 : dtype, {size, size}), scale(DType::Float32, {1}),
+        kernel(dtype == DType::Int8 ? ofBytes(blocks) : ofFloats(blocks)) {}
+  double operations() const { return 2.0 * size * size * size; }
+
+  int64_t size;
+  HostTensor a, b, c, scale;
+  Case kernel;
+
+private:
+  static HostTensor operand(DType dtype, int64_t size, unsigned seed) {
+    return dtype == DType::Int8 ? bytes({size, size}, seed)
+                                : normal(dtype, {size, size}, seed == 1 ? "a" : "b");
+  }
+  std::array<uint32_t, 3> grid(Blocks blocks) const {
+    return {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1, 1};
+  }
+  Case ofFloats(Blocks blocks) {
+    return Case("matmul", "matmul",
+                {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
+                 integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
+                 integer(1), integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
+                 word("none"), word("ieee")},
+                grid(blocks));
+  }
+  Case ofBytes(Blocks blocks) {
+    float one = 1;
+    std::memcpy(scale.data(), &one, sizeof(one));
+    return Case("matmul_scaled", "matmul_scaled",
+                {of(a, "a"), of(b, "b"), of(scale, "s"), of(scale, "s"), none(), of(c, "c"), none(),
+                 integer(size), integer(size), integer(size), integer(size), integer(size),
+                 integer(size), integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
+                 boolean(size % blocks.k == 0), boolean(true)},
+                grid(blocks));
+  }
+};
+
+// `a` and `b` measured in turn: the time that one of ten rounds stays below, since the machine
+// may be busy with other things.
 std::pair<double, double> measure(const std::function<double()> &a,
-                                  const std::function<double()> &b) {
+                                  const std::function<double()> &b, unsigned outOf = 10) {
   std::vector<double> x, y;
   a();
   b();
@@ -218,54 +269,19 @@ int main(int argc, char **argv) {
     std::fflush(stdout);
   };
 
-  struct Blocks {
-    int m, n, k;
+  auto peakOf = [&](DType dtype) {
+    return dtype == DType::Int8 ? int8Peak : dtype == DType::BFloat16 ? bf16Peak : f32Peak;
   };
-  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16})
-    for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
-      for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 64}, Blocks{64, 256, 128},
-                            Blocks{128, 128, 256}, Blocks{128, 256, 256}}) {
+  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16, DType::Int8})
+    for (int64_t size : productSizes)
+      for (Blocks blocks : productBlocks) {
         std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
-                           " tile " + std::to_string(blocks.m) + "x" + std::to_string(blocks.n) +
-                           "x" + std::to_string(blocks.k);
+                           " tile " + blocks.text();
         if (!chosen(argc, argv, name))
           continue;
-        HostTensor a = normal(dtype, {size, size}, "a"), b = normal(dtype, {size, size}, "b"),
-                   c(dtype, {size, size});
-        Case kernel(
-            "matmul", "matmul",
-            {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
-             integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
-             integer(1), integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
-             word("none"), word("ieee")},
-            {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1,
-             1});
-        againstPeak(name, 2.0 * size * size * size, kernel,
-                    dtype == DType::BFloat16 ? bf16Peak : f32Peak);
+        Product product(dtype, size, blocks);
+        againstPeak(name, product.operations(), product.kernel, peakOf(dtype));
       }
-
-  // Bytes, rhs with K adjacent.
-  for (int64_t size : {128, 256, 300, 512, 777, 1000, 1024, 2048})
-    for (Blocks blocks : {Blocks{64, 64, 64}, Blocks{128, 128, 128}, Blocks{128, 128, 256},
-                          Blocks{128, 256, 256}}) {
-      std::string name = "matmul int8 " + std::to_string(size) + " tile " +
-                         std::to_string(blocks.m) + "x" + std::to_string(blocks.n) + "x" +
-                         std::to_string(blocks.k);
-      if (!chosen(argc, argv, name))
-        continue;
-      HostTensor a = bytes({size, size}, 1), b = bytes({size, size}, 2),
-                 c(DType::Float32, {size, size}), scale(DType::Float32, {1});
-      float one = 1;
-      std::memcpy(scale.data(), &one, sizeof(one));
-      Case kernel(
-          "matmul_scaled", "matmul_scaled",
-          {of(a, "a"), of(b, "b"), of(scale, "s"), of(scale, "s"), none(), of(c, "c"), none(),
-           integer(size), integer(size), integer(size), integer(size), integer(size), integer(size),
-           integer(blocks.m), integer(blocks.n), integer(blocks.k), integer(8),
-           boolean(size % blocks.k == 0), boolean(true)},
-          {uint32_t((size + blocks.m - 1) / blocks.m * ((size + blocks.n - 1) / blocks.n)), 1, 1});
-      againstPeak(name, 2.0 * size * size * size, kernel, int8Peak);
-    }
 
   for (DType dtype : {DType::Float32, DType::BFloat16})
     for (bool causal : {false, true})
@@ -362,15 +378,8 @@ int main(int argc, char **argv) {
   auto &device = static_cast<runtime::CpuDevice &>(**runtime::device("cpu"));
   device.setExecutor(pool);
   if (chosen(argc, argv, "all matmul")) {
-    constexpr int64_t size = 1024;
-    HostTensor a = normal(DType::Float32, {size, size}, "a"),
-               b = normal(DType::Float32, {size, size}, "b"), c(DType::Float32, {size, size});
-    Case kernel("matmul", "matmul",
-                {of(a, "a"), of(b, "b"), none(), of(c, "c"), integer(size), integer(size),
-                 integer(size), integer(size), integer(1), integer(size), integer(1), integer(size),
-                 integer(1), integer(128), integer(256), integer(256), integer(8), word("none"),
-                 word("ieee")},
-                {size / 128 * (size / 256), 1, 1});
+    Product product(DType::Float32, 1024, {128, 256, 256});
+    Case &kernel = product.kernel;
     auto alone = std::make_shared<runtime::InlineExecutor>();
     auto [together, one] = measure([&] { return kernel.seconds(); },
                                    [&] {
@@ -380,8 +389,37 @@ int main(int argc, char **argv) {
                                      return seconds;
                                    });
     std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
-                2e-9 * size * size * size / together, one / together, pool->concurrency());
+                1e-9 * product.operations() / together, one / together, pool->concurrency());
   }
+  // The best of the tiles for every size, beside the peak of that many threads.
+  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Int8})
+    for (int64_t size : productSizes) {
+      std::string name = "curve " + std::string(info(dtype).name) + " " + std::to_string(size);
+      if (argc == 1 || !chosen(argc, argv, name))
+        continue;
+      double (*peak)() = peakOf(dtype);
+      double best[2] = {}, work = peak();
+      std::string tile[2];
+      for (Blocks blocks : productBlocks) {
+        Product product(dtype, size, blocks);
+        // One thread in the time that it has had a processor.
+        device.setExecutor(std::make_shared<runtime::InlineExecutor>());
+        auto launch = [&] { return product.kernel.seconds(); };
+        auto [alone, ofPeak] = measure([&] { return processorSeconds(launch); },
+                                       [&] { return processorSeconds(peak); });
+        device.setExecutor(pool);
+        auto [together, ofOne] = measure(launch, [&] { return timed(peak); });
+        double shares[] = {product.operations() / alone / (work / ofPeak),
+                           product.operations() / together / (work / ofOne) / pool->concurrency()};
+        for (int i : {0, 1})
+          if (shares[i] > best[i])
+            best[i] = shares[i], tile[i] = blocks.text();
+      }
+      std::printf("%-32s %5.0f%% of peak with %s, %u threads %.0f%% with %s\n", name.c_str(),
+                  100 * best[0], tile[0].c_str(), pool->concurrency(), 100 * best[1],
+                  tile[1].c_str());
+      std::fflush(stdout);
+    }
   constexpr int64_t m = 8192, n = 4096;
   const char *allRows[] = {"all add",        "all gelu",
                            "all softmax",    "all softmax backward",

@@ -28,6 +28,8 @@ struct CompileOptions {
   int numCtas = 1;                     ///< blocks of a cluster
   int maxRegisters = 0;                ///< of a thread; 0: the compiler's choice
   bool debug = false;                  ///< keep `tl.device_assert`
+  bool fpFusion = true;                ///< `a * b + c` may be rounded once (`enable_fp_fusion`)
+  bool reflectFtz = true;              ///< `exp2` is zero below the least normal number
   std::string inputPrecision = "tf32"; ///< of `tl.dot` on float32: "tf32", "tf32x3" or "ieee"
 };
 

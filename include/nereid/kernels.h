@@ -417,7 +417,8 @@ struct Attention {
   static constexpr Operation operation = Operation::Attention;
 };
 
-/// Gradients of attention, without atomics: the same bits each time. Source:
+/// Gradients of attention, the same bits each time; but where a tuned table names
+/// `backward.one_pass`, the last bits of dq depend on the order in which blocks come. Source:
 /// kernels/flash_attention.
 struct AttentionBackward {
   Tensor q;           ///< float [B, H, M, D], D <= 256

@@ -36,13 +36,20 @@ def store_rows(base, rows, stride, COUNT, value, D: tl.constexpr, BLOCK_D: tl.co
 
 @triton.jit
 def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.constexpr, EDGE: tl.constexpr,
-                PRECISION: tl.constexpr, WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr):
+                PRECISION: tl.constexpr, WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, TURNED: tl.constexpr = False):
     """Scores of a tile times log2(e), and under a soft cap their derivative by what they were before it.
 
     EDGE tiles may hold keys that are not there or not visible; others need no test. `slope` is ALiBi's
-    of the head times log2(e), or None: a score falls with the distance.
+    of the head times log2(e), or None: a score falls with the distance. TURNED tiles are keys by queries.
     """
-    s = tl.dot(q, tl.trans(k), input_precision=PRECISION)
+    if TURNED:
+        rows = rows[None, :]
+        columns = columns[:, None]
+        s = tl.dot(k, tl.trans(q), input_precision=PRECISION)
+    else:
+        rows = rows[:, None]
+        columns = columns[None, :]
+        s = tl.dot(q, tl.trans(k), input_precision=PRECISION)
     steep = 1.0
     if SOFT_CAP > 0:
         # cap * tanh(s / cap), with tanh(x) = 1 - 2 / (1 + exp(2 x)).
@@ -52,19 +59,19 @@ def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUS
     else:
         s = s * (scale * LOG2E)
     if slope is not None:
-        s -= slope * tl.abs(rows[:, None] + (N - M) - columns[None, :]).to(tl.float32)
+        s -= slope * tl.abs(rows + (N - M) - columns).to(tl.float32)
     if bias is not None:
-        inside = (rows[:, None] < M) & (columns[None, :] < N)
-        at = rows.to(tl.int64)[:, None] * stride_bias + columns[None, :]
+        inside = (rows < M) & (columns < N)
+        at = rows.to(tl.int64) * stride_bias + columns
         s += tl.load(bias + at, mask=inside, other=0.0).to(tl.float32) * LOG2E
     if EDGE:
-        visible = columns[None, :] < N
+        visible = columns < N
         if CAUSAL:
-            visible = visible & (columns[None, :] <= rows[:, None] + (N - M))
+            visible = visible & (columns <= rows + (N - M))
         if WINDOW > 0:
-            visible = visible & (columns[None, :] > rows[:, None] + (N - M - WINDOW))
+            visible = visible & (columns > rows + (N - M - WINDOW))
             if not CAUSAL:
-                visible = visible & (columns[None, :] < rows[:, None] + (N - M + WINDOW))
+                visible = visible & (columns < rows + (N - M + WINDOW))
         s = tl.where(visible, s, -float("inf"))
     return s, steep
 

@@ -90,6 +90,26 @@ def flash_backward(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, se
     ]
 
 
+def flash_one_pass(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, causal, window, soft_cap, BLOCK_M, BLOCK_N, num_warps, num_stages):
+    if bias != None or p > 0:
+        return unsupported("a bias or dropout")
+    B, H, M, D = q.shape
+    KV, N = k.shape[1], k.shape[2]
+    if D * q.element_size() % 16 != 0:
+        return unsupported("rows that a tensor descriptor can't have")
+    padded = cdiv(M, BLOCK_M) * BLOCK_M
+    delta = empty((B * H, padded), "f32")
+    log2_lse = empty((B * H, padded), "f32")
+    dq_sum = empty(q.shape, "f32")
+    return [
+        launch("one_pass.py:row_facts", (cdiv(padded, 64), B * H), out, do, lse, delta, log2_lse, dq_sum, M, padded, D=D, BLOCK_D=block_d(D), BLOCK_M=64),
+        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), B * KV), q, k, v, do, log2_lse, delta, dq_sum, dk, dv,
+               H, H // KV, M, N, padded, scale, D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
+               slopes_ptr=slopes, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages),
+        launch("one_pass.py:round_sums", (cdiv(B * H * M * D, 4096),), dq_sum, dq, B * H * M * D, scale, BLOCK=4096),
+    ]
+
+
 def starts(lengths):
     return values([sum(lengths[:b]) for b in range(len(lengths) + 1)], "i32")
 
@@ -227,7 +247,9 @@ tasks = dict(
         gradient=dict(of="forward", given=dict(out="do"), by=dict(dq="q", dk="k", dv="v")),
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance,
         variants=dict(flash=dict(run=flash_backward, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2),
-                                                              tile(64, 128, 8, 2), tile(128, 64, 8, 2)])),
+                                                              tile(64, 128, 8, 2), tile(128, 64, 8, 2)]),
+                      one_pass=dict(run=flash_one_pass, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 128, 8, 2), tile(64, 128, 8, 3),
+                                                                 tile(128, 128, 8, 2)])),
         cases=[
             *[dict(B=1, H=2, M=n, D=32, dtype="f32", causal=c) for n in (1, 63, 130) for c in (False, True)],
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (16, 40, 64, 128)],

@@ -161,7 +161,7 @@ PyObject *handleCode(PyObject *self, PyObject *) {
 
 struct Options {
   int numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
-  bool debug = false;
+  bool debug = false, fpFusion = true, reflectFtz = true;
   bool operator==(const Options &) const = default;
 };
 
@@ -231,17 +231,18 @@ PyObject *bindFunction(PyObject *self, PyObject *args) {
   });
 }
 
-// _set(plain, key, debug)
+// _set(plain, key, debug, fp_fusion)
 PyObject *setFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
-    int plain = 0, debug = 0;
+    int plain = 0, debug = 0, fpFusion = 0;
     const char *key = nullptr;
-    if (!PyArg_ParseTuple(args, "psp", &plain, &key, &debug))
+    if (!PyArg_ParseTuple(args, "pspp", &plain, &key, &debug, &fpFusion))
       throw PythonError{};
     auto &state = stateOf<FunctionObject>(self);
     state.plain = plain != 0;
     state.key = key;
     state.options.debug = debug != 0;
+    state.options.fpFusion = fpFusion != 0;
     return Ref::borrow(Py_None);
   });
 }
@@ -262,6 +263,8 @@ nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &o
   compile.numCtas = options.numCtas;
   compile.maxRegisters = options.maxRegisters;
   compile.debug = options.debug;
+  compile.fpFusion = options.fpFusion;
+  compile.reflectFtz = options.reflectFtz;
   auto kernel =
       orRaise(stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
   if (kernel.parameters().size() != state.names.size())
@@ -395,7 +398,7 @@ private:
     if (characters == "num_warps") {
       integer(options.numWarps, 1, 1024);
       if (options.numWarps & (options.numWarps - 1))
-        raise(PyExc_ValueError, "num_warps must be a power of 2");
+        raise(PyExc_AssertionError, "num_warps must be a power of 2");
     } else if (characters == "num_stages") {
       integer(options.numStages, 0, 64);
     } else if (characters == "num_ctas") {
@@ -404,10 +407,13 @@ private:
       integer(options.maxRegisters, 0, 255);
     } else if (characters == "debug") {
       options.debug = PyObject_IsTrue(value) == 1;
+    } else if (characters == "enable_fp_fusion") {
+      options.fpFusion = PyObject_IsTrue(value) == 1;
+    } else if (characters == "enable_reflect_ftz") {
+      options.reflectFtz = PyObject_IsTrue(value) == 1;
     } else {
       // Options of Triton's that change nothing here; others are a mistake.
-      static constexpr std::string_view known[] = {"enable_fp_fusion",
-                                                   "launch_cooperative_grid",
+      static constexpr std::string_view known[] = {"launch_cooperative_grid",
                                                    "launch_pdl",
                                                    "enable_warp_specialization",
                                                    "ir_override",
@@ -427,7 +433,6 @@ private:
                                                    "kpack",
                                                    "instrumentation_mode",
                                                    "allow_fp8e4nv",
-                                                   "enable_reflect_ftz",
                                                    "default_dot_input_precision",
                                                    "allowed_dot_input_precisions",
                                                    "max_num_imprecise_acc_default",
@@ -467,9 +472,11 @@ private:
 // What programs get of a compiled kernel.
 Ref describe(const Call &call, const Ref &handle) {
   const Options &o = call.options;
-  Ref options = Ref::take(Py_BuildValue("{s:i,s:i,s:i,s:i,s:O}", "num_warps", o.numWarps,
-                                        "num_stages", o.numStages, "num_ctas", o.numCtas, "maxnreg",
-                                        o.maxRegisters, "debug", o.debug ? Py_True : Py_False));
+  auto flag = [](bool value) { return value ? Py_True : Py_False; };
+  Ref options = Ref::take(Py_BuildValue(
+      "{s:i,s:i,s:i,s:i,s:O,s:O,s:O}", "num_warps", o.numWarps, "num_stages", o.numStages,
+      "num_ctas", o.numCtas, "maxnreg", o.maxRegisters, "debug", flag(o.debug), "enable_fp_fusion",
+      flag(o.fpFusion), "enable_reflect_ftz", flag(o.reflectFtz)));
   PyObject *isLoaded = stateOf<HandleObject>(handle.get()).built ? Py_False : Py_True;
   return Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), call.self,
                                                 options.get(), call.bound().get(), isLoaded,

@@ -114,7 +114,40 @@ void addSources(Value value, SmallVectorImpl<Value> &out) {
             out.push_back(operand);
 }
 
+// Calls `visit` for each value that the address of an access may have been computed from.
+void walkSources(tile::MemoryAccessOpInterface access, function_ref<void(Value)> visit) {
+  SmallVector<Value> work = {access.getAccessed()};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    visit(value);
+    addSources(value, work);
+  }
+}
+
+bool isOfFunction(BlockArgument argument) {
+  return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+}
+
 } // namespace
+
+BlockArgument argumentOf(tile::MemoryAccessOpInterface access) {
+  llvm::SmallSetVector<BlockArgument, 2> arguments;
+  bool isKnown = true;
+  walkSources(access, [&](Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (isOfFunction(argument))
+        arguments.insert(argument);
+      return;
+    }
+    SmallVector<Value> sources;
+    addSources(value, sources);
+    isKnown &= !sources.empty() && !isa<tile::MemoryAccessOpInterface>(value.getDefiningOp());
+  });
+  return isKnown && arguments.size() == 1 ? arguments.front() : BlockArgument();
+}
 
 FunctionOpInterface findKernel(ModuleOp module) {
   FunctionOpInterface found;
@@ -138,7 +171,8 @@ bool waitsForOthers(Operation *loop) {
       ->walk([](Operation *op) {
         auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
         auto load = dyn_cast<tile::LoadOp>(op);
-        bool waits = access && access.readsMemory() &&
+        // What gives nothing that is used cannot end a loop.
+        bool waits = access && !op->use_empty() && access.readsMemory() &&
                      (access.isAtomicAccess() || (load && load.getIsVolatile()));
         return waits ? WalkResult::interrupt() : WalkResult::advance();
       })
@@ -165,17 +199,10 @@ KernelFacts kernelFacts(FunctionOpInterface kernel) {
     uint8_t flags = (access.readsMemory() ? support::AccessRead : 0) |
                     (access.writesMemory() ? support::AccessWrite : 0) |
                     (access.isAtomicAccess() ? support::AccessAtomic : 0);
-    SmallVector<Value> work = {access.getAccessed()};
-    DenseSet<Value> seen;
-    while (!work.empty()) {
-      Value value = work.pop_back_val();
-      if (!seen.insert(value).second)
-        continue;
-      if (auto argument = dyn_cast<BlockArgument>(value);
-          argument && argument.getOwner()->getParentOp() == kernel)
+    walkSources(access, [&](Value value) {
+      if (auto argument = dyn_cast<BlockArgument>(value); argument && isOfFunction(argument))
         facts.slots[argument.getArgNumber()].access |= flags;
-      addSources(value, work);
-    }
+    });
   });
   return facts;
 }

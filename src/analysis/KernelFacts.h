@@ -31,6 +31,10 @@ struct KernelFacts {
 
 KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);
 
+/// The kernel's argument that an access reaches memory through; null if there may be several, or if
+/// an address is read from memory or made of an integer.
+mlir::BlockArgument argumentOf(tile::MemoryAccessOpInterface access);
+
 /// The only function of the module that is a kernel, or null.
 mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);
 

@@ -7,6 +7,7 @@
 // A group is what one instruction multiplies for one accumulator: an element, two bf16
 // (`vdpbf16ps`), four bytes (`vpdpbusd`).
 #include "cpu/LaneModels.h"
+#include "cpu/ProductExtents.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,6 +52,7 @@ public:
   }
 
   void emit() {
+    findEnds();
     uint64_t scratch = emitter.plan.scratchOffset(dot);
     uint64_t second = scratch + packedBytes(dot.getLhs().getType(), sum);
     packLhs(scratch);
@@ -60,8 +62,12 @@ public:
     SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
     blocks.push_back(out.shape[n] / (width * vectors));
     blocks.push_back(out.shape[m] / rows);
+    SmallVector<Value> ends(m);
+    ends.push_back(columnEnd ? emitter.ceilDiv(columnEnd, width * vectors) : Value());
+    ends.push_back(rowEnd ? emitter.ceilDiv(rowEnd, rows) : Value());
     // Panels outside: one stays in the nearest cache while all rows pass.
-    emitter.forEach(blocks, blocks.size() - 1, 1, [&](const Lanes &at) { block(at.position); });
+    auto one = [&](const Lanes &at) { block(at.position); };
+    emitter.forEach(blocks, blocks.size() - 1, 1, one, ends);
   }
 
 private:
@@ -74,6 +80,22 @@ private:
       instruction = Instruction::ByteQuads;
       group = 4;
     }
+  }
+
+  // What has to be computed, in whole blocks: rows, columns, steps of K.
+  void findEnds() {
+    ProductExtents extents = productExtents(dot, emitter);
+    auto whole = [&](Value end, int64_t unit, int64_t block) {
+      return end ? b.create<arith::MulIOp>(loc, emitter.ceilDiv(end, block),
+                                           emitter.index(block / unit))
+                       .getResult()
+                 : Value();
+    };
+    rowEnd = whole(extents.rows, 1, rows);
+    columnEnd = whole(extents.columns, 1, width * vectors);
+    // Two steps a round of the innermost loop: less to count.
+    together = depth / group % 2 == 0 ? 2 : 1;
+    stepEnd = whole(extents.depth, group, group * together);
   }
 
   Value widen(Value value) {
@@ -105,9 +127,12 @@ private:
     } else {
       lhs = emitter.arenaBuffer(offset, grouped ? element : sum,
                                 tile::shapeOf(dot.getLhs().getType()));
-      emitter.fill(lhs, dot.getLhs(), [&](Value value) {
+      SmallVector<Value> ends(out.shape.size());
+      ends[m] = rowEnd;
+      auto convert = [&](Value value) {
         return turnsLhs() ? turned(value) : grouped ? value : widen(value);
-      });
+      };
+      emitter.fill(lhs, dot.getLhs(), convert, ends);
     }
     if (grouped) { // read a group at a time
       lhs.element = b.getI32Type();
@@ -137,42 +162,56 @@ private:
       return into;
     };
     SmallVector<int64_t> blocks(shape);
-    blocks[m] = depth / group;
+    SmallVector<Value> ends(shape.size());
+    ends[n] = columnEnd;
     if (emitter.adjacentDim(source) != m || depth < group * width) {
-      emitter.forEach(blocks, n, width, [&](const Lanes &at) {
+      // A few steps of K at a time: what differs from column to column alone is computed once for
+      // them, and they lie together in the panel.
+      int64_t steps = std::min<int64_t>(depth / group, 8);
+      blocks[m] = depth / group / steps;
+      ends[m] = stepEnd ? emitter.ceilDiv(stepEnd, steps) : Value();
+      auto some = [&](const Lanes &at) {
         Lanes from = at;
-        Value k = at.position[m], first = b.create<arith::MulIOp>(loc, k, emitter.index(group));
-        Value value;
-        for (int64_t i = 0; i < group; ++i) {
-          from.position[m] = emitter.add(first, emitter.index(i));
-          value = join(value, emitter.lanes(source, from), i);
-        }
-        if (turnsRhs())
-          value = turned(value);
-        Lanes into = place(at, k, at.position[n]);
-        emitter.write(rhs, into, value);
-      });
+        Value first = b.create<arith::MulIOp>(loc, at.position[m], emitter.index(steps));
+        from.position[m] = b.create<arith::MulIOp>(loc, first, emitter.index(group));
+        prepareLoads(source, from, emitter);
+        emitter.loop(0, steps, 1, {}, [&](Value step, ValueRange) -> SmallVector<Value> {
+          Value k = emitter.add(first, step),
+                element = b.create<arith::MulIOp>(loc, k, emitter.index(group)), value;
+          for (int64_t i = 0; i < group; ++i) {
+            from.position[m] = emitter.add(element, emitter.index(i));
+            value = join(value, emitter.lanes(source, from), i);
+          }
+          if (turnsRhs())
+            value = turned(value);
+          emitter.write(rhs, place(at, k, at.position[n]), value);
+          return {};
+        });
+      };
+      emitter.forEach(blocks, n, width, some, ends);
       return;
     }
-    blocks[m] /= width;
-    emitter.forEach(blocks, n, width, [&](const Lanes &at) {
+    blocks[m] = depth / group / width;
+    ends[m] = stepEnd ? emitter.ceilDiv(stepEnd, width) : Value();
+    auto square = [&](const Lanes &at) {
       Lanes from = at;
       from.dim = m;
       from.width = group * width;
       Value first = b.create<arith::MulIOp>(loc, at.position[m], emitter.index(width));
       from.position[m] = b.create<arith::MulIOp>(loc, first, emitter.index(group));
-      SmallVector<Value> square;
+      SmallVector<Value> rows;
       for (int64_t i = 0; i < width; ++i) {
         from.position[n] = emitter.add(at.position[n], emitter.index(i));
         Value value = emitter.lanes(source, from);
         value = group == 1 ? widen(value) : bits(value, width);
-        square.push_back(turnsRhs() ? turned(value) : value);
+        rows.push_back(turnsRhs() ? turned(value) : value);
       }
-      emitter.transpose(square);
+      emitter.transpose(rows);
       for (int64_t i = 0; i < width; ++i)
         emitter.write(rhs, place(at, emitter.add(first, emitter.index(i)), at.position[n]),
-                      square[i]);
-    });
+                      rows[i]);
+    };
+    emitter.forEach(blocks, n, width, square, ends);
   }
 
   // Element `i` of groups beside those before it.
@@ -243,18 +282,26 @@ private:
     shape[k] = 1;
     excess = emitter.arenaBuffer(offset + bytes, b.getI32Type(), shape);
     Value top = emitter.constant(b.getI32Type(), int32_t(0x80808080), width);
-    emitter.forEach(shape, shape.size() - 1, turnsLhs() ? width : 1, [&](const Lanes &at) {
-      SmallVector<Value> sums = emitter.loop(
-          0, counted.shape[k], 1, {emitter.zero(top.getType())},
-          [&](Value step, ValueRange before) -> SmallVector<Value> {
-            Lanes from = at;
-            from.position[k] = step;
-            Value value = emitter.read(counted, from);
-            return {turnsLhs() ? multiplyAdd(top, value, before[0])
-                               : multiplyAdd(emitter.splat(value, width), top, before[0])};
-          });
-      emitter.write(excess, at, turnsLhs() ? sums[0] : emitter.extract(sums[0], 0));
-    });
+    SmallVector<Value> ends(shape.size());
+    ends[m] =
+        turnsLhs() ? columnEnd ? emitter.ceilDiv(columnEnd, width * vectors) : Value() : rowEnd;
+    auto count = [&](const Lanes &at) {
+      auto add = [&](Value step, ValueRange before) -> SmallVector<Value> {
+        Lanes from = at;
+        from.position[k] = step;
+        Value value = emitter.read(counted, from);
+        return {turnsLhs() ? multiplyAdd(top, value, before[0])
+                           : multiplyAdd(emitter.splat(value, width), top, before[0])};
+      };
+      Value sum = alongK(1, {emitter.zero(top.getType())}, add)[0];
+      emitter.write(excess, at, turnsLhs() ? sum : emitter.extract(sum, 0));
+    };
+    emitter.forEach(shape, shape.size() - 1, turnsLhs() ? width : 1, count, ends);
+  }
+
+  SmallVector<Value> alongK(int64_t step, ArrayRef<Value> carried, LaneEmitter::LoopBody body) {
+    return stepEnd ? emitter.loop(emitter.index(0), stepEnd, step, carried, body)
+                   : emitter.loop(0, depth / group, step, carried, body);
   }
 
   void block(ArrayRef<Value> position) {
@@ -316,9 +363,7 @@ private:
       }
       return next;
     };
-    // Two steps a round: less to count.
-    int64_t steps = depth / group, together = steps % 2 == 0 ? 2 : 1;
-    carried = emitter.loop(0, steps, together, carried, [&](Value k, ValueRange before) {
+    carried = alongK(together, carried, [&](Value k, ValueRange before) {
       SmallVector<Value> next(before.begin(), before.end());
       for (int64_t i = 0; i < together; ++i)
         next = step(emitter.add(k, emitter.index(i)), next);
@@ -336,7 +381,8 @@ private:
   Buffer out, lhs, rhs, excess;
   Type element, sum;
   unsigned m, n; // dimensions of the result: rows, columns
-  int64_t depth, width, vectors, rows, group = 1;
+  int64_t depth, width, vectors, rows, group = 1, together = 1;
+  Value rowEnd, columnEnd, stepEnd; // null: all
   Instruction instruction = Instruction::MultiplyAdd;
 };
 

@@ -2,6 +2,7 @@
 
 #include "cpu/LaneModels.h"
 #include "cpu/WidenBf16.h"
+#include "ir/FloatOptions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -345,7 +346,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   analysis::AxisAnalysis axes(kernel);
   LaneEmitter emitter(b, plan, axes, processor);
   emitter.entry = entry;
-  emitter.contract = contract;
+  emitter.contract =
+      contract && !kernel->getParentOfType<ModuleOp>()->hasAttr(tile::noFpFusionAttr);
   emitter.setLocation(loc);
   ProgramValues &program = emitter.program;
   program.context = entry->getArgument(2);

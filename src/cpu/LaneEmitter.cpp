@@ -99,6 +99,22 @@ Value LaneEmitter::compute(Value tile, const Lanes &where) {
   return value;
 }
 
+Lanes LaneEmitter::inOperand(Operation *op, Lanes where) {
+  if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
+    unsigned axis = expand.getAxis();
+    where.position.erase(where.position.begin() + axis);
+    // One lane runs along any dimension.
+    where.dim = where.dim == axis ? 0 : where.dim - (where.dim > axis);
+    return where;
+  }
+  auto from = tile::shapeOf(op->getOperand(0).getType()),
+       to = tile::shapeOf(op->getResult(0).getType());
+  for (size_t d = 0; d < from.size(); ++d)
+    if (from[d] != to[d])
+      where.position[d] = index(0);
+  return from[where.dim] == to[where.dim] ? where : where.first();
+}
+
 Value LaneEmitter::scalar(Value source) const { return scalars.lookup(source); }
 void LaneEmitter::setScalar(Value source, Value value) { scalars[source] = value; }
 ArrayRef<Value> LaneEmitter::descriptor(Value source) const {
@@ -191,17 +207,19 @@ RowTask LaneEmitter::materializing(Value tile) {
   return task;
 }
 
-void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert) {
-  fillFrom(into, adjacentDim(tile), tile, false, [&](const Lanes &where) {
+void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert,
+                       ArrayRef<Value> ends) {
+  auto source = [&](const Lanes &where) {
     Value value = lanes(tile, where);
     return convert ? convert(value) : value;
-  });
+  };
+  fillFrom(into, adjacentDim(tile), tile, false, source, ends);
 }
 
 // Vectors run along the last dimension, as the buffer does. A source whose elements are adjacent
 // along another one is read in squares along that, and these are turned over.
 void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bool expand,
-                           std::function<Value(const Lanes &)> source) {
+                           std::function<Value(const Lanes &)> source, ArrayRef<Value> ends) {
   unsigned dim = preferredDim(into.shape);
   int64_t width = std::min(into.shape[dim], vectorLanes());
   bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
@@ -213,11 +231,14 @@ void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bo
       write(into, where, source(where));
       return {};
     };
-    return forEachInRows(into.shape, dim, task);
+    return forEachInRows(into.shape, dim, task, ends);
   }
   SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
   blocks[adjacent] /= width;
-  forEach(blocks, dim, width, [&](const Lanes &block) {
+  SmallVector<Value> blockEnds(ends);
+  if (!ends.empty() && ends[adjacent])
+    blockEnds[adjacent] = ceilDiv(ends[adjacent], width);
+  auto block = [&](const Lanes &block) {
     Value first = builder.create<arith::MulIOp>(location, block.position[adjacent], index(width));
     Lanes from = block;
     from.position[adjacent] = first;
@@ -233,7 +254,8 @@ void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bo
       where.position[adjacent] = add(first, index(i));
       write(into, where, square[i]);
     }
-  });
+  };
+  forEach(blocks, dim, width, block, blockEnds);
 }
 
 // Each step exchanges the blocks of `half` lanes off the diagonal of the blocks of twice as many.
@@ -347,7 +369,7 @@ SmallVector<Value> LaneEmitter::loop(Value lower, Value upper, int64_t step,
 }
 
 void LaneEmitter::forEach(ArrayRef<int64_t> shape, unsigned dim, int64_t width,
-                          llvm::function_ref<void(const Lanes &)> body) {
+                          llvm::function_ref<void(const Lanes &)> body, ArrayRef<Value> ends) {
   Lanes where;
   where.dim = dim;
   where.width = width;
@@ -355,11 +377,16 @@ void LaneEmitter::forEach(ArrayRef<int64_t> shape, unsigned dim, int64_t width,
   std::function<void(unsigned)> nest = [&](unsigned d) {
     if (d == shape.size())
       return body(where);
-    loop(0, shape[d], d == dim ? width : 1, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+    int64_t step = d == dim ? width : 1;
+    auto inner = [&](Value at, ValueRange) -> SmallVector<Value> {
       where.position[d] = at;
       nest(d + 1);
       return {};
-    });
+    };
+    if (!ends.empty() && ends[d])
+      loop(index(0), ends[d], step, {}, inner);
+    else
+      loop(0, shape[d], step, {}, inner);
   };
   if (shape.empty()) {
     MemoScope scope(*this);
@@ -477,6 +504,11 @@ Value LaneEmitter::iota(Type element, int64_t width) {
 }
 
 Value LaneEmitter::add(Value a, Value b) { return builder.create<arith::AddIOp>(location, a, b); }
+
+Value LaneEmitter::ceilDiv(Value a, int64_t powerOf2) {
+  return builder.create<arith::ShRUIOp>(location, add(a, index(powerOf2 - 1)),
+                                        index(llvm::Log2_64(powerOf2)));
+}
 
 Value LaneEmitter::addScaled(Value a, Value b, int64_t factor) {
   if (b == index(0))

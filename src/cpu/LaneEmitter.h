@@ -89,6 +89,9 @@ public:
   /// The lanes of an operand: computed here, or read from its buffer. A scalar operand is given as
   /// it is, whatever the width.
   mlir::Value lanes(mlir::Value tile, const Lanes &lanes);
+  /// Where the lanes of an `expand_dims` or `broadcast` stand in its operand, of which one may be
+  /// all.
+  Lanes inOperand(mlir::Operation *op, Lanes lanes);
   /// What a scalar of the source is now.
   mlir::Value scalar(mlir::Value source) const;
   void setScalar(mlir::Value source, mlir::Value value);
@@ -109,9 +112,11 @@ public:
   mlir::Value linear(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<mlir::Value> position);
   /// Computes all of `tile` into its buffer.
   void materialize(mlir::Value tile);
-  /// Computes all of `tile` into another buffer of its shape, converting with `convert` if given.
+  /// Computes all of `tile` into another buffer of its shape, converting with `convert` if given;
+  /// with `ends`, at least what is before them.
   void fill(const Buffer &into, mlir::Value tile,
-            llvm::function_ref<mlir::Value(mlir::Value)> convert = {});
+            llvm::function_ref<mlir::Value(mlir::Value)> convert = {},
+            llvm::ArrayRef<mlir::Value> ends = {});
   /// The dimension along which the elements of `tile` are adjacent where they come from, so that
   /// vectors along it are cheap to ask for: the last one, if nothing says otherwise.
   unsigned adjacentDim(mlir::Value tile) const;
@@ -122,11 +127,13 @@ public:
 
   // --- loops ---
 
-  /// Runs `body` for all lanes of a tile of `shape`, vectors along `dim`.
+  /// Runs `body` for all lanes of a tile of `shape`, vectors along `dim`; with `ends` (one a
+  /// dimension, null for all), for those before them.
   void forEach(llvm::ArrayRef<int64_t> shape, unsigned dim, int64_t width,
-               llvm::function_ref<void(const Lanes &)> body);
+               llvm::function_ref<void(const Lanes &)> body, llvm::ArrayRef<mlir::Value> ends = {});
   /// The same, row by row, cut where the masks of the task's tiles end. The task carries nothing.
-  void forEachInRows(llvm::ArrayRef<int64_t> shape, unsigned dim, const RowTask &task);
+  void forEachInRows(llvm::ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
+                     llvm::ArrayRef<mlir::Value> ends = {});
   /// Runs tasks together along the row at `row` (one lane, at 0 along its dimension), in their
   /// order at each step; gives the one lane that is left of each value carried.
   /// Meanwhile the memory that `ahead`, loads of such rows, will read next is fetched.
@@ -141,6 +148,10 @@ public:
   void assuming(llvm::ArrayRef<mlir::Value> masks, bool value, llvm::function_ref<void()> body);
   /// What all lanes of a mask are known to be here.
   std::optional<bool> assumedMask(mlir::Value mask) const;
+  /// The first place along `dim` from which on all of `mask` is false (i64, from 0 to the extent);
+  /// null if that cannot be told here, where lanes can be computed of what `isKnown` holds for.
+  mlir::Value maskEnd(mlir::Value mask, unsigned dim,
+                      llvm::function_ref<bool(mlir::Value)> isKnown);
   using LoopBody =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   /// for i in [lower, upper) step `step`, with carried values; `body` returns their next ones.
@@ -182,6 +193,7 @@ public:
   /// 0, 1, 2 ...
   mlir::Value iota(mlir::Type element, int64_t width);
   mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, int64_t powerOf2);                ///< i64, not negative
   mlir::Value addScaled(mlir::Value a, mlir::Value b, int64_t factor); ///< a + b * factor, i64
   mlir::Value undef(mlir::Type type);
   /// `pointer` (scalar or vector) plus an i64 offset in elements.
@@ -223,7 +235,8 @@ private:
   std::optional<unsigned> sourceDim(mlir::Value tile) const;
   std::optional<unsigned> computedDim(mlir::Operation *op) const;
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
-                std::function<mlir::Value(const Lanes &)> source);
+                std::function<mlir::Value(const Lanes &)> source,
+                llvm::ArrayRef<mlir::Value> ends = {});
   std::optional<Sweep> sweep(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                              int64_t wide);
   void remember(mlir::Value tile, const Lanes &lanes, mlir::Value value);

@@ -25,6 +25,10 @@ mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::Value
 mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueRange operands,
                         mlir::Type result);
 
+/// Computes how the lanes that `tile` loads lie in memory, where that is only known at run time. In
+/// front of a loop over other dimensions of `where` it is done once.
+void prepareLoads(mlir::Value tile, const Lanes &where, LaneEmitter &emitter);
+
 /// True if one op combines the lanes of a row, in any order.
 bool reducesInAnyOrder(tile::ReduceOp reduce);
 /// Such a reduction as work along a row.

@@ -32,6 +32,63 @@ Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
   return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
 }
 
+// How far each lane is from the first: i64, addresses in bytes. Null if all are one. Numbers do not
+// wrap around within a vector, as in AxisAnalysis. What differs from lane to lane is seldom what
+// differs from row to row, so that a loop over rows finds it known.
+Value spread(LaneEmitter &emitter, Value tile, const Lanes &where) {
+  if (emitter.axes.facts(tile).constancy[where.dim] >= where.width)
+    return {};
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type wide = laneType(b.getI64Type(), where.width);
+  auto sum = [&](Value x, Value y) { return x && y ? emitter.add(x, y) : x ? x : y; };
+  if (Operation *op = tile.getDefiningOp(); op && !emitter.plan.stored(tile)) {
+    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+      return spread(emitter, op->getOperand(0), emitter.inOperand(op, where));
+    if (isa<arith::AddIOp>(op))
+      return sum(spread(emitter, op->getOperand(0), where),
+                 spread(emitter, op->getOperand(1), where));
+    if (isa<arith::ExtSIOp>(op))
+      return spread(emitter, op->getOperand(0), where);
+    if (auto add = dyn_cast<tile::AddPtrOp>(op); add && !add.getIsUnsigned()) {
+      Value offset = spread(emitter, add.getOffset(), where);
+      int64_t bytes =
+          tile::bytesInMemory(cast<tile::PtrType>(tile::elementType(tile.getType())).getPointee());
+      if (offset)
+        offset = b.create<arith::MulIOp>(loc, offset,
+                                         emitter.constant(b.getI64Type(), bytes, where.width));
+      return sum(spread(emitter, add.getPointer(), where), offset);
+    }
+  }
+  Value numbers = emitter.lanes(tile, where);
+  if (isa<tile::PtrType>(tile::elementType(tile.getType())))
+    numbers = b.create<LLVM::PtrToIntOp>(loc, wide, numbers);
+  else if (numbers.getType() != wide)
+    numbers = b.create<arith::ExtSIOp>(loc, wide, numbers);
+  return b.create<arith::SubIOp>(loc, numbers,
+                                 emitter.splat(emitter.extract(numbers, 0), where.width));
+}
+
+// True if the addresses follow each other.
+Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  int64_t bytes =
+      tile::bytesInMemory(cast<tile::PtrType>(tile::elementType(pointers.getType())).getPointee());
+  Value steps = b.create<arith::MulIOp>(loc, emitter.iota(b.getI64Type(), where.width),
+                                        emitter.constant(b.getI64Type(), bytes, where.width));
+  Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
+                                         spread(emitter, pointers, where), steps);
+  Type bits = b.getIntegerType(where.width);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                 b.create<LLVM::BitcastOp>(loc, bits, differ),
+                                 emitter.constant(bits, 0));
+}
+
+bool mayBeAdjacent(LaneEmitter &emitter, tile::LoadOp load, const Lanes &where) {
+  return where.width >= 8 && reachOf(emitter, load.getPointer(), where) == Reach::Scattered;
+}
+
 struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
   bool isCostlyLane(Operation *) const { return true; }
   bool runsWhole(Operation *op) const { return cast<tile::LoadOp>(op).getIsVolatile(); }
@@ -56,41 +113,22 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     case Reach::Scattered:
       break;
     }
-    Value pointers = emitter.lanes(load.getPointer(), where);
     auto scattered = [&] {
-      return emitter.loadElements(pointers, element, where.width, mask, other,
-                                  load.getIsVolatile());
+      return emitter.loadElements(emitter.lanes(load.getPointer(), where), element, where.width,
+                                  mask, other, load.getIsVolatile());
     };
-    if (where.width < 8)
+    if (!mayBeAdjacent(emitter, load, where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
     // the edge (`n % N`), a stride of 1 that is an argument. A test is far cheaper than a gather.
-    Value first = emitter.extract(pointers, 0);
     return emitter.select(
-        areAdjacent(emitter, pointers, tile::bytesInMemory(element)),
-        laneType(element, where.width),
+        areAdjacent(emitter, load.getPointer(), where), laneType(element, where.width),
         [&] {
+          Value first = emitter.lanes(load.getPointer(), where.first());
           return emitter.loadElements(first, element, where.width, mask, other,
                                       load.getIsVolatile());
         },
         scattered);
-  }
-
-  // True if the addresses in a vector follow each other in steps of `bytes`.
-  static Value areAdjacent(LaneEmitter &emitter, Value pointers, int64_t bytes) {
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    int64_t width = widthOf(pointers.getType());
-    Type wide = laneType(b.getI64Type(), width);
-    Value numbers = b.create<LLVM::PtrToIntOp>(loc, wide, pointers);
-    Value steps = b.create<arith::MulIOp>(loc, emitter.iota(b.getI64Type(), width),
-                                          emitter.constant(b.getI64Type(), bytes, width));
-    Value expected = emitter.add(emitter.splat(emitter.extract(numbers, 0), width), steps);
-    Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, numbers, expected);
-    Type bits = b.getIntegerType(width);
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                   b.create<LLVM::BitcastOp>(loc, bits, differ),
-                                   emitter.constant(bits, 0));
   }
 
   // A volatile load reads each element once, where it stands in the program.
@@ -411,6 +449,19 @@ Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
     return emitBf16Sum(emitter, orderingOf(semantic), pointer, value);
   return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
                                                    orderingOf(semantic));
+}
+
+void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isa<RankedTensorType>(tile.getType()) || emitter.plan.stored(tile))
+    return;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (mayBeAdjacent(emitter, load, where))
+      spread(emitter, load.getPointer(), where);
+  } else if (op->hasTrait<OpTrait::Elementwise>()) {
+    for (Value operand : op->getOperands())
+      prepareLoads(operand, where, emitter);
+  }
 }
 
 void registerMemoryLanes(DialectRegistry &registry) {

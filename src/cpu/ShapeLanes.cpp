@@ -39,28 +39,15 @@ struct UnsplatLanes : LaneModel<UnsplatLanes, tile::UnsplatOp> {
 
 struct BroadcastLanes : LaneModel<BroadcastLanes, tile::BroadcastOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    Value source = op->getOperand(0);
-    auto from = tile::shapeOf(source.getType()), to = tile::shapeOf(op->getResult(0).getType());
-    Lanes there = where;
-    for (unsigned d = 0; d < from.size(); ++d)
-      if (from[d] != to[d])
-        there.position[d] = emitter.index(0);
-    if (from[where.dim] == to[where.dim])
-      return emitter.lanes(source, there);
-    return emitter.splat(emitter.lanes(source, there.first()), where.width);
+    Lanes there = emitter.inOperand(op, where);
+    Value value = emitter.lanes(op->getOperand(0), there);
+    return there.width == where.width ? value : emitter.splat(value, where.width);
   }
 };
 
 struct ExpandDimsLanes : LaneModel<ExpandDimsLanes, tile::ExpandDimsOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    unsigned axis = cast<tile::ExpandDimsOp>(op).getAxis();
-    Lanes there = where;
-    there.position.erase(there.position.begin() + axis);
-    if (where.dim == axis)
-      there.dim = 0; // one lane: it runs along any dimension
-    else if (where.dim > axis)
-      there.dim = where.dim - 1;
-    return emitter.lanes(op->getOperand(0), there);
+    return emitter.lanes(op->getOperand(0), emitter.inOperand(op, where));
   }
 };
 

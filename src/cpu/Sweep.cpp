@@ -49,7 +49,7 @@ public:
         return true;
       }
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-      return collect(op->getOperand(0), inOperand(op, row));
+      return collect(op->getOperand(0), emitter.inOperand(op, row));
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isa<tile::SplatOp>(op) &&
         llvm::any_of(op->getOperands(), isTile))
@@ -70,7 +70,7 @@ public:
       Value source = op->getOperand(0);
       if (isa<tile::ExpandDimsOp>(op) && cast<tile::ExpandDimsOp>(op).getAxis() == row.dim)
         return true;
-      return isUniform(source, inOperand(op, row));
+      return isUniform(source, emitter.inOperand(op, row));
     }
     auto uniform = [&](Value operand) { return isUniform(operand, row); };
     if (auto load = dyn_cast<tile::LoadOp>(op))
@@ -91,7 +91,7 @@ public:
     unsigned dim = row.dim;
     auto shape = tile::shapeOf(mask.getType());
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op) && !isConstant(op->getOperand(0), op, dim))
-      return prefix(op->getOperand(0), inOperand(op, row));
+      return prefix(op->getOperand(0), emitter.inOperand(op, row));
     if (!isKnownBefore(mask))
       return {};
     if (emitter.axes.facts(mask).constancy[dim] >= shape[dim]) {
@@ -107,33 +107,6 @@ public:
     }
     auto compare = dyn_cast<arith::CmpIOp>(op);
     return compare ? comparison(compare, row) : std::nullopt;
-  }
-
-  Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
-  Value most(Value x, Value y) { return b.create<arith::MaxSIOp>(loc, x, y); }
-
-  SmallVector<Value> masks;
-  SmallVector<Prefix> prefixes;
-
-private:
-  static bool isConstant(Value source, Operation *op, unsigned dim) {
-    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
-      return expand.getAxis() == dim;
-    return tile::shapeOf(source.getType())[dim] == 1;
-  }
-
-  Lanes inOperand(Operation *op, Lanes row) {
-    auto from = tile::shapeOf(op->getOperand(0).getType()),
-         to = tile::shapeOf(op->getResult(0).getType());
-    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
-      row.position.erase(row.position.begin() + expand.getAxis());
-      row.dim = row.dim == expand.getAxis() ? 0 : row.dim - (row.dim > expand.getAxis());
-      return row;
-    }
-    for (size_t d = 0; d < from.size(); ++d)
-      if (from[d] != to[d])
-        row.position[d] = emitter.index(0);
-    return row;
   }
 
   // x < bound, where x counts up along the row and the bound is one number.
@@ -178,6 +151,19 @@ private:
                                           emitter.index(int64_t(last.getZExtValue())));
     return Prefix{b.create<arith::SelectOp>(loc, wraps, emitter.index(0), count),
                   b.create<arith::SelectOp>(loc, wraps, emitter.index(extent), count)};
+  }
+
+  Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
+  Value most(Value x, Value y) { return b.create<arith::MaxSIOp>(loc, x, y); }
+
+  SmallVector<Value> masks;
+  SmallVector<Prefix> prefixes;
+
+private:
+  static bool isConstant(Value source, Operation *op, unsigned dim) {
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+      return expand.getAxis() == dim;
+    return tile::shapeOf(source.getType())[dim] == 1;
   }
 
   // False if the loop itself stores what the tile is computed from: its first lanes cannot be asked
@@ -247,6 +233,35 @@ std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &ro
   return out;
 }
 
+Value LaneEmitter::maskEnd(Value mask, unsigned dim, llvm::function_ref<bool(Value)> isKnown) {
+  Operation *op = mask.getDefiningOp();
+  auto shape = tile::shapeOf(mask.getType());
+  if (!op || shape.empty() || shape[dim] == 1)
+    return {};
+  if (isa<tile::BroadcastOp>(op))
+    return maskEnd(op->getOperand(0), dim, isKnown);
+  if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+    return maskEnd(op->getOperand(0), dim - (dim > unsigned(expand.getAxis())), isKnown);
+  if (isa<arith::AndIOp>(op)) {
+    Value x = maskEnd(op->getOperand(0), dim, isKnown),
+          y = maskEnd(op->getOperand(1), dim, isKnown);
+    return x && y ? builder.create<arith::MinSIOp>(location, x, y).getResult() : x ? x : y;
+  }
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || !isKnown(compare.getLhs()) || !isKnown(compare.getRhs()))
+    return {};
+  // All rows must be alike.
+  for (unsigned d = 0; d < shape.size(); ++d)
+    for (Value side : compare->getOperands())
+      if (d != dim && axes.facts(side).constancy[d] < shape[d])
+        return {};
+  Lanes row;
+  row.position.assign(shape.size(), index(0));
+  row.dim = dim;
+  auto found = RowMasks(*this, shape[dim], {}).comparison(compare, row);
+  return found ? found->end : Value();
+}
+
 std::optional<bool> LaneEmitter::assumedMask(Value mask) const {
   auto found = assumed.find(mask);
   return found == assumed.end() ? std::nullopt : std::optional<bool>(found->second);
@@ -260,13 +275,17 @@ void LaneEmitter::assuming(ArrayRef<Value> masks, bool value, llvm::function_ref
   assumed = std::move(outer);
 }
 
-void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const RowTask &task) {
+void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
+                                ArrayRef<Value> ends) {
+  auto all = [&](const Lanes &where) { task.body(where, {}); };
   if (dim != preferredDim(shape))
-    return forEach(shape, dim, preferredWidth(shape, dim),
-                   [&](const Lanes &where) { task.body(where, {}); });
+    return forEach(shape, dim, preferredWidth(shape, dim), all, ends);
   SmallVector<int64_t> rows(shape);
   rows[dim] = 1;
-  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task); });
+  SmallVector<Value> rowEnds(ends);
+  if (!ends.empty())
+    rowEnds[dim] = {};
+  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task); }, rowEnds);
 }
 
 static Value sameBits(LaneEmitter &emitter, Value a, Value c) {

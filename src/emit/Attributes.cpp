@@ -117,7 +117,7 @@ std::optional<Value> Interp::numberAttribute(const Value &object, std::string_vi
 
 std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view name) {
   const Value object = unboxed(objectIn);
-  if (objectIn.as<ConstexprBox>() && name == "value")
+  if (name == "value" && objectIn.as<ConstexprBox>())
     return object;
   if (object.isTile()) {
     if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
@@ -129,6 +129,8 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
   }
   if (object.isNumber())
     return numberAttribute(object, name);
+  if (auto *module = object.as<LanguageModule>())
+    return languageAttribute(*module, name);
   if (object.isNone())
     return name == "value" ? std::optional<Value>(object) : std::nullopt;
   if (object.isStr()) {
@@ -186,8 +188,6 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
     return native->attribute(*this, name);
   if (auto *module = object.as<NativeModule>())
     return module->lookup(*this, name);
-  if (auto *module = object.as<LanguageModule>())
-    return languageAttribute(*module, name);
   if (auto *unknown = object.as<Unknown>()) {
     Value value = makeUnknown(unknown->origin + "." + std::string(name));
     if (inKernel() && value.as<Unknown>())

@@ -144,14 +144,6 @@ void Interp::bindParameters(const FunctionObject &function, std::vector<Value> a
 
 Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keywords) {
   const Value callee = unboxed(calleeIn);
-  if (callee.as<Unknown>()) {
-    if (inKernel())
-      failUnknown(*callee.as<Unknown>(), "what is called");
-    // An unknown decorator leaves the function as it is.
-    if (args.size() == 1 && keywords.empty() && args[0].as<FunctionObject>())
-      return args[0];
-    return unknownCall(*callee.as<Unknown>(), args);
-  }
   if (inKernel()) {
     for (Value &arg : args)
       arg = unboxed(arg);
@@ -162,15 +154,7 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
     // The object may be rebound while it runs.
     std::shared_ptr<ops::Object> keep = callee.object();
     auto &callable = static_cast<ops::Callable &>(*keep);
-    if (auto *function = dynamic_cast<FunctionObject *>(&callable))
-      return callFunction(*function, std::move(args), std::move(keywords));
-    if (auto *bound = dynamic_cast<BoundMethod *>(&callable)) {
-      args.insert(args.begin(), bound->self);
-      return call(Value(std::static_pointer_cast<ops::Object>(bound->function)), std::move(args),
-                  std::move(keywords));
-    }
-    if (auto *native = dynamic_cast<NativeFunction *>(&callable))
-      return native->body(*this, args, keywords);
+    // What kernels call most comes first: a cast that fails is slow.
     if (auto *op = dynamic_cast<OpFunction *>(&callable)) {
       if (op->oldSpelling)
         note("OldSpelling", "`tl." + op->spelled + "` is an old spelling",
@@ -180,9 +164,26 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
                       : ""));
       return callOp(*op->row, std::move(args), std::move(keywords));
     }
+    if (auto *function = dynamic_cast<FunctionObject *>(&callable))
+      return callFunction(*function, std::move(args), std::move(keywords));
+    if (auto *bound = dynamic_cast<BoundMethod *>(&callable)) {
+      args.insert(args.begin(), bound->self);
+      return call(Value(std::static_pointer_cast<ops::Object>(bound->function)), std::move(args),
+                  std::move(keywords));
+    }
+    if (auto *native = dynamic_cast<NativeFunction *>(&callable))
+      return native->body(*this, args, keywords);
     if (auto *type = dynamic_cast<ClassObject *>(&callable))
       return callClass(*type, std::move(args), std::move(keywords));
     return callable.call(opContext(), std::move(args), std::move(keywords));
+  }
+  if (auto *unknown = callee.as<Unknown>()) {
+    if (inKernel())
+      failUnknown(*unknown, "what is called");
+    // An unknown decorator leaves the function as it is.
+    if (args.size() == 1 && keywords.empty() && args[0].as<FunctionObject>())
+      return args[0];
+    return unknownCall(*unknown, args);
   }
   if (callee.as<Instance>() || callee.as<AggregateValue>())
     if (auto method = attribute(callee, "__call__"))

@@ -465,17 +465,19 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     for (const Slot &slot : slots)
       types.push_back(slot.type.lower(&context));
     builder.setInsertionPointToEnd(module->getBody());
-    auto func = builder.create<mlir::func::FuncOp>(loc, kernel->name(),
-                                                   mlir::FunctionType::get(&context, types, {}));
-    func->setAttr(tile::kernelAttr, builder.getUnitAttr());
-    for (size_t i = 0; i < slots.size(); ++i) {
-      unsigned index = unsigned(i);
-      func.setArgAttr(index, tile::argNameAttr, builder.getStringAttr(slots[i].name));
-      func.setArgAttr(index, tile::argDTypeAttr, builder.getStringAttr(slots[i].type.signature()));
-      if (slots[i].kind.divisibility > 1)
-        func.setArgAttr(index, tile::divisibilityAttr,
-                        builder.getI64IntegerAttr(slots[i].kind.divisibility));
+    std::vector<mlir::DictionaryAttr> argumentAttrs;
+    for (const Slot &slot : slots) {
+      mlir::NamedAttrList facts;
+      facts.append(tile::argNameAttr, builder.getStringAttr(slot.name));
+      facts.append(tile::argDTypeAttr, builder.getStringAttr(slot.type.signature()));
+      if (slot.kind.divisibility > 1)
+        facts.append(tile::divisibilityAttr, builder.getI64IntegerAttr(slot.kind.divisibility));
+      argumentAttrs.push_back(facts.getDictionary(&context));
     }
+    auto func = builder.create<mlir::func::FuncOp>(
+        loc, kernel->name(), mlir::FunctionType::get(&context, types, {}),
+        mlir::NamedAttribute(builder.getStringAttr(tile::kernelAttr), builder.getUnitAttr()),
+        argumentAttrs);
     mlir::Block *entry = func.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     std::vector<Value> arguments;
@@ -503,7 +505,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
       result.diagnostics.push_back(std::move(internal));
       return mlir::success();
     });
-    if (mlir::failed(mlir::verify(*module)))
+    // The module holds nothing but the function, so that its table of symbols is none to verify.
+    if (mlir::failed(mlir::verify(func)))
       return result;
     result.module = std::move(module);
   } catch (EvalError &failure) {

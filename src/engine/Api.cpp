@@ -88,17 +88,18 @@ namespace {
 /// What a compilation starts from.
 struct Request {
   std::string kernel;
-  ops::CompileOptions options;
+  engine::CodeOptions options;
   std::string target; ///< "cpu" or a chip
   Specialization specialization;
   std::vector<uint32_t> defaulted;
 
   /// One line that `parse` reads back.
   std::string line() const {
-    const ops::CompileOptions &o = options;
+    const engine::CodeOptions &o = options;
     std::string text = kernel + "\t" + target + "\t" + std::to_string(o.numWarps) + " " +
                        std::to_string(o.numStages) + " " + std::to_string(o.numCtas) + " " +
                        std::to_string(o.maxnreg) + " " + (o.debug ? "1 " : "0 ") +
+                       (o.fpFusion ? "1 " : "0 ") + (o.reflectFtz ? "1 " : "0 ") +
                        o.defaultInputPrecision + "\t";
     for (uint32_t index : defaulted)
       text += std::to_string(index) + " ";
@@ -119,13 +120,14 @@ struct Request {
                  ? -1
                  : std::stoi(text);
     };
-    ops::CompileOptions &o = request.options;
+    engine::CodeOptions &o = request.options;
     request.kernel = field('\t');
     request.target = field('\t');
     for (int *to : {&o.numWarps, &o.numStages, &o.numCtas, &o.maxnreg})
       if ((*to = number(field(' '))) < 0)
         return std::nullopt;
-    o.debug = field(' ') == "1";
+    for (bool *to : {&o.debug, &o.fpFusion, &o.reflectFtz})
+      *to = field(' ') == "1";
     o.defaultInputPrecision = field('\t');
     while (at < line.size() && line[at] != '\t') {
       int index = number(field(' '));
@@ -407,7 +409,7 @@ Status Program::pack(const std::string &path, std::span<const std::string> keys,
 
 struct KernelState {
   std::shared_ptr<ProgramState> program;
-  ops::CompileOptions options;
+  engine::CodeOptions options;
   launch::Signature signature;
   std::vector<KernelParameter> parameters;
 
@@ -551,12 +553,14 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   kernel.state->signature = *std::move(signature);
   for (const launch::Parameter &parameter : kernel.state->signature.parameters)
     kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
-  ops::CompileOptions &to = kernel.state->options;
+  engine::CodeOptions &to = kernel.state->options;
   to.numWarps = options.numWarps;
   to.numStages = options.numStages;
   to.numCtas = options.numCtas;
   to.maxnreg = options.maxRegisters;
   to.debug = options.debug;
+  to.fpFusion = options.fpFusion;
+  to.reflectFtz = options.reflectFtz;
   to.defaultInputPrecision = options.inputPrecision;
   return kernel;
 }

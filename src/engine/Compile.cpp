@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "analysis/Explain.h"
 #include "engine/BuildId.h"
+#include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
@@ -82,7 +83,7 @@ std::shared_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
-std::string optionsText(const ops::CompileOptions &o) {
+std::string optionsText(const CodeOptions &o) {
   std::string text;
   auto add = [&](const char *name, const std::string &value) {
     text += std::string("\n") + name + "=" + value;
@@ -90,6 +91,8 @@ std::string optionsText(const ops::CompileOptions &o) {
   add("arch", std::to_string(o.targetArch));
   add("backend", o.targetBackend);
   add("debug", o.debug ? "1" : "0");
+  add("enable_fp_fusion", o.fpFusion ? "1" : "0");
+  add("enable_reflect_ftz", o.reflectFtz ? "1" : "0");
   add("input_precision", o.defaultInputPrecision);
   add("launch_pdl", o.launchPdl ? "1" : "0");
   add("maxnreg", std::to_string(o.maxnreg));
@@ -123,8 +126,7 @@ Result<launch::Signature> signatureOf(emit::Program &program, const std::string 
 
 Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name,
                                  const support::Specialization &specialization,
-                                 std::span<const uint32_t> defaulted,
-                                 const ops::CompileOptions &options) {
+                                 std::span<const uint32_t> defaulted, const CodeOptions &options) {
   EmittedKernel out;
   out.specialization = specialization;
   auto signature = signatureOf(program, name);
@@ -142,6 +144,11 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
   if (!emitted.module)
     return Error{"`" + name + "` cannot be compiled", std::move(out.diagnostics)};
   out.module = std::move(emitted.module);
+  auto yes = mlir::UnitAttr::get(out.context.get());
+  if (!options.fpFusion)
+    (*out.module)->setAttr(tile::noFpFusionAttr, yes);
+  if (!options.reflectFtz)
+    (*out.module)->setAttr(tile::noReflectFtzAttr, yes);
   return out;
 }
 

@@ -18,6 +18,15 @@
 
 namespace nereid::engine {
 
+/// What a kernel is compiled under: the options that the language's builders see, and those that
+/// change its code alone. All of it is part of the key.
+struct CodeOptions : ops::CompileOptions {
+  bool fpFusion = true;   ///< products and sums may be contracted
+  bool reflectFtz = true; ///< a GPU's `exp2` is zero below the least normal number
+  CodeOptions() = default;
+  CodeOptions(const ops::CompileOptions &options) : ops::CompileOptions(options) {}
+};
+
 /// A kernel in tile IR, with the context that owns it. A context is used by one thread at a time.
 struct EmittedKernel {
   std::shared_ptr<mlir::MLIRContext> context;
@@ -35,8 +44,7 @@ Result<launch::Signature> signatureOf(emit::Program &program, const std::string 
 /// Emits tile IR. `defaulted` lists the arguments left to defaults, heuristics and configurations.
 Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kernel,
                                  const support::Specialization &specialization,
-                                 std::span<const uint32_t> defaulted,
-                                 const ops::CompileOptions &options);
+                                 std::span<const uint32_t> defaulted, const CodeOptions &options);
 
 /// Compiles for "cpu" or for chips ("sm_90a", "sm_80,sm_90a", "cuda") and packs the code with its
 /// launch ABI. `key` is the first level of the kernel's key, for caches to find it again.
@@ -45,7 +53,7 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
                                         const pipeline::CpuOptions &cpu = {});
 
 /// Canonical text of the options, part of every key.
-std::string optionsText(const ops::CompileOptions &options);
+std::string optionsText(const CodeOptions &options);
 
 /// A context with every dialect and model that the engine uses.
 std::shared_ptr<mlir::MLIRContext> makeContext();

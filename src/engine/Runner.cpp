@@ -489,7 +489,7 @@ private:
     emit::Program *program = nullptr;
     std::mutex *emitMutex = nullptr;
     std::string kernel, target;
-    ops::CompileOptions options;
+    CodeOptions options;
     std::optional<launch::Launcher> launcher;
 
     std::vector<Diagnostic> takeNotes() {

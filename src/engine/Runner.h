@@ -5,6 +5,7 @@
 #pragma once
 
 #include "emit/Program.h"
+#include "engine/Compile.h"
 #include "launch/Argument.h"
 #include "launch/Signature.h"
 #include "ref/Interpreter.h"
@@ -43,7 +44,7 @@ struct RunRequest {
   std::string kernel;
   std::vector<HostArgument> arguments; ///< one a parameter, in order
   std::array<uint32_t, 3> grid = {1, 1, 1};
-  ops::CompileOptions options;
+  CodeOptions options;
 };
 
 struct RunOutcome {

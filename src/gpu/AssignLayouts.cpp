@@ -28,10 +28,10 @@ std::optional<ProductKind> tensorCoreKind(tile::DotOp dot, const target::GpuChip
     StringRef name = dot.getIsUnsigned() ? "u8" : "s8";
     return ProductKind{name, name, "s32", 1};
   }
+  if (left.isF16() && right.isF16() && (sum.isF16() || sum.isF32()))
+    return ProductKind{"f16", "f16", sum.isF16() ? "f16" : "f32", 2};
   if (!sum.isF32())
     return std::nullopt;
-  if (left.isF16() && right.isF16())
-    return ProductKind{"f16", "f16", "f32", 2};
   if (left.isBF16() && right.isBF16() && chip.can(target::Bf16Mma))
     return ProductKind{"bf16", "bf16", "f32", 2};
   if (left.isF32() && right.isF32() && dot.getPrecision() == tile::InputPrecision::TF32 &&

@@ -70,11 +70,6 @@ bool mayHaveTensorMap(Value desc, const target::GpuChip &chip) {
   });
 }
 
-// What a store's tile becomes in shared memory; its rows are contiguous there.
-SharedOperand stagingOf(tile::DescStoreOp store) {
-  return SharedOperand(cast<RankedTensorType>(store.getValue().getType()));
-}
-
 Value address32(RegisterEmitter &e, Value pointer, int64_t offset = 0) {
   OpBuilder &b = e.builder;
   Value address = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), pointer);
@@ -229,12 +224,53 @@ bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chi
       type.getElementType() != tile.getElementType() || tile.getElementType().isInteger(1))
     return false;
   SharedOperand shared(tile);
-  int64_t elementBytes = elementBytesOf(type);
-  int64_t width = shared.rowBytes(), column = tile.getShape()[0] * width;
-  // Rows of 16 bytes at least, and each transfer starts where the permutation does.
-  return shared.majorDim() == 1 && tile.getShape()[1] * elementBytes >= 16 &&
-         (tile.getShape()[1] * elementBytes == width ? column % 128 == 0
-                                                     : column % SharedOperand::alignment == 0);
+  // Rows of 16 bytes at least; transfers begin at multiples of 128 bytes, and permute by the bits
+  // of addresses, as SharedOperand does.
+  return shared.majorDim() == 1 && tile.getShape()[1] * elementBytesOf(type) >= 16 &&
+         tile.getShape()[0] * shared.rowBytes() % 128 == 0;
+}
+
+// What the copy engine calls a reduction of elements of a type, and the type (PTX ISA,
+// "tensormap.replace", .elemtype); null where it has none such.
+struct BulkReduction {
+  StringRef name;
+  unsigned type;
+};
+static std::optional<BulkReduction> bulkReduction(tile::AtomicKind kind, Type element) {
+  constexpr unsigned u32 = 2, s32 = 3, f16 = 6, f32 = 7, bf16 = 10;
+  if (kind == tile::AtomicKind::FAdd) {
+    if (element.isF32())
+      return BulkReduction{"add", f32};
+    if (element.isF16() || element.isBF16())
+      return BulkReduction{"add", element.isF16() ? f16 : bf16};
+    return {};
+  }
+  if (!element.isInteger(32))
+    return {};
+  switch (kind) {
+  case tile::AtomicKind::Add:
+    return BulkReduction{"add", u32};
+  case tile::AtomicKind::Max:
+    return BulkReduction{"max", s32};
+  case tile::AtomicKind::Min:
+    return BulkReduction{"min", s32};
+  case tile::AtomicKind::UMax:
+    return BulkReduction{"max", u32};
+  case tile::AtomicKind::UMin:
+    return BulkReduction{"min", u32};
+  case tile::AtomicKind::And:
+    return BulkReduction{"and", u32};
+  case tile::AtomicKind::Or:
+    return BulkReduction{"or", u32};
+  case tile::AtomicKind::Xor:
+    return BulkReduction{"xor", u32};
+  default:
+    return {};
+  }
+}
+static std::optional<BulkReduction> bulkReduction(tile::DescReduceOp reduce) {
+  return bulkReduction(reduce.getKind(),
+                       cast<tile::DescType>(reduce.getDesc().getType()).getElementType());
 }
 
 // True if the memory that a descriptor names is read in the kernel too, by descriptors that are
@@ -257,16 +293,17 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
                      ->walk([](Operation *op) {
                        bool tells = isa<tile::BarrierOp, tile::InlineAsmOp>(op);
                        if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(op))
-                         tells |= !isa<tile::LoadOp, tile::StoreOp, tile::DescLoadOp,
-                                       tile::DescStoreOp, tile::DescGatherOp>(op);
+                         tells |=
+                             !isa<tile::LoadOp, tile::StoreOp, tile::DescLoadOp, tile::DescStoreOp,
+                                  tile::DescReduceOp, tile::DescGatherOp>(op);
                        return tells ? WalkResult::interrupt() : WalkResult::advance();
                      })
                      .wasInterrupted();
-  kernel->walk([&](tile::DescStoreOp store) {
+  auto choose = [&](auto store) {
     Value value = store.getValue();
     if (!isa<RankedTensorType>(value.getType()))
       return;
-    auto convert = value.getDefiningOp<ConvertLayoutOp>();
+    auto convert = value.template getDefiningOp<ConvertLayoutOp>();
     if (convert)
       value = convert.getSource();
     for (Value candidate : {value, Value(store.getValue())}) {
@@ -279,6 +316,12 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
         convert.erase();
       return;
     }
+  };
+  kernel->walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::DescStoreOp>(op))
+      choose(store);
+    else if (auto reduce = dyn_cast<tile::DescReduceOp>(op); reduce && bulkReduction(reduce))
+      choose(reduce);
   });
 }
 
@@ -287,8 +330,8 @@ std::vector<TensorMap> tensorMapsOf(FunctionOpInterface kernel) {
   kernel->walk([&](Operation *op) {
     if (auto copy = dyn_cast<CopyBulkOp>(op))
       descs.insert(copy.getDesc());
-    if (auto store = dyn_cast<tile::DescStoreOp>(op); store && store->hasAttr(bulkStoreAttr))
-      descs.insert(store.getDesc());
+    if (op->hasAttr(bulkStoreAttr))
+      descs.insert(cast<tile::MemoryAccessOpInterface>(op).getAccessed());
   });
   std::vector<TensorMap> maps;
   for (Value desc : descs) {
@@ -341,8 +384,13 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
       replace("global_stride", "b64", number + operand(stride, "l"));
     }
     // .u8, .u16, .u32 and .u64: what is copied is not computed with, and zero is zero.
-    static const char *const elementTypes[] = {"0", "1", "2", "4"};
-    replace("elemtype", "b32", elementTypes[llvm::Log2_32(bytes)]);
+    static constexpr unsigned copied[] = {0, 1, 2, 4};
+    unsigned type = copied[llvm::Log2_32(bytes)];
+    for (Operation *user : make->getUsers())
+      if (auto reduce = dyn_cast<tile::DescReduceOp>(user);
+          reduce && reduce->hasAttr(bulkStoreAttr))
+        type = bulkReduction(reduce)->type;
+    replace("elemtype", "b32", std::to_string(type));
     replace("interleave_layout", "b32", "0");
     replace("swizzle_mode", "b32", std::to_string(map.swizzle));
     replace("fill_mode", "b32", "0");
@@ -357,9 +405,12 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
   });
 }
 
-void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
+// The tile goes to shared memory, and from there one transfer after the other as `instruction`
+// says.
+template <typename Op>
+static void emitTransfers(Op store, StringRef instruction, const char *what, RegisterEmitter &e) {
   auto tile = cast<RankedTensorType>(store.getValue().getType());
-  SharedOperand shared = stagingOf(store);
+  SharedOperand shared(tile);
   Value base = e.beginShared(shared.bytes());
   shared.write(e, base, layoutOf(tile), e.registers(store.getValue()));
   e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
@@ -367,20 +418,29 @@ void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
   Value first = e.isFirstThread();
   auto type = cast<tile::DescType>(store.getDesc().getType());
   SmallVector<Transfer> transfers = transfersOf(tile.getShape(), elementBytesOf(type), shared);
-  noteBulk(e, "bulk store", type, transfers.size());
+  noteBulk(e, what, type, transfers.size());
   for (const Transfer &transfer : transfers) {
     SmallVector<Value> operands = {address32(e, base, transfer.offset),
                                    e.tensorMap(store.getDesc())};
     operands.append(coordinates(e, store.getOffsets(), transfer));
     operands.push_back(first);
-    e.assembly("@$4 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$1, {$2, $3}], [$0];",
+    e.assembly(("@$4 " + instruction + ".bulk_group [$1, {$2, $3}], [$0];").str(),
                "r,l,r,r,b,~{memory}", {}, operands, false);
   }
   e.assembly("cp.async.bulk.commit_group;", "~{memory}", {}, {}, false);
-  if (store->getAttrOfType<BoolAttr>(bulkStoreAttr).getValue())
+  if (store->template getAttrOfType<BoolAttr>(bulkStoreAttr).getValue())
     e.assembly("cp.async.bulk.wait_group 0; fence.proxy.async;", "~{memory}", {}, {}, false);
   else
     e.mayStillBeRead = true;
+}
+void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
+  emitTransfers(store, "cp.async.bulk.tensor.2d.global.shared::cta", "bulk store", e);
+}
+void emitBulkReduction(tile::DescReduceOp reduce, RegisterEmitter &e) {
+  std::string instruction =
+      ("cp.reduce.async.bulk.tensor.2d.global.shared::cta." + bulkReduction(reduce)->name + ".tile")
+          .str();
+  emitTransfers(reduce, instruction, "bulk atomic", e);
 }
 
 void registerBulkRegisters(DialectRegistry &registry) {

@@ -11,14 +11,15 @@
 
 namespace nereid::gpu {
 
-/// On a descriptor's store that goes as a bulk copy; true if the program must not go on before the
-/// data is in global memory.
+/// On a descriptor's store or reduction that the copy engine makes; true if the program must not go
+/// on before the data is in global memory.
 inline constexpr llvm::StringRef bulkStoreAttr = "tilegpu.bulk_store";
 
 /// Whether the copy engine can move the block of `desc` that lies as `tile`.
 bool canCopyInBulk(mlir::Value desc, mlir::RankedTensorType tile, const target::GpuChip &chip);
 
-/// Marks the stores that go as bulk copies, and takes their tiles where they are computed.
+/// Marks the stores and reductions of descriptors that the copy engine makes, and takes their tiles
+/// where they are computed.
 void chooseBulkStores(mlir::FunctionOpInterface kernel, const target::GpuChip &chip);
 
 /// The tensor maps that the kernel's bulk copies need.
@@ -29,7 +30,8 @@ class RegisterEmitter;
 /// by the map of before must be done with it.
 void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, mlir::Value place,
                    RegisterEmitter &emitter);
-/// A store that `chooseBulkStores` marked.
+/// A store or reduction that `chooseBulkStores` marked.
 void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &emitter);
+void emitBulkReduction(tile::DescReduceOp reduce, RegisterEmitter &emitter);
 
 } // namespace nereid::gpu

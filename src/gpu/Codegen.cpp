@@ -14,7 +14,7 @@ namespace nereid::gpu {
 
 static constexpr const char *triple = "nvptx64-nvidia-cuda";
 
-std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip) {
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip, bool contract) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -32,7 +32,8 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip) 
   unsigned version = std::max<unsigned>(chip.ptxVersion, chip.can(target::Fp8Mma) ? 84 : 80);
   std::string features = "+ptx" + std::to_string(std::min(version, 85u));
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Without contraction instructions say `.rn`, which keeps the assembler from it as well.
+  options.AllowFPOpFusion = contract ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, name, features, options, llvm::Reloc::PIC_));
 }

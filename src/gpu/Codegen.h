@@ -15,7 +15,8 @@ class TargetMachine;
 
 namespace nereid::gpu {
 
-std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip);
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip,
+                                                   bool contract = true);
 
 /// Sets target and layout, and tells the optimiser what inline PTX does: pure pieces touch no
 /// memory, those that all lanes run together stay where they all come by.

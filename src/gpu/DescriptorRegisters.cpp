@@ -151,11 +151,22 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
       Reached place = reach(e, write.getDesc(), coordinatesOf(write, e, layout, reg));
       Value active = e.both(owner, place.inside);
       if constexpr (std::is_same_v<Op, tile::DescReduceOp>)
-        emitAtomicInstruction(e, op, write.getKind(), ".gpu.relaxed", place.pointer, values[reg],
-                              active);
+        if (write.getKind() == tile::AtomicKind::FAdd && sumVector(e.chip, element, 1))
+          emitSum(e, ".gpu", place.pointer, element, values.slice(reg, 1), active);
+        else
+          emitAtomicInstruction(e, op, write.getKind(), ".gpu.relaxed", place.pointer, values[reg],
+                                active);
       else
         emitStore(e, place.pointer, element, values.slice(reg, 1), active, ".global");
     }
+  }
+};
+
+struct DescReduceRegisters : RegisterModel<DescReduceRegisters, tile::DescReduceOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    if (op->hasAttr(bulkStoreAttr))
+      return emitBulkReduction(cast<tile::DescReduceOp>(op), e);
+    WriteRegisters<tile::DescReduceOp>().emitRegisters(op, e);
   }
 };
 
@@ -302,7 +313,7 @@ void registerDescriptorRegisters(DialectRegistry &registry) {
     DescGatherOp::attachInterface<ReadRegisters<DescGatherOp>>(*context);
     DescStoreOp::attachInterface<DescStoreRegisters>(*context);
     DescScatterOp::attachInterface<WriteRegisters<DescScatterOp>>(*context);
-    DescReduceOp::attachInterface<WriteRegisters<DescReduceOp>>(*context);
+    DescReduceOp::attachInterface<DescReduceRegisters>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TileGpuDialect *) {
     CopyDescOp::attachInterface<CopyDescRegisters>(*context);

@@ -123,25 +123,26 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   Operand rhs(e, dot, 1, *fragmentsOf(dot, false, e.warps));
   writeOperands(e, lhs, rhs, "");
   SmallVector<Value> sums(e.registers(dot.getAcc()));
+  Type sum = sums[0].getType();
   int32_t depth = int32_t(mmaDepth(kind.bytes));
   std::string text = ("mma.sync.aligned.m16n8k" + Twine(depth) + ".row.col." + kind.sum + "." +
-                      kind.lhs + "." + kind.rhs + "." + kind.sum +
-                      " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};")
+                      kind.lhs + "." + kind.rhs + "." + kind.sum + " ")
                          .str();
-  bool isFloat = kind.sum == "f32";
-  StringRef constraints =
-      isFloat ? "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f" : "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r";
-  Type four =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, sums[0].getType()));
+  text += sum.isF16() ? "{$0, $1}, {$2, $3, $4, $5}, {$6, $7}, {$8, $9};"
+                      : "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+  StringRef constraints = sum.isF32()   ? "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f"
+                          : sum.isF16() ? "=r,=r,r,r,r,r,r,r,r,r"
+                                        : "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r";
+  SmallVector<Type> results(sum.isF16() ? 2 : 4, sum.isF16() ? Type(b.getI32Type()) : sum);
+  Type registers = LLVM::LLVMStructType::getLiteral(b.getContext(), results);
   for (int32_t k = 0; k < tile::shapeOf(dot.getLhs().getType())[1]; k += depth)
     for (unsigned reg = 0; reg < sums.size(); reg += 4) {
       LinearLayout::Basis at = layout.apply(reg, 0, 0);
       SmallVector<Value> operands = lhs.words({at[0], k}, 4);
       operands.append(rhs.words({k, at[1]}, 2));
-      operands.append(sums.begin() + reg, sums.begin() + reg + 4);
-      Value out = e.assembly(text, constraints, four, operands, true);
-      for (unsigned i = 0; i < 4; ++i)
-        sums[reg + i] = b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i));
+      operands.append(e.packSums(ArrayRef(sums).slice(reg, 4)));
+      Value out = e.assembly(text, constraints, registers, operands, true);
+      llvm::copy(e.unpackSums(out, sum), sums.begin() + reg);
     }
   e.setRegisters(dot.getResult(), std::move(sums));
 }
@@ -180,16 +181,17 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   };
 
   // Sums that start at zero are not read.
-  bool isFloat = kind.sum == "f32";
+  Type sum = registerType(tile::elementType(dot.getType()));
+  unsigned perWord = sum.isF16() ? 2 : 1; // sums in a register
   bool isFresh =
       matchPattern(dot.getAcc(), m_PosZeroFloat()) || matchPattern(dot.getAcc(), m_Zero());
-  unsigned count = registersOf(layout);
+  unsigned count = registersOf(layout) / perWord;
   SmallVector<Value> operands;
   if (!isFresh)
-    operands.assign(e.registers(dot.getAcc()).begin(), e.registers(dot.getAcc()).end());
+    operands = e.packSums(e.registers(dot.getAcc()));
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
-    constraints += isFloat ? "=f," : "=r,";
+    constraints += sum.isF32() ? "=f," : "=r,";
   for (unsigned i = 0; i < operands.size(); ++i)
     constraints += std::to_string(i) + ",";
   unsigned number = count + operands.size();
@@ -204,11 +206,12 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   std::string right = addOperand(
       descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns), "l");
 
-  unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2;
+  unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2 / perWord;
   std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(columns) + "k" + Twine(depth) +
                       "." + kind.sum + "." + kind.lhs + "." + kind.rhs)
                          .str();
   // Floats may be negated, those of 16 bits turned over; integers have neither operand.
+  bool isFloat = isa<FloatType>(sum);
   bool canTurn = kind.bytes == 2;
   auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
     return std::to_string(shared.plainOffset(at) / 16);
@@ -218,7 +221,7 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   text += "wgmma.fence.sync.aligned; ";
   for (int32_t k = 0; k < lhsShape[1]; k += depth)
     for (unsigned reg = 0; reg < count; reg += perInstruction) {
-      LinearLayout::Basis at = layout.apply(reg, 0, 0);
+      LinearLayout::Basis at = layout.apply(reg * perWord, 0, 0);
       std::string a = "a", transposes;
       if (const SharedOperand *shared = lhs.inShared()) {
         text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
@@ -238,18 +241,15 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
       text +=
           "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes + "; ";
     }
-  auto pending = dot->getAttrOfType<IntegerAttr>(pendingAttr);
-  text += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned " +
-          std::to_string(pending ? pending.getInt() : 0) + "; }";
+  auto attribute = dot->getAttrOfType<IntegerAttr>(pendingAttr);
+  int64_t pending = attribute ? attribute.getInt() : 0;
+  text += "wgmma.commit_group.sync.aligned; " +
+          waitForProducts(pending, count, dot.getResult(), !pending) + " }";
   constraints += "~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(
-      b.getContext(),
-      SmallVector<Type>(count, isFloat ? Type(b.getF32Type()) : Type(b.getI32Type())));
+      b.getContext(), SmallVector<Type>(count, sum.isF16() ? Type(b.getI32Type()) : sum));
   Value out = e.assembly(text, constraints, result, operands, false);
-  SmallVector<Value> sums;
-  for (unsigned i = 0; i < count; ++i)
-    sums.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
-  e.setRegisters(dot.getResult(), std::move(sums));
+  e.setRegisters(dot.getResult(), e.unpackSums(out, sum));
 }
 
 // An operand of multiply-adds: a matrix in shared memory, of which a thread reads the rows (of the

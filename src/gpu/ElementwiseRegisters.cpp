@@ -1,5 +1,6 @@
 // Elementwise ops: the same op on each register, or the instructions that the processor has for it.
 #include "gpu/RegisterModels.h"
+#include "ir/FloatOptions.h"
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/MathExpansions.h"
@@ -301,6 +302,9 @@ Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRan
   return b.create<LLVM::CallOp>(e.loc(), function, v).getResult();
 }
 
+// `exp2` where a launch says `enable_reflect_ftz=False`.
+constexpr StringLiteral keptExp2 = "exp2 with subnormal numbers";
+
 // Null for a function that is not known.
 Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   OpBuilder &b = e.builder;
@@ -319,6 +323,8 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   // As Triton does: an exponential below the least normal number is zero.
   if (name == "exp2")
     return special(e, "ex2.approx.ftz.f32", v[0]);
+  if (name == keptExp2)
+    return special(e, "ex2.approx.f32", v[0]);
   if (name == "exp")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 1.44269504088896341)));
   // `lg2.approx` is good to an absolute 2^-22 only: it has no digits right near 1.
@@ -340,7 +346,10 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
 
 struct MathCode {
   static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
-    if (Value value = emitMath(op->getName().stripDialect(), e, v))
+    StringRef name = op->getName().stripDialect();
+    if (name == "exp2" && op->getParentOfType<ModuleOp>()->hasAttr(tile::noReflectFtzAttr))
+      name = keptExp2;
+    if (Value value = emitMath(name, e, v))
       return value;
     e.unsupported(op);
     return e.undef(v[0].getType());

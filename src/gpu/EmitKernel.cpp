@@ -141,9 +141,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   }
   emitter.madeMaps = madeMaps;
   // A store of one step is waited for in the next.
-  kernel->walk([&](tile::DescStoreOp store) {
+  kernel->walk([&](Operation *op) {
     emitter.mayStillBeRead |=
-        store->hasAttr(bulkStoreAttr) && !isa<FunctionOpInterface>(store->getParentOp());
+        op->hasAttr(bulkStoreAttr) && !isa<FunctionOpInterface>(op->getParentOp());
   });
 
   emitter.emit(kernel.getFunctionBody().front());

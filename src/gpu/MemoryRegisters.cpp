@@ -49,10 +49,8 @@ struct Pieces {
   static Pieces of(unsigned totalBits) {
     return totalBits <= 32 ? Pieces{totalBits, 1} : Pieces{32, totalBits / 32};
   }
-  std::string suffix() const {
-    std::string vector = count > 1 ? ".v" + std::to_string(count) : "";
-    return vector + ".b" + std::to_string(bits);
-  }
+  std::string vector() const { return count > 1 ? ".v" + std::to_string(count) : ""; }
+  std::string suffix() const { return vector() + ".b" + std::to_string(bits); }
   // Registers of 8 bits do not exist; 16 bits carry them.
   char constraint() const { return bits <= 16 ? 'h' : 'r'; }
   Type type(OpBuilder &b) const { return b.getIntegerType(bits <= 16 ? 16 : 32); }
@@ -208,12 +206,9 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
   return unpack(e, words, element, pieces);
 }
 
-void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> values,
-               Value predicate, StringRef qualifiers) {
-  OpBuilder &b = e.builder;
-  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
-  Pieces pieces = Pieces::of(bitsOf(memory) * values.size());
-  SmallVector<Value> operands = pack(e, values, element, pieces);
+// `instruction [pointer], pieces;`, where the predicate holds.
+static void emitWrite(RegisterEmitter &e, const Twine &instruction, Pieces pieces,
+                      SmallVector<Value> operands, Value pointer, Value predicate) {
   std::string constraints;
   for (unsigned i = 0; i < pieces.count; ++i)
     constraints += std::string(i ? "," : "") + pieces.constraint();
@@ -225,9 +220,40 @@ void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> 
     constraints += ",b";
     operands.push_back(predicate);
   }
-  text += ("st" + qualifiers).str() + pieces.suffix() + " [$" + std::to_string(pieces.count) +
-          "], " + pieces.operands(0) + ";";
+  text +=
+      instruction.str() + " [$" + std::to_string(pieces.count) + "], " + pieces.operands(0) + ";";
   e.assembly(text, constraints, {}, operands, false);
+}
+
+void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> values,
+               Value predicate, StringRef qualifiers) {
+  OpBuilder &b = e.builder;
+  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+  Pieces pieces = Pieces::of(bitsOf(memory) * values.size());
+  emitWrite(e, "st" + qualifiers + pieces.suffix(), pieces, pack(e, values, element, pieces),
+            pointer, predicate);
+}
+
+unsigned sumVector(const target::GpuChip &chip, Type element, unsigned consecutive) {
+  bool hasVectors = chip.can(target::Bf16Atomics); // both came with sm_90
+  if (element.isF32())
+    return hasVectors ? std::min(consecutive, 4u) : 1;
+  if (element.isF16())
+    return std::min(consecutive, hasVectors ? 8u : 2u);
+  if (element.isBF16())
+    return hasVectors ? std::min(consecutive, 8u) : 0;
+  return 0;
+}
+
+void emitSum(RegisterEmitter &e, StringRef scope, Value pointer, Type element,
+             ArrayRef<Value> values, Value predicate) {
+  unsigned bits = bitsOf(registerType(element));
+  Pieces pieces = Pieces::of(bits * unsigned(values.size()));
+  std::string type = element.isF32() ? ".f32" : element.isF16() ? ".noftz.f16" : ".noftz.bf16";
+  if (bits == 16 && values.size() > 1)
+    type += "x2";
+  emitWrite(e, "red.relaxed" + scope + ".global.add" + pieces.vector() + type, pieces,
+            pack(e, values, element, pieces), pointer, predicate);
 }
 
 namespace {
@@ -342,13 +368,15 @@ Value atomicInstruction(RegisterEmitter &e, const std::string &name, unsigned bi
   return e.assembly(text, constraints, type, operands, false);
 }
 
-// Runs `access` for each element by its owner, and gives the old values to all copies.
-void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, Value pointer,
-                Value mask, llvm::function_ref<Value(unsigned, Value)> access) {
+// Runs `access` for `vector` elements at once by their owner, and gives the old values to all
+// copies. `fence` (may be empty) orders the accesses of a thread with what is before and behind.
+void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, StringRef fence,
+                Value pointer, Value mask, unsigned vector,
+                llvm::function_ref<Value(unsigned, Value)> access) {
   Value result = op->getResult(0);
   bool tile = isTile(pointer);
   Type element = tile::elementType(result.getType());
-  e.noteGlobal("atomic", pointer, element, 1);
+  e.noteGlobal("atomic", pointer, element, vector);
   unsigned count = tile ? registersOf(layoutOf(pointer.getType())) : 1;
   Value owner = tile ? e.isOwner(layoutOf(pointer.getType())) : e.isFirstThread();
   SmallVector<Value> masks(count);
@@ -357,9 +385,15 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, V
   // What other threads of the program wrote before is released too.
   if (semantic != tile::MemSemantic::Relaxed)
     e.barrier();
+  auto order = [&] {
+    if (!fence.empty())
+      e.assembly(fence, "~{memory}", {}, {}, false);
+  };
   SmallVector<Value> values;
-  for (unsigned reg = 0; reg < count; ++reg)
+  order();
+  for (unsigned reg = 0; reg < count; reg += vector)
     values.push_back(access(reg, e.both(owner, masks[reg])));
+  order();
   if (!result.use_empty() && owner) {
     uint64_t elements = tile ? cast<RankedTensorType>(result.getType()).getNumElements() : 1;
     Value base = e.beginShared(elements * tile::bytesInMemory(element));
@@ -377,6 +411,8 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, V
   } else if (semantic != tile::MemSemantic::Relaxed) {
     e.barrier();
   }
+  if (result.use_empty())
+    return;
   if (tile)
     e.setRegisters(result, std::move(values));
   else
@@ -390,11 +426,25 @@ struct AtomicRMWRegisters : RegisterModel<AtomicRMWRegisters, tile::AtomicRMWOp>
         isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        values = e.operand(atomic.getValue(), count);
-    std::string order = (scopeText(atomic.getScope()) + orderText(atomic.getSem())).str();
-    emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), atomic.getMask(),
-               [&](unsigned reg, Value predicate) {
-                 return emitAtomicInstruction(e, op, atomic.getKind(), order, pointers[reg],
-                                              values[reg], predicate);
+    Type element = tile::elementType(atomic.getType());
+    unsigned vector = 0;
+    if (op->use_empty() && atomic.getKind() == tile::AtomicKind::FAdd)
+      vector = sumVector(e.chip, element,
+                         accessVector(e.axes, atomic.getPointer(), atomic.getMask(), element));
+    // One fence for all elements of a thread rather than one with each.
+    StringRef scope = scopeText(atomic.getScope());
+    bool isFenced = atomic.getSem() != tile::MemSemantic::Relaxed && (vector || count > 1);
+    std::string fence = isFenced ? ("fence.acq_rel" + scope + ";").str() : "";
+    std::string order =
+        (scope + orderText(isFenced ? tile::MemSemantic::Relaxed : atomic.getSem())).str();
+    emitAtomic(op, e, atomic.getSem(), fence, atomic.getPointer(), atomic.getMask(),
+               std::max(vector, 1u), [&](unsigned reg, Value predicate) {
+                 if (!vector)
+                   return emitAtomicInstruction(e, op, atomic.getKind(), order, pointers[reg],
+                                                values[reg], predicate);
+                 emitSum(e, scope, pointers[reg], element, ArrayRef(values).slice(reg, vector),
+                         predicate);
+                 return Value();
                });
   }
 };
@@ -414,13 +464,14 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
     std::string name = ("atom.global" + orderText(atomic.getSem()) + scopeText(atomic.getScope()) +
                         ".cas.b" + Twine(bits))
                            .str();
-    emitAtomic(op, e, atomic.getSem(), atomic.getPointer(), {}, [&](unsigned reg, Value predicate) {
-      Type number = e.builder.getIntegerType(bits);
-      Value old = atomicInstruction(e, name, bits, pointers[reg],
-                                    {e.cast(compares[reg], number), e.cast(values[reg], number)},
-                                    predicate);
-      return e.cast(old, type);
-    });
+    emitAtomic(op, e, atomic.getSem(), "", atomic.getPointer(), {}, 1,
+               [&](unsigned reg, Value predicate) {
+                 Type number = e.builder.getIntegerType(bits);
+                 Value old = atomicInstruction(
+                     e, name, bits, pointers[reg],
+                     {e.cast(compares[reg], number), e.cast(values[reg], number)}, predicate);
+                 return e.cast(old, type);
+               });
   }
 };
 

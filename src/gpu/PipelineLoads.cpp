@@ -174,8 +174,12 @@ public:
     if (dots.empty() || isNest)
       return 0;
     findResidents();
-    bool writes = loop.walk([](Operation *op) {
-                        return writesMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
+    bool writes = loop.walk([&](Operation *op) {
+                        if (BlockArgument sum = summedInto(op))
+                          summed.insert(sum);
+                        else if (writesMemory(op))
+                          return WalkResult::interrupt();
+                        return WalkResult::advance();
                       })
                       .wasInterrupted();
     if (!writes && chip.can(target::AsyncCopy))
@@ -197,6 +201,22 @@ private:
   };
 
   // --- what moves ---
+
+  // The argument of the kernel into whose memory an op adds (or the like) without asking what was
+  // there. Reads of other arguments go ahead of it: a program that reads a tensor which it sums
+  // into under another name sees now this, now that, since other programs do so too.
+  static BlockArgument summedInto(Operation *op) {
+    auto atomic = dyn_cast<tile::AtomicRMWOp>(op);
+    if (isa<tile::DescReduceOp>(op) || (atomic && atomic->use_empty()))
+      return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
+    return {};
+  }
+  bool isApartFromSums(Operation *load) {
+    if (summed.empty())
+      return true;
+    BlockArgument argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load));
+    return argument && !summed.contains(argument);
+  }
 
   void findResidents() {
     for (tile::DotOp dot : dots)
@@ -232,7 +252,7 @@ private:
       if (!vector ||
           (!isBulk &&
            vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
-          !feedsProduct(&op) || !addToSlice(&op))
+          !isApartFromSums(&op) || !feedsProduct(&op) || !addToSlice(&op))
         continue;
       copies.push_back({&op, vector, isBulk, {}});
     }
@@ -293,7 +313,8 @@ private:
     if (op->getBlock() != &body || op->getNumRegions() || isa<tile::DotOp>(op))
       return false;
     auto load = dyn_cast<tile::LoadOp>(op);
-    if (load ? load.getIsVolatile() : !isMemoryEffectFree(op) || !isSpeculatable(op))
+    if (load ? load.getIsVolatile() || !isApartFromSums(load)
+             : !isMemoryEffectFree(op) || !isSpeculatable(op))
       return false;
     if (!ops.insert(op).second)
       return true;
@@ -319,14 +340,72 @@ private:
   // Products of which only the next step wants the sum stay in flight: nobody touches the sum's
   // registers before, and the operands lie in slots or in registers.
   void findFlying() {
-    for (tile::DotOp dot : dots) {
-      if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
-          !isSlot(dot, 1))
-        continue;
-      auto fragments = fragmentsOf(dot, true, warps);
-      if (isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments))
+    for (tile::DotOp dot : dots)
+      if (isCarriedSum(dot))
         flying.insert(dot);
+  }
+  bool isCarriedSum(tile::DotOp dot) {
+    if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
+        !isSlot(dot, 1))
+      return false;
+    auto fragments = fragmentsOf(dot, true, warps);
+    return isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
+  }
+
+  // Products whose operands lie in slots begin right behind the first product of a step, and
+  // products run on while others are begun, up to where their sums are wanted.
+  void findDelayed() {
+    if (turn)
+      return;
+    auto isReady = [&](tile::DotOp dot) {
+      return isWgmma(dot) && isSlot(dot, 0) && isSlot(dot, 1) &&
+             loop.isDefinedOutsideOfLoop(dot.getAcc()) && !flying.contains(dot);
+    };
+    // Of a tile that is no copy yet: it comes from outside, or is the transposed slot.
+    auto hoist = [&](tile::DotOp dot, Operation *after) {
+      SmallVector<Operation *> chain = {dot};
+      for (size_t i = 0; i < chain.size(); ++i)
+        for (Value operand : chain[i]->getOperands())
+          if (Operation *op = operand.getDefiningOp(); op && op->getBlock() == &body &&
+                                                       after->isBeforeInBlock(op) &&
+                                                       !llvm::is_contained(chain, op)) {
+            if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::DescLoadOp>(op))
+              return;
+            chain.push_back(op);
+          }
+      llvm::sort(chain, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+      for (Operation *op : chain) {
+        op->moveAfter(after);
+        after = op;
+      }
+    };
+    if (isReady(dots[0]))
+      for (tile::DotOp dot : ArrayRef(dots).drop_front())
+        if (isReady(dot)) {
+          hoist(dot, dots[0]);
+          break;
+        }
+    llvm::sort(dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
+    // The last product that is waited for at once ends all before it.
+    Operation *last = nullptr;
+    for (tile::DotOp dot : dots)
+      if (isWgmma(dot) && !flying.contains(dot))
+        last = dot;
+    for (auto [i, dot] : llvm::enumerate(ArrayRef(dots).drop_back())) {
+      Operation *user = firstUser(dot);
+      if (!user || !dots[i + 1]->isBeforeInBlock(user) || !isWgmma(dots[i + 1]))
+        continue;
+      if (user == body.getTerminator() ? dot != last && isCarriedSum(dot) : isReady(dot))
+        delayed.insert(dot);
     }
+  }
+  Operation *firstUser(Operation *op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers())
+      if (Operation *here = body.findAncestorOpInBlock(*user);
+          here && (!first || here->isBeforeInBlock(first)))
+        first = here;
+    return first;
   }
   static int64_t multiplyAdds(tile::DotOp dot) {
     return cast<RankedTensorType>(dot.getType()).getNumElements() *
@@ -393,6 +472,7 @@ private:
         if (distance > 1)
           findFlying();
         findTurns();
+        findDelayed();
         waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
         return;
       }
@@ -666,7 +746,7 @@ private:
     for (auto [place, i] : llvm::enumerate(carried)) {
       Value result = made.getResult(place);
       if (isFlying(body.getArgument(i + 1)))
-        result = b.create<WaitProductsOp>(loc, result.getType(), result);
+        result = b.create<WaitProductsOp>(loc, result.getType(), result, 0);
       results.push_back(result);
     }
     if (guard) {
@@ -787,6 +867,7 @@ private:
         }
       auto dot = dyn_cast<tile::DotOp>(op);
       waitForSums(op, rest);
+      waitForDelayed(op, rest);
       SmallVector<std::pair<unsigned, Value>> fixed;
       if (dot)
         for (unsigned i : {0u, 1u})
@@ -802,12 +883,34 @@ private:
       Operation *copy = b.clone(op, rest);
       for (auto [i, value] : fixed)
         copy->setOperand(i, value);
-      if (dot && flying.contains(dot))
-        copy->setAttr(pendingAttr, b.getI32IntegerAttr(1));
+      if (!dot)
+        continue;
+      if (!flying.contains(dot) && !delayed.contains(dot)) {
+        begun.clear();
+        continue;
+      }
+      begun.push_back(dot);
+      copy->setAttr(pendingAttr, b.getI32IntegerAttr(int32_t(begun.size())));
     }
     for (ReadSlotOp read : reads)
       if (read->use_empty())
         read.erase();
+  }
+
+  // The sums of this step's delayed products, where they are wanted.
+  void waitForDelayed(Operation &op, IRMapping &rest) {
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        auto dot = operand.getDefiningOp<tile::DotOp>();
+        auto *place = dot && delayed.contains(dot) ? llvm::find(begun, dot) : begun.end();
+        if (place == begun.end())
+          continue;
+        Value sum = rest.lookup(operand);
+        auto pending = int32_t(begun.end() - place - 1);
+        rest.map(operand, b.create<WaitProductsOp>(op.getLoc(), sum.getType(), sum, pending));
+        begun.erase(begun.begin(), place + 1);
+      }
+    });
   }
 
   // Products of the step before end where their sums are wanted, by others than those that add to
@@ -821,9 +924,7 @@ private:
         auto dot = dyn_cast<tile::DotOp>(inner);
         bool adds = dot && flying.contains(dot) && operand.getOperandNumber() == 2;
         if (!(adds && sum.hasOneUse()) && waited.insert(sum).second)
-          rest.map(
-              sum,
-              b.create<WaitProductsOp>(op.getLoc(), sum.getType(), rest.lookup(sum)).getResult());
+          rest.map(sum, b.create<WaitProductsOp>(op.getLoc(), sum.getType(), rest.lookup(sum), 0));
       }
     });
   }
@@ -841,6 +942,7 @@ private:
   SmallVector<Resident> residents;
   SmallVector<tile::LoadOp> early;
   OpSet slice, earlySlice, live;
+  llvm::SmallDenseSet<BlockArgument> summed; // memory that steps add to
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
@@ -848,7 +950,8 @@ private:
   Value arrivals;
   bool waitsAtEnd = false;
   Operation *turn = nullptr; // the first op of a warp group's turn
-  llvm::SmallPtrSet<Operation *, 4> flying;
+  llvm::SmallPtrSet<Operation *, 4> flying, delayed;
+  SmallVector<tile::DotOp> begun; // products of a step that may be in flight, as it is emitted
   llvm::SmallDenseSet<Value> waited;
 };
 

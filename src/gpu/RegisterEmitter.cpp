@@ -1,5 +1,7 @@
 #include "gpu/RegisterEmitter.h"
 
+#include "gpu/SharedOperand.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -155,7 +157,12 @@ Value RegisterEmitter::isCopyingThread() {
 
 // --- shared memory ---
 
-void RegisterEmitter::barrier() { builder.create<NVVM::Barrier0Op>(location); }
+void RegisterEmitter::barrier() {
+  auto made = builder.create<NVVM::Barrier0Op>(location);
+  if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
+      made->getBlock() == stepScratch->body)
+    stepScratch->uses.back().inner = made;
+}
 
 void RegisterEmitter::waitForStores() {
   if (mayStillBeRead)
@@ -177,13 +184,49 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
 }
 
 Value RegisterEmitter::beginShared(uint64_t bytes) {
-  if (scratchStart + bytes > sharedSize) {
-    sharedSize = scratchStart + bytes;
+  uint64_t start = scratchStart;
+  bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
+  if (isOfStep) {
+    uint64_t end = llvm::alignTo(stepScratch->end + bytes, SharedOperand::alignment);
+    stepScratch->isApart &= end <= chip.sharedBytesPerBlock;
+    if (stepScratch->isApart)
+      start = std::exchange(stepScratch->end, end);
+  } else if (stepScratch) {
+    stepScratch->isApart = false;
+  }
+  if (start + bytes > sharedSize) {
+    sharedSize = start + bytes;
     largest = ringsInUse;
+    if (start > scratchStart)
+      largest.push_back({location, start - scratchStart, false});
     largest.push_back({location, bytes, false});
   }
+  Block *block = builder.getInsertionBlock();
+  size_t before = std::distance(block->begin(), builder.getInsertionPoint());
   sharedBarrier();
-  return sharedArea(builder, location, scratchStart);
+  if (isOfStep) {
+    StepScratch::Use &use = stepScratch->uses.emplace_back();
+    for (auto at = std::next(block->begin(), long(before)); at != builder.getInsertionPoint(); ++at)
+      use.before.push_back(&*at);
+  }
+  return sharedArea(builder, location, start);
+}
+
+void RegisterEmitter::finishStepScratch(Operation *loop) {
+  auto own = std::move(*std::exchange(stepScratch, std::nullopt));
+  if (!own.isApart || own.uses.size() < 2 ||
+      llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner; }))
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  for (StepScratch::Use &use : own.uses) {
+    for (Operation *op : use.before)
+      op->erase();
+    // What a store of the step before reads is written again behind the barrier.
+    builder.setInsertionPoint(use.inner);
+    waitForStores();
+  }
+  builder.setInsertionPoint(loop);
+  sharedBarrier();
 }
 
 void RegisterEmitter::reserveRing(Value ring, uint64_t bytes) {
@@ -386,6 +429,29 @@ SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
   return values;
 }
 
+SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {
+  SmallVector<Value> words;
+  for (size_t i = 0; i < halves.size(); i += 2)
+    words.push_back(cast(vectorOf(halves.slice(i, 2)), builder.getI32Type()));
+  return words;
+}
+SmallVector<Value> RegisterEmitter::unpackHalves(ArrayRef<Value> words) {
+  SmallVector<Value> halves;
+  for (Value word : words)
+    llvm::append_range(halves, elementsOf(cast(word, VectorType::get({2}, builder.getF16Type()))));
+  return halves;
+}
+SmallVector<Value> RegisterEmitter::packSums(ArrayRef<Value> sums) {
+  return !sums.empty() && sums[0].getType().isF16() ? packHalves(sums) : SmallVector<Value>(sums);
+}
+SmallVector<Value> RegisterEmitter::unpackSums(Value registers, Type sum) {
+  SmallVector<Value> words;
+  size_t count = llvm::cast<LLVM::LLVMStructType>(registers.getType()).getBody().size();
+  for (size_t i = 0; i < count; ++i)
+    words.push_back(builder.create<LLVM::ExtractValueOp>(location, registers, int64_t(i)));
+  return sum.isF16() ? unpackHalves(words) : words;
+}
+
 SmallVector<Value> RegisterEmitter::toWords(Value value) {
   unsigned bits = bitsOf(value.getType());
   Type i32Type = builder.getI32Type();
@@ -468,12 +534,21 @@ void RegisterEmitter::emit(Operation *op) {
   unsupported(op);
 }
 
+// Halves cross control flow two in a word, so that nothing takes the sums of a product apart that
+// is still in flight.
+static bool isCarriedInWords(Type tile) {
+  return tile::elementType(tile).isF16() && registersOf(layoutOf(tile)) % 2 == 0;
+}
+
 SmallVector<Type> RegisterEmitter::typesOf(Type type) const {
   if (auto desc = dyn_cast<tile::DescType>(type)) {
     SmallVector<Type> types = {LLVM::LLVMPointerType::get(type.getContext(), 1)};
     types.append(2 * desc.getBlockShape().size(), IntegerType::get(type.getContext(), 64));
     return types;
   }
+  if (isTile(type) && isCarriedInWords(type))
+    return SmallVector<Type>(registersOf(layoutOf(type)) / 2,
+                             IntegerType::get(type.getContext(), 32));
   if (isTile(type))
     return SmallVector<Type>(registersOf(layoutOf(type)), registerType(tile::elementType(type)));
   return {registerType(type)};
@@ -484,10 +559,12 @@ SmallVector<Type> RegisterEmitter::typesOf(TypeRange types) const {
     llvm::append_range(all, typesOf(type));
   return all;
 }
-SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) const {
+SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) {
   SmallVector<Value> all;
   for (Value source : sources) {
-    if (isTile(source.getType()))
+    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+      llvm::append_range(all, packHalves(registers(source)));
+    else if (isTile(source.getType()))
       llvm::append_range(all, registers(source));
     else if (isa<tile::DescType>(source.getType()))
       llvm::append_range(all, descriptor(source));
@@ -501,7 +578,9 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   for (Value source : sources) {
     SmallVector<Value> mine(values.slice(next, typesOf(source.getType()).size()));
     next += mine.size();
-    if (isTile(source.getType()))
+    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+      setRegisters(source, unpackHalves(mine));
+    else if (isTile(source.getType()))
       setRegisters(source, std::move(mine));
     else if (isa<tile::DescType>(source.getType()))
       setDescriptor(source, std::move(mine));
@@ -521,6 +600,10 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.setInsertionPoint(made.getBody()->getTerminator());
     else
       builder.setInsertionPointToStart(made.getBody());
+    // A multiprocessor holds one such program or two anyhow: registers bound them.
+    stepScratch.reset();
+    if (hasWarpGroups && warps >= 8)
+      stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart};
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
     emit(*source.getBody());
@@ -528,6 +611,9 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.create<scf::YieldOp>(op->getLoc(),
                                    valuesOf(source.getBody()->getTerminator()->getOperands()));
   }
+  if (stepScratch && stepScratch->body == made.getBody())
+    finishStepScratch(made);
+  stepScratch.reset();
   bind(source.getResults(), made.getResults());
 }
 

@@ -135,6 +135,13 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
+  /// Pairs of f16 as words, and back.
+  llvm::SmallVector<mlir::Value> packHalves(llvm::ArrayRef<mlir::Value> halves);
+  llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words);
+  /// The sums of a product in the registers that instructions take: of f16 two in a word.
+  llvm::SmallVector<mlir::Value> packSums(llvm::ArrayRef<mlir::Value> sums);
+  /// The sums of such registers, which assembly returned as a struct.
+  llvm::SmallVector<mlir::Value> unpackSums(mlir::Value registers, mlir::Type sum);
   /// Clones a region on scalars and returns what it yields.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Block &block, mlir::ValueRange arguments);
   void emit(mlir::Block &block); ///< all ops but the terminator
@@ -165,12 +172,28 @@ public:
                   unsigned elements, llvm::function_ref<int64_t(llvm::ArrayRef<int32_t>)> offset);
 
 private:
+  /// The temporaries in shared memory of a loop's steps, each of which is written, a barrier
+  /// follows
+  /// (`inner`), and it is read. Where each has an area of its own, the barriers of the others order
+  /// a step's writes behind the reads of the step before, and those in front of the writes can go.
+  struct StepScratch {
+    struct Use {
+      llvm::SmallVector<mlir::Operation *, 2> before; ///< makes sure that nobody still reads
+      mlir::Operation *inner = nullptr;
+    };
+    mlir::Block *body;
+    uint64_t end;        ///< of the areas so far
+    bool isApart = true; ///< no two of them share bytes
+    llvm::SmallVector<Use, 4> uses;
+  };
+  void finishStepScratch(mlir::Operation *loop);
+
   void emitFor(mlir::Operation *op);
   void emitIf(mlir::Operation *op);
   void emitWhile(mlir::Operation *op);
   llvm::SmallVector<mlir::Type> typesOf(mlir::Type type) const;
   llvm::SmallVector<mlir::Type> typesOf(mlir::TypeRange types) const;
-  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange sources) const;
+  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange sources);
   void bind(mlir::ValueRange sources, mlir::ValueRange values);
 
   mlir::Location location;
@@ -181,6 +204,7 @@ private:
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
+  std::optional<StepScratch> stepScratch;              // of the loop whose body is being emitted
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;
   bool hasFailed = false;

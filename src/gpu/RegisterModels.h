@@ -55,6 +55,12 @@ llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value po
 void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
                llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
                llvm::StringRef qualifiers);
+/// How many floats that lie side by side one instruction adds to memory which gives nothing back
+/// (PTX ISA, "red"); 0 if there is none.
+unsigned sumVector(const target::GpuChip &chip, mlir::Type element, unsigned consecutive);
+/// So many, without an order.
+void emitSum(RegisterEmitter &emitter, llvm::StringRef scope, mlir::Value pointer,
+             mlir::Type element, llvm::ArrayRef<mlir::Value> values, mlir::Value predicate);
 /// One atomic with order and scope as PTX spells them (".acq_rel.gpu"); gives the old value, zero
 /// where the predicate is false.
 mlir::Value emitAtomicInstruction(RegisterEmitter &emitter, mlir::Operation *op,

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -15,6 +16,38 @@ static StringRef instructionOf(tile::DotOp dot) {
   return instruction ? instruction.getValue() : "";
 }
 bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
+
+// True if halves of a tile are computed with, here or where control flow brings them.
+static bool isComputedWith(Value tile) {
+  SmallVector<Value> tiles = {tile};
+  llvm::DenseSet<Value> seen;
+  while (!tiles.empty()) {
+    Value now = tiles.pop_back_val();
+    if (!seen.insert(now).second)
+      continue;
+    for (OpOperand &use : now.getUses()) {
+      Operation *user = use.getOwner(), *parent = user->getParentOp();
+      if (isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::IfOp>(parent)) {
+        tiles.push_back(parent->getResult(use.getOperandNumber()));
+        if (auto loop = dyn_cast<scf::ForOp>(parent))
+          tiles.push_back(loop.getRegionIterArg(use.getOperandNumber()));
+      } else if (OpTrait::hasElementwiseMappableTraits(user) && !isa<arith::ExtFOp>(user)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string waitForProducts(int64_t pending, unsigned count, Value sums, bool areDone) {
+  std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+  // Where halves of a sum's register are multiplied, ptxas serialises the products before
+  // (C7514), but not where the register is written once more.
+  if (areDone && tile::elementType(sums.getType()).isF16() && isComputedWith(sums))
+    for (unsigned i = 0; i < count; ++i)
+      text += (" prmt.b32 $" + Twine(i) + ", $" + Twine(i) + ", 0, 0x3210;").str();
+  return text;
+}
 
 bool readsSlots(tile::DotOp dot) { return tile::shapeOf(dot.getType()).size() == 2; }
 
@@ -239,21 +272,20 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
     ArrayRef<Value> sums = e.registers(op->getOperand(0));
-    Type element = sums[0].getType();
+    SmallVector<Value> words = e.packSums(sums);
+    Type word = words[0].getType();
     // The sums pass through, so that nobody reads them before.
     std::string constraints;
-    for (size_t i = 0; i < sums.size(); ++i)
-      constraints += element.isF32() ? "=f," : "=r,";
-    for (size_t i = 0; i < sums.size(); ++i)
+    for (size_t i = 0; i < words.size(); ++i)
+      constraints += word.isF32() ? "=f," : "=r,";
+    for (size_t i = 0; i < words.size(); ++i)
       constraints += std::to_string(i) + ",";
     Type result =
-        LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums.size(), element));
-    Value out = e.assembly("wgmma.wait_group.sync.aligned 0;", constraints + "~{memory}", result,
-                           SmallVector<Value>(sums), false);
-    SmallVector<Value> values;
-    for (size_t i = 0; i < sums.size(); ++i)
-      values.push_back(b.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i)));
-    e.setRegisters(op->getResult(0), std::move(values));
+        LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(words.size(), word));
+    Value out = e.assembly(waitForProducts(cast<WaitProductsOp>(op).getPending(), words.size(),
+                                           op->getResult(0), true),
+                           constraints + "~{memory}", result, words, false);
+    e.setRegisters(op->getResult(0), e.unpackSums(out, sums[0].getType()));
   }
 };
 

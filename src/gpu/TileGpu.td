@@ -178,10 +178,10 @@ def TileGpu_CloseTurnsOp : TileGpu_Op<"close_turns"> {
   let assemblyFormat = "attr-dict";
 }
 def TileGpu_WaitProductsOp : TileGpu_Op<"wait_products", [AllTypesMatch<["sum", "result"]>]> {
-  let summary = "The sum of products that may still be in flight";
-  let arguments = (ins AnyRankedTensor:$sum);
+  let summary = "The sum of products that may still be in flight; `pending` later ones stay so";
+  let arguments = (ins AnyRankedTensor:$sum, DefaultValuedAttr<I32Attr, "0">:$pending);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$sum attr-dict `:` type($sum)";
+  let assemblyFormat = "$sum (`pending` $pending^)? attr-dict `:` type($sum)";
 }
 
 #endif

@@ -16,7 +16,10 @@ constexpr KernelSource flashForward{"flash_attention", "kernel.py", "flash_forwa
     flashDescriptors{"flash_attention", "descriptors.py", "flash_forward_descriptors"},
     rowDelta{"flash_attention", "backward.py", "row_delta"},
     backwardKeys{"flash_attention", "backward.py", "backward_dk_dv"},
-    backwardQueries{"flash_attention", "backward.py", "backward_dq"};
+    backwardQueries{"flash_attention", "backward.py", "backward_dq"},
+    rowFacts{"flash_attention", "one_pass.py", "row_facts"},
+    backwardOnePass{"flash_attention", "one_pass.py", "backward_one_pass"},
+    roundSums{"flash_attention", "one_pass.py", "round_sums"};
 
 /// The rows of a head as a tile holds them: a power of two that a matrix unit takes.
 int64_t blockD(const Bound &bound) { return std::max<int64_t>(powerOfTwo(bound['D']), 16); }
@@ -93,7 +96,9 @@ Config backwardRule(const Bound &bound) {
   const int64_t width = blockD(bound);
   if (bound.isCpu || bound.type() == DType::Float32 || width > 128)
     return {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"num_warps", 4}, {"num_stages", 2}};
-  return {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"num_warps", 8}, {"num_stages", 2}};
+  if (width <= 64)
+    return {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"num_warps", 4}, {"num_stages", 2}};
+  return {{"BLOCK_M", 128}, {"BLOCK_N", 64}, {"num_warps", 8}, {"num_stages", 2}};
 }
 
 /// The strides of a bias, 0 where there is none.
@@ -289,6 +294,63 @@ constexpr Variant attentionBackwardVariants[] = {
             call.dq,    bias[0], bias[1],      bias[2],   bound['H'], group,      bound['M'],
             bound['N'], scale,   call.dropout, seed,      d,          blockWidth, blockM,
             blockN,     causal,  dropout,      precision, slopes,     window,     cap});
+     }},
+    {"backward.one_pass", "BLOCK_M BLOCK_N",
+     [](const Bound &bound) -> const char * {
+       auto &call = bound.as<AttentionBackward>();
+       if (call.bias || call.dropout > 0)
+         return "a bias or dropout";
+       return bound['D'] * info(bound.type()).bytes % 16
+                  ? "rows that a tensor descriptor can't have"
+                  : nullptr;
+     },
+     backwardRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<AttentionBackward>();
+       const int64_t heads = bound['B'] * bound['H'], elements = heads * bound['M'] * bound['D'];
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
+       const int64_t padded = blocks(bound['M'], m) * m;
+       const double scale = scaleOf<AttentionBackward>(bound);
+       Argument delta = to.scratch(DType::Float32, heads * padded),
+                log2Lse = to.scratch(DType::Float32, heads * padded),
+                sums = to.scratch(DType::Float32, elements), d = named("D", bound['D']),
+                blockWidth = named("BLOCK_D", blockD(bound));
+       if (Status status = to.launch(rowFacts, {}, {blocks(padded, 64), heads},
+                                     {call.out, call.dout, call.lse, delta, log2Lse, sums,
+                                      bound['M'], padded, d, blockWidth, named("BLOCK_M", 64)});
+           !status)
+         return status;
+       if (Status status = to.launch(
+               backwardOnePass, config.options(), {blocks(bound['N'], n), bound['B'] * bound['G']},
+               {call.q,
+                call.k,
+                call.v,
+                call.dout,
+                log2Lse,
+                delta,
+                sums,
+                call.dk,
+                call.dv,
+                bound['H'],
+                bound['H'] / bound['G'],
+                bound['M'],
+                bound['N'],
+                padded,
+                scale,
+                d,
+                blockWidth,
+                named("BLOCK_M", m),
+                named("BLOCK_N", n),
+                named("CAUSAL", call.causal),
+                named("PRECISION", precisionName(bound.type(), call.precision)),
+                named("slopes_ptr", call.slopes),
+                named("WINDOW", call.window),
+                named("SOFT_CAP", double(call.softCap))});
+           !status)
+         return status;
+       constexpr int64_t block = 4096;
+       return to.launch(roundSums, {}, {blocks(elements, block)},
+                        {sums, call.dq, elements, scale, named("BLOCK", block)});
      }},
 };
 

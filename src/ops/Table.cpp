@@ -332,7 +332,11 @@ std::span<const Parameter> parameters(const Row &row) { return index().parameter
 std::vector<Value> bind(const Row &row, std::vector<Value> positional,
                         std::vector<std::pair<std::string, Value>> keywords) {
   auto formal = parameters(row);
-  std::string name = quote(spelling(row));
+  // Calls are many and refusals few: what a message says is made where it is needed.
+  auto refuse = [&](std::string code, std::string what) {
+    fail(std::move(code), quote(spelling(row)) + std::move(what),
+         "the signature is " + quote(callSpelling(row)));
+  };
   std::vector<Value> bound(formal.size());
   std::vector<bool> given(formal.size());
   size_t next = 0;
@@ -348,12 +352,9 @@ std::vector<Value> bind(const Row &row, std::vector<Value> positional,
       given[i] = true;
     }
   }
-  std::string hint = "the signature is " + quote(callSpelling(row));
   if (next < positional.size())
-    fail("TooManyArguments",
-         name + " takes " + std::to_string(next) + " positional arguments, but " +
-             std::to_string(positional.size()) + " were given",
-         hint);
+    refuse("TooManyArguments", " takes " + std::to_string(next) + " positional arguments, but " +
+                                   std::to_string(positional.size()) + " were given");
   for (auto &[key, value] : keywords) {
     size_t i = 0;
     while (i < formal.size() && formal[i].name != key)
@@ -364,9 +365,9 @@ std::vector<Value> bind(const Row &row, std::vector<Value> positional,
       continue;
     }
     if (i == formal.size() || formal[i].variadic)
-      fail("UnknownArgument", name + " has no parameter " + quote(key), hint);
+      refuse("UnknownArgument", " has no parameter " + quote(key));
     if (given[i])
-      fail("RepeatedArgument", name + " got two values for " + quote(key), hint);
+      refuse("RepeatedArgument", " got two values for " + quote(key));
     bound[i] = std::move(value);
     given[i] = true;
   }
@@ -374,7 +375,7 @@ std::vector<Value> bind(const Row &row, std::vector<Value> positional,
     if (given[i])
       continue;
     if (!formal[i].hasDefault)
-      fail("MissingArgument", name + " needs a value for " + quote(formal[i].name), hint);
+      refuse("MissingArgument", " needs a value for " + quote(formal[i].name));
     bound[i] = formal[i].defaultValue;
   }
   return bound;

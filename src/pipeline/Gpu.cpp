@@ -12,6 +12,7 @@
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
+#include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
@@ -230,7 +231,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   gpu::addLineInfo(*emitted.module);
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
-  auto machine = gpu::createMachine(chip);
+  auto machine = gpu::createMachine(chip, !module->hasAttr(tile::noFpFusionAttr));
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + name + "` to LLVM IR");
   std::string ptxas = gpu::findPtxas(options.ptxas);

@@ -45,6 +45,9 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
                  "Tuning file (default: tuned.json beside the kernel's file)");
   app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee");
   app.add_flag("--debug", words.debug, "Keep device_assert");
+  app.add_flag("--no-fp-fusion", words.noFpFusion, "Round a * b before + c");
+  app.add_flag("--no-reflect-ftz", words.noReflectFtz,
+               "Keep results of exp2 below the least normal number");
   app.add_flag("--json", words.json, "Answer in JSON");
 }
 
@@ -65,8 +68,8 @@ Result<ChosenKernel> chooseKernel(const KernelWords &words) {
   return chosen;
 }
 
-ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices) {
-  ops::CompileOptions options;
+engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices) {
+  engine::CodeOptions options;
   for (auto [name, given, into] : {std::tuple("num_warps", words.numWarps, &options.numWarps),
                                    std::tuple("num_stages", words.numStages, &options.numStages),
                                    std::tuple("num_ctas", words.numCtas, &options.numCtas),
@@ -78,6 +81,8 @@ ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchC
       *into = *given;
   }
   options.debug = words.debug;
+  options.fpFusion = !words.noFpFusion;
+  options.reflectFtz = !words.noReflectFtz;
   if (!words.inputPrecision.empty())
     options.defaultInputPrecision = words.inputPrecision;
   return options;

@@ -22,7 +22,7 @@ struct KernelWords {
   std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;
   std::string tuned; ///< tuning file; empty: `tuned.json` beside the kernel's file
-  bool debug = false, json = false;
+  bool debug = false, noFpFusion = false, noReflectFtz = false, json = false;
 };
 /// `addKernelWords` also takes the positional word, FILE.py:KERNEL.
 void addKernelOptions(CLI::App &app, KernelWords &words);
@@ -38,7 +38,7 @@ struct ChosenKernel {
 Result<ChosenKernel> chooseKernel(const KernelWords &words);
 
 /// Options from the words, else from `choices`, else the language's defaults.
-ops::CompileOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices);
+engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchChoices &choices);
 
 /// What a launch on `device` gives to the kernel's decorators; no device takes no tuned
 /// configuration.
@@ -58,7 +58,7 @@ struct EmittedCall {
   std::unique_ptr<CallArguments> arguments; ///< null with a signature
   engine::EmittedKernel emitted;
   std::vector<uint32_t> defaulted; ///< parameters that a launch leaves out
-  ops::CompileOptions options;
+  engine::CodeOptions options;
 };
 Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words);
 

@@ -23,7 +23,7 @@ public:
     Type left = tile::elementType(dot.getLhs().getType()), sum = tile::elementType(dot.getType());
     if (left.isF32() && sum.isF32())
       splitOperands();
-    else if (sum.isF16())
+    else if (sum.isF16() && !left.isF16())
       sumInF32();
   }
 

@@ -11,7 +11,7 @@ namespace nereid::transforms {
 ///
 ///   f32, `tf32x3`     hi and lo parts of 11 bits: lo x hi + hi x lo + hi x hi
 ///   f32, `bf16x3`     the same of bf16; `bf16x6`: three parts, the six largest of nine products
-///   sums in f16       summed in f32, rounded at the end
+///   fp8, sums in f16  summed in f32, rounded at the end
 std::unique_ptr<mlir::Pass> createSplitProductsPass();
 
 void registerSplitProductsPass();

@@ -4,7 +4,9 @@
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 128, 'ieee', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=IEEE
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 128, 'tf32', True, 'int32'" --target sm_90a --emit ptx | FileCheck %s --check-prefixes=I8,INPLACE
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e5:16, *fp32:16, 128, 'tf32', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=FP8
-# RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp16:16, 128, 'tf32', True, 'fp16'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=HALF
+# RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp16:16, 128, 'tf32', True, 'fp16'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=HALF --implicit-check-not=cvt.rn.f16 --implicit-check-not=.f32.f16
+# RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp16:16, 32, 'tf32', True, 'fp16'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMAHALF
+# RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp16:16, 128, 'tf32', True, 'fp16'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=FP8HALF
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMA32
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 32, 'tf32', True, 'int32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMA8
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_89 --emit ptx | FileCheck %s --check-prefix=MMAF8
@@ -12,7 +14,7 @@
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 128, 'tf32', False, 'int32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=ANEW
 # Each operand type has its instruction. Of elements that are not 16 bits wide wgmma takes those contiguous along K
 # where they lie. Words of 32 bits are turned over as they are copied, bytes are written anew. Multiply-adds take operands
-# from the slots of copies, 16 bytes at once.
+# from the slots of copies, 16 bytes at once. Sums in f16 stay two in a word while products are in flight.
 import triton
 import triton.language as tl
 
@@ -37,7 +39,13 @@ import triton.language as tl
 # IEEE: cp.async.wait_group 0
 # I8: wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8
 # FP8: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e5m2
-# HALF: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+# HALF: wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16
+# HALF: wgmma.wait_group.sync.aligned 1;
+# HALF-NOT: mov.b32 {{{.*}}}, %r
+# HALF: wgmma.wait_group.sync.aligned 0;
+# MMAHALF: mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16
+# FP8HALF: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3
+# FP8HALF: cvt.rn.f16
 # MMA32: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 # MMA32: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
 # MMA8: ldmatrix.sync.aligned.m8n8.x4.shared.b16

@@ -145,7 +145,7 @@ class Output:
                 raise Malformed(f"`~=` needs `within BOUND`: {text}")
             self.bound = float(bound)
         try:
-            self.values = eval(values, {"__builtins__": {}}, dict(NAMES))
+            self.values = eval(values, {"__builtins__": {}, **NAMES})
         except Exception as error:
             raise Malformed(f"cannot evaluate `{values}`: {error}")
 

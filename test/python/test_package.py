@@ -6,7 +6,9 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
+import unittest.mock
 from typing import NamedTuple
 
 import numpy as np
@@ -131,6 +133,22 @@ def program(text, *arguments, module=(), **environment):
                               stderr=subprocess.STDOUT, text=True, timeout=300, cwd=folder,
                               env={**os.environ, **environment})
     return done.returncode, done.stdout
+
+
+@triton.jit
+def squared_less(x, out, less, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    tl.store(out + i, value * value - less)
+
+
+NUMBERS, HALVES = tl.pointer_type(tl.float32), tl.pointer_type(tl.float16)
+
+
+@triton.jit
+def through_a_named_type(address, out):
+    tl.static_assert(address.to(HALVES).dtype.element_ty == tl.float16)
+    tl.store(out, tl.load(address.to(NUMBERS)) + 1)
 
 
 class Launches(unittest.TestCase):
@@ -260,6 +278,12 @@ class Launches(unittest.TestCase):
             self.assertIn(".target sm_80", kernel.asm["ptx"])
             self.assertEqual((kernel.metadata.num_warps, kernel.metadata.target.arch), (8, 80))
             self.assertGreater(kernel.n_regs, 0)
+            with tempfile.TemporaryDirectory() as folder:
+                disassembler = pathlib.Path(folder) / "nvdisasm"
+                disassembler.write_text("#!/bin/sh\nwc -c < $1\n")
+                disassembler.chmod(0o755)
+                with unittest.mock.patch.dict(os.environ, {"TRITON_NVDISASM_PATH": str(disassembler)}):
+                    self.assertEqual(int(kernel.asm["sass"]), len(kernel.asm["cubin"]))
 
     def test_what_a_launch_gives(self):
         kernel = add[(8, )](self.x, self.y, self.out, 1000)
@@ -300,6 +324,29 @@ class Launches(unittest.TestCase):
         self.assertIsInstance(backend, (backends.backends["cpu"].compiler, backends.backends["nvidia"].compiler))
         self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
         self.assertTrue(backends.backends["cpu"].driver.is_active())
+
+    def test_products_and_sums_that_are_rounded_apart(self):
+        x = np.full(64, 1 + 2.0**-12, "f4")  # the square is halfway between two numbers
+
+        def difference(**options):
+            out = np.full(64, 5, "f4")
+            squared_less[(1, )](x, out, float(x[0])**2 - 2.0**-24, BLOCK=64, **options)
+            return out
+
+        for _ in range(2):
+            np.testing.assert_array_equal(difference(enable_fp_fusion=False), 0)
+            as_is = difference()[0]
+            self.assertIn(as_is, (0, 2.0**-24))
+        with triton.knobs.language.scope():
+            triton.knobs.language.default_fp_fusion = False
+            np.testing.assert_array_equal(difference(), 0)
+            self.assertEqual(difference(enable_fp_fusion=True)[0], as_is)
+        source = triton.compiler.ASTSource(squared_less, {"x": "*fp32", "out": "*fp32", "less": "fp32", "BLOCK": "constexpr"},
+                                           constexprs={"BLOCK": 64})
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        code = [triton.compile(source, target=target, options=options).asm["ptx"]
+                for options in ({}, {"enable_fp_fusion": False})]
+        self.assertEqual(["fma.rn.f32" in ptx for ptx in code], [True, False])
 
     def test_warmup_launches_nothing(self):
         kernel = add.warmup(self.x, self.y, self.out, 1000, grid=(8, ))
@@ -394,6 +441,22 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(out, x)
         self.assertEqual(calls, ["compile"] * 3 + ["launch"] * 4)
 
+    def test_a_slow_configuration_is_measured_briefly(self):
+        calls = {16: 0, 128: 0}
+
+        def hook(arguments):
+            calls[arguments["BLOCK"]] += 1
+            if arguments["BLOCK"] == 16:
+                time.sleep(0.02)
+
+        configs = [triton.Config({"BLOCK": block}, pre_hook=hook) for block in (128, 16)]
+        tuned = triton.autotune(configs=configs, key=["n"], warmup=20, rep=400)(add)
+        tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        self.assertEqual(tuned.best_config.kwargs, {"BLOCK": 128})
+        self.assertEqual(set(tuned.configs_timings), set(configs))
+        self.assertLessEqual(calls[16], 2)
+        self.assertGreater(calls[128], 2)
+
 
 class Errors(unittest.TestCase):
     def test_a_diagnostic_has_the_line_of_the_kernel(self):
@@ -429,6 +492,11 @@ class Errors(unittest.TestCase):
             OFFSET = tl.constexpr(3)
         direct[(1, )](x, 16)
 
+    def test_types_at_module_level(self):
+        x, out = np.array([41.5], "f4"), np.zeros(1, "f4")
+        through_a_named_type[(1, )](x.ctypes.data, out)
+        self.assertEqual(out[0], 42.5)
+
     def test_a_type_that_changes_is_found(self):
         global KIND
 
@@ -453,7 +521,7 @@ class Errors(unittest.TestCase):
             (TypeError, (x, x, x, 1, 128, 5), {}),
             (TypeError, (x, x, x, 1), {"x": x}),
             (KeyError, (x, x, x, 1), {"BLOK": 64}),
-            (ValueError, (x, x, x, 1), {"num_warps": 3}),
+            (AssertionError, (x, x, x, 1), {"num_warps": 3}),
             (TypeError, (object(), x, x, 1), {}),
             (TypeError, (x, x, x, 1), {"BLOCK": x}),
             (OverflowError, (x, x, x, 2**70), {}),

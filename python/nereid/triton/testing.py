@@ -40,26 +40,36 @@ def _clear(grad_to_none):
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of a call. On a GPU the second-level cache is emptied before each, on a CPU it is not."""
+    return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
+
+
+def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", hopeless=math.inf):
+    """A call whose first samples all take longer than `hopeless` milliseconds is not measured further."""
     assert return_mode in ("min", "max", "mean", "median", "all")
-    if current_device() >= 0:
-        return _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode)
-    start = time.perf_counter()
-    fn()
-    estimate = max((time.perf_counter() - start) * 1e3, 1e-6)
-    if _mode():
-        return _summarize_statistics([estimate], quantiles, return_mode)
-    for _ in range(min(1000, max(1, int(warmup / estimate)))):
-        fn()
-    times = []
-    for _ in range(min(10000, max(1, int(rep / estimate)))):
+    measure = _samples_gpu if current_device() >= 0 else _samples_cpu
+    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, hopeless), quantiles, return_mode)
+
+
+def _samples_cpu(fn, warmup, rep, grad_to_none, hopeless):
+    def timed():
         _clear(grad_to_none)
         start = time.perf_counter()
         fn()
-        times.append((time.perf_counter() - start) * 1e3)
-    return _summarize_statistics(times, quantiles, return_mode)
+        return max((time.perf_counter() - start) * 1e3, 1e-6)
+
+    estimate = timed()
+    if _mode():
+        return [estimate]
+    if estimate > hopeless:  # the first call also fetches what it reads
+        estimate = min(estimate, timed())
+        if estimate > hopeless:
+            return [estimate]
+    for _ in range(min(1000, max(1, int(warmup / estimate)))):
+        fn()
+    return [timed() for _ in range(min(10000, max(1, int(rep / estimate))))]
 
 
-def _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode):
+def _samples_gpu(fn, warmup, rep, grad_to_none, hopeless):
     import torch
 
     fn()
@@ -76,22 +86,18 @@ def _do_bench_gpu(fn, warmup, rep, grad_to_none, quantiles, return_mode):
             fn()
             end.record()
         torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in zip(starts, ends)]
+        return [begin.elapsed_time(end) for begin, end in zip(starts, ends)], starts[0].elapsed_time(ends[-1])
 
     if _mode():
-        return _summarize_statistics(timed(1), quantiles, return_mode)
+        return timed(1)[0]
     # `warmup` and `rep` are the time that all of it takes, which for a short call is the cache's.
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    for _ in range(5):
-        cache.zero_()
-        fn()
-    end.record()
-    torch.cuda.synchronize()
-    estimate = max(begin.elapsed_time(end) / 5, 1e-3)
+    first, whole = timed(5)
+    if min(first) > hopeless:
+        return first
+    estimate = max(whole / 5, 1e-3)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    return _summarize_statistics(timed(max(1, int(rep / estimate))), quantiles, return_mode)
+    return timed(max(1, int(rep / estimate)))[0]
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):

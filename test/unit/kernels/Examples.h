@@ -169,7 +169,7 @@ inline std::vector<Example> examples() {
                       .v = make(F32, {6, 3, 16}),
                       .kCache = make(DType::Int8, {5, 4, 3, 16}),
                       .vCache = make(DType::Int8, {5, 4, 3, 16}),
-                      .slots = zeros(DType::Int32, {6}),
+                      .slots = Array::of(DType::Int32, {6}, {0, 7, 3, 12, 19, 5}),
                       .kScale = make(F32, {5, 4, 3}),
                       .vScale = make(F32, {5, 4, 3})}),
       example(PagedAttention{.q = make(F32, {2, 6, 16}),

@@ -115,8 +115,8 @@ const char *misalignedPtx = R"(
   .reg .b64 %d<2>;
   .reg .f32 %f<4>;
   ld.param.u64 %d1, [out];
-  ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%d1];
-  st.global.f32 [%d1], %f0;
+  ld.volatile.global.v4.f32 {%f0, %f1, %f2, %f3}, [%d1];
+  st.volatile.global.v4.f32 [%d1], {%f3, %f2, %f1, %f0};
   ret;
 }
 )";

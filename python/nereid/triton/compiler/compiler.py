@@ -1,7 +1,25 @@
 """What a launch gives back, and compilation without a launch."""
+import os
 import types
 
 from .. import knobs
+
+
+def _disassembler():
+    import shutil
+
+    return os.environ.get("TRITON_NVDISASM_PATH") or shutil.which("nvdisasm") or shutil.which(
+        "nvdisasm", path="/usr/local/cuda/bin")
+
+
+def _disassembled(program, cubin):
+    import subprocess
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run([program, file.name], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class _Assembly(dict):
@@ -17,8 +35,12 @@ class _Assembly(dict):
         if key in ("ttir", "tile", "source"):
             self[key] = self._make_tile()
             return self[key]
+        if key == "sass" and "cubin" in self and (program := _disassembler()):
+            self[key] = _disassembled(program, self["cubin"])
+            return self[key]
         why = {"ttgir": "layouts are chosen without an IR of their own", "llir": "LLVM's IR is not kept",
-               "amdgcn": "there is no AMD back end", "sass": "disassemble `cubin`"}.get(key)
+               "amdgcn": "there is no AMD back end",
+               "sass": "there is no `cubin`, or no `nvdisasm` to disassemble it; `TRITON_NVDISASM_PATH` names one"}.get(key)
         raise KeyError(f"{key}: {why}; there are {', '.join([*self, 'ttir'])}" if why else key)
 
 
@@ -184,11 +206,14 @@ def _chip(target):
     raise RuntimeError(f"there is no back end for {target}")
 
 
+_options_of_code = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "enable_reflect_ftz")
+
+
 def compile(src, target=None, options=None, _env_vars=None):
     """Compiles an ASTSource, for the current device or for a target that need not be here."""
     if not isinstance(src, ASTSource):
         raise TypeError("compile takes an ASTSource: intermediate code of Triton's is not read")
-    options = {k: v for k, v in (options or {}).items() if k in ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug")}
+    options = {k: v for k, v in (options or {}).items() if k in _options_of_code}
     if target is None:
         kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
     else:

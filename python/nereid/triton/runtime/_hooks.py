@@ -87,7 +87,7 @@ class Specialization:
         self.constants = {path: _at(values, path) for path, kind in _leaves(types) if kind == "constexpr"}
         self.attrs = {path: [["tt.divisibility", 16]] for path, known in _leaves(tuple(one[1] for one in each))
                       if known == "D"}
-        self.options = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": True,
+        self.options = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": bool(knobs.language.default_fp_fusion),
                         "launch_cooperative_grid": False, "extern_libs": (),
                         "debug": bool(function.debug if function.debug is not None else knobs.runtime.debug)}
         self.options.update((k, tuple(v.items()) if isinstance(v, dict) else v) for k, v in kwargs.items()

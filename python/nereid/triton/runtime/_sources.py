@@ -301,6 +301,12 @@ class Closure:
             return ("x", plain) if self.allow_globals else plain
         if type(value) is core.dtype:
             return ("d", value.name) if value.name != "void" else ("c", None)
+        if isinstance(value, (core.pointer_type, core.block_type)):
+            key = ("type", value.name)
+            if key not in self.known:
+                unit = self._open(key, "type", f"NAMED = {_spelled(value)}\n")
+                unit.globals["tl"] = ("m", "triton.language")
+            return ("a", self.known[key], "NAMED")
         if isinstance(value, core.builtin):
             module, _, name = value._path.rpartition(".")
             return ("a", "triton.language" + ("." + module if module else ""), name)
@@ -341,6 +347,15 @@ class Closure:
             cls = self.type(type(value))
             return ("a", cls[1], type(value).__name__)
         return ("a", type(value).__module__, type(value).__name__)
+
+
+def _spelled(value):
+    """A type as a program writes it."""
+    if isinstance(value, core.pointer_type):
+        return f"tl.pointer_type({_spelled(value.element_ty)}, {value.address_space}, {value.const})"
+    if isinstance(value, core.block_type):
+        return f"tl.block_type({_spelled(value.element_ty)}, {list(value.shape)})"
+    return f"tl.dtype({value.name!r})"
 
 
 def digest(closure):

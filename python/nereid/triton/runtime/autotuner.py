@@ -89,6 +89,7 @@ class Autotuner(KernelInterface):
         self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
         self._do_bench = do_bench
         self.nargs = None
+        self._least = float("inf")  # milliseconds of the fastest configuration so far
         self.bench_time = None
         self.best_config = None
 
@@ -112,9 +113,9 @@ class Autotuner(KernelInterface):
 
         if self.use_cuda_graph:
             return lambda call, quantiles: testing.do_bench_cudagraph(call, rep=self.num_reps or 20, quantiles=quantiles)
-        return lambda call, quantiles: testing.do_bench(call, warmup=25 if self.num_warmups is None else self.num_warmups,
-                                                        rep=100 if self.num_reps is None else self.num_reps,
-                                                        quantiles=quantiles)
+        warmup = 25 if self.num_warmups is None else self.num_warmups
+        rep = 100 if self.num_reps is None else self.num_reps
+        return lambda call, quantiles: testing._do_bench(call, warmup, rep, quantiles=quantiles, hopeless=2 * self._least)
 
     def _build(self, args, configs, meta):
         """Compiles for all configurations at once, on all processors; `_bench` then finds the code.
@@ -238,7 +239,10 @@ class Autotuner(KernelInterface):
                 def benchmark():
                     start = time.time()
                     self._build(args, pruned, kwargs)
-                    timings = {config: self._bench(*args, config=config, **kwargs) for config in pruned}
+                    timings, self._least = {}, float("inf")
+                    for config in pruned:
+                        timings[config] = found = self._bench(*args, config=config, **kwargs)
+                        self._least = builtins.min(self._least, found[0] if isinstance(found, (list, tuple)) else found)
                     self.bench_time = time.time() - start
                     self.cache[key] = builtins.min(timings, key=timings.get)
                     full = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}

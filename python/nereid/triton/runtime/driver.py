@@ -182,6 +182,15 @@ class _DriverConfig:
     def set_active(self, driver):
         self.active = driver
 
+    def set_active_to_cpu(self):
+        """As programs of triton-cpu say it."""
+        self.active = CpuDriver()
+
+    def set_active_to_gpu(self):
+        if not _gpu_count():
+            raise RuntimeError("there is no GPU")
+        self.active = CudaDriver()
+
     def reset_active(self):
         self.active = self._default
 

@@ -167,7 +167,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         key = "" if self._closure is None else (
             f"{self._unit_prefix()}{self._closure.root}.{self.fn.__name__}@{_sources.digest(self._closure)[:16]}")
         debug = self.debug if self.debug is not None else knobs.runtime.debug
-        self._set(plain, key, bool(debug))
+        self._set(plain, key, bool(debug), bool(knobs.language.default_fp_fusion))
 
     def _takes_functions(self):
         return getattr(self, "_saw_functions", True)

@@ -1,0 +1,201 @@
+#include "cpu/ProductExtents.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace nereid::cpu {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// True if `value` is there when `place` begins.
+bool isBefore(Value value, Operation *place) {
+  Operation *op = value.getDefiningOp();
+  Block *block = value.getParentBlock();
+  if (!op)
+    return block->findAncestorOpInBlock(*place) != nullptr;
+  Operation *ancestor = block->findAncestorOpInBlock(*place);
+  return ancestor && op != ancestor && op->isBeforeInBlock(ancestor);
+}
+
+// True if the lanes of `value` can be computed at `place`, perhaps before it stands in the program.
+bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
+  if (!isTile(value) || plan.stored(value))
+    return isBefore(value, place);
+  Operation *op = value.getDefiningOp();
+  return op && isLazy(op) && isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isKnownAt(operand, place, plan);
+         });
+}
+
+// Conversions, by which zero stays zero.
+bool isConversion(Operation *op) {
+  return isa_and_nonnull<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+                         arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, tile::FPConvertOp,
+                         tile::FPToIntOp>(op);
+}
+
+bool isZero(Value value) {
+  if (isConversion(value.getDefiningOp()))
+    return isZero(value.getDefiningOp()->getOperand(0));
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+// Where the tensor of a descriptor ends in a block at `offsets`; null if that is not known at
+// `place`.
+Value blockEnd(Value desc, ValueRange offsets, unsigned dim, Operation *place,
+               LaneEmitter &emitter) {
+  if (!isBefore(desc, place) || !isBefore(offsets[dim], place))
+    return {};
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  int64_t block = cast<tile::DescType>(desc.getType()).getBlockShape()[dim];
+  Value offset =
+      b.create<arith::ExtSIOp>(loc, b.getI64Type(), emitter.scalar(offsets[dim])).getResult();
+  Value left = b.create<arith::SubIOp>(loc, emitter.descriptor(desc)[1 + dim], offset);
+  return b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, left, emitter.index(block)),
+                                  emitter.index(0));
+}
+
+// Who looks at a tile, and how far along one dimension.
+class Readers {
+public:
+  // False if somebody may look at all of it. `place` is where the answer is wanted: the product, or
+  // the loop around it whose later rounds look at what this one computes.
+  bool follow(Value tile, unsigned dim, Operation *place) {
+    if (!seen.insert({tile, {dim, place}}).second)
+      return true;
+    return llvm::all_of(tile.getUses(), [&](OpOperand &use) { return follow(use, dim, place); });
+  }
+
+  struct Reader {
+    Operation *store;
+    unsigned dim;
+    Operation *place;
+  };
+  SmallVector<Reader, 2> readers;
+
+private:
+  bool follow(OpOperand &use, unsigned dim, Operation *place) {
+    Operation *op = use.getOwner();
+    unsigned number = use.getOperandNumber();
+    if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      if (!store.getMask() || use.get() != store.getValue())
+        return false;
+      readers.push_back({op, dim, place});
+      return true;
+    }
+    if (isa<tile::DescStoreOp>(op)) {
+      readers.push_back({op, dim, place});
+      return true;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      return follow(loop.getTiedLoopRegionIterArg(&use), dim, place) &&
+             follow(loop.getTiedLoopResult(&use), dim, place);
+    }
+    if (isa<scf::YieldOp>(op)) {
+      if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+        return follow(loop.getRegionIterArg(number), dim, loop) &&
+               follow(loop.getResult(number), dim, loop);
+      return isa<scf::IfOp>(op->getParentOp()) &&
+             follow(op->getParentOp()->getResult(number), dim, place);
+    }
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      unsigned last = tile::shapeOf(dot.getType()).size() - 1;
+      // Not along K: that is looked at for all of the result.
+      bool isAlongK = number == dot.getLhsMutable().getOperandNumber()   ? dim == last
+                      : number == dot.getRhsMutable().getOperandNumber() ? dim == last - 1
+                                                                         : false;
+      return !isAlongK && follow(dot.getResult(), dim, place);
+    }
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      unsigned axis = reduce.getAxis();
+      return axis != dim && isMemoryEffectFree(op) &&
+             llvm::all_of(op->getResults(),
+                          [&](Value result) { return follow(result, dim - (dim > axis), place); });
+    }
+    if (op->getNumRegions() || !isLazy(op) || !isPure(op))
+      return false;
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+      return follow(expand, dim + (dim >= unsigned(expand.getAxis())), place);
+    if (auto trans = dyn_cast<tile::TransOp>(op)) {
+      auto to = llvm::find(trans.getPerm(), int32_t(dim));
+      return follow(trans, unsigned(to - trans.getPerm().begin()), place);
+    }
+    bool inPlace = isa<tile::BroadcastOp>(op) ? tile::shapeOf(op->getResult(0).getType())[dim] ==
+                                                    tile::shapeOf(use.get().getType())[dim]
+                                              : op->hasTrait<OpTrait::Elementwise>();
+    return inPlace &&
+           llvm::all_of(op->getResults(), [&](Value result) { return follow(result, dim, place); });
+  }
+
+  llvm::DenseSet<std::pair<Value, std::pair<unsigned, Operation *>>> seen;
+};
+
+// Gives the first place along `dim` that no store looks at.
+Value endOfReaders(tile::DotOp dot, unsigned dim, LaneEmitter &emitter) {
+  Readers found;
+  if (!found.follow(dot.getResult(), dim, dot))
+    return {};
+  OpBuilder &b = emitter.builder;
+  Value end;
+  for (const Readers::Reader &reader : found.readers) {
+    auto known = [&](Value value) { return isKnownAt(value, reader.place, emitter.plan); };
+    Value one;
+    if (auto store = dyn_cast<tile::StoreOp>(reader.store))
+      one = emitter.maskEnd(store.getMask(), reader.dim, known);
+    else if (auto store = dyn_cast<tile::DescStoreOp>(reader.store))
+      one = blockEnd(store.getDesc(), store.getOffsets(), reader.dim, reader.place, emitter);
+    if (!one)
+      return {};
+    end = end ? b.create<arith::MaxSIOp>(emitter.loc(), end, one).getResult() : one;
+  }
+  return end;
+}
+
+// Gives the first place along `dim` from which on all of `tile` is zero.
+Value endOfNumbers(Value tile, unsigned dim, Operation *place, LaneEmitter &emitter) {
+  auto known = [&](Value value) { return isKnownAt(value, place, emitter.plan); };
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return load.getMask() && (!load.getOther() || isZero(load.getOther()))
+               ? emitter.maskEnd(load.getMask(), dim, known)
+               : Value();
+  if (auto load = dyn_cast<tile::DescLoadOp>(op))
+    return cast<tile::DescType>(load.getDesc().getType()).getPaddingIsNan()
+               ? Value()
+               : blockEnd(load.getDesc(), load.getOffsets(), dim, place, emitter);
+  if (auto choice = dyn_cast<arith::SelectOp>(op))
+    return isTile(choice.getCondition()) && isZero(choice.getFalseValue())
+               ? emitter.maskEnd(choice.getCondition(), dim, known)
+               : Value();
+  if (auto trans = dyn_cast<tile::TransOp>(op))
+    return endOfNumbers(trans.getSource(), trans.getPerm()[dim], place, emitter);
+  if (isConversion(op))
+    return endOfNumbers(op->getOperand(0), dim, place, emitter);
+  return {};
+}
+
+} // namespace
+
+ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter) {
+  unsigned n = tile::shapeOf(dot.getType()).size() - 1, m = n - 1;
+  ProductExtents out;
+  out.rows = endOfReaders(dot, m, emitter);
+  out.columns = endOfReaders(dot, n, emitter);
+  // Zero times something may be NaN, zero times zero is not.
+  Value lhs = endOfNumbers(dot.getLhs(), n, dot, emitter);
+  Value rhs = lhs ? endOfNumbers(dot.getRhs(), m, dot, emitter) : Value();
+  if (rhs)
+    out.depth = emitter.builder.create<arith::MaxSIOp>(emitter.loc(), lhs, rhs);
+  return out;
+}
+
+} // namespace nereid::cpu

@@ -1,0 +1,22 @@
+// How much of a product has to be computed: sizes are seldom multiples of a block.
+#pragma once
+
+#include "cpu/LaneEmitter.h"
+
+namespace nereid::cpu {
+
+/// Rows and columns of a product from which on nobody looks at the result, and the place along K
+/// from which on both operands are zero. Numbers known where the product stands (i64, from 0 to the
+/// extent), or null for all.
+struct ProductExtents {
+  mlir::Value rows, columns, depth;
+};
+
+/// Emits the extents of `dot`, which stands here.
+///
+///   acc = dot(load(a, mask=k < left, other=0), load(b, mask=k[:, None] < left, other=0), acc)
+///   store(c, acc, mask=(m[:, None] < M) & (n < N))      rows M - m[0], columns N - n[0], depth
+///   left
+ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter);
+
+} // namespace nereid::cpu
