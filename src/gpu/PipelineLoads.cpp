@@ -352,10 +352,11 @@ private:
     return isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
   }
 
-  // Products whose operands lie in slots begin right behind the first product of a step, and
-  // products run on while others are begun, up to where their sums are wanted.
+  // In steps that add to memory, products whose operands lie in slots begin right behind the first
+  // one, and products run on while others are begun, up to where their sums are wanted. In other
+  // steps sums stay in flight into the next one.
   void findDelayed() {
-    if (turn)
+    if (turn || summed.empty())
       return;
     auto isReady = [&](tile::DotOp dot) {
       return isWgmma(dot) && isSlot(dot, 0) && isSlot(dot, 1) &&
