@@ -2,7 +2,9 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+
 #include "support/LaunchAbi.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <numeric>
 
