@@ -383,13 +383,14 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
           b.create<arith::MulIOp>(e.loc(), fields[1 + rank + from - 1], e.i64(int64_t(bytes)));
       replace("global_stride", "b64", number + operand(stride, "l"));
     }
-    // .u8, .u16, .u32 and .u64: what is copied is not computed with, and zero is zero.
+    // .u8, .u16, .u32 and .u64: what is copied is not computed with, and zero is zero. Of the types
+    // that reductions ask for the signed one serves all (its number is the larger).
     static constexpr unsigned copied[] = {0, 1, 2, 4};
     unsigned type = copied[llvm::Log2_32(bytes)];
     for (Operation *user : make->getUsers())
       if (auto reduce = dyn_cast<tile::DescReduceOp>(user);
           reduce && reduce->hasAttr(bulkStoreAttr))
-        type = bulkReduction(reduce)->type;
+        type = std::max(type, bulkReduction(reduce)->type);
     replace("elemtype", "b32", std::to_string(type));
     replace("interleave_layout", "b32", "0");
     replace("swizzle_mode", "b32", std::to_string(map.swizzle));

@@ -589,6 +589,15 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   }
 }
 
+static bool isInnermost(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([](Operation *op) {
+                return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 void RegisterEmitter::emitFor(Operation *op) {
   auto source = llvm::cast<scf::ForOp>(op);
   auto made = builder.create<scf::ForOp>(op->getLoc(), scalar(source.getLowerBound()),
@@ -600,9 +609,9 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.setInsertionPoint(made.getBody()->getTerminator());
     else
       builder.setInsertionPointToStart(made.getBody());
-    // A multiprocessor holds one such program or two anyhow: registers bound them.
-    stepScratch.reset();
-    if (hasWarpGroups && warps >= 8)
+    // A multiprocessor holds one such program or two anyhow: registers bound them. Loops inside
+    // would move the start of the scratch area for their rings.
+    if (hasWarpGroups && warps >= 8 && isInnermost(source))
       stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart};
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
@@ -611,9 +620,8 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.create<scf::YieldOp>(op->getLoc(),
                                    valuesOf(source.getBody()->getTerminator()->getOperands()));
   }
-  if (stepScratch && stepScratch->body == made.getBody())
+  if (stepScratch)
     finishStepScratch(made);
-  stepScratch.reset();
   bind(source.getResults(), made.getResults());
 }
 

@@ -172,10 +172,10 @@ public:
                   unsigned elements, llvm::function_ref<int64_t(llvm::ArrayRef<int32_t>)> offset);
 
 private:
-  /// The temporaries in shared memory of a loop's steps, each of which is written, a barrier
-  /// follows
-  /// (`inner`), and it is read. Where each has an area of its own, the barriers of the others order
-  /// a step's writes behind the reads of the step before, and those in front of the writes can go.
+  /// The temporaries in shared memory of an innermost loop's steps. Each is written, a barrier
+  /// follows (`inner`), and it is read. Where each has an area of its own, the barriers of the
+  /// others order a step's writes behind the reads of the step before, and those in front of the
+  /// writes can go.
   struct StepScratch {
     struct Use {
       llvm::SmallVector<mlir::Operation *, 2> before; ///< makes sure that nobody still reads

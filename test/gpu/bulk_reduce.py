@@ -6,6 +6,7 @@
 # RUN: nereid compile %s:pointers --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix POINTERS
 # RUN: nereid compile %s:kinds --signature "tensordesc<i32[64, 64]>, tensordesc<u32[64, 64]>, tensordesc<bf16[64, 64]>, tensordesc<fp16[64, 64]>" --target sm_90a --emit ptx | FileCheck %s --check-prefix KINDS
 # RUN: nereid compile %s:made --signature "*fp32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix MADE
+# RUN: nereid compile %s:both --signature "*i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix BOTH
 # The copy engine adds a block to memory, and blocks of other tensors come ahead of that.
 # REQUIRES: ptxas
 import triton
@@ -111,3 +112,14 @@ def kinds(a, b, c, d):
 def made(x_ptr):
     x = tl.make_tensor_descriptor(x_ptr, [64, 64], [64, 1], [64, 64])
     x.atomic_add([0, 0], tl.full([64, 64], 1.0, tl.float32))
+
+
+# Extremes with a sign and sums of one descriptor, in either order: the map's type has the sign.
+# BOTH: tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [{{[^]]*}}], 3;
+# BOTH: cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile
+# BOTH: cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile
+@triton.jit
+def both(x_ptr):
+    x = tl.make_tensor_descriptor(x_ptr, [64, 64], [64, 1], [64, 64])
+    x.atomic_max([0, 0], tl.full([64, 64], -1, tl.int32))
+    x.atomic_add([0, 0], tl.full([64, 64], 1, tl.int32))
