@@ -5,11 +5,13 @@
 #include "support/HostMemory.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <numbers>
 #include <thread>
 
@@ -52,16 +54,43 @@ struct Random {
 // Calls `body(begin, end)` over the elements, on all processors where that pays. Ranges begin at
 // even numbers. An element's number depends on its index alone, so the result does not depend on
 // the cut as long as no two elements share a place.
-template <typename Body> void overRanges(const HostTensor &tensor, Body body) {
+template <typename Body> void overRanges(int64_t n, Body body) {
   constexpr int64_t grain = 1 << 18;
-  int64_t n = tensor.numel();
   int64_t threads = std::min<int64_t>(std::thread::hardware_concurrency(), n / grain);
-  if (threads <= 1 || !tensor.isDense())
+  if (threads <= 1)
     return body(int64_t(0), n);
   int64_t each = (n / threads + 2) & ~int64_t(1);
   std::vector<std::jthread> running;
   for (int64_t begin = 0; begin < n; begin += each)
     running.emplace_back([=] { body(begin, std::min(n, begin + each)); });
+}
+
+// Of a tensor: its elements may share places unless it is dense.
+template <typename Body> void overRanges(const HostTensor &tensor, Body body) {
+  if (!tensor.isDense())
+    return body(int64_t(0), tensor.numel());
+  overRanges(tensor.numel(), body);
+}
+
+// What each pattern of bits of a float of at most 16 bits means.
+const std::vector<double> &decoded(DType type) {
+  constexpr size_t types = size_t(DType::Float8E4B15) + 1; // the last one
+  static std::array<std::vector<double>, types> tables;
+  static std::array<std::once_flag, types> made;
+  std::vector<double> &table = tables[size_t(type)];
+  std::call_once(made[size_t(type)], [&] {
+    table.resize(size_t(1) << (8 * info(type).bytes));
+    for (size_t bits = 0; bits < table.size(); ++bits)
+      table[bits] = decodeFloat(formatOf(type), uint32_t(bits));
+  });
+  return table;
+}
+
+template <typename Bits> void fill(std::byte *memory, size_t bytes, Bits bits) {
+  overRanges(int64_t(bytes / sizeof bits), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(memory + size_t(i) * sizeof bits, &bits, sizeof bits);
+  });
 }
 
 bool isInteger(DType type) { return !info(type).isFloat; }
@@ -200,19 +229,40 @@ Array HostTensor::toArray() const {
             : isInteger(dtype_)   ? Array::Kind::Int
                                   : Array::Kind::Float,
             shape_);
-  for (int64_t i = 0; i < out.size(); ++i)
-    switch (out.kind()) {
-    case Array::Kind::Bool:
-      out.bools()[i] = getInt(i) != 0;
-      break;
-    case Array::Kind::Int:
-      out.ints()[i] = getInt(i);
-      break;
-    case Array::Kind::Float:
-      out.floats()[i] = get(i);
-      break;
-    }
+  overRanges(out.size(), [this, &out](int64_t begin, int64_t end) {
+    if (out.kind() == Array::Kind::Float)
+      return read(begin, end, out.floats().data() + begin);
+    for (int64_t i = begin; i < end; ++i)
+      if (out.kind() == Array::Kind::Bool)
+        out.bools()[i] = getInt(i) != 0;
+      else
+        out.ints()[i] = getInt(i);
+  });
   return out;
+}
+
+void HostTensor::read(int64_t begin, int64_t end, double *out) const {
+  if (!dense_ || isInteger(dtype_)) {
+    for (int64_t i = begin; i < end; ++i)
+      *out++ = get(i);
+    return;
+  }
+  auto each = [&](auto bits, auto value) {
+    const std::byte *from = memory_.get() + addressOf(begin);
+    for (int64_t i = begin; i < end; ++i, from += sizeof bits) {
+      std::memcpy(&bits, from, sizeof bits);
+      *out++ = value(bits);
+    }
+  };
+  if (dtype_ == DType::Float64)
+    return each(double(), [](double value) { return value; });
+  if (dtype_ == DType::Float32)
+    return each(float(), [](float value) { return double(value); });
+  auto meaning = [table = decoded(dtype_).data()](auto bits) { return table[bits]; };
+  if (elementBytes() == 2)
+    each(uint16_t(), meaning);
+  else
+    each(uint8_t(), meaning);
 }
 
 void HostTensor::fromArray(const Array &array) {
@@ -240,17 +290,20 @@ void HostTensor::unpack(const uint8_t *bytes) {
 
 void HostTensor::poison() {
   // e4b15 has no NaN: its bits of greatest value serve.
-  if (!isInteger(dtype_)) {
-    uint64_t bits = dtype_ == DType::Float64
-                        ? 0x7ff8dead7ff8deadull
-                        : encodeFloat(formatOf(dtype_), std::numeric_limits<double>::quiet_NaN());
-    for (size_t at = 0; at < bytes_; at += elementBytes())
-      std::memcpy(memory_.get() + at, &bits, elementBytes());
-    return;
+  uint64_t bits = isInteger(dtype_) ? uint64_t(greatest(dtype_))
+                  : dtype_ == DType::Float64
+                      ? 0x7ff8dead7ff8deadull
+                      : encodeFloat(formatOf(dtype_), std::numeric_limits<double>::quiet_NaN());
+  switch (elementBytes()) {
+  case 1:
+    return fill(memory_.get(), bytes_, uint8_t(bits));
+  case 2:
+    return fill(memory_.get(), bytes_, uint16_t(bits));
+  case 4:
+    return fill(memory_.get(), bytes_, uint32_t(bits));
+  default:
+    return fill(memory_.get(), bytes_, bits);
   }
-  int64_t value = greatest(dtype_);
-  for (size_t at = 0; at < bytes_; at += elementBytes())
-    std::memcpy(memory_.get() + at, &value, elementBytes());
 }
 
 void fillNormal(HostTensor &tensor, std::string_view seed, double mean, double deviation) {
@@ -385,36 +438,61 @@ Comparison compare(const HostTensor &got, const Array &want, Tolerance tolerance
   if (want.size() != got.numel())
     throw ArrayError{"the reference has shape " + shapeText(want.shape()) + ", the result " +
                      shapeText(got.shape())};
-  Comparison out;
-  double worst = -1;
-  for (int64_t i = 0; i < want.size(); ++i) {
-    double error, allowed, g, w;
-    if (isInteger(got.dtype()) && want.kind() != Array::Kind::Float) {
-      int64_t a = got.getInt(i), b = want.intAt(i);
-      g = double(a), w = double(b);
-      error = a == b ? 0 : std::max(1.0, std::fabs(g - w));
-      allowed = 0;
-    } else {
-      g = got.get(i), w = want.floatAt(i);
-      allowed = tolerance.absolute + tolerance.relative * std::fabs(w);
-      bool alike = (std::isnan(g) && std::isnan(w)) || g == w;
-      // NaN or an infinity against anything else is infinitely wrong.
-      error = alike ? 0 : std::isfinite(g) && std::isfinite(w) ? std::fabs(g - w) : INFINITY;
-      if (!std::isfinite(allowed))
+  bool exact = isInteger(got.dtype()) && want.kind() != Array::Kind::Float;
+  struct Part {
+    int64_t begin;
+    double worst = -1; // error over tolerance
+    Comparison found;
+  };
+  std::vector<Part> parts;
+  std::mutex adding;
+  overRanges(want.size(), [&](int64_t begin, int64_t end) {
+    Part part{begin, -1, {}};
+    Comparison &out = part.found;
+    constexpr int64_t atOnce = 1024;
+    double values[atOnce];
+    for (int64_t i = begin; i < end; ++i) {
+      double error, allowed, g, w;
+      if (exact) {
+        int64_t a = got.getInt(i), b = want.intAt(i);
+        g = double(a), w = double(b);
+        error = a == b ? 0 : std::max(1.0, std::fabs(g - w));
         allowed = 0;
+      } else {
+        if ((i - begin) % atOnce == 0)
+          got.read(i, std::min(end, i + atOnce), values);
+        g = values[(i - begin) % atOnce], w = want.floatAt(i);
+        allowed = tolerance.absolute + tolerance.relative * std::fabs(w);
+        bool alike = (std::isnan(g) && std::isnan(w)) || g == w;
+        // NaN or an infinity against anything else is infinitely wrong.
+        error = alike ? 0 : std::isfinite(g) && std::isfinite(w) ? std::fabs(g - w) : INFINITY;
+        if (!std::isfinite(allowed))
+          allowed = 0;
+      }
+      bool passed = error <= allowed;
+      out.failures += !passed;
+      double badness = passed        ? (allowed > 0 ? error / allowed : 0)
+                       : allowed > 0 ? error / allowed
+                                     : INFINITY;
+      if (badness > part.worst) {
+        part.worst = badness;
+        out.worstIndex = i, out.error = error, out.tolerance = allowed, out.got = g, out.want = w;
+      }
     }
-    bool passed = error <= allowed;
-    out.failures += !passed;
-    double badness = passed        ? (allowed > 0 ? error / allowed : 0)
-                     : allowed > 0 ? error / allowed
-                                   : INFINITY;
-    if (badness > worst) {
-      worst = badness;
-      out.worstIndex = i, out.error = error, out.tolerance = allowed, out.got = g, out.want = w;
-    }
+    std::lock_guard lock(adding);
+    parts.push_back(std::move(part));
+  });
+  // The first of the worst, however the elements were shared out.
+  std::ranges::sort(parts, {}, &Part::begin);
+  Part all{0, -1, {}};
+  for (const Part &part : parts) {
+    int64_t failures = all.found.failures + part.found.failures;
+    if (part.worst > all.worst)
+      all = part;
+    all.found.failures = failures;
   }
-  out.passed = out.failures == 0;
-  return out;
+  all.found.passed = all.found.failures == 0;
+  return all.found;
 }
 
 } // namespace nereid::support

@@ -45,6 +45,8 @@ public:
   void setInt(int64_t index, int64_t value);
   double get(int64_t index) const;
   int64_t getInt(int64_t index) const;
+  /// Elements `begin` to `end` (not included) as `get` gives them.
+  void read(int64_t begin, int64_t end, double *out) const;
 
   /// All elements as f64, i64 or bool, exactly.
   Array toArray() const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -150,6 +151,39 @@ TEST(HostTensor, RefusesAbsurdSizes) {
   EXPECT_THROW(HostTensor(DType::Float32, {2}, {int64_t(1) << 62}), ArrayError);
   EXPECT_THROW(HostTensor(DType::Float32, {-1}), ArrayError);
   EXPECT_EQ(HostTensor(DType::Float32, {0, 5}).numel(), 0);
+}
+
+TEST(HostTensor, ReadsManyElementsAsOne) {
+  for (DType type :
+       {DType::Float16, DType::BFloat16, DType::Float8E4NV, DType::Float8E5, DType::Float8E4B15,
+        DType::Float32, DType::Float64, DType::Int1, DType::Int16, DType::UInt64}) {
+    for (std::vector<int64_t> strides : {std::vector<int64_t>{}, {7, 2}}) {
+      HostTensor t(type, {5, 3}, strides, 1);
+      fillSpecial(t);
+      double values[9];
+      t.read(4, 13, values);
+      for (int64_t i = 4; i < 13; ++i)
+        EXPECT_EQ(std::bit_cast<uint64_t>(values[i - 4]), std::bit_cast<uint64_t>(t.get(i)))
+            << info(type).name << " " << i;
+    }
+  }
+}
+
+// A comparison is shared out among processors; what it says does not depend on how.
+TEST(HostTensor, ComparesLargeTensors) {
+  constexpr int64_t n = 3'000'001;
+  HostTensor t(DType::Float16, {n});
+  fillNormal(t, "large");
+  Array want = t.toArray();
+  EXPECT_TRUE(compare(t, want, {}).passed);
+  for (int64_t at : {int64_t(17), int64_t(1'500'000), n - 1})
+    t.set(at, t.get(at) + 64);
+  t.set(2'000'000, NAN);
+  t.set(2'900'000, NAN);
+  Comparison c = compare(t, want, {0, 1e-3});
+  EXPECT_EQ(c.failures, 5);
+  EXPECT_EQ(c.worstIndex, 2'000'000); // the first of two
+  EXPECT_TRUE(std::isinf(c.error));
 }
 
 } // namespace
