@@ -18,6 +18,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs/results/kernels"
@@ -30,11 +31,14 @@ def run(words):
     for folder in words.folders:
         folder = pathlib.Path(folder)
         tune = [words.nereid, "tune", str(folder), "--cases", words.cases, "--seconds", str(words.tune_seconds), *shared]
+        start = time.monotonic()
         tuned = subprocess.run(tune, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        middle = time.monotonic()
         bench = [words.nereid, "bench", str(folder), "--cases", words.cases, "--seconds", str(words.seconds), "--json", *shared]
         if words.peers:
             bench += ["--peers", "--peer-command", " ".join([sys.executable, f"{ROOT}/bench/peers.py", "--tuned", *(f"--variant {v}" for v in words.variant)])]
         timed = subprocess.run(bench, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        print(f"{folder.name}: tuned in {middle - start:.0f} s, timed in {time.monotonic() - middle:.0f} s", file=sys.stderr)
         table = json.loads((folder / "tuned.json").read_text()) if (folder / "tuned.json").exists() else {"rows": []}
         line = dict(folder=folder.name, cases=words.cases, tuned=table["rows"])
         try:
