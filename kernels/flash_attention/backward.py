@@ -10,7 +10,7 @@ each time. All of q, k, v, o and their gradients are contiguous here: [batch, he
 import triton
 import triton.language as tl
 
-from kernel import LOG2E, kept, load_rows, log2_scores, store_rows, visible_keys
+from kernel import LOG2E, kept, load_rows, log2_scores, store_rows, visible_keys, visible_queries
 
 
 @triton.jit
@@ -99,21 +99,8 @@ def backward_dk_dv(q_ptr, k_ptr, v_ptr, bias_ptr, do_ptr, lse_ptr, delta_ptr, dk
     dk = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
     dv = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
 
-    # Of the queries [first, last) some see the keys, of [low, high) all. Keys that are not there give
-    # rows of dk and dv that are never stored, so they need no test.
-    first = 0
-    low = 0
-    high = M
-    last = M
-    if CAUSAL:
-        first = min(M, max(start_n - (N - M), 0)) // BLOCK_M * BLOCK_M
-        low = tl.cdiv(min(M, max(start_n + BLOCK_N - 1 - (N - M), 0)), BLOCK_M) * BLOCK_M
-    elif WINDOW > 0:
-        first = min(M, max(start_n - (N - M) - WINDOW + 1, 0)) // BLOCK_M * BLOCK_M
-        low = tl.cdiv(min(M, max(start_n + BLOCK_N - (N - M) - WINDOW, 0)), BLOCK_M) * BLOCK_M
-    if WINDOW > 0:
-        last = min(M, max(start_n + BLOCK_N - 1 - (N - M) + WINDOW, 0))
-        high = max(min(M, max(start_n - (N - M) + WINDOW, 0)) // BLOCK_M * BLOCK_M, low)
+    # Keys that are not there give rows of dk and dv that are never stored, so they need no test.
+    first, low, high, last = visible_queries(start_n, M, N, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
     for member in range(GROUP):
         head = key_head * GROUP + member
         rows_before = head.to(tl.int64) * M

@@ -2,25 +2,21 @@
 of a sequence with 0, so that a step computes neither addresses nor masks."""
 import triton
 import triton.language as tl
-from kernel import LOG2E, LOWEST, log2_scores, store_rows, visible_keys
+from kernel import LOG2E, LOWEST, log2_scores, store_rows, total_and_lse, visible_keys, weigh
 
 
 @triton.jit
 def attend(acc, m, l, q, keys, values, slope, rows, first, last, M, N, scale,
            BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr,
-           WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr):
-    """As `attend` of kernel.py, without bias, dropout and fp8."""
+           WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, LIFT: tl.constexpr):
+    """As `attend` of kernel.py, without bias and dropout."""
     for start in range(first, last, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         k = keys.load([start, 0])
         s, steep = log2_scores(q, k, None, slope, rows, columns, 0, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
-        m_new = tl.maximum(m, tl.max(s, axis=1))
-        shrink = tl.exp2(m - m_new)
-        weights = tl.exp2(s - m_new[:, None])
-        l = l * shrink + tl.sum(weights, axis=1)
+        weights, shrink, m, l = weigh(s, m, l, LIFT)
         v = values.load([start, 0])
         acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision=PRECISION)
-        m = m_new
     return acc, m, l
 
 
@@ -30,7 +26,7 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
                               stride_ob, stride_oh, stride_om, H, GROUP, M, N, scale,
                               D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
                               CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
-                              slopes_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
+                              slopes_ptr=None, descale_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
     """BLOCK_M queries of one head a program. Strides are multiples of 16 bytes."""
     start_m = tl.program_id(0) * BLOCK_M
     head = tl.program_id(1)
@@ -44,6 +40,12 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
     slope = None
     if slopes_ptr is not None:
         slope = tl.load(slopes_ptr + h) * LOG2E
+    v_scale = 1.0
+    if descale_ptr is not None:
+        descale = descale_ptr + head // GROUP * 3
+        scale *= tl.load(descale) * tl.load(descale + 1)
+        v_scale = tl.load(descale + 2)
+    LIFT: tl.constexpr = 8.0 if v_ptr.dtype.element_ty.is_fp8() else 0.0
     q = queries.load([start_m, 0])
 
     m = tl.full([BLOCK_M], LOWEST, dtype=tl.float32)
@@ -51,11 +53,12 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
     acc = tl.zeros([BLOCK_M, BLOCK_D], dtype=tl.float32)
     first, low, high, last = visible_keys(start_m, M, N, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
     if WINDOW > 0:
-        acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, first, low, M, N, scale, BLOCK_N, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP)
-    acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, low, high, M, N, scale, BLOCK_N, CAUSAL, False, PRECISION, WINDOW, SOFT_CAP)
-    acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, high, last, M, N, scale, BLOCK_N, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP)
+        acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, first, low, M, N, scale, BLOCK_N, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
+    acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, low, high, M, N, scale, BLOCK_N, CAUSAL, False, PRECISION, WINDOW, SOFT_CAP, LIFT)
+    acc, m, l = attend(acc, m, l, q, keys, values, slope, rows, high, last, M, N, scale, BLOCK_N, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
 
-    # A row that sees no key is 0, and its lse is -inf; a NaN stays one.
-    total = tl.where(l != 0, l, 1.0)
+    total, lse = total_and_lse(m, l, LIFT)
+    if descale_ptr is not None:
+        acc *= v_scale
     store_rows(out_ptr + b * stride_ob + h * stride_oh, rows, stride_om, M, acc / total[:, None], D, BLOCK_D)
-    tl.store(lse_ptr + head.to(tl.int64) * M + rows, tl.where(l != 0, (m + tl.log2(total)) / LOG2E, -float("inf")), mask=rows < M)
+    tl.store(lse_ptr + head.to(tl.int64) * M + rows, lse, mask=rows < M)

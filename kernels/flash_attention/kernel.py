@@ -105,30 +105,63 @@ def visible_keys(start_m, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CA
 
 
 @triton.jit
+def visible_queries(start_n, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
+    """For BLOCK_N keys from `start_n` on: queries [first, last) see some of them, [low, high) all. Multiples of BLOCK_M where they are neither `last` nor M."""
+    first = 0
+    low = 0
+    high = M
+    last = M
+    if CAUSAL:
+        first = min(M, max(start_n - (N - M), 0)) // BLOCK_M * BLOCK_M
+        low = tl.cdiv(min(M, max(start_n + BLOCK_N - 1 - (N - M), 0)), BLOCK_M) * BLOCK_M
+    elif WINDOW > 0:
+        first = min(M, max(start_n - (N - M) - WINDOW + 1, 0)) // BLOCK_M * BLOCK_M
+        low = tl.cdiv(min(M, max(start_n + BLOCK_N - (N - M) - WINDOW, 0)), BLOCK_M) * BLOCK_M
+    if WINDOW > 0:
+        last = min(M, max(start_n + BLOCK_N - 1 - (N - M) + WINDOW, 0))
+        high = max(min(M, max(start_n - (N - M) + WINDOW, 0)) // BLOCK_M * BLOCK_M, low)
+    return first, low, high, last
+
+
+@triton.jit
+def weigh(s, m, l, LIFT: tl.constexpr):
+    """Takes scores into the running maximum m and sum l of each row. Gives their weights, and what sums before are to be multiplied by.
+
+    Weights are relative to 2^(m - LIFT), so that those of a narrow type use its range up to 2^LIFT.
+    """
+    m_new = tl.maximum(m, tl.max(s, axis=1))
+    shrink = tl.exp2(m - m_new)
+    if LIFT > 0:
+        weights = tl.exp2(s - (m_new - LIFT)[:, None])
+    else:
+        weights = tl.exp2(s - m_new[:, None])
+    return weights, shrink, m_new, l * shrink + tl.sum(weights, axis=1)
+
+
+@triton.jit
+def total_and_lse(m, l, LIFT: tl.constexpr):
+    """Of all weights of a row. A row that sees no key is 0, and its lse is -inf; a NaN stays one."""
+    total = tl.where(l != 0, l, 1.0)
+    if LIFT > 0:
+        m -= LIFT
+    return total, tl.where(l != 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
+
+
+@triton.jit
 def attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, first, last, stride_kn, stride_vn, stride_bias, M, N, scale, p, seed,
            D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_N: tl.constexpr,
            CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr,
            WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, LIFT: tl.constexpr):
-    """Takes keys [first, last) into the running maximum m, sum l and weighted values acc of each row.
-
-    Weights are relative to 2^(m - LIFT), so that those of a narrow type use its range up to 2^LIFT.
-    """
+    """Takes keys [first, last) into the running maximum m, sum l and weighted values acc of each row."""
     for start in range(first, last, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         k = load_rows(k_base, columns, stride_kn, N, D, BLOCK_D)
         s, steep = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
-        m_new = tl.maximum(m, tl.max(s, axis=1))
-        shrink = tl.exp2(m - m_new)
-        if LIFT > 0:
-            weights = tl.exp2(s - (m_new - LIFT)[:, None])
-        else:
-            weights = tl.exp2(s - m_new[:, None])
-        l = l * shrink + tl.sum(weights, axis=1)
+        weights, shrink, m, l = weigh(s, m, l, LIFT)
         if DROPOUT:
             weights = tl.where(kept(seed, head, rows, columns, M, N, p), weights, 0.0)
         v = load_rows(v_base, columns, stride_vn, N, D, BLOCK_D)
         acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision=PRECISION)
-        m = m_new
     return acc, m, l
 
 
@@ -199,12 +232,7 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
     acc, m, l = attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, high, last, stride_kn, stride_vn, stride_bias_m, M, N,
                        scale, p, seed, D, BLOCK_D, BLOCK_N, CAUSAL, DROPOUT, True, PRECISION, WINDOW, SOFT_CAP, LIFT)
 
-    # A row that sees no key is 0, and its lse is -inf; a NaN stays one.
-    total = tl.where(l != 0, l, 1.0)
-    if LIFT > 0:
-        lse = tl.where(l != 0, (m - LIFT + tl.log2(total)) / LOG2E, -float("inf"))
-    else:
-        lse = tl.where(l != 0, (m + tl.log2(total)) / LOG2E, -float("inf"))
+    total, lse = total_and_lse(m, l, LIFT)
     if DROPOUT:
         total = total * (1.0 - p)
     if descale_ptr is not None:

@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 from backward import load_log2_lse
-from kernel import LOG2E, load_rows, log2_scores, store_rows
+from kernel import LOG2E, load_rows, log2_scores, store_rows, visible_queries
 
 
 @triton.jit
@@ -62,20 +62,8 @@ def backward_one_pass(q_ptr, k_ptr, v_ptr, do_ptr, log2_lse_ptr, delta_ptr, dq_s
     dk = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
     dv = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
 
-    # Of the queries [first, last) some see the keys, of [low, high) all; none of keys that are not there.
-    first = 0
-    low = 0
-    high = M
-    last = M
-    if CAUSAL:
-        first = min(M, max(start_n - (N - M), 0)) // BLOCK_M * BLOCK_M
-        low = tl.cdiv(min(M, max(start_n + BLOCK_N - 1 - (N - M), 0)), BLOCK_M) * BLOCK_M
-    elif WINDOW > 0:
-        first = min(M, max(start_n - (N - M) - WINDOW + 1, 0)) // BLOCK_M * BLOCK_M
-        low = tl.cdiv(min(M, max(start_n + BLOCK_N - (N - M) - WINDOW, 0)), BLOCK_M) * BLOCK_M
-    if WINDOW > 0:
-        last = min(M, max(start_n + BLOCK_N - 1 - (N - M) + WINDOW, 0))
-        high = max(min(M, max(start_n - (N - M) + WINDOW, 0)) // BLOCK_M * BLOCK_M, low)
+    first, low, high, last = visible_queries(start_n, M, N, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+    # Where keys are not there, all queries need the test: dQ must not take them.
     if start_n + BLOCK_N > N:
         low = last
         high = last

@@ -101,11 +101,118 @@ Config backwardRule(const Bound &bound) {
   return {{"BLOCK_M", 128}, {"BLOCK_N", 64}, {"num_warps", 8}, {"num_stages", 2}};
 }
 
-/// The strides of a bias, 0 where there is none.
-std::array<int64_t, 3> biasStrides(const Tensor &bias) {
-  if (!bias)
-    return {0, 0, 0};
-  return {bias.strides()[0], bias.strides()[1], bias.strides()[2]};
+using Strides = std::array<int64_t, 3>;
+
+/// Batch, head and row. Sequences that lie one after another have no batch.
+Strides stridesOf(const Tensor &tensor) {
+  auto all = tensor.strides();
+  if (all.size() == 3)
+    return {0, all[1], all[0]};
+  return {all[0], all[1], all[2]};
+}
+
+template <typename Call> constexpr bool hasLengths = requires(const Call &call) { call.cuQ; };
+
+// Argument lists. Kernels of one pass have theirs in one order, from which some leave things out.
+
+/// Constants of all kernels that walk over tiles of scores.
+template <typename Call> Arguments maskConstants(const Bound &bound, const Config &config) {
+  auto &call = bound.as<Call>();
+  return {named("D", bound['D']),
+          named("BLOCK_D", blockD(bound)),
+          named("BLOCK_M", config["BLOCK_M"]),
+          named("BLOCK_N", config["BLOCK_N"]),
+          named("CAUSAL", call.causal),
+          named("PRECISION", precisionName(bound.type(), call.precision)),
+          named("slopes_ptr", call.slopes),
+          named("WINDOW", call.window),
+          named("SOFT_CAP", double(call.softCap))};
+}
+
+/// What those that read by address have besides: p, seed and DROPOUT, and where sequences begin.
+template <typename Call> Arguments addressed(const Call &call) {
+  if constexpr (hasLengths<Call>)
+    return {named("p", 0.0), named("seed", 0), named("DROPOUT", false), named("cu_q_ptr", call.cuQ),
+            named("cu_k_ptr", call.cuK)};
+  else
+    return {named("p", call.dropout), named("seed", call.dropout > 0 ? call.seed : 0),
+            named("DROPOUT", call.dropout > 0)};
+}
+
+/// A bias and its strides; null and 0 where there is none.
+template <typename Call> std::pair<Argument, Strides> biasOf(const Call &call) {
+  if constexpr (!hasLengths<Call>)
+    if (call.bias)
+      return {call.bias, stridesOf(call.bias)};
+  return {nullptr, {}};
+}
+
+/// Heads and lengths, which `cu_q_ptr` and `cu_k_ptr` may replace.
+template <typename Call> Arguments sizesOf(const Bound &bound) {
+  const bool all = !hasLengths<Call>;
+  return {bound['H'], bound['H'] / bound['G'], all ? bound['M'] : 0, all ? bound['N'] : 0};
+}
+
+template <typename Call>
+Status launchForward(const Bound &bound, const Config &config, Launches &to, bool byDescriptors) {
+  auto &call = bound.as<Call>();
+  const int64_t rows = hasLengths<Call> ? bound['T'] : bound['B'] * bound['M'];
+  auto [bias, biasStrides] = biasOf(call);
+  Arguments arguments{call.q, call.k, call.v};
+  if (!byDescriptors)
+    arguments.add({bias});
+  arguments.add(
+      {call.out, call.lse ? Argument(call.lse) : to.scratch(DType::Float32, rows * bound['H'])});
+  auto addStrides = [&](const Strides &strides) {
+    arguments.add({strides[0], strides[1], strides[2]});
+  };
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v})
+    addStrides(stridesOf(*tensor));
+  if (!byDescriptors)
+    addStrides(biasStrides);
+  addStrides(stridesOf(call.out));
+  arguments.add(sizesOf<Call>(bound)).add({scaleOf<Call>(bound)});
+  arguments.add(maskConstants<Call>(bound, config));
+  if (!byDescriptors)
+    arguments.add(addressed(call));
+  if constexpr (!hasLengths<Call>)
+    arguments.add({named("descale_ptr", call.descale)});
+  return to.launch(byDescriptors ? flashDescriptors : flashForward, config.options(),
+                   {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
+}
+
+/// Two passes over the scores: one for the gradients of keys and values, one for that of queries.
+template <typename Call>
+Status launchBackward(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Call>();
+  const int64_t rows =
+      hasLengths<Call> ? bound['T'] * bound['H'] : bound['B'] * bound['H'] * bound['M'];
+  Argument delta = to.scratch(DType::Float32, rows);
+  if (Status status = to.launch(rowDelta, {}, {blocks(rows, 64)},
+                                {call.out, call.dout, delta, rows, named("D", bound['D']),
+                                 named("BLOCK_D", blockD(bound)), named("BLOCK_M", 64)});
+      !status)
+    return status;
+  auto [bias, biasStrides] = biasOf(call);
+  auto pass = [&](const KernelSource &kernel, Programs programs,
+                  std::initializer_list<Argument> results) {
+    Arguments arguments{call.q, call.k, call.v, bias, call.dout, call.lse, delta};
+    arguments.add(results).add({biasStrides[0], biasStrides[1], biasStrides[2]});
+    arguments.add(sizesOf<Call>(bound)).add({scaleOf<Call>(bound)});
+    arguments.add(maskConstants<Call>(bound, config)).add(addressed(call));
+    return to.launch(kernel, config.options(), programs, arguments);
+  };
+  int64_t keys;
+  if constexpr (hasLengths<Call>)
+    keys = call.maxK;
+  else
+    keys = bound['N'];
+  if (Status status = pass(backwardKeys, {blocks(keys, config["BLOCK_N"]), bound['B'] * bound['G']},
+                           {call.dk, call.dv});
+      !status)
+    return status;
+  return pass(backwardQueries, {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']},
+              {call.dq});
 }
 
 // ---- attention
@@ -128,8 +235,6 @@ const char *needsAddresses(const Bound &bound) {
   auto &call = bound.as<Attention>();
   if (call.bias || call.dropout > 0)
     return "a bias or dropout";
-  if (info(call.q.type()).bytes == 1)
-    return "8-bit floats";
   for (const Tensor *tensor : {&call.q, &call.k, &call.v}) {
     if (reinterpret_cast<uintptr_t>(tensor->data()) % 16)
       return "a start that a tensor descriptor can't have";
@@ -143,95 +248,11 @@ const char *needsAddresses(const Bound &bound) {
 constexpr Variant attentionVariants[] = {
     {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
      [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<Attention>();
-       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
-            out = call.out.strides();
-       auto bias = biasStrides(call.bias);
-       const bool drops = call.dropout > 0;
-       Argument lse = call.lse ? Argument(call.lse)
-                               : to.scratch(DType::Float32, bound['B'] * bound['H'] * bound['M']);
-       return to.launch(flashForward, config.options(),
-                        {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']},
-                        {call.q,
-                         call.k,
-                         call.v,
-                         call.bias,
-                         call.out,
-                         lse,
-                         q[0],
-                         q[1],
-                         q[2],
-                         k[0],
-                         k[1],
-                         k[2],
-                         v[0],
-                         v[1],
-                         v[2],
-                         bias[0],
-                         bias[1],
-                         bias[2],
-                         out[0],
-                         out[1],
-                         out[2],
-                         bound['H'],
-                         bound['H'] / bound['G'],
-                         bound['M'],
-                         bound['N'],
-                         scaleOf<Attention>(bound),
-                         call.dropout,
-                         drops ? call.seed : 0,
-                         named("D", bound['D']),
-                         named("BLOCK_D", blockD(bound)),
-                         named("BLOCK_M", config["BLOCK_M"]),
-                         named("BLOCK_N", config["BLOCK_N"]),
-                         named("CAUSAL", call.causal),
-                         named("DROPOUT", drops),
-                         named("PRECISION", precisionName(bound.type(), call.precision)),
-                         named("slopes_ptr", call.slopes),
-                         named("descale_ptr", call.descale),
-                         named("WINDOW", call.window),
-                         named("SOFT_CAP", double(call.softCap))});
+       return launchForward<Attention>(bound, config, to, false);
      }},
     {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule,
      [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<Attention>();
-       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
-            out = call.out.strides();
-       Argument lse = call.lse ? Argument(call.lse)
-                               : to.scratch(DType::Float32, bound['B'] * bound['H'] * bound['M']);
-       return to.launch(flashDescriptors, config.options(),
-                        {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']},
-                        {call.q,
-                         call.k,
-                         call.v,
-                         call.out,
-                         lse,
-                         q[0],
-                         q[1],
-                         q[2],
-                         k[0],
-                         k[1],
-                         k[2],
-                         v[0],
-                         v[1],
-                         v[2],
-                         out[0],
-                         out[1],
-                         out[2],
-                         bound['H'],
-                         bound['H'] / bound['G'],
-                         bound['M'],
-                         bound['N'],
-                         scaleOf<Attention>(bound),
-                         named("D", bound['D']),
-                         named("BLOCK_D", blockD(bound)),
-                         named("BLOCK_M", config["BLOCK_M"]),
-                         named("BLOCK_N", config["BLOCK_N"]),
-                         named("CAUSAL", call.causal),
-                         named("PRECISION", precisionName(bound.type(), call.precision)),
-                         named("slopes_ptr", call.slopes),
-                         named("WINDOW", call.window),
-                         named("SOFT_CAP", double(call.softCap))});
+       return launchForward<Attention>(bound, config, to, true);
      }},
 };
 
@@ -257,44 +278,7 @@ constexpr ArgumentRow attentionBackwardArguments[] = {
 };
 
 constexpr Variant attentionBackwardVariants[] = {
-    {"backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<AttentionBackward>();
-       auto bias = biasStrides(call.bias);
-       const int64_t rows = bound['B'] * bound['H'] * bound['M'], width = blockD(bound);
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
-       const int64_t group = bound['H'] / bound['G'];
-       const double scale = scaleOf<AttentionBackward>(bound);
-       const bool drops = call.dropout > 0;
-       const int64_t seed = drops ? call.seed : 0;
-       Argument delta = to.scratch(DType::Float32, rows);
-       Argument d = named("D", bound['D']), blockWidth = named("BLOCK_D", width),
-                blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n),
-                causal = named("CAUSAL", call.causal), dropout = named("DROPOUT", drops),
-                precision = named("PRECISION", precisionName(bound.type(), call.precision)),
-                slopes = named("slopes_ptr", call.slopes), window = named("WINDOW", call.window),
-                cap = named("SOFT_CAP", double(call.softCap));
-       if (Status status =
-               to.launch(rowDelta, {}, {blocks(rows, 64)},
-                         {call.out, call.dout, delta, rows, d, blockWidth, named("BLOCK_M", 64)});
-           !status)
-         return status;
-       if (Status status = to.launch(
-               backwardKeys, config.options(), {blocks(bound['N'], n), bound['B'] * bound['G']},
-               {call.q,     call.k,    call.v,     call.bias,  call.dout, call.lse,
-                delta,      call.dk,   call.dv,    bias[0],    bias[1],   bias[2],
-                bound['H'], group,     bound['M'], bound['N'], scale,     call.dropout,
-                seed,       d,         blockWidth, blockM,     blockN,    causal,
-                dropout,    precision, slopes,     window,     cap});
-           !status)
-         return status;
-       return to.launch(
-           backwardQueries, config.options(), {blocks(bound['M'], m), bound['B'] * bound['H']},
-           {call.q,     call.k,  call.v,       call.bias, call.dout,  call.lse,   delta,
-            call.dq,    bias[0], bias[1],      bias[2],   bound['H'], group,      bound['M'],
-            bound['N'], scale,   call.dropout, seed,      d,          blockWidth, blockM,
-            blockN,     causal,  dropout,      precision, slopes,     window,     cap});
-     }},
+    {"backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule, launchBackward<AttentionBackward>},
     {"backward.one_pass", "BLOCK_M BLOCK_N",
      [](const Bound &bound) -> const char * {
        auto &call = bound.as<AttentionBackward>();
@@ -313,39 +297,19 @@ constexpr Variant attentionBackwardVariants[] = {
        const double scale = scaleOf<AttentionBackward>(bound);
        Argument delta = to.scratch(DType::Float32, heads * padded),
                 log2Lse = to.scratch(DType::Float32, heads * padded),
-                sums = to.scratch(DType::Float32, elements), d = named("D", bound['D']),
-                blockWidth = named("BLOCK_D", blockD(bound));
+                sums = to.scratch(DType::Float32, elements);
        if (Status status = to.launch(rowFacts, {}, {blocks(padded, 64), heads},
                                      {call.out, call.dout, call.lse, delta, log2Lse, sums,
-                                      bound['M'], padded, d, blockWidth, named("BLOCK_M", 64)});
+                                      bound['M'], padded, named("D", bound['D']),
+                                      named("BLOCK_D", blockD(bound)), named("BLOCK_M", 64)});
            !status)
          return status;
-       if (Status status = to.launch(
-               backwardOnePass, config.options(), {blocks(bound['N'], n), bound['B'] * bound['G']},
-               {call.q,
-                call.k,
-                call.v,
-                call.dout,
-                log2Lse,
-                delta,
-                sums,
-                call.dk,
-                call.dv,
-                bound['H'],
-                bound['H'] / bound['G'],
-                bound['M'],
-                bound['N'],
-                padded,
-                scale,
-                d,
-                blockWidth,
-                named("BLOCK_M", m),
-                named("BLOCK_N", n),
-                named("CAUSAL", call.causal),
-                named("PRECISION", precisionName(bound.type(), call.precision)),
-                named("slopes_ptr", call.slopes),
-                named("WINDOW", call.window),
-                named("SOFT_CAP", double(call.softCap))});
+       Arguments arguments{call.q, call.k, call.v,  call.dout, log2Lse,
+                           delta,  sums,   call.dk, call.dv};
+       arguments.add(sizesOf<AttentionBackward>(bound)).add({padded, scale});
+       arguments.add(maskConstants<AttentionBackward>(bound, config));
+       if (Status status = to.launch(backwardOnePass, config.options(),
+                                     {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
            !status)
          return status;
        constexpr int64_t block = 4096;
@@ -395,53 +359,7 @@ Result<std::string> verifyVarlen(const Bound &bound, const Stream &stream) {
 constexpr Variant varlenVariants[] = {
     {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
      [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<AttentionVarlen>();
-       auto q = call.q.strides(), k = call.k.strides(), v = call.v.strides(),
-            out = call.out.strides();
-       Argument lse =
-           call.lse ? Argument(call.lse) : to.scratch(DType::Float32, bound['T'] * bound['H']);
-       return to.launch(flashForward, config.options(),
-                        {blocks(call.maxQ, config["BLOCK_M"]), bound['B'] * bound['H']},
-                        {call.q,
-                         call.k,
-                         call.v,
-                         nullptr,
-                         call.out,
-                         lse,
-                         0,
-                         q[1],
-                         q[0],
-                         0,
-                         k[1],
-                         k[0],
-                         0,
-                         v[1],
-                         v[0],
-                         0,
-                         0,
-                         0,
-                         0,
-                         out[1],
-                         out[0],
-                         bound['H'],
-                         bound['H'] / bound['G'],
-                         0,
-                         0,
-                         scaleOf<AttentionVarlen>(bound),
-                         0.0,
-                         0,
-                         named("D", bound['D']),
-                         named("BLOCK_D", blockD(bound)),
-                         named("BLOCK_M", config["BLOCK_M"]),
-                         named("BLOCK_N", config["BLOCK_N"]),
-                         named("CAUSAL", call.causal),
-                         named("DROPOUT", false),
-                         named("PRECISION", precisionName(bound.type(), call.precision)),
-                         named("slopes_ptr", call.slopes),
-                         named("cu_q_ptr", call.cuQ),
-                         named("cu_k_ptr", call.cuK),
-                         named("WINDOW", call.window),
-                         named("SOFT_CAP", double(call.softCap))});
+       return launchForward<AttentionVarlen>(bound, config, to, false);
      }},
 };
 
@@ -473,40 +391,7 @@ constexpr ArgumentRow varlenBackwardArguments[] = {
 
 constexpr Variant varlenBackwardVariants[] = {
     {"lengths_backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<AttentionVarlenBackward>();
-       const int64_t rows = bound['T'] * bound['H'];
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
-       const int64_t group = bound['H'] / bound['G'];
-       const double scale = scaleOf<AttentionVarlenBackward>(bound);
-       Argument delta = to.scratch(DType::Float32, rows);
-       Argument d = named("D", bound['D']), blockWidth = named("BLOCK_D", blockD(bound)),
-                blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n),
-                causal = named("CAUSAL", call.causal), dropout = named("DROPOUT", false),
-                precision = named("PRECISION", precisionName(bound.type(), call.precision)),
-                slopes = named("slopes_ptr", call.slopes), cuQ = named("cu_q_ptr", call.cuQ),
-                cuK = named("cu_k_ptr", call.cuK), window = named("WINDOW", call.window),
-                cap = named("SOFT_CAP", double(call.softCap));
-       if (Status status =
-               to.launch(rowDelta, {}, {blocks(rows, 64)},
-                         {call.out, call.dout, delta, rows, d, blockWidth, named("BLOCK_M", 64)});
-           !status)
-         return status;
-       if (Status status = to.launch(
-               backwardKeys, config.options(), {blocks(call.maxK, n), bound['B'] * bound['G']},
-               {call.q,  call.k,    call.v, nullptr, call.dout,  call.lse, delta,  call.dk,
-                call.dv, 0,         0,      0,       bound['H'], group,    0,      0,
-                scale,   0.0,       0,      d,       blockWidth, blockM,   blockN, causal,
-                dropout, precision, slopes, cuQ,     cuK,        window,   cap});
-           !status)
-         return status;
-       return to.launch(
-           backwardQueries, config.options(), {blocks(call.maxQ, m), bound['B'] * bound['H']},
-           {call.q,    call.k, call.v, nullptr,    call.dout, call.lse, delta,  call.dq,
-            0,         0,      0,      bound['H'], group,     0,        0,      scale,
-            0.0,       0,      d,      blockWidth, blockM,    blockN,   causal, dropout,
-            precision, slopes, cuQ,    cuK,        window,    cap});
-     }},
+     launchBackward<AttentionVarlenBackward>},
 };
 
 constexpr OperationRow rows[] = {

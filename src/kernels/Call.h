@@ -5,10 +5,13 @@
 
 #include "nereid/kernels.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -158,6 +161,27 @@ struct Programs {
   int64_t x = 1, y = 1, z = 1;
 };
 
+/// Arguments of a launch, put together of pieces that launches share.
+class Arguments {
+public:
+  Arguments(std::initializer_list<Argument> first) { add(first); }
+  Arguments &add(std::span<const Argument> more) {
+    assert(count + more.size() <= most);
+    std::copy(more.begin(), more.end(), all.begin() + count);
+    count += more.size();
+    return *this;
+  }
+  Arguments &add(std::initializer_list<Argument> more) {
+    return add(std::span(more.begin(), more.size()));
+  }
+  operator std::span<const Argument>() const { return {all.data(), count}; }
+
+private:
+  static constexpr size_t most = 48;
+  std::array<Argument, most> all;
+  size_t count = 0;
+};
+
 /// What a variant's plan writes its launches to: sized, compiled or run, as the call asks.
 class Launches {
 public:
@@ -165,7 +189,11 @@ public:
   /// Room in the workspace, at a multiple of 256 bytes.
   Argument scratch(DType type, int64_t elements);
   virtual Status launch(const KernelSource &kernel, const CompileOptions &options,
-                        Programs programs, std::initializer_list<Argument> arguments) = 0;
+                        Programs programs, std::span<const Argument> arguments) = 0;
+  Status launch(const KernelSource &kernel, const CompileOptions &options, Programs programs,
+                std::initializer_list<Argument> arguments) {
+    return launch(kernel, options, programs, std::span(arguments.begin(), arguments.size()));
+  }
 
   size_t workspaceUsed() const { return used; }
 

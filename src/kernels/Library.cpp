@@ -165,7 +165,7 @@ private:
 class Sizing final : public Launches {
 public:
   Status launch(const KernelSource &, const CompileOptions &, Programs,
-                std::initializer_list<Argument>) override {
+                std::span<const Argument>) override {
     return Success{};
   }
 };
@@ -179,7 +179,7 @@ public:
   }
 
   Status launch(const KernelSource &source, const CompileOptions &options, Programs programs,
-                std::initializer_list<Argument> arguments) override {
+                std::span<const Argument> arguments) override {
     auto kernel = kernels.find(source, options);
     if (!kernel)
       return kernel.takeError();
