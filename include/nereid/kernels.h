@@ -406,7 +406,7 @@ struct Attention {
   Tensor bias = {};    ///< optional float [B, H, M, N]; N contiguous, strides of 0 share it
   Tensor slopes = {};  ///< optional float32 [H]: ALiBi, taken off by distance (Press et al., 2022)
   Tensor descale = {}; ///< optional float32 [B, G, 3]: what q, k and v of 8 bits are multiplied by
-  float scale = 0;     ///< 0: 1 / sqrt(D)
+  float scale = 0;     ///< not below 0; 0: 1 / sqrt(D)
   bool causal = false; ///< a query sees keys up to its position
   int64_t window = 0;  ///< above 0: and only keys less than this away
   float softCap = 0;   ///< above 0: scores become softCap tanh(score / softCap)

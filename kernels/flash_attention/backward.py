@@ -34,8 +34,8 @@ def score_gradient(q, k, v, do, lse, delta, bias, slope, head, rows, columns, st
                    CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr,
                    WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr):
     """Of one tile: the probabilities after dropout, and dS."""
-    s, steep = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
-    weights = tl.exp2(s - lse[:, None])
+    s, steep, unit = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
+    weights = tl.exp2(s * unit - lse[:, None])
     dp = tl.dot(do, tl.trans(v), input_precision=PRECISION)
     dropped = weights
     if DROPOUT:

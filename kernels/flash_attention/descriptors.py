@@ -13,8 +13,8 @@ def attend(acc, m, l, q, keys, values, slope, rows, first, last, M, N, scale,
     for start in range(first, last, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         k = keys.load([start, 0])
-        s, steep = log2_scores(q, k, None, slope, rows, columns, 0, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
-        weights, shrink, m, l = weigh(s, m, l, LIFT)
+        s, steep, unit = log2_scores(q, k, None, slope, rows, columns, 0, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
+        weights, shrink, m, l = weigh(s, unit, m, l, LIFT)
         v = values.load([start, 0])
         acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision=PRECISION)
     return acc, m, l

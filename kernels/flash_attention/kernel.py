@@ -37,7 +37,8 @@ def store_rows(base, rows, stride, COUNT, value, D: tl.constexpr, BLOCK_D: tl.co
 @triton.jit
 def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.constexpr, EDGE: tl.constexpr,
                 PRECISION: tl.constexpr, WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, TURNED: tl.constexpr = False):
-    """Scores of a tile times log2(e), and under a soft cap their derivative by what they were before it.
+    """Scores of a tile, under a soft cap their derivative by what they were before it, and what they are to be multiplied by
+    (which is not negative) to be in powers of two: where the next step is a difference, both are one instruction.
 
     EDGE tiles may hold keys that are not there or not visible; others need no test. `slope` is ALiBi's
     of the head times log2(e), or None: a score falls with the distance. TURNED tiles are keys by queries.
@@ -51,13 +52,16 @@ def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUS
         columns = columns[None, :]
         s = tl.dot(q, tl.trans(k), input_precision=PRECISION)
     steep = 1.0
+    unit = 1.0
     if SOFT_CAP > 0:
         # cap * tanh(s / cap), with tanh(x) = 1 - 2 / (1 + exp(2 x)).
         t = 1.0 - 2.0 / (1.0 + tl.exp2(s * (scale * (2 * LOG2E / SOFT_CAP))))
         s = t * (SOFT_CAP * LOG2E)
         steep = 1.0 - t * t
-    else:
+    elif EDGE or slope is not None or bias is not None:
         s = s * (scale * LOG2E)
+    else:
+        unit = scale * LOG2E
     if slope is not None:
         s -= slope * tl.abs(rows + (N - M) - columns).to(tl.float32)
     if bias is not None:
@@ -73,7 +77,7 @@ def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUS
             if not CAUSAL:
                 visible = visible & (columns < rows + (N - M + WINDOW))
         s = tl.where(visible, s, -float("inf"))
-    return s, steep
+    return s, steep, unit
 
 
 @triton.jit
@@ -124,17 +128,15 @@ def visible_queries(start_n, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
 
 
 @triton.jit
-def weigh(s, m, l, LIFT: tl.constexpr):
+def weigh(s, unit, m, l, LIFT: tl.constexpr):
     """Takes scores into the running maximum m and sum l of each row. Gives their weights, and what sums before are to be multiplied by.
 
     Weights are relative to 2^(m - LIFT), so that those of a narrow type use its range up to 2^LIFT.
     """
-    m_new = tl.maximum(m, tl.max(s, axis=1))
+    m_new = tl.maximum(m, tl.max(s, axis=1) * unit)
     shrink = tl.exp2(m - m_new)
-    if LIFT > 0:
-        weights = tl.exp2(s - (m_new - LIFT)[:, None])
-    else:
-        weights = tl.exp2(s - m_new[:, None])
+    base = m_new - LIFT if LIFT > 0 else m_new
+    weights = tl.exp2(s * unit - base[:, None])
     return weights, shrink, m_new, l * shrink + tl.sum(weights, axis=1)
 
 
@@ -156,8 +158,8 @@ def attend(acc, m, l, q, k_base, v_base, bias, slope, head, rows, first, last, s
     for start in range(first, last, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         k = load_rows(k_base, columns, stride_kn, N, D, BLOCK_D)
-        s, steep = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
-        weights, shrink, m, l = weigh(s, m, l, LIFT)
+        s, steep, unit = log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP)
+        weights, shrink, m, l = weigh(s, unit, m, l, LIFT)
         if DROPOUT:
             weights = tl.where(kept(seed, head, rows, columns, M, N, p), weights, 0.0)
         v = load_rows(v_base, columns, stride_vn, N, D, BLOCK_D)
@@ -176,7 +178,7 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
                   WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
     """BLOCK_M queries of one head a program. Stores the result and the logarithm of each row's sum of exponentials.
 
-    `slopes_ptr`: ALiBi, a slope for each head. `descale_ptr`: what q, k and v of fp8 are to be
+    `scale` is not negative. `slopes_ptr`: ALiBi, a slope for each head. `descale_ptr`: what q, k and v of fp8 are to be
     multiplied by, three numbers for each key head of each sequence.
     """
     start_m = tl.program_id(0) * BLOCK_M

@@ -37,8 +37,8 @@ template <typename Call> std::string checkNumbers(Bound &bound) {
            " heads of `q` must be a multiple of its " + std::to_string(bound['G']);
   if (bound['D'] > 256)
     return "`q` is " + textOf(call.q) + ", and heads must have at most 256 columns";
-  if (!std::isfinite(call.scale))
-    return "`scale` is " + std::to_string(call.scale);
+  if (!(call.scale >= 0 && std::isfinite(call.scale)))
+    return "`scale` is " + std::to_string(call.scale) + ", and must not be below 0";
   if (call.window < 0)
     return "`window` is " + std::to_string(call.window) + ", and must not be below 0";
   if (!(call.softCap >= 0 && std::isfinite(call.softCap)))

@@ -309,6 +309,10 @@ TEST_F(BadCalls, Attention) {
   good.window = -1;
   EXPECT_EQ(setup().failure(good), "`attention`: `window` is -1, and must not be below 0");
   good.window = 0;
+  good.scale = -0.5f;
+  EXPECT_EQ(setup().failure(good), "`attention`: `scale` is -0.500000, and must not be below 0");
+  good.scale = 0;
+  good.window = 0;
   good.dropout = 1;
   EXPECT_EQ(setup().failure(good), "`attention`: `dropout` is 1.000000, and must be in [0, 1)");
 }
