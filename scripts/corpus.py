@@ -107,7 +107,9 @@ def helpersOf(text):
             helpers |= {call.func.id for call in ast.walk(function)
                         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id != function.name}
         elif isinstance(function, ast.ClassDef):
-            helpers |= {method.name for method in function.body if isinstance(method, ast.FunctionDef)}
+            # A static kernel is launched; any other method is called.
+            helpers |= {f"{function.name}.{method.name}" for method in function.body if isinstance(method, ast.FunctionDef)
+                        and not any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)}
     return helpers
 
 
