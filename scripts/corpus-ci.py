@@ -140,7 +140,7 @@ def jobsOf(nereid, folder, launches, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/dev/bin")
     parser.add_argument("--package", default="", help="only packages whose name contains this")
     parser.add_argument("--only", default="", help="only files and kernels whose name contains this")

@@ -198,7 +198,7 @@ def resultOf(package, version, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.split("\n\n")[0])
     parser.add_argument("--from", dest="root", required=True, metavar="DIR")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
