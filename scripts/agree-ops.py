@@ -337,7 +337,7 @@ SHORT_OF = {long: short for short, long in DTYPES.items()}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
     parser.add_argument("--python", help="a Python with torch, triton and numpy below 2.4 (default: this one)")
     parser.add_argument("--only", default="", help="only operations whose label (`a + b on i8 and u8`) contains this")

@@ -46,7 +46,7 @@ def reasonOf(why):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("package", choices=PACKAGES)
     parser.add_argument("source")
     parser.add_argument("--bin", default="build/release", help="the build whose python/ has the package `nereid`")

@@ -310,7 +310,7 @@ def main():
     if sys.argv[1:] == ["--serve"]:
         serve()
         return 0
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch, triton and numpy below 2.4")
     parser.add_argument("--tutorials", type=pathlib.Path, help="a folder with Triton's tutorials")

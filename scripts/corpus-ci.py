@@ -18,6 +18,7 @@ the same ones. `--results` writes the counts that scripts/language-doc.py puts i
 The last line is JSON: {"passed", "failed", "skipped", "failures"}.
 """
 import argparse
+import ast
 import collections
 import concurrent.futures
 import json
@@ -48,12 +49,14 @@ def checkList(nereid, folder, path):
     try:
         text = path.read_text()
         wanted = sorted((name, tuple(parameters)) for name, _, parameters, _ in astKernels(text))
+        classes = {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)}
     except (SyntaxError, UnicodeDecodeError):
         return None
     kernels, why = nereid.list(path)
     if kernels is None:
         return why
-    seen = sorted((k["name"], tuple(p["name"] if isinstance(p, dict) else p for p in k["parameters"])) for k in kernels if "." not in k["name"])
+    seen = sorted((k["name"], tuple(p["name"] if isinstance(p, dict) else p for p in k["parameters"])) for k in kernels
+                  if "." not in k["name"] or k["name"].split(".")[0] in classes)
     if seen != wanted:
         missing = [name for name, _ in wanted if name not in [n for n, _ in seen]]
         extra = [name for name, _ in seen if name not in [n for n, _ in wanted]]
@@ -137,7 +140,7 @@ def jobsOf(nereid, folder, launches, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/dev/bin")
     parser.add_argument("--package", default="", help="only packages whose name contains this")
     parser.add_argument("--only", default="", help="only files and kernels whose name contains this")

@@ -347,7 +347,7 @@ def resultOf(package, version, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("signatures")
     parser.add_argument("--from", dest="root", required=True, metavar="DIR")
     parser.add_argument("--bin", default="build/release/bin")

@@ -125,7 +125,7 @@ def checkClean(nereid, launch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/dev/bin")
     parser.add_argument("--only", default="", help="only launches whose name contains this")
     parser.add_argument("--verbose", action="store_true")

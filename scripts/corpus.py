@@ -107,7 +107,9 @@ def helpersOf(text):
             helpers |= {call.func.id for call in ast.walk(function)
                         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id != function.name}
         elif isinstance(function, ast.ClassDef):
-            helpers |= {method.name for method in function.body if isinstance(method, ast.FunctionDef)}
+            # A static kernel is launched; any other method is called.
+            helpers |= {f"{function.name}.{method.name}" for method in function.body if isinstance(method, ast.FunctionDef)
+                        and not any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)}
     return helpers
 
 
@@ -196,7 +198,7 @@ def resultOf(package, version, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev corpus", description=__doc__.split("\n\n")[0])
     parser.add_argument("--from", dest="root", required=True, metavar="DIR")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")

@@ -45,10 +45,19 @@ def wrapped(call):
 
 
 def astKernels(text):
-    """The kernels outside of other functions, by decorator or by call: [(name, line of `def`, parameters, node)]."""
+    """The kernels outside of other functions, by decorator or by call, those of a class as `CLASS.KERNEL`: [(name, line of `def`,
+    parameters, node)]."""
     found, plain = [], {}
+    tree = ast.parse(text)
+    # Another library's `jit`.
+    foreign = any(isinstance(node, ast.ImportFrom) and "triton" not in (node.module or "triton") and any((a.asname or a.name) == "jit" for a in node.names)
+                  for node in tree.body)
 
-    def walk(nodes):
+    def isKernel(decorator):
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return isJit(decorator) and not (foreign and isinstance(target, ast.Name))
+
+    def walk(nodes, prefix):
         for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 arguments = node.args
@@ -56,10 +65,12 @@ def astKernels(text):
                 if arguments.vararg:
                     names.append(arguments.vararg.arg)
                 names += [a.arg for a in arguments.kwonlyargs]
-                plain[node.name] = (node.lineno, names, node)
-                if any(isJit(decorator) for decorator in node.decorator_list):
-                    found.append((node.name, node.lineno, names, node))
-            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                plain[prefix + node.name] = (node.lineno, names, node)
+                if any(isKernel(decorator) for decorator in node.decorator_list):
+                    found.append((prefix + node.name, node.lineno, names, node))
+            elif isinstance(node, ast.ClassDef):
+                walk(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and not prefix:
                 function, made = wrapped(node.value)
                 name, kernels = node.targets[0].id, [one[0] for one in found]
                 if function in plain and (made or function in kernels) and name not in kernels:
@@ -67,11 +78,11 @@ def astKernels(text):
                     plain[name] = plain[function]
             else:
                 for field in ("body", "orelse", "finalbody"):
-                    walk(getattr(node, field, []))
+                    walk(getattr(node, field, []), prefix)
                 for handler in getattr(node, "handlers", []):
-                    walk(handler.body)
+                    walk(handler.body, prefix)
 
-    walk(ast.parse(text).body)
+    walk(tree.body, "")
     return found
 
 

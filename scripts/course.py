@@ -60,7 +60,7 @@ def run(nereid, folder, words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/release/bin", help="where the command is")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="another tree with examples/")
     parser.add_argument("lessons", nargs="*", help="day07, ex_16, ...: those alone")

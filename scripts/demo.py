@@ -140,7 +140,7 @@ def generated(device):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.split("\n\n")[0])
     parser.add_argument("--device")
     arguments = parser.parse_args()
     started, problems, lines = time.time(), [], []

@@ -31,7 +31,7 @@ def golden_of(source, nereid):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev golden", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./dev golden", description=__doc__.split("\n\n")[0])
     parser.add_argument("files", nargs="*", metavar="FILE", help="kernel files; by default all that have a golden file")
     parser.add_argument("--bin", default=ROOT / "build/release/bin", type=pathlib.Path, help="where `nereid` is")
     arguments = parser.parse_args()

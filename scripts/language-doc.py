@@ -88,7 +88,7 @@ def corpusTable():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--results", action="store_true", help="only the results on real code")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the results are stale")
     options = parser.parse_args()

@@ -3,15 +3,17 @@
 --all` over all, `./dev lint FILE...` over these.
 
 `--low` takes the rooms without LLVM, which are quick to read, those changed last first, and prints one JSON object of
-counts. With `--seconds N` no file is begun later than that, and those left over count as skipped. What was clean is not read again until it, a header or the checks change.
+counts. With `--seconds N` no file is begun later than that, and those left over count as skipped. What was clean is not read again until it, a header that it includes or the checks change.
 """
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -50,8 +52,38 @@ def changed_files():
                    *git("ls-files", "-o", "--exclude-standard", *places)})
 
 
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+
+
+@functools.cache
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def included(path):
+    """Our own files that a file includes directly; what the build generates is not among them."""
+    folders = (path.parent, ROOT / "src", ROOT / "include", ROOT / "test", ROOT)
+    found = []
+    for name in INCLUDE.findall(path.read_text()):
+        found += [file for file in (folder / name for folder in folders) if file.is_file()][:1]
+    return [file.resolve() for file in found]
+
+
+def closure(path):
+    """A file and everything of ours that it includes. With the dialect's headers come the tables that they are generated from."""
+    seen, left = set(), [path.resolve()]
+    while left:
+        if (file := left.pop()) not in seen:
+            seen.add(file)
+            left += included(file)
+    if any(file.parent.name == "ir" for file in seen):
+        seen |= set((ROOT / "src" / "ir").glob("*.td"))
+    return sorted(seen)
+
+
 class Clean:
-    """What was found clean, kept in the build: the hash of a file with all headers and the checks, by the file's name."""
+    """What was found clean, kept in the build: the hash of a file, of what it includes and of the checks, by the file's name."""
 
     def __init__(self, build):
         self.path = pathlib.Path(build) / "lint.json"
@@ -59,16 +91,10 @@ class Clean:
             self.known = json.loads(self.path.read_text())
         except (OSError, ValueError):
             self.known = {}
-        self.common = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
-        for folder in ("src", "include", "test/unit", "python/binding"):
-            for path in sorted((ROOT / folder).rglob("*")):
-                if path.suffix in (".h", ".inc", ".def", ".td"):
-                    self.common.update(path.read_bytes())
 
     def key(self, name):
-        whole = self.common.copy()
-        whole.update((ROOT / name).read_bytes())
-        return whole.hexdigest()
+        parts = [digest(ROOT / ".clang-tidy"), *(f"{file.name} {digest(file)}" for file in closure(ROOT / name))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def has(self, name):
         return self.known.get(name) == self.key(name)
@@ -115,7 +141,7 @@ def lint_all(build, files, seconds=float("inf"), show=False):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev lint", description=__doc__.splitlines()[0],
+    parser = argparse.ArgumentParser(prog="./dev lint", description=__doc__.split("\n\n")[0],
                                      epilog=__doc__.split("\n\n")[1])
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--all", action="store_true", help="every C++ file")

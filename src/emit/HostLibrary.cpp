@@ -246,8 +246,15 @@ Value passThrough(Interp &interp, const std::string &name) {
 }
 
 std::optional<Value> functoolsAttribute(Interp &interp, std::string_view name) {
-  if (name == "lru_cache" || name == "cache" || name == "cached_property" || name == "wraps")
+  if (name == "lru_cache" || name == "cache" || name == "cached_property")
     return passThrough(interp, std::string(name));
+  // `wraps(f)` is a decorator for another function than `f`.
+  if (name == "wraps")
+    return interp.native("wraps", [](Interp &in, std::vector<Value> &, Keywords &) {
+      return in.native("wraps", [](Interp &, std::vector<Value> &inner, Keywords &) {
+        return inner.empty() ? Value() : inner[0];
+      });
+    });
   if (name == "partial")
     return interp.native("partial", [](Interp &in, std::vector<Value> &args, Keywords &keywords) {
       if (args.empty())

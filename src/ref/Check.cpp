@@ -59,7 +59,13 @@ void Checker::endProgram(Frame &frame) { idle.push_back(std::exchange(frame.chec
 void Checker::barrier(Frame &frame) {
   FrameCheck &me = *frame.check;
   me.released = me.storedTile = false;
-  me.barrierAt = ++me.clock;
+  me.barrierAt = me.meetingAt = ++me.clock;
+}
+
+void Checker::meet(Frame &frame) {
+  FrameCheck &me = *frame.check;
+  me.released = false;
+  me.meetingAt = ++me.clock;
 }
 
 void Checker::beginAccess(Frame &frame, const AccessSite &site) {
@@ -138,11 +144,16 @@ bool Checker::loadCell(Frame &frame, const Memory::Spot &spot, RegionState &stat
   }
   if (!found)
     checkRelease(frame, spot, touch, cell.write);
-  // Keep the first reader, and the last one of another program.
-  if (!cell.read || isOrdered(me, cell.read))
+  // Keep the first reader, and the last one of another program; of one program two threads.
+  if (!cell.read || isOrdered(me, cell.read)) {
+    if (cell.read.program != me.program)
+      cell.siblingRead = {};
+    else if (!runsSameElement(cell.read, touch))
+      cell.siblingRead = cell.read;
     cell.read = touch;
-  else
+  } else {
     cell.otherRead = touch;
+  }
   return found;
 }
 
@@ -160,6 +171,10 @@ bool Checker::storeCell(Frame &frame, const Memory::Spot &spot, RegionState &sta
     race(frame, spot, touch, cell.read, false);
   } else if (!isOrdered(me, cell.otherRead)) {
     race(frame, spot, touch, cell.otherRead, false);
+  } else if (overtakes(me, touch, cell.read)) {
+    missingBarrier(frame, spot, touch, cell.read);
+  } else if (overtakes(me, touch, cell.siblingRead)) {
+    missingBarrier(frame, spot, touch, cell.siblingRead);
   } else {
     found = false;
     checkRelease(frame, spot, touch, cell.write);
@@ -173,7 +188,7 @@ bool Checker::storeCell(Frame &frame, const Memory::Spot &spot, RegionState &sta
     }
     atomic = {};
   }
-  cell = {touch, {}, {}, false};
+  cell = {touch, {}, {}, {}, false};
   return found;
 }
 
@@ -320,19 +335,27 @@ void Checker::uninitialised(Frame &frame, const Memory::Spot &spot, const Touch 
 }
 
 void Checker::missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch &mine,
-                             const Touch &store) {
+                             const Touch &other) {
   if (machine.foundBefore(frame, "MissingBarrier", spot.region->range.name))
     return;
-  const Site &here = sites[mine.site], &there = sites[store.site];
+  const Site &here = sites[mine.site], &there = sites[other.site];
+  bool isLoad = here.kind != AccessKind::Store;
+  std::string element = elementText(*spot.region, spot.offset);
   Finding found =
-      finding(frame, "MissingBarrier",
-              "load of " + elementText(*spot.region, spot.offset) +
-                  " by another thread than the one that stored it, with no barrier between",
-              "put `tl.debug_barrier()` between the store and the load; without it a GPU may load "
-              "the old value");
+      isLoad
+          ? finding(frame, "MissingBarrier",
+                    "load of " + element +
+                        " by another thread than the one that stored it, with no barrier between",
+                    "put `tl.debug_barrier()` between the store and the load; without it a GPU "
+                    "may load the old value")
+          : finding(frame, "MissingBarrier",
+                    "store to " + element +
+                        ", which another thread loads before, with no barrier between",
+                    "put `tl.debug_barrier()` between the load and the store; without it a GPU "
+                    "may load the new value");
   found.tensor = spot.region->range.name;
   found.index = indexOf(mine.element, here.shape);
-  addLabel(found, machine.program.places[there.place], "the store");
+  addLabel(found, machine.program.places[there.place], isLoad ? "the store" : "the load");
   machine.report(frame, std::move(found));
 }
 

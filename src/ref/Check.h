@@ -41,6 +41,7 @@ struct FrameCheck {
   uint32_t clock = 1;
   bool storedTile = false; ///< since the last barrier
   uint32_t barrierAt = 0;  ///< the clock at the last barrier
+  uint32_t meetingAt = 0;  ///< the clock when threads last waited for what others have loaded
   bool released = false;   ///< by the memory op under way: time goes on after it
   uint32_t site = 0;       ///< of the memory op under way
   /// For a scalar atomic: the last barrier before it, if stores of a tile have followed that
@@ -75,6 +76,8 @@ public:
   }
   void outOfBounds(Frame &frame, const AccessSite &site, uint64_t address, uint32_t element);
   void barrier(Frame &frame);
+  /// An op has combined elements of several threads: what they loaded before it has arrived.
+  void meet(Frame &frame);
 
   // --- values ---
   /// How a value went wrong, and where.
@@ -146,8 +149,14 @@ private:
   void uninitialised(Frame &frame, const Memory::Spot &spot, const Touch &mine);
   /// A store known through a release that waited for one thread only.
   void checkRelease(Frame &frame, const Memory::Spot &spot, const Touch &mine, const Touch &store);
+  /// A load of what another thread of the program has stored, or a store to what another one loads.
   void missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch &mine,
-                      const Touch &store);
+                      const Touch &other);
+  /// A store to what another thread of the program may still be about to load.
+  bool overtakes(const FrameCheck &me, const Touch &store, const Touch &read) const {
+    return read.program == me.program && read.clock >= me.meetingAt &&
+           !runsSameElement(store, read);
+  }
   void checkGap(Frame &frame, const AccessSite &site, const Memory::Spot &spot, uint32_t element);
   void checkPromises(Frame &frame);
 

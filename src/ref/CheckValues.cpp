@@ -549,6 +549,14 @@ Step ValueWatch::watchMemory(Operation *op, Step step, Decoder &d) {
   };
 }
 
+// Threads give each other their elements here, and so wait for each other's loads.
+static Step meeting(Step step) {
+  return [step = std::move(step)](Frame &frame) {
+    step(frame);
+    frame.machine.checker->meet(frame);
+  };
+}
+
 Step ValueWatch::watch(Operation *op, Step step, Decoder &d) {
   if (!step)
     return step;
@@ -558,6 +566,9 @@ Step ValueWatch::watch(Operation *op, Step step, Decoder &d) {
       return step;
   if (isa<tile::MemoryAccessOpInterface>(op))
     return watchMemory(op, std::move(step), d);
+  if (isa<tile::ReduceOp, tile::ScanOp, tile::DotOp, tile::DotScaledOp, tile::GatherOp,
+          tile::HistogramOp>(op))
+    step = meeting(std::move(step));
   if (isa<tile::SplatOp, tile::BroadcastOp, tile::TransOp, tile::JoinOp, tile::SplitOp,
           tile::CatOp>(op))
     return moving(std::move(step));

@@ -42,9 +42,10 @@ struct Touch {
   explicit operator bool() const { return program != 0; }
 };
 
-/// The last plain write to an element, and reads since: the first one and one by another program.
+/// The last plain write to an element, and reads since: one, one by another program, and one by
+/// another thread of the program that `read` is by.
 struct Cell {
-  Touch write, read, otherRead;
+  Touch write, read, otherRead, siblingRead;
   bool isAtomic = false; ///< there is an AtomicCell too
 };
 

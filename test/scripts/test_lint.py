@@ -54,13 +54,32 @@ class Lint(unittest.TestCase):
 
     def test_what_was_clean_is_known_until_it_changes(self):
         with tempfile.TemporaryDirectory() as folder:
-            clean, path = lint.Clean(folder), pathlib.Path(folder) / "one.cpp"
-            path.write_text("int a;\n")
+            def has():
+                lint.digest.cache_clear()
+                lint.included.cache_clear()
+                return lint.Clean(folder).has(str(path))
+
+            clean, path, header = lint.Clean(folder), pathlib.Path(folder) / "one.cpp", pathlib.Path(folder) / "two.h"
+            path.write_text('#include "one.h"\nint a;\n')
+            (pathlib.Path(folder) / "one.h").write_text('#include "two.h"\n')
+            header.write_text("int c;\n")
+            (pathlib.Path(folder) / "other.h").write_text("int d;\n")
             clean.add(str(path))
             clean.save()
-            self.assertTrue(lint.Clean(folder).has(str(path)))
-            path.write_text("int b;\n")
-            self.assertFalse(lint.Clean(folder).has(str(path)))
+            self.assertTrue(has())
+            (pathlib.Path(folder) / "other.h").write_text("int e;\n")
+            self.assertTrue(has())
+            header.write_text("int e;\n")
+            self.assertFalse(has())
+            header.write_text("int c;\n")
+            self.assertTrue(has())
+            path.write_text('#include "one.h"\nint b;\n')
+            self.assertFalse(has())
+
+    def test_generated_headers_stand_for_the_dialect(self):
+        names = {file.name for file in lint.closure(ROOT / "src" / "ref" / "Check.cpp")}
+        self.assertLessEqual({"Check.h", "Machine.h", "TileOps.h", "TileOps.td"}, names)
+        self.assertNotIn("TileOps.td", {file.name for file in lint.closure(ROOT / "src" / "syntax" / "Parser.cpp")})
 
     def test_no_time_left_skips(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,4 +9,5 @@ def smooth(x, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     middle = tl.load(x + i)
     right = tl.load(x + i + 1, mask=i + 1 < n, other=0.0)
-    tl.store(x + i, (middle + right) / 2)  # fault: .|.-1 DataRace `x`
+    tl.debug_barrier()
+    tl.store(x + i, (middle + right) / 2)  # fault: .|.-2 DataRace `x`

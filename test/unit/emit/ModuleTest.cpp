@@ -531,6 +531,17 @@ TEST_F(ModuleTest, LibraryPieces) {
                   "functools.partial(max, 5)(3)",
                   "x"),
             "(3, [(1, 'a'), (2, 'a')], 24, 5)");
+  EXPECT_EQ(value("import functools\n"
+                  "def logged(f):\n"
+                  "    @functools.wraps(f)\n"
+                  "    def call(*a):\n"
+                  "        return 'called', f(*a)\n"
+                  "    return call\n"
+                  "@logged\n"
+                  "def add(a, b): return a + b\n"
+                  "x = add(1, 2)",
+                  "x"),
+            "('called', 3)");
   EXPECT_EQ(
       value("import torch\nx = torch.finfo(torch.float16).max, torch.iinfo(torch.int8).min", "x"),
       "(65504.0, -128)");

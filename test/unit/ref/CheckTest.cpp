@@ -179,7 +179,7 @@ TEST(Check, AProgramReadsWhatAnotherStores) {
   // The store comes after the load here.
   Checked later(LOAD("%v", "%ya") ADDPTR("%p", "%yp", "%r") STORE("%p", "%v"));
   EXPECT_EQ(later.run(16, 1).codes(), "");
-  Checked both(ADDPTR("%p", "%yp", "%back") LOAD("%v", "%p") STORE("%ya", "%v"));
+  Checked both(ADDPTR("%p", "%yp", "%back") LOAD("%v", "%p") "tile.barrier\n" STORE("%ya", "%v"));
   both.run(16, 2).only("DataRace", "%v = tile.load");
 }
 
@@ -292,6 +292,47 @@ TEST(Check, ABarrierBeforeTheStoreIsNoneAfterIt) {
       STORE("%ya", "%one") ADDPTR("%yb", "%yp", "%starts") ADDPTR("%p", "%yb", "%back");
   Checked faulty("tile.barrier\n" + store + LOAD("%v", "%p") + STORE("%xa", "%v"));
   faulty.run(16, 2).only("MissingBarrier", "%v = tile.load");
+}
+
+// A store must not overtake another thread's load of the same element.
+TEST(Check, AStoreToWhatOtherThreadsLoad) {
+  const std::string addresses = ADDPTR("%yb", "%yp", "%starts") ADDPTR("%p", "%yb", "%back");
+  const std::string load = addresses + LOAD("%v", "%p"), store = STORE("%ya", "%v");
+  Checked faulty(load + store);
+  const Finding &finding = faulty.run(16, 2).only("MissingBarrier", "tile.store %ya");
+  EXPECT_EQ(finding.diagnostic.message, "store to element 0 of `y`, which another thread loads "
+                                        "before, with no barrier between (16 times)");
+  ASSERT_EQ(finding.diagnostic.labels.size(), 1u);
+  EXPECT_EQ(finding.diagnostic.labels[0].where.begin.line, faulty.lineOf("%v = tile.load"));
+  EXPECT_EQ(Checked(load + "tile.barrier\n" + store).run(16, 2).codes(), "");
+  EXPECT_EQ(Checked("tile.barrier\n" + load + store).run(16, 2).codes(), "MissingBarrier");
+  // What a thread has loaded itself, before and after another one.
+  EXPECT_EQ(Checked(LOAD("%v", "%ya") STORE("%ya", "%v")).run(16, 2).codes(), "");
+  EXPECT_EQ(Checked(load + LOAD("%w", "%ya") + store).run(16, 2).codes(), "MissingBarrier");
+  EXPECT_EQ(Checked(LOAD("%w", "%ya") + load + store).run(16, 2).codes(), "MissingBarrier");
+}
+
+// Threads that give each other elements have loaded them.
+TEST(Check, AReductionWaitsForTheLoads) {
+  const std::string load =
+      ADDPTR("%yb", "%yp", "%starts") ADDPTR("%p", "%yb", "%back") LOAD("%v", "%p");
+  const std::string sum = R"(
+      %s = tile.reduce (%v) axis 0 : (tensor<8xf32>) -> f32 {
+      ^bb0(%a: f32, %b: f32):
+        %t = arith.addf %a, %b : f32
+        tile.yield %t : f32
+      }
+)",
+                    store = STORE("%ya", "%one");
+  EXPECT_EQ(Checked(load + sum + store).run(16, 2).codes(), "");
+  EXPECT_EQ(Checked(load + store + sum).run(16, 2).codes(), "MissingBarrier");
+  // A load after it is not waited for.
+  EXPECT_EQ(Checked(LOAD("%v", "%xa") + sum +
+                    ADDPTR("%yb", "%yp", "%starts") ADDPTR("%p", "%yb", "%back") LOAD("%w", "%p") +
+                    store)
+                .run(16, 2)
+                .codes(),
+            "MissingBarrier");
 }
 
 // One thread opens the lock; the others may still be at their stores.
