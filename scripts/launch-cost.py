@@ -67,11 +67,13 @@ start = time.perf_counter()
 five[(1, )](x, y, out, 1, BLOCK=16)
 wait()
 first = time.perf_counter() - start
+tuned = triton.autotune([triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"])(five)
 many = [empty() for _ in range(6)]
 numbers = [3, 5, 7, 9, 11, 13, 15, 17]
 found = {
     "device": device, "triton": triton.__name__, "import ms": round(imported * 1e3, 1), "first launch ms": round(first * 1e3, 1),
     "5 arguments us": measure(lambda: five[(1, )](x, y, out, 1, BLOCK=16)),
+    "5 arguments, tuned us": measure(lambda: tuned[(1, )](x, y, out, 1)),
     "19 arguments us": measure(lambda: nineteen[(1, )](*many, 1, *numbers, 0.5, 1.5, 2.5, BLOCK=16)),
 }
 if device == "cuda":

@@ -185,6 +185,19 @@ class Launches(unittest.TestCase):
             add[(1, )](x, x, out, 100)
             np.testing.assert_array_equal(out, x + x)
 
+    def test_annotations_that_a_program_sets(self):
+        def kernel(out, value, n=3, *, BLOCK, kept: int = 3):
+            tl.static_assert(value.dtype == tl.float16)
+            tl.static_assert(n.dtype == tl.int64)
+            tl.store(out + tl.arange(0, BLOCK), value + n)
+            tl.store(out + tl.load(out).to(tl.int32), kept)
+
+        kernel.__annotations__ = {"value": tl.float16, "n": "tl.int64", "BLOCK": tl.constexpr, "out": object, "kept": int}
+        out = np.zeros(16, "f4")
+        triton.jit(kernel)[(1, )](out, 0.1, 4, BLOCK=16)
+        np.testing.assert_array_equal(out[:4], np.float16(0.1) + np.float16(4))
+        self.assertEqual(out[4], 3)
+
     def test_helpers_and_functions_as_arguments(self):
         for f, want in ((scaled, 2 * self.x[:16] + 3), (doubled, 2 * self.x[:16])):
             x = self.x[:16].copy()
@@ -385,6 +398,19 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.out, self.x + 1)
 
 
+    def test_a_launch_that_is_not_the_first_prepares_nothing(self):
+        x = np.zeros(128, "f4")
+        tuned = triton.autotune([triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"], warmup=1, rep=1)(add)
+        one = triton.heuristics({"BLOCK": lambda arguments: 16})(add)
+        compiled = add[(1, )](x, x, x, 1, BLOCK=16)
+        launches = [lambda: tuned[(1, )](x, x, x, 1), lambda: one[(1, )](x, x, x, 1), lambda: compiled[(1, )](x, x, x, 1, 16),
+                    lambda: compiled.run(1, 1, 1, 0, None, None, None, None, None, x, x, x, 1, 16)]
+        for launch in launches:
+            launch()
+        with unittest.mock.patch.object(triton.JITFunction, "_refresh", side_effect=AssertionError("prepares again")):
+            for launch in launches:
+                launch()
+
     def test_pruned_configurations(self):
         measured, told = [], []
 
@@ -537,6 +563,112 @@ class Errors(unittest.TestCase):
             add(x, x, x, 1)
         with self.assertRaises(ValueError):
             tl.load(x)
+
+    def test_functions_that_are_no_kernels(self):
+        async def later(x):
+            pass
+
+        for wrong in (later, len, dict, add):
+            with self.assertRaisesRegex(TypeError, "triton.jit decorates a function"):
+                triton.jit(wrong)
+        for decorator in (triton.autotune([triton.Config({})], key=[]), triton.heuristics({})):
+            with self.assertRaisesRegex(TypeError, "`@triton.jit` goes below it"):
+                decorator(later)
+
+        @triton.jit
+        def any_number(*pointers):
+            pass
+
+        with self.assertRaisesRegex(triton.CompilationError, r"`any_number` .* `\*pointers`"):
+            any_number[(1, )](np.zeros(1, "f4"))
+
+    def test_exceptions_in_hooks(self):
+        def fails(*args, **kwargs):
+            raise KeyError("of the hook")
+
+        x, runtime = np.zeros(128, "f4"), triton.knobs.runtime
+        for chain in (runtime.launch_enter_hook, runtime.launch_exit_hook):
+            chain.add(fails)
+            try:
+                with self.assertRaisesRegex(KeyError, "of the hook"):
+                    add[(1, )](x, x, x, 1)
+            finally:
+                chain.remove(fails)
+        for name in ("jit_cache_hook", "jit_post_compile_hook", "kernel_load_start_hook", "kernel_load_end_hook"):
+            @triton.jit
+            def fresh(x):
+                tl.store(x, 7)
+
+            setattr(runtime, name, fails)
+            try:
+                with self.assertRaisesRegex(KeyError, "of the hook"):
+                    fresh[(1, )](x)
+            finally:
+                setattr(runtime, name, None)
+            fresh[(1, )](x)
+            self.assertEqual(x[0], 7)
+
+    def test_hooks_of_configurations_that_fail(self):
+        running, seen, measured = [], [], []
+
+        def before(arguments, reset_only=False):
+            if not reset_only:
+                running.append(arguments["BLOCK"])
+
+        def after(arguments, exception):
+            self.assertEqual(running.pop(), arguments["BLOCK"])
+            seen.append((arguments["BLOCK"], type(exception)))
+
+        def bench(call, quantiles):
+            call()
+            measured.append(call)
+            return [float(len(measured))] * 3
+
+        def prefers(arguments):
+            if arguments["BLOCK"] == 16:
+                raise triton.OutOfResources(1 << 20, 1 << 16, "shared memory")
+
+        @triton.jit
+        def filled(x, n, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), n)
+
+        def tuned(hook):
+            return triton.autotune([triton.Config({"BLOCK": 16}, pre_hook=hook), triton.Config({"BLOCK": 32})], key=["n"],
+                                   pre_hook=before, post_hook=after, do_bench=bench)(filled)
+
+        x = np.zeros(32, "f4")
+        kernel = tuned(prefers)
+        kernel[(1, )](x, 5)
+        self.assertEqual(kernel.best_config.kwargs, {"BLOCK": 32})
+        self.assertEqual(sorted(timing[0] for timing in kernel.configs_timings.values()), [1.0, float("inf")])
+        self.assertEqual((running, seen), ([], [(32, type(None))]))
+        np.testing.assert_array_equal(x, 5)
+        # What the launch itself raises reaches the hook behind it, and the caller.
+        kernel, seen[:] = tuned(None), []
+        with unittest.mock.patch.object(filled, "run", side_effect=ValueError("of the launch")):
+            with self.assertRaisesRegex(ValueError, "of the launch"):
+                kernel[(1, )](x, 6)
+        self.assertEqual((running, seen), ([], [(16, ValueError)]))
+
+    def test_threads_that_compile_one_kernel(self):
+        @triton.jit
+        def fresh(x, n, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), n)
+
+        found, start = [], threading.Barrier(8)
+
+        def launch():
+            x = np.zeros(64, "f4")
+            start.wait()
+            found.append((fresh[(1, )](x, 7, BLOCK=64), x.sum()))
+
+        threads = [threading.Thread(target=launch) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([total for _, total in found], [7 * 64] * 8)
+        self.assertEqual(len({id(kernel) for kernel, _ in found}), 1)
 
     def test_zero_sized_and_strided_arrays(self):
         empty = np.zeros(0, "f4")

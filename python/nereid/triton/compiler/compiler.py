@@ -57,6 +57,7 @@ class CompiledKernel:
         from ..runtime.jit import stand_in
 
         self._handle, self._options = handle, options
+        self._launch_options = {name: value for name, value in options.items() if name not in function.arg_names}
         self._function = weakref.ref(function)  # which holds this
         self._facts = None
         self._arguments = arguments and {name: stand_in(value) for name, value in arguments.items()}
@@ -145,14 +146,13 @@ class CompiledKernel:
 
     def __getitem__(self, grid):
         """Launches with the options that it was compiled with."""
-        function = self._function()
-        options = {name: value for name, value in self._options.items() if name not in function.arg_names}
-        return lambda *args, stream=None, **kwargs: function.run(*args, grid=grid, warmup=False, **options, **kwargs)
+        launch = self._function()[grid]
+        return lambda *args, stream=None, **kwargs: launch(*args, **self._launch_options, **kwargs)
 
     def run(self, grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args):
         """As programs call it that launch compiled kernels themselves. The stream is torch's current one, the hooks are
         those of `triton.knobs`, which run either way."""
-        return self[grid_0, grid_1, grid_2](*args)
+        return self._function()[grid_0, grid_1, grid_2](*args, **self._launch_options)
 
     def launch_metadata(self, grid, stream, *args):
         return None

@@ -1,4 +1,5 @@
 """Functions, classes and values of a running program as source units of the engine."""
+import ast
 import collections
 import dis
 import enum
@@ -62,6 +63,8 @@ class Source:
         if start is None:
             raise ValueError("@jit functions should be defined in a Python file")
         self.text = "".join(lines[start:])
+        if code is not None:
+            self.text = _annotated(self.text, getattr(item, "__annotations__", None) or {})
         self.line, self.column = first + start, indent
         self.file = os.path.basename(self.path)
 
@@ -83,6 +86,25 @@ class Source:
             except (SyntaxError, IndentationError):
                 continue
         raise missing
+
+
+def _annotated(text, annotations):
+    """The text with the annotations that a program has set on the function without writing them."""
+    words = {}
+    for name, value in annotations.items():
+        word = f"tl.{value.name}" if isinstance(value, core.dtype) else (
+            "tl.constexpr" if value is core.constexpr else value)
+        if name != "return" and isinstance(word, str) and not re.search(rf"[(,]\s*{name}\s*:", text):
+            words[name] = word
+    if not words:
+        return text
+    parameters = ast.parse(text).body[0].args
+    lines = text.encode().splitlines(keepends=True)  # ast counts bytes
+    for one in reversed([*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]):
+        if one.arg in words and one.annotation is None:
+            line = lines[one.end_lineno - 1]
+            lines[one.end_lineno - 1] = line[:one.end_col_offset] + f": {words[one.arg]!r}".encode() + line[one.end_col_offset:]
+    return b"".join(lines).decode()
 
 
 def _codes(code):
@@ -131,6 +153,7 @@ class Closure:
         self.units, self.known, self.guards, self.paths = [], {}, [], {}
         self.used_names = set()
         self.allow_globals = allow_globals
+        self.digest = None
 
     def plain(self):
         return [unit.plain() for unit in self.units]
@@ -359,5 +382,7 @@ def _spelled(value):
 
 
 def digest(closure):
-    """A hash of all units: of what a function means."""
-    return hashlib.sha256(repr(closure.plain()).encode()).hexdigest()
+    """A hash of all units, of what a function means, when they are complete."""
+    if closure.digest is None:
+        closure.digest = hashlib.sha256(repr(closure.plain()).encode()).hexdigest()
+    return closure.digest

@@ -2,6 +2,7 @@
 import builtins
 import concurrent.futures
 import copy
+import functools
 import inspect
 import os
 import time
@@ -61,6 +62,15 @@ def _copy(tensor):
 
 def _put(tensor, values):
     tensor.copy_(values) if hasattr(tensor, "copy_") else tensor.__setitem__(..., values)
+
+
+_text = functools.lru_cache(256)(str)  # numpy's types take long to spell
+
+
+def _kernel(decorator, fn):
+    if not hasattr(fn, "arg_names"):
+        raise TypeError(f"triton.{decorator} decorates a kernel, not {fn!r}: `@triton.jit` goes below it")
+    return fn
 
 
 class Autotuner(KernelInterface):
@@ -228,7 +238,7 @@ class Autotuner(KernelInterface):
             known = {**self.nargs, **kwargs}
             known = {name: value for name, value in known.items() if name in self.arg_names}
             key = [known[name] for name in self.keys if name in known]
-            key += [str(value.dtype) for value in known.values() if hasattr(value, "dtype")]
+            key += [_text(value.dtype) for value in known.values() if hasattr(value, "dtype")]
             key = tuple(key)
             if key not in self.cache:
                 used_cached = False
@@ -295,8 +305,8 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     """Measures a kernel's configurations when a value of `key` is new, and takes the fastest from then on."""
 
     def decorator(fn):
-        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
-                         post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
+        return Autotuner(_kernel("autotune", fn), fn.arg_names, configs, key, reset_to_zero, restore_value,
+                         pre_hook=pre_hook, post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
                          use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results)
 
     return decorator
@@ -320,6 +330,6 @@ def heuristics(values):
     """Computes meta-parameters from the arguments of each launch."""
 
     def decorator(fn):
-        return Heuristics(fn, fn.arg_names, values)
+        return Heuristics(_kernel("heuristics", fn), fn.arg_names, values)
 
     return decorator

@@ -133,6 +133,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
                 raise errors.CompilationError(
                     None, None, f"{one.name} marked as constexpr and listed in do_not_specialize/"
                     "do_not_specialize_on_alignment. Remove constexpr designation to skip specialization.")
+        for one in self.signature.parameters.values():
+            if one.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                raise errors.UnsupportedLanguageConstruct(
+                    None, None, f"`{self.__name__}` is launched, and its parameter `{one}` takes any number of "
+                    "arguments: a kernel's parameters are written out, those of functions that it calls need not be")
         closure = self._reach()
         self._program, self._brought = _C.Program(closure.plain(), closure.root), []
         self._bind(self._program, closure.guards)
@@ -185,7 +190,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         functions = [x for x in (*args, *kwargs.values()) if isinstance(x, (JITFunction, tuple, core.constexpr))]
         if functions:
             self._bring(functions)
-        else:
+        elif self._takes_functions():
             self._saw_functions = False
             self._refresh()
         if knobs.runtime.interpret and not warmup:
@@ -389,7 +394,9 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
     def decorator(fn):
         if not callable(fn) or not hasattr(fn, "__code__"):
-            raise TypeError("triton.jit decorates a function")
+            raise TypeError(f"triton.jit decorates a function, not {fn!r}")
+        if inspect.iscoroutinefunction(fn):
+            raise TypeError(f"triton.jit decorates a function that is not `async`: {fn!r}")
         return JITFunction(fn, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
                            noinline=noinline, repr=repr, launch_metadata=launch_metadata)
