@@ -87,6 +87,10 @@ enum class Operation : uint8_t {
   TopK,
   Cumsum,
   Histogram,
+  Unscale,
+  UpdateScale,
+  CastFp8,
+  UpdateFp8Scales,
 };
 
 // ---- Elementwise
@@ -556,14 +560,16 @@ struct PagedPrefill {
 /// paged_attention for sequences that begin with the same tokens, whose pages they share: they are
 /// read once for all. Source: kernels/paged_attention.
 struct PagedSharedPrefix {
-  Tensor q;        ///< float [B, H, D]
-  Tensor kCache;   ///< float [P, S, G, D]; pages may be apart
-  Tensor vCache;   ///< type and strides of kCache
-  Tensor prefix;   ///< int32 [X], in [0, P): the shared pages, all full
-  Tensor table;    ///< int32 [B, W], in [0, P): pages behind the prefix; rows may be apart
-  Tensor lengths;  ///< int32 [B], in [0, W S]: tokens behind the prefix
-  Tensor out;      ///< float [B, H, D]
-  float scale = 0; ///< 0: 1 / sqrt(D)
+  Tensor q;           ///< float [B, H, D]
+  Tensor kCache;      ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
+  Tensor vCache;      ///< type and strides of kCache
+  Tensor prefix;      ///< int32 [X], in [0, P): the shared pages, all full
+  Tensor table;       ///< int32 [B, W], in [0, P): pages behind the prefix; rows may be apart
+  Tensor lengths;     ///< int32 [B], in [0, W S]: tokens behind the prefix
+  Tensor out;         ///< float [B, H, D]
+  Tensor kScale = {}; ///< float32 [P, S, G], with a cache of int8
+  Tensor vScale = {}; ///< float32 [P, S, G], with kScale
+  float scale = 0;    ///< 0: 1 / sqrt(D)
   Precision precision = Precision::Ieee; ///< of float32
   Tensor workspace = {};                 ///< optional, as `workspaceBytes` says
   static constexpr Operation operation = Operation::PagedSharedPrefix;
@@ -668,6 +674,56 @@ struct Histogram {
   Tensor x;      ///< int32, any shape
   Tensor counts; ///< int32 [U], U <= 32768
   static constexpr Operation operation = Operation::Histogram;
+};
+
+// ---- Training in narrow floats. Scales and flags stay on the device: a step that overflowed is
+// skipped by what reads the flag, and nothing waits.
+
+/// out = grad / scale, and overflow becomes 1 if an element of grad is infinite or NaN; else it
+/// stays, so that the tensors of a step share one flag (Micikevicius et al., 2018). Source:
+/// kernels/mixed_precision.
+struct Unscale {
+  Tensor grad;     ///< float, any shape
+  Tensor scale;    ///< float32 [1]: what the loss was multiplied by; a power of two loses no bits
+  Tensor out;      ///< type and shape of grad; may be grad
+  Tensor overflow; ///< float32 [1], also read: 0 before the first tensor of a step
+  static constexpr Operation operation = Operation::Unscale;
+};
+
+/// The next loss scale: after an overflow scale backoff; after `interval` steps without one scale
+/// growth, unless that overflows itself; then overflow is 0 again. Source: kernels/mixed_precision.
+struct UpdateScale {
+  Tensor scale;            ///< float32 [1], also read
+  Tensor steps;            ///< int32 [1], also read: steps since the scale changed
+  Tensor overflow;         ///< float32 [1], also read: not 0 if the step overflowed
+  float growth = 2;        ///< at least 1
+  float backoff = 0.5f;    ///< in (0, 1]
+  int64_t interval = 2000; ///< steps
+  static constexpr Operation operation = Operation::UpdateScale;
+};
+
+/// q = x scale, and amax = max(amax, |x|): delayed scaling, whose scale comes from steps before, so
+/// that x is read once. What has outgrown the scale becomes the type's largest number; NaN stays,
+/// and does not count (Micikevicius et al., 2022). Source: kernels/mixed_precision.
+struct CastFp8 {
+  Tensor x;     ///< float, any shape
+  Tensor scale; ///< float32 [1], as `update_fp8_scales` gives it
+  Tensor q;     ///< 8-bit float, shape of x
+  Tensor amax;  ///< float32 [1], also read: 0 or above
+  static constexpr Operation operation = Operation::CastFp8;
+};
+
+/// The next scales of T tensors: this step's maxima enter the histories, and the largest of each
+/// history is to become 2^-margin of the type's largest number. A history of zeros, and one with an
+/// infinity or a NaN, leaves its scale. Source: kernels/mixed_precision.
+struct UpdateFp8Scales {
+  Tensor history; ///< float32 [T, L], also read: maxima of the last L <= 4096 steps, newest first
+  Tensor amax;    ///< float32 [T], also read: what `cast_fp8` measured; then 0
+  Tensor scale;   ///< float32 [T], also read
+  Tensor inverse; ///< float32 [T]: 1 / scale, by which products are multiplied
+  DType type = DType::Float8E4NV; ///< of 8 bits: what is cast to
+  int64_t margin = 0;             ///< powers of two, in [-64, 64]
+  static constexpr Operation operation = Operation::UpdateFp8Scales;
 };
 
 /// Gives pages of a cache to sequences and takes them back. A sequence owns no more pages than its
@@ -884,6 +940,14 @@ public:
   void top_k(const Stream &stream, const TopK &call) const { must(run(stream, call)); }
   void cumsum(const Stream &stream, const Cumsum &call) const { must(run(stream, call)); }
   void histogram(const Stream &stream, const Histogram &call) const { must(run(stream, call)); }
+  void unscale(const Stream &stream, const Unscale &call) const { must(run(stream, call)); }
+  void update_scale(const Stream &stream, const UpdateScale &call) const {
+    must(run(stream, call));
+  }
+  void cast_fp8(const Stream &stream, const CastFp8 &call) const { must(run(stream, call)); }
+  void update_fp8_scales(const Stream &stream, const UpdateFp8Scales &call) const {
+    must(run(stream, call));
+  }
 
 private:
   Status run(const Stream &stream, Operation operation, const void *call) const;

@@ -61,7 +61,7 @@ cases = [
     dict(label="one row", sizes=[0, 1], N=1, K=1, dtype="f32"),
     dict(label="even K", sizes=[5, 100], N=64, K=64, dtype="f16"),
     dict(label="no rows", sizes=[0, 0, 0], N=16, K=16, dtype="f32"),
-    dict(label="special values", sizes=[9, 0, 20], N=40, K=40, dtype="f16", special="a"),
+    *[dict(label=f"special {t}", sizes=[9, 0, 20], N=40, K=40, dtype=t, special="a") for t in ("f16", "f32")],
 ]
 demo = [dict(check=True, label="1024 rows in 4 groups", sizes=[300, 20, 500, 204], N=256, K=256, dtype="f32")]
 # Eight groups as a router leaves them, and one that all chose; the dense product has as many rows.

@@ -2,8 +2,8 @@ import numpy as np
 
 
 def rows(a, b, a_scale, b_scale, bias, c_scale):
-    """Scales of one element each, or one a row."""
-    c = (a * a_scale[:, None]) @ (b * b_scale[:, None]).T
+    """Scales of one element each, or one a row. They are no part of the sum, so that one of infinity makes no NaN in it."""
+    c = (a @ b.T) * a_scale[:, None] * b_scale[None, :]
     if bias is not None:
         c = c + bias
     return dict(c=c if c_scale is None else c / c_scale[0])

@@ -127,6 +127,8 @@ tasks = dict(
             *[dict(M=48, N=80, K=96, dtype=d, per_tensor=True, bias=True) for d in ("i8", "f8e4nv")],
             *[dict(M=48, N=80, K=64, dtype=d, out="f8e4nv") for d in ("i8", "f8e4nv")],
             dict(M=48, N=80, K=64, dtype="i8", out="f32"),
+            *[dict(M=48, N=80, K=64, dtype=d, out="bf16", special=s) for (d, s) in (("f8e4nv", "a"), ("f8e5", "b"), ("i8", "a_scale"), ("f8e4nv", "b_scale"))],
+            dict(M=48, N=80, K=64, dtype="i8", out="f32", bias=True, special="bias"),
             dict(label="no rows", M=0, N=64, K=64, dtype="i8"),
         ],
         demo=[dict(check=True, M=256, N=256, K=256, dtype="i8")],
@@ -138,7 +140,8 @@ tasks = dict(
         tolerance=lambda K, dtype: product_tolerance(K, dtype, "bf16"),
         variants=dict(pointers=dict(run=block_scaled, configs=[dict(BLOCK_M=m, BLOCK_N=n, GROUP_M=8, num_warps=w, num_stages=s)
                                                                for (m, n, w, s) in ((128, 128, 8, 3), (64, 128, 4, 3), (128, 64, 4, 3), (64, 64, 4, 4))])),
-        cases=[dict(M=m, N=n, K=k, dtype=d) for d in ("i8", "f8e4nv") for (m, n, k) in ((64, 64, 128), (1, 1, 1), (70, 200, 300))],
+        cases=[dict(M=m, N=n, K=k, dtype=d) for d in ("i8", "f8e4nv") for (m, n, k) in ((64, 64, 128), (1, 1, 1), (70, 200, 300))]
+              + [dict(M=70, N=80, K=200, dtype=d, special=s) for (d, s) in (("f8e4nv", "a"), ("f8e4nv", "b"), ("i8", "a_scale"))],
         demo=[dict(check=True, M=256, N=256, K=256, dtype="i8")],
         bench=[dict(M=n, N=n, K=n, dtype="f8e4nv") for n in (2048, 4096, 8192)],
     ),

@@ -7,15 +7,15 @@ import triton.language as tl
 
 
 @triton.jit
-def unscale(grad_ptr, scale_ptr, overflow_ptr, n, BLOCK: tl.constexpr):
-    """grad /= scale, in place; sets the flag if an element is infinite or NaN. The flag is 0.0 before."""
+def unscale(grad_ptr, out_ptr, scale_ptr, overflow_ptr, n, BLOCK: tl.constexpr):
+    """out = grad / scale, and out may be grad; sets the flag if an element is infinite or NaN. The flag is 0.0 before."""
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     inverse = 1.0 / tl.load(scale_ptr)
     grad = tl.load(grad_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
     # x - x is 0 for a finite x, and NaN else.
     broken = tl.max((grad - grad != 0.0).to(tl.int32), axis=0)
-    tl.store(grad_ptr + offsets, (grad * inverse).to(grad_ptr.dtype.element_ty), mask=mask)
+    tl.store(out_ptr + offsets, (grad * inverse).to(out_ptr.dtype.element_ty), mask=mask)
     # Programs that find something write the same number: no order between them matters.
     if broken != 0:
         tl.atomic_xchg(overflow_ptr, 1.0)

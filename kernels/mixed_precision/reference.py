@@ -1,9 +1,9 @@
 import numpy as np
 
 
-def unscale(grad_in, scale):
-    finite = np.all(np.abs(grad_in) < np.inf)
-    return dict(grad=grad_in / scale[0], overflow=np.where(finite, 0.0, 1.0).reshape(1))
+def unscale(grad, scale):
+    finite = np.all(np.abs(grad) < np.inf)
+    return dict(out=grad / scale[0], overflow=np.where(finite, 0.0, 1.0).reshape(1))
 
 
 def update_scale(scale_in, steps_in, overflow_in, growth, backoff, interval):

@@ -8,16 +8,16 @@ def copied(source, target):
 
 def unscale_inputs(n, dtype, scale=1024.0, bad=None):
     grad = randn((n,), dtype, std=10) if bad == None else values([1.0] * (n - 1) + [bad], dtype)
-    return dict(grad_in=grad, scale=full((1,), scale, "f32"))
+    return dict(grad=grad, scale=full((1,), scale, "f32"))
 
 
 def unscale_outputs(n, dtype):
-    return dict(grad=empty((n,), dtype), overflow=empty((1,), "f32"))
+    return dict(out=empty((n,), dtype), overflow=empty((1,), "f32"))
 
 
-def in_place(grad_in, scale, grad, overflow, n, BLOCK, num_warps):
-    return [copied(grad_in, grad), launch("tensors.py:clear", (1,), overflow),
-            launch("unscale", (cdiv(n, BLOCK),), grad, scale, overflow, n, BLOCK=BLOCK, num_warps=num_warps)]
+def unscale_once(grad, scale, out, overflow, n, BLOCK, num_warps):
+    return [launch("tensors.py:clear", (1,), overflow),
+            launch("unscale", (cdiv(n, BLOCK),), grad, out, scale, overflow, n, BLOCK=BLOCK, num_warps=num_warps)]
 
 
 def update_inputs(scale=1024.0, steps=0, overflow=0.0, interval=2000):
@@ -74,9 +74,9 @@ def cast_tolerance(kind):
 configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((4096, 8), (2048, 4), (8192, 8))]
 tasks = dict(
     unscale=dict(
-        inputs=unscale_inputs, outputs=unscale_outputs, variants=dict(in_place=dict(run=in_place, configs=configs, bytes=lambda grad: 2 * grad.nbytes)),
+        inputs=unscale_inputs, outputs=unscale_outputs, variants=dict(one_read=dict(run=unscale_once, configs=configs, bytes=lambda grad: 2 * grad.nbytes)),
         # The scale is a power of two, so that only subnormal results of f16 are rounded.
-        tolerance=lambda dtype: dict(grad=dict(rel=eps(dtype) / 2 + 2 * eps("f32"), abs=3e-8 if dtype == "f16" else 1e-38), overflow=dict(rel=0, abs=0)),
+        tolerance=lambda dtype: dict(out=dict(rel=eps(dtype) / 2 + 2 * eps("f32"), abs=3e-8 if dtype == "f16" else 1e-38), overflow=dict(rel=0, abs=0)),
         cases=[*[dict(n=n, dtype="f32") for n in (1, 1000, 9000)], *[dict(n=1000, dtype=d) for d in ("f16", "bf16")],
                *[dict(n=5000, dtype=d, bad=b) for (d, b) in (("f16", inf), ("f32", -inf), ("bf16", nan))],
                dict(label="no gradient", n=0, dtype="f32")],

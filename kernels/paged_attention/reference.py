@@ -42,10 +42,11 @@ def prefill(q, k_cache, v_cache, k_scale, v_scale, table, cu_q, lengths, scale):
     return dict(out=np.stack(rows))
 
 
-def shared_prefix(q, k_cache, v_cache, prefix_pages, table, lengths, scale, prefix):
+def shared_prefix(q, k_cache, v_cache, k_scale, v_scale, prefix_pages, table, lengths, scale, prefix):
     page = k_cache.shape[1]
+    k, v = whole(k_cache, k_scale), whole(v_cache, v_scale)
     return dict(out=np.stack([
-        attend(q[b], k_cache, v_cache, np.concatenate([prefix_pages, table[b, : (int(lengths[b]) + page - 1) // page]]),
+        attend(q[b], k, v, np.concatenate([prefix_pages, table[b, : (int(lengths[b]) + page - 1) // page]]),
                prefix + int(lengths[b]), scale)
         for b in range(q.shape[0])
     ]))

@@ -141,16 +141,16 @@ def prefill_flops(H, D, tokens, queries):
     return 4 * H * D * sum([m * n - m * (m - 1) // 2 for (m, n) in zip(queries, tokens)])
 
 
-def prefix_inputs(prefix, tokens, H, KV, D, PAGE, dtype):
+def prefix_inputs(prefix, tokens, H, KV, D, PAGE, dtype, cache=None):
     """`tokens` follow a prefix of whole pages, which lie before those of the table."""
     pages = prefix // PAGE
     rest = [[pages + page for page in row] for row in block_table(tokens, PAGE)]
-    return dict(q=randn((len(tokens), H, D), dtype), **caches(pages + count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, None),
+    return dict(q=randn((len(tokens), H, D), dtype), **caches(pages + count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
                 prefix_pages=values([pages - 1 - i for i in range(pages)], "i32"), table=values(rest, "i32"), lengths=values(tokens, "i32"),
                 scale=1 / sqrt(D))
 
 
-def prefix_once(q, k_cache, v_cache, prefix_pages, table, lengths, out, scale, prefix, BLOCK_R, BLOCK_N, SPLIT_TOKENS, num_warps):
+def prefix_once(q, k_cache, v_cache, k_scale, v_scale, prefix_pages, table, lengths, out, scale, prefix, BLOCK_R, BLOCK_N, SPLIT_TOKENS, num_warps):
     B, H, D = q.shape
     PAGE, KV = k_cache.shape[1], k_cache.shape[2]
     shared = cdiv(prefix, SPLIT_TOKENS)
@@ -159,7 +159,8 @@ def prefix_once(q, k_cache, v_cache, prefix_pages, table, lengths, out, scale, p
     m = empty((B, H, parts), "f32")
     l = empty((B, H, parts), "f32")
     sizes = shape_of(q, k_cache, BLOCK_N)
-    same = dict(D=D, BLOCK_D=sizes["BLOCK_D"], PAGE=PAGE, BLOCK_N=BLOCK_N, PRECISION=sizes["PRECISION"], num_warps=num_warps)
+    same = dict(D=D, BLOCK_D=sizes["BLOCK_D"], PAGE=PAGE, BLOCK_N=BLOCK_N, PRECISION=sizes["PRECISION"],
+                k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps)
     return [
         launch("prefix.py:attend_prefix", (cdiv(B * (H // KV), BLOCK_R), KV, shared), q, k_cache, v_cache, prefix_pages, part, m, l,
                B, KV, H // KV, prefix, SPLIT_TOKENS, parts, scale, k_cache.stride(0), BLOCK_R=BLOCK_R, **same),
@@ -187,7 +188,10 @@ tasks = dict(
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],
             *[dict(label=f"D {d}", tokens=[33, 90], H=4, KV=4, D=d, PAGE=16, dtype="f32") for d in (16, 40, 80, 128)],
             *[dict(label=f"heads {h} over {kv}", tokens=[65], H=h, KV=kv, D=32, PAGE=16, dtype="f32") for (h, kv) in ((1, 1), (8, 1), (6, 2), (32, 1))],
-            dict(label="special queries", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype="f32", special="q"),
+            *[dict(label=f"special {x}, {t}", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype=t, special=x)
+              for t in ("f32", "f16") for x in ("q", "k_cache", "v_cache")],
+            *[dict(label=f"special {x}", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype="f16", cache="f8e4nv", special=x)
+              for x in ("k_cache", "v_cache", "k_scale", "v_scale")],
             dict(label="page of 1 token", tokens=[5, 9], H=4, KV=2, D=32, PAGE=1, dtype="f32"),
             *[dict(label=f"{t} with a cache of {c}", tokens=[1, 37, 100, 0], H=8, KV=2, D=64, PAGE=16, dtype=t, cache=c)
               for (t, c) in (("f32", "i8"), ("f16", "i8"), ("f16", "f8e4nv"), ("bf16", "f8e4nv"), ("f16", "f8e5"))],
@@ -204,7 +208,8 @@ tasks = dict(
     append=dict(
         inputs=append_inputs, outputs=append_outputs,
         variants=dict(scatter=append_token),
-        cases=[dict(tokens=[1, 37, 16, 17], KV=kv, D=d, PAGE=16, dtype=t) for (kv, d) in ((2, 64), (3, 40)) for t in ("f32", "f16", "bf16")],
+        cases=[*[dict(tokens=[1, 37, 16, 17], KV=kv, D=d, PAGE=16, dtype=t) for (kv, d) in ((2, 64), (3, 40)) for t in ("f32", "f16", "bf16")],
+               dict(tokens=[1, 37], KV=2, D=64, PAGE=16, dtype="f16", special="k")],
         tolerance=lambda dtype: dict(rel=0, abs=0),
     ),
     store=dict(
@@ -214,6 +219,7 @@ tasks = dict(
             # Tokens of one sequence and of several, in any order; below 0 is a token that is padding.
             *[dict(places=[5, 17, -1, 40, 4, 0], KV=2, D=d, PAGE=16, dtype=t) for (d, t) in ((64, "f32"), (40, "f16"), (64, "bf16"))],
             *[dict(places=[5, 17, -1, 40, 4, 0], KV=2, D=40, PAGE=16, dtype=t, cache=c) for (t, c) in (("f32", "i8"), ("f16", "i8"), ("f16", "f8e4nv"))],
+            *[dict(places=[5, 17, -1, 40], KV=2, D=40, PAGE=16, dtype="f16", special=x) for x in ("k", "v")],
             dict(label="keys of 0", places=[3, 1], KV=2, D=32, PAGE=4, dtype="f32", cache="i8", flat=True),
         ],
     ),
@@ -224,6 +230,8 @@ tasks = dict(
         cases=[
             # A whole prompt, its last part, one token as in decode, and nothing.
             *[dict(label=f"{t}", tokens=[50, 130, 37, 20], queries=[50, 30, 1, 0], H=8, KV=2, D=64, PAGE=16, dtype=t) for t in ("f32", "f16", "bf16")],
+            *[dict(label=f"special {x}", tokens=[50, 100], queries=[50, 30], H=4, KV=2, D=32, PAGE=16, dtype="f16", special=x)
+              for x in ("q", "k_cache", "v_cache")],
             dict(label="D 40, group of 3", tokens=[33, 90], queries=[33, 20], H=6, KV=2, D=40, PAGE=16, dtype="f32"),
             *[dict(label=f"cache of {c}", tokens=[50, 100], queries=[50, 30], H=4, KV=2, D=32, PAGE=16, dtype="f16", cache=c) for c in ("i8", "f8e4nv")],
         ],
@@ -237,6 +245,10 @@ tasks = dict(
                                                           for (r, n, t) in ((64, 32, 256), (64, 64, 512), (32, 64, 256), (64, 64, 2048))])),
         cases=[
             *[dict(label=f"{t}", prefix=96, tokens=[1, 37, 0, 300], H=8, KV=2, D=64, PAGE=16, dtype=t) for t in ("f32", "f16")],
+            *[dict(label=f"{t} with a cache of {c}", prefix=96, tokens=[1, 37, 0, 90], H=8, KV=2, D=64, PAGE=16, dtype=t, cache=c)
+              for (t, c) in (("f32", "i8"), ("f16", "f8e4nv"))],
+            *[dict(label=f"special {x}", prefix=96, tokens=[1, 37, 0], H=8, KV=2, D=32, PAGE=16, dtype="f32", special=x)
+              for x in ("q", "k_cache", "v_cache")],
             dict(label="long prefix", prefix=640, tokens=[20] * 9, H=16, KV=2, D=32, PAGE=16, dtype="f32"),
         ],
         demo=[dict(check=True, label="8 behind 1024", prefix=1024, tokens=[100] * 8, H=8, KV=2, D=64, PAGE=16, dtype="f32")],

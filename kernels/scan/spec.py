@@ -76,7 +76,7 @@ tasks = dict(
         inputs=vector_inputs, outputs=vector_outputs, flops=lambda n: n,
         tolerance=lambda n: dict(rel=0, abs=(8 + n / 2) * eps("f32")),
         variants=dict(three_launches=dict(run=three_launches, configs=configs), look_back=dict(run=look_back, configs=configs, bytes=lambda x, y: x.nbytes + y.nbytes)),
-        cases=[*[dict(n=n, dtype="f32") for n in (1, 1000, 1025, 20000)], dict(n=3000, dtype="bf16"), dict(label="empty", n=0, dtype="f32")],
+        cases=[*[dict(n=n, dtype="f32") for n in (1, 1000, 1025, 20000)], dict(n=3000, dtype="bf16"), dict(n=3000, dtype="f32", special="x"), dict(label="empty", n=0, dtype="f32")],
         demo=[dict(n=1 << 20, dtype="f32")], bench=[dict(n=1 << k, dtype="f32") for k in (20, 24, 28)],
         peers=dict(torch="torch.cumsum(x, 0)"),
     ),

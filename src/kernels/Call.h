@@ -45,6 +45,10 @@ private:
 inline constexpr Types floats{DType::Float16, DType::BFloat16, DType::Float32};
 inline constexpr Types narrowFloats{DType::Float8E4NV, DType::Float8E5};
 inline constexpr Types eightBits = narrowFloats | Types{DType::Int8};
+/// The largest number of a type of 8 bits; int8 leaves -128 out.
+inline double largestOf(DType type) {
+  return type == DType::Float8E4NV ? 448 : type == DType::Float8E5 ? 57344 : 127;
+}
 inline constexpr Types float32{DType::Float32};
 inline constexpr Types int32{DType::Int32};
 inline constexpr Types indices{DType::Int32, DType::Int64};
@@ -246,7 +250,7 @@ struct OperationRow {
 
 inline DType Bound::type() const { return tensors[operation.typeOf]->type(); }
 
-inline constexpr unsigned operationCount = unsigned(Operation::Histogram) + 1;
+inline constexpr unsigned operationCount = unsigned(Operation::UpdateFp8Scales) + 1;
 /// The row of an operation.
 const OperationRow &rowOf(Operation operation);
 
@@ -258,6 +262,7 @@ std::span<const OperationRow> attentionRows();
 std::span<const OperationRow> pagedRows();
 std::span<const OperationRow> expertRows();
 std::span<const OperationRow> orderRows();
+std::span<const OperationRow> trainingRows();
 
 // ---- For checks and plans
 

@@ -200,8 +200,9 @@ private:
   bool onlyPrepare;
 };
 
-std::span<const OperationRow> (*const tables[])() = {
-    elementwiseRows, rowwiseRows, productRows, attentionRows, pagedRows, expertRows, orderRows};
+std::span<const OperationRow> (*const tables[])() = {elementwiseRows, rowwiseRows, productRows,
+                                                     attentionRows,   pagedRows,   expertRows,
+                                                     orderRows,       trainingRows};
 
 } // namespace
 

@@ -162,15 +162,12 @@ constexpr Variant storeVariants[] = {
     {"store.slots", "", nullptr, [](const Bound &) { return Config{{"num_warps", 1}}; },
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<StoreKv>();
-       const DType type = call.kCache.type();
-       double largest = type == DType::Float8E4NV ? 448.0
-                        : type == DType::Float8E5 ? 57344.0
-                                                  : 127.0;
        return to.launch(storeKernel, config.options(), {bound['T'], bound['G']},
                         {call.k, call.v, call.kCache, call.vCache, call.slots, call.kScale,
                          call.vScale, bound['G'], call.kCache.strides()[0],
                          named("PAGE", bound['S']), named("D", bound['D']),
-                         named("BLOCK_D", powerOfTwo(bound['D'])), named("LARGEST", largest)});
+                         named("BLOCK_D", powerOfTwo(bound['D'])),
+                         named("LARGEST", largestOf(call.kCache.type()))});
      }},
 };
 
@@ -353,12 +350,17 @@ constexpr KernelSource attendPrefix{"paged_attention", "prefix.py", "attend_pref
 
 constexpr ArgumentRow prefixArguments[] = {
     {"q", argument<&PagedSharedPrefix::q>, Role::In, "B H D", floats},
-    {"kCache", argument<&PagedSharedPrefix::kCache>, Role::In, "P S G D", floats, -1,
+    {"kCache", argument<&PagedSharedPrefix::kCache>, Role::In, "P S G D", cacheTypes, -1,
      Layout::Pages},
-    {"vCache", argument<&PagedSharedPrefix::vCache>, Role::In, "P S G D", floats, 1, Layout::Pages},
+    {"vCache", argument<&PagedSharedPrefix::vCache>, Role::In, "P S G D", cacheTypes, 1,
+     Layout::Pages},
     {"prefix", argument<&PagedSharedPrefix::prefix>, Role::In, "X", int32},
     {"table", argument<&PagedSharedPrefix::table>, Role::In, "B W", int32, -1, Layout::Rows},
     {"lengths", argument<&PagedSharedPrefix::lengths>, Role::In, "B", int32},
+    {"kScale", argument<&PagedSharedPrefix::kScale>, Role::In, "P S G", float32, -1, Layout::Dense,
+     true},
+    {"vScale", argument<&PagedSharedPrefix::vScale>, Role::In, "P S G", float32, -1, Layout::Dense,
+     true},
     {"out", argument<&PagedSharedPrefix::out>, Role::Out, "B H D", floats},
 };
 
@@ -383,7 +385,9 @@ constexpr Variant prefixVariants[] = {
        Argument d = named("D", bound['D']), width = named("BLOCK_D", blockD(bound)),
                 pageTokens = named("PAGE", bound['S']),
                 blockN = named("BLOCK_N", config["BLOCK_N"]),
-                precision = named("PRECISION", precisionName(bound.type(), call.precision));
+                precision = named("PRECISION", precisionName(bound.type(), call.precision)),
+                kScale = named("k_scale_ptr", call.kScale),
+                vScale = named("v_scale_ptr", call.vScale);
        if (Status status =
                to.launch(attendPrefix, config.options(),
                          {blocks(bound['B'] * group, config["BLOCK_R"]), keyHeads, shared},
@@ -393,7 +397,8 @@ constexpr Variant prefixVariants[] = {
                           group,       prefix,      tokens,
                           parts,       scale,       page,
                           d,           width,       named("BLOCK_R", config["BLOCK_R"]),
-                          pageTokens,  blockN,      precision});
+                          pageTokens,  blockN,      precision,
+                          kScale,      vScale});
            !status)
          return status;
        if (Status status =
@@ -419,7 +424,9 @@ constexpr Variant prefixVariants[] = {
                           named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
                           pageTokens,
                           blockN,
-                          precision});
+                          precision,
+                          kScale,
+                          vScale});
            !status)
          return status;
        return to.launch(
@@ -460,7 +467,7 @@ constexpr OperationRow rows[] = {
            verifyBelow("prefix", bound.as<PagedSharedPrefix>().prefix, bound['P'], stream);
        return problem && problem->empty() ? verifyTable<PagedSharedPrefix>(bound, stream) : problem;
      },
-     nullptr, argument<&PagedSharedPrefix::workspace>},
+     agreesOnCache<PagedSharedPrefix>, argument<&PagedSharedPrefix::workspace>},
 };
 
 } // namespace

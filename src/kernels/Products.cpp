@@ -522,11 +522,6 @@ constexpr Variant blockScaledVariants[] = {
      }},
 };
 
-/// The largest number of a type of 8 bits; int8 leaves -128 out.
-double largestOf(DType type) {
-  return type == DType::Int8 ? 127.0 : type == DType::Float8E4NV ? 448.0 : 57344.0;
-}
-
 constexpr ArgumentRow quantizeBlocksArguments[] = {
     {"x", argument<&QuantizeBlocks::x>, Role::In, "M N", floats, -1, Layout::Last},
     {"q", argument<&QuantizeBlocks::q>, Role::Out, "M N", eightBits, -1, Layout::Last},

@@ -6,6 +6,8 @@
 namespace nereid::kernels::test {
 namespace {
 
+constexpr DType F32 = DType::Float32;
+
 /// Attention by loops. Elements are asked by sequence, head, place and column.
 struct Reference {
   using At = std::function<double(int64_t b, int64_t h, int64_t i, int64_t d)>;
@@ -568,41 +570,56 @@ TEST(Paged, SharedPrefix) {
   // Pages 0 to 2 hold the prefix of all; each sequence then has pages of its own.
   const int64_t page = 16, pages = 12, heads = 4, keyHeads = 2, width = 32, batch = 3;
   const std::vector<double> lengths = {1, 0, 33};
-  Array keys = Array::random(DType::Float32, {pages, page, keyHeads, width}, 1),
-        values = Array::random(DType::Float32, {pages, page, keyHeads, width}, 2),
-        q = Array::random(DType::Float32, {batch, heads, width}, 3),
-        out = Array::make(DType::Float32, {batch, heads, width}),
-        prefix = Array::of(DType::Int32, {3}, {2, 0, 1}),
-        table = Array::of(DType::Int32, {batch, 3}, {5, 99, 99, 99, 99, 99, 7, 4, 9}),
-        tokens = Array::of(DType::Int32, {batch}, lengths);
-  setup().run(PagedSharedPrefix{.q = q,
-                                .kCache = keys,
-                                .vCache = values,
-                                .prefix = prefix,
-                                .table = table,
-                                .lengths = tokens,
-                                .out = out});
-  auto at = [&](const Array &pool) {
-    return [&](int64_t b, int64_t h, int64_t i, int64_t d) {
-      int64_t number =
-          i / page < 3 ? int64_t(prefix[i / page]) : int64_t(table[b * 3 + i / page - 3]);
-      return pool[((number * page + i % page) * keyHeads + h) * width + d];
+  for (DType type : {DType::Float32, DType::Int8, DType::Float8E4NV}) {
+    const bool isNarrow = type != DType::Float32;
+    // Steps of 8 bits are large against numbers of order 1.
+    const double deviation = type == DType::Int8 ? 40 : 1;
+    Array keys = Array::random(type, {pages, page, keyHeads, width}, 1, deviation),
+          values = Array::random(type, {pages, page, keyHeads, width}, 2, deviation),
+          kScale = Array::make(F32, {pages, page, keyHeads}),
+          vScale = Array::make(F32, {pages, page, keyHeads}),
+          q = Array::random(F32, {batch, heads, width}, 3),
+          out = Array::make(F32, {batch, heads, width}),
+          prefix = Array::of(DType::Int32, {3}, {2, 0, 1}),
+          table = Array::of(DType::Int32, {batch, 3}, {5, 99, 99, 99, 99, 99, 7, 4, 9}),
+          tokens = Array::of(DType::Int32, {batch}, lengths);
+    for (int64_t i = 0; i < kScale.size(); ++i) {
+      kScale.set(i, (1 + double(i % 7) / 7) / deviation);
+      vScale.set(i, (2 - double(i % 5) / 5) / deviation);
+    }
+    setup().run(PagedSharedPrefix{.q = q,
+                                  .kCache = keys,
+                                  .vCache = values,
+                                  .prefix = prefix,
+                                  .table = table,
+                                  .lengths = tokens,
+                                  .out = out,
+                                  .kScale = isNarrow ? kScale.tensor : Tensor(),
+                                  .vScale = isNarrow ? vScale.tensor : Tensor()});
+    auto at = [&](const Array &pool, const Array &scale) {
+      return [&](int64_t b, int64_t h, int64_t i, int64_t d) {
+        int64_t number =
+            i / page < 3 ? int64_t(prefix[i / page]) : int64_t(table[b * 3 + i / page - 3]);
+        int64_t head = (number * page + i % page) * keyHeads + h;
+        return pool[head * width + d] * (isNarrow ? scale[head] : 1);
+      };
     };
-  };
-  Reference reference{heads,
-                      keyHeads,
-                      width,
-                      [&](int64_t b, int64_t h, int64_t, int64_t d) { return q[(b * heads + h) * width + d]; },
-                      at(keys),
-                      at(values)};
-  expectNear(
-      out,
-      [&](int64_t i) {
-        int64_t b = i / width / heads;
-        return reference.out(b, i / width % heads, 0, i % width, 1,
-                             3 * page + int64_t(lengths[size_t(b)]));
-      },
-      1e-5, 1e-5);
+    Reference reference{
+        heads,
+        keyHeads,
+        width,
+        [&](int64_t b, int64_t h, int64_t, int64_t d) { return q[(b * heads + h) * width + d]; },
+        at(keys, kScale),
+        at(values, vScale)};
+    expectNear(
+        out,
+        [&](int64_t i) {
+          int64_t b = i / width / heads;
+          return reference.out(b, i / width % heads, 0, i % width, 1,
+                               3 * page + int64_t(lengths[size_t(b)]));
+        },
+        1e-5, 2e-5);
+  }
 }
 
 TEST(Paged, BlockManagerGivesPagesOut) {

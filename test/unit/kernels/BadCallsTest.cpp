@@ -144,7 +144,7 @@ TEST_F(BadCalls, ResultsOverInputs) {
       for (const ArgumentRow &input : rowOf(one.operation).arguments) {
         const Tensor &good = row.of(one.call.get()), &other = input.of(one.call.get());
         if (&input == &row || !other || info(good.type()).bytes != info(other.type()).bytes ||
-            good.size() > other.size())
+            good.size() > other.size() || other.size() < 2)
           continue;
         // One element further than in place.
         Tensor room = make(good.type(), {other.size() + good.size()});
@@ -205,6 +205,29 @@ TEST_F(BadCalls, Numbers) {
       Matmul{.a = make(F32, {4, 6}), .b = make(F32, {6, 8}), .c = rows[0], .scale = make(F32, {1})},
       "`matmul`: `scale` is given, and `c` is float32 [4, 8]: only a result of 8 bits is divided "
       "by one");
+  Tensor one[3] = {make(F32, {1}), make(F32, {1}), make(F32, {1})}, steps = make(DType::Int32, {1});
+  refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .growth = 0.5f},
+          "`update_scale`: `growth` is 0.500000, and must be at least 1");
+  refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .backoff = 0},
+          "`update_scale`: `backoff` is 0.000000, and must be in (0, 1]");
+  refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .interval = 0},
+          "`update_scale`: `interval` is 0, and must be above 0");
+  refused(Unscale{.grad = rows[0], .scale = one[0], .out = rows[1], .overflow = one[0]},
+          "`unscale`: `overflow` lies over `scale` in memory");
+  refused(CastFp8{.x = rows[0], .scale = one[0], .q = make(DType::Int8, {4, 8}), .amax = one[1]},
+          "`cast_fp8`: `q` is int8 [4, 8], and must be float8e4nv or float8e5");
+  UpdateFp8Scales scales{.history = rows[0],
+                         .amax = perRow,
+                         .scale = other,
+                         .inverse = make(F32, {4}),
+                         .type = DType::Float16};
+  refused(scales, "`update_fp8_scales`: `type` is float16, and must be float8e4nv or float8e5");
+  scales.type = DType::Float8E5;
+  scales.margin = 65;
+  refused(scales, "`update_fp8_scales`: `margin` is 65, and must be in [-64, 64]");
+  scales.margin = 0;
+  scales.history = make(F32, {4, 4097});
+  refused(scales, "`update_fp8_scales`: no kernel takes histories of more than 4096 steps");
   refused(SoftmaxBackward{.y = make(F32, {1, 70000}),
                           .dy = make(F32, {1, 70000}),
                           .dx = make(F32, {1, 70000})},

@@ -239,6 +239,17 @@ inline std::vector<Example> examples() {
       example(TopK{.x = rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
       example(Cumsum{.x = rows[0], .y = rows[1]}),
       example(Histogram{.x = zeros(DType::Int32, {6}), .counts = make(DType::Int32, {5})}),
+      example(Unscale{
+          .grad = flat[0], .scale = make(F32, {1}), .out = flat[1], .overflow = make(F32, {1})}),
+      example(UpdateScale{
+          .scale = make(F32, {1}), .steps = make(DType::Int32, {1}), .overflow = make(F32, {1})}),
+      example(CastFp8{.x = flat[0],
+                      .scale = make(F32, {1}),
+                      .q = make(DType::Float8E4NV, {6, 5}),
+                      .amax = make(F32, {1})}),
+      example(
+          UpdateFp8Scales{
+              .history = rows[0], .amax = perRow[0], .scale = perRow[1], .inverse = perRow[2]}),
   };
 }
 
