@@ -1,9 +1,10 @@
 // Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
-// rows by a part of their names. Then, with one thread a processor, a product as a ratio to one
-// thread, and kernels on tensors that no cache holds as ratios to a copy of memory. `curve` chooses
-// tables of the best tiles by type, size and threads, which take minutes.
+// rows by a part of their names; `--seconds=S` measures each for so long. Then, with one thread a
+// processor that this process may use (`taskset`), a product as a ratio to one thread, and kernels
+// on tensors that no cache holds as ratios to a copy of memory. `curve` chooses tables of the best
+// tiles by type, size and threads, which take minutes.
 #include "engine/Compile.h"
 #include "engine/Files.h"
 #include "engine/Runner.h"
@@ -216,14 +217,16 @@ private:
   }
 };
 
+double secondsEach = 1;
+
 // `a` and `b` measured in turn: the time that one of ten rounds stays below, since the machine
 // may be busy with other things.
 std::pair<double, double> measure(const std::function<double()> &a,
-                                  const std::function<double()> &b, unsigned outOf = 10) {
+                                  const std::function<double()> &b) {
   std::vector<double> x, y;
   a();
   b();
-  double end = now() + 1;
+  double end = now() + secondsEach;
   while ((now() < end || x.size() < 5) && x.size() < 400) {
     x.push_back(a());
     y.push_back(b());
@@ -257,6 +260,12 @@ bool chosen(int argc, char **argv, const std::string &name) {
 } // namespace
 
 int main(int argc, char **argv) {
+  if (constexpr std::string_view option = "--seconds=";
+      argc > 1 && std::string_view(argv[1]).starts_with(option)) {
+    secondsEach = std::atof(argv[1] + option.size());
+    --argc;
+    ++argv;
+  }
   static_cast<runtime::CpuDevice &>(**runtime::device("cpu"))
       .setExecutor(std::make_shared<runtime::InlineExecutor>());
   Peers peers;
