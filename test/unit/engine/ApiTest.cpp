@@ -644,7 +644,7 @@ TEST_F(ApiTest, ProgramsBringTheirOwnThreads) {
 
 TEST(CApiTest, BadCallsAreRefused) {
   EXPECT_EQ(nereid_engine_create(nullptr, nullptr), NEREID_BAD_CALL);
-  nereid_engine_options options = {sizeof options, nullptr, 1};
+  nereid_engine_options options = {sizeof options, nullptr, 1, nullptr, nullptr};
   nereid_engine *engine = nullptr;
   ASSERT_EQ(nereid_engine_create(&options, &engine), NEREID_OK);
   nereid_program *program = nullptr;
