@@ -182,7 +182,8 @@ tasks = dict(
         inputs=decode_inputs, outputs=decode_outputs,
         variants=dict(
             one_pass=dict(run=one_pass, configs=configs, bytes=decode_bytes),
-            split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=4) for s in (8, 4, 16, 32, 64) for n in (32, 64)]),
+            split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
+                (32, 8, 4), (32, 4, 4), (64, 4, 4), (32, 16, 4), (32, 32, 4), (32, 64, 4), (64, 64, 2), (32, 64, 2))]),
         ),
         cases=[
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],
