@@ -10,7 +10,7 @@ each time. All of q, k, v, o and their gradients are contiguous here: [batch, he
 import triton
 import triton.language as tl
 
-from kernel import LOG2E, kept, load_rows, log2_scores, store_rows, visible_keys, visible_queries
+from kernel import LOG2E, first_row, kept, load_rows, log2_scores, store_rows, visible_keys, visible_queries
 
 
 @triton.jit
@@ -151,7 +151,7 @@ def backward_dq(q_ptr, k_ptr, v_ptr, bias_ptr, do_ptr, lse_ptr, delta_ptr, dq_pt
                 CAUSAL: tl.constexpr, DROPOUT: tl.constexpr, PRECISION: tl.constexpr,
                 slopes_ptr=None, cu_q_ptr=None, cu_k_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
     """BLOCK_M queries of one head a program."""
-    start_m = tl.program_id(0) * BLOCK_M
+    start_m = first_row(BLOCK_M, CAUSAL)
     head = tl.program_id(1)
     rows = start_m + tl.arange(0, BLOCK_M)
     rows_before = head.to(tl.int64) * M

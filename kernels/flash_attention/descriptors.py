@@ -2,7 +2,7 @@
 of a sequence with 0, so that a step computes neither addresses nor masks."""
 import triton
 import triton.language as tl
-from kernel import LOG2E, LOWEST, log2_scores, store_rows, total_and_lse, visible_keys, weigh
+from kernel import LOG2E, LOWEST, first_row, log2_scores, store_rows, total_and_lse, visible_keys, weigh
 
 
 @triton.jit
@@ -28,7 +28,7 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
                               CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
                               slopes_ptr=None, descale_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
     """BLOCK_M queries of one head a program. Strides are multiples of 16 bytes."""
-    start_m = tl.program_id(0) * BLOCK_M
+    start_m = first_row(BLOCK_M, CAUSAL)
     head = tl.program_id(1)
     b = (head // H).to(tl.int64)
     h = (head % H).to(tl.int64)

@@ -88,6 +88,15 @@ def kept(seed, head, rows, columns, M, N, p):
 
 
 @triton.jit
+def first_row(BLOCK_M: tl.constexpr, CAUSAL: tl.constexpr):
+    """The first query of a program. Under CAUSAL those that see most come first, so that no long program is left at the end."""
+    block = tl.program_id(0)
+    if CAUSAL:
+        block = tl.num_programs(0) - 1 - block
+    return block * BLOCK_M
+
+
+@triton.jit
 def visible_keys(start_m, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
     """For BLOCK_M queries from `start_m` on: some see keys [first, last), all see [low, high). But for `last`, multiples of BLOCK_N."""
     last = N
@@ -181,7 +190,7 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
     `scale` is not negative. `slopes_ptr`: ALiBi, a slope for each head. `descale_ptr`: what q, k and v of fp8 are to be
     multiplied by, three numbers for each key head of each sequence.
     """
-    start_m = tl.program_id(0) * BLOCK_M
+    start_m = first_row(BLOCK_M, CAUSAL)
     head = tl.program_id(1)
     b = (head // H).to(tl.int64)
     h = (head % H).to(tl.int64)

@@ -18,9 +18,9 @@ def warps(N):
     return max(min(next_power_of_2(N) // 256, 16), 1)
 
 
-def row(x, w, b, y, mean, rstd, M, N, epsilon):
+def row(x, w, b, y, mean, rstd, M, N, epsilon, num_warps):
     return [launch("layer_norm_row", (M,), x, w, b, y, mean, rstd, x.stride(0), y.stride(0), N, epsilon,
-                   BLOCK=next_power_of_2(N), num_warps=warps(N))]
+                   BLOCK=next_power_of_2(N), num_warps=num_warps)]
 
 
 def welford(x, w, b, y, mean, rstd, M, N, epsilon, BLOCK, special=None):
@@ -52,14 +52,14 @@ def locked(x, w, dy, mean, rstd, dx, dw, db, M, N, GROUPS):
     ]
 
 
-def lock_free(x, w, dy, mean, rstd, dx, dw, db, M, N, PROGRAMS):
+def lock_free(x, w, dy, mean, rstd, dx, dw, db, M, N, PROGRAMS, num_warps):
     rows = cdiv(M, PROGRAMS)
     programs = cdiv(M, rows)
     dw_part = empty((programs, N), "f32")
     db_part = empty((programs, N), "f32")
     return [
         launch("backward.py:backward_lock_free", (programs,), x, w, dy, mean, rstd, dx, dw_part, db_part, M, N, rows,
-               BLOCK=next_power_of_2(N), num_warps=warps(N)),
+               BLOCK=next_power_of_2(N), num_warps=num_warps),
         finish(dw_part, db_part, dw, db, programs, N),
     ]
 
@@ -83,11 +83,14 @@ def backward_tolerance(M, N, dtype):
     return dict(dx=dict(rel=eps(dtype), abs=8 * units * (400 if N == 1 else 1)), dw=columns, db=columns)
 
 
+row_configs = [dict(num_warps=w) for w in (8, 16, 4, 2)]
+shares = [dict(PROGRAMS=p, num_warps=w) for (p, w) in ((264, 8), (132, 16), (264, 16), (132, 8), (528, 8), (528, 4), (1056, 4))]
+
 tasks = dict(
     forward=dict(
         inputs=lambda M, N, dtype, offset=0, padding=0: forward_inputs(M, N, dtype, offset, padding),
         outputs=forward_outputs,
-        variants=dict(row=row, welford=dict(run=welford, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)])),
+        variants=dict(row=dict(run=row, configs=row_configs), welford=dict(run=welford, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)])),
         cases=[
             *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (4, 1024), (2, 3000))],
             *[dict(M=3, N=781, dtype=d) for d in ("f16", "bf16")],
@@ -106,7 +109,7 @@ tasks = dict(
         inputs=backward_inputs,
         outputs=backward_outputs,
         variants=dict(
-            lock_free=dict(run=lock_free, configs=[dict(PROGRAMS=p) for p in (264, 132, 528)]),
+            lock_free=dict(run=lock_free, configs=shares),
             locked=dict(run=locked, configs=[dict(GROUPS=g) for g in (64, 128, 256)]),
         ),
         cases=[

@@ -9,12 +9,8 @@ def forward_outputs(M, N, dtype):
     return dict(y=empty((M, N), dtype), rstd=empty((M,), "f32"))
 
 
-def warps(N):
-    return max(min(next_power_of_2(N) // 256, 16), 1)
-
-
-def row(x, w, y, rstd, M, N, epsilon):
-    return [launch("rms_norm_row", (M,), x, None, w, y, None, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=warps(N))]
+def row(x, w, y, rstd, M, N, epsilon, num_warps):
+    return [launch("rms_norm_row", (M,), x, None, w, y, None, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=num_warps)]
 
 
 def loop(x, w, y, rstd, M, N, epsilon, BLOCK):
@@ -29,8 +25,8 @@ def residual_outputs(M, N, dtype):
     return dict(**forward_outputs(M, N, dtype), total=empty((M, N), dtype))
 
 
-def residual_row(x, residual, w, y, total, rstd, M, N, epsilon):
-    return [launch("rms_norm_row", (M,), x, residual, w, y, total, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=warps(N))]
+def residual_row(x, residual, w, y, total, rstd, M, N, epsilon, num_warps):
+    return [launch("rms_norm_row", (M,), x, residual, w, y, total, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=num_warps)]
 
 
 def backward_inputs(M, N, dtype):
@@ -46,23 +42,23 @@ def residual_backward_inputs(M, N, dtype):
                 rstd=computed((M,), "f32"))
 
 
-def backward_launches(x, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS):
+def backward_launches(x, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps):
     rows = cdiv(M, PROGRAMS)
     programs = cdiv(M, rows)
     part = empty((programs, N), "f32")
     return [
         launch("rms_norm_backward", (programs,), x, w, dy, dtotal, rstd, dx, part, M, N, rows,
-               BLOCK=next_power_of_2(N), num_warps=warps(N)),
+               BLOCK=next_power_of_2(N), num_warps=num_warps),
         launch("sum_rows", (cdiv(N, 128),), part, dw, programs, N, BLOCK_M=32, BLOCK_N=128),
     ]
 
 
-def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS):
-    return backward_launches(x, w, dy, None, rstd, dx, dw, M, N, PROGRAMS)
+def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS, num_warps):
+    return backward_launches(x, w, dy, None, rstd, dx, dw, M, N, PROGRAMS, num_warps)
 
 
-def residual_lock_free(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS):
-    return backward_launches(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS)
+def residual_lock_free(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps):
+    return backward_launches(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps)
 
 
 def units(N):
@@ -85,19 +81,20 @@ def backward_tolerance(M, N, dtype):
     return dict(dx=dict(rel=eps(dtype), abs=8 * units(N) * (20 if N == 1 else 1)), dw=dict(rel=eps(dtype), abs=(8 + M) * eps("f32")))
 
 
-programs = [dict(PROGRAMS=p) for p in (264, 132, 528)]
+row_configs = [dict(num_warps=w) for w in (8, 16, 4, 2)]
+shares = [dict(PROGRAMS=p, num_warps=w) for (p, w) in ((264, 8), (132, 16), (264, 16), (132, 8), (528, 8), (528, 4), (1056, 4))]
 
 tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda M, N: 4 * M * N,
                  peers=dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)"),
-                 variants=dict(row=row, loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
+                 variants=dict(row=dict(run=row, configs=row_configs), loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
-                  variants=dict(row=residual_row)),
+                  variants=dict(row=dict(run=residual_row, configs=row_configs))),
     backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,
-                  prepare="forward", gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x", dw="w")), variants=dict(lock_free=dict(run=lock_free, configs=programs)),
+                  prepare="forward", gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x", dw="w")), variants=dict(lock_free=dict(run=lock_free, configs=shares)),
                   peers=dict(torch="backward(lambda x, w: F.rms_norm(x, (x.shape[1],), w), (x, w), dy)")),
     residual_backward=dict(inputs=residual_backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 10 * M * N,
-                           prepare="residual", variants=dict(lock_free=dict(run=residual_lock_free, configs=programs))),
+                           prepare="residual", variants=dict(lock_free=dict(run=residual_lock_free, configs=shares))),
 )
 cases = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (300, 40), (2, 3000))],
