@@ -3,21 +3,45 @@ import triton.language as tl
 
 
 @triton.jit
+def centre(x, mask, N, epsilon):
+    """A row held at once: the variance is taken about the mean, not from the sum of squares."""
+    mean = tl.sum(x, axis=0) / N
+    centred = tl.where(mask, x - mean, 0.0)
+    return centred, mean, 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / N + epsilon)
+
+
+@triton.jit
 def layer_norm_row(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, x_stride, y_stride, N, epsilon, BLOCK: tl.constexpr):
-    """One row a program, held at once: the variance is taken about the mean, not from the sum of squares."""
+    """One row a program."""
     row = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     mask = columns < N
     x = tl.load(x_ptr + row * x_stride + columns, mask=mask, other=0.0).to(tl.float32)
-    mean = tl.sum(x, axis=0) / N
-    centred = tl.where(mask, x - mean, 0.0)
-    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / N + epsilon)
+    centred, mean, rstd = centre(x, mask, N, epsilon)
     w = tl.load(w_ptr + columns, mask=mask).to(tl.float32)
     b = tl.load(b_ptr + columns, mask=mask).to(tl.float32)
     y = centred * rstd * w + b
     tl.store(y_ptr + row * y_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
     tl.store(mean_ptr + row, mean)
     tl.store(rstd_ptr + row, rstd)
+
+
+@triton.jit
+def layer_norm_rows(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, x_stride, y_stride, M, N, epsilon,
+                    BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """As many programs as the machine runs at once: weights are read once, and rows come while the ones before are worked on."""
+    columns = tl.arange(0, BLOCK)
+    mask = columns < N
+    w = tl.load(w_ptr + columns, mask=mask)
+    b = tl.load(b_ptr + columns, mask=mask)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=STAGES):
+        at = tl.cast(row, tl.int64)
+        x = tl.load(x_ptr + at * x_stride + columns, mask=mask, other=0.0).to(tl.float32)
+        centred, mean, rstd = centre(x, mask, N, epsilon)
+        y = centred * rstd * w.to(tl.float32) + b.to(tl.float32)
+        tl.store(y_ptr + at * y_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
+        tl.store(mean_ptr + row, mean)
+        tl.store(rstd_ptr + row, rstd)
 
 
 @triton.jit

@@ -23,6 +23,11 @@ def row(x, w, b, y, mean, rstd, M, N, epsilon, num_warps):
                    BLOCK=next_power_of_2(N), num_warps=num_warps)]
 
 
+def persistent(x, w, b, y, mean, rstd, M, N, epsilon, PROGRAMS, STAGES, num_warps):
+    return [launch("layer_norm_rows", (min(M, PROGRAMS),), x, w, b, y, mean, rstd, x.stride(0), y.stride(0), M, N, epsilon,
+                   BLOCK=next_power_of_2(N), STAGES=STAGES, num_warps=num_warps)]
+
+
 def welford(x, w, b, y, mean, rstd, M, N, epsilon, BLOCK, special=None):
     if special != None:
         return unsupported("infinities, whose mean is NaN where means are joined")
@@ -84,13 +89,15 @@ def backward_tolerance(M, N, dtype):
 
 
 row_configs = [dict(num_warps=w) for w in (8, 16, 4, 2)]
+rows_in_turn = [dict(PROGRAMS=p, STAGES=s, num_warps=w) for (p, s, w) in ((528, 2, 8), (528, 2, 4), (1056, 2, 4), (264, 3, 8), (1056, 2, 8))]
 shares = [dict(PROGRAMS=p, num_warps=w) for (p, w) in ((264, 8), (132, 16), (264, 16), (132, 8), (528, 8), (528, 4), (1056, 4))]
 
 tasks = dict(
     forward=dict(
         inputs=lambda M, N, dtype, offset=0, padding=0: forward_inputs(M, N, dtype, offset, padding),
         outputs=forward_outputs,
-        variants=dict(row=dict(run=row, configs=row_configs), welford=dict(run=welford, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)])),
+        variants=dict(row=dict(run=row, configs=row_configs), persistent=dict(run=persistent, configs=rows_in_turn),
+                      welford=dict(run=welford, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)])),
         cases=[
             *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (4, 1024), (2, 3000))],
             *[dict(M=3, N=781, dtype=d) for d in ("f16", "bf16")],

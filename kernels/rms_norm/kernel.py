@@ -22,6 +22,20 @@ def rms_norm_row(x_ptr, residual_ptr, w_ptr, y_ptr, sum_ptr, rstd_ptr, N, epsilo
 
 
 @triton.jit
+def rms_norm_rows(x_ptr, w_ptr, y_ptr, rstd_ptr, M, N, epsilon, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """As many programs as the machine runs at once: weights are read once, and rows come while the ones before are worked on."""
+    columns = tl.arange(0, BLOCK)
+    mask = columns < N
+    w = tl.load(w_ptr + columns, mask=mask, other=0.0)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=STAGES):
+        at = tl.cast(row, tl.int64) * N + columns
+        x = tl.load(x_ptr + at, mask=mask, other=0.0).to(tl.float32)
+        rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + epsilon)
+        tl.store(y_ptr + at, (x * rstd * w.to(tl.float32)).to(y_ptr.dtype.element_ty), mask=mask)
+        tl.store(rstd_ptr + row, rstd)
+
+
+@triton.jit
 def rms_norm_loop(x_ptr, w_ptr, y_ptr, rstd_ptr, N, epsilon, BLOCK: tl.constexpr):
     """Rows of any length, read twice."""
     row = tl.program_id(0).to(tl.int64)

@@ -13,6 +13,11 @@ def row(x, w, y, rstd, M, N, epsilon, num_warps):
     return [launch("rms_norm_row", (M,), x, None, w, y, None, rstd, N, epsilon, BLOCK=next_power_of_2(N), num_warps=num_warps)]
 
 
+def persistent(x, w, y, rstd, M, N, epsilon, PROGRAMS, STAGES, num_warps):
+    return [launch("rms_norm_rows", (min(M, PROGRAMS),), x, w, y, rstd, M, N, epsilon,
+                   BLOCK=next_power_of_2(N), STAGES=STAGES, num_warps=num_warps)]
+
+
 def loop(x, w, y, rstd, M, N, epsilon, BLOCK):
     return [launch("rms_norm_loop", (M,), x, w, y, rstd, N, epsilon, BLOCK=BLOCK)]
 
@@ -82,12 +87,14 @@ def backward_tolerance(M, N, dtype):
 
 
 row_configs = [dict(num_warps=w) for w in (8, 16, 4, 2)]
+rows_in_turn = [dict(PROGRAMS=p, STAGES=s, num_warps=w) for (p, s, w) in ((528, 2, 8), (528, 2, 4), (1056, 2, 4), (264, 3, 8), (1056, 2, 8))]
 shares = [dict(PROGRAMS=p, num_warps=w) for (p, w) in ((264, 8), (132, 16), (264, 16), (132, 8), (528, 8), (528, 4), (1056, 4))]
 
 tasks = dict(
     forward=dict(inputs=forward_inputs, outputs=forward_outputs, tolerance=forward_tolerance, flops=lambda M, N: 4 * M * N,
                  peers=dict(torch="torch.nn.functional.rms_norm(x, (x.shape[1],), w, epsilon)"),
-                 variants=dict(row=dict(run=row, configs=row_configs), loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
+                 variants=dict(row=dict(run=row, configs=row_configs), persistent=dict(run=persistent, configs=rows_in_turn),
+                               loop=dict(run=loop, configs=[dict(BLOCK=b) for b in (1024, 256, 4096)]))),
     residual=dict(inputs=residual_inputs, outputs=residual_outputs, tolerance=residual_tolerance, flops=lambda M, N: 5 * M * N,
                   variants=dict(row=dict(run=residual_row, configs=row_configs))),
     backward=dict(inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance, flops=lambda M, N: 9 * M * N,

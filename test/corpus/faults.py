@@ -130,7 +130,7 @@ LAUNCHES = dict(
     moePlace=launch("moe/kernel.py:place", (2,), expert_ptr="[0, 1, 0, 2, 1, 0, 2, 2, 0, 1]:i32", starts_ptr="[[0, 4, 7], [3, 6, 8]]:i32",
                     row_ptr="empty(10,i32)", source_ptr="empty(10,i32)", N=10, E=3, BLOCK=8, BLOCK_E=4),
     moeStart=launch("moe/kernel.py:start", (1,), counts_ptr="[[3, 2, 1], [1, 1, 2]]:i32", offsets_ptr="empty(4,i32)", BLOCKS=2, E=3, BLOCK_B=4, BLOCK_E=4),
-    unscale=launch("mixed_precision/kernel.py:unscale", (3,), grad_ptr="randn(100,f32)", scale_ptr="[2.0]:f32", overflow_ptr="zeros(1,f32)", n=100, BLOCK=64),
+    unscale=launch("mixed_precision/kernel.py:unscale", (3,), grad_ptr="randn(100,f32)", out_ptr="empty(100,f32)", scale_ptr="[2.0]:f32", overflow_ptr="zeros(1,f32)", n=100, BLOCK=64),
     fp8Scales=launch("mixed_precision/kernel.py:update_fp8_scales", (2,), history_ptr="rand(5x7,f32)", amax_ptr="rand(5,f32)", scale_ptr="ones(5,f32)",
                      inverse_ptr="empty(5,f32)", T=5, LENGTH=7, LARGEST=448.0, margin=0.0, BLOCK_T=4, BLOCK_H=8),
 )
@@ -211,7 +211,7 @@ FAULTS = [
     Fault("streamK", "matmul_stream_k", "(pid * 2 + slot)", "slot", "DataRace", "tl.store(partial_ptr"),
     Fault("groupedSearch", "group_tile", "mask=(m[:, None] < last)", "mask=(m[:, None] < last + 1)", "DataRace", "tl.store(c"),
     Fault("moePlace", "place", "starts_ptr + block * E + expert", "starts_ptr + expert", "DataRace", "tl.store(source_ptr"),
-    Fault("unscale", "unscale", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0).to(tl.int64) * (BLOCK - 1)", "DataRace", "tl.store(grad_ptr"),
+    Fault("unscale", "unscale", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0).to(tl.int64) * (BLOCK - 1)", "DataRace", "tl.store(out_ptr"),
     # A program that reads what its other threads may not have written yet.
     Fault("softmax", "softmax_row", "y.to(y_ptr.dtype.element_ty), mask=mask)",
           "y.to(y_ptr.dtype.element_ty), mask=mask)\n    back = tl.load(y_ptr + row * y_stride + N - 1 - columns, mask=mask)\n"
@@ -220,8 +220,8 @@ FAULTS = [
     # Arithmetic.
     Fault("softmaxShort", "softmax_online", "tl.full([BLOCK], LOWEST, tl.float32)", "tl.full([BLOCK], -float(\"inf\"), tl.float32)", "NotANumber", "s = s * tl.exp"),
     Fault("flashGrouped", "flash_forward", "tl.full([BLOCK_M], LOWEST, dtype=tl.float32)", "tl.full([BLOCK_M], -float(\"inf\"), dtype=tl.float32)",
-          "NotANumber", "attend:shrink = tl.exp2"),
-    Fault("layerNorm", "layer_norm_row", "/ N + epsilon)", "/ N - 1000000.0)", "NotANumber"),
+          "NotANumber", "weigh:shrink = tl.exp2"),
+    Fault("layerNorm", "centre", "/ N + epsilon)", "/ N - 1000000.0)", "NotANumber"),
     Fault("gelu", "gelu_tanh", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0) * 1073741824 * 4 + tl.program_id(0) * BLOCK", "AddressOverflow"),
     # What the kernel says of itself.
     Fault("softmax", "softmax_row", "row = tl.program_id(0).to(tl.int64)", "row = tl.multiple_of(tl.program_id(0), 4).to(tl.int64)", "FalseHint"),
