@@ -7,6 +7,7 @@
 #include "gpu/OverlapTiles.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
+#include "gpu/StepsAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,16 +27,6 @@ namespace nereid::gpu {
 namespace {
 
 using OpSet = llvm::SmallPtrSet<Operation *, 16>;
-
-bool writesMemory(Operation *op) {
-  // Records of prints and asserts are nobody's input.
-  if (isa<tile::PrintOp, tile::AssertOp>(op))
-    return false;
-  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
-    return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return !effects || effects.hasEffect<MemoryEffects::Write>();
-}
 
 uint64_t transferredBytes(Type type) {
   auto tile = cast<RankedTensorType>(type);
@@ -491,24 +482,6 @@ private:
 
   // --- the loop again ---
 
-  Value number(Type type, int64_t value) {
-    return b.create<arith::ConstantOp>(loop.getLoc(), b.getIntegerAttr(type, value));
-  }
-  // Whether the step `ahead` steps behind `variable` runs, and its variable. The distance to the
-  // end has no sign: it can't wrap around where there is a step at all.
-  Value runs(Value variable, unsigned ahead) {
-    Location loc = loop.getLoc();
-    Value left = b.create<arith::SubIOp>(loc, loop.getUpperBound(), variable);
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, steps(ahead));
-  }
-  Value steps(unsigned count) {
-    Type type = loop.getInductionVar().getType();
-    return b.createOrFold<arith::MulIOp>(loop.getLoc(), loop.getStep(), number(type, count));
-  }
-  Value variableAt(Value variable, unsigned ahead) {
-    return b.createOrFold<arith::AddIOp>(loop.getLoc(), variable, steps(ahead));
-  }
-
   // The addresses of a step's copies; loads among them touch nothing if the step is not run.
   void cloneSlice(IRMapping &mapping, Value active) {
     for (Operation &op : body) {
@@ -516,20 +489,8 @@ private:
         continue;
       Operation *copy = b.clone(op, mapping);
       if (auto load = dyn_cast<tile::LoadOp>(copy))
-        addMask(load, active);
+        later.addMask(load, active);
     }
-  }
-  void addMask(tile::LoadOp load, Value active) {
-    Value mask = active;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(load);
-    if (auto tensor = dyn_cast<RankedTensorType>(load.getPointer().getType()))
-      mask = b.create<tile::SplatOp>(
-          load.getLoc(),
-          RankedTensorType::get(tensor.getShape(), b.getI1Type(), tensor.getEncoding()), mask);
-    if (load.getMask())
-      mask = b.create<arith::AndIOp>(load.getLoc(), load.getMask(), mask);
-    load.getMaskMutable().assign(mask);
   }
   void startCopies(IRMapping &mapping, Value slot, Value active) {
     cloneSlice(mapping, active);
@@ -546,7 +507,7 @@ private:
     b.setInsertionPointToStart(branch.thenBlock());
     // The slot of the step before: freed as often as this step's slot was filled before.
     b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
-    startTransfers(mapping, slot, number(b.getI1Type(), 1));
+    startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
   }
   void startTransfers(IRMapping &mapping, Value slot, Value active) {
     if (hasBulk) {
@@ -603,7 +564,7 @@ private:
         continue;
       Operation *copy = b.clone(op, mapping);
       if (auto load = dyn_cast<tile::LoadOp>(copy))
-        addMask(load, active);
+        later.addMask(load, active);
     }
     SmallVector<Value> values;
     for (tile::LoadOp load : early)
@@ -659,7 +620,7 @@ private:
     while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
       at = at->getPrevNode();
     b.setInsertionPoint(at);
-    Value zero = number(i32, 0);
+    Value zero = later.number(i32, 0);
     SmallVector<Value> rings;
     for (Resident &resident : residents) {
       resident.reserve(b, loc);
@@ -677,7 +638,7 @@ private:
     SmallVector<Value> ahead(loop.getInitArgs());
     Value lower = loop.getLowerBound(), any;
     auto runsFromStart = [&](unsigned step) -> Value {
-      return b.create<arith::AndIOp>(loc, any, runs(lower, step));
+      return b.create<arith::AndIOp>(loc, any, later.runs(lower, step));
     };
     SmallVector<Value> earlyValues;
     if (!copies.empty()) {
@@ -685,15 +646,15 @@ private:
       any = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
       for (unsigned step = 0; step < distance; ++step) {
         IRMapping mapping;
-        mapping.map(loop.getInductionVar(), variableAt(lower, step));
+        mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
         for (unsigned i : aheadArgs)
           mapping.map(body.getArgument(i + 1), ahead[i]);
-        startCopies(mapping, number(i32, step), runsFromStart(step));
+        startCopies(mapping, later.number(i32, step), runsFromStart(step));
         for (unsigned i : aheadArgs)
           ahead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
       }
       if (!early.empty())
-        earlyValues = startEarly(variableAt(lower, distance), runsFromStart(distance));
+        earlyValues = startEarly(later.variableAt(lower, distance), runsFromStart(distance));
     }
     b.setInsertionPoint(loop);
     for (Resident &resident : residents)
@@ -786,15 +747,16 @@ private:
     if (!copies.empty()) {
       slot = made.getRegionIterArg(next++);
       if (!early.empty())
-        nextEarly = startEarly(variableAt(variable, distance + 1), runs(variable, distance + 1));
+        nextEarly = startEarly(later.variableAt(variable, distance + 1),
+                               later.runs(variable, distance + 1));
       if (hasBulk) {
         phase = made.getRegionIterArg(next++);
         b.create<WaitBulkOp>(loc, arrivals, slot, phase);
       }
     }
     auto copyAhead = [&] {
-      ahead.map(loop.getInductionVar(), variableAt(variable, distance));
-      Value to = wrapped(slot, distance), active = runs(variable, distance);
+      ahead.map(loop.getInductionVar(), later.variableAt(variable, distance));
+      Value to = wrapped(slot, distance), active = later.runs(variable, distance);
       if (isAllBulk)
         startTransfersByOneWarp(ahead, to, phase, active);
       else
@@ -833,7 +795,7 @@ private:
       results.push_back(wrapped(slot, 1));
     if (phase) {
       Value wraps = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, slot,
-                                            number(b.getI32Type(), slots - 1));
+                                            later.number(b.getI32Type(), slots - 1));
       results.push_back(b.create<arith::XOrIOp>(
           loc, phase, b.create<arith::ExtUIOp>(loc, b.getI32Type(), wraps)));
     }
@@ -844,9 +806,10 @@ private:
   Value wrapped(Value slot, unsigned by) {
     Location loc = loop.getLoc();
     Type i32 = b.getI32Type();
-    Value sum = b.create<arith::AddIOp>(loc, slot, number(i32, by));
-    Value back = b.create<arith::SubIOp>(loc, sum, number(i32, slots));
-    Value over = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, number(i32, slots));
+    Value sum = b.create<arith::AddIOp>(loc, slot, later.number(i32, by));
+    Value back = b.create<arith::SubIOp>(loc, sum, later.number(i32, slots));
+    Value over =
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, later.number(i32, slots));
     return b.create<arith::SelectOp>(loc, over, back, sum);
   }
 
@@ -878,9 +841,10 @@ private:
         for (unsigned i : {0u, 1u})
           for (Resident &resident : residents)
             if (resident.tile == dot->getOperand(i))
-              fixed.push_back({i, b.create<ReadSlotOp>(op.getLoc(), resident.tile.getType(),
-                                                       resident.ring, number(b.getI32Type(), 0))
-                                      .getResult()});
+              fixed.push_back(
+                  {i, b.create<ReadSlotOp>(op.getLoc(), resident.tile.getType(), resident.ring,
+                                           later.number(b.getI32Type(), 0))
+                          .getResult()});
       if (turn == &op)
         b.create<BeginTurnOp>(op.getLoc());
       if (turn && dot == dots[1])
@@ -941,6 +905,7 @@ private:
   uint64_t limit;
   bool mayBulk;
   OpBuilder b;
+  StepsAhead later{loop, b};
 
   SmallVector<tile::DotOp> dots;
   SmallVector<Copy> copies;

@@ -7,6 +7,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
 #include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
@@ -210,8 +211,10 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
     pipelined = module.clone();
     FunctionOpInterface kernel = analysis::findKernel(*pipelined);
-    uint64_t rings = support::inStep(
-        "pipeline loads", [&] { return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk); });
+    uint64_t rings = support::inStep("pipeline loads", [&] {
+      gpu::startLoadsAhead(kernel, warps);
+      return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+    });
     support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));

@@ -1,0 +1,51 @@
+#include "gpu/StepsAhead.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+Value StepsAhead::number(Type type, int64_t value) {
+  return b.create<arith::ConstantOp>(loop.getLoc(), b.getIntegerAttr(type, value));
+}
+
+Value StepsAhead::steps(unsigned count) {
+  Type type = loop.getInductionVar().getType();
+  return b.createOrFold<arith::MulIOp>(loop.getLoc(), loop.getStep(), number(type, count));
+}
+
+Value StepsAhead::variableAt(Value variable, unsigned ahead) {
+  return b.createOrFold<arith::AddIOp>(loop.getLoc(), variable, steps(ahead));
+}
+
+Value StepsAhead::runs(Value variable, unsigned ahead) {
+  Location loc = loop.getLoc();
+  Value left = b.create<arith::SubIOp>(loc, loop.getUpperBound(), variable);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, steps(ahead));
+}
+
+void StepsAhead::addMask(tile::LoadOp load, Value active) {
+  Value mask = active;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(load);
+  if (auto tensor = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+    mask = b.create<tile::SplatOp>(
+        load.getLoc(),
+        RankedTensorType::get(tensor.getShape(), b.getI1Type(), tensor.getEncoding()), mask);
+  if (load.getMask())
+    mask = b.create<arith::AndIOp>(load.getLoc(), load.getMask(), mask);
+  load.getMaskMutable().assign(mask);
+}
+
+bool writesMemory(Operation *op) {
+  // Records of prints and asserts are nobody's input.
+  if (isa<tile::PrintOp, tile::AssertOp>(op))
+    return false;
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || effects.hasEffect<MemoryEffects::Write>();
+}
+
+} // namespace nereid::gpu

@@ -1,0 +1,81 @@
+# RUN: nereid compile %s:rows --signature "*fp32:16, *fp32:16, i32:16, 3" --target sm_90a --emit gpu | FileCheck %s --check-prefix TWO
+# RUN: nereid compile %s:rows --signature "*fp32:16, *fp32:16, i32:16, 1" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:unasked --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:in_place --signature "*fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:chased --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix CHASED
+# RUN: nereid compile %s:locked --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:large --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ONE
+# Where a loop without products says how many stages it has, its loads start steps ahead in registers.
+import triton
+import triton.language as tl
+
+
+# Two steps ahead: two before the loop, and in it one for the step after the next.
+# TWO: tile.load
+# TWO: tile.load
+# TWO: scf.for {{.*}} -> (tensor<1024xf32{{.*}}>, tensor<1024xf32{{.*}}>)
+# TWO: tile.load
+# TWO: tile.reduce
+# TWO: tile.store
+# TWO: scf.yield
+
+# NONE-NOT: tile.load
+# NONE: scf.for
+# NONE: tile.load
+@triton.jit
+def rows(x, y, M, STAGES: tl.constexpr):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=STAGES):
+        tile = tl.load(x + row * 1024 + columns)
+        tl.store(y + row * 1024 + columns, tile - tl.max(tile, axis=0))
+
+
+# The stages that a launch is given are for loops with products.
+@triton.jit
+def unasked(x, y, M):
+    columns = tl.arange(0, 1024)
+    for row in range(tl.program_id(0), M, tl.num_programs(0)):
+        tile = tl.load(x + row * 1024 + columns)
+        tl.store(y + row * 1024 + columns, tile - tl.max(tile, axis=0))
+
+
+# A step stores where the next one may load.
+@triton.jit
+def in_place(x, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        tile = tl.load(x + row * 1024 + columns)
+        tl.store(x + row * 1024 + columns, tile - tl.max(tile, axis=0))
+
+
+# The number of the row starts ahead, what it leads to does not.
+# CHASED: tile.load {{.*}}i32
+# CHASED: scf.for {{.*}} -> (tensor<1024xi32{{.*}}>)
+# CHASED: tile.load {{.*}}i32
+# CHASED: tile.load {{.*}}f32
+# CHASED-NOT: tile.load
+# CHASED: scf.yield
+@triton.jit
+def chased(x, y, index, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        places = tl.load(index + row * 1024 + columns)
+        tl.store(y + row * 1024 + columns, tl.load(x + places))
+
+
+# What waits for other programs orders the loads behind it.
+@triton.jit
+def locked(x, y, lock, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        tl.atomic_add(lock + row, 1, sem="acquire")
+        tl.store(y + row * 1024 + columns, tl.load(x + row * 1024 + columns))
+
+
+# 64 bytes of a thread a step: two steps ahead where four were asked for.
+# ONE: scf.for {{.*}} -> (tensor<2048xf32{{[^>]*}}>, tensor<2048xf32{{[^>]*}}>)
+@triton.jit
+def large(x, y, M):
+    columns = tl.arange(0, 2048)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=5):
+        tl.store(y + row * 2048 + columns, tl.load(x + row * 2048 + columns) * 2.0)

@@ -1,0 +1,21 @@
+# run: ref cpu gpu
+# Loads that start steps ahead: loops of no, one and many steps, more steps ahead than there are.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows(x, y, first, last, step, STAGES: tl.constexpr):
+    columns = tl.arange(0, 128)
+    total = tl.zeros([128], dtype=tl.float32)
+    for row in tl.range(first, last, step, num_stages=STAGES):
+        tile = tl.load(x + row * 100 + columns, mask=columns < 100, other=-1.0)
+        tl.store(y + row * 100 + columns, tile + total, mask=columns < 100)
+        total += tl.sum(tile, axis=0)
+
+
+# expect: rows(x=ones(800,f32), y=zeros(800,f32), first=0, last=8, step=1, STAGES=4) -> y == [1 + i // 100 * 72 for i in range(800)]
+# expect: rows(x=ones(800,f32), y=zeros(800,f32), first=1, last=7, step=3, STAGES=2) -> y == [(i // 100 in (1, 4)) * (1 + 72 * (i // 100 == 4)) for i in range(800)]
+# expect: rows(x=ones(800,f32), y=zeros(800,f32), first=5, last=6, step=1, STAGES=3) -> y == [float(i // 100 == 5) for i in range(800)]
+# expect: rows(x=ones(800,f32), y=zeros(800,f32), first=6, last=6, step=1, STAGES=3) -> y == [0.0] * 800
+# expect: rows(x=ones(800,f32), y=zeros(800,f32), first=7, last=2, step=1, STAGES=3) -> y == [0.0] * 800
