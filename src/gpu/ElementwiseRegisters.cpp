@@ -167,11 +167,89 @@ struct FPToIntCode {
         .getResult(0);
   }
 };
-struct FPConvertCode {
-  static Value emit(tile::FPConvertOp op, RegisterEmitter &e, ValueRange v) {
-    return transforms::expandFloatConversion(e.builder, e.loc(), v[0],
-                                             tile::elementType(op.getSource().getType()),
-                                             tile::elementType(op.getType()), op.getRounding());
+// Conversions from and to numbers of 8 bits that have an instruction, which takes two.
+class FPConvertRegisters : public RegisterModel<FPConvertRegisters, tile::FPConvertOp> {
+public:
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto convert = cast<tile::FPConvertOp>(op);
+    Type from = tile::elementType(convert.getSource().getType()),
+         to = tile::elementType(convert.getType());
+    bool narrows = bool(nameOf(to));
+    if (!emitter.chip.can(target::Fp8Convert) || !(nameOf(from) || narrows) || from.isF64() ||
+        to.isF64() || (narrows && convert.getRounding() != tile::Rounding::RTNE))
+      return emitElementwise(op, emitter, [&](ValueRange v) {
+        return transforms::expandFloatConversion(emitter.builder, emitter.loc(), v[0], from, to,
+                                                 convert.getRounding());
+      });
+    auto both = [&](ValueRange values) {
+      SmallVector<Value> wide =
+          widened(emitter, values, from, narrows ? emitter.builder.getF32Type() : to);
+      return narrows ? narrowed(emitter, wide, to) : wide;
+    };
+    if (!isa<RankedTensorType>(convert.getType()))
+      return emitter.setScalar(convert, both(emitter.scalar(convert.getSource()))[0]);
+    unsigned count = registersOf(layoutOf(convert.getType()));
+    auto sources = emitter.operand(convert.getSource(), count);
+    SmallVector<unsigned> first = firstOfEqual(op, emitter, count), own;
+    for (unsigned reg = 0; reg < count; ++reg)
+      if (first[reg] == reg)
+        own.push_back(reg);
+    SmallVector<Value> values(count);
+    for (size_t i = 0; i < own.size(); i += 2) {
+      SmallVector<Value> two = {sources[own[i]]};
+      if (i + 1 < own.size())
+        two.push_back(sources[own[i + 1]]);
+      for (auto [k, value] : llvm::enumerate(both(two)))
+        values[own[i + k]] = value;
+    }
+    for (unsigned reg = 0; reg < count; ++reg)
+      values[reg] = values[first[reg]];
+    emitter.setRegisters(convert, std::move(values));
+  }
+
+private:
+  static const char *nameOf(Type type) {
+    return isa<Float8E4M3FNType>(type) ? "e4m3x2" : isa<Float8E5M2Type>(type) ? "e5m2x2" : nullptr;
+  }
+
+  // One number or two, exactly. Through f16, which has all numbers of 8 bits.
+  static SmallVector<Value> widened(RegisterEmitter &e, ValueRange values, Type from, Type to) {
+    OpBuilder &b = e.builder;
+    SmallVector<Value> sources(values);
+    if (const char *name = nameOf(from)) {
+      Type i32 = b.getI32Type(), half = b.getF16Type();
+      // In words: where they come from one, LLVM sees that it is whole again.
+      Value pair = b.create<arith::ExtUIOp>(e.loc(), i32, sources[0]);
+      if (sources.size() == 2)
+        pair = b.create<arith::OrIOp>(
+            e.loc(), pair,
+            b.create<arith::ShLIOp>(e.loc(), b.create<arith::ExtUIOp>(e.loc(), i32, sources[1]),
+                                    e.i32(8)));
+      pair = b.create<arith::TruncIOp>(e.loc(), b.getI16Type(), pair);
+      Value word = e.assembly((Twine("cvt.rn.f16x2.") + name + " $0, $1;").str(), "=r,h", i32, pair,
+                              /*pure=*/true);
+      Value halves = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get(2, half), word);
+      for (auto [i, source] : llvm::enumerate(sources))
+        source = b.create<LLVM::ExtractElementOp>(e.loc(), halves, e.i32(int32_t(i)));
+      from = half;
+    }
+    for (Value &source : sources)
+      source = transforms::expandFloatConversion(b, e.loc(), source, from, to);
+    return sources;
+  }
+
+  // Of f32, to nearest even; what is too large, also infinity, becomes the greatest number.
+  static SmallVector<Value> narrowed(RegisterEmitter &e, ValueRange values, Type to) {
+    OpBuilder &b = e.builder;
+    Value upper = values.size() == 2 ? values[1] : e.zero(b.getF32Type());
+    Value pair = e.assembly((Twine("cvt.rn.satfinite.") + nameOf(to) + ".f32 $0, $1, $2;").str(),
+                            "=h,f,f", b.getI16Type(), {upper, values[0]}, /*pure=*/true);
+    pair = b.create<arith::ExtUIOp>(e.loc(), b.getI32Type(), pair);
+    SmallVector<Value> codes = {b.create<arith::TruncIOp>(e.loc(), b.getI8Type(), pair)};
+    if (values.size() == 2)
+      codes.push_back(b.create<arith::TruncIOp>(e.loc(), b.getI8Type(),
+                                                b.create<arith::ShRUIOp>(e.loc(), pair, e.i32(8))));
+    return codes;
   }
 };
 struct CastCode {
@@ -431,7 +509,7 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
     attachCode<TotalCode<Total::ShRU>, ShRUOp>(context);
     attachCode<MulHighCode, MulHiUIOp>(context);
     attachCode<FPToIntCode, FPToIntOp>(context);
-    attachCode<FPConvertCode, FPConvertOp>(context);
+    FPConvertOp::attachInterface<FPConvertRegisters>(*context);
     attachCode<CastCode, BitcastOp, PtrToIntOp, IntToPtrOp>(context);
     attachCode<AddPtrCode, AddPtrOp>(context);
     attachCode<OperandCode, HintOp>(context);
