@@ -44,13 +44,6 @@ class Count:
         return f"{self.passed} passed, {self.failed} failed{skipped}"
 
 
-# For the sanitized presets: Debian's LLVM is not instrumented, so containers that cross into it look overflowed.
-os.environ.setdefault("ASAN_OPTIONS", "detect_container_overflow=0")
-os.environ.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
-# A race ends the binary where it is found, so that what it printed last is the race.
-os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1")
-
-
 def say(text):
     print(text, flush=True)
 
