@@ -28,6 +28,10 @@ function(nereid_room name)
   endif()
 endfunction()
 
+if(NEREID_SANITIZE)
+  add_library(nereid_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/SanitizerOptions.c)
+endif()
+
 # Warnings and sanitizers for our own code. Rooms that share the precompiled header must share these flags.
 # Initializers that name some fields and leave the others to their defaults are our style. What is
 # deprecated is what libstdc++ 12 calls in its own std::stable_sort.
@@ -39,6 +43,10 @@ function(nereid_flags target)
     target_compile_options(${target} PRIVATE -fsanitize=${NEREID_SANITIZE} -fno-omit-frame-pointer
                            -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${NEREID_SANITIZE})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:nereid_sanitizer_options>)
+    endif()
   endif()
   if(NEREID_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

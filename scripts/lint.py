@@ -2,8 +2,8 @@
 """clang-tidy: `./dev lint` over the C++ files that differ from main (on main itself, from the commit before), `./dev lint
 --all` over all, `./dev lint FILE...` over these.
 
-`--low` takes the rooms without LLVM, which are quick to read, those changed last first, and prints one JSON object of
-counts. With `--seconds N` no file is begun later than that, and those left over count as skipped. What was clean is not read again until it, a header that it includes or the checks change.
+`--low` takes the rooms without LLVM, those changed last first, and prints one JSON object of counts. What was clean is not
+read again until it, a header that it includes or the checks change.
 """
 import argparse
 import concurrent.futures
@@ -16,7 +16,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_SECONDS = 300
@@ -106,9 +105,22 @@ class Clean:
         self.path.write_text(json.dumps(self.known))
 
 
+def plugin():
+    """The plugin that keeps clang-tidy to our own code, built when there is none or its source is newer."""
+    source, made = ROOT / "scripts" / "lint" / "LintScope.cpp", ROOT / ".cache" / "lint" / "LintScope.so"
+    if made.exists() and made.stat().st_mtime >= source.stat().st_mtime:
+        return made
+    made.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["clang++-19", "-std=c++17", "-O1", "-fPIC", "-shared", "-fno-rtti", "-isystem", "/usr/lib/llvm-19/include", source, "-o", made],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stderr[-2000:]}\ncannot build {source.name}: are its headers there (libclang-19-dev)? `./dev setup lint` installs them")
+    return made
+
+
 def lint(build, name):
     """What clang-tidy says of a file; empty if it is clean."""
-    command = ["clang-tidy-19", "--quiet", f"--config-file={ROOT}/.clang-tidy", "-p", build, name]
+    command = ["clang-tidy-19", "--quiet", f"-load={plugin()}", f"--config-file={ROOT}/.clang-tidy", "-p", build, name]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=FILE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -116,22 +128,16 @@ def lint(build, name):
     return "" if done.returncode == 0 else f"{name}\n{done.stdout}" + ("" if done.stdout else done.stderr[-3000:])
 
 
-def lint_all(build, files, seconds=float("inf"), show=False):
-    """Counts over the files; none is begun later than `seconds`."""
-    start, clean, counts = time.time(), Clean(build), {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
-
-    def one(name):
-        if clean.has(name):
-            return ""
-        return None if time.time() - start > seconds else lint(build, name)
-
+def lint_all(build, files, show=False):
+    """Counts over the files."""
+    clean, counts = Clean(build), {"passed": 0, "failed": 0, "failures": []}
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for name, said in zip(files, pool.map(one, files)):
-                counts["skipped" if said is None else "failed" if said else "passed"] += 1
-                if said == "":
+            for name, said in zip(files, pool.map(lambda name: "" if clean.has(name) else lint(build, name), files)):
+                counts["failed" if said else "passed"] += 1
+                if not said:
                     clean.add(name)
-                if said:
+                else:
                     counts["failures"].append(said)
                     if show:
                         print(said, flush=True)
@@ -146,7 +152,6 @@ def main():
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--all", action="store_true", help="every C++ file")
     parser.add_argument("--low", action="store_true", help="the rooms without LLVM")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--bin", default="build/dev/bin", help="the build whose compile commands serve")
     arguments = parser.parse_args()
     build = (ROOT / arguments.bin).parent
@@ -157,7 +162,8 @@ def main():
         # Files that use MLIR need the generated headers and the precompiled one.
         subprocess.run(["ninja", "-C", build, "-j", os.environ.get("JOBS", str(os.cpu_count())), "nereid_ir_generated",
                         "nereid_pch"], stdout=subprocess.DEVNULL, check=True)
-    counts = lint_all(build, files, arguments.seconds, show=not arguments.low)
+    plugin()
+    counts = lint_all(build, files, show=not arguments.low)
     if arguments.low:
         print(json.dumps(counts))
     else:

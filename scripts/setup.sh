@@ -3,9 +3,9 @@
 # What the shipped command needs to be built, and so what `./dev demo` needs.
 packages_build=(clang-19 lld-19 llvm-19-dev libmlir-19-dev mlir-19-tools libzstd-dev zlib1g-dev
   cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libxxhash-dev python3 python3-dev)
-# llvm-19-tools has FileCheck and lit; libclang-rt-19-dev the sanitizers and libFuzzer; python3-venv
-# holds the packages that the tests take from the Python index.
-packages_test=(git pkgconf libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 clang-tidy-19 python3-venv)
+# llvm-19-tools has FileCheck and lit; libclang-rt-19-dev the sanitizers and libFuzzer; libclang-19-dev what the plugin of
+# clang-tidy includes; python3-venv holds the packages that the tests take from the Python index.
+packages_test=(git pkgconf libgtest-dev llvm-19-tools libclang-rt-19-dev clang-format-19 clang-tidy-19 libclang-19-dev python3-venv)
 packages_bench=(libbenchmark-dev)
 packages_fmt=(git clang-format-19)
 

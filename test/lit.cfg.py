@@ -26,9 +26,6 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 limit = 60
 programs = os.path.join(build, "bin")
 config.environment["PATH"] = os.pathsep.join([programs, llvm_tools, os.environ.get("PATH", "")])
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
-    if name in os.environ:
-        config.environment[name] = os.environ[name]
 for name in ("nereid-opt", "nereid-ast", "nereid"):
     config.substitutions.append((rf"(?<![\w/-])%?{name}(?![\w/.-])", f"timeout {limit} {programs}/{name}"))
 config.substitutions.append(("%root", root))

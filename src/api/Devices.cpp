@@ -7,6 +7,7 @@
 #include <algorithm>
 
 // As dlpack.h declares them (version 0.8 and later): the ABI that every producer shares.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 struct DLDevice {
   int32_t device_type, device_id;
@@ -29,6 +30,7 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor *self);
 };
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace nereid {
 

@@ -38,9 +38,10 @@ bool writeAll(int file, std::span<const uint8_t> bytes) {
 }
 } // namespace
 
-DiskCache::DiskCache(fs::path directory)
-    : root(directory.empty() ? fs::path()
-                             : directory / ("v" + std::to_string(support::artifactVersion))) {}
+DiskCache::DiskCache(fs::path directory) : root(std::move(directory)) {
+  if (!root.empty())
+    root /= "v" + std::to_string(support::artifactVersion);
+}
 
 fs::path DiskCache::defaultDirectory() {
   if (!support::knobs().cacheDirectory.empty())

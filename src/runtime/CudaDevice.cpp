@@ -20,7 +20,6 @@ namespace {
 using namespace cuda;
 using support::CodeKind;
 using support::CodeRecord;
-using support::GpuContext;
 using support::Record;
 using support::RecordBuffer;
 
