@@ -139,7 +139,7 @@ struct ArrayInterface {
   PyObject *description;
 };
 
-enum : int { ArrayInThisByteOrder = 0x200 };
+enum : int { ArrayInThisByteOrder = 0x200, ArrayIsWriteable = 0x400 };
 
 std::optional<DType> dtypeOf(const ArrayInterface &array) {
   if (!(array.flags & ArrayInThisByteOrder))
@@ -207,7 +207,9 @@ Argument Arguments::convertTensor(PyObject *object) {
     if (const ArrayInterface *array = arrayOf(object, capsule))
       if (auto type = dtypeOf(*array)) {
         place(cpuDevice);
-        return Argument::pointer(array->data, *type);
+        Argument argument = Argument::pointer(array->data, *type);
+        argument.isConst = !(array->flags & ArrayIsWriteable);
+        return argument;
       }
   }
   Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));

@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <unordered_map>
@@ -292,6 +293,15 @@ void checkGuards(PyObject *self, FunctionObject &state) {
 
 // ---- A call
 
+// The repr of a value, for the message of a TypeError in the place of the one that is set, if any.
+std::string shown(PyObject *value) {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError))
+    throw PythonError{};
+  PyErr_Clear();
+  Ref repr = Ref::take(PyObject_Repr(value));
+  return "`" + std::string(text(repr.get())) + "`";
+}
+
 /// The arguments of a call by parameter, its options and its grid.
 class Call {
 public:
@@ -342,7 +352,12 @@ public:
       Ref one = computed;
       computed = Ref::take(PyTuple_Pack(1, one.get()));
     } else if (!PyTuple_Check(computed.get())) {
-      computed = Ref::take(PySequence_Tuple(computed.get()));
+      Ref sequence = Ref::takeOrNull(PySequence_Tuple(computed.get()));
+      if (!sequence)
+        raise(PyExc_TypeError, "a grid is a number, one to three in a tuple, or a function that "
+                               "gives them, not " +
+                                   shown(computed.get()));
+      computed = std::move(sequence);
     }
     Py_ssize_t axes = PyTuple_Size(computed.get());
     if (axes < 1 || axes > 3)
@@ -352,8 +367,13 @@ public:
       Ref index = Ref::takeOrNull(PyNumber_Index(PyTuple_GetItem(computed.get(), i)));
       if (!index) {
         // A float with an integer's value: `n / 128`.
+        PyObject *item = PyTuple_GetItem(computed.get(), i);
+        double value = PyFloat_Check(item) ? PyFloat_AsDouble(item) : 0.5;
+        if (std::floor(value) != value || std::isinf(value))
+          raise(PyExc_TypeError, "axis " + std::to_string(i) + " of the grid is " + shown(item) +
+                                     ", not a whole number as `triton.cdiv(n, BLOCK)` gives it");
         PyErr_Clear();
-        index = Ref::take(PyNumber_Long(PyTuple_GetItem(computed.get(), i)));
+        index = Ref::take(PyLong_FromDouble(value));
       }
       long long size = PyLong_AsLongLong(index.get());
       if (size == -1 && PyErr_Occurred())
@@ -388,7 +408,11 @@ private:
     auto integer = [&](int &to, int low, int high) {
       if (value == Py_None)
         return;
-      long number = PyLong_AsLong(value);
+      Ref index = Ref::takeOrNull(PyNumber_Index(value));
+      if (!index)
+        raise(PyExc_TypeError,
+              "`" + std::string(characters) + "` is " + shown(value) + ", not an integer");
+      long number = PyLong_AsLong(index.get());
       if (number == -1 && PyErr_Occurred())
         throw PythonError{};
       if (number < low || number > high)

@@ -98,6 +98,7 @@ public:
   Kind kind = Kind::Default;
   DType type = DType::Int32;
   bool isConstexpr = false; ///< compiled in, also where the parameter is not `tl.constexpr`
+  bool isConst = false;     ///< a pointer to memory that may not be written
   uint32_t size = 0;        ///< of a tuple or text
   union {
     uint64_t bits = 0;

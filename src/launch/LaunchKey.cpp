@@ -232,7 +232,7 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
     return status;
   uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
                  (scalar.isPointer ? IsPointer : 0) |
-                 (scalar.isPointer && parameter.isConst ? IsConst : 0);
+                 (scalar.isPointer && (parameter.isConst || argument.isConst) ? IsConst : 0);
   uint8_t head[] = {uint8_t(TagScalar | bits), uint8_t(scalar.type)};
   key.add(head, sizeof head);
   return Success{};
@@ -312,7 +312,8 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
   if (Status status = classifyScalar(signature, parameter, argument, scalar); !status)
     return status.takeError();
   if (scalar.isPointer)
-    return ArgumentClass::pointer(scalar.type, scalar.divisible ? 16 : 1, parameter.isConst);
+    return ArgumentClass::pointer(scalar.type, scalar.divisible ? 16 : 1,
+                                  parameter.isConst || argument.isConst);
   if (scalar.isOne)
     return ArgumentClass::one(scalar.type);
   return ArgumentClass::scalar(scalar.type, scalar.divisible ? 16 : 1);

@@ -39,7 +39,7 @@ Type elementOf(const Tile &pointer, std::string_view operation) {
     fail("NotAPointer", quote(operation) + " needs a pointer, but got " + describe(Value(pointer)));
   if (pointer.type.isConstPointer())
     fail("ConstPointer", quote(operation) + " writes through a constant pointer",
-         "drop `tl.const` from the parameter's annotation");
+         "a parameter annotated `tl.const` gives one, an array that is not writeable too");
   return pointer.type.pointee();
 }
 

@@ -62,6 +62,7 @@ T choose(const Value &argument, std::string_view parameter, const Choice<T> (&ch
 
 constexpr Choice<tile::CacheModifier> LoadCaches[] = {{".ca", tile::CacheModifier::CA},
                                                       {".cg", tile::CacheModifier::CG},
+                                                      {".cs", tile::CacheModifier::CS},
                                                       {".cv", tile::CacheModifier::CV}};
 constexpr Choice<tile::CacheModifier> StoreCaches[] = {{".wb", tile::CacheModifier::WB},
                                                        {".cg", tile::CacheModifier::CG},
@@ -284,7 +285,7 @@ Value buildStore(OpContext &context, Args args) {
   Type element = pointerElement(pointer, "tl.store");
   if (pointer.type.isConstPointer())
     fail("ConstPointer", "`tl.store` writes through a constant pointer",
-         "drop `tl.const` from the parameter's annotation");
+         "a parameter annotated `tl.const` gives one, an array that is not writeable too");
   refuseBlockOptions(args[3], "tl.store");
   Tile value = args[1].isNumber() ? castNumber(context, args[1], pointer.type.withElement(element))
                                   : cast(context, tileArgument(context, args[1], "value"), element);

@@ -48,6 +48,17 @@ Value buildBlockType(OpContext &, Args args) {
       Type::block(shapeArgument(args[1], "shape"), typeArgument(args[0], "element_ty")));
 }
 
+// What `.type` of the value gives: the type that the number has by itself.
+Value buildConstexprType(OpContext &, Args args) {
+  if (args[0].isTile())
+    fail("NotConstexpr",
+         "`tl.constexpr_type(...)` needs a value that is known while compiling, not " +
+             describe(args[0]));
+  if (!args[0].isNumber())
+    fail("WrongArgument", "`value` is " + describe(args[0]), "give a number");
+  return Value::type(literalType(args[0]));
+}
+
 Value buildTuple(OpContext &, Args args) {
   auto items = listArgument(args[0], "args");
   return Value::tuple({items.begin(), items.end()});
@@ -136,7 +147,8 @@ constexpr Row TypeRows[] = {
     CLASS("pointer_type", "element_ty, address_space=1, const=False", buildPointerType,
           "The type of pointers to an element type."),
     CLASS("block_type", "element_ty, shape", buildBlockType, "The type of tiles of a shape."),
-    CLASS("constexpr_type", "", nullptr, "The class of types of constexpr values."),
+    CLASS("constexpr_type", "value", buildConstexprType,
+          "The type of a value that is known while compiling: `.type` of it."),
     CLASS("tuple", "args", buildTuple, "A tuple of values."),
     CLASS("tuple_type", "", nullptr, "The class of types of tuples."),
     CLASS("slice", "start, stop, step", buildSlice, "A slice object."),

@@ -216,7 +216,9 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr 
     axis: tl.constexpr = len(x.shape) - 1 if dim is None else dim
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be searched")
     n: tl.constexpr = x.shape[axis]
-    tl.static_assert(k <= n, "k is larger than the dimension")
+    tl.static_assert(k > 0, "topk: k must be greater than 0")
+    tl.static_assert(k & (k - 1) == 0, "topk: k must be a power of two")
+    tl.static_assert(k <= n, "topk: k must not exceed the size of the dimension")
     rows: tl.constexpr = x.numel // n
     stages: tl.constexpr = _log2_exact(n)
     kept: tl.constexpr = _log2_exact(k)

@@ -7,4 +7,4 @@ import triton.language as tl
 def kernel(p: tl.const, q: "tl.const"):
     x = tl.load(p) + tl.load(q)
     tl.store(p + 1, x)  # error: .:5 ConstPointer `tl.store` writes through a constant pointer
-# hint: drop `tl.const`
+# hint: annotated `tl.const`

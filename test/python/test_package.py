@@ -189,8 +189,9 @@ class Launches(unittest.TestCase):
         def kernel(out, value, n=3, *, BLOCK, kept: int = 3):
             tl.static_assert(value.dtype == tl.float16)
             tl.static_assert(n.dtype == tl.int64)
-            tl.store(out + tl.arange(0, BLOCK), value + n)
-            tl.store(out + tl.load(out).to(tl.int32), kept)
+            tl.static_assert(value.type != tl.constexpr_type(3) and (3).type == tl.constexpr_type(4))
+            tl.store(out + tl.arange(0, BLOCK), value + n, cache_modifier=".cs")
+            tl.store(out + tl.load(out, cache_modifier=".cs").to(tl.int32), kept)
 
         kernel.__annotations__ = {"value": tl.float16, "n": "tl.int64", "BLOCK": tl.constexpr, "out": object, "kept": int}
         out = np.zeros(16, "f4")
@@ -553,16 +554,33 @@ class Errors(unittest.TestCase):
             (OverflowError, (x, x, x, 2**70), {}),
             (TypeError, (x.astype("c8"), x, x, 1), {}),
             (TypeError, (x.astype(">f4"), x, x, 1), {}),
+            (TypeError, (x, x, x, 1), {"num_warps": "4"}),
+            (TypeError, (x, x, x, 1), {"num_stages": 2.5}),
         ):
             with self.assertRaises(error, msg=(arguments, options)):
                 add[(1, )](*arguments, **options)
-        for grid in ((-1, ), (1, 2, 3, 4), (), "abc", (1 << 40, )):
-            with self.assertRaises((ValueError, TypeError), msg=grid):
+        for grid, said in (((-1, ), "-1"), ((1, 2, 3, 4), "not 4"), ((), "not 0"), ("abc", "axis 0 of the grid is `'a'`"),
+                           ((1 << 40, ), "1099511627776"), (None, "not `None`"), ((1.5, ), r"is `1\.5`.*triton\.cdiv"),
+                           ((float("inf"), ), "is `inf`"), (lambda meta: None, "not `None`")):
+            with self.assertRaisesRegex((ValueError, TypeError), said, msg=grid):
                 add[grid](x, x, x, 1)
+        add[(1.0, )](x, x, x, 1)
+        with self.assertRaises(ZeroDivisionError):
+            add[lambda meta: (1 // 0, )](x, x, x, 1)
         with self.assertRaises(RuntimeError):
             add(x, x, x, 1)
         with self.assertRaises(ValueError):
             tl.load(x)
+
+    def test_what_may_not_be_written(self):
+        x, out = np.ones(128, "f4"), np.zeros(128, "f4")
+        x.flags.writeable = False
+        for what in (x, np.frombuffer(bytes(512), "f4"), np.broadcast_to(np.float32(1), (128, ))):
+            add[(1, )](what, what, out, 1)
+            self.assertEqual(out[0], 2 * what[0])
+            with self.assertRaisesRegex(triton.CompilationError, r"(?s)test_package.py:\d+:\d+: error: .*not writeable"):
+                add[(1, )](out, out, what, 1)
+        add[(1, )](out, out, out, 1)
 
     def test_functions_that_are_no_kernels(self):
         async def later(x):

@@ -159,6 +159,8 @@ TEST_F(FamilyTest, LoadsAndStores) {
         {"eviction_policy", Value::str("evict_last")},
         {"volatile", Value(true)}});
   expectIr("cache <cg> evict <evict_last> volatile");
+  call("load", {p}, {{"cache_modifier", Value::str(".cs")}});
+  expectIr("cache <cs>");
   EXPECT_TRUE(call("store", {p, argument(DType::Float32), m}).isNone());
   expectIr("arith.truncf");
   expectIr("tile.store");
