@@ -39,7 +39,7 @@ FLASH_BACKWARD = dict(q_ptr="randn(1x2x50x32,f32)", k_ptr="randn(1x2x50x32,f32)"
                       D=32, BLOCK_D=32, BLOCK_M=32, BLOCK_N=32, CAUSAL=True, DROPOUT=False, PRECISION="'ieee'")
 PAGED = dict(k_cache_ptr="randn(5x16x2x32,f32)", v_cache_ptr="randn(5x16x2x32,f32)", table_ptr="[[0, 2], [3, 4]]:i32", lengths_ptr="[20, 32]:i32",
              stride_page=1024, stride_table=2, PAGE=16)
-DECODE = dict(**PAGED, q_ptr="randn(2x4x32,f32)", KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_G=16, BLOCK_N=64, PRECISION="'ieee'")
+DECODE = dict(**PAGED, q_ptr="randn(2x4x32,f32)", stride_q=128, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_G=16, BLOCK_N=64, PRECISION="'ieee'")
 
 LAUNCHES = dict(
     add=launch("vector_add/kernel.py:add", (2,), **ADD, BLOCK=512),
@@ -93,12 +93,13 @@ LAUNCHES = dict(
     decode=launch("paged_attention/kernel.py:decode", (2, 2), **DECODE, out_ptr="empty(2x4x32,f32)"),
     decodeSplit=launch("paged_attention/kernel.py:decode_split", (2, 2, 2), **{**DECODE, "BLOCK_N": 16}, part_ptr="empty(2x4x2x32,f32)",
                        m_ptr="empty(2x4x2,f32)", l_ptr="empty(2x4x2,f32)", SPLIT_TOKENS=16),
-    append=launch("paged_attention/kernel.py:append", (2, 1), **PAGED, k_ptr="randn(2x2x32,f32)", v_ptr="randn(2x2x32,f32)", ROW=64, BLOCK=64),
+    append=launch("paged_attention/kernel.py:append", (2, 1), **PAGED, k_ptr="randn(2x2x32,f32)", v_ptr="randn(2x2x32,f32)", stride_k=64, stride_v=64,
+                  ROW=64, BLOCK=64),
     storeTokens=launch("paged_attention/store.py:store_tokens", (3, 2), k_ptr="randn(3x2x24,f32)", v_ptr="randn(3x2x24,f32)",
                        k_cache_ptr="empty(2x4x2x24,i8)", v_cache_ptr="empty(2x4x2x24,i8)", slots_ptr="[5, -1, 7]:i32", k_scale_ptr="empty(2x4x2,f32)",
-                       v_scale_ptr="empty(2x4x2,f32)", KV=2, stride_page=192, PAGE=4, D=24, BLOCK_D=32, LARGEST=127.0),
+                       v_scale_ptr="empty(2x4x2,f32)", KV=2, stride_page=192, stride_k=48, stride_v=48, PAGE=4, D=24, BLOCK_D=32, LARGEST=127.0),
     prefill=launch("paged_attention/prefill.py:prefill", (2, 2, 2), **PAGED, q_ptr="randn(25x4x32,f32)", cu_q_ptr="[0, 20, 25]:i32",
-                   out_ptr="empty(25x4x32,f32)", k_scale_ptr=None, v_scale_ptr=None, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_M=32,
+                   out_ptr="empty(25x4x32,f32)", k_scale_ptr=None, v_scale_ptr=None, stride_q=128, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_M=32,
                    BLOCK_N=16, PRECISION="'ieee'"),
     # Two sequences one after another, the first of them shorter than the grid.
     flashLengths=launch("flash_attention/kernel.py:flash_forward", (2, 4), **{**FLASH, **dict(
@@ -130,7 +131,7 @@ LAUNCHES = dict(
     moePlace=launch("moe/kernel.py:place", (2,), expert_ptr="[0, 1, 0, 2, 1, 0, 2, 2, 0, 1]:i32", starts_ptr="[[0, 4, 7], [3, 6, 8]]:i32",
                     row_ptr="empty(10,i32)", source_ptr="empty(10,i32)", N=10, E=3, BLOCK=8, BLOCK_E=4),
     moeStart=launch("moe/kernel.py:start", (1,), counts_ptr="[[3, 2, 1], [1, 1, 2]]:i32", offsets_ptr="empty(4,i32)", BLOCKS=2, E=3, BLOCK_B=4, BLOCK_E=4),
-    unscale=launch("mixed_precision/kernel.py:unscale", (3,), grad_ptr="randn(100,f32)", scale_ptr="[2.0]:f32", overflow_ptr="zeros(1,f32)", n=100, BLOCK=64),
+    unscale=launch("mixed_precision/kernel.py:unscale", (3,), grad_ptr="randn(100,f32)", out_ptr="empty(100,f32)", scale_ptr="[2.0]:f32", overflow_ptr="zeros(1,f32)", n=100, BLOCK=64),
     fp8Scales=launch("mixed_precision/kernel.py:update_fp8_scales", (2,), history_ptr="rand(5x7,f32)", amax_ptr="rand(5,f32)", scale_ptr="ones(5,f32)",
                      inverse_ptr="empty(5,f32)", T=5, LENGTH=7, LARGEST=448.0, margin=0.0, BLOCK_T=4, BLOCK_H=8),
 )
@@ -211,7 +212,7 @@ FAULTS = [
     Fault("streamK", "matmul_stream_k", "(pid * 2 + slot)", "slot", "DataRace", "tl.store(partial_ptr"),
     Fault("groupedSearch", "group_tile", "mask=(m[:, None] < last)", "mask=(m[:, None] < last + 1)", "DataRace", "tl.store(c"),
     Fault("moePlace", "place", "starts_ptr + block * E + expert", "starts_ptr + expert", "DataRace", "tl.store(source_ptr"),
-    Fault("unscale", "unscale", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0).to(tl.int64) * (BLOCK - 1)", "DataRace", "tl.store(grad_ptr"),
+    Fault("unscale", "unscale", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0).to(tl.int64) * (BLOCK - 1)", "DataRace", "tl.store(out_ptr"),
     # A program that reads what its other threads may not have written yet.
     Fault("softmax", "softmax_row", "y.to(y_ptr.dtype.element_ty), mask=mask)",
           "y.to(y_ptr.dtype.element_ty), mask=mask)\n    back = tl.load(y_ptr + row * y_stride + N - 1 - columns, mask=mask)\n"
@@ -220,7 +221,7 @@ FAULTS = [
     # Arithmetic.
     Fault("softmaxShort", "softmax_online", "tl.full([BLOCK], LOWEST, tl.float32)", "tl.full([BLOCK], -float(\"inf\"), tl.float32)", "NotANumber", "s = s * tl.exp"),
     Fault("flashGrouped", "flash_forward", "tl.full([BLOCK_M], LOWEST, dtype=tl.float32)", "tl.full([BLOCK_M], -float(\"inf\"), dtype=tl.float32)",
-          "NotANumber", "attend:shrink = tl.exp2"),
+          "NotANumber", "weigh:shrink = tl.exp2"),
     Fault("layerNorm", "layer_norm_row", "/ N + epsilon)", "/ N - 1000000.0)", "NotANumber"),
     Fault("gelu", "gelu_tanh", "tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0) * 1073741824 * 4 + tl.program_id(0) * BLOCK", "AddressOverflow"),
     # What the kernel says of itself.
