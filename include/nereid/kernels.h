@@ -18,6 +18,8 @@
 // - Bad arguments are an Error that names the call, the argument and what was seen; nothing is
 //   launched then. Errors of the device come from this or a later call, as with any launch.
 // - A result may take the place of an input only where its line says so.
+// - A tensor that Nereid made may be dropped as soon as the calls that use it have returned: its
+//   memory goes when what is queued is done. `Graph`s do not keep tensors.
 // - float types are float16, bfloat16 and float32. Kernels compute in float32.
 // - Source: the folder of the repository's kernels/ that has the kernel, its reference and its
 // tests.
@@ -499,8 +501,8 @@ struct AttentionVarlenBackward {
 /// Writes the newest token's keys and values to place length - 1 of each sequence. Source:
 /// kernels/paged_attention.
 struct AppendKv {
-  Tensor k;       ///< float or 8-bit [B, G, D]
-  Tensor v;       ///< type of k, [B, G, D]
+  Tensor k;       ///< float or 8-bit [B, G, D]; sequences may be apart
+  Tensor v;       ///< type of k, [B, G, D]; sequences may be apart
   Tensor kCache;  ///< float or 8-bit [P, S, G, D]; pages may be apart
   Tensor vCache;  ///< type and strides of kCache
   Tensor table;   ///< int32 [B, W], in [0, P); rows may be apart
@@ -511,8 +513,8 @@ struct AppendKv {
 /// Writes keys and values of T tokens of any sequences to their places, also into a cache of 8
 /// bits, with a scale for each token and head. Source: kernels/paged_attention.
 struct StoreKv {
-  Tensor k;           ///< float [T, G, D]
-  Tensor v;           ///< type of k, [T, G, D]
+  Tensor k;           ///< float [T, G, D]; tokens may be apart, as in a [T, q + k + v]
+  Tensor v;           ///< type of k, [T, G, D]; tokens may be apart
   Tensor kCache;      ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
   Tensor vCache;      ///< type and strides of kCache
   Tensor slots;       ///< int32 or int64 [T], page S + place; below 0: the token is left out
@@ -524,7 +526,7 @@ struct StoreKv {
 /// Attention of one query a sequence over its part of the cache: a step of decoding. Long sequences
 /// are split and joined in a workspace. Source: kernels/paged_attention.
 struct PagedAttention {
-  Tensor q;       ///< float [B, H, D]
+  Tensor q;       ///< float [B, H, D]; sequences may be apart
   Tensor kCache;  ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
   Tensor vCache;  ///< type and strides of kCache
   Tensor table;   ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
@@ -542,7 +544,7 @@ struct PagedAttention {
 /// chunks. A sequence's last query stands at length - 1; each sees the cache up to its own
 /// position. Source: kernels/paged_attention.
 struct PagedPrefill {
-  Tensor q;         ///< float [T, H, D]
+  Tensor q;         ///< float [T, H, D]; tokens may be apart
   Tensor kCache;    ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
   Tensor vCache;    ///< type and strides of kCache
   Tensor table;     ///< int32 [B, W], in [0, P); rows may be apart; read as far as the length says
@@ -560,7 +562,7 @@ struct PagedPrefill {
 /// paged_attention for sequences that begin with the same tokens, whose pages they share: they are
 /// read once for all. Source: kernels/paged_attention.
 struct PagedSharedPrefix {
-  Tensor q;           ///< float [B, H, D]
+  Tensor q;           ///< float [B, H, D]; sequences may be apart
   Tensor kCache;      ///< float, int8 or 8-bit float [P, S, G, D]; pages may be apart
   Tensor vCache;      ///< type and strides of kCache
   Tensor prefix;      ///< int32 [X], in [0, P): the shared pages, all full

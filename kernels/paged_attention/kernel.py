@@ -50,12 +50,12 @@ def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, pos
 
 
 @triton.jit
-def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+def attend_rows(q_ptr, q_at, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
                 D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
                 k_scale_ptr=None, v_scale_ptr=None):
-    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads that are asked for."""
+    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for."""
     d = tl.arange(0, BLOCK_D)
-    q = tl.load(q_ptr + heads[:, None] * D + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
+    q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
 
     m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
     l = tl.zeros([q.shape[0]], dtype=tl.float32)
@@ -66,17 +66,17 @@ def attend_rows(q_ptr, heads, asked, k_cache_ptr, v_cache_ptr, table_row, key_he
 
 @triton.jit
 def attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_row, sequence, key_head, first, last, KV, GROUP, scale,
-                  stride_page, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
+                  stride_page, stride_q, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
                   BLOCK_N: tl.constexpr, PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """The same for the heads of one group in one sequence."""
     members = tl.arange(0, BLOCK_G)
-    heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
-    return attend_rows(q_ptr, heads, members < GROUP, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+    q_at = sequence.to(tl.int64) * stride_q + (key_head * GROUP + members) * D
+    return attend_rows(q_ptr, q_at, members < GROUP, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
                        D, BLOCK_D, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
 
 
 @triton.jit
-def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV, GROUP, scale, stride_page, stride_table,
+def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV, GROUP, scale, stride_page, stride_table, stride_q,
            D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
            PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """One key head of one sequence a program: enough work for the machine when there are many sequences."""
@@ -84,7 +84,7 @@ def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV,
     key_head = tl.program_id(1)
     length = tl.load(lengths_ptr + sequence)
     acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head, 0, length,
-                              KV, GROUP, scale, stride_page, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
+                              KV, GROUP, scale, stride_page, stride_q, D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
     out = acc / tl.where(l != 0, l, 1.0)[:, None]
     members = tl.arange(0, BLOCK_G)
     d = tl.arange(0, BLOCK_D)
@@ -95,7 +95,7 @@ def decode(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, KV,
 
 @triton.jit
 def decode_split(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_ptr, m_ptr, l_ptr, KV, GROUP, scale,
-                 stride_page, stride_table, SPLIT_TOKENS,
+                 stride_page, stride_table, stride_q, SPLIT_TOKENS,
                  D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
                  PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """SPLIT_TOKENS tokens of it a program, for few or long sequences; `join_splits` puts the parts together."""
@@ -107,7 +107,7 @@ def decode_split(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_p
     if first >= length:
         return
     acc, m, l = attend_tokens(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, sequence, key_head,
-                              first, min(first + SPLIT_TOKENS, length), KV, GROUP, scale, stride_page,
+                              first, min(first + SPLIT_TOKENS, length), KV, GROUP, scale, stride_page, stride_q,
                               D, BLOCK_D, BLOCK_G, PAGE, BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
     members = tl.arange(0, BLOCK_G)
     d = tl.arange(0, BLOCK_D)
@@ -138,7 +138,7 @@ def join_splits(part_ptr, m_ptr, l_ptr, lengths_ptr, out_ptr, H, SPLITS, SPLIT_T
 
 
 @triton.jit
-def append(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, ROW, stride_page, stride_table,
+def append(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, ROW, stride_page, stride_table, stride_k, stride_v,
            PAGE: tl.constexpr, BLOCK: tl.constexpr):
     """Writes the newest token's keys and values, ROW = key heads * D of each, to the last place of each sequence."""
     sequence = tl.program_id(0)
@@ -146,7 +146,7 @@ def append(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, ROW, 
     page = tl.load(table_ptr + sequence * stride_table + last // PAGE).to(tl.int64)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = columns < ROW
-    source = sequence.to(tl.int64) * ROW + columns
+    b = sequence.to(tl.int64)
     target = page * stride_page + (last % PAGE) * ROW + columns
-    tl.store(k_cache_ptr + target, tl.load(k_ptr + source, mask=inside), mask=inside)
-    tl.store(v_cache_ptr + target, tl.load(v_ptr + source, mask=inside), mask=inside)
+    tl.store(k_cache_ptr + target, tl.load(k_ptr + b * stride_k + columns, mask=inside), mask=inside)
+    tl.store(v_cache_ptr + target, tl.load(v_ptr + b * stride_v + columns, mask=inside), mask=inside)

@@ -7,7 +7,7 @@ from kernel import LOWEST, take_tokens
 
 @triton.jit
 def prefill(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, cu_q_ptr, lengths_ptr, out_ptr, k_scale_ptr, v_scale_ptr,
-            KV, GROUP, scale, stride_page, stride_table, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr,
+            KV, GROUP, scale, stride_page, stride_table, stride_q, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr,
             PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr):
     """BLOCK_M rows of one key head of one sequence a program: a row is one query of one of its GROUP heads.
 
@@ -28,7 +28,8 @@ def prefill(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, cu_q_ptr, lengths_ptr, o
     d = tl.arange(0, BLOCK_D)
     place = ((first_q + query).to(tl.int64) * KV + key_head) * GROUP + rows % GROUP
     inside = (query[:, None] < queries) & (d[None, :] < D)
-    q = tl.load(q_ptr + place[:, None] * D + d[None, :], mask=inside, other=0.0)
+    q_at = (first_q + query).to(tl.int64) * stride_q + (key_head * GROUP + rows % GROUP) * D
+    q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=inside, other=0.0)
 
     m = tl.full([BLOCK_M], LOWEST, dtype=tl.float32)
     l = tl.zeros([BLOCK_M], dtype=tl.float32)

@@ -20,7 +20,7 @@ def store_part(acc, m, l, heads, present, part, part_ptr, m_ptr, l_ptr, PARTS, D
 
 @triton.jit
 def attend_prefix(q_ptr, k_cache_ptr, v_cache_ptr, prefix_ptr, part_ptr, m_ptr, l_ptr, B, KV, GROUP, PREFIX, SPLIT_TOKENS, PARTS, scale,
-                  stride_page, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_R: tl.constexpr, PAGE: tl.constexpr,
+                  stride_page, stride_q, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_R: tl.constexpr, PAGE: tl.constexpr,
                   BLOCK_N: tl.constexpr, PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """A slice of the prefix against BLOCK_R rows a program: row r is head r % GROUP of the key head in sequence r // GROUP."""
     rows = tl.program_id(0) * BLOCK_R + tl.arange(0, BLOCK_R)
@@ -28,7 +28,8 @@ def attend_prefix(q_ptr, k_cache_ptr, v_cache_ptr, prefix_ptr, part_ptr, m_ptr, 
     part = tl.program_id(2)
     heads = ((rows // GROUP).to(tl.int64) * KV + key_head) * GROUP + rows % GROUP
     present = rows < B * GROUP
-    acc, m, l = attend_rows(q_ptr, heads, present, k_cache_ptr, v_cache_ptr, prefix_ptr, key_head, part * SPLIT_TOKENS,
+    q_at = (rows // GROUP).to(tl.int64) * stride_q + (key_head * GROUP + rows % GROUP) * D
+    acc, m, l = attend_rows(q_ptr, q_at, present, k_cache_ptr, v_cache_ptr, prefix_ptr, key_head, part * SPLIT_TOKENS,
                             min((part + 1) * SPLIT_TOKENS, PREFIX), KV, scale, stride_page, D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
                             k_scale_ptr, v_scale_ptr)
     store_part(acc, m, l, heads, present, part, part_ptr, m_ptr, l_ptr, PARTS, D, BLOCK_D)
@@ -36,7 +37,7 @@ def attend_prefix(q_ptr, k_cache_ptr, v_cache_ptr, prefix_ptr, part_ptr, m_ptr, 
 
 @triton.jit
 def attend_rest(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_ptr, m_ptr, l_ptr, KV, GROUP, SPLIT_TOKENS, FIRST_PART, PARTS,
-                scale, stride_page, stride_table, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
+                scale, stride_page, stride_table, stride_q, D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, PAGE: tl.constexpr,
                 BLOCK_N: tl.constexpr, PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
     """A slice of one sequence's own tokens; the table and lengths are those of what follows the prefix."""
     sequence = tl.program_id(0)
@@ -46,7 +47,8 @@ def attend_rest(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, part_pt
     members = tl.arange(0, BLOCK_G)
     heads = (sequence.to(tl.int64) * KV + key_head) * GROUP + members
     present = members < GROUP
-    acc, m, l = attend_rows(q_ptr, heads, present, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, key_head,
+    q_at = sequence.to(tl.int64) * stride_q + (key_head * GROUP + members) * D
+    acc, m, l = attend_rows(q_ptr, q_at, present, k_cache_ptr, v_cache_ptr, table_ptr + sequence * stride_table, key_head,
                             split * SPLIT_TOKENS, min((split + 1) * SPLIT_TOKENS, length), KV, scale, stride_page,
                             D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
                             k_scale_ptr, v_scale_ptr)

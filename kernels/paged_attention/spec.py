@@ -24,8 +24,13 @@ def caches(pages, KV, D, PAGE, dtype, cache):
     return dict(k_cache=draw(), v_cache=draw(), k_scale=scales(), v_scale=scales())
 
 
-def decode_inputs(tokens, H, KV, D, PAGE, dtype, cache=None):
-    return dict(q=randn((len(tokens), H, D), dtype), **caches(count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
+def heads(rows, H, D, dtype, gap=0):
+    """As a part of wider rows, [q | k | v], where there is a gap behind each."""
+    return randn((rows, H, D), dtype, strides=(H * D + gap, D, 1))
+
+
+def decode_inputs(tokens, H, KV, D, PAGE, dtype, cache=None, gap=0):
+    return dict(q=heads(len(tokens), H, D, dtype, gap), **caches(count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
                 table=values(block_table(tokens, PAGE), "i32"), lengths=values(tokens, "i32"), scale=1 / sqrt(D))
 
 
@@ -44,7 +49,7 @@ def one_pass(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, 
     B, H, D = q.shape
     KV = k_cache.shape[2]
     return [launch("decode", (B, KV), q, k_cache, v_cache, table, lengths, out, KV, H // KV, scale,
-                   k_cache.stride(0), table.stride(0), **shape_of(q, k_cache, BLOCK_N), k_scale_ptr=k_scale, v_scale_ptr=v_scale,
+                   k_cache.stride(0), table.stride(0), q.stride(0), **shape_of(q, k_cache, BLOCK_N), k_scale_ptr=k_scale, v_scale_ptr=v_scale,
                    num_warps=num_warps)]
 
 
@@ -60,7 +65,7 @@ def split_kv(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, 
     sizes = shape_of(q, k_cache, BLOCK_N)
     return [
         launch("decode_split", (B, KV, splits), q, k_cache, v_cache, table, lengths, part, m, l, KV, H // KV, scale,
-               k_cache.stride(0), table.stride(0), tokens, **sizes, k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps),
+               k_cache.stride(0), table.stride(0), q.stride(0), tokens, **sizes, k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps),
         launch("join_splits", (B, H), part, m, l, lengths, out, H, splits, tokens,
                D=D, BLOCK_D=sizes["BLOCK_D"], BLOCK_S=next_power_of_2(splits)),
     ]
@@ -70,8 +75,8 @@ def decode_bytes(q, k_cache, out):
     return q.nbytes + 2 * k_cache.nbytes + out.nbytes
 
 
-def append_inputs(tokens, KV, D, PAGE, dtype):
-    return dict(k=randn((len(tokens), KV, D), dtype), v=randn((len(tokens), KV, D), dtype),
+def append_inputs(tokens, KV, D, PAGE, dtype, gap=0):
+    return dict(k=heads(len(tokens), KV, D, dtype, gap), v=heads(len(tokens), KV, D, dtype, 2 * gap),
                 table=values(block_table(tokens, PAGE), "i32"), lengths=values(tokens, "i32"), pages=count_pages(tokens, PAGE) + 1)
 
 
@@ -82,13 +87,13 @@ def append_outputs(pages, KV, D, PAGE, dtype):
 def append_token(k, v, k_cache, v_cache, table, lengths):
     row = k.shape[1] * k.shape[2]
     return [launch("append", (k.shape[0], cdiv(row, 512)), k, v, k_cache, v_cache, table, lengths, row,
-                   k_cache.stride(0), table.stride(0), PAGE=k_cache.shape[1], BLOCK=512)]
+                   k_cache.stride(0), table.stride(0), k.stride(0), v.stride(0), PAGE=k_cache.shape[1], BLOCK=512)]
 
 
-def slots_inputs(places, KV, D, PAGE, dtype, cache=None, flat=False):
+def slots_inputs(places, KV, D, PAGE, dtype, cache=None, flat=False, gap=0):
     T = len(places)
-    k = zeros((T, KV, D), dtype) if flat else randn((T, KV, D), dtype)
-    return dict(k=k, v=randn((T, KV, D), dtype), slots=values(places, "i32"), quantised=cache != None)
+    k = zeros((T, KV, D), dtype) if flat else heads(T, KV, D, dtype, gap)
+    return dict(k=k, v=heads(T, KV, D, dtype, 2 * gap), slots=values(places, "i32"), quantised=cache != None)
 
 
 def slots_outputs(places, KV, D, PAGE, dtype, cache=None):
@@ -107,7 +112,7 @@ def store_slots(k, v, slots, k_cache, v_cache, k_kept, v_kept, quantised, PAGE, 
     largest = 127.0 if k_cache.dtype == "i8" else 448.0
     place = dict(PAGE=PAGE, D=D, BLOCK_D=next_power_of_2(D), num_warps=1)
     return [
-        launch("store.py:store_tokens", (T, KV), k, v, k_cache, v_cache, slots, k_scale, v_scale, KV, k_cache.stride(0), LARGEST=largest, **place),
+        launch("store.py:store_tokens", (T, KV), k, v, k_cache, v_cache, slots, k_scale, v_scale, KV, k_cache.stride(0), k.stride(0), v.stride(0), LARGEST=largest, **place),
         launch("store.py:restore_tokens", (T, KV), k_cache, k_scale, slots, k_kept, KV, k_cache.stride(0), **place),
         launch("store.py:restore_tokens", (T, KV), v_cache, v_scale, slots, v_kept, KV, v_cache.stride(0), **place),
     ]
@@ -121,10 +126,10 @@ def slots_tolerance(dtype, cache=None):
     return dict(rel=0, abs=0.501 * 5 / 127) if cache == "i8" else dict(rel=0.501 * eps(cache), abs=2**-10 * 5 / 448)
 
 
-def prefill_inputs(tokens, queries, H, KV, D, PAGE, dtype, cache=None):
+def prefill_inputs(tokens, queries, H, KV, D, PAGE, dtype, cache=None, gap=0):
     """The last `queries` of each sequence's tokens are new; the cache holds all of them."""
     starts = [sum(queries[:b]) for b in range(len(queries) + 1)]
-    return dict(q=randn((sum(queries), H, D), dtype), **caches(count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
+    return dict(q=heads(sum(queries), H, D, dtype, gap), **caches(count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
                 table=values(block_table(tokens, PAGE), "i32"), cu_q=values(starts, "i32"), lengths=values(tokens, "i32"), scale=1 / sqrt(D))
 
 
@@ -132,7 +137,7 @@ def chunks(q, k_cache, v_cache, k_scale, v_scale, table, cu_q, lengths, out, sca
     T, H, D = q.shape
     PAGE, KV = k_cache.shape[1], k_cache.shape[2]
     return [launch("prefill.py:prefill", (cdiv(max(queries) * (H // KV), BLOCK_M), len(queries), KV), q, k_cache, v_cache, table, cu_q, lengths,
-                   out, k_scale, v_scale, KV, H // KV, scale, k_cache.stride(0), table.stride(0), D=D, BLOCK_D=max(next_power_of_2(D), 16),
+                   out, k_scale, v_scale, KV, H // KV, scale, k_cache.stride(0), table.stride(0), q.stride(0), D=D, BLOCK_D=max(next_power_of_2(D), 16),
                    BLOCK_M=BLOCK_M, PAGE=PAGE, BLOCK_N=BLOCK_N, PRECISION="ieee" if q.dtype == "f32" else "tf32",
                    num_warps=num_warps, num_stages=num_stages)]
 
@@ -141,11 +146,11 @@ def prefill_flops(H, D, tokens, queries):
     return 4 * H * D * sum([m * n - m * (m - 1) // 2 for (m, n) in zip(queries, tokens)])
 
 
-def prefix_inputs(prefix, tokens, H, KV, D, PAGE, dtype, cache=None):
+def prefix_inputs(prefix, tokens, H, KV, D, PAGE, dtype, cache=None, gap=0):
     """`tokens` follow a prefix of whole pages, which lie before those of the table."""
     pages = prefix // PAGE
     rest = [[pages + page for page in row] for row in block_table(tokens, PAGE)]
-    return dict(q=randn((len(tokens), H, D), dtype), **caches(pages + count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
+    return dict(q=heads(len(tokens), H, D, dtype, gap), **caches(pages + count_pages(tokens, PAGE) + 1, KV, D, PAGE, dtype, cache),
                 prefix_pages=values([pages - 1 - i for i in range(pages)], "i32"), table=values(rest, "i32"), lengths=values(tokens, "i32"),
                 scale=1 / sqrt(D))
 
@@ -163,9 +168,9 @@ def prefix_once(q, k_cache, v_cache, k_scale, v_scale, prefix_pages, table, leng
                 k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps)
     return [
         launch("prefix.py:attend_prefix", (cdiv(B * (H // KV), BLOCK_R), KV, shared), q, k_cache, v_cache, prefix_pages, part, m, l,
-               B, KV, H // KV, prefix, SPLIT_TOKENS, parts, scale, k_cache.stride(0), BLOCK_R=BLOCK_R, **same),
+               B, KV, H // KV, prefix, SPLIT_TOKENS, parts, scale, k_cache.stride(0), q.stride(0), BLOCK_R=BLOCK_R, **same),
         launch("prefix.py:attend_rest", (B, KV, parts - shared), q, k_cache, v_cache, table, lengths, part, m, l,
-               KV, H // KV, SPLIT_TOKENS, shared, parts, scale, k_cache.stride(0), table.stride(0), BLOCK_G=sizes["BLOCK_G"], **same),
+               KV, H // KV, SPLIT_TOKENS, shared, parts, scale, k_cache.stride(0), table.stride(0), q.stride(0), BLOCK_G=sizes["BLOCK_G"], **same),
         launch("prefix.py:join_parts", (B * H,), part, m, l, out, parts, D=D, BLOCK_D=sizes["BLOCK_D"], BLOCK_S=next_power_of_2(parts)),
     ]
 
@@ -193,6 +198,7 @@ tasks = dict(
               for t in ("f32", "f16") for x in ("q", "k_cache", "v_cache")],
             *[dict(label=f"special {x}", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype="f16", cache="f8e4nv", special=x)
               for x in ("k_cache", "v_cache", "v_scale")],
+            dict(label="queries apart", tokens=[5, 90], H=8, KV=2, D=32, PAGE=16, dtype="f16", gap=40),
             dict(label="page of 1 token", tokens=[5, 9], H=4, KV=2, D=32, PAGE=1, dtype="f32"),
             *[dict(label=f"{t} with a cache of {c}", tokens=[1, 37, 100, 0], H=8, KV=2, D=64, PAGE=16, dtype=t, cache=c)
               for (t, c) in (("f32", "i8"), ("f16", "i8"), ("f16", "f8e4nv"), ("bf16", "f8e4nv"), ("f16", "f8e5"))],
@@ -210,6 +216,7 @@ tasks = dict(
         inputs=append_inputs, outputs=append_outputs,
         variants=dict(scatter=append_token),
         cases=[*[dict(tokens=[1, 37, 16, 17], KV=kv, D=d, PAGE=16, dtype=t) for (kv, d) in ((2, 64), (3, 40)) for t in ("f32", "f16", "bf16")],
+               dict(label="tokens apart", tokens=[1, 37], KV=2, D=40, PAGE=16, dtype="f16", gap=24),
                dict(tokens=[1, 37], KV=2, D=64, PAGE=16, dtype="f16", special="k")],
         tolerance=lambda dtype: dict(rel=0, abs=0),
     ),
@@ -221,6 +228,7 @@ tasks = dict(
             *[dict(places=[5, 17, -1, 40, 4, 0], KV=2, D=d, PAGE=16, dtype=t) for (d, t) in ((64, "f32"), (40, "f16"), (64, "bf16"))],
             *[dict(places=[5, 17, -1, 40, 4, 0], KV=2, D=40, PAGE=16, dtype=t, cache=c) for (t, c) in (("f32", "i8"), ("f16", "i8"), ("f16", "f8e4nv"))],
             *[dict(places=[5, 17, -1, 40], KV=2, D=40, PAGE=16, dtype="f16", special=x) for x in ("k", "v")],
+            dict(label="tokens apart", places=[5, 17, -1], KV=2, D=40, PAGE=16, dtype="f32", cache="i8", gap=24),
             dict(label="keys of 0", places=[3, 1], KV=2, D=32, PAGE=4, dtype="f32", cache="i8", flat=True),
         ],
     ),
@@ -233,6 +241,7 @@ tasks = dict(
             *[dict(label=f"{t}", tokens=[50, 130, 37, 20], queries=[50, 30, 1, 0], H=8, KV=2, D=64, PAGE=16, dtype=t) for t in ("f32", "f16", "bf16")],
             # Not values: the weight of a token that a query does not see is 0, which times an infinity in its tile is NaN.
             *[dict(label=f"special {x}", tokens=[50, 100], queries=[50, 30], H=4, KV=2, D=32, PAGE=16, dtype="f16", special=x) for x in ("q", "k_cache")],
+            dict(label="queries apart", tokens=[50, 30], queries=[50, 1], H=4, KV=2, D=32, PAGE=16, dtype="f32", gap=20),
             dict(label="D 40, group of 3", tokens=[33, 90], queries=[33, 20], H=6, KV=2, D=40, PAGE=16, dtype="f32"),
             *[dict(label=f"cache of {c}", tokens=[50, 100], queries=[50, 30], H=4, KV=2, D=32, PAGE=16, dtype="f16", cache=c) for c in ("i8", "f8e4nv")],
         ],
@@ -250,6 +259,7 @@ tasks = dict(
               for (t, c) in (("f32", "i8"), ("f16", "f8e4nv"))],
             *[dict(label=f"special {x}", prefix=96, tokens=[1, 37, 0], H=8, KV=2, D=32, PAGE=16, dtype="f32", special=x)
               for x in ("q", "k_cache", "v_cache")],
+            dict(label="queries apart", prefix=64, tokens=[1, 37, 0], H=8, KV=2, D=32, PAGE=16, dtype="f32", gap=20),
             dict(label="long prefix", prefix=640, tokens=[20] * 9, H=16, KV=2, D=32, PAGE=16, dtype="f32"),
         ],
         demo=[dict(check=True, label="8 behind 1024", prefix=1024, tokens=[100] * 8, H=8, KV=2, D=64, PAGE=16, dtype="f32")],

@@ -18,7 +18,7 @@ def store_row(row, cache_ptr, scale_ptr, slot, at, inside, LARGEST: tl.constexpr
 
 
 @triton.jit
-def store_tokens(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, slots_ptr, k_scale_ptr, v_scale_ptr, KV, stride_page,
+def store_tokens(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, slots_ptr, k_scale_ptr, v_scale_ptr, KV, stride_page, stride_k, stride_v,
                  PAGE: tl.constexpr, D: tl.constexpr, BLOCK_D: tl.constexpr, LARGEST: tl.constexpr):
     """One key head of one token a program. `slots_ptr` says where each token goes, page * PAGE + place; below 0, nowhere."""
     token = tl.program_id(0).to(tl.int64)
@@ -28,12 +28,12 @@ def store_tokens(k_ptr, v_ptr, k_cache_ptr, v_cache_ptr, slots_ptr, k_scale_ptr,
         return
     d = tl.arange(0, BLOCK_D)
     inside = d < D
-    source = (token * KV + key_head) * D + d
+    source = key_head * D + d
     head = slot % PAGE * KV + key_head
     at = slot // PAGE * stride_page + head * D + d
     scale_at = slot // PAGE * PAGE * KV + head
-    store_row(tl.load(k_ptr + source, mask=inside, other=0.0), k_cache_ptr, k_scale_ptr, scale_at, at, inside, LARGEST)
-    store_row(tl.load(v_ptr + source, mask=inside, other=0.0), v_cache_ptr, v_scale_ptr, scale_at, at, inside, LARGEST)
+    store_row(tl.load(k_ptr + token * stride_k + source, mask=inside, other=0.0), k_cache_ptr, k_scale_ptr, scale_at, at, inside, LARGEST)
+    store_row(tl.load(v_ptr + token * stride_v + source, mask=inside, other=0.0), v_cache_ptr, v_scale_ptr, scale_at, at, inside, LARGEST)
 
 
 @triton.jit

@@ -115,8 +115,8 @@ template <typename Call> Result<std::string> verifyTable(const Bound &bound, con
 // ---- append_kv
 
 constexpr ArgumentRow appendArguments[] = {
-    {"k", argument<&AppendKv::k>, Role::In, "B G D", cacheTypes},
-    {"v", argument<&AppendKv::v>, Role::In, "B G D", cacheTypes, 0},
+    {"k", argument<&AppendKv::k>, Role::In, "B G D", cacheTypes, -1, Layout::Pages},
+    {"v", argument<&AppendKv::v>, Role::In, "B G D", cacheTypes, 0, Layout::Pages},
     {"table", argument<&AppendKv::table>, Role::In, "B W", int32, -1, Layout::Rows},
     {"lengths", argument<&AppendKv::lengths>, Role::In, "B", int32},
     {"kCache", argument<&AppendKv::kCache>, Role::Out, "P S G D", cacheTypes, 0, Layout::Pages},
@@ -130,16 +130,16 @@ constexpr Variant appendVariants[] = {
        const int64_t row = bound['G'] * bound['D'];
        return to.launch(appendKernel, config.options(), {bound['B'], blocks(row, 512)},
                         {call.k, call.v, call.kCache, call.vCache, call.table, call.lengths, row,
-                         call.kCache.strides()[0], bound.rowStride[2], named("PAGE", bound['S']),
-                         named("BLOCK", 512)});
+                         call.kCache.strides()[0], bound.rowStride[2], call.k.strides()[0],
+                         call.v.strides()[0], named("PAGE", bound['S']), named("BLOCK", 512)});
      }},
 };
 
 // ---- store_kv
 
 constexpr ArgumentRow storeArguments[] = {
-    {"k", argument<&StoreKv::k>, Role::In, "T G D", floats},
-    {"v", argument<&StoreKv::v>, Role::In, "T G D", floats, 0},
+    {"k", argument<&StoreKv::k>, Role::In, "T G D", floats, -1, Layout::Pages},
+    {"v", argument<&StoreKv::v>, Role::In, "T G D", floats, 0, Layout::Pages},
     {"slots", argument<&StoreKv::slots>, Role::In, "T", indices},
     {"kCache", argument<&StoreKv::kCache>, Role::Out, "P S G D", cacheTypes, -1, Layout::Pages},
     {"vCache", argument<&StoreKv::vCache>, Role::Out, "P S G D", cacheTypes, 3, Layout::Pages},
@@ -164,8 +164,8 @@ constexpr Variant storeVariants[] = {
        auto &call = bound.as<StoreKv>();
        return to.launch(storeKernel, config.options(), {bound['T'], bound['G']},
                         {call.k, call.v, call.kCache, call.vCache, call.slots, call.kScale,
-                         call.vScale, bound['G'], call.kCache.strides()[0],
-                         named("PAGE", bound['S']), named("D", bound['D']),
+                         call.vScale, bound['G'], call.kCache.strides()[0], call.k.strides()[0],
+                         call.v.strides()[0], named("PAGE", bound['S']), named("D", bound['D']),
                          named("BLOCK_D", powerOfTwo(bound['D'])),
                          named("LARGEST", largestOf(call.kCache.type()))});
      }},
@@ -174,7 +174,7 @@ constexpr Variant storeVariants[] = {
 // ---- paged_attention
 
 constexpr ArgumentRow pagedArguments[] = {
-    {"q", argument<&PagedAttention::q>, Role::In, "B H D", floats},
+    {"q", argument<&PagedAttention::q>, Role::In, "B H D", floats, -1, Layout::Pages},
     {"kCache", argument<&PagedAttention::kCache>, Role::In, "P S G D", cacheTypes, -1,
      Layout::Pages},
     {"vCache", argument<&PagedAttention::vCache>, Role::In, "P S G D", cacheTypes, 1,
@@ -204,14 +204,26 @@ constexpr Variant pagedVariants[] = {
        auto &call = bound.as<PagedAttention>();
        const int64_t group = bound['H'] / bound['G'];
        return to.launch(decodeKernel, config.options(), {bound['B'], bound['G']},
-                        {call.q, call.kCache, call.vCache, call.table, call.lengths, call.out,
-                         bound['G'], group, scaleOf<PagedAttention>(bound),
-                         call.kCache.strides()[0], bound.rowStride[3], named("D", bound['D']),
+                        {call.q,
+                         call.kCache,
+                         call.vCache,
+                         call.table,
+                         call.lengths,
+                         call.out,
+                         bound['G'],
+                         group,
+                         scaleOf<PagedAttention>(bound),
+                         call.kCache.strides()[0],
+                         bound.rowStride[3],
+                         call.q.strides()[0],
+                         named("D", bound['D']),
                          named("BLOCK_D", blockD(bound)),
                          named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
-                         named("PAGE", bound['S']), named("BLOCK_N", config["BLOCK_N"]),
+                         named("PAGE", bound['S']),
+                         named("BLOCK_N", config["BLOCK_N"]),
                          named("PRECISION", precisionName(bound.type(), call.precision)),
-                         named("k_scale_ptr", call.kScale), named("v_scale_ptr", call.vScale)});
+                         named("k_scale_ptr", call.kScale),
+                         named("v_scale_ptr", call.vScale)});
      },
      [](const Bound &bound) { return splitsRule(bound) > 1; }},
     {"decode.split_kv", "BLOCK_N SPLITS", nullptr,
@@ -244,6 +256,7 @@ constexpr Variant pagedVariants[] = {
                           scaleOf<PagedAttention>(bound),
                           call.kCache.strides()[0],
                           bound.rowStride[3],
+                          call.q.strides()[0],
                           tokens,
                           named("D", bound['D']),
                           named("BLOCK_D", blockD(bound)),
@@ -283,7 +296,7 @@ bool agreesOnCache(const Bound &bound, std::string_view name, const Constant &va
 // ---- paged_prefill
 
 constexpr ArgumentRow prefillArguments[] = {
-    {"q", argument<&PagedPrefill::q>, Role::In, "T H D", floats},
+    {"q", argument<&PagedPrefill::q>, Role::In, "T H D", floats, -1, Layout::Pages},
     {"kCache", argument<&PagedPrefill::kCache>, Role::In, "P S G D", cacheTypes, -1, Layout::Pages},
     {"vCache", argument<&PagedPrefill::vCache>, Role::In, "P S G D", cacheTypes, 1, Layout::Pages},
     {"table", argument<&PagedPrefill::table>, Role::In, "B W", int32, -1, Layout::Rows},
@@ -324,6 +337,7 @@ constexpr Variant prefillVariants[] = {
                          scaleOf<PagedPrefill>(bound),
                          call.kCache.strides()[0],
                          bound.rowStride[3],
+                         call.q.strides()[0],
                          named("D", bound['D']),
                          named("BLOCK_D", blockD(bound)),
                          named("BLOCK_M", config["BLOCK_M"]),
@@ -349,7 +363,7 @@ constexpr KernelSource attendPrefix{"paged_attention", "prefix.py", "attend_pref
     joinParts{"paged_attention", "prefix.py", "join_parts"};
 
 constexpr ArgumentRow prefixArguments[] = {
-    {"q", argument<&PagedSharedPrefix::q>, Role::In, "B H D", floats},
+    {"q", argument<&PagedSharedPrefix::q>, Role::In, "B H D", floats, -1, Layout::Pages},
     {"kCache", argument<&PagedSharedPrefix::kCache>, Role::In, "P S G D", cacheTypes, -1,
      Layout::Pages},
     {"vCache", argument<&PagedSharedPrefix::vCache>, Role::In, "P S G D", cacheTypes, 1,
@@ -391,14 +405,30 @@ constexpr Variant prefixVariants[] = {
        if (Status status =
                to.launch(attendPrefix, config.options(),
                          {blocks(bound['B'] * group, config["BLOCK_R"]), keyHeads, shared},
-                         {call.q,      call.kCache, call.vCache,
-                          call.prefix, part,        m,
-                          l,           bound['B'],  keyHeads,
-                          group,       prefix,      tokens,
-                          parts,       scale,       page,
-                          d,           width,       named("BLOCK_R", config["BLOCK_R"]),
-                          pageTokens,  blockN,      precision,
-                          kScale,      vScale});
+                         {call.q,
+                          call.kCache,
+                          call.vCache,
+                          call.prefix,
+                          part,
+                          m,
+                          l,
+                          bound['B'],
+                          keyHeads,
+                          group,
+                          prefix,
+                          tokens,
+                          parts,
+                          scale,
+                          page,
+                          call.q.strides()[0],
+                          d,
+                          width,
+                          named("BLOCK_R", config["BLOCK_R"]),
+                          pageTokens,
+                          blockN,
+                          precision,
+                          kScale,
+                          vScale});
            !status)
          return status;
        if (Status status =
@@ -419,6 +449,7 @@ constexpr Variant prefixVariants[] = {
                           scale,
                           page,
                           bound.rowStride[4],
+                          call.q.strides()[0],
                           d,
                           width,
                           named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),

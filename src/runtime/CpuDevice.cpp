@@ -24,16 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Operation = std::function<Status()>;
 
-class HostAllocator final : public Allocator {
-public:
-  void *allocate(size_t bytes, void *) override {
-    if (bytes > maxHostBytes)
-      return nullptr;
-    return support::allocateHost(bytes, 64);
-  }
-  void free(void *pointer, size_t, void *) override { std::free(pointer); }
-};
-
 // ---- Events
 // --------------------------------------------------------------------------------------
 
@@ -109,19 +99,49 @@ public:
 
 } // namespace
 
-// Which streams a device waits for.
+namespace {
+class CpuStream;
+}
+
+// Which streams a device waits for. Memory may outlive its device, and the roll lives as long.
 struct StreamRoll {
-  static void enter(CpuDevice &device, Stream &stream) {
-    std::lock_guard lock(device.rollMutex);
-    device.roll.push_back(&stream);
+  std::mutex mutex; // a stream cannot go while it is waited for
+  std::vector<CpuStream *> streams;
+
+  void enter(CpuStream &stream) {
+    std::lock_guard lock(mutex);
+    streams.push_back(&stream);
   }
-  static void leave(CpuDevice &device, Stream &stream) {
-    std::lock_guard lock(device.rollMutex);
-    std::erase(device.roll, &stream);
+  void leave(CpuStream &stream) {
+    std::lock_guard lock(mutex);
+    std::erase(streams, &stream);
   }
+  /// Until nothing is queued.
+  void await();
 };
 
 namespace {
+
+// As `cuMemFree`: memory that queued work may still use goes once that work is done.
+class HostAllocator final : public Allocator {
+public:
+  explicit HostAllocator(std::shared_ptr<StreamRoll> roll) : roll(std::move(roll)) {}
+  void *allocate(size_t bytes, void *) override {
+    if (bytes > maxHostBytes)
+      return nullptr;
+    return support::allocateHost(bytes, 64);
+  }
+  void free(void *pointer, size_t, void *) override {
+    roll->await();
+    std::free(pointer);
+  }
+
+private:
+  std::shared_ptr<StreamRoll> roll;
+};
+
+// Work of a stream that lets go of memory can't wait for itself.
+thread_local bool runsQueuedWork = false;
 
 // An argument block that outlives the call that passed it.
 struct ArgumentCopy {
@@ -132,7 +152,7 @@ class CpuStream : public Stream {
 public:
   CpuStream(CpuDevice &owner, bool isInline) : owner(owner), isInline(isInline) {
     if (!isInline)
-      StreamRoll::enter(owner, *this);
+      owner.roll->enter(*this);
   }
   ~CpuStream() override {
     {
@@ -143,7 +163,7 @@ public:
     if (thread.joinable())
       thread.join();
     if (!isInline)
-      StreamRoll::leave(owner, *this);
+      owner.roll->leave(*this);
   }
 
   Device &device() const override { return owner; }
@@ -247,12 +267,18 @@ public:
   /// Waits for what is queued, also while the stream captures.
   Status drain() {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return queue.empty() && !busy; });
+    changed.wait(lock, [&] { return isIdle(); });
     if (failures.empty())
       return Success{};
     Error first = std::move(failures.front());
     failures.clear();
     return first;
+  }
+
+  /// The same, and leaves errors to a later call.
+  void await() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return isIdle(); });
   }
 
   Status beginCapture() override {
@@ -272,6 +298,8 @@ public:
   bool isCapturing() const override { return capture != nullptr; }
 
 private:
+  bool isIdle() const { return queue.empty() && !busy; }
+
   Status submit(Operation operation) {
     if (isInline)
       return operation();
@@ -290,6 +318,7 @@ private:
   }
 
   void work() {
+    runsQueuedWork = true;
     std::unique_lock lock(mutex);
     for (;;) {
       changed.wait(lock, [&] { return !queue.empty() || stopping; });
@@ -329,7 +358,17 @@ const std::shared_ptr<Executor> &ownExecutor() {
 }
 } // namespace
 
-CpuDevice::CpuDevice() : Device(&hostMemory()) {
+void StreamRoll::await() {
+  if (runsQueuedWork)
+    return;
+  std::lock_guard lock(mutex);
+  for (CpuStream *stream : streams)
+    stream->await();
+}
+
+CpuDevice::CpuDevice()
+    : Device(&hostMemory()), roll(std::make_shared<StreamRoll>()),
+      hostAllocator(std::make_shared<HostAllocator>(roll)) {
   description.name = "cpu";
   description.description = target::hostCpuName();
   description.arch = "x86-64";
@@ -350,11 +389,10 @@ CpuDevice::CpuDevice() : Device(&hostMemory()) {
 CpuDevice::~CpuDevice() = default;
 
 Status CpuDevice::synchronize() {
-  // A stream cannot go while it is waited for.
-  std::lock_guard lock(rollMutex);
+  std::lock_guard lock(roll->mutex);
   Status first = Success{};
-  for (Stream *stream : roll)
-    if (Status status = static_cast<CpuStream *>(stream)->drain(); !status && first)
+  for (CpuStream *stream : roll->streams)
+    if (Status status = stream->drain(); !status && first)
       first = std::move(status);
   return first;
 }
@@ -388,10 +426,7 @@ std::shared_ptr<Executor> CpuDevice::executor() {
   return executor ? executor : ownExecutor();
 }
 
-std::shared_ptr<Allocator> CpuDevice::ownAllocator() {
-  static auto allocator = std::make_shared<HostAllocator>();
-  return allocator;
-}
+std::shared_ptr<Allocator> CpuDevice::ownAllocator() { return hostAllocator; }
 
 CpuDevice &cpuDevice() {
   static auto *device = new CpuDevice();

@@ -4,9 +4,11 @@
 #include "runtime/Device.h"
 #include "runtime/Fibers.h"
 
-#include <mutex>
+#include <memory>
 
 namespace nereid::runtime {
+
+struct StreamRoll;
 
 class CpuDevice final : public Device {
 public:
@@ -27,6 +29,9 @@ public:
   void setExecutor(std::shared_ptr<Executor> executor);
   std::shared_ptr<Executor> executor();
 
+  /// The streams that were created and live.
+  const std::shared_ptr<StreamRoll> roll;
+
   /// How kernels run whose programs wait for each other. Set it before launches, not beside them.
   FiberOptions fibers;
 
@@ -34,12 +39,10 @@ protected:
   std::shared_ptr<Allocator> ownAllocator() override;
 
 private:
-  friend struct StreamRoll;
+  const std::shared_ptr<Allocator> hostAllocator;
   DeviceInfo description;
   std::unique_ptr<Stream> inlineStream;
   std::shared_ptr<Executor> chosen; // accessed atomically
-  std::mutex rollMutex;
-  std::vector<Stream *> roll; ///< the streams that were created and live
 };
 
 } // namespace nereid::runtime

@@ -270,16 +270,20 @@ private:
   double fromX = 0, toX = 1, fromY = 0, toY = 1;
 };
 
-bool isMeasured(const Json &row) {
-  return number(row, "seconds") && word(row, "skipped_reason").empty() && !row.contains("failure");
+bool hasRun(const Json &row) {
+  return word(row, "skipped_reason").empty() && !row.contains("failure");
 }
+
+bool isMeasured(const Json &row) { return number(row, "seconds") && hasRun(row); }
 
 std::string labelOf(const Json &row) {
   std::string label =
       word(row, "variant") + " on " + word(row, "device") + ", " + word(row, "shape");
   if (std::string config = word(row, "config"); !config.empty())
     label += ", " + config;
-  return label + ": " + scaled(*number(row, "seconds")) + "s";
+  if (auto seconds = number(row, "seconds"))
+    label += ": " + scaled(*seconds) + "s";
+  return label;
 }
 
 // What makes rows of one line in a plot: all but their size.
@@ -417,8 +421,9 @@ Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const st
   Plot plot(words.title.empty() ? yLabel + " by " + xLabel : words.title, xLabel, yLabel);
   plot.plainX = xLabel == x;
   for (const Json &row : rows) {
+    // Bytes and counts need no time.
     auto at = valueOf(row, x), value = valueOf(row, y);
-    if (!isMeasured(row) || !at || !value)
+    if (!hasRun(row) || !at || !value)
       continue;
     std::string name;
     for (const std::string &key : words.by) {
@@ -431,7 +436,8 @@ Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const st
     plot.add(name, {*at * xFactor, *value * yFactor, word(row, "kernel") + " " + labelOf(row)});
     // A peer's rates are to ours as our time is to its.
     for (const Json &peer : row.value("peers", Json::array()))
-      if (auto seconds = number(peer, "seconds"); seconds && words.peers && *seconds > 0) {
+      if (auto seconds = number(peer, "seconds");
+          seconds && words.peers && *seconds > 0 && isMeasured(row)) {
         double theirs =
             y == "seconds" ? *seconds : *value * yFactor * *number(row, "seconds") / *seconds;
         plot.add(word(peer, "name") + (name.empty() ? "" : ": " + name),

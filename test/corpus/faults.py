@@ -39,7 +39,7 @@ FLASH_BACKWARD = dict(q_ptr="randn(1x2x50x32,f32)", k_ptr="randn(1x2x50x32,f32)"
                       D=32, BLOCK_D=32, BLOCK_M=32, BLOCK_N=32, CAUSAL=True, DROPOUT=False, PRECISION="'ieee'")
 PAGED = dict(k_cache_ptr="randn(5x16x2x32,f32)", v_cache_ptr="randn(5x16x2x32,f32)", table_ptr="[[0, 2], [3, 4]]:i32", lengths_ptr="[20, 32]:i32",
              stride_page=1024, stride_table=2, PAGE=16)
-DECODE = dict(**PAGED, q_ptr="randn(2x4x32,f32)", KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_G=16, BLOCK_N=64, PRECISION="'ieee'")
+DECODE = dict(**PAGED, q_ptr="randn(2x4x32,f32)", stride_q=128, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_G=16, BLOCK_N=64, PRECISION="'ieee'")
 
 LAUNCHES = dict(
     add=launch("vector_add/kernel.py:add", (2,), **ADD, BLOCK=512),
@@ -93,12 +93,13 @@ LAUNCHES = dict(
     decode=launch("paged_attention/kernel.py:decode", (2, 2), **DECODE, out_ptr="empty(2x4x32,f32)"),
     decodeSplit=launch("paged_attention/kernel.py:decode_split", (2, 2, 2), **{**DECODE, "BLOCK_N": 16}, part_ptr="empty(2x4x2x32,f32)",
                        m_ptr="empty(2x4x2,f32)", l_ptr="empty(2x4x2,f32)", SPLIT_TOKENS=16),
-    append=launch("paged_attention/kernel.py:append", (2, 1), **PAGED, k_ptr="randn(2x2x32,f32)", v_ptr="randn(2x2x32,f32)", ROW=64, BLOCK=64),
+    append=launch("paged_attention/kernel.py:append", (2, 1), **PAGED, k_ptr="randn(2x2x32,f32)", v_ptr="randn(2x2x32,f32)", stride_k=64, stride_v=64,
+                  ROW=64, BLOCK=64),
     storeTokens=launch("paged_attention/store.py:store_tokens", (3, 2), k_ptr="randn(3x2x24,f32)", v_ptr="randn(3x2x24,f32)",
                        k_cache_ptr="empty(2x4x2x24,i8)", v_cache_ptr="empty(2x4x2x24,i8)", slots_ptr="[5, -1, 7]:i32", k_scale_ptr="empty(2x4x2,f32)",
-                       v_scale_ptr="empty(2x4x2,f32)", KV=2, stride_page=192, PAGE=4, D=24, BLOCK_D=32, LARGEST=127.0),
+                       v_scale_ptr="empty(2x4x2,f32)", KV=2, stride_page=192, stride_k=48, stride_v=48, PAGE=4, D=24, BLOCK_D=32, LARGEST=127.0),
     prefill=launch("paged_attention/prefill.py:prefill", (2, 2, 2), **PAGED, q_ptr="randn(25x4x32,f32)", cu_q_ptr="[0, 20, 25]:i32",
-                   out_ptr="empty(25x4x32,f32)", k_scale_ptr=None, v_scale_ptr=None, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_M=32,
+                   out_ptr="empty(25x4x32,f32)", k_scale_ptr=None, v_scale_ptr=None, stride_q=128, KV=2, GROUP=2, scale=0.17, D=32, BLOCK_D=32, BLOCK_M=32,
                    BLOCK_N=16, PRECISION="'ieee'"),
     # Two sequences one after another, the first of them shorter than the grid.
     flashLengths=launch("flash_attention/kernel.py:flash_forward", (2, 4), **{**FLASH, **dict(

@@ -138,6 +138,12 @@ class BenchPage(unittest.TestCase):
             self.assertIn("other: BLOCK 64", texts)
             drawn = plot("rows.json", "--axes", "n:seconds", "--match", "n=1000", "--variant", "twice.plain")
             self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))), 2)
+            # A row that ran once has bytes and no time.
+            untimed = {"machines": [], "rows": [{**row, "shape": f"n={n}", "seconds": None, "peak_bytes": 4.0 * n} for n in (1000, 8000)]}
+            (here / "untimed.json").write_text(json.dumps(untimed))
+            drawn = plot("untimed.json", "--axes", "n:peak_bytes", "--peers")
+            self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))), 3)
+            self.assertIn("no row has both `n` and `seconds`", plot("untimed.json", "--axes", "n:seconds", code=1))
             self.assertIn("no row has both `m` and `seconds`", plot("rows.json", "--axes", "m:seconds", code=1))
             self.assertIn("is not X:Y", plot("rows.json", "--axes", "seconds", code=1))
             (here / "none.json").write_text("[]")

@@ -43,10 +43,10 @@ struct Decoder {
   void step(const Stream &stream) {
     const int64_t row = kvHeads * D;
     next(stream, {1}, allQ, allK, allV, q, k, v, lengths, heads * D, row, named("BLOCK", 256));
-    append(stream, {1, 1}, k, v, kCache, vCache, table, lengths, row, page * row, pages,
+    append(stream, {1, 1}, k, v, kCache, vCache, table, lengths, row, page * row, pages, row, row,
            named("PAGE", page), named("BLOCK", 512));
     attend(stream, {1, uint32_t(kvHeads)}, q, kCache, vCache, table, lengths, out, kvHeads,
-           heads / kvHeads, 1 / std::sqrt(float(D)), page * row, pages, named("D", D),
+           heads / kvHeads, 1 / std::sqrt(float(D)), page * row, pages, heads * D, named("D", D),
            named("BLOCK_D", D), named("BLOCK_G", 16), named("PAGE", page), named("BLOCK_N", 32),
            named("PRECISION", "ieee"));
     keep(stream, {1}, out, allOut, lengths, heads * D, named("BLOCK", 256));

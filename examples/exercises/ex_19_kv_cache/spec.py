@@ -34,8 +34,10 @@ def step(q, k, v, k_old, v_old, table, lengths, out, k_cache, v_cache, length, H
     return [
         launch("copy", (cdiv(n, 1024),), k_old, k_cache, n, BLOCK=1024),
         launch("copy", (cdiv(n, 1024),), v_old, v_cache, n, BLOCK=1024),
-        launch(f"{library}:append", (1, cdiv(row, 512)), k, v, k_cache, v_cache, table, lengths, row, k_cache.stride(0), table.stride(0), PAGE=PAGE, BLOCK=512),
-        launch(f"{library}:decode", (1, KV), q, k_cache, v_cache, table, lengths, out, KV, H // KV, 1 / sqrt(D), k_cache.stride(0), table.stride(0), **attend),
+        launch(f"{library}:append", (1, cdiv(row, 512)), k, v, k_cache, v_cache, table, lengths, row, k_cache.stride(0), table.stride(0),
+               k.stride(0), v.stride(0), PAGE=PAGE, BLOCK=512),
+        launch(f"{library}:decode", (1, KV), q, k_cache, v_cache, table, lengths, out, KV, H // KV, 1 / sqrt(D), k_cache.stride(0), table.stride(0),
+               q.stride(0), **attend),
     ]
 
 

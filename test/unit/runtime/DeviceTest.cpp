@@ -185,6 +185,23 @@ TEST(CpuDevice, WaitsForAllStreams) {
   EXPECT_TRUE(cpuDevice().synchronize());
 }
 
+// As on a GPU: a program may drop a tensor as soon as what uses it is queued.
+TEST(CpuDevice, FreesMemoryBehindQueuedWork) {
+  Device &device = cpuDevice();
+  auto stream = *device.createStream();
+  auto event = *device.createEvent();
+  constexpr size_t bytes = 64 << 20;
+  auto from = std::make_unique<Buffer>(*device.allocate(bytes));
+  Buffer to = *device.allocate(bytes);
+  ASSERT_TRUE(stream->fill(from->data(), 7, 1, bytes));
+  for (int i = 0; i < 8; ++i)
+    ASSERT_TRUE(stream->copy(to.data(), from->data(), bytes));
+  ASSERT_TRUE(stream->record(*event));
+  from.reset();
+  EXPECT_TRUE(*event->query());
+  EXPECT_EQ(static_cast<const char *>(to.data())[bytes - 1], 7);
+}
+
 TEST(CpuStream, ReplaysAGraph) {
   auto stream = *cpuDevice().createStream();
   auto kernel = *cpuDevice().load(addArtifact());
