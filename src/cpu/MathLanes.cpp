@@ -46,6 +46,14 @@ struct F32 {
     return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, a, b_);
   }
   Value isNan(Value a) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, a); }
+  Value anyLane(Value condition) {
+    if (width == 1)
+      return condition;
+    Type mask = b.getIntegerType(unsigned(width));
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
+                                   b.create<LLVM::BitcastOp>(loc, mask, condition),
+                                   b.create<arith::ConstantOp>(loc, b.getIntegerAttr(mask, 0)));
+  }
   Value select(Value c, Value t, Value f) { return b.create<arith::SelectOp>(loc, c, t, f); }
   // NaN stays NaN.
   Value clamp(Value x, double low, double high) {
@@ -96,23 +104,34 @@ Value byVectors(F32 &f, ArrayRef<Value> operands, llvm::function_ref<Value(Array
   return parts[0];
 }
 
-// Calls an intrinsic on each vector, all lanes of it: `operands`, then `source` and the masks that
-// say so.
-Value call512(F32 &f, StringRef name, ArrayRef<Value> operands, bool isMasked, bool isRounded) {
+// Calls an intrinsic on each vector, all lanes of it: `operands`, `immediate` if there is one, then
+// what lanes that are off would keep and the mask that says that none is, then `last`.
+struct Immediates {
+  std::optional<int32_t> middle, last;
+  bool isMasked = true;
+};
+Value call512(F32 &f, StringRef name, ArrayRef<Value> operands, Immediates with) {
   OpBuilder &b = f.b;
   return byVectors(f, operands, [&](ArrayRef<Value> inputs) -> Value {
     SmallVector<Value> arguments(inputs);
-    Type type = laneType(b.getF32Type(), vectorOf512);
-    if (isMasked) {
+    auto number = [&](TypedAttr value) {
+      arguments.push_back(b.create<arith::ConstantOp>(f.loc, value));
+    };
+    if (with.middle)
+      number(b.getI32IntegerAttr(*with.middle));
+    if (with.isMasked) {
       arguments.push_back(inputs[0]);
-      arguments.push_back(b.create<arith::ConstantOp>(f.loc, b.getI16IntegerAttr(-1)));
+      number(b.getI16IntegerAttr(-1));
     }
-    if (isRounded) // as the environment says
-      arguments.push_back(b.create<arith::ConstantOp>(f.loc, b.getI32IntegerAttr(4)));
-    return b.create<LLVM::CallIntrinsicOp>(f.loc, type, b.getStringAttr(name), arguments)
+    if (with.last)
+      number(b.getI32IntegerAttr(*with.last));
+    return b
+        .create<LLVM::CallIntrinsicOp>(f.loc, laneType(b.getF32Type(), vectorOf512),
+                                       b.getStringAttr(name), arguments)
         .getResult(0);
   });
 }
+constexpr int32_t roundAsSet = 4; // as the environment says
 
 // p * 2^n for an integer n of |n| <= 252. Denormal results round once and overflow is infinite.
 Value scale(F32 &f, Value p, Value n) {
@@ -123,61 +142,60 @@ Value scale(F32 &f, Value p, Value n) {
   return f.mul(f.mul(p, power(half)), power(rest));
 }
 
-// e^r for |r| <= ln(2)/2 within 4e-9: 1 + r + r^2 q(r), with q fitted to the least relative error.
-constexpr double exponential[] = {1.0,
-                                  1.0,
-                                  0.4999999403953552,
-                                  0.1666652113199234,
-                                  0.04166838899254799,
-                                  0.00836874544620514,
-                                  0.0013814540579915047};
+// With AVX-512, n counts parts: 2^(n mod 1) is one of 32 numbers, which two vectors hold, and
+// e^r - 1 for |r| <= ln(2)/64 is r (c + d r) within 5.3e-8; `vscalefps` multiplies by 2^floor(n)
+// and knows of denormals. The nearest n is found by adding a number so large that only parts are
+// left of the sum; their count is in its last bits.
+constexpr int parts = 32;
+constexpr double toParts = 1.5 * (1 << 23) / parts;
+// c and d: r^3 / 6 less the third Chebyshev polynomial.
+constexpr double exponentialOfPart[] = {1.0 + 0.0108304 * 0.0108304 / 8,
+                                        0.5 + 0.0108304 * 0.0108304 / 24};
 
-// With AVX-512, n counts sixteenths: 2^(n mod 1) is one of sixteen numbers, which a vector holds,
-// and e^r - 1 for |r| <= ln(2)/32 is r (1 + r (c + r / 6)) within 3e-9; `vscalefps` multiplies by
-// 2^floor(n) and knows of denormals. The nearest n is found by adding a number so large that only
-// sixteenths are left of the sum; their count is in its last bits.
-struct Sixteenths {
-  Value count, n;
-};
-constexpr double toSixteenths = 1.5 * (1 << 19);
-constexpr double exponentialOfSixteenth[] = {1.0, 0.5000195527, 1.0 / 6};
-
-// 2^n (1 + q r), q the polynomial.
-Value scaleSixteenths(F32 &f, Sixteenths at, Value r, ArrayRef<double> q) {
+// 2^n (1 + r q(r)), `count` the sum with n. Out of range, where r may be anything or NaN, n alone
+// tells: `vscalefps` makes 0 and infinity of every number that has no sign, and NaN of NaN.
+Value scaleByParts(F32 &f, Value count, Value n, Value r, ArrayRef<double> q) {
+  OpBuilder &b = f.b;
   SmallVector<float> powers;
-  for (int k = 0; k < 16; ++k)
-    powers.push_back(float(std::exp2(k / 16.0)));
-  Value table = f.b.create<arith::ConstantOp>(
-      f.loc, DenseElementsAttr::get(VectorType::get({vectorOf512}, f.b.getF32Type()),
-                                    ArrayRef<float>(powers)));
-  Value power = byVectors(f, {at.count}, [&](ArrayRef<Value> in) -> Value {
-    Value places =
-        f.b.create<LLVM::BitcastOp>(f.loc, laneType(f.b.getI32Type(), vectorOf512), in[0]);
-    return f.b
-        .create<LLVM::CallIntrinsicOp>(f.loc, table.getType(),
-                                       f.b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
-                                       ValueRange{table, places})
+  for (int k = 0; k < parts; ++k)
+    powers.push_back(float(std::exp2(double(k) / parts)));
+  auto half = [&](int first) -> Value {
+    return b.create<arith::ConstantOp>(
+        f.loc, DenseElementsAttr::get(VectorType::get({vectorOf512}, b.getF32Type()),
+                                      ArrayRef<float>(powers).slice(first, vectorOf512)));
+  };
+  Value low = half(0), high = half(vectorOf512);
+  Value power = byVectors(f, {count}, [&](ArrayRef<Value> in) -> Value {
+    Value places = b.create<LLVM::BitcastOp>(f.loc, laneType(b.getI32Type(), vectorOf512), in[0]);
+    return b
+        .create<LLVM::CallIntrinsicOp>(f.loc, low.getType(),
+                                       b.getStringAttr("llvm.x86.avx512.vpermi2var.ps.512"),
+                                       ValueRange{low, places, high})
         .getResult(0);
   });
+  // The smaller size, with the sign of r; not NaN.
+  constexpr int32_t smallerSize = 2;
+  r = call512(f, "llvm.x86.avx512.mask.range.ps.512", {r, f.number(0.03)},
+              {smallerSize, roundAsSet});
   Value p = f.fma(f.mul(f.polynomial(r, q), r), power, power);
-  return call512(f, "llvm.x86.avx512.mask.scalef.ps.512", {p, at.n}, true, true);
+  return call512(f, "llvm.x86.avx512.mask.scalef.ps.512", {p, n}, {{}, roundAsSet});
 }
 
 // e^x = 2^n e^r with n the number nearest to x / ln 2.
 Value emitExp(F32 &f, Value x) {
-  Value t = f.clamp(x, -104.0, 89.0);
   // ln 2 in two parts, the first exact in few bits.
-  auto rest = [&](Value n) {
-    Value r = f.fma(n, f.number(-0.693359375), t);
+  auto rest = [&](Value from, Value n) {
+    Value r = f.fma(n, f.number(-0.693359375), from);
     return f.fma(n, f.number(2.12194440054690583e-4), r);
   };
   if (has512(f)) {
-    Value count = f.fma(t, f.number(1.44269504088896341), f.number(toSixteenths));
-    Value n = f.sub(count, f.number(toSixteenths));
-    return scaleSixteenths(f, {count, n}, rest(n), exponentialOfSixteenth);
+    Value count = f.fma(x, f.number(1.44269504088896341), f.number(toParts));
+    Value n = f.sub(count, f.number(toParts));
+    return scaleByParts(f, count, n, rest(x, n), exponentialOfPart);
   }
+  Value t = f.clamp(x, -104.0, 89.0);
   Value n = f.round(f.mul(t, f.number(1.44269504088896341)));
-  Value result = scale(f, f.polynomial(rest(n), exponential), n);
+  Value result = scale(f, f.polynomial(rest(t, n), transforms::exponential), n);
   return f.select(f.isNan(x), x, result);
 }
 
@@ -190,22 +208,21 @@ template <size_t N> std::array<double, N> base2(const double (&coefficients)[N],
 
 // 2^x = 2^n 2^f, f = x - n exactly.
 Value emitExp2(F32 &f, Value x) {
-  Value t = f.clamp(x, -151.0, 129.0);
   if (has512(f)) {
-    Value count = f.add(t, f.number(toSixteenths));
-    Value n = f.sub(count, f.number(toSixteenths));
-    return scaleSixteenths(f, {count, n}, f.sub(t, n),
-                           base2(exponentialOfSixteenth, 0.693147180559945309));
+    Value count = f.add(x, f.number(toParts));
+    Value n = f.sub(count, f.number(toParts));
+    return scaleByParts(f, count, n, f.sub(x, n), base2(exponentialOfPart, 0.693147180559945309));
   }
+  Value t = f.clamp(x, -151.0, 129.0);
   Value n = f.round(t);
-  Value result = scale(f, f.polynomial(f.sub(t, n), base2(exponential, 1)), n);
+  Value result = scale(f, f.polynomial(f.sub(t, n), base2(transforms::exponential, 1)), n);
   return f.select(f.isNan(x), x, result);
 }
 
 // An estimate of 14 bits and a step of Newton's.
 Value emitReciprocal(F32 &f, Value x) {
   Value limited = f.select(f.less(f.number(0x1p100), x), f.number(0x1p100), x);
-  Value estimate = call512(f, "llvm.x86.avx512.rcp14.ps.512", {limited}, true, false);
+  Value estimate = call512(f, "llvm.x86.avx512.rcp14.ps.512", {limited}, {});
   Value error = f.fma(f.b.create<arith::NegFOp>(f.loc, limited), estimate, f.number(1));
   return f.fma(estimate, error, estimate);
 }
@@ -218,6 +235,16 @@ bool isLibraryFunction(StringRef name) {
 #include "support/CpuSymbols.def"
   };
   return names.contains(name);
+}
+
+// The C library's, a lane at a time; null if there is none.
+Value libraryCall(LaneEmitter &emitter, StringRef function, ValueRange operands) {
+  Type element = scalarOf(operands[0].getType());
+  std::string name = (function + (element.isF32() ? "f" : "")).str();
+  if (!isLibraryFunction(name))
+    return {};
+  return emitter.perLane(widthOf(operands[0].getType()), element, operands,
+                         [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
 }
 
 } // namespace
@@ -248,18 +275,17 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
     auto reciprocal = [&](Value x) { return emitReciprocal(f, x); };
     if (has512(f))
       base.reciprocal = reciprocal;
+    auto expanded = [&] { return transforms::expandMath(b, loc, function, operands, base); };
     if (function == "log" || function == "log2" || function == "tanh" || function == "erf" ||
         function == "expm1" || function == "log1p")
-      return transforms::expandMath(b, loc, function, operands, base);
+      return expanded();
+    // Larger ones lose digits there.
+    if (function == "sin" || function == "cos")
+      return emitter.select(
+          f.anyLane(f.less(f.number(0x1p30), b.create<math::AbsFOp>(loc, operands[0]))), type,
+          [&] { return libraryCall(emitter, function, operands); }, expanded);
   }
-  // The C library's, a lane at a time.
-  std::string name = function == "powf" ? "pow" : function.str();
-  if (element.isF32())
-    name += "f";
-  if (!isLibraryFunction(name))
-    return {};
-  return emitter.perLane(width, element, operands,
-                         [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
+  return libraryCall(emitter, function == "powf" ? "pow" : function, operands);
 }
 
 } // namespace nereid::cpu

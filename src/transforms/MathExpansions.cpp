@@ -174,22 +174,38 @@ Value sinOrCos(Float &f, Value x, bool cosine) {
   return f.select(good, result, f.sub(x, x));
 }
 
-// (1 + x) rounds to u; log u is corrected by what rounding took.
+// (1 + x) rounds to u, which takes x - (u - 1) from it: that much of log'(u) = 1 / u is added.
 Value log1p(Float &f, Value x) {
   Value u = f.add(f.number(1), x), difference = f.sub(u, f.number(1));
-  Value corrected = f.mul(logarithm(f, u, false), f.div(x, difference));
-  Value result = f.select(f.equal(difference, f.number(0)), x, corrected);
-  // infinity / infinity
-  return f.select(f.equal(u, x), logarithm(f, u, false), result);
+  Value taken = f.div(f.sub(x, difference), u);
+  // Infinity less infinity, 0 / 0 at x = -1.
+  taken = f.select(f.equal(x, difference), f.number(0), taken);
+  Value result = f.add(logarithm(f, u, false), taken);
+  return f.select(f.equal(u, f.number(1)), x, result);
 }
 
-// u = e^x rounds; (u - 1) x / log u takes the same rounding out again.
+// x = k ln 2 + r, e^x - 1 = 2^k (e^r - 1) + (2^k - 1), where halves of both do not overflow. What
+// rounding takes from r counts where 2^k - 1 cancels most of the rest.
 Value expm1(Float &f, Value x) {
-  Value u = f.base.exp(x), less = f.sub(u, f.number(1));
-  Value corrected = f.mul(less, f.div(x, logarithm(f, u, false)));
-  Value result = f.select(f.equal(u, f.number(1)), x, corrected);
-  result = f.select(f.less(u, f.number(1e-7)), f.number(-1), result);
-  return f.select(f.less(f.number(88), x), less, result);
+  OpBuilder &b = f.b;
+  // -1 and infinity beyond; NaN stays.
+  Value t = f.select(f.less(x, f.number(-20)), f.number(-20), x);
+  t = f.select(f.less(f.number(88.73), t), f.number(88.73), t);
+  Value k = b.create<math::RoundEvenOp>(f.loc, f.mul(t, f.number(1.44269504088896341)));
+  constexpr double high = 0.693359375, low = -2.12194440054690583e-4; // ln 2, few bits and the rest
+  Value first = f.fma(k, f.number(-high), t), r = f.fma(k, f.number(-low), first);
+  Value taken = f.fma(k, f.number(-low), f.sub(first, r));
+  Value more = f.polynomial(r, ArrayRef(exponential).drop_front(2));
+  Value part = f.add(r, f.fma(f.mul(r, r), more, taken));
+  Type integer = f.with(b.getI32Type());
+  auto bits = [&](int32_t value) { return f.constant(b.getI32IntegerAttr(value), integer); };
+  Value exponent = b.create<arith::AddIOp>(
+      f.loc, b.create<arith::FPToSIOp>(f.loc, integer, f.select(f.equal(t, t), k, f.number(0))),
+      bits(126));
+  Value power = b.create<LLVM::BitcastOp>(
+      f.loc, f.type, b.create<arith::ShLIOp>(f.loc, exponent, bits(23)).getResult());
+  Value halved = f.fma(part, power, f.sub(power, f.number(0.5)));
+  return f.withSign(f.add(halved, halved), x); // of -0, too
 }
 
 // Cephes, atanf: arguments above tan(3 pi/8) and tan(pi/8) are reduced.

@@ -21,6 +21,15 @@ struct MathBase {
   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
 };
 
+/// e^r for |r| <= ln(2)/2 within 4e-9: 1 + r + r^2 q(r), with q fitted to the least relative error.
+inline constexpr double exponential[] = {1.0,
+                                         1.0,
+                                         0.4999999403953552,
+                                         0.1666652113199234,
+                                         0.04166838899254799,
+                                         0.00836874544620514,
+                                         0.0013814540579915047};
+
 /// `function` as MLIR's math dialect spells it ("tanh", "erf", "sin", "log", ...) of f32
 /// operands; null if it is not known here.
 mlir::Value expandMath(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef function,
