@@ -143,7 +143,7 @@ int main(void) {
 def run(command, **environment):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, **environment})
     if done.returncode:
-        return {"failed": (done.stderr or done.stdout).strip().splitlines()[-1:]}
+        return {"failed": (done.stderr or done.stdout).strip().splitlines()[-12:]}
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 

@@ -336,7 +336,19 @@ private:
     if (keepsLayout(op))
       return layout;
     auto transfer = dyn_cast<tile::LayoutOpInterface>(op);
-    return transfer ? transfer.forwardLayout(operand, layout, result) : std::nullopt;
+    if (!transfer)
+      return std::nullopt;
+    auto out = transfer.forwardLayout(operand, layout, result);
+    // A tile that most threads have all of does not say where its many copies lie: each thread
+    // would hold all of them.
+    constexpr int64_t mostCopies = 4;
+    if (out && isa<tile::BroadcastOp>(op)) {
+      auto type = cast<ShapedType>(op->getResult(result).getType());
+      int64_t share = type.getNumElements() / (int64_t(warps) * lanesPerWarp);
+      if (registersOf(*out) > mostCopies * std::max<int64_t>(share, 1))
+        return std::nullopt;
+    }
+    return out;
   }
   static bool keepsLayout(Operation *op) {
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);

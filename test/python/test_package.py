@@ -399,6 +399,17 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.out, self.x + 1)
 
 
+    def test_arrays_of_the_host_start_no_driver(self):
+        @triton.jit
+        def fresh(x):
+            tl.store(x, 3)
+
+        x = np.zeros(1, "f4")
+        with unittest.mock.patch.object(sys.modules["nereid.triton.runtime.driver"], "_gpu_count",
+                                        side_effect=AssertionError("looks for GPUs")):
+            fresh[(1, )](x)
+        self.assertEqual(x[0], 3)
+
     def test_a_launch_that_is_not_the_first_prepares_nothing(self):
         x = np.zeros(128, "f4")
         tuned = triton.autotune([triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"], warmup=1, rep=1)(add)

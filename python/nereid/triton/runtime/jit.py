@@ -270,7 +270,8 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
 
     def _compiled(self, kernel):
         """Called for each kernel that is new."""
-        self.device_caches[current_device()][0][f"{kernel.hash}{kernel._options}"] = kernel
+        device = -1 if kernel.is_cpu else current_device()  # which would start the GPU's driver
+        self.device_caches[device][0][f"{kernel.hash}{kernel._options}"] = kernel
 
     @property
     def src(self):
