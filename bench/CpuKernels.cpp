@@ -10,6 +10,7 @@
 #include "engine/Runner.h"
 #include "runtime/CpuDevice.h"
 #include "runtime/ThreadPool.h"
+#include "target/Cpu.h"
 
 #include <dlfcn.h>
 
@@ -71,6 +72,16 @@ private:
 HostTensor normal(DType dtype, std::vector<int64_t> shape, const char *seed) {
   HostTensor tensor(dtype, std::move(shape));
   support::fillNormal(tensor, seed);
+  return tensor;
+}
+
+// Large ones are one part again and again.
+HostTensor normalRows(int64_t m, int64_t n, const char *seed) {
+  HostTensor part = normal(DType::Float32, {std::min<int64_t>(m, 64), n}, seed);
+  HostTensor tensor(DType::Float32, {m, n});
+  for (int64_t row = 0; row < m; row += 64)
+    std::memcpy(static_cast<float *>(tensor.data()) + row * n, part.data(),
+                size_t(std::min<int64_t>(m - row, 64) * n) * sizeof(float));
   return tensor;
 }
 
@@ -346,10 +357,9 @@ int main(int argc, char **argv) {
     if (!chosen(argc, argv, "add" + size) && !chosen(argc, argv, "softmax" + size) &&
         !chosen(argc, argv, "softmax backward" + size) && !chosen(argc, argv, "layer norm" + size))
       continue;
-    HostTensor x = normal(DType::Float32, {m, n}, "x"), y(DType::Float32, {m, n}),
-               z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
-               b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
-               rstd(DType::Float32, {m});
+    HostTensor x = normalRows(m, n, "x"), y(DType::Float32, {m, n}), z = normalRows(m, n, "z"),
+               w = normal(DType::Float32, {n}, "w"), b = normal(DType::Float32, {n}, "b"),
+               mean(DType::Float32, {m}), rstd(DType::Float32, {m});
     auto *xs = static_cast<float *>(x.data()), *ys = static_cast<float *>(y.data()),
          *zs = static_cast<float *>(z.data()), *ws = static_cast<float *>(w.data()),
          *bs = static_cast<float *>(b.data()), *means = static_cast<float *>(mean.data()),
@@ -435,7 +445,10 @@ int main(int argc, char **argv) {
                   tile[1].c_str());
       std::fflush(stdout);
     }
-  constexpr int64_t m = 8192, n = 4096;
+  // Each tensor twice what the last cache holds.
+  constexpr int64_t n = 4096, each = 64; // rows a program of layer norm's gradients
+  const int64_t inCache = int64_t(target::hostCacheBytes()) / (4 * n);
+  const int64_t m = std::max<int64_t>(8192, 2 * inCache / each * each);
   const char *allRows[] = {"all add",        "all gelu",
                            "all softmax",    "all softmax backward",
                            "all layer norm", "all layer norm backward"};
@@ -448,7 +461,7 @@ int main(int argc, char **argv) {
     float *to;
     int64_t piece;
   };
-  HostTensor from = normal(DType::Float32, {m, n}, "from"), to(DType::Float32, {m, n});
+  HostTensor from = normalRows(m, n, "from"), to(DType::Float32, {m, n});
   unsigned workers = pool->concurrency();
   Copy job{peers.find<void(const float *, float *, long)>("copy"),
            static_cast<const float *>(from.data()), static_cast<float *>(to.data()),
@@ -476,7 +489,8 @@ int main(int argc, char **argv) {
         return timed(copyAll);
       });
   job = streaming;
-  std::printf("%-44s %10s %10s\n", "all threads, out of cache", "GB/s", "of copy");
+  std::printf("%-44s %10s %10s\n", ("all threads, " + std::to_string(m) + "x4096").c_str(), "GB/s",
+              "of copy");
   std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
               100 * streamed / cached);
   auto againstCopy = [&](const std::string &name, double bytes, Case &kernel) {
@@ -485,11 +499,11 @@ int main(int argc, char **argv) {
                 100 * (bytes / mine) / (copied / theirs));
     std::fflush(stdout);
   };
-  HostTensor z = normal(DType::Float32, {m, n}, "z"), w = normal(DType::Float32, {n}, "w"),
+  HostTensor z = normalRows(m, n, "z"), w = normal(DType::Float32, {n}, "w"),
              b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
              rstd(DType::Float32, {m});
   HostTensor &x = from, &y = to;
-  uint32_t rows = m, blocks = m * n / 4096;
+  uint32_t rows = uint32_t(m), blocks = uint32_t(m * n / 4096);
   if (chosen(argc, argv, "all add")) {
     Case kernel("vector_add", "add",
                 {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
@@ -520,13 +534,12 @@ int main(int argc, char **argv) {
     againstCopy("layer norm", 8.0 * m * n, kernel);
   }
   if (chosen(argc, argv, "all layer norm backward")) {
-    constexpr int64_t each = 64; // rows a program
     HostTensor dw(DType::Float32, {m / each, n}), db(DType::Float32, {m / each, n});
     Case kernel("layer_norm", "backward_lock_free",
                 {of(x, "x"), of(w, "w"), of(z, "dy"), of(mean, "mean"), of(rstd, "rstd"),
                  of(y, "dx"), of(dw, "dw"), of(db, "db"), integer(m), integer(n), integer(each),
                  integer(n)},
-                {m / each, 1, 1}, "backward.py");
+                {uint32_t(m / each), 1, 1}, "backward.py");
     againstCopy("layer norm backward", 12.0 * m * n, kernel);
   }
   return 0;

@@ -358,9 +358,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   };
   for (unsigned axis = 0; axis < 3; ++axis)
     program.grid[axis] = field(offsetof(support::CpuContext, grid) + 4 * axis, i32);
-  Value cache = field(offsetof(support::CpuContext, cacheKiB), i32);
-  program.cache =
-      b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, i64, cache), emitter.index(10));
+  Value above = field(offsetof(support::CpuContext, streamAboveKiB), i32);
+  program.streamAbove =
+      b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, i64, above), emitter.index(10));
   program.count = emitter.index(1);
   for (Value extent : program.grid)
     program.count =

@@ -41,14 +41,14 @@ struct Buffer {
 
 /// What the program reads of its context, set up by the entry point.
 struct ProgramValues {
-  mlir::Value context;  ///< !llvm.ptr to CpuContext
-  mlir::Value program;  ///< i64: linear index
-  mlir::Value id[3];    ///< i32
-  mlir::Value grid[3];  ///< i32
-  mlir::Value arena;    ///< !llvm.ptr
-  mlir::Value count;    ///< i64: programs of the launch times trips of the loops that are open here
-  mlir::Value cache;    ///< i64: bytes
-  bool streams = false; ///< some store may go past the cache
+  mlir::Value context; ///< !llvm.ptr to CpuContext
+  mlir::Value program; ///< i64: linear index
+  mlir::Value id[3];   ///< i32
+  mlir::Value grid[3]; ///< i32
+  mlir::Value arena;   ///< !llvm.ptr
+  mlir::Value count;   ///< i64: programs of the launch times trips of the loops that are open here
+  mlir::Value streamAbove; ///< i64: bytes of a launch; 0: nothing streams
+  bool streams = false;    ///< some store may go past the cache
 };
 
 /// How a loop along a row is cut where masks end (Sweep.cpp).

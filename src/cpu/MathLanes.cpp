@@ -177,7 +177,7 @@ Value scaleByParts(F32 &f, Value count, Value n, Value r, ArrayRef<double> q) {
   constexpr int32_t smallerSize = 2;
   r = call512(f, "llvm.x86.avx512.mask.range.ps.512", {r, f.number(0.03)},
               {smallerSize, roundAsSet});
-  Value p = f.fma(f.mul(f.polynomial(r, q), r), power, power);
+  Value p = f.fma(f.polynomial(r, q), f.mul(r, power), power);
   return call512(f, "llvm.x86.avx512.mask.scalef.ps.512", {p, n}, {{}, roundAsSet});
 }
 

@@ -222,7 +222,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   }
 
   // Bits of an address of which none may be set if the store is to go past the cache: those of a
-  // place in a line, or all where the cache may hold what the launch writes. Null if it never may.
+  // place in a line, or all where the launch writes too little. Null if it never may.
   static Value streamMask(tile::StoreOp store, LaneEmitter &emitter) {
     if (!emitter.plan.mayStream(store) || !emitter.sweeps ||
         store.getAccessElementType().isInteger(1))
@@ -233,8 +233,9 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     Value bytes = b.create<arith::MulIOp>(loc, program.count,
                                           emitter.index(bufferBytes(store.getValue().getType())));
     Value large = b.create<arith::AndIOp>(
-        loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.cache),
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.cache, emitter.index(0)));
+        loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.streamAbove),
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.streamAbove,
+                                emitter.index(0)));
     return b.create<arith::SelectOp>(loc, large, emitter.index(LaneEmitter::lineBytes - 1),
                                      emitter.index(-1));
   }

@@ -163,7 +163,8 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   job.context = {};
   job.context.arguments = arguments.packed;
   std::copy_n(arguments.grid.data(), 3, job.context.grid);
-  job.context.cacheKiB = uint32_t(target::hostCacheBytes() >> 10);
+  // What is written is a part of what passes through the cache, which others share.
+  job.context.streamAboveKiB = uint32_t(target::hostCacheBytes() / 4 >> 10);
   job.context.records = static_cast<RecordBuffer *>(recordMemory.data());
   job.context.fault = &job.fault;
   job.programs = programs;

@@ -63,12 +63,12 @@ enum class LaunchFault : uint32_t {
 /// What a CPU kernel is called with. Each worker (and each fiber) has a context of its own, so
 /// `arena` belongs to one program at a time.
 struct CpuContext {
-  const void *arguments;             ///< the packed argument block
-  uint32_t grid[3];                  ///< programs along x, y, z
-  uint32_t cacheKiB;                 ///< of the last level; 0: not known, no store goes past it
-  void *arena;                       ///< `arenaBytes` of the code section, 64-byte aligned
-  void *scratch;                     ///< program p owns `scratchBytes` at p * scratchBytes
-  RecordBuffer *records;             ///< null unless the code section says that it records
+  const void *arguments;   ///< the packed argument block
+  uint32_t grid[3];        ///< programs along x, y, z
+  uint32_t streamAboveKiB; ///< a launch that writes more may go past the cache; 0: none may
+  void *arena;             ///< `arenaBytes` of the code section, 64-byte aligned
+  void *scratch;           ///< program p owns `scratchBytes` at p * scratchBytes
+  RecordBuffer *records;   ///< null unless the code section says that it records
   void (*yield)(const CpuContext *); ///< null unless the code section says that it yields
   void *yieldState;                  ///< belongs to `yield`
   uint32_t *fault;                   ///< a LaunchFault; shared by all workers of the launch
@@ -94,7 +94,7 @@ static_assert(offsetof(RecordBuffer, failures) == 16);
 static_assert(sizeof(CpuContext) == 72);
 static_assert(offsetof(CpuContext, arguments) == 0);
 static_assert(offsetof(CpuContext, grid) == 8);
-static_assert(offsetof(CpuContext, cacheKiB) == 20);
+static_assert(offsetof(CpuContext, streamAboveKiB) == 20);
 static_assert(offsetof(CpuContext, arena) == 24);
 static_assert(offsetof(CpuContext, scratch) == 32);
 static_assert(offsetof(CpuContext, records) == 40);

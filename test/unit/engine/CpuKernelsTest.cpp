@@ -177,7 +177,7 @@ TEST(CpuKernels, CodeDoesNotGrowWithTheBlock) {
 // A launch that writes more than the cache holds goes past it, but for vectors that begin inside of
 // a line and those that a mask cuts.
 TEST(CpuKernels, LargeWritesGoPastTheCache) {
-  int64_t n = int64_t(target::hostCacheBytes() / 4) + 12345;
+  int64_t n = int64_t(target::hostCacheBytes() / 16) + 12345;
   if (n < 20000 || n > int64_t(1) << 26)
     GTEST_SKIP() << "the cache is of unknown size, or too large for a test";
   auto kernel = compileForCpu(vectorAdd);
