@@ -340,7 +340,7 @@ void Interp::setField(AggregateValue &object, std::string_view name, Value value
     refuse("ImmutableAggregate",
            "field `" + std::string(name) + "` of `" + className + "` can't be assigned to",
            "make a changed copy with `tl.aggregate_replace`");
-  value = unboxed(value);
+  value = Value(unboxed(value));
   if (value.isList())
     value = Value::tuple({value.items().begin(), value.items().end()});
   checkField(className, *field, value);

@@ -17,7 +17,7 @@ void needArgs(Interp &interp, const char *name, std::vector<Value> &args, size_t
                                   (most != least ? " to " + std::to_string(most) : "") +
                                   " arguments, but " + std::to_string(args.size()) + " are given");
   for (Value &arg : args)
-    arg = unboxed(arg);
+    arg = Value(unboxed(arg));
 }
 
 // What comes of unknown values is unknown.
@@ -81,7 +81,7 @@ Value minMax(Interp &interp, bool wantsMax, std::vector<Value> &args, Keywords &
     return *unknown;
   bool tiles = false;
   for (Value &item : items) {
-    item = unboxed(item);
+    item = Value(unboxed(item));
     tiles |= item.isTile();
   }
   if (tiles) {

@@ -89,26 +89,28 @@ void Interp::bindParameters(const FunctionObject &function, std::vector<Value> a
   }
   auto others = parameters.kwarg ? std::make_shared<ops::Dict>() : nullptr;
   for (auto &[key, value] : keywords) {
-    bool found = false;
-    for (uint32_t i = positionalOnly; i < positional && !found; ++i)
+    const Arg *wanted = nullptr;
+    size_t slot = 0;
+    for (uint32_t i = positionalOnly; i < positional && !wanted; ++i)
       if (parameter(i).arg == key) {
-        if (filled[i])
-          raise("TypeError", "`" + name + "` gets two values for `" + key + "`");
-        into.set(parameter(i).arg, std::move(value), &parameter(i));
-        filled[i] = found = true;
+        wanted = &parameter(i);
+        slot = i;
       }
-    for (uint32_t i = 0; i < parameters.kwonlyargs.size() && !found; ++i)
+    for (uint32_t i = 0; i < parameters.kwonlyargs.size() && !wanted; ++i)
       if (parameters.kwonlyargs[i].arg == key) {
-        if (filled[positional + i])
-          raise("TypeError", "`" + name + "` gets two values for `" + key + "`");
-        into.set(parameters.kwonlyargs[i].arg, std::move(value), &parameters.kwonlyargs[i]);
-        filled[positional + i] = found = true;
+        wanted = &parameters.kwonlyargs[i];
+        slot = positional + i;
       }
-    if (found)
-      continue;
-    if (!others)
+    if (wanted) {
+      if (filled[slot])
+        raise("TypeError", "`" + name + "` gets two values for `" + key + "`");
+      into.set(wanted->arg, std::move(value), wanted);
+      filled[slot] = true;
+    } else if (others) {
+      others->entries.emplace_back(Value::str(key), std::move(value));
+    } else {
       raise("TypeError", "`" + name + "` has no parameter `" + key + "`");
-    others->entries.emplace_back(Value::str(key), std::move(value));
+    }
   }
   size_t firstDefault = positional - std::min<size_t>(positional, function.defaults.size());
   std::string missing;
@@ -145,10 +147,11 @@ void Interp::bindParameters(const FunctionObject &function, std::vector<Value> a
 Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keywords) {
   const Value callee = unboxed(calleeIn);
   if (inKernel()) {
+    // Copies: an argument may be the last to hold its box.
     for (Value &arg : args)
-      arg = unboxed(arg);
+      arg = Value(unboxed(arg));
     for (auto &keyword : keywords)
-      keyword.second = unboxed(keyword.second);
+      keyword.second = Value(unboxed(keyword.second));
   }
   if (callee.isCallable()) {
     // The object may be rebound while it runs.
@@ -217,9 +220,9 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
   if (!row.build)
     fail("NotCallable", "`" + ops::spelling(row) + "` can't be called here");
   for (Value &arg : args)
-    arg = unboxed(arg);
+    arg = Value(unboxed(arg));
   for (auto &keyword : keywords)
-    keyword.second = unboxed(keyword.second);
+    keyword.second = Value(unboxed(keyword.second));
   std::erase_if(keywords, [](auto &keyword) {
     return keyword.first == "_semantic" || keyword.first == "_generator" ||
            keyword.first == "_builder";

@@ -760,7 +760,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
       Value test = unboxed(eval(stmt.test));
       if (auto *wrapped = test.as<ops::ConditionValue>()) {
         disableLicm = wrapped->disableLicm;
-        test = wrapped->condition;
+        test = Value(wrapped->condition); // a copy first: `test` holds the object
       }
       frame->node = &stmt;
       if (!test.isTile()) {

@@ -245,7 +245,7 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     Value value = eval(assign.value);
     frame->node = &stmt;
     if (isConstexprAnnotation(annotation)) {
-      value = unboxed(value);
+      value = Value(unboxed(value));
       if (std::optional<Value> number = knownInteger(value))
         value = std::move(*number);
       if (!value.isConstexpr())

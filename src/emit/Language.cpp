@@ -51,7 +51,7 @@ Value cdiv(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
     interp.raise("TypeError", "`cdiv` takes 2 arguments");
   bool tiles = false;
   for (Value &arg : args) {
-    arg = unboxed(arg);
+    arg = Value(unboxed(arg));
     if (arg.as<Unknown>() && !interp.inKernel())
       return unknown(arg.as<Unknown>()->origin);
     tiles |= arg.isTile();
@@ -283,7 +283,7 @@ std::optional<Value> Interp::tritonAttribute(std::string_view name) {
   for (const char *module :
        {"runtime", "testing", "tools", "compiler", "backends", "knobs", "extra", "experimental"})
     if (name == module)
-      return *nativeModule("triton." + std::string(name));
+      return nativeModule("triton." + std::string(name));
   for (const char *known :
        {"compile", "reinterpret", "set_allocator", "JITFunction", "KernelInterface", "MockTensor",
         "TensorWrapper", "OutOfResources", "CompilationError", "InterpreterError", "TritonError"})

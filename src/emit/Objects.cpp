@@ -2,6 +2,8 @@
 
 #include "emit/Interp.h"
 
+#include <bit>
+
 namespace nereid::emit {
 
 const Value *findKeyword(const Keywords &keywords, std::string_view name) {
@@ -269,8 +271,7 @@ bool identical(const Value &a, const Value &b) {
   if (a.isFloat() || b.isFloat()) {
     if (!a.isFloat() || !b.isFloat())
       return false;
-    double x = a.asFloat(), y = b.asFloat();
-    return std::memcmp(&x, &y, sizeof x) == 0;
+    return std::bit_cast<uint64_t>(a.asFloat()) == std::bit_cast<uint64_t>(b.asFloat());
   }
   if (a.object() == b.object())
     return true;

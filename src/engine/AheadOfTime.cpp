@@ -11,8 +11,6 @@
 namespace nereid::engine {
 
 using support::Artifact;
-using support::SlotKind;
-using support::SlotRecord;
 
 namespace {
 
