@@ -228,7 +228,9 @@ constexpr Row IterationRows[] = {
     {"range", "iteration",
      "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
      "disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False",
-     buildRange, "`range` with hints for the compiler."},
+     buildRange,
+     "`range` with hints for the compiler. Under `num_stages` loads of later steps may overtake "
+     "stores through other arguments."},
     {"static_range", "iteration", "arg1, arg2=None, step=None", buildStaticRange,
      "A loop unrolled while compiling."},
     {"condition", "iteration", "arg1, disable_licm=False", buildCondition,
