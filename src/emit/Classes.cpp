@@ -10,6 +10,7 @@ using namespace syntax;
 Value Interp::makeClass(const ClassDef &def) {
   auto type = std::make_shared<ClassObject>();
   type->interp = this;
+  type->attributes = newScope(); // members of an enumeration hold their class
   type->className = std::string(def.name);
   type->module = frame->module->shared_from_this();
   type->def = &def;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <list>
 #include <map>
@@ -105,7 +106,9 @@ Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runti
 
 Timing percentiles(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  auto at = [&](double share) { return seconds[size_t(share * double(seconds.size() - 1) + 0.5)]; };
+  auto at = [&](double share) {
+    return seconds[size_t(std::lround(share * double(seconds.size() - 1)))];
+  };
   return {at(0.5), at(0.2), at(0.8), unsigned(seconds.size())};
 }
 
