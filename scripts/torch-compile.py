@@ -278,7 +278,8 @@ def main():
             return json.loads(done.stdout.strip().splitlines()[-1])
         except (IndexError, ValueError):
             said = [line for line in done.stderr.strip().splitlines() if line.strip()]
-            return {"why": next((line for line in reversed(said) if "Error" in line or "error:" in line), said[-1] if said else f"exit {done.returncode}"),
+            last = said[-1] if said else f"exit {done.returncode}"
+            return {"why": next((line for line in reversed(said) if "Error" in line or "error:" in line), last),
                     "log": done.stderr[-3000:]}
 
     failed = []
@@ -288,9 +289,11 @@ def main():
             (name, dtype), found = waiting[one], one.result()
             if not found.get("right"):
                 failed.append((name, dtype, found))
-            print(f"{name:17} {dtype:9} " + (f"FAILED: {found['why'][:200]}" if "why" in found else
-                  f"{'ok   ' if found['right'] else 'WRONG'} {found['kernels']:3} kernels, error {found['error']:.1e} (plain {found['plain error']:.1e}), "
-                  f"first {found['first s']:5.1f} s, step {found['ms']:8.3f} ms (plain {found['plain ms']:8.3f}) [{found['by']}]"), flush=True)
+            said = f"FAILED: {found['why'][:200]}" if "why" in found else (
+                f"{'ok   ' if found['right'] else 'WRONG'} {found['kernels']:3} kernels, "
+                f"error {found['error']:.1e} (plain {found['plain error']:.1e}), first {found['first s']:5.1f} s, "
+                f"step {found['ms']:8.3f} ms (plain {found['plain ms']:8.3f}) [{found['by']}]")
+            print(f"{name:17} {dtype:9} {said}", flush=True)
     print(f"{len(cases) - len(failed)} of {len(cases)} models are right")
     for name, dtype, found in failed:
         if "log" in found:
