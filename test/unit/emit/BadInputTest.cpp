@@ -2,7 +2,7 @@
 
 #include "Harness.h"
 
-#include <chrono>
+#include <ctime>
 
 namespace nereid::emit {
 namespace {
@@ -10,9 +10,10 @@ namespace {
 class BadInputTest : public EmitTest {
 protected:
   std::string codeOf(const std::string &body, const std::string &signature = "*i32") {
-    auto start = std::chrono::steady_clock::now();
+    // Processor time, however busy the machine is.
+    std::clock_t start = std::clock();
     std::string code = emit(body, "f", signature).code();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+    EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 20);
     return code;
   }
 };
