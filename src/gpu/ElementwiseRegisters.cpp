@@ -212,20 +212,41 @@ private:
     return isa<Float8E4M3FNType>(type) ? "e4m3x2" : isa<Float8E5M2Type>(type) ? "e5m2x2" : nullptr;
   }
 
+  // Two neighbours of a vector, where LLVM does not put together again what was taken apart; null
+  // if they are none.
+  static Value halfOfWord(RegisterEmitter &e, Value lower, Value upper) {
+    auto first = lower.getDefiningOp<LLVM::ExtractElementOp>(),
+         second = upper.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt at, next;
+    if (!first || !second || first.getVector() != second.getVector() ||
+        !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
+        !matchPattern(second.getPosition(), m_ConstantInt(&next)) || at[0] ||
+        next.getZExtValue() != at.getZExtValue() + 1)
+      return {};
+    auto bytes = cast<VectorType>(first.getVector().getType());
+    Value halves = e.builder.create<LLVM::BitcastOp>(
+        e.loc(), VectorType::get(bytes.getNumElements() / 2, e.builder.getI16Type()),
+        first.getVector());
+    return e.builder.create<LLVM::ExtractElementOp>(e.loc(), halves,
+                                                    e.i32(int32_t(at.getZExtValue() / 2)));
+  }
+
   // One number or two, exactly. Through f16, which has all numbers of 8 bits.
   static SmallVector<Value> widened(RegisterEmitter &e, ValueRange values, Type from, Type to) {
     OpBuilder &b = e.builder;
     SmallVector<Value> sources(values);
     if (const char *name = nameOf(from)) {
       Type i32 = b.getI32Type(), half = b.getF16Type();
-      // In words: where they come from one, LLVM sees that it is whole again.
-      Value pair = b.create<arith::ExtUIOp>(e.loc(), i32, sources[0]);
-      if (sources.size() == 2)
-        pair = b.create<arith::OrIOp>(
-            e.loc(), pair,
-            b.create<arith::ShLIOp>(e.loc(), b.create<arith::ExtUIOp>(e.loc(), i32, sources[1]),
-                                    e.i32(8)));
-      pair = b.create<arith::TruncIOp>(e.loc(), b.getI16Type(), pair);
+      Value pair = sources.size() == 2 ? halfOfWord(e, sources[0], sources[1]) : Value();
+      if (!pair) {
+        pair = b.create<arith::ExtUIOp>(e.loc(), i32, sources[0]);
+        if (sources.size() == 2)
+          pair = b.create<arith::OrIOp>(
+              e.loc(), pair,
+              b.create<arith::ShLIOp>(e.loc(), b.create<arith::ExtUIOp>(e.loc(), i32, sources[1]),
+                                      e.i32(8)));
+        pair = b.create<arith::TruncIOp>(e.loc(), b.getI16Type(), pair);
+      }
       Value word = e.assembly((Twine("cvt.rn.f16x2.") + name + " $0, $1;").str(), "=r,h", i32, pair,
                               /*pure=*/true);
       Value halves = b.create<LLVM::BitcastOp>(e.loc(), VectorType::get(2, half), word);

@@ -11,7 +11,10 @@ import triton.language as tl
 
 # Four elements a thread: two conversions each way, words are not taken apart for them.
 # CHECK: ld.global{{.*}}b32
-# CHECK-COUNT-2: cvt.rn.f16x2.e4m3x2
+# CHECK-NOT: {{bfe|or\.b|shl}}
+# CHECK: cvt.rn.f16x2.e4m3x2
+# CHECK-NOT: {{bfe|or\.b|shl}}
+# CHECK: cvt.rn.f16x2.e4m3x2
 # CHECK-NOT: cvt.rn.f16x2.e4m3x2
 # CHECK: cvt.rn.satfinite.e5m2x2.f32
 # CHECK: cvt.rn.satfinite.e5m2x2.f32
