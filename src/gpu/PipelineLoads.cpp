@@ -264,7 +264,13 @@ private:
     Value other = load.getOther();
     return canWaitInRing(load.getType()) && !load.getIsVolatile() &&
            (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
-           (!other || matchPattern(other, m_PosZeroFloat()) || matchPattern(other, m_Zero()));
+           (!other || isZero(other));
+  }
+  // `other=0.0` is converted to the type of what is loaded.
+  static bool isZero(Value value) {
+    if (auto convert = value.getDefiningOp<tile::FPToIntOp>())
+      return isZero(convert.getSource());
+    return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
   }
   static bool isCopy(tile::DescLoadOp block) {
     auto desc = cast<tile::DescType>(block.getDesc().getType());
