@@ -540,16 +540,14 @@ static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowL
 }
 
 // Rows that several loops read come from memory in the first and from the cache in the others,
-// which then wait for arithmetic alone. Where one of these has much of it (`exp`), it fetches the
-// row of the next round. Else the first loop does, so that it finds its own row in the cache: what
-// the others fetch would wait behind the lines that they write.
+// which then wait for arithmetic alone. The one with most of it fetches the row of the next round.
 void FusionPlan::fetchAhead() {
-  auto heavyOps = [&](const RowLoop &loop) {
-    int64_t count = 0;
+  auto work = [&](const RowLoop &loop) {
+    int64_t cost = 0;
     for (auto [place, tile] : tilesOf(loop))
       for (Operation *op : cone({place, {tile}, isLazy(place)}).ops)
-        count += isCostly(op) && !readsGlobalMemory(op);
-    return count;
+        cost += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
+    return cost;
   };
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
@@ -558,28 +556,18 @@ void FusionPlan::fetchAhead() {
         bufferBytes(load.getResult().getType()) < leastBytes)
       return;
     int64_t extent = tile::shapeOf(pointers.getType())[0];
-    auto isAlong = [&](Value tile) {
-      return isTile(tile) && tile::shapeOf(tile.getType())[0] == extent;
-    };
-    Operation *first = nullptr, *last = nullptr;
+    Operation *first = nullptr;
     for (const Root &root : roots())
-      if (root.place->getBlock() == load->getBlock() && llvm::any_of(root.tiles, isAlong)) {
-        if (!first && cone(root).ops.contains(load))
-          first = root.place;
-        last = root.place;
-      }
+      if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
+        first = root.place;
     RowLoop *best = nullptr;
     for (RowLoop &loop : rowLoops) {
       auto [place, tile] = tilesOf(loop).back();
-      if (!first || place->getBlock() != load->getBlock() || !isAlong(tile))
+      if (!first || place->getBlock() != load->getBlock() || llvm::is_contained(loop.ops, first) ||
+          place->isBeforeInBlock(first) || tile::shapeOf(tile.getType())[0] != extent)
         continue;
-      if (llvm::is_contained(loop.ops, first)) {
-        if (!best && !llvm::is_contained(loop.ops, last))
-          best = &loop;
-      } else if (first->isBeforeInBlock(place) && heavyOps(loop) &&
-                 (!best || heavyOps(loop) > heavyOps(*best))) {
+      if (!best || work(loop) > work(*best))
         best = &loop;
-      }
     }
     if (best) {
       best->ahead.push_back(load);
