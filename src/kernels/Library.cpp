@@ -208,7 +208,8 @@ std::span<const OperationRow> (*const tables[])() = {elementwiseRows, rowwiseRow
 
 Argument Launches::scratch(DType type, int64_t elements) {
   used = (used + 255) / 256 * 256;
-  Argument argument(workspace + used, type);
+  // Counted from null while there is no workspace yet, which pointers may not be.
+  Argument argument(reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(workspace) + used), type);
   used += size_t(elements) * info(type).bytes;
   return argument;
 }
