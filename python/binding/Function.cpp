@@ -513,8 +513,8 @@ Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
   if (auto known = state.handles.find(prepared); known != state.handles.end())
     return known->second;
   Ref made = describe(call, create(handleType, new HandleObject{prepared->kernel}));
-  state.handles.emplace(prepared, made);
-  return made;
+  // Python code runs in between: another thread may have been here.
+  return state.handles.emplace(prepared, std::move(made)).first->second;
 }
 
 int deviceFor(const Arguments &arguments) {
