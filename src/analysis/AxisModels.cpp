@@ -17,7 +17,10 @@ namespace {
 // Zero is divisible by everything; this is enough.
 constexpr int64_t limit = int64_t(1) << 30;
 
-int64_t powerOfTwoIn(int64_t value) { return value == 0 ? limit : std::min(limit, value & -value); }
+int64_t powerOfTwoIn(int64_t value) {
+  uint64_t bits = uint64_t(value), least = bits & -bits; // the least number has one too
+  return least == 0 ? limit : int64_t(std::min(uint64_t(limit), least));
+}
 int64_t product(int64_t a, int64_t b) { return a > limit / b ? limit : a * b; }
 
 unsigned rankOf(const AxisFacts &facts) { return facts.contiguity.size(); }
