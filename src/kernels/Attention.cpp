@@ -21,14 +21,6 @@ constexpr KernelSource flashForward{"flash_attention", "kernel.py", "flash_forwa
     backwardOnePass{"flash_attention", "one_pass.py", "backward_one_pass"},
     roundSums{"flash_attention", "one_pass.py", "round_sums"};
 
-/// The rows of a head as a tile holds them: a power of two that a matrix unit takes.
-int64_t blockD(const Bound &bound) { return std::max<int64_t>(powerOfTwo(bound['D']), 16); }
-
-template <typename Call> double scaleOf(const Bound &bound) {
-  float given = bound.as<Call>().scale;
-  return given != 0 ? given : 1 / std::sqrt(double(std::max<int64_t>(bound['D'], 1)));
-}
-
 /// Numbers that all calls here have.
 template <typename Call> std::string checkNumbers(Bound &bound) {
   auto &call = bound.as<Call>();

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -285,6 +286,17 @@ Result<std::vector<int64_t>> numbersOf(const Tensor &tensor, const Stream &strea
 inline int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 inline int64_t powerOfTwo(int64_t size) {
   return int64_t(std::bit_ceil(uint64_t(size < 1 ? 1 : size)));
+}
+
+// ---- For attention, paged or not
+
+/// The rows of a head as a tile holds them: a power of two that a matrix unit takes.
+inline int64_t blockD(const Bound &bound) { return std::max<int64_t>(powerOfTwo(bound['D']), 16); }
+
+/// What attention's scores are multiplied by; a call's 0 stands for 1 / sqrt(D).
+template <typename Call> double scaleOf(const Bound &bound) {
+  float given = bound.as<Call>().scale;
+  return given != 0 ? given : 1 / std::sqrt(double(std::max<int64_t>(bound['D'], 1)));
 }
 
 } // namespace nereid::kernels

@@ -21,11 +21,6 @@ constexpr KernelSource appendKernel{"paged_attention", "kernel.py", "append"},
 
 constexpr Types cacheTypes = floats | eightBits;
 
-template <typename Call> double scaleOf(const Bound &bound) {
-  float given = bound.as<Call>().scale;
-  return given != 0 ? given : 1 / std::sqrt(double(std::max<int64_t>(bound['D'], 1)));
-}
-
 /// Keys and values are addressed by the same strides.
 template <typename Call> std::string checkCaches(Bound &bound) {
   auto &call = bound.as<Call>();
@@ -188,8 +183,6 @@ constexpr ArgumentRow pagedArguments[] = {
     {"out", argument<&PagedAttention::out>, Role::Out, "B H D", floats},
 };
 
-int64_t blockD(const Bound &bound) { return std::max<int64_t>(powerOfTwo(bound['D']), 16); }
-
 /// Splits of a sequence that give every processor a few programs, each of a length that pays.
 int64_t splitsRule(const Bound &bound) {
   const int64_t programs = std::max<int64_t>(bound['B'] * bound['G'], 1);
@@ -197,33 +190,35 @@ int64_t splitsRule(const Bound &bound) {
   return std::clamp<int64_t>(std::min(wanted, bound['L'] / 256), 1, 64);
 }
 
+/// Key heads and their share of the queries, the scale, and strides of caches, tables and queries.
+template <typename Call> Arguments cacheFacts(const Bound &bound) {
+  auto &call = bound.as<Call>();
+  return {bound['G'],           bound['H'] / bound['G'],
+          scaleOf<Call>(bound), call.kCache.strides()[0],
+          bound.rowStride[3],   call.q.strides()[0]};
+}
+
+Arguments decodeConstants(const Bound &bound, const Config &config) {
+  auto &call = bound.as<PagedAttention>();
+  const int64_t group = bound['H'] / bound['G'];
+  return {named("D", bound['D']),
+          named("BLOCK_D", blockD(bound)),
+          named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
+          named("PAGE", bound['S']),
+          named("BLOCK_N", config["BLOCK_N"]),
+          named("PRECISION", precisionName(bound.type(), call.precision)),
+          named("k_scale_ptr", call.kScale),
+          named("v_scale_ptr", call.vScale)};
+}
+
 constexpr Variant pagedVariants[] = {
     {"decode.one_pass", "BLOCK_N", nullptr,
      [](const Bound &) { return Config{{"BLOCK_N", 64}, {"num_warps", 4}}; },
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<PagedAttention>();
-       const int64_t group = bound['H'] / bound['G'];
-       return to.launch(decodeKernel, config.options(), {bound['B'], bound['G']},
-                        {call.q,
-                         call.kCache,
-                         call.vCache,
-                         call.table,
-                         call.lengths,
-                         call.out,
-                         bound['G'],
-                         group,
-                         scaleOf<PagedAttention>(bound),
-                         call.kCache.strides()[0],
-                         bound.rowStride[3],
-                         call.q.strides()[0],
-                         named("D", bound['D']),
-                         named("BLOCK_D", blockD(bound)),
-                         named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
-                         named("PAGE", bound['S']),
-                         named("BLOCK_N", config["BLOCK_N"]),
-                         named("PRECISION", precisionName(bound.type(), call.precision)),
-                         named("k_scale_ptr", call.kScale),
-                         named("v_scale_ptr", call.vScale)});
+       Arguments arguments{call.q, call.kCache, call.vCache, call.table, call.lengths, call.out};
+       arguments.add(cacheFacts<PagedAttention>(bound)).add(decodeConstants(bound, config));
+       return to.launch(decodeKernel, config.options(), {bound['B'], bound['G']}, arguments);
      },
      [](const Bound &bound) { return splitsRule(bound) > 1; }},
     {"decode.split_kv", "BLOCK_N SPLITS", nullptr,
@@ -232,7 +227,7 @@ constexpr Variant pagedVariants[] = {
      },
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
        auto &call = bound.as<PagedAttention>();
-       const int64_t heads = bound['H'], group = heads / bound['G'];
+       const int64_t heads = bound['H'];
        // The table's width bounds the lengths, which only the device knows.
        const int64_t tokens =
            std::max<int64_t>(blocks(blocks(bound['L'], config["SPLITS"]), config["BLOCK_N"]), 1) *
@@ -241,31 +236,11 @@ constexpr Variant pagedVariants[] = {
        Argument part = to.scratch(DType::Float32, bound['B'] * heads * splits * bound['D']);
        Argument m = to.scratch(DType::Float32, bound['B'] * heads * splits);
        Argument l = to.scratch(DType::Float32, bound['B'] * heads * splits);
-       if (Status status =
-               to.launch(decodeSplit, config.options(), {bound['B'], bound['G'], splits},
-                         {call.q,
-                          call.kCache,
-                          call.vCache,
-                          call.table,
-                          call.lengths,
-                          part,
-                          m,
-                          l,
-                          bound['G'],
-                          group,
-                          scaleOf<PagedAttention>(bound),
-                          call.kCache.strides()[0],
-                          bound.rowStride[3],
-                          call.q.strides()[0],
-                          tokens,
-                          named("D", bound['D']),
-                          named("BLOCK_D", blockD(bound)),
-                          named("BLOCK_G", std::max<int64_t>(powerOfTwo(group), 16)),
-                          named("PAGE", bound['S']),
-                          named("BLOCK_N", config["BLOCK_N"]),
-                          named("PRECISION", precisionName(bound.type(), call.precision)),
-                          named("k_scale_ptr", call.kScale),
-                          named("v_scale_ptr", call.vScale)});
+       Arguments arguments{call.q, call.kCache, call.vCache, call.table, call.lengths, part, m, l};
+       arguments.add(cacheFacts<PagedAttention>(bound)).add({tokens});
+       arguments.add(decodeConstants(bound, config));
+       if (Status status = to.launch(decodeSplit, config.options(),
+                                     {bound['B'], bound['G'], splits}, arguments);
            !status)
          return status;
        return to.launch(joinSplits, {}, {bound['B'], heads},
@@ -321,29 +296,16 @@ constexpr Variant prefillVariants[] = {
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<PagedPrefill>();
        const int64_t group = bound['H'] / bound['G'];
+       Arguments arguments{call.q,       call.kCache, call.vCache, call.table, call.cuQ,
+                           call.lengths, call.out,    call.kScale, call.vScale};
+       arguments.add(cacheFacts<PagedPrefill>(bound));
+       arguments.add({named("D", bound['D']), named("BLOCK_D", blockD(bound)),
+                      named("BLOCK_M", config["BLOCK_M"]), named("PAGE", bound['S']),
+                      named("BLOCK_N", config["BLOCK_N"]),
+                      named("PRECISION", precisionName(bound.type(), call.precision))});
        return to.launch(prefillKernel, config.options(),
                         {blocks(call.maxQ * group, config["BLOCK_M"]), bound['B'], bound['G']},
-                        {call.q,
-                         call.kCache,
-                         call.vCache,
-                         call.table,
-                         call.cuQ,
-                         call.lengths,
-                         call.out,
-                         call.kScale,
-                         call.vScale,
-                         bound['G'],
-                         group,
-                         scaleOf<PagedPrefill>(bound),
-                         call.kCache.strides()[0],
-                         bound.rowStride[3],
-                         call.q.strides()[0],
-                         named("D", bound['D']),
-                         named("BLOCK_D", blockD(bound)),
-                         named("BLOCK_M", config["BLOCK_M"]),
-                         named("PAGE", bound['S']),
-                         named("BLOCK_N", config["BLOCK_N"]),
-                         named("PRECISION", precisionName(bound.type(), call.precision))});
+                        arguments);
      }},
 };
 
