@@ -2,7 +2,7 @@
 of a sequence with 0, so that a step computes neither addresses nor masks."""
 import triton
 import triton.language as tl
-from kernel import LOG2E, LOWEST, first_row, log2_scores, store_rows, total_and_lse, visible_keys, weigh
+from kernel import LOWEST, factors_of_head, first_row, log2_scores, store_rows, total_and_lse, visible_keys, weigh
 
 
 @triton.jit
@@ -37,14 +37,7 @@ def flash_forward_descriptors(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr,
     queries = tl.make_tensor_descriptor(q_ptr + b * stride_qb + h * stride_qh, [M, D], [stride_qm, 1], [BLOCK_M, BLOCK_D])
     keys = tl.make_tensor_descriptor(k_ptr + b * stride_kb + g * stride_kh, [N, D], [stride_kn, 1], [BLOCK_N, BLOCK_D])
     values = tl.make_tensor_descriptor(v_ptr + b * stride_vb + g * stride_vh, [N, D], [stride_vn, 1], [BLOCK_N, BLOCK_D])
-    slope = None
-    if slopes_ptr is not None:
-        slope = tl.load(slopes_ptr + h) * LOG2E
-    v_scale = 1.0
-    if descale_ptr is not None:
-        descale = descale_ptr + head // GROUP * 3
-        scale *= tl.load(descale) * tl.load(descale + 1)
-        v_scale = tl.load(descale + 2)
+    slope, scale, v_scale = factors_of_head(slopes_ptr, descale_ptr, scale, h, head // GROUP)
     LIFT: tl.constexpr = 8.0 if v_ptr.dtype.element_ty.is_fp8() else 0.0
     q = queries.load([start_m, 0])
 
