@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Triton's tutorials as they are, through the Python package and under Triton, in turn on one GPU.
 
-    bench/tutorials.py FOLDER [--only 02,03,05,06,09] [--package FOLDER] [--seconds 0.3] [--jobs 8] [--out rows.jsonl]
+    bench/tutorials.py FOLDER [--only 02,03,05,06,09] [--package FOLDER] [--keep TEXT] [--seconds 0.2] [--jobs 16] [--out rows.jsonl]
 
 FOLDER has the tutorials of a checkout of Triton, which is installed, as is torch. Every kernel is compiled first, on all cores: each program runs once
 with a cache on disk that the timed one finds. Then the two are timed one after the other. A time is the median of launches between two events of the stream,
 each behind a write of 256 MB that empties the second-level cache; each one's own autotuner chooses configurations. `first ms` is the first call of a
 kernel in the timed process: the autotuner with what the disk has. --cold times that call with nothing on disk, of tutorial 03 alone.
+--keep leaves those configurations to the autotuners of both of which a Python expression holds, over what a configuration binds:
+"BLOCK_M == 128 and num_warps == 8".
 
 A line a row: microseconds, Tflop/s or GB/s, Triton's time over Nereid's, and a library's over Nereid's: above 1, Nereid is faster.
 """
@@ -28,10 +30,14 @@ import triton
 import triton.testing
 
 which, folder, seconds, quick = sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4] == "1"
-part, parts = int(sys.argv[5]), int(sys.argv[6])
+part, parts, keep = int(sys.argv[5]), int(sys.argv[6]), sys.argv[7]
 triton.testing.Mark.run = lambda *words, **options: None  # what a tutorial measures of itself
 if quick:
     triton.testing.do_bench = lambda fn, *words, quantiles=None, **options: (fn(), [1.0] * len(quantiles) if quantiles else 1.0)[1]
+if keep:
+    tuner = triton.autotune
+    bound = lambda config: dict(config.kwargs, num_warps=config.num_warps, num_stages=config.num_stages)
+    triton.autotune = lambda configs, *words, **options: tuner([one for one in configs if eval(keep, bound(one))] or configs, *words, **options)
 torch.manual_seed(0)
 flush = torch.empty(1 << 28, dtype=torch.int8, device="cuda")
 peer = not triton.__name__.startswith("nereid") and "nereid" not in sys.modules
@@ -164,6 +170,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--only", default="02,03,05,06,09")
     parser.add_argument("--package", help="the folder that holds `nereid`; by default it is installed")
+    parser.add_argument("--keep", default="")
     parser.add_argument("--seconds", type=float, default=0.2, help="of launches for a row")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs that compile at once")
     parser.add_argument("--cold", action="store_true")
@@ -174,7 +181,7 @@ def main():
         program.write_text(PROGRAM)
 
         def run(who, which, quick, part=0, parts=1, cache="cache"):
-            command = [sys.executable, *(["-m", "nereid"] if who == "nereid" else []), str(program), which, options.folder, str(options.seconds), str(int(quick)), str(part), str(parts)]
+            command = [sys.executable, *(["-m", "nereid"] if who == "nereid" else []), str(program), which, options.folder, str(options.seconds), str(int(quick)), str(part), str(parts), options.keep]
             path = f"{folder}/{who}-{cache}"
             environment = dict(os.environ, NEREID_CACHE_DIR=path, TRITON_CACHE_DIR=path)
             if options.package:
@@ -192,9 +199,10 @@ def main():
                 if rows:
                     print(f"{who}: first product of tutorial 03, all configurations compiled: {rows[0]['first']:.2f} s", flush=True)
         numbers = options.only.split(",")
-        parts = 4
+        # The rows of a tutorial, dealt out; the first three run much when they are imported.
+        parts = {"06": 16, "09": 16}
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda words: run(*words), [(who, which, True, part, parts) for which in reversed(numbers) for part in range(parts) for who in ("triton", "nereid")]))
+            list(pool.map(lambda words: run(*words), [(who, which, True, part, parts.get(which, 4)) for which in reversed(numbers) for part in range(parts.get(which, 4)) for who in ("triton", "nereid")]))
         print("compiled", flush=True)
         ratios = []
         with open(options.out, "w", buffering=1) as file:
