@@ -55,12 +55,14 @@ def flash(q, k, v, bias, slopes, descale, out, lse, scale, p, seed, causal, wind
 def flash_descriptors(q, k, v, bias, slopes, descale, out, lse, scale, p, causal, window, soft_cap, BLOCK_M, BLOCK_N, num_warps, num_stages):
     if bias != None or p > 0:
         return unsupported("a bias or dropout")
-    if any([s * t.element_size() % 16 != 0 for t in (q, k, v) for s in t.strides[:3]]):
-        return unsupported("strides that a tensor descriptor can't have")
+    if any([t.numel() == 0 or s * t.element_size() % 16 != 0 for t in (q, k, v, out) for s in t.strides[:3]]):
+        return unsupported("a shape or strides that a tensor descriptor can't have")
     B, H, M, D = q.shape
     KV, N = k.shape[1], k.shape[2]
-    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H), q, k, v, out, lse,
-                   *q.strides[:3], *k.strides[:3], *v.strides[:3], *out.strides[:3], H, H // KV, M, N, scale,
+    queries = [1, 1, BLOCK_M, block_d(D)]
+    keys = [1, 1, BLOCK_N, block_d(D)]
+    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H),
+                   descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(out, queries), lse, H, H // KV, M, N, scale,
                    D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
                    slopes_ptr=slopes, descale_ptr=descale, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages)]
 

@@ -145,31 +145,47 @@ template <typename Call> Arguments sizesOf(const Bound &bound) {
   return {bound['H'], bound['H'] / bound['G'], all ? bound['M'] : 0, all ? bound['N'] : 0};
 }
 
-template <typename Call>
-Status launchForward(const Bound &bound, const Config &config, Launches &to, bool byDescriptors) {
+/// The logarithms of sums that the caller may want, else scratch.
+template <typename Call> Argument logSums(const Bound &bound, Launches &to) {
   auto &call = bound.as<Call>();
   const int64_t rows = hasLengths<Call> ? bound['T'] : bound['B'] * bound['M'];
+  return call.lse ? Argument(call.lse) : to.scratch(DType::Float32, rows * bound['H']);
+}
+
+template <typename Call>
+Status launchForward(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Call>();
   auto [bias, biasStrides] = biasOf(call);
-  Arguments arguments{call.q, call.k, call.v};
-  if (!byDescriptors)
-    arguments.add({bias});
-  arguments.add(
-      {call.out, call.lse ? Argument(call.lse) : to.scratch(DType::Float32, rows * bound['H'])});
+  Arguments arguments{call.q, call.k, call.v, bias, call.out, logSums<Call>(bound, to)};
   auto addStrides = [&](const Strides &strides) {
     arguments.add({strides[0], strides[1], strides[2]});
   };
   for (const Tensor *tensor : {&call.q, &call.k, &call.v})
     addStrides(stridesOf(*tensor));
-  if (!byDescriptors)
-    addStrides(biasStrides);
+  addStrides(biasStrides);
   addStrides(stridesOf(call.out));
   arguments.add(sizesOf<Call>(bound)).add({scaleOf<Call>(bound)});
-  arguments.add(maskConstants<Call>(bound, config));
-  if (!byDescriptors)
-    arguments.add(addressed(call));
+  arguments.add(maskConstants<Call>(bound, config)).add(addressed(call));
   if constexpr (!hasLengths<Call>)
     arguments.add({named("descale_ptr", call.descale)});
-  return to.launch(byDescriptors ? flashDescriptors : flashForward, config.options(),
+  return to.launch(flashForward, config.options(),
+                   {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
+}
+
+Status launchDescribed(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Attention>();
+  auto blocksOf = [&](const Tensor &tensor, const char *rows) {
+    return TensorDescriptor::make(tensor, {1, 1, config[rows], blockD(bound)});
+  };
+  auto q = blocksOf(call.q, "BLOCK_M"), k = blocksOf(call.k, "BLOCK_N"),
+       v = blocksOf(call.v, "BLOCK_N"), out = blocksOf(call.out, "BLOCK_M");
+  for (auto *descriptor : {&q, &k, &v, &out})
+    if (!*descriptor)
+      return descriptor->takeError();
+  Arguments arguments{*q, *k, *v, *out, logSums<Attention>(bound, to)};
+  arguments.add(sizesOf<Attention>(bound)).add({scaleOf<Attention>(bound)});
+  arguments.add(maskConstants<Attention>(bound, config)).add({named("descale_ptr", call.descale)});
+  return to.launch(flashDescriptors, config.options(),
                    {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
 }
 
@@ -222,30 +238,19 @@ constexpr ArgumentRow attentionArguments[] = {
     {"lse", argument<&Attention::lse>, Role::Out, "B H M", float32, -1, Layout::Dense, true},
 };
 
-/// Descriptors are made of one head's rows; where they begin, a stride or the tensor says.
 const char *needsAddresses(const Bound &bound) {
   auto &call = bound.as<Attention>();
   if (call.bias || call.dropout > 0)
     return "a bias or dropout";
-  for (const Tensor *tensor : {&call.q, &call.k, &call.v}) {
-    if (reinterpret_cast<uintptr_t>(tensor->data()) % 16)
-      return "a start that a tensor descriptor can't have";
-    for (int64_t stride : tensor->strides().first(3))
-      if (stride < 0 || stride * info(tensor->type()).bytes % 16)
-        return "strides that a tensor descriptor can't have";
-  }
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.out})
+    if (!canDescribe(*tensor))
+      return "a shape or strides that a tensor descriptor can't have";
   return nullptr;
 }
 
 constexpr Variant attentionVariants[] = {
-    {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<Attention>(bound, config, to, false);
-     }},
-    {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<Attention>(bound, config, to, true);
-     }},
+    {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule, launchForward<Attention>},
+    {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule, launchDescribed},
 };
 
 constexpr SizeName attentionSizes[] = {{"B", 'B'}, {"H", 'H'},  {"M", 'M'},
@@ -349,10 +354,7 @@ Result<std::string> verifyVarlen(const Bound &bound, const Stream &stream) {
 }
 
 constexpr Variant varlenVariants[] = {
-    {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<AttentionVarlen>(bound, config, to, false);
-     }},
+    {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule, launchForward<AttentionVarlen>},
 };
 
 constexpr SizeName varlenSizes[] = {{"queries", 'B', SizeName::Count},

@@ -272,6 +272,9 @@ std::span<const OperationRow> trainingRows();
 const char *activationName(Activation activation);
 /// What kernels call a precision of products of this type.
 const char *precisionName(DType type, Precision precision);
+/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, an aligned start,
+/// and elements: the driver makes no tensor map of nothing.
+bool canDescribe(const Tensor &tensor);
 /// What is wrong with offsets that run from 0 to `total` and never fall; `most`, if it is not 0, is
 /// the largest step.
 Result<std::string> verifyOffsets(std::string_view name, const Tensor &offsets, int64_t total,

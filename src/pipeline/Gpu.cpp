@@ -17,6 +17,7 @@
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
+#include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
@@ -51,6 +52,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createFoldAddendsPass());
   // Products of f32 in parts and sums in f16 become products that tensor cores have.
   pm.addPass(transforms::createSplitProductsPass());
+  // Blocks one element deep in a batch or head are matrices: the copy engine brings those.
+  pm.addPass(transforms::createDropUnitDimsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
