@@ -274,45 +274,72 @@ constexpr ArgumentRow attentionBackwardArguments[] = {
     {"dv", argument<&AttentionBackward::dv>, Role::Out, "B G N D", floats},
 };
 
+/// The kernel of one pass reads all tensors by descriptors.
+const char *needsPasses(const Bound &bound) {
+  auto &call = bound.as<AttentionBackward>();
+  if (call.bias || call.dropout > 0)
+    return "a bias or dropout";
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.dout, &call.dk, &call.dv})
+    if (!canDescribe(*tensor))
+      return "a shape that a tensor descriptor can't have";
+  return nullptr;
+}
+
+Status launchOnePass(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<AttentionBackward>();
+  const int64_t heads = bound['B'] * bound['H'], elements = heads * bound['M'] * bound['D'];
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], d = blockD(bound);
+  const int64_t padded = blocks(bound['M'], m) * m;
+  const double scale = scaleOf<AttentionBackward>(bound);
+  const Device device = call.q.device();
+  auto delta = to.scratchTensor(device, DType::Float32, {heads, padded}),
+       log2Lse = to.scratchTensor(device, DType::Float32, {heads, padded}),
+       sums = to.scratchTensor(device, DType::Float32,
+                               {bound['B'], bound['H'], bound['M'], bound['D']});
+  for (auto *tensor : {&delta, &log2Lse, &sums})
+    if (!*tensor)
+      return tensor->takeError();
+  if (Status status =
+          to.launch(rowFacts, {}, {blocks(padded, 64), heads},
+                    {call.out, call.dout, call.lse, *delta, *log2Lse, *sums, bound['M'], padded,
+                     named("D", bound['D']), named("BLOCK_D", d), named("BLOCK_M", 64)});
+      !status)
+    return status;
+  std::vector<TensorDescriptor> described;
+  auto describe = [&](const Tensor &tensor, Shape block) -> Status {
+    auto made = TensorDescriptor::make(tensor, block);
+    if (!made)
+      return made.takeError();
+    described.push_back(*std::move(made));
+    return Success{};
+  };
+  const std::pair<const Tensor *, int64_t> tensors[] = {
+      {&call.q, m}, {&call.k, n}, {&call.v, n},  {&call.dout, m}, {&*log2Lse, 0},
+      {&*delta, 0}, {&*sums, m},  {&call.dk, n}, {&call.dv, n}};
+  for (auto [tensor, rows] : tensors)
+    if (Status status = rows ? describe(*tensor, {1, 1, rows, d}) : describe(*tensor, {1, m});
+        !status)
+      return status;
+  Arguments arguments{};
+  for (const TensorDescriptor &descriptor : described)
+    arguments.add({descriptor});
+  arguments.add({call.slopes}).add(sizesOf<AttentionBackward>(bound));
+  arguments.add({scale, named("BLOCK_D", d), named("BLOCK_M", m), named("BLOCK_N", n),
+                 named("CAUSAL", call.causal),
+                 named("PRECISION", precisionName(bound.type(), call.precision)),
+                 named("WINDOW", call.window), named("SOFT_CAP", double(call.softCap))});
+  if (Status status = to.launch(backwardOnePass, config.options(),
+                                {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
+      !status)
+    return status;
+  constexpr int64_t block = 4096;
+  return to.launch(roundSums, {}, {blocks(elements, block)},
+                   {*sums, call.dq, elements, scale, named("BLOCK", block)});
+}
+
 constexpr Variant attentionBackwardVariants[] = {
     {"backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule, launchBackward<AttentionBackward>},
-    {"backward.one_pass", "BLOCK_M BLOCK_N",
-     [](const Bound &bound) -> const char * {
-       auto &call = bound.as<AttentionBackward>();
-       if (call.bias || call.dropout > 0)
-         return "a bias or dropout";
-       return bound['D'] * info(bound.type()).bytes % 16
-                  ? "rows that a tensor descriptor can't have"
-                  : nullptr;
-     },
-     backwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<AttentionBackward>();
-       const int64_t heads = bound['B'] * bound['H'], elements = heads * bound['M'] * bound['D'];
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
-       const int64_t padded = blocks(bound['M'], m) * m;
-       const double scale = scaleOf<AttentionBackward>(bound);
-       Argument delta = to.scratch(DType::Float32, heads * padded),
-                log2Lse = to.scratch(DType::Float32, heads * padded),
-                sums = to.scratch(DType::Float32, elements);
-       if (Status status = to.launch(rowFacts, {}, {blocks(padded, 64), heads},
-                                     {call.out, call.dout, call.lse, delta, log2Lse, sums,
-                                      bound['M'], padded, named("D", bound['D']),
-                                      named("BLOCK_D", blockD(bound)), named("BLOCK_M", 64)});
-           !status)
-         return status;
-       Arguments arguments{call.q, call.k, call.v,  call.dout, log2Lse,
-                           delta,  sums,   call.dk, call.dv};
-       arguments.add(sizesOf<AttentionBackward>(bound)).add({padded, scale});
-       arguments.add(maskConstants<AttentionBackward>(bound, config));
-       if (Status status = to.launch(backwardOnePass, config.options(),
-                                     {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
-           !status)
-         return status;
-       constexpr int64_t block = 4096;
-       return to.launch(roundSums, {}, {blocks(elements, block)},
-                        {sums, call.dq, elements, scale, named("BLOCK", block)});
-     }},
+    {"backward.one_pass", "BLOCK_M BLOCK_N", needsPasses, backwardRule, launchOnePass},
 };
 
 // ---- attention_varlen
