@@ -35,6 +35,19 @@ def store_rows(base, rows, stride, COUNT, value, D: tl.constexpr, BLOCK_D: tl.co
 
 
 @triton.jit
+def seen(rows, columns, M, N, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
+    """Which keys are there and visible to which queries."""
+    visible = columns < N
+    if CAUSAL:
+        visible = visible & (columns <= rows + (N - M))
+    if WINDOW > 0:
+        visible = visible & (columns > rows + (N - M - WINDOW))
+        if not CAUSAL:
+            visible = visible & (columns < rows + (N - M + WINDOW))
+    return visible
+
+
+@triton.jit
 def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUSAL: tl.constexpr, EDGE: tl.constexpr,
                 PRECISION: tl.constexpr, WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr, TURNED: tl.constexpr = False):
     """Scores of a tile, under a soft cap their derivative by what they were before it, and what they are to be multiplied by
@@ -69,14 +82,7 @@ def log2_scores(q, k, bias, slope, rows, columns, stride_bias, M, N, scale, CAUS
         at = rows.to(tl.int64) * stride_bias + columns
         s += tl.load(bias + at, mask=inside, other=0.0).to(tl.float32) * LOG2E
     if EDGE:
-        visible = columns < N
-        if CAUSAL:
-            visible = visible & (columns <= rows + (N - M))
-        if WINDOW > 0:
-            visible = visible & (columns > rows + (N - M - WINDOW))
-            if not CAUSAL:
-                visible = visible & (columns < rows + (N - M + WINDOW))
-        s = tl.where(visible, s, -float("inf"))
+        s = tl.where(seen(rows, columns, M, N, CAUSAL, WINDOW), s, -float("inf"))
     return s, steep, unit
 
 
@@ -255,5 +261,5 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
         total = total * (1.0 - p)
     if descale_ptr is not None:
         acc *= v_scale
-    store_rows(out_base, rows, stride_om, M, acc / total[:, None], D, BLOCK_D)
+    store_rows(out_base, rows, stride_om, M, acc * (1.0 / total)[:, None], D, BLOCK_D)
     tl.store(lse_base + rows * stride_lse, lse, mask=rows < M)

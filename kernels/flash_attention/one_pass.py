@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 from backward import load_log2_lse
-from kernel import LOG2E, load_rows, log2_scores, store_rows, visible_queries
+from kernel import LOG2E, load_rows, log2_scores, seen, store_rows, visible_queries
 
 
 @triton.jit
@@ -26,39 +26,20 @@ def row_facts(o_ptr, do_ptr, lse_ptr, delta_ptr, log2_lse_ptr, dq_sum_ptr, M, PA
 
 
 @triton.jit
-def visit(dk, dv, k, v, queries, gradients, lse_line, delta_line, dq_sums, slope, columns, first, last, M, N, scale,
-          BLOCK_M: tl.constexpr, CAUSAL: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr,
-          WINDOW: tl.constexpr, SOFT_CAP: tl.constexpr):
-    """Queries [first, last) of one head."""
-    for start in range(first, last, BLOCK_M):
-        rows = start + tl.arange(0, BLOCK_M)
-        q = queries.load([start, 0])
-        do = gradients.load([start, 0])
-        s, steep, unit = log2_scores(q, k, None, slope, rows, columns, 0, M, N, scale, CAUSAL, EDGE, PRECISION, WINDOW, SOFT_CAP, TURNED=True)
-        weights = tl.exp2(s * unit - lse_line.load([0, start]))
-        dp = tl.dot(v, tl.trans(do), input_precision=PRECISION)
-        dv = tl.dot(weights.to(do.dtype), do, dv, input_precision=PRECISION)
-        ds = weights * (dp - delta_line.load([0, start]))
-        if SOFT_CAP > 0:
-            ds *= steep
-        ds = ds.to(q.dtype)
-        dk = tl.dot(ds, q, dk, input_precision=PRECISION)
-        dq_sums.atomic_add([start, 0], tl.dot(tl.trans(ds), k, input_precision=PRECISION))
-    return dk, dv
+def backward_one_pass(q_desc, k_desc, v_desc, do_desc, log2_lse_desc, delta_desc, dq_sum_desc, dk_desc, dv_desc, slopes_ptr, H, GROUP, M, N, scale,
+                      BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                      CAUSAL: tl.constexpr, PRECISION: tl.constexpr, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
+    """BLOCK_N keys of one key head a program, and the queries of all GROUP heads that read them.
 
-
-@triton.jit
-def backward_one_pass(q_ptr, k_ptr, v_ptr, do_ptr, log2_lse_ptr, delta_ptr, dq_sum_ptr, dk_ptr, dv_ptr, H, GROUP, M, N, PADDED, scale,
-                      D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-                      CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
-                      slopes_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
-    """BLOCK_N keys of one key head a program, and the queries of all GROUP heads that read them."""
+    Blocks of the descriptors are [1, 1, rows, BLOCK_D], but for log2_lse and delta: [1, BLOCK_M] of [heads, rows].
+    """
     start_n = tl.program_id(0) * BLOCK_N
     key_head = tl.program_id(1)
+    b = key_head * GROUP // H
+    g = key_head % (H // GROUP)
     columns = start_n + tl.arange(0, BLOCK_N)
-    at = key_head.to(tl.int64) * N * D
-    k = tl.make_tensor_descriptor(k_ptr + at, [N, D], [D, 1], [BLOCK_N, BLOCK_D]).load([start_n, 0])
-    v = tl.make_tensor_descriptor(v_ptr + at, [N, D], [D, 1], [BLOCK_N, BLOCK_D]).load([start_n, 0])
+    k = k_desc.load([b, g, start_n, 0]).reshape([BLOCK_N, BLOCK_D])
+    v = v_desc.load([b, g, start_n, 0]).reshape([BLOCK_N, BLOCK_D])
     dk = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
     dv = tl.zeros([BLOCK_N, BLOCK_D], dtype=tl.float32)
 
@@ -68,26 +49,31 @@ def backward_one_pass(q_ptr, k_ptr, v_ptr, do_ptr, log2_lse_ptr, delta_ptr, dq_s
         low = last
         high = last
     for member in range(GROUP):
+        h = g * GROUP + member
         head = key_head * GROUP + member
-        before = head.to(tl.int64) * M * D
         slope = None
         if slopes_ptr is not None:
-            slope = tl.load(slopes_ptr + head % H) * LOG2E
-        queries = tl.make_tensor_descriptor(q_ptr + before, [M, D], [D, 1], [BLOCK_M, BLOCK_D])
-        gradients = tl.make_tensor_descriptor(do_ptr + before, [M, D], [D, 1], [BLOCK_M, BLOCK_D])
-        dq_sums = tl.make_tensor_descriptor(dq_sum_ptr + before, [M, D], [D, 1], [BLOCK_M, BLOCK_D])
-        line = head.to(tl.int64) * PADDED
-        lse_line = tl.make_tensor_descriptor(log2_lse_ptr + line, [1, PADDED], [PADDED, 1], [1, BLOCK_M])
-        delta_line = tl.make_tensor_descriptor(delta_ptr + line, [1, PADDED], [PADDED, 1], [1, BLOCK_M])
-        dk, dv = visit(dk, dv, k, v, queries, gradients, lse_line, delta_line, dq_sums, slope, columns, first, low, M, N, scale,
-                       BLOCK_M, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP)
-        dk, dv = visit(dk, dv, k, v, queries, gradients, lse_line, delta_line, dq_sums, slope, columns, low, high, M, N, scale,
-                       BLOCK_M, CAUSAL, False, PRECISION, WINDOW, SOFT_CAP)
-        if WINDOW > 0:
-            dk, dv = visit(dk, dv, k, v, queries, gradients, lse_line, delta_line, dq_sums, slope, columns, high, last, M, N, scale,
-                           BLOCK_M, CAUSAL, True, PRECISION, WINDOW, SOFT_CAP)
-    store_rows(dk_ptr + at, columns, D, N, dk * scale, D, BLOCK_D)
-    store_rows(dv_ptr + at, columns, D, N, dv, D, BLOCK_D)
+            slope = tl.load(slopes_ptr + h) * LOG2E
+        for start in range(first, last, BLOCK_M):
+            rows = start + tl.arange(0, BLOCK_M)
+            q = q_desc.load([b, h, start, 0]).reshape([BLOCK_M, BLOCK_D])
+            do = do_desc.load([b, h, start, 0]).reshape([BLOCK_M, BLOCK_D])
+            s, steep, unit = log2_scores(q, k, None, slope, rows, columns, 0, M, N, scale, CAUSAL, False, PRECISION, WINDOW, SOFT_CAP, TURNED=True)
+            if start < low or start >= high:
+                s = tl.where(seen(rows[None, :], columns[:, None], M, N, CAUSAL, WINDOW), s * unit, -float("inf"))
+                unit = 1.0
+            weights = tl.exp2(s * unit - log2_lse_desc.load([head, start]))
+            dp = tl.dot(v, tl.trans(do), input_precision=PRECISION)
+            dv = tl.dot(weights.to(do.dtype), do, dv, input_precision=PRECISION)
+            ds = weights * (dp - delta_desc.load([head, start]))
+            if SOFT_CAP > 0:
+                ds *= steep
+            ds = ds.to(q.dtype)
+            dk = tl.dot(ds, q, dk, input_precision=PRECISION)
+            dq = tl.dot(tl.trans(ds), k, input_precision=PRECISION)
+            dq_sum_desc.atomic_add([b, h, start, 0], dq.reshape([1, 1, BLOCK_M, BLOCK_D]))
+    dk_desc.store([b, g, start_n, 0], (dk * scale).to(dk_desc.dtype).reshape([1, 1, BLOCK_N, BLOCK_D]))
+    dv_desc.store([b, g, start_n, 0], dv.to(dv_desc.dtype).reshape([1, 1, BLOCK_N, BLOCK_D]))
 
 
 @triton.jit

@@ -55,12 +55,14 @@ def flash(q, k, v, bias, slopes, descale, out, lse, scale, p, seed, causal, wind
 def flash_descriptors(q, k, v, bias, slopes, descale, out, lse, scale, p, causal, window, soft_cap, BLOCK_M, BLOCK_N, num_warps, num_stages):
     if bias != None or p > 0:
         return unsupported("a bias or dropout")
-    if any([s * t.element_size() % 16 != 0 for t in (q, k, v) for s in t.strides[:3]]):
-        return unsupported("strides that a tensor descriptor can't have")
+    if any([t.numel() == 0 or s * t.element_size() % 16 != 0 for t in (q, k, v, out) for s in t.strides[:3]]):
+        return unsupported("a shape or strides that a tensor descriptor can't have")
     B, H, M, D = q.shape
     KV, N = k.shape[1], k.shape[2]
-    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H), q, k, v, out, lse,
-                   *q.strides[:3], *k.strides[:3], *v.strides[:3], *out.strides[:3], H, H // KV, M, N, scale,
+    queries = [1, 1, BLOCK_M, block_d(D)]
+    keys = [1, 1, BLOCK_N, block_d(D)]
+    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H),
+                   descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(out, queries), lse, H, H // KV, M, N, scale,
                    D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
                    slopes_ptr=slopes, descale_ptr=descale, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages)]
 
@@ -95,17 +97,22 @@ def flash_one_pass(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, ca
         return unsupported("a bias or dropout")
     B, H, M, D = q.shape
     KV, N = k.shape[1], k.shape[2]
-    if D * q.element_size() % 16 != 0:
-        return unsupported("rows that a tensor descriptor can't have")
+    if D * q.element_size() % 16 != 0 or q.numel() * k.numel() == 0:
+        return unsupported("a shape that a tensor descriptor can't have")
     padded = cdiv(M, BLOCK_M) * BLOCK_M
     delta = empty((B * H, padded), "f32")
     log2_lse = empty((B * H, padded), "f32")
     dq_sum = empty(q.shape, "f32")
+    queries = [1, 1, BLOCK_M, block_d(D)]
+    keys = [1, 1, BLOCK_N, block_d(D)]
     return [
         launch("one_pass.py:row_facts", (cdiv(padded, 64), B * H), out, do, lse, delta, log2_lse, dq_sum, M, padded, D=D, BLOCK_D=block_d(D), BLOCK_M=64),
-        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), B * KV), q, k, v, do, log2_lse, delta, dq_sum, dk, dv,
-               H, H // KV, M, N, padded, scale, D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
-               slopes_ptr=slopes, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages),
+        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), B * KV),
+               descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(do, queries),
+               descriptor(log2_lse, [1, BLOCK_M]), descriptor(delta, [1, BLOCK_M]), descriptor(dq_sum, queries),
+               descriptor(dk, keys), descriptor(dv, keys), slopes,
+               H, H // KV, M, N, scale, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
+               WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages),
         launch("one_pass.py:round_sums", (cdiv(B * H * M * D, 4096),), dq_sum, dq, B * H * M * D, scale, BLOCK=4096),
     ]
 

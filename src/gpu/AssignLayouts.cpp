@@ -569,17 +569,28 @@ private:
     if (!isTile(value) || !seen.insert(value).second)
       return std::nullopt;
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &body)
+    if (!op || !body.getParentOp()->isProperAncestor(op))
       return ownLayout(value);
+    unsigned result = cast<OpResult>(value).getResultNumber();
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return foreseeYielded(branch, result, body, seen);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       return productOf(dot).sum;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (access && isTile(access.getAccessed()))
       return accessLayout(op);
-    unsigned result = cast<OpResult>(value).getResultNumber();
     for (OpOperand &operand : op->getOpOperands())
       if (auto layout = foresee(operand.get(), body, seen))
         if (auto own = forward(op, operand.getOperandNumber(), *layout, result))
+          return own;
+    return std::nullopt;
+  }
+  // The same for a result of a branch: what one side computes.
+  std::optional<LinearLayout> foreseeYielded(scf::IfOp branch, unsigned result, Block &body,
+                                             DenseSet<Value> &seen) {
+    for (Region *side : {&branch.getThenRegion(), &branch.getElseRegion()})
+      if (!side->empty())
+        if (auto own = foresee(side->front().getTerminator()->getOperand(result), body, seen))
           return own;
     return std::nullopt;
   }
@@ -659,6 +670,13 @@ private:
 
   LogicalResult emitIf(scf::IfOp branch) {
     SmallVector<LinearLayout> layouts = defaultsFor(branch.getResultTypes());
+    for (auto [i, layout] : llvm::enumerate(layouts)) {
+      DenseSet<Value> seen;
+      if (!isTile(branch.getResult(i)))
+        continue;
+      if (auto own = foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen))
+        layout = *own;
+    }
     auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),
                                     lookup(branch.getCondition()), !branch.getElseRegion().empty());
     auto side = [&](Region &from, Region &to) -> LogicalResult {

@@ -29,6 +29,10 @@ struct Transfer {
   int64_t row, column, offset;
 };
 
+// The matrix that a block is behind first dimensions of extent 1; of others the copy engine moves
+// none.
+ArrayRef<int64_t> matrixOf(tile::DescType type) { return type.getBlockShape().take_back(2); }
+
 // The transfers of a block, and their box (rows, elements of a row).
 std::pair<int64_t, int64_t> boxOf(ArrayRef<int64_t> shape, unsigned elementBytes) {
   return {std::min(shape[0], mostRows), std::min<int64_t>(shape[1], 128 / elementBytes)};
@@ -49,7 +53,7 @@ unsigned elementBytesOf(tile::DescType type) {
 
 // What a descriptor's block is in shared memory: the same for all who copy it.
 SharedOperand sharedBlock(tile::DescType type) {
-  return SharedOperand(type.getBlockShape(), 1, elementBytesOf(type));
+  return SharedOperand(matrixOf(type), 1, elementBytesOf(type));
 }
 
 // A parameter of the kernel, or made in it where the rules of the copy engine are not known to be
@@ -81,9 +85,26 @@ Value barrierAddress(RegisterEmitter &e, Value arrivals, Value slot) {
 }
 
 SmallVector<Value> coordinates(RegisterEmitter &e, ValueRange offsets, const Transfer &transfer) {
+  SmallVector<Value> out(llvm::map_range(offsets, [&](Value offset) { return e.scalar(offset); }));
   // The hardware counts dimensions from the innermost one.
-  return {e.add(e.scalar(offsets[1]), e.i32(transfer.column)),
-          e.add(e.scalar(offsets[0]), e.i32(transfer.row))};
+  std::reverse(out.begin(), out.end());
+  out[0] = e.add(out[0], e.i32(transfer.column));
+  out[1] = e.add(out[1], e.i32(transfer.row));
+  return out;
+}
+
+// "$n, $n+1, ..." and the constraints of so many coordinates.
+std::string namesOf(unsigned first, unsigned count) {
+  std::string names;
+  for (unsigned i = first; i < first + count; ++i)
+    names += (i == first ? "$" : ", $") + std::to_string(i);
+  return names;
+}
+std::string constraintsOf(unsigned count) {
+  std::string constraints;
+  for (unsigned i = 0; i < count; ++i)
+    constraints += "r,";
+  return constraints;
 }
 
 // True if threads of the kernel may write global memory themselves before `op`; what they wrote is
@@ -113,7 +134,7 @@ bool writesGlobalBefore(Operation *op) {
 
 void noteBulk(RegisterEmitter &e, const char *what, tile::DescType type, size_t count) {
   unsigned elementBytes = elementBytesOf(type);
-  auto [rows, columns] = boxOf(type.getBlockShape(), elementBytes);
+  auto [rows, columns] = boxOf(matrixOf(type), elementBytes);
   e.accesses.push_back(bulkAccess(e.loc(), what, unsigned(rows), unsigned(columns) * elementBytes,
                                   elementBytes, unsigned(count)));
 }
@@ -126,11 +147,13 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
     e.assembly(writesGlobalBefore(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
                "~{memory}", {}, {}, false);
     Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
+    // In one piece: ptxas puts a fence before each one that is alone.
+    std::string text;
     for (unsigned i = 0; i < 2 * slots; ++i)
-      e.assembly("@$1 mbarrier.init.shared::cta.b64 [$0], " +
-                     std::to_string(i < slots ? 1 : e.warps) + ";",
-                 "r,b,~{memory}", {}, {e.add(base, e.i32(8 * i)), first}, false);
-    e.assembly("@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", {}, {first}, false);
+      text += "@$1 mbarrier.init.shared::cta.b64 [$0+" + std::to_string(8 * i) + "], " +
+              std::to_string(i < slots ? 1 : e.warps) + "; ";
+    e.assembly(text + "@$1 fence.mbarrier_init.release.cluster;", "r,b,~{memory}", {},
+               {base, first}, false);
     e.barrier();
   }
 };
@@ -163,9 +186,11 @@ struct CopyBulkRegisters : RegisterModel<CopyBulkRegisters, CopyBulkOp> {
                                      e.tensorMap(copy.getDesc())};
       operands.append(coordinates(e, copy.getOffsets(), transfer));
       operands.append({arrival, active});
-      e.assembly("@$5 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[$0], [$1, {$2, $3}], [$4];",
-                 "r,l,r,r,r,b,~{memory}", {}, operands, false);
+      unsigned rank = type.getBlockShape().size();
+      e.assembly("@$" + std::to_string(3 + rank) + " cp.async.bulk.tensor." + std::to_string(rank) +
+                     "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" +
+                     namesOf(2, rank) + "}], [$" + std::to_string(2 + rank) + "];",
+                 "r,l," + constraintsOf(rank) + "r,b,~{memory}", {}, operands, false);
     }
   }
 };
@@ -220,8 +245,11 @@ bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chi
   if (!mayHaveTensorMap(desc, chip))
     return false;
   auto type = cast<tile::DescType>(desc.getType());
-  if (tile.getRank() != 2 || type.getBlockShape() != tile.getShape() ||
-      type.getElementType() != tile.getElementType() || tile.getElementType().isInteger(1))
+  // Only loads and stores of matrices that are one element deep in the other dimensions have a tile
+  // of the matrix alone.
+  if (tile.getRank() != 2 || type.getBlockShape().size() > support::maxRank ||
+      matrixOf(type) != tile.getShape() || type.getElementType() != tile.getElementType() ||
+      tile.getElementType().isInteger(1))
     return false;
   SharedOperand shared(tile);
   // Rows of 16 bytes at least; transfers begin at multiples of 128 bytes, and permute by the bits
@@ -336,8 +364,10 @@ std::vector<TensorMap> tensorMapsOf(FunctionOpInterface kernel) {
   std::vector<TensorMap> maps;
   for (Value desc : descs) {
     auto type = cast<tile::DescType>(desc.getType());
-    auto [rows, columns] = boxOf(type.getBlockShape(), elementBytesOf(type));
-    maps.push_back({desc, {uint32_t(rows), uint32_t(columns)}, swizzleOf(sharedBlock(type))});
+    auto [rows, columns] = boxOf(matrixOf(type), elementBytesOf(type));
+    SmallVector<uint32_t> box(type.getBlockShape().size() - 2, 1);
+    box.append({uint32_t(rows), uint32_t(columns)});
+    maps.push_back({desc, box, swizzleOf(sharedBlock(type))});
   }
   return maps;
 }
@@ -406,10 +436,11 @@ void emitTensorMap(tile::MakeDescOp make, const TensorMap &map, Value place, Reg
   });
 }
 
-// The tile goes to shared memory, and from there one transfer after the other as `instruction`
-// says.
+// The tile goes to shared memory, and from there one transfer after the other as `instruction` and
+// its `kind` say.
 template <typename Op>
-static void emitTransfers(Op store, StringRef instruction, const char *what, RegisterEmitter &e) {
+static void emitTransfers(Op store, StringRef instruction, const Twine &kind, const char *what,
+                          RegisterEmitter &e) {
   auto tile = cast<RankedTensorType>(store.getValue().getType());
   SharedOperand shared(tile);
   Value base = e.beginShared(shared.bytes());
@@ -425,8 +456,11 @@ static void emitTransfers(Op store, StringRef instruction, const char *what, Reg
                                    e.tensorMap(store.getDesc())};
     operands.append(coordinates(e, store.getOffsets(), transfer));
     operands.push_back(first);
-    e.assembly(("@$4 " + instruction + ".bulk_group [$1, {$2, $3}], [$0];").str(),
-               "r,l,r,r,b,~{memory}", {}, operands, false);
+    unsigned rank = type.getBlockShape().size();
+    e.assembly("@$" + std::to_string(2 + rank) + " " + instruction.str() + "." +
+                   std::to_string(rank) + "d.global.shared::cta" + kind.str() +
+                   ".bulk_group [$1, {" + namesOf(2, rank) + "}], [$0];",
+               "r,l," + constraintsOf(rank) + "b,~{memory}", {}, operands, false);
   }
   e.assembly("cp.async.bulk.commit_group;", "~{memory}", {}, {}, false);
   if (store->template getAttrOfType<BoolAttr>(bulkStoreAttr).getValue())
@@ -435,13 +469,11 @@ static void emitTransfers(Op store, StringRef instruction, const char *what, Reg
     e.mayStillBeRead = true;
 }
 void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
-  emitTransfers(store, "cp.async.bulk.tensor.2d.global.shared::cta", "bulk store", e);
+  emitTransfers(store, "cp.async.bulk.tensor", "", "bulk store", e);
 }
 void emitBulkReduction(tile::DescReduceOp reduce, RegisterEmitter &e) {
-  std::string instruction =
-      ("cp.reduce.async.bulk.tensor.2d.global.shared::cta." + bulkReduction(reduce)->name + ".tile")
-          .str();
-  emitTransfers(reduce, instruction, "bulk atomic", e);
+  emitTransfers(reduce, "cp.reduce.async.bulk.tensor", "." + bulkReduction(reduce)->name + ".tile",
+                "bulk atomic", e);
 }
 
 void registerBulkRegisters(DialectRegistry &registry) {

@@ -17,6 +17,15 @@ Value extend(RegisterEmitter &e, Value value) {
   return e.builder.create<arith::ExtSIOp>(e.loc(), e.builder.getI64Type(), value);
 }
 
+// Where a register of a tile lies along a dimension of a descriptor's block, of which the tile may
+// lack the first ones; null for 0.
+Value coordinateInBlock(RegisterEmitter &e, const LinearLayout &layout, unsigned reg, size_t dim,
+                        size_t rank) {
+  size_t missing = rank - layout.rank();
+  return dim < missing ? Value() : extend(e, e.coordinate(layout, reg, unsigned(dim - missing)));
+}
+Value sumOf(RegisterEmitter &e, Value a, Value b) { return b ? e.add(a, b) : a; }
+
 // Coordinates (i64) of a register of a tile in `layout`.
 template <typename Op>
 SmallVector<Value> coordinatesOf(Op op, RegisterEmitter &e, const LinearLayout &layout,
@@ -31,7 +40,8 @@ SmallVector<Value> coordinatesOf(Op op, RegisterEmitter &e, const LinearLayout &
         e.add(extend(e, e.scalar(op.getColumn())), extend(e, e.coordinate(layout, reg, 1))));
   } else {
     for (auto [d, offset] : llvm::enumerate(op.getOffsets()))
-      out.push_back(e.add(extend(e, e.scalar(offset)), extend(e, e.coordinate(layout, reg, d))));
+      out.push_back(sumOf(e, extend(e, e.scalar(offset)),
+                          coordinateInBlock(e, layout, reg, d, op.getOffsets().size())));
   }
   return out;
 }
@@ -64,21 +74,23 @@ template <typename Op>
 Reached reachRow(Op op, RegisterEmitter &e, const LinearLayout &layout, unsigned reg) {
   OpBuilder &b = e.builder;
   ArrayRef<Value> fields = e.descriptor(op.getDesc());
-  size_t rank = layout.rank();
+  size_t rank = op.getOffsets().size();
   Value start, own, inside;
   auto addTo = [&](Value &sum, Value part) { sum = sum ? e.add(sum, part) : part; };
   for (auto [d, offset] : llvm::enumerate(op.getOffsets())) {
-    Value first = extend(e, e.scalar(offset)), further = extend(e, e.coordinate(layout, reg, d));
+    Value first = extend(e, e.scalar(offset)), further = coordinateInBlock(e, layout, reg, d, rank);
     Value within = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ult,
-                                           e.add(first, further), fields[1 + d]);
+                                           sumOf(e, first, further), fields[1 + d]);
     inside = e.both(inside, within);
     if (d + 1 < rank) {
       Value stride = fields[1 + rank + d];
       first = b.create<arith::MulIOp>(e.loc(), first, stride);
-      further = b.create<arith::MulIOp>(e.loc(), further, stride);
+      if (further)
+        further = b.create<arith::MulIOp>(e.loc(), further, stride);
     }
     addTo(start, first);
-    addTo(own, further);
+    if (further)
+      addTo(own, further);
   }
   Type element = cast<tile::DescType>(op.getDesc().getType()).getElementType();
   Type pointer = fields[0].getType();

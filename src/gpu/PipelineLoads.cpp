@@ -274,7 +274,7 @@ private:
   }
   static bool isCopy(tile::DescLoadOp block) {
     auto desc = cast<tile::DescType>(block.getDesc().getType());
-    return canWaitInRing(block.getType()) && desc.getBlockShape().size() == 2 &&
+    return canWaitInRing(block.getType()) && desc.getBlockShape().size() >= 2 &&
            !desc.getPaddingIsNan();
   }
 
@@ -502,7 +502,8 @@ private:
     cloneSlice(mapping, active);
     startTransfers(mapping, slot, active);
   }
-  // Copies of whole blocks by a warp alone: the others pass them by.
+  // Copies of whole blocks by a warp alone: the others pass them by. With `phase` they wait until
+  // the slot is free.
   void startTransfersByOneWarp(IRMapping &mapping, Value slot, Value phase, Value active) {
     Location loc = loop.getLoc();
     cloneSlice(mapping, active);
@@ -512,7 +513,8 @@ private:
     OpBuilder::InsertionGuard inside(b);
     b.setInsertionPointToStart(branch.thenBlock());
     // The slot of the step before: freed as often as this step's slot was filled before.
-    b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
+    if (phase)
+      b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
     startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
   }
   void startTransfers(IRMapping &mapping, Value slot, Value active) {
@@ -621,6 +623,9 @@ private:
   void rewrite() {
     Location loc = loop.getLoc();
     Type i32 = b.getI32Type();
+    // Tiles that overlap need their loop of steps, and what starts before it, in sight.
+    auto tiles = loop->getParentOfType<scf::ForOp>();
+    bool hasTiles = tiles && tiles->hasAttr(flattenAttr);
     // The first copies don't wait for a tile that other loops read too.
     Operation *at = loop;
     while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
@@ -655,7 +660,11 @@ private:
         mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
         for (unsigned i : aheadArgs)
           mapping.map(body.getArgument(i + 1), ahead[i]);
-        startCopies(mapping, later.number(i32, step), runsFromStart(step));
+        Value slot = later.number(i32, step), active = runsFromStart(step);
+        if (isAllBulk && !hasTiles)
+          startTransfersByOneWarp(mapping, slot, {}, active);
+        else
+          startCopies(mapping, slot, active);
         for (unsigned i : aheadArgs)
           ahead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
       }
@@ -687,10 +696,8 @@ private:
       inits.push_back(zero);
     // Where no step runs, nothing else may write the sums of products that are in flight behind the
     // loop: `ptxas` would let each of them wait.
-    // Tiles that overlap need their loop of steps in sight.
     scf::IfOp guard;
-    auto tiles = loop->getParentOfType<scf::ForOp>();
-    if (!flying.empty() && !(tiles && tiles->hasAttr(flattenAttr))) {
+    if (!flying.empty() && !hasTiles) {
       SmallVector<Type> types;
       for (unsigned i : carried)
         types.push_back(loop.getResult(i).getType());

@@ -347,9 +347,9 @@ void RegisterEmitter::noteDescriptor(const char *what, Type desc, const LinearLa
                                      unsigned elements) {
   auto type = llvm::cast<tile::DescType>(desc);
   unsigned bytes = tile::bytesInMemory(type.getElementType());
-  accesses.push_back(globalAccess(location, what, layout,
-                                  descriptorFacts(type.getBlockShape(), bytes), bytes, elements,
-                                  registersOf(layout) / elements));
+  accesses.push_back(globalAccess(
+      location, what, layout, descriptorFacts(type.getBlockShape().take_back(layout.rank()), bytes),
+      bytes, elements, registersOf(layout) / elements));
 }
 
 void RegisterEmitter::noteShared(const char *what, const LinearLayout &layout,

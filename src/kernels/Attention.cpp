@@ -145,31 +145,47 @@ template <typename Call> Arguments sizesOf(const Bound &bound) {
   return {bound['H'], bound['H'] / bound['G'], all ? bound['M'] : 0, all ? bound['N'] : 0};
 }
 
-template <typename Call>
-Status launchForward(const Bound &bound, const Config &config, Launches &to, bool byDescriptors) {
+/// The logarithms of sums that the caller may want, else scratch.
+template <typename Call> Argument logSums(const Bound &bound, Launches &to) {
   auto &call = bound.as<Call>();
   const int64_t rows = hasLengths<Call> ? bound['T'] : bound['B'] * bound['M'];
+  return call.lse ? Argument(call.lse) : to.scratch(DType::Float32, rows * bound['H']);
+}
+
+template <typename Call>
+Status launchForward(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Call>();
   auto [bias, biasStrides] = biasOf(call);
-  Arguments arguments{call.q, call.k, call.v};
-  if (!byDescriptors)
-    arguments.add({bias});
-  arguments.add(
-      {call.out, call.lse ? Argument(call.lse) : to.scratch(DType::Float32, rows * bound['H'])});
+  Arguments arguments{call.q, call.k, call.v, bias, call.out, logSums<Call>(bound, to)};
   auto addStrides = [&](const Strides &strides) {
     arguments.add({strides[0], strides[1], strides[2]});
   };
   for (const Tensor *tensor : {&call.q, &call.k, &call.v})
     addStrides(stridesOf(*tensor));
-  if (!byDescriptors)
-    addStrides(biasStrides);
+  addStrides(biasStrides);
   addStrides(stridesOf(call.out));
   arguments.add(sizesOf<Call>(bound)).add({scaleOf<Call>(bound)});
-  arguments.add(maskConstants<Call>(bound, config));
-  if (!byDescriptors)
-    arguments.add(addressed(call));
+  arguments.add(maskConstants<Call>(bound, config)).add(addressed(call));
   if constexpr (!hasLengths<Call>)
     arguments.add({named("descale_ptr", call.descale)});
-  return to.launch(byDescriptors ? flashDescriptors : flashForward, config.options(),
+  return to.launch(flashForward, config.options(),
+                   {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
+}
+
+Status launchDescribed(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Attention>();
+  auto blocksOf = [&](const Tensor &tensor, const char *rows) {
+    return TensorDescriptor::make(tensor, {1, 1, config[rows], blockD(bound)});
+  };
+  auto q = blocksOf(call.q, "BLOCK_M"), k = blocksOf(call.k, "BLOCK_N"),
+       v = blocksOf(call.v, "BLOCK_N"), out = blocksOf(call.out, "BLOCK_M");
+  for (auto *descriptor : {&q, &k, &v, &out})
+    if (!*descriptor)
+      return descriptor->takeError();
+  Arguments arguments{*q, *k, *v, *out, logSums<Attention>(bound, to)};
+  arguments.add(sizesOf<Attention>(bound)).add({scaleOf<Attention>(bound)});
+  arguments.add(maskConstants<Attention>(bound, config)).add({named("descale_ptr", call.descale)});
+  return to.launch(flashDescriptors, config.options(),
                    {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
 }
 
@@ -222,30 +238,19 @@ constexpr ArgumentRow attentionArguments[] = {
     {"lse", argument<&Attention::lse>, Role::Out, "B H M", float32, -1, Layout::Dense, true},
 };
 
-/// Descriptors are made of one head's rows; where they begin, a stride or the tensor says.
 const char *needsAddresses(const Bound &bound) {
   auto &call = bound.as<Attention>();
   if (call.bias || call.dropout > 0)
     return "a bias or dropout";
-  for (const Tensor *tensor : {&call.q, &call.k, &call.v}) {
-    if (reinterpret_cast<uintptr_t>(tensor->data()) % 16)
-      return "a start that a tensor descriptor can't have";
-    for (int64_t stride : tensor->strides().first(3))
-      if (stride < 0 || stride * info(tensor->type()).bytes % 16)
-        return "strides that a tensor descriptor can't have";
-  }
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.out})
+    if (!canDescribe(*tensor))
+      return "a shape or strides that a tensor descriptor can't have";
   return nullptr;
 }
 
 constexpr Variant attentionVariants[] = {
-    {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<Attention>(bound, config, to, false);
-     }},
-    {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<Attention>(bound, config, to, true);
-     }},
+    {"forward.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule, launchForward<Attention>},
+    {"forward.descriptors", "BLOCK_M BLOCK_N", needsAddresses, forwardRule, launchDescribed},
 };
 
 constexpr SizeName attentionSizes[] = {{"B", 'B'}, {"H", 'H'},  {"M", 'M'},
@@ -269,45 +274,72 @@ constexpr ArgumentRow attentionBackwardArguments[] = {
     {"dv", argument<&AttentionBackward::dv>, Role::Out, "B G N D", floats},
 };
 
+/// The kernel of one pass reads all tensors by descriptors.
+const char *needsPasses(const Bound &bound) {
+  auto &call = bound.as<AttentionBackward>();
+  if (call.bias || call.dropout > 0)
+    return "a bias or dropout";
+  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.dout, &call.dk, &call.dv})
+    if (!canDescribe(*tensor))
+      return "a shape that a tensor descriptor can't have";
+  return nullptr;
+}
+
+Status launchOnePass(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<AttentionBackward>();
+  const int64_t heads = bound['B'] * bound['H'], elements = heads * bound['M'] * bound['D'];
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], d = blockD(bound);
+  const int64_t padded = blocks(bound['M'], m) * m;
+  const double scale = scaleOf<AttentionBackward>(bound);
+  const Device device = call.q.device();
+  auto delta = to.scratchTensor(device, DType::Float32, {heads, padded}),
+       log2Lse = to.scratchTensor(device, DType::Float32, {heads, padded}),
+       sums = to.scratchTensor(device, DType::Float32,
+                               {bound['B'], bound['H'], bound['M'], bound['D']});
+  for (auto *tensor : {&delta, &log2Lse, &sums})
+    if (!*tensor)
+      return tensor->takeError();
+  if (Status status =
+          to.launch(rowFacts, {}, {blocks(padded, 64), heads},
+                    {call.out, call.dout, call.lse, *delta, *log2Lse, *sums, bound['M'], padded,
+                     named("D", bound['D']), named("BLOCK_D", d), named("BLOCK_M", 64)});
+      !status)
+    return status;
+  std::vector<TensorDescriptor> described;
+  auto describe = [&](const Tensor &tensor, Shape block) -> Status {
+    auto made = TensorDescriptor::make(tensor, block);
+    if (!made)
+      return made.takeError();
+    described.push_back(*std::move(made));
+    return Success{};
+  };
+  const std::pair<const Tensor *, int64_t> tensors[] = {
+      {&call.q, m}, {&call.k, n}, {&call.v, n},  {&call.dout, m}, {&*log2Lse, 0},
+      {&*delta, 0}, {&*sums, m},  {&call.dk, n}, {&call.dv, n}};
+  for (auto [tensor, rows] : tensors)
+    if (Status status = rows ? describe(*tensor, {1, 1, rows, d}) : describe(*tensor, {1, m});
+        !status)
+      return status;
+  Arguments arguments{};
+  for (const TensorDescriptor &descriptor : described)
+    arguments.add({descriptor});
+  arguments.add({call.slopes}).add(sizesOf<AttentionBackward>(bound));
+  arguments.add({scale, named("BLOCK_D", d), named("BLOCK_M", m), named("BLOCK_N", n),
+                 named("CAUSAL", call.causal),
+                 named("PRECISION", precisionName(bound.type(), call.precision)),
+                 named("WINDOW", call.window), named("SOFT_CAP", double(call.softCap))});
+  if (Status status = to.launch(backwardOnePass, config.options(),
+                                {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
+      !status)
+    return status;
+  constexpr int64_t block = 4096;
+  return to.launch(roundSums, {}, {blocks(elements, block)},
+                   {*sums, call.dq, elements, scale, named("BLOCK", block)});
+}
+
 constexpr Variant attentionBackwardVariants[] = {
     {"backward.flash", "BLOCK_M BLOCK_N", nullptr, backwardRule, launchBackward<AttentionBackward>},
-    {"backward.one_pass", "BLOCK_M BLOCK_N",
-     [](const Bound &bound) -> const char * {
-       auto &call = bound.as<AttentionBackward>();
-       if (call.bias || call.dropout > 0)
-         return "a bias or dropout";
-       return bound['D'] * info(bound.type()).bytes % 16
-                  ? "rows that a tensor descriptor can't have"
-                  : nullptr;
-     },
-     backwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<AttentionBackward>();
-       const int64_t heads = bound['B'] * bound['H'], elements = heads * bound['M'] * bound['D'];
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
-       const int64_t padded = blocks(bound['M'], m) * m;
-       const double scale = scaleOf<AttentionBackward>(bound);
-       Argument delta = to.scratch(DType::Float32, heads * padded),
-                log2Lse = to.scratch(DType::Float32, heads * padded),
-                sums = to.scratch(DType::Float32, elements);
-       if (Status status = to.launch(rowFacts, {}, {blocks(padded, 64), heads},
-                                     {call.out, call.dout, call.lse, delta, log2Lse, sums,
-                                      bound['M'], padded, named("D", bound['D']),
-                                      named("BLOCK_D", blockD(bound)), named("BLOCK_M", 64)});
-           !status)
-         return status;
-       Arguments arguments{call.q, call.k, call.v,  call.dout, log2Lse,
-                           delta,  sums,   call.dk, call.dv};
-       arguments.add(sizesOf<AttentionBackward>(bound)).add({padded, scale});
-       arguments.add(maskConstants<AttentionBackward>(bound, config));
-       if (Status status = to.launch(backwardOnePass, config.options(),
-                                     {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
-           !status)
-         return status;
-       constexpr int64_t block = 4096;
-       return to.launch(roundSums, {}, {blocks(elements, block)},
-                        {sums, call.dq, elements, scale, named("BLOCK", block)});
-     }},
+    {"backward.one_pass", "BLOCK_M BLOCK_N", needsPasses, backwardRule, launchOnePass},
 };
 
 // ---- attention_varlen
@@ -349,10 +381,7 @@ Result<std::string> verifyVarlen(const Bound &bound, const Stream &stream) {
 }
 
 constexpr Variant varlenVariants[] = {
-    {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       return launchForward<AttentionVarlen>(bound, config, to, false);
-     }},
+    {"lengths.flash", "BLOCK_M BLOCK_N", nullptr, forwardRule, launchForward<AttentionVarlen>},
 };
 
 constexpr SizeName varlenSizes[] = {{"queries", 'B', SizeName::Count},

@@ -193,6 +193,8 @@ public:
   virtual ~Launches() = default;
   /// Room in the workspace, at a multiple of 256 bytes.
   Argument scratch(DType type, int64_t elements);
+  /// The same as a row-major tensor, which descriptors are made of.
+  Result<Tensor> scratchTensor(const Device &device, DType type, Shape shape);
   virtual Status launch(const KernelSource &kernel, const CompileOptions &options,
                         Programs programs, std::span<const Argument> arguments) = 0;
   Status launch(const KernelSource &kernel, const CompileOptions &options, Programs programs,
@@ -205,6 +207,10 @@ public:
 protected:
   char *workspace = nullptr;
   size_t used = 0;
+
+private:
+  /// A place of so many bytes, counted from null while there is no workspace yet.
+  uintptr_t take(size_t bytes);
 };
 
 /// One way to compute an operation.
@@ -272,6 +278,9 @@ std::span<const OperationRow> trainingRows();
 const char *activationName(Activation activation);
 /// What kernels call a precision of products of this type.
 const char *precisionName(DType type, Precision precision);
+/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, an aligned start,
+/// and elements: the driver makes no tensor map of nothing.
+bool canDescribe(const Tensor &tensor);
 /// What is wrong with offsets that run from 0 to `total` and never fall; `most`, if it is not 0, is
 /// the largest step.
 Result<std::string> verifyOffsets(std::string_view name, const Tensor &offsets, int64_t total,

@@ -206,12 +206,23 @@ std::span<const OperationRow> (*const tables[])() = {elementwiseRows, rowwiseRow
 
 } // namespace
 
-Argument Launches::scratch(DType type, int64_t elements) {
+uintptr_t Launches::take(size_t bytes) {
   used = (used + 255) / 256 * 256;
-  // Counted from null while there is no workspace yet, which pointers may not be.
-  Argument argument(reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(workspace) + used), type);
-  used += size_t(elements) * info(type).bytes;
-  return argument;
+  // Pointers may not be counted from null, numbers may.
+  uintptr_t place = reinterpret_cast<uintptr_t>(workspace) + used;
+  used += bytes;
+  return place;
+}
+Argument Launches::scratch(DType type, int64_t elements) {
+  return {reinterpret_cast<void *>(take(size_t(elements) * info(type).bytes)), type};
+}
+Result<Tensor> Launches::scratchTensor(const Device &device, DType type, Shape shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape.sizes)
+    elements *= size;
+  uintptr_t place = take(size_t(elements) * info(type).bytes);
+  // Null is no tensor's place: where nothing runs, another one does.
+  return Tensor::wrap(device, reinterpret_cast<void *>(place ? place : 256), type, shape);
 }
 
 const OperationRow &rowOf(Operation operation) {

@@ -45,18 +45,6 @@ Config tilesFor(int64_t m, int64_t n, int64_t batches, const Bound &bound) {
 
 Config productRule(const Bound &bound) { return tilesFor(bound['M'], bound['N'], 1, bound); }
 
-/// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, an aligned start,
-/// and elements: the driver makes no tensor map of nothing.
-bool canDescribe(const Tensor &tensor) {
-  auto strides = tensor.strides();
-  if (tensor.bytes() == 0 || strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
-    return false;
-  for (size_t i = 0; i + 1 < strides.size(); ++i)
-    if (strides[i] <= 0 || strides[i] * info(tensor.type()).bytes % 16)
-      return false;
-  return true;
-}
-
 // ---- matmul
 
 constexpr KernelSource matmul{"matmul", "kernel.py", "matmul"},
@@ -658,6 +646,16 @@ constexpr OperationRow rows[] = {
 };
 
 } // namespace
+
+bool canDescribe(const Tensor &tensor) {
+  auto strides = tensor.strides();
+  if (tensor.bytes() == 0 || strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
+    return false;
+  for (size_t i = 0; i + 1 < strides.size(); ++i)
+    if (strides[i] <= 0 || strides[i] * info(tensor.type()).bytes % 16)
+      return false;
+  return true;
+}
 
 const char *activationName(Activation activation) {
   switch (activation) {

@@ -54,7 +54,7 @@ private:
     alignas(64) uint8_t map[support::tensorMapBytes];
   };
   struct MapCache {
-    static constexpr size_t size = 16;
+    static constexpr size_t size = 48; // some sets of the nine that attention's gradients take
     std::mutex mutex;
     EncodedMap entries[size];
     size_t next = 0;

@@ -17,6 +17,7 @@
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
+#include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
@@ -51,6 +52,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createFoldAddendsPass());
   // Products of f32 in parts and sums in f16 become products that tensor cores have.
   pm.addPass(transforms::createSplitProductsPass());
+  // Blocks one element deep in a batch or head are matrices: the copy engine brings those.
+  pm.addPass(transforms::createDropUnitDimsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -341,14 +344,18 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   OwningOpRef<ModuleOp> lowered = module.clone();
   auto code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
   // A kernel that spills has more registers in more warps, up to the threads of which each can have
-  // half of them.
+  // half of them. `ptxas` gives up where products alone want more than there are.
   constexpr uint32_t fewSpills = 256;
   constexpr unsigned mostWarps = 16;
-  while (code && code->spilledBytes() > fewSpills && code->warps < mostWarps &&
-         isFreeOfWarps(module)) {
+  auto isTooNarrow = [](const Result<GpuCode> &made) {
+    return made ? made->spilledBytes() > fewSpills
+                : made.error().what.find("Register allocation failed") != std::string::npos;
+  };
+  for (unsigned more = warps * 2; more <= mostWarps && isTooNarrow(code) && isFreeOfWarps(module);
+       more *= 2) {
     lowered = module.clone();
-    auto wider = codeFor(*lowered, chip, stage, options, builder, code->warps * 2, report, reports);
-    if (!wider || wider->spilledBytes() > code->spilledBytes() / 2)
+    auto wider = codeFor(*lowered, chip, stage, options, builder, more, report, reports);
+    if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
       break;
     code = std::move(wider);
   }

@@ -2,6 +2,7 @@
 #include "ir/TileOps.h"
 #include "ref/Reference.h"
 #include "transforms/CountTrips.h"
+#include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
   nereid::transforms::registerExpandScaledProductsPass();
+  nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(

@@ -13,6 +13,7 @@ import triton.language as tl
 # CHECK: %[[ARRIVALS:.*]] = tilegpu.arrivals : <3>
 # CHECK: tilegpu.copy_bulk %[[Q]]{{.*}} arrives %[[QUERIES]]
 # CHECK-COUNT-4: tilegpu.copy_bulk {{.*}} arrives %[[ARRIVALS]]
+# CHECK: }
 # CHECK-NEXT: tilegpu.wait_bulk %[[QUERIES]]
 # CHECK: tilegpu.open_turns
 # CHECK: scf.for
