@@ -193,6 +193,8 @@ public:
   virtual ~Launches() = default;
   /// Room in the workspace, at a multiple of 256 bytes.
   Argument scratch(DType type, int64_t elements);
+  /// So many int32 that are 0 when the plan's launches begin, and that they leave 0.
+  Result<Argument> counters(int64_t count);
   virtual Status launch(const KernelSource &kernel, const CompileOptions &options,
                         Programs programs, std::span<const Argument> arguments) = 0;
   Status launch(const KernelSource &kernel, const CompileOptions &options, Programs programs,
@@ -201,10 +203,15 @@ public:
   }
 
   size_t workspaceUsed() const { return used; }
+  size_t countersUsed() const { return counted; }
 
 protected:
+  /// Clears counters that lie in a workspace.
+  virtual Status clear(void *, size_t) { return Success{}; }
+
   char *workspace = nullptr;
-  size_t used = 0;
+  char *zeros = nullptr; ///< for counters; null: they lie in the workspace
+  size_t used = 0, counted = 0;
 };
 
 /// One way to compute an operation.
