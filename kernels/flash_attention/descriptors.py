@@ -6,7 +6,7 @@ from kernel import LOWEST, factors_of_head, first_row, log2_scores, seen, total_
 
 
 @triton.jit
-def flash_forward_descriptors(q_desc, k_desc, v_desc, out_desc, lse_ptr, H, GROUP, M, N, scale,
+def flash_forward_descriptors(q_desc, k_desc, v_desc, out_desc, lse_ptr, GROUP, M, N, scale,
                               D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
                               CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
                               slopes_ptr=None, descale_ptr=None, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
@@ -15,10 +15,10 @@ def flash_forward_descriptors(q_desc, k_desc, v_desc, out_desc, lse_ptr, H, GROU
     One loop for all keys, so that the blocks of the next step are on their way wherever masks begin.
     """
     start_m = first_row(BLOCK_M, CAUSAL)
-    head = tl.program_id(1)
-    b = head // H
-    h = head % H
+    h = tl.program_id(1)
+    b = tl.program_id(2)
     g = h // GROUP
+    head = b * tl.num_programs(1) + h
     rows = start_m + tl.arange(0, BLOCK_M)
     slope, scale, v_scale = factors_of_head(slopes_ptr, descale_ptr, scale, h, head // GROUP)
     LIFT: tl.constexpr = 8.0 if v_desc.dtype.is_fp8() else 0.0

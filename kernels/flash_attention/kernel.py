@@ -37,9 +37,10 @@ def store_rows(base, rows, stride, COUNT, value, D: tl.constexpr, BLOCK_D: tl.co
 @triton.jit
 def seen(rows, columns, M, N, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
     """Which keys are there and visible to which queries."""
-    visible = columns < N
     if CAUSAL:
-        visible = visible & (columns <= rows + (N - M))
+        visible = columns <= tl.minimum(rows + (N - M), N - 1)
+    else:
+        visible = columns < N
     if WINDOW > 0:
         visible = visible & (columns > rows + (N - M - WINDOW))
         if not CAUSAL:

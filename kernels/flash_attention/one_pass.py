@@ -26,7 +26,7 @@ def row_facts(o_ptr, do_ptr, lse_ptr, delta_ptr, log2_lse_ptr, dq_sum_ptr, M, PA
 
 
 @triton.jit
-def backward_one_pass(q_desc, k_desc, v_desc, do_desc, log2_lse_desc, delta_desc, dq_sum_desc, dk_desc, dv_desc, slopes_ptr, H, GROUP, M, N, scale,
+def backward_one_pass(q_desc, k_desc, v_desc, do_desc, log2_lse_desc, delta_desc, dq_sum_desc, dk_desc, dv_desc, slopes_ptr, GROUP, M, N, scale,
                       BLOCK_D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
                       CAUSAL: tl.constexpr, PRECISION: tl.constexpr, WINDOW: tl.constexpr = 0, SOFT_CAP: tl.constexpr = 0.0):
     """BLOCK_N keys of one key head a program, and the queries of all GROUP heads that read them.
@@ -34,9 +34,8 @@ def backward_one_pass(q_desc, k_desc, v_desc, do_desc, log2_lse_desc, delta_desc
     Blocks of the descriptors are [1, 1, rows, BLOCK_D], but for log2_lse and delta: [1, BLOCK_M] of [heads, rows].
     """
     start_n = tl.program_id(0) * BLOCK_N
-    key_head = tl.program_id(1)
-    b = key_head * GROUP // H
-    g = key_head % (H // GROUP)
+    g = tl.program_id(1)
+    b = tl.program_id(2)
     columns = start_n + tl.arange(0, BLOCK_N)
     k = k_desc.load([b, g, start_n, 0]).reshape([BLOCK_N, BLOCK_D])
     v = v_desc.load([b, g, start_n, 0]).reshape([BLOCK_N, BLOCK_D])
@@ -50,7 +49,7 @@ def backward_one_pass(q_desc, k_desc, v_desc, do_desc, log2_lse_desc, delta_desc
         high = last
     for member in range(GROUP):
         h = g * GROUP + member
-        head = key_head * GROUP + member
+        head = b * tl.num_programs(1) * GROUP + h
         slope = None
         if slopes_ptr is not None:
             slope = tl.load(slopes_ptr + h) * LOG2E

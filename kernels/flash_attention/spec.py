@@ -61,8 +61,8 @@ def flash_descriptors(q, k, v, bias, slopes, descale, out, lse, scale, p, causal
     KV, N = k.shape[1], k.shape[2]
     queries = [1, 1, BLOCK_M, block_d(D)]
     keys = [1, 1, BLOCK_N, block_d(D)]
-    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), B * H),
-                   descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(out, queries), lse, H, H // KV, M, N, scale,
+    return [launch("descriptors.py:flash_forward_descriptors", (cdiv(M, BLOCK_M), H, B),
+                   descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(out, queries), lse, H // KV, M, N, scale,
                    D=D, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
                    slopes_ptr=slopes, descale_ptr=descale, WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages)]
 
@@ -107,11 +107,11 @@ def flash_one_pass(q, k, v, bias, slopes, do, out, lse, dq, dk, dv, scale, p, ca
     keys = [1, 1, BLOCK_N, block_d(D)]
     return [
         launch("one_pass.py:row_facts", (cdiv(padded, 64), B * H), out, do, lse, delta, log2_lse, dq_sum, M, padded, D=D, BLOCK_D=block_d(D), BLOCK_M=64),
-        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), B * KV),
+        launch("one_pass.py:backward_one_pass", (cdiv(N, BLOCK_N), KV, B),
                descriptor(q, queries), descriptor(k, keys), descriptor(v, keys), descriptor(do, queries),
                descriptor(log2_lse, [1, BLOCK_M]), descriptor(delta, [1, BLOCK_M]), descriptor(dq_sum, queries),
                descriptor(dk, keys), descriptor(dv, keys), slopes,
-               H, H // KV, M, N, scale, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
+               H // KV, M, N, scale, BLOCK_D=block_d(D), BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, PRECISION=precision(q),
                WINDOW=window, SOFT_CAP=soft_cap, num_warps=num_warps, num_stages=num_stages),
         launch("one_pass.py:round_sums", (cdiv(B * H * M * D, 4096),), dq_sum, dq, B * H * M * D, scale, BLOCK=4096),
     ]

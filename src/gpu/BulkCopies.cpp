@@ -143,18 +143,29 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     Value arrivals = op->getResult(0);
     unsigned slots = cast<ArrivalsOp>(op).getArrivals().getType().getSlots();
-    e.reserveRing(arrivals, SharedOperand::alignment);
-    e.assembly(writesGlobalBefore(op) ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
-               "~{memory}", {}, {}, false);
-    Value base = barrierAddress(e, arrivals, {}), first = e.isFirstThread();
-    // In one piece: ptxas puts a fence before each one that is alone.
+    // What lies behind is aligned again.
+    bool isFirst = isa_and_present<ArrivalsOp>(op->getNextNode()),
+         isSecond = isa_and_present<ArrivalsOp>(op->getPrevNode());
+    constexpr unsigned half = SharedOperand::alignment / 2;
+    e.reserveRing(arrivals, isFirst || isSecond ? half : SharedOperand::alignment);
+    if (writesGlobalBefore(op))
+      e.assembly("fence.proxy.async;", "~{memory}", {}, {}, false);
+    else if (!e.isBeforeShared(op))
+      e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
     std::string text;
     for (unsigned i = 0; i < 2 * slots; ++i)
-      text += "@$1 mbarrier.init.shared::cta.b64 [$0+" + std::to_string(8 * i) + "], " +
+      text += "mbarrier.init.shared::cta.b64 [$0+" + std::to_string(8 * i) + "], " +
               std::to_string(i < slots ? 1 : e.warps) + "; ";
-    e.assembly(text + "@$1 fence.mbarrier_init.release.cluster;", "r,b,~{memory}", {},
-               {base, first}, false);
-    e.barrier();
+    Value base = barrierAddress(e, arrivals, {});
+    e.when(e.isFirstThread(), [&] {
+      e.assembly(text + "fence.mbarrier_init.release.cluster;", "r,~{memory}", {}, base, false);
+    });
+    // One barrier for those that are made together.
+    Operation *next = op->getNextNode();
+    while (isa_and_present<RingOp, arith::ConstantOp>(next))
+      next = next->getNextNode();
+    if (!isa_and_present<ArrivalsOp>(next))
+      e.barrier();
   }
 };
 

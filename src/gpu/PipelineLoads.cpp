@@ -193,6 +193,7 @@ private:
     unsigned vector;
     bool isBulk;
     Value ring;
+    bool isLater = false; ///< waited for by itself, in front of the second product
   };
 
   // --- what moves ---
@@ -437,6 +438,21 @@ private:
     return dot && flying.contains(dot);
   }
 
+  // What only the second of two long products reads is waited for there: the first one does not
+  // wait for it where steps begin.
+  void findLater() {
+    if (!turn || copies.size() != 2)
+      return;
+    auto reads = [](tile::DotOp dot, Copy &copy) {
+      return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
+        auto source = untransposed(operand);
+        return source && source->first == copy.load->getResult(0);
+      });
+    };
+    Copy &first = copies[0], &second = copies[1];
+    second.isLater = reads(dots[0], first) && !reads(dots[0], second) && reads(dots[1], second);
+  }
+
   // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
   // second barrier costs less than copies that start later.
   bool isLongSum() {
@@ -475,6 +491,7 @@ private:
           findFlying();
         findTurns();
         findDelayed();
+        findLater();
         waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
         return;
       }
@@ -518,12 +535,14 @@ private:
     startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
   }
   void startTransfers(IRMapping &mapping, Value slot, Value active) {
-    if (hasBulk) {
+    for (bool isLater : {false, true}) {
       uint64_t bytes = 0;
       for (Copy &copy : copies)
-        if (copy.isBulk)
+        if (copy.isBulk && copy.isLater == isLater)
           bytes += transferredBytes(copy.load->getResult(0).getType());
-      b.create<ExpectBulkOp>(loop.getLoc(), arrivals, slot, uint32_t(bytes), active);
+      if (bytes)
+        b.create<ExpectBulkOp>(loop.getLoc(), isLater ? laterArrivals : arrivals, slot,
+                               uint32_t(bytes), active);
     }
     for (Copy &copy : copies) {
       auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
@@ -535,8 +554,8 @@ private:
       auto block = cast<tile::DescLoadOp>(copy.load);
       SmallVector<Value> offsets(llvm::map_range(block.getOffsets(), ahead));
       if (copy.isBulk)
-        b.create<CopyBulkOp>(block.getLoc(), copy.ring, slot, block.getDesc(), offsets, arrivals,
-                             active);
+        b.create<CopyBulkOp>(block.getLoc(), copy.ring, slot, block.getDesc(), offsets,
+                             copy.isLater ? laterArrivals : arrivals, active);
       else
         b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets,
                              active, copy.vector);
@@ -640,8 +659,10 @@ private:
     for (Copy &copy : copies)
       rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
     if (hasBulk)
-      rings.push_back(arrivals =
-                          b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
+      for (Value *made : {&arrivals, &laterArrivals})
+        if (made == &arrivals || llvm::any_of(copies, [](Copy &copy) { return copy.isLater; }))
+          rings.push_back(*made =
+                              b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
 
     // The first copies.
     for (Resident &resident : residents)
@@ -786,7 +807,7 @@ private:
       if (flying.empty())
         copyAhead();
     }
-    emitRest(rest, slot);
+    emitRest(rest, slot, phase);
     if (!flying.empty()) {
       if (waitsAtEnd)
         b.create<WaitCopiesOp>(loc, distance - 2);
@@ -826,13 +847,15 @@ private:
     return b.create<arith::SelectOp>(loc, over, back, sum);
   }
 
-  void emitRest(IRMapping &rest, Value slot) {
+  void emitRest(IRMapping &rest, Value slot, Value phase) {
     SmallVector<ReadSlotOp> reads;
     for (Operation &op : body.without_terminator()) {
       if (!live.contains(&op))
         continue;
       auto *copied = llvm::find_if(copies, [&](Copy &copy) { return copy.load == &op; });
       if (copied != copies.end()) {
+        if (copied->isLater)
+          b.create<WaitBulkOp>(op.getLoc(), laterArrivals, slot, phase);
         reads.push_back(
             b.create<ReadSlotOp>(op.getLoc(), op.getResult(0).getType(), copied->ring, slot));
         rest.map(op.getResult(0), reads.back().getTile());
@@ -930,7 +953,7 @@ private:
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
   bool hasBulk = false, isAllBulk = false;
-  Value arrivals;
+  Value arrivals, laterArrivals;
   bool waitsAtEnd = false;
   Operation *turn = nullptr; // the first op of a warp group's turn
   llvm::SmallPtrSet<Operation *, 4> flying, delayed;

@@ -173,6 +173,10 @@ void RegisterEmitter::sharedBarrier() {
   barrier();
 }
 
+bool RegisterEmitter::isBeforeShared(Operation *op) const {
+  return !usesShared && !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>();
+}
+
 // The area that the launch gives, from `offset` on.
 static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
@@ -184,6 +188,7 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
 }
 
 Value RegisterEmitter::beginShared(uint64_t bytes) {
+  usesShared = true;
   uint64_t start = scratchStart;
   bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
   if (isOfStep) {

@@ -83,6 +83,9 @@ public:
   /// memory.
   void waitForStores();
   bool mayStillBeRead = false;
+  /// True for an op that runs once, before threads use shared memory other than mbarriers.
+  bool isBeforeShared(mlir::Operation *op) const;
+  bool usesShared = false;
   /// Makes sure that the scratch area has so many bytes, and that nobody still reads it.
   mlir::Value beginShared(uint64_t bytes);
   /// Address of an element of `element` at an i32 index.

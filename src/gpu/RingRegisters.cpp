@@ -130,7 +130,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
                   llvm::alignTo(type.getSlots() * SharedOperand(type.getTile()).bytes(),
                                 SharedOperand::alignment));
     // Nobody still reads what lay there.
-    if (!isa_and_present<RingOp>(op->getPrevNode()))
+    if (!isa_and_present<RingOp>(op->getPrevNode()) && !e.isBeforeShared(op))
       e.sharedBarrier();
   }
 };
@@ -138,6 +138,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
 struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto copy = cast<CopyAsyncOp>(op);
+    e.usesShared = true;
     RankedTensorType tile = copy.getRing().getType().getTile();
     LinearLayout layout = layoutOf(copy.getPointer().getType());
     SharedOperand shared(tile);
@@ -181,6 +182,7 @@ struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
 struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto write = cast<WriteSlotOp>(op);
+    e.usesShared = true;
     SharedOperand shared(write.getRing().getType().getTile());
     Value base = e.slotAddress(write.getRing(), write.getSlot(), shared.bytes());
     shared.write(e, base, layoutOf(write.getTile().getType()), e.registers(write.getTile()));
@@ -205,20 +207,26 @@ struct ReadSlotRegisters : RegisterModel<ReadSlotRegisters, ReadSlotOp> {
 struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, 0);
-    for (Value ring : op->getOperands()) {
+    e.usesShared = true;
+    std::string text, constraints;
+    SmallVector<Value> places;
+    for (Value ring : op->getOperands())
       if (auto arrivals = dyn_cast<ArrivalsType>(ring.getType())) {
-        // All threads are done waiting; then the memory may serve for something else.
-        e.barrier();
         for (unsigned i = 0; i < 2 * arrivals.getSlots(); ++i)
-          e.assembly("@$1 mbarrier.inval.shared::cta.b64 [$0];", "r,b,~{memory}", {},
-                     {e.add(e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(),
-                                                               e.slotAddress(ring, {}, 8)),
-                            e.i32(8 * i)),
-                      e.isFirstThread()},
-                     false);
+          text += "mbarrier.inval.shared::cta.b64 [$" + std::to_string(places.size()) + "+" +
+                  std::to_string(8 * i) + "]; ";
+        constraints += "r,";
+        places.push_back(e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(),
+                                                            e.slotAddress(ring, {}, 8)));
       }
-      e.releaseRing(ring);
+    if (!places.empty()) {
+      // All threads are done waiting; then the memory may serve for something else.
+      e.barrier();
+      e.when(e.isFirstThread(),
+             [&] { e.assembly(text, constraints + "~{memory}", {}, places, false); });
     }
+    for (Value ring : op->getOperands())
+      e.releaseRing(ring);
   }
 };
 

@@ -183,10 +183,10 @@ Status launchDescribed(const Bound &bound, const Config &config, Launches &to) {
     if (!*descriptor)
       return descriptor->takeError();
   Arguments arguments{*q, *k, *v, *out, logSums<Attention>(bound, to)};
-  arguments.add(sizesOf<Attention>(bound)).add({scaleOf<Attention>(bound)});
+  arguments.add({bound['H'] / bound['G'], bound['M'], bound['N'], scaleOf<Attention>(bound)});
   arguments.add(maskConstants<Attention>(bound, config)).add({named("descale_ptr", call.descale)});
   return to.launch(flashDescriptors, config.options(),
-                   {blocks(bound['M'], config["BLOCK_M"]), bound['B'] * bound['H']}, arguments);
+                   {blocks(bound['M'], config["BLOCK_M"]), bound['H'], bound['B']}, arguments);
 }
 
 /// Two passes over the scores: one for the gradients of keys and values, one for that of queries.
@@ -323,13 +323,13 @@ Status launchOnePass(const Bound &bound, const Config &config, Launches &to) {
   Arguments arguments{};
   for (const TensorDescriptor &descriptor : described)
     arguments.add({descriptor});
-  arguments.add({call.slopes}).add(sizesOf<AttentionBackward>(bound));
-  arguments.add({scale, named("BLOCK_D", d), named("BLOCK_M", m), named("BLOCK_N", n),
+  arguments.add({call.slopes, bound['H'] / bound['G'], bound['M'], bound['N'], scale,
+                 named("BLOCK_D", d), named("BLOCK_M", m), named("BLOCK_N", n),
                  named("CAUSAL", call.causal),
                  named("PRECISION", precisionName(bound.type(), call.precision)),
                  named("WINDOW", call.window), named("SOFT_CAP", double(call.softCap))});
   if (Status status = to.launch(backwardOnePass, config.options(),
-                                {blocks(bound['N'], n), bound['B'] * bound['G']}, arguments);
+                                {blocks(bound['N'], n), bound['G'], bound['B']}, arguments);
       !status)
     return status;
   constexpr int64_t block = 4096;

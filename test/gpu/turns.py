@@ -10,18 +10,26 @@ import triton.language as tl
 # CHECK-NOT: tile.desc_load
 # CHECK: %[[Q:.*]] = tilegpu.ring : <1,
 # CHECK: %[[QUERIES:.*]] = tilegpu.arrivals : <1>
-# CHECK: %[[ARRIVALS:.*]] = tilegpu.arrivals : <3>
+# CHECK: %[[KEYS:.*]] = tilegpu.arrivals : <3>
+# CHECK-NEXT: %[[VALUES:.*]] = tilegpu.arrivals : <3>
 # CHECK: tilegpu.copy_bulk %[[Q]]{{.*}} arrives %[[QUERIES]]
-# CHECK-COUNT-4: tilegpu.copy_bulk {{.*}} arrives %[[ARRIVALS]]
+# CHECK: tilegpu.copy_bulk {{.*}} arrives %[[KEYS]]
+# CHECK-NEXT: tilegpu.copy_bulk {{.*}} arrives %[[VALUES]]
+# CHECK: tilegpu.copy_bulk {{.*}} arrives %[[KEYS]]
+# CHECK-NEXT: tilegpu.copy_bulk {{.*}} arrives %[[VALUES]]
 # CHECK: }
 # CHECK-NEXT: tilegpu.wait_bulk %[[QUERIES]]
 # CHECK: tilegpu.open_turns
+# The first product waits for the keys alone.
 # CHECK: scf.for
+# CHECK-NEXT: tilegpu.wait_bulk %[[KEYS]]
+# CHECK-NOT: wait_bulk
 # CHECK: tile.dot
 # CHECK: tile.reduce
 # CHECK-NOT: math.exp2
 # CHECK: tilegpu.begin_turn
 # CHECK: math.exp2
+# CHECK: tilegpu.wait_bulk %[[VALUES]]
 # CHECK: tilegpu.end_turn
 # CHECK-NEXT: tile.dot
 # CHECK: scf.yield
