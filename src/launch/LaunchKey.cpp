@@ -82,23 +82,27 @@ bool fitsType(const Argument &argument, DType type) {
   return value < limit && value >= (facts.isSigned ? -limit : 0);
 }
 
-Scalar pointerClass(const Parameter &parameter, const Argument &argument) {
+bool seesAlignment(const Parameter &parameter) {
+  return !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment;
+}
+
+Scalar pointerClass(const Argument &argument, bool seesAlignment) {
   uint64_t address = argument.kind == Kind::Tensor
                          ? reinterpret_cast<uint64_t>(argument.asTensor().data())
                          : argument.bits;
-  bool align = !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment;
-  return {.type = argument.type, .divisible = align && address % 16 == 0, .isPointer = true};
+  return {
+      .type = argument.type, .divisible = seesAlignment && address % 16 == 0, .isPointer = true};
 }
 
 Status classifyScalar(const Signature &signature, const Parameter &parameter,
                       const Argument &argument, Scalar &scalar) {
   bool specialize = !parameter.doNotSpecialize;
-  bool align = specialize && !parameter.doNotSpecializeOnAlignment;
+  bool align = seesAlignment(parameter);
   scalar = {argument.type};
   switch (argument.kind) {
   case Kind::Pointer:
   case Kind::Tensor:
-    scalar = pointerClass(parameter, argument);
+    scalar = pointerClass(argument, align);
     return Success{};
   case Kind::Bool:
   case Kind::Int:
@@ -160,11 +164,9 @@ enum Tag : uint8_t {
 };
 enum ScalarBit : uint8_t { One = 1, Divisible = 2, IsPointer = 4, IsConst = 8 };
 
-void addScalar(const Parameter &parameter, const Argument &argument, const Scalar &scalar,
-               LaunchKey &key) {
+void addScalar(const Scalar &scalar, LaunchKey &key, bool isConst) {
   uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
-                 (scalar.isPointer ? IsPointer : 0) |
-                 (scalar.isPointer && (parameter.isConst || argument.isConst) ? IsConst : 0);
+                 (scalar.isPointer ? IsPointer : 0) | (scalar.isPointer && isConst ? IsConst : 0);
   uint8_t head[] = {uint8_t(TagScalar | bits), uint8_t(scalar.type)};
   key.add(head, sizeof head);
 }
@@ -236,7 +238,7 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
   Scalar scalar;
   if (Status status = classifyScalar(signature, parameter, argument, scalar); !status)
     return status;
-  addScalar(parameter, argument, scalar, key);
+  addScalar(scalar, key, parameter.isConst || argument.isConst);
   return Success{};
 }
 
@@ -322,19 +324,31 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
 }
 } // namespace
 
-Status makeKey(const Signature &signature, std::span<const Argument> arguments, uint32_t variant,
-               LaunchKey &key) {
+namespace {
+enum Trait : uint8_t { TakesPointers = 1, SeesAlignment = 2, PointsToConst = 4 };
+}
+
+KeyMaker::KeyMaker(const Signature &signature) : signature(signature) {
+  for (const Parameter &parameter : signature.parameters)
+    traits.push_back(uint8_t((parameter.isConstexpr ? 0 : TakesPointers) |
+                             (seesAlignment(parameter) ? SeesAlignment : 0) |
+                             (parameter.isConst ? PointsToConst : 0)));
+}
+
+Status KeyMaker::make(std::span<const Argument> arguments, uint32_t variant, LaunchKey &key) const {
   if (Status status = checkCount(signature, arguments.size()); !status)
     return status;
   key.add(&variant, sizeof variant);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Parameter &parameter = signature.parameters[i];
     const Argument &argument = arguments[i];
+    uint8_t trait = traits[i];
     // What most arguments are, without a call.
     bool isPointer = argument.kind == Kind::Pointer || argument.kind == Kind::Tensor;
-    if (isPointer && !parameter.isConstexpr && !argument.isConstexpr) [[likely]]
-      addScalar(parameter, argument, pointerClass(parameter, argument), key);
-    else if (Status status = addClass(signature, parameter, argument, key, 0); !status)
+    if (isPointer && (trait & TakesPointers) && !argument.isConstexpr) [[likely]]
+      addScalar(pointerClass(argument, trait & SeesAlignment), key,
+                argument.isConst || (trait & PointsToConst));
+    else if (Status status = addClass(signature, signature.parameters[i], argument, key, 0);
+             !status)
       return status;
   }
   key.finish();

@@ -43,11 +43,23 @@ private:
   uint8_t bytes[capacity]; // beyond `length` never read
 };
 
-/// Makes the key. `variant` stands for everything of a call beside its arguments (options, target):
-/// equal numbers, equal rest. Fails on arguments that cannot be passed: too many or too few, a
-/// value out of the annotated type's range, a tuple nested too deep.
-Status makeKey(const Signature &signature, std::span<const Argument> arguments, uint32_t variant,
-               LaunchKey &key);
+/// Makes the keys of a function's launches.
+class KeyMaker {
+public:
+  /// `signature` must outlive it.
+  explicit KeyMaker(const Signature &signature);
+
+  /// `variant` stands for everything of a call beside its arguments (options, target): equal
+  /// numbers, equal rest. Fails on arguments that cannot be passed: too many or too few, a value
+  /// out of the annotated type's range, a tuple nested too deep.
+  Status make(std::span<const Argument> arguments, uint32_t variant, LaunchKey &key) const;
+
+private:
+  const Signature &signature;
+  /// What pointers need of each parameter, in few cache lines: the driver leaves little of the
+  /// caches to a launch.
+  std::vector<uint8_t> traits;
+};
 
 /// The same in words, for the compiler. Arguments left to defaults become `constexpr` None-classes
 /// whose parameter the compiler fills in; `defaulted` lists their positions.

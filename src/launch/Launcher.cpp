@@ -99,7 +99,7 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
                                                         std::optional<Grid> grid,
                                                         uint32_t variant) {
   LaunchKey key;
-  if (Status status = makeKey(signature, arguments, variant, key); !status)
+  if (Status status = keys.make(arguments, variant, key); !status)
     return status.takeError();
   PreparedKernel *prepared = cache.find(key);
   if (!prepared) [[unlikely]] {
@@ -108,21 +108,25 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
       return loaded.takeError();
     prepared = *loaded;
   }
-  Leaves leaves;
-  if (!flatten(arguments, [&](size_t i) { return signature.parameters[i].isConstexpr; }, leaves))
-    return Error{"cannot launch `" + signature.name + "`: over " + std::to_string(maxLeaves) +
-                     " values in its arguments",
-                 {}};
   alignas(support::packedAlignment) uint8_t block[support::packedLimit];
-  if (Status status = prepared->plan.pack(leaves.all(), block); !status)
-    return status.takeError();
   runtime::LaunchArguments packed;
   packed.packed = block;
   packed.packedBytes = prepared->plan.bytes();
-  if (grid) {
+  bool hasTuple =
+      std::any_of(arguments.begin(), arguments.end(), [](auto &one) { return one.isTuple(); });
+  if (grid && !hasTuple) [[likely]] {
+    if (Status status = prepared->plan.pack(arguments, block); !status)
+      return status.takeError();
     packed.grid = *grid;
   } else {
-    auto computed = prepared->gridFor(leaves.all());
+    Leaves leaves;
+    if (!flatten(arguments, [&](size_t i) { return signature.parameters[i].isConstexpr; }, leaves))
+      return Error{"cannot launch `" + signature.name + "`: over " + std::to_string(maxLeaves) +
+                       " values in its arguments",
+                   {}};
+    if (Status status = prepared->plan.pack(leaves.all(), block); !status)
+      return status.takeError();
+    auto computed = grid ? Result<Grid>(*grid) : prepared->gridFor(leaves.all());
     if (!computed)
       return computed.takeError();
     packed.grid = *computed;
@@ -135,7 +139,7 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
 Result<const PreparedKernel *> Launcher::prepare(std::span<const Argument> arguments,
                                                  uint32_t variant) {
   LaunchKey key;
-  if (Status status = makeKey(signature, arguments, variant, key); !status)
+  if (Status status = keys.make(arguments, variant, key); !status)
     return status.takeError();
   if (const PreparedKernel *prepared = cache.find(key))
     return prepared;

@@ -43,7 +43,7 @@ struct PreparedKernel {
 class Launcher {
 public:
   Launcher(Signature signature, runtime::Device &device, KernelSource &source)
-      : signature(std::move(signature)), device(device), source(source) {}
+      : signature(std::move(signature)), keys(this->signature), device(device), source(source) {}
 
   using Grid = std::array<uint32_t, 3>;
 
@@ -72,6 +72,7 @@ private:
                                 uint32_t variant);
 
   const Signature signature;
+  const KeyMaker keys;
   runtime::Device &device;
   KernelSource &source;
   KernelCache<PreparedKernel> cache;

@@ -25,7 +25,8 @@ Result<PackPlan> PackPlan::make(const support::Artifact &artifact, runtime::Devi
     if (SlotKind(slot.kind) == SlotKind::TensorMap && !device.hasTensorMaps())
       continue; // the code for this device takes the plain fields
     plan.steps.push_back({SlotKind(slot.kind), DType(slot.type), uint16_t(slot.width),
-                          slot.parameter, slot.offset, slot.descriptor});
+                          uint16_t(slot.parameter), uint16_t(slot.offset),
+                          uint16_t(slot.descriptor)});
     plan.names.emplace_back(artifact.text(slot.name));
     hasMaps |= SlotKind(slot.kind) == SlotKind::TensorMap;
     if (SlotKind(slot.kind) == SlotKind::Bytes)
@@ -109,13 +110,22 @@ Status PackPlan::packDescriptor(const Step &step, const Argument &argument, void
 }
 
 Status PackPlan::pack(std::span<const Argument *const> given, void *block) const {
-  if (given.size() != leaves) [[unlikely]]
-    return Error{"cannot launch `" + kernel + "`: " + std::to_string(given.size()) +
-                     " values, it takes " + std::to_string(leaves),
+  return packFrom(
+      given.size(), [&](size_t leaf) -> const Argument & { return *given[leaf]; }, block);
+}
+Status PackPlan::pack(std::span<const Argument> given, void *block) const {
+  return packFrom(
+      given.size(), [&](size_t leaf) -> const Argument & { return given[leaf]; }, block);
+}
+
+template <typename At> Status PackPlan::packFrom(size_t count, At &&at, void *block) const {
+  if (count != leaves) [[unlikely]]
+    return Error{"cannot launch `" + kernel + "`: " + std::to_string(count) + " values, it takes " +
+                     std::to_string(leaves),
                  {}};
   auto *bytes = static_cast<uint8_t *>(block);
   for (const Step &step : steps) {
-    const Argument &argument = *given[step.leaf];
+    const Argument &argument = at(step.leaf);
     void *to = bytes + step.offset;
     switch (step.kind) {
     case SlotKind::Pointer:

@@ -36,15 +36,15 @@ public:
   /// Fills `block`, which has `bytes()` bytes at a multiple of packedAlignment. Allocates only to
   /// encode a tensor map that it has not seen lately.
   Status pack(std::span<const Argument *const> leaves, void *block) const;
+  /// The same of arguments none of which is a tuple.
+  Status pack(std::span<const Argument> arguments, void *block) const;
 
 private:
   struct Step {
     support::SlotKind kind;
     DType type;
-    uint16_t width;
-    uint32_t leaf;
-    uint32_t offset;
-    uint32_t descriptor; // index in `descriptors`
+    uint16_t width, leaf, offset;
+    uint16_t descriptor; // index in `descriptors`
   };
   // Tensor maps that were encoded lately, by what they describe.
   struct EncodedMap {
@@ -61,6 +61,7 @@ private:
   };
 
   Error wrongArgument(const Step &step, const std::string &what) const;
+  template <typename At> Status packFrom(size_t count, At &&at, void *block) const;
   Status packPointer(const Step &step, const Argument &argument, void *to) const;
   Status packDescriptor(const Step &step, const Argument &argument, void *to) const;
 

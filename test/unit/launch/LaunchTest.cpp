@@ -54,7 +54,7 @@ const Signature oneInt = {"kernel", {{.name = "n"}}};
 
 LaunchKey keyOf(const Signature &signature, std::vector<Argument> arguments, uint32_t variant = 0) {
   LaunchKey key;
-  Status status = makeKey(signature, arguments, variant, key);
+  Status status = KeyMaker(signature).make(arguments, variant, key);
   EXPECT_TRUE(status) << status.error().what;
   return key;
 }
