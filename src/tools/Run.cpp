@@ -25,7 +25,7 @@ struct RunWords : KernelWords {
 };
 
 // What the recorder saw, longest first.
-Status printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
+void printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
   std::vector<runtime::TraceRow> rows = runtime::summarize(events);
   int64_t all = 0;
   for (const runtime::TraceRow &row : rows)
@@ -64,9 +64,6 @@ Status printProfile(const RunWords &words, const std::vector<runtime::TraceEvent
            numberText(rate(row.operations, row.total), "%.2f")});
     printTable(table, 3);
   }
-  if (words.trace.empty())
-    return Success{};
-  return engine::writeFile(words.trace, runtime::chromeTrace(events));
 }
 
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
@@ -179,8 +176,12 @@ int execute(const RunWords &words, bool check) {
   }
   if (words.repeat) {
     runtime::recorder().enable(false);
-    Status status = printProfile(words, runtime::recorder().take());
-    return status ? exitDone : refuse(status.error());
+    std::vector<runtime::TraceEvent> events = runtime::recorder().take();
+    if (!words.trace.empty())
+      if (Status status = engine::writeFile(words.trace, runtime::chromeTrace(events)); !status)
+        return refuse(status.error());
+    printProfile(words, events);
+    return exitDone;
   }
   return answer(words, arguments, *outcome, check);
 }
