@@ -136,7 +136,7 @@ private:
         continue;
       }
       bits = b.create<arith::ShLIOp>(e.loc(), bits,
-                                     e.number(bits.getType(), int64_t(i * packing.bits)));
+                                     e.number(bits.getType(), int64_t(i) * packing.bits));
       word = b.create<arith::OrIOp>(e.loc(), word, bits);
     }
     return e.cast(word, type);

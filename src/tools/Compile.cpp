@@ -39,6 +39,14 @@ const std::map<std::string, pipeline::GpuStage> gpuForms = {
     {"llvm", pipeline::GpuStage::Llvm},   {"ptx", pipeline::GpuStage::Ptx},
     {"cubin", pipeline::GpuStage::Cubin}, {"sass", pipeline::GpuStage::Sass}};
 
+const char formNames[] =
+    "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack";
+
+bool isForm(const std::string &form) {
+  return form == "tile" || form == "c" || form == "so" || form == "artifact" || form == "pack" ||
+         cpuForms.contains(form) || gpuForms.contains(form);
+}
+
 bool isBinary(const std::string &form) {
   return form == "obj" || form == "so" || form == "cubin" || form == "artifact" || form == "pack";
 }
@@ -171,6 +179,9 @@ int answerJson(const CompileWords &words, const EmittedCall &call,
 }
 
 int compile(const CompileWords &words) {
+  if (!isForm(words.form))
+    return refuse(
+        Error{"unknown form `" + words.form + "`; `--emit` takes " + std::string(formNames), {}});
   auto chips = target::gpuTargets(words.chip);
   if (words.chip != "cpu" && chips.empty()) {
     std::string known = "cpu, cuda";
@@ -260,10 +271,7 @@ Action addCompile(CLI::App &app) {
   app.add_option("-t,--target", words->chip,
                  "cpu, sm_80, sm_90a, ... (default cpu); obj and artifact also "
                  "take several, as sm_80,sm_90a, or cuda");
-  app.add_option(
-      "--emit", words->form,
-      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack "
-      "(default tile)");
+  app.add_option("--emit", words->form, std::string(formNames) + " (default tile)");
   app.add_option(
       "-o,--out-path", words->out,
       "Where to write it; - or nothing is stdout. obj, c and so also write a header beside "
