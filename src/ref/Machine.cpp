@@ -102,6 +102,7 @@ Machine::Machine(const Program &program, const Launch &launch)
     : program(program), launch(launch), memory(launch.memory, program.options) {
   if (program.options.maxOperations)
     operationLimit = program.options.maxOperations;
+  nextLook = launch.onProgress ? 0 : operationLimit;
   preemptive = program.options.seed.has_value();
   programCount = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   fiberLimit = std::min<uint64_t>(
@@ -413,11 +414,15 @@ void Machine::assertionFailed(Frame &frame, Finding finding) {
     launch.onFinding(finding);
 }
 
-void Machine::overLimit(Frame &frame) {
-  stop(finding(frame, Severity::Error, "OperationLimit",
-               "the launch has executed " + std::to_string(operationLimit) +
-                   " tile operations, its limit",
-               "raise the limit, or look for a loop that does not end"));
+void Machine::look(Frame &frame) {
+  constexpr uint64_t operationsBetweenLooks = 256;
+  if (statistics.operations > operationLimit)
+    stop(finding(frame, Severity::Error, "OperationLimit",
+                 "the launch has executed " + std::to_string(operationLimit) +
+                     " tile operations, its limit",
+                 "raise the limit, or look for a loop that does not end"));
+  launch.onProgress({nextProgram, programCount, statistics.operations});
+  nextLook = std::min(operationLimit, statistics.operations + operationsBetweenLooks);
 }
 
 void Machine::beginAccess(Frame &frame, const AccessSite &site) {
