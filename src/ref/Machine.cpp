@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Location.h"
 
+#include <cassert>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -145,6 +146,7 @@ void Machine::fiberMain(Fiber &fiber) {
       fault = std::move(stop.finding);
     ending = true;
   } catch (Unwind) {
+    assert(ending && "programs are unwound at the end alone");
   } catch (std::bad_alloc &) {
     if (!fault)
       fault = finding(fiber.frame, Severity::Error, "OutOfMemory", "out of memory");
