@@ -62,10 +62,13 @@ support::Specialization launchOf(const emit::KernelSummary &kernel) {
                    name.starts_with("lengths") || name.starts_with("offsets") ||
                    name.starts_with("expert") || name.starts_with("source") ||
                    name.starts_with("row_") || name.starts_with("counts") ||
-                   name.starts_with("starts");
+                   name.starts_with("starts") || name.starts_with("ticket");
     launch.arguments.push_back(
         !parameter.isConstexpr && name.ends_with("_ptr")
-            ? ArgumentClass::pointer(isIndex ? DType::Int32 : DType::Float32, 16)
+            ? ArgumentClass::pointer(isIndex                     ? DType::Int32
+                                     : name.starts_with("state") ? DType::Int64
+                                                                 : DType::Float32,
+                                     16)
         : !parameter.isConstexpr
             ? ArgumentClass::scalar(floats.contains(name) ? DType::Float32 : DType::Int32,
                                     floats.contains(name) ? 1 : 16)
@@ -106,20 +109,28 @@ void load(benchmark::State &state) {
   state.counters["lines"] = double(std::count(unit.text.begin(), unit.text.end(), '\n'));
 }
 
-// `all`: each kernel of the file; else the last one, which is what one launch waits for.
+// `all`: each kernel of the file; else the last one that is not refused (helpers may stand behind
+// the line where the file was cut), which is what one launch waits for.
 void loadAndEmit(benchmark::State &state, bool all) {
   emit::SourceUnit unit;
   unit.text = moduleOfLines(state.range(0));
   unit.file = "bench.py";
   std::vector<emit::KernelSummary> kernels = emit::Program::load(unit).program->kernels();
   std::erase_if(kernels, [](const auto &kernel) { return !isKernel(kernel); });
-  if (!all)
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  if (!all) {
+    emit::LoadedProgram loaded = emit::Program::load(unit);
+    while (kernels.size() > 1 && !loaded.program
+                                      ->emit(context, kernels.back().name, launchOf(kernels.back()),
+                                             {}, ops::CompileOptions())
+                                      .module)
+      kernels.pop_back();
     kernels.erase(kernels.begin(), kernels.end() - 1);
+  }
   std::vector<support::Specialization> launches;
   for (const emit::KernelSummary &kernel : kernels)
     launches.push_back(launchOf(kernel));
 
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   size_t emitted = 0, refused = 0;
   std::string why;
   for (auto _ : state) {

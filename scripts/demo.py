@@ -51,7 +51,7 @@ def measured(device):
     try:
         for row in json.loads(out)["rows"]:
             rows.setdefault((row["kernel"], row["variant"]), []).append(row)
-    except ValueError:
+    except (ValueError, KeyError):
         return rows, err.strip() or f"exit code {code}"
     return rows, ""
 

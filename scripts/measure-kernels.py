@@ -42,8 +42,8 @@ def run(words):
         table = json.loads((folder / "tuned.json").read_text()) if (folder / "tuned.json").exists() else {"rows": []}
         line = dict(folder=folder.name, cases=words.cases, tuned=table["rows"])
         try:
-            line["bench"] = json.loads(timed.stdout)
-        except ValueError:
+            line["bench"] = {part: json.loads(timed.stdout)[part] for part in ("machines", "rows")}
+        except (ValueError, KeyError):
             line["failure"] = timed.stderr[-2000:]
         if tuned.returncode:
             line["tune_failure"] = tuned.stderr[-2000:]

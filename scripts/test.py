@@ -237,7 +237,7 @@ def suite_kernels(arguments):
         code, output = run([nereid, "test", folder, "--json", *(word for one in devices for word in ("--device", one))], 1200)
         try:
             rows = json.loads(output[output.index("{") :])["rows"]
-        except ValueError:
+        except (ValueError, KeyError):
             part.fail(f"{folder}: exit code {code}\n{tail(output)}")
             return part
         for row in rows:

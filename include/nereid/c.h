@@ -17,11 +17,15 @@
 #define NEREID_C_API
 #endif
 
+/* In C++ too an enumeration of this interface holds any int. */
 #ifdef __cplusplus
+#define NEREID_C_INT : int
 extern "C" {
+#else
+#define NEREID_C_INT
 #endif
 
-typedef enum nereid_status {
+typedef enum nereid_status NEREID_C_INT {
   NEREID_OK = 0,
   NEREID_FAILED = 1, /* refused or impossible: nereid_last_error() says why */
   NEREID_OUT_OF_MEMORY = 2,
@@ -29,7 +33,7 @@ typedef enum nereid_status {
 } nereid_status;
 
 /* Element types, numbered as nereid::DType. */
-typedef enum nereid_dtype {
+typedef enum nereid_dtype NEREID_C_INT {
   NEREID_INT1,
   NEREID_INT8,
   NEREID_INT16,
@@ -122,7 +126,7 @@ NEREID_C_API nereid_status nereid_stream_synchronize(nereid_stream *stream);
 NEREID_C_API nereid_status nereid_stream_copy(nereid_stream *stream, void *to, const void *from,
                                               size_t bytes);
 
-typedef enum nereid_argument_kind {
+typedef enum nereid_argument_kind NEREID_C_INT {
   NEREID_ARG_DEFAULT = 0, /* the parameter's default */
   NEREID_ARG_NONE,
   NEREID_ARG_BOOL,    /* integer */

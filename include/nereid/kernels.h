@@ -848,7 +848,8 @@ public:
   /// kernels of the engine are not touched.
   void freeze(bool frozen = true) const;
 
-  // The calls; each throws.
+  // The calls, named as in Python; each throws.
+  // NOLINTBEGIN(readability-identifier-naming)
   void add(const Stream &stream, const Add &call) const { must(run(stream, call)); }
   void gelu(const Stream &stream, const Gelu &call) const { must(run(stream, call)); }
   void gelu_backward(const Stream &stream, const GeluBackward &call) const {
@@ -950,6 +951,7 @@ public:
   void update_fp8_scales(const Stream &stream, const UpdateFp8Scales &call) const {
     must(run(stream, call));
   }
+  // NOLINTEND(readability-identifier-naming)
 
 private:
   Status run(const Stream &stream, Operation operation, const void *call) const;

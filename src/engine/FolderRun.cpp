@@ -119,6 +119,9 @@ public:
       : folder(folder), options(options), onRow(onRow) {}
 
   Status run() {
+    for (const std::string &device : options.devices)
+      if (auto runner = runnerFor(device); !runner)
+        return runner.takeError();
     auto file = TuningFile::read(folder.path() / "tuned.json");
     if (!file)
       return file.takeError();
@@ -901,17 +904,17 @@ private:
     return slot.get();
   }
   Result<Runner *> runnerFor(const std::string &device) {
-    auto &slot = runners[device];
-    if (!slot) {
+    auto there = runners.find(device);
+    if (there == runners.end()) {
       RunnerOptions how;
       how.reference.check = options.check;
       how.reference.maxOperations = options.maxOperations;
       auto made = Runner::create(device, how);
       if (!made)
         return made.takeError();
-      slot = std::move(*made);
+      there = runners.emplace(device, std::move(*made)).first;
     }
-    return slot.get();
+    return there->second.get();
   }
 
   KernelFolder &folder;

@@ -94,7 +94,8 @@ TuningRow tuningRow(const std::string &variant, const std::string &device,
 /// The first line of what went wrong, with its place.
 std::string failureText(const Error &error);
 
-/// Calls `onRow` as rows come. Fails only if the folder itself cannot be read.
+/// Calls `onRow` as rows come. Fails only if the folder itself cannot be read or a device is not
+/// there.
 Status runFolder(KernelFolder &folder, const FolderRunOptions &options,
                  const std::function<void(const FolderRow &)> &onRow);
 

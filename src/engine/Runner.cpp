@@ -188,6 +188,7 @@ public:
       return status.takeError();
     launch.onPrint = [&](const ref::Printed &printed) { outcome.prints.push_back(printed.text); };
     launch.onFinding = [&](const ref::Finding &finding) { outcome.findings.push_back(finding); };
+    launch.onProgress = options.onProgress;
     auto start = Clock::now();
     auto statistics = (*compiled)->interpreter->launch(launch);
     outcome.seconds = since(start);

@@ -70,7 +70,8 @@ struct Timing {
 };
 
 struct RunnerOptions {
-  ref::Options reference; ///< how `ref` runs
+  ref::Options reference;                                ///< how `ref` runs
+  std::function<void(const ref::Progress &)> onProgress; ///< of launches on `ref`
 };
 
 /// The classes of arguments, as the launch path finds them. `defaulted` lists what was left open.

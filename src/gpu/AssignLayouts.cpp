@@ -286,13 +286,13 @@ private:
     auto kind = tensorCoreKind(dot, chip);
     if (kind && out.size() == 2 && chip.can(target::Wgmma))
       if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes))
-        return {"wgmma", *lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
+        return {"wgmma", lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
     if (kind && out.size() == 2) {
       auto sum = mmaAccumulator(out, warps);
       auto lhs = mmaLhs(a, out[1], warps, kind->bytes);
       auto rhs = mmaRhs(c, out[0], warps, kind->bytes);
       if (sum && lhs && rhs)
-        return {"mma", *lhs, *rhs, *sum};
+        return {"mma", lhs, rhs, *sum};
     }
     return {"fma", std::nullopt, std::nullopt, fmaAccumulator(out, warps)};
   }
@@ -487,7 +487,7 @@ private:
     if (auto dot = dyn_cast<tile::DotOp>(op)) {
       Product product = productOf(dot);
       IRMapping mapping;
-      for (auto [operand, wanted] :
+      for (const auto &[operand, wanted] :
            {std::pair(dot.getLhs(), product.lhs), std::pair(dot.getRhs(), product.rhs)})
         mapping.map(operand, require(operand, operandLayout(operand, wanted)));
       mapping.map(dot.getAcc(), require(dot.getAcc(), product.sum));

@@ -136,7 +136,7 @@ private:
         continue;
       }
       bits = b.create<arith::ShLIOp>(e.loc(), bits,
-                                     e.number(bits.getType(), int64_t(i * packing.bits)));
+                                     e.number(bits.getType(), int64_t(i) * packing.bits));
       word = b.create<arith::OrIOp>(e.loc(), word, bits);
     }
     return e.cast(word, type);
@@ -153,7 +153,7 @@ private:
     Value bits = e.cast(word, integer(own));
     if (i)
       bits = b.create<arith::ShRUIOp>(e.loc(), bits,
-                                      e.number(bits.getType(), int64_t(i * packing.bits)));
+                                      e.number(bits.getType(), int64_t(i) * packing.bits));
     return resized(bits, packing.bits);
   }
 

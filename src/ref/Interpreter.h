@@ -72,12 +72,19 @@ struct Finding {
   uint64_t count = 1;         ///< how often; the rest speaks of the first time
 };
 
+/// How far a launch is.
+struct Progress {
+  uint64_t programs = 0, allPrograms = 0; ///< those that have begun, and those of the grid
+  uint64_t operations = 0;                ///< tile operations executed
+};
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::vector<Argument> arguments;
   std::vector<MemoryRange> memory;
   std::function<void(const Printed &)> onPrint;
   std::function<void(const Finding &)> onFinding;
+  std::function<void(const Progress &)> onProgress; ///< called every few hundred operations
 };
 
 struct Statistics {

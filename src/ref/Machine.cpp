@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Location.h"
 
+#include <cassert>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -102,6 +103,7 @@ Machine::Machine(const Program &program, const Launch &launch)
     : program(program), launch(launch), memory(launch.memory, program.options) {
   if (program.options.maxOperations)
     operationLimit = program.options.maxOperations;
+  nextLook = launch.onProgress ? 0 : operationLimit;
   preemptive = program.options.seed.has_value();
   programCount = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   fiberLimit = std::min<uint64_t>(
@@ -144,6 +146,7 @@ void Machine::fiberMain(Fiber &fiber) {
       fault = std::move(stop.finding);
     ending = true;
   } catch (Unwind) {
+    assert(ending && "programs are unwound at the end alone");
   } catch (std::bad_alloc &) {
     if (!fault)
       fault = finding(fiber.frame, Severity::Error, "OutOfMemory", "out of memory");
@@ -413,11 +416,15 @@ void Machine::assertionFailed(Frame &frame, Finding finding) {
     launch.onFinding(finding);
 }
 
-void Machine::overLimit(Frame &frame) {
-  stop(finding(frame, Severity::Error, "OperationLimit",
-               "the launch has executed " + std::to_string(operationLimit) +
-                   " tile operations, its limit",
-               "raise the limit, or look for a loop that does not end"));
+void Machine::look(Frame &frame) {
+  constexpr uint64_t operationsBetweenLooks = 256;
+  if (statistics.operations > operationLimit)
+    stop(finding(frame, Severity::Error, "OperationLimit",
+                 "the launch has executed " + std::to_string(operationLimit) +
+                     " tile operations, its limit",
+                 "raise the limit, or look for a loop that does not end"));
+  launch.onProgress({nextProgram, programCount, statistics.operations});
+  nextLook = std::min(operationLimit, statistics.operations + operationsBetweenLooks);
 }
 
 void Machine::beginAccess(Frame &frame, const AccessSite &site) {

@@ -114,11 +114,11 @@ public:
   std::unique_ptr<Checker> checker; ///< null unless Options::check
   uint64_t changes = 0;             ///< how often memory has taken another value
 
-  /// Counts operations; stops at the limit.
+  /// Counts operations, and tells of them; stops at the limit.
   void charge(Frame &frame, uint64_t operations) {
     statistics.operations += operations;
-    if (statistics.operations > operationLimit)
-      overLimit(frame);
+    if (statistics.operations > nextLook)
+      look(frame);
   }
   /// A step is about to touch memory: another program may run first, if a seed says so.
   void beginAccess(Frame &frame, const AccessSite &site);
@@ -174,12 +174,13 @@ private:
   void preempt(Frame &frame);
   void checkAccess(Frame &frame, const AccessSite &site, const Memory::Spot &spot, unsigned bytes,
                    uint32_t element, const void *value);
-  [[noreturn]] void overLimit(Frame &frame);
+  void look(Frame &frame);
   void reportDeadlock();
   void tellFindings();
   uint64_t random();
 
   uint64_t operationLimit = ~uint64_t(0);
+  uint64_t nextLook; ///< the limit, or before it when somebody wants to know
   bool preemptive = false;
   uint64_t randomState = 0;
   uint64_t nextProgram = 0, programCount = 0;

@@ -202,7 +202,10 @@ public:
   Result<Specialization> read() {
     Specialization result;
     if (!readList(result.arguments, nullptr, '\0'))
-      return Error{"bad signature at `" + std::string(text.substr(errorAt, 20)) + "`: " + problem,
+      return Error{(errorAt < text.size()
+                        ? "bad signature at `" + std::string(text.substr(errorAt, 20)) + "`: "
+                        : "bad signature at its end: ") +
+                       problem,
                    {}};
     return result;
   }
@@ -343,8 +346,10 @@ private:
       argument.isConst = true;
       type = parseDType(name.substr(1));
     }
-    if (!type)
+    if (!type) {
+      at -= name.size();
       return fail("unknown type `" + std::string(name) + "` behind `*`");
+    }
     argument.type = *type;
     return readDivisibility(argument);
   }
@@ -372,8 +377,10 @@ private:
       return fail("expected `<`");
     std::string_view name = word();
     auto type = parseDType(name);
-    if (!type)
+    if (!type) {
+      at -= name.size();
       return fail("unknown type `" + std::string(name) + "`");
+    }
     argument.type = *type;
     if (!take('['))
       return fail("expected `[`");

@@ -164,7 +164,8 @@ public:
   /// A file of its own, with `note` below the names of the series.
   std::string file(const std::string &note) {
     double top = 26, line = 17;
-    double below = top + height + line * double((points.size() + 1) / 2) + 26;
+    size_t lines = (points.size() + 1) / 2;
+    double below = top + height + line * double(lines) + 26;
     std::string out = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
                              "role=\"img\" font-family=\"system-ui, sans-serif\" "
                              "font-size=\"11\">\n<style>\n",
@@ -177,7 +178,8 @@ public:
     out += "\n</g>\n";
     int index = 0;
     for (const auto &[name, series] : points) {
-      double x = index % 2 ? width / 2 : left, y = top + height + line * (index / 2) + 12;
+      int row = index / 2;
+      double x = index % 2 ? width / 2 : left, y = top + height + line * row + 12;
       out += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"var(--c%d)\"/>", x, y - 4,
                     index % 8) +
              format("<text x=\"%.1f\" y=\"%.1f\">", x + 9, y) + escaped(name) + "</text>\n";

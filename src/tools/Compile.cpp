@@ -39,6 +39,18 @@ const std::map<std::string, pipeline::GpuStage> gpuForms = {
     {"llvm", pipeline::GpuStage::Llvm},   {"ptx", pipeline::GpuStage::Ptx},
     {"cubin", pipeline::GpuStage::Cubin}, {"sass", pipeline::GpuStage::Sass}};
 
+const char formNames[] =
+    "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack";
+
+bool isForm(const std::string &form) {
+  return form == "tile" || form == "c" || form == "so" || form == "artifact" || form == "pack" ||
+         cpuForms.contains(form) || gpuForms.contains(form);
+}
+
+bool isBinary(const std::string &form) {
+  return form == "obj" || form == "so" || form == "cubin" || form == "artifact" || form == "pack";
+}
+
 Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   engine::EmittedKernel &emitted = call.emitted;
   if (words.form == "tile") {
@@ -152,7 +164,24 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
   return status ? file.write() : std::move(status);
 }
 
+// What `--json` answers: what was made of which kernel, and where it is.
+int answerJson(const CompileWords &words, const EmittedCall &call,
+               const std::vector<std::string> &files, const std::string *text) {
+  Json json = {{"kernel", call.chosen.name}, {"target", words.chip}, {"emit", words.form}};
+  if (text)
+    json["text"] = *text;
+  json["files"] = files;
+  json["diagnostics"] = Json::array();
+  for (const Diagnostic &diagnostic : call.emitted.diagnostics)
+    json["diagnostics"].push_back(toJson(diagnostic));
+  std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  return exitDone;
+}
+
 int compile(const CompileWords &words) {
+  if (!isForm(words.form))
+    return refuse(
+        Error{"unknown form `" + words.form + "`; `--emit` takes " + std::string(formNames), {}});
   auto chips = target::gpuTargets(words.chip);
   if (words.chip != "cpu" && chips.empty()) {
     std::string known = "cpu, cuda";
@@ -169,11 +198,18 @@ int compile(const CompileWords &words) {
     return refuse(call.error());
   report((*call)->emitted.diagnostics);
   bool toFile = !words.out.empty() && words.out != "-";
+  if (words.json && !toFile && isBinary(words.form))
+    return refuse(
+        Error{"`--emit " + words.form + "` is no text for JSON: name a file with `-o`", {}});
+  auto done = [&](std::vector<std::string> files) {
+    return words.json ? answerJson(words, **call, files, nullptr) : int(exitDone);
+  };
   bool isObject = words.form == "obj" && (toFile || words.chip == "cpu");
   if (isObject || (words.chip == "cpu" && (words.form == "c" || words.form == "so"))) {
     if (toFile) {
-      Status status = writeAheadOfTime(words, **call);
-      return status ? exitDone : refuse(status.error());
+      if (Status status = writeAheadOfTime(words, **call); !status)
+        return refuse(status.error());
+      return done({words.out, std::filesystem::path(words.out).replace_extension(".h").string()});
     }
     if (words.form != "obj")
       return refuse(Error{"`--emit " + words.form + "` writes two files: name one with `-o`", {}});
@@ -181,19 +217,22 @@ int compile(const CompileWords &words) {
   if (words.form == "pack") {
     if (!toFile)
       return refuse(Error{"`--emit pack` writes a file: name it with `-o`", {}});
-    Status status = writePack(words, **call);
-    return status ? exitDone : refuse(status.error());
+    if (Status status = writePack(words, **call); !status)
+      return refuse(status.error());
+    return done({words.out});
   }
   auto produced = produce(words, **call);
   if (!produced)
     return refuse(produced.error());
-  if (words.out.empty() || words.out == "-") {
+  if (!toFile && words.json)
+    return answerJson(words, **call, {}, &*produced);
+  if (!toFile) {
     std::fwrite(produced->data(), 1, produced->size(), stdout);
     return exitDone;
   }
   if (Status status = engine::writeFile(words.out, *produced); !status)
     return refuse(status.error());
-  return exitDone;
+  return done({words.out});
 }
 
 // To stderr: the code may go to stdout.
@@ -232,10 +271,7 @@ Action addCompile(CLI::App &app) {
   app.add_option("-t,--target", words->chip,
                  "cpu, sm_80, sm_90a, ... (default cpu); obj and artifact also "
                  "take several, as sm_80,sm_90a, or cuda");
-  app.add_option(
-      "--emit", words->form,
-      "tile, cpu-plan, loops, llvm, asm, obj, c, so, gpu, nvvm, ptx, cubin, sass, artifact, pack "
-      "(default tile)");
+  app.add_option("--emit", words->form, std::string(formNames) + " (default tile)");
   app.add_option(
       "-o,--out-path", words->out,
       "Where to write it; - or nothing is stdout. obj, c and so also write a header beside "

@@ -2,9 +2,11 @@
 
 #include "engine/BuildId.h"
 #include "runtime/Device.h"
+#include "support/Spelling.h"
 
 #include <cstdio>
 #include <ctime>
+#include <set>
 #include <unistd.h>
 
 namespace nereid::tools {
@@ -38,10 +40,50 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words) {
   return folders;
 }
 
+namespace {
+
+// A variant that no folder has is a mistake, and no run of nothing.
+Status checkVariants(const FolderWords &words) {
+  std::set<std::string> known;
+  for (const std::string &path : words.folders) {
+    auto folder = engine::KernelFolder::open(path);
+    if (!folder)
+      return folder.takeError();
+    for (const std::string &task : (*folder)->tasks()) {
+      auto variants = (*folder)->variants(task);
+      if (!variants)
+        return variants.takeError();
+      for (const engine::FolderVariant &variant : *variants) {
+        known.insert(variant.name);
+        known.insert(task.empty() ? variant.name : task + "." + variant.name);
+      }
+    }
+  }
+  for (const std::string &wanted : words.variants) {
+    if (known.contains(wanted))
+      continue;
+    support::Spelling spelling(wanted);
+    std::string all;
+    for (const std::string &name : known) {
+      spelling.consider(name);
+      all += (all.empty() ? "`" : ", `") + name + "`";
+    }
+    return Error{"no folder has a variant `" + wanted + "`; " +
+                     (spelling.best().empty() ? "there are " + all : spelling.hint()),
+                 {}};
+  }
+  return Success{};
+}
+
+} // namespace
+
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &, Json &)> &each) {
   if (!words.devices.empty())
     options.devices = words.devices;
+  if (!words.variants.empty())
+    if (Status status = checkVariants(words); !status)
+      return status.takeError();
   options.set = words.set;
   options.variants = words.variants;
   options.allConfigs = words.allConfigs;

@@ -175,15 +175,21 @@ int list(const LearnWords &words, Progress &progress) {
   return exitDone;
 }
 
-int hint(const Puzzle &puzzle, Progress &progress) {
+int hint(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
   Progress::State &state = progress.of(puzzle);
   bool isNew = state.hints < puzzle.hints.size();
   if (isNew)
     ++state.hints;
-  for (size_t i = isNew ? state.hints - 1 : 0; i < state.hints; ++i)
-    std::printf("hint %zu of %zu: %s", i + 1, puzzle.hints.size(), puzzle.hints[i].c_str());
+  Json json = {{"puzzle", puzzle.name}, {"hints", Json::array()}};
+  for (size_t i = 0; i < state.hints; ++i) {
+    json["hints"].push_back(puzzle.hints[i]);
+    if (!words.json && (!isNew || i + 1 == state.hints))
+      std::printf("hint %zu of %zu: %s", i + 1, puzzle.hints.size(), puzzle.hints[i].c_str());
+  }
   if (Status status = progress.save(); !status)
     return refuse(status.error());
+  if (words.json)
+    std::printf("%s\n", json.dump().c_str());
   return exitDone;
 }
 
@@ -194,6 +200,16 @@ int show(const LearnWords &words, const Puzzle &puzzle) {
   if (!isThere)
     if (Status status = engine::writeFile(file, puzzle.text); !status)
       return refuse(status.error());
+  if (words.json) {
+    std::printf("%s\n", Json({{"puzzle", puzzle.name},
+                              {"title", puzzle.title},
+                              {"text", puzzle.text},
+                              {"file", file.string()},
+                              {"written", !isThere}})
+                            .dump()
+                            .c_str());
+    return exitDone;
+  }
   std::printf("%s: %s\n\n%s\n%s `%s`. Check it with `nereid learn %s`.\n", puzzle.name.c_str(),
               puzzle.title.c_str(), puzzle.text.c_str(), isThere ? "You have" : "Written to",
               file.c_str(), file.c_str());
@@ -289,7 +305,7 @@ int runLearn(const LearnWords &words) {
                                  {}}
                          : puzzle.error());
   if (words.hint)
-    return hint(**puzzle, *progress);
+    return hint(words, **puzzle, *progress);
   return isFile ? check(words, **puzzle, *progress) : show(words, **puzzle);
 }
 

@@ -10,6 +10,8 @@ namespace nereid::tools {
 
 namespace {
 
+bool inJson = false;
+
 void collectFiles(const Diagnostic &diagnostic, std::map<std::string, std::string> &files) {
   if (!diagnostic.where.file.empty())
     files.try_emplace(diagnostic.where.file);
@@ -82,6 +84,8 @@ void report(const std::vector<Diagnostic> &diagnostics) {
   }
 }
 
+void answerInJson(bool wanted) { inJson = wanted; }
+
 int refuse(const Error &error) {
   bool told = false;
   for (const Diagnostic &diagnostic : error.diagnostics)
@@ -89,6 +93,12 @@ int refuse(const Error &error) {
   report(error.diagnostics);
   if (!told)
     std::fprintf(stderr, "nereid: error: %s\n", error.what.c_str());
+  if (inJson) {
+    Json json = {{"error", error.what}, {"diagnostics", Json::array()}};
+    for (const Diagnostic &diagnostic : error.diagnostics)
+      json["diagnostics"].push_back(toJson(diagnostic));
+    std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  }
   return exitRefused;
 }
 

@@ -21,8 +21,11 @@ inline constexpr int exitDone = 0, exitRefused = 1, exitUsage = 2;
 void report(const std::vector<Diagnostic> &diagnostics);
 /// What checked launches found, each with the program and element that met it first.
 void report(const std::vector<ref::Finding> &findings);
-/// Prints what went wrong and gives the exit code.
+/// Prints what went wrong and gives the exit code; where the answer was to be JSON, it is
+/// {"error", "diagnostics"}.
 int refuse(const Error &error);
+/// Whether `--json` was given; said once, before a verb acts.
+void answerInJson(bool wanted);
 
 Json toJson(const Diagnostic &diagnostic);
 Json toJson(const ref::Finding &finding);

@@ -9,8 +9,11 @@
 #include "tools/Verbs.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <unistd.h>
+#include <utility>
 
 namespace nereid::tools {
 
@@ -24,8 +27,33 @@ struct RunWords : KernelWords {
   std::string trace;
 };
 
+// How far the interpreter is, on a terminal, of a launch that takes longer than a moment.
+class InterpreterLine {
+public:
+  void show(const ref::Progress &progress) {
+    constexpr double wait = 1, between = 0.2;
+    double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (now < shownAt + (isShown ? between : wait))
+      return;
+    std::fprintf(stderr, "\r%llu of %llu programs, %llu operations, %.0f s\033[K",
+                 (unsigned long long)progress.programs, (unsigned long long)progress.allPrograms,
+                 (unsigned long long)progress.operations, now);
+    shownAt = now;
+    isShown = true;
+  }
+  void clear() {
+    if (std::exchange(isShown, false))
+      std::fprintf(stderr, "\r\033[K");
+  }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double shownAt = 0;
+  bool isShown = false;
+};
+
 // What the recorder saw, longest first.
-Status printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
+void printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
   std::vector<runtime::TraceRow> rows = runtime::summarize(events);
   int64_t all = 0;
   for (const runtime::TraceRow &row : rows)
@@ -64,9 +92,6 @@ Status printProfile(const RunWords &words, const std::vector<runtime::TraceEvent
            numberText(rate(row.operations, row.total), "%.2f")});
     printTable(table, 3);
   }
-  if (words.trace.empty())
-    return Success{};
-  return engine::writeFile(words.trace, runtime::chromeTrace(events));
 }
 
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
@@ -147,6 +172,9 @@ int execute(const RunWords &words, bool check) {
   options.reference.emulateTf32 = words.emulateTf32;
   if (words.wide)
     options.reference.precision = ref::Precision::Wide;
+  InterpreterLine line;
+  if (!words.json && isatty(2))
+    options.onProgress = [&](const ref::Progress &progress) { line.show(progress); };
   auto runner = engine::Runner::create(check ? "ref" : words.device, options);
   if (!runner)
     return refuse(runner.error());
@@ -160,6 +188,7 @@ int execute(const RunWords &words, bool check) {
   auto outcome = (*runner)->run(request);
   for (int i = 1; i < words.repeat && outcome; ++i)
     outcome = (*runner)->run(request);
+  line.clear();
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);
@@ -179,8 +208,12 @@ int execute(const RunWords &words, bool check) {
   }
   if (words.repeat) {
     runtime::recorder().enable(false);
-    Status status = printProfile(words, runtime::recorder().take());
-    return status ? exitDone : refuse(status.error());
+    std::vector<runtime::TraceEvent> events = runtime::recorder().take();
+    if (!words.trace.empty())
+      if (Status status = engine::writeFile(words.trace, runtime::chromeTrace(events)); !status)
+        return refuse(status.error());
+    printProfile(words, events);
+    return exitDone;
   }
   return answer(words, arguments, *outcome, check);
 }

@@ -1,13 +1,34 @@
 // `nereid VERB ...`: one binary, one file a verb.
 #include "runtime/Device.h"
+#include "support/Spelling.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 using namespace nereid::tools;
+
+namespace {
+
+int unknownVerb(const CLI::App &app, const std::string &word) {
+  nereid::support::Spelling spelling(word);
+  std::string names;
+  for (const CLI::App *verb : app.get_subcommands(nullptr)) {
+    spelling.consider(verb->get_name());
+    names += (names.empty() ? "`" : ", `") + verb->get_name() + "`";
+  }
+  std::fprintf(stderr, "nereid: error: there is no verb `%s`\n   hint: %s\n", word.c_str(),
+               spelling.best().empty() ? ("there are " + names).c_str() : spelling.hint().c_str());
+  return exitUsage;
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   CLI::App app("An engine for the Triton kernel language");
@@ -42,14 +63,28 @@ int main(int argc, char **argv) {
     CLI::App *sub = app.add_subcommand(verb.name, verb.summary);
     actions.emplace_back(sub, verb.add(*sub));
   }
+  // `nereid help VERB` is `nereid VERB --help`.
+  std::vector<char *> words(argv, argv + argc);
+  char help[] = "--help";
+  if (argc > 1 && words[1] == std::string_view("help")) {
+    words.erase(words.begin() + 1);
+    words.resize(std::min<size_t>(words.size(), 2));
+    words.push_back(help);
+  }
+  auto named = [&](const Verb &verb) { return std::string_view(words[1]) == verb.name; };
+  if (words.size() > 1 && words[1][0] != '-' &&
+      std::none_of(std::begin(verbs), std::end(verbs), named))
+    return unknownVerb(app, words[1]);
   try {
-    app.parse(argc, argv);
+    app.parse(int(words.size()), words.data());
   } catch (const CLI::ParseError &error) {
     int code = app.exit(error);
     return code == 0 ? exitDone : exitUsage;
   }
   for (auto &[sub, action] : actions)
     if (sub->parsed()) {
+      const CLI::Option *json = sub->get_option_no_throw("--json");
+      answerInJson(json && json->count());
       int code = action();
       if (nereid::runtime::deviceIsStuck()) {
         std::fflush(nullptr);

@@ -52,6 +52,15 @@ class Learn(unittest.TestCase):
                 self.assertTrue(any("differs in" in case["failure"] for case in answer["cases"]), answer)
         self.assertFalse(any(puzzle["solved"] for puzzle in self.puzzles()))
 
+    def test_a_puzzle_and_its_hints_in_json(self):
+        shown = json.loads(self.learn("1", "--json").stdout)
+        self.assertEqual((self.here / shown["file"]).read_text(), shown["text"])
+        self.assertTrue(shown["written"])
+        for count in (1, 2):
+            self.assertEqual(len(json.loads(self.learn("1", "--hint", "--json").stdout)["hints"]), count)
+        refused = json.loads(self.learn("99", "--json", code=1).stdout)
+        self.assertIn("99", refused["error"])
+
     def test_a_file_of_the_learner_is_never_overwritten(self):
         (self.here / "03_mask.py").write_text("mine")
         self.assertIn("You have", self.learn("3").stdout)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("lint", ROOT / "scripts" / "lint.py")
@@ -65,6 +66,24 @@ class Lint(unittest.TestCase):
             self.assertEqual([counts[kind] for kind in ("passed", "failed")], [2, 1], counts)
             self.assertIn("bad.cpp", counts["failures"][0])
 
+    def test_a_run_that_is_ended_goes_on_where_it_was(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "one.cpp"
+            path.write_text("int one() { return 1; }\n")
+
+            def ended(build, name):
+                if name != str(path):
+                    raise KeyboardInterrupt
+                return ""
+
+            second = pathlib.Path(folder) / "two.cpp"
+            second.write_text("int two() { return 2; }\n")
+            with unittest.mock.patch.object(lint, "lint", ended), unittest.mock.patch.dict("os.environ", JOBS="1"):
+                with self.assertRaises(KeyboardInterrupt):
+                    lint.lint_all(folder, [str(path), str(second)])
+            self.assertTrue(lint.Clean(folder).has(str(path)))
+            self.assertFalse(lint.Clean(folder).has(str(second)))
+
     def test_what_was_clean_is_known_until_it_changes(self):
         with tempfile.TemporaryDirectory() as folder:
             def has():
@@ -77,7 +96,7 @@ class Lint(unittest.TestCase):
             (pathlib.Path(folder) / "one.h").write_text('#include "two.h"\n')
             header.write_text("int c;\n")
             (pathlib.Path(folder) / "other.h").write_text("int d;\n")
-            clean.add(str(path))
+            clean.add(str(path), clean.key(str(path)))
             clean.save()
             self.assertTrue(has())
             (pathlib.Path(folder) / "other.h").write_text("int e;\n")

@@ -32,6 +32,32 @@ void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 #endif
 
+// As dlpack.h declares them, under its names: a deleter is called through them from the other side.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+struct DLDevice {
+  int32_t device_type, device_id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DLTensor {
+  void *data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void *manager_ctx;
+  void (*deleter)(DLManagedTensor *self);
+};
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace {
 
 constexpr const char *text = R"(
@@ -541,48 +567,31 @@ TEST_F(ApiTest, ThreadsLaunchAtOnce) {
   EXPECT_LE(one.statistics().compiled, 9u); // ==1, %16 and the rest, times alignments
 }
 
-// As dlpack.h declares it.
-extern "C" {
-struct TestDLTensor {
-  void *data;
-  int32_t deviceType, deviceId, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byteOffset;
-};
-struct TestDLManaged {
-  TestDLTensor tensor;
-  void *context;
-  void (*deleter)(TestDLManaged *);
-};
-}
-
 TEST_F(ApiTest, DLPackGoesBothWays) {
   static int deleted;
   deleted = 0;
   float data[6] = {0, 1, 2, 3, 4, 5};
   int64_t shape[] = {2, 2}, strides[] = {3, 1};
-  TestDLManaged given = {
-      {data, 1, 0, 2, 2, 32, 1, shape, strides, 4}, nullptr, [](TestDLManaged *) { ++deleted; }};
-  auto *raw = reinterpret_cast<DLManagedTensor *>(&given);
-  given.tensor.lanes = 4;
-  EXPECT_FALSE(Tensor::fromDLPack(raw));
-  given.tensor.lanes = 1;
-  given.tensor.deviceType = 10;
-  EXPECT_FALSE(Tensor::fromDLPack(raw));
+  DLManagedTensor given = {{data, {1, 0}, 2, {2, 32, 1}, shape, strides, 4},
+                           nullptr,
+                           [](DLManagedTensor *) { ++deleted; }};
+  given.dl_tensor.dtype.lanes = 4;
+  EXPECT_FALSE(Tensor::fromDLPack(&given));
+  given.dl_tensor.dtype.lanes = 1;
+  given.dl_tensor.device.device_type = 10;
+  EXPECT_FALSE(Tensor::fromDLPack(&given));
   EXPECT_EQ(deleted, 0); // a refused tensor is still the caller's
-  given.tensor.deviceType = 1;
+  given.dl_tensor.device.device_type = 1;
   {
-    Tensor tensor = must(Tensor::fromDLPack(raw));
+    Tensor tensor = must(Tensor::fromDLPack(&given));
     EXPECT_EQ(tensor.data<float>(), data + 1);
     EXPECT_EQ(tensor.type(), DType::Float32);
     EXPECT_EQ(tensor.strides()[0], 3);
     EXPECT_FALSE(tensor.isContiguous());
-    auto *exported = reinterpret_cast<TestDLManaged *>(must(tensor.toDLPack()));
-    EXPECT_EQ(exported->tensor.data, data + 1);
-    EXPECT_EQ(exported->tensor.shape[1], 2);
-    EXPECT_EQ(exported->tensor.code, 2);
+    DLManagedTensor *exported = must(tensor.toDLPack());
+    EXPECT_EQ(exported->dl_tensor.data, data + 1);
+    EXPECT_EQ(exported->dl_tensor.shape[1], 2);
+    EXPECT_EQ(exported->dl_tensor.dtype.code, 2);
     tensor = must(Tensor::empty(cpu(), DType::Int8, {1}));
     EXPECT_EQ(deleted, 0); // the exported one holds it
     exported->deleter(exported);

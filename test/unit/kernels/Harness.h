@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -45,8 +46,8 @@ inline void setNumberAt(DType type, void *data, int64_t at, double number) {
     return write(float(number));
   case DType::Float64:
     return write(number);
-  case DType::Int8:
-    return write(int8_t(number));
+  case DType::Int8: // the nearest there is
+    return write(int8_t(std::clamp(number, -128.0, 127.0)));
   case DType::Int32:
     return write(int32_t(number));
   case DType::Int64:

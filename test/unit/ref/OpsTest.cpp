@@ -458,5 +458,29 @@ TEST(Ops, AnEndlessLoopMeetsTheLimit) {
   EXPECT_EQ(result.error().diagnostics[0].code, "OperationLimit");
 }
 
+TEST(Ops, ALongLaunchTellsHowFarItIs) {
+  Kernel kernel(R"(
+    func.func @k() {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %many = arith.constant 1000 : index
+      scf.for %i = %zero to %many step %one {
+        %j = arith.addi %i, %i : index
+      }
+      return
+    })");
+  std::vector<Progress> seen;
+  kernel.launch.onProgress = [&](const Progress &progress) { seen.push_back(progress); };
+  auto result = kernel.tryRun(7);
+  ASSERT_TRUE(result.ok());
+  ASSERT_GE(seen.size(), result->operations / 512);
+  for (size_t i = 1; i < seen.size(); ++i) {
+    EXPECT_GT(seen[i].operations, seen[i - 1].operations);
+    EXPECT_GE(seen[i].programs, seen[i - 1].programs);
+    EXPECT_EQ(seen[i].allPrograms, 7u);
+  }
+  EXPECT_EQ(seen.back().programs, 7u);
+}
+
 } // namespace
 } // namespace nereid::ref
