@@ -539,38 +539,67 @@ static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowL
   return out;
 }
 
+ArrayRef<Operation *> FusionPlan::fetchedDuring(Operation *store) const {
+  auto found = aheadInStores.find(store);
+  return found == aheadInStores.end() ? ArrayRef<Operation *>()
+                                      : ArrayRef<Operation *>(found->second);
+}
+
 // Rows that several loops read come from memory in the first and from the cache in the others,
-// which then wait for arithmetic alone. The one with most of it fetches the row of the next round.
+// which then wait for arithmetic, or for what they write. The one with most of it fetches the row
+// of the next round. Not where a loop updates tiles that it carries: they fill the cache already.
 void FusionPlan::fetchAhead() {
-  auto work = [&](const RowLoop &loop) {
-    int64_t cost = 0;
-    for (auto [place, tile] : tilesOf(loop))
-      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops)
-        cost += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
-    return cost;
+  struct Candidate {
+    Operation *place;
+    int64_t extent, work;
+    uint64_t bytes; // that it reads
+    RowLoop *loop;  // or null for a store
   };
+  SmallVector<Candidate> candidates;
+  auto consider = [&](ArrayRef<std::pair<Operation *, Value>> tiles, RowLoop *loop) {
+    Candidate one{tiles.back().first, tile::shapeOf(tiles.back().second.getType())[0], 0, 0, loop};
+    for (auto [place, tile] : tiles)
+      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops) {
+        one.work += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
+        if (isa<tile::LoadOp>(op))
+          one.bytes += bufferBytes(op->getResult(0).getType());
+      }
+    candidates.push_back(one);
+  };
+  for (RowLoop &loop : rowLoops)
+    if (loop.yielded.empty())
+      consider(tilesOf(loop), &loop);
+  kernel->walk([&](tile::StoreOp store) {
+    if (isRow(store.getPointer()) && rowsAreRanges(store.getPointer()))
+      consider({{store, store.getValue()}}, nullptr);
+  });
+  // What the first cache holds.
+  constexpr uint64_t mostBytes = 32 << 10;
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
     if (!isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
         bufferBytes(load.getResult().getType()) < leastBytes)
       return;
-    int64_t extent = tile::shapeOf(pointers.getType())[0];
     Operation *first = nullptr;
     for (const Root &root : roots())
       if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
         first = root.place;
-    RowLoop *best = nullptr;
-    for (RowLoop &loop : rowLoops) {
-      auto [place, tile] = tilesOf(loop).back();
-      if (!first || place->getBlock() != load->getBlock() || llvm::is_contained(loop.ops, first) ||
-          place->isBeforeInBlock(first) || tile::shapeOf(tile.getType())[0] != extent)
+    Candidate *best = nullptr;
+    for (Candidate &loop : candidates) {
+      const RowLoop *row = first ? rowLoop(first) : nullptr;
+      bool isFirst = loop.place == first || (row && row == loop.loop);
+      if (!first || loop.place->getBlock() != load->getBlock() || isFirst ||
+          loop.place->isBeforeInBlock(first) || loop.extent != tile::shapeOf(pointers.getType())[0])
         continue;
-      if (!best || work(loop) > work(*best))
+      auto worth = [&](const Candidate &of) {
+        return std::pair(of.bytes + bufferBytes(load.getResult().getType()) <= mostBytes, of.work);
+      };
+      if (!best || worth(loop) > worth(*best))
         best = &loop;
     }
     if (best) {
-      best->ahead.push_back(load);
+      (best->loop ? best->loop->ahead : aheadInStores[best->place]).push_back(load);
       ahead.insert(load);
     }
   });
@@ -630,6 +659,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
       else if (!row->ahead.empty())
         os << " fetches " << row->ahead.size() << " ahead";
     }
+    if (auto loads = fetchedDuring(root.place); !loads.empty())
+      os << " fetches " << loads.size() << " ahead";
     if (mayStream(root.place))
       os << " may stream";
     if (!used.leaves.empty()) {

@@ -60,6 +60,8 @@ public:
     llvm::SmallVector<mlir::Operation *, 2> ahead; ///< loads whose next round is fetched meanwhile
   };
   const RowLoop *rowLoop(mlir::Operation *op) const;
+  /// Loads whose next round is fetched while `store` runs.
+  llvm::ArrayRef<mlir::Operation *> fetchedDuring(mlir::Operation *store) const;
   /// True if some loop fetches what the load will read when it is run again.
   bool fetchesAhead(mlir::Operation *load) const { return ahead.contains(load); }
 
@@ -120,6 +122,7 @@ private:
   llvm::SmallVector<mlir::Operation *> writers;
   std::vector<RowLoop> rowLoops;
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>> aheadInStores;
   llvm::DenseSet<mlir::Operation *> ahead;
   uint64_t bytes = 0;
 };

@@ -275,7 +275,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       put(where);
       return {};
     };
-    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task);
+    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task, {},
+                          emitter.plan.fetchedDuring(store));
   }
 };
 
