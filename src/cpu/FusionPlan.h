@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace nereid::cpu {
@@ -39,6 +40,12 @@ public:
   /// True if the tile that a loop yields is computed straight into the buffer of the tile that it
   /// replaces; else it is copied there after all others were computed.
   bool yieldsInPlace(mlir::OpOperand &yielded) const { return direct.contains(&yielded); }
+  /// The store that runs in one loop with what a `for` yields, or null: what it writes may be what
+  /// that is computed from, unless it is so lane by lane.
+  tile::StoreOp storeInYield(mlir::Operation *yield) const { return yieldStores.lookup(yield); }
+  bool runsInYield(mlir::Operation *store) const {
+    return llvm::any_of(yieldStores, [&](auto &pair) { return pair.second == store; });
+  }
   /// Where the op's scratch memory begins in the arena.
   uint64_t scratchOffset(mlir::Operation *op) const { return scratch.lookup(op); }
   uint64_t arenaBytes() const { return bytes; }
@@ -94,7 +101,11 @@ private:
   llvm::SmallVector<Root> roots() const;
   Cone cone(const Root &root) const;
   void visit(mlir::Value tile, bool expand, bool repeated, bool displaced, Cone &cone) const;
-  bool mayBeWrittenBetween(mlir::Operation *load, const Root &root) const;
+  bool mayBeWrittenBetween(mlir::Operation *load, const Root &root,
+                           mlir::Operation *except = nullptr) const;
+  void findYieldStores();
+  mlir::Operation *yieldThatRunsAlone() const;
+  bool mustBeApart(const Root &root, mlir::Operation *store);
   void storeStructural();
   bool storeForMemoryOrder();
   bool storeReused();
@@ -113,6 +124,7 @@ private:
   mlir::FunctionOpInterface kernel;
   analysis::AxisAnalysis axes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> tested;
+  llvm::MapVector<mlir::Operation *, tile::StoreOp> yieldStores;
   llvm::DenseMap<mlir::Value, Stored> storedTiles;
   llvm::SmallVector<mlir::Value> storedOrder;
   llvm::DenseSet<mlir::OpOperand *> direct;

@@ -108,7 +108,7 @@ SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &block, SmallVector<
 // been no number at all, and the row is looked at again.
 bool passesNanOver(tile::ReduceOp reduce) {
   auto shape = tile::shapeOf(reduce.getSources().front().getType());
-  constexpr int64_t leastLanes = 256;
+  constexpr int64_t leastLanes = 64;
   Operation *op = &reduce.getCombine().front().front();
   Type type = op->getResult(0).getType();
   return isa<arith::MaxNumFOp, arith::MinNumFOp>(op) && (type.isF32() || type.isF64()) &&
