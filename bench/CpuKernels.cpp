@@ -445,107 +445,151 @@ int main(int argc, char **argv) {
                   tile[1].c_str());
       std::fflush(stdout);
     }
-  // Each tensor twice what the last cache holds.
-  constexpr int64_t n = 4096, each = 64; // rows a program of layer norm's gradients
-  const int64_t inCache = int64_t(target::hostCacheBytes()) / (4 * n);
-  const int64_t m = std::max<int64_t>(8192, 2 * inCache / each * each);
+  // Each tensor twice what the last cache holds; rows that the first cache holds easily, and longer
+  // ones.
+  constexpr int64_t each = 64; // rows a program of layer norm's gradients
+  const int64_t size = std::max<int64_t>(8192 * 4096, int64_t(target::hostCacheBytes()) / 2);
   const char *allRows[] = {"all add",        "all gelu",
                            "all softmax",    "all softmax backward",
                            "all layer norm", "all layer norm backward"};
   if (std::none_of(std::begin(allRows), std::end(allRows),
                    [&](const char *row) { return chosen(argc, argv, row); }))
     return 0;
-  struct Copy {
-    void (*copy)(const float *, float *, long);
-    const float *from;
-    float *to;
-    int64_t piece;
-  };
-  HostTensor from = normalRows(m, n, "from"), to(DType::Float32, {m, n});
   unsigned workers = pool->concurrency();
-  Copy job{peers.find<void(const float *, float *, long)>("copy"),
-           static_cast<const float *>(from.data()), static_cast<float *>(to.data()),
-           m * n / workers / 16 * 16};
-  auto copyAll = [&] {
-    if (workers == 1)
-      return job.copy(job.from, job.to, job.piece);
+  // work(first, last) of `count` things, of which each worker has a share.
+  auto shared = [&](int64_t count, const std::function<void(int64_t, int64_t)> &work) {
     std::vector<std::thread> threads;
-    for (unsigned worker = 0; worker < workers; ++worker)
-      threads.emplace_back([&, worker] {
-        job.copy(job.from + worker * job.piece, job.to + worker * job.piece, job.piece);
-      });
+    for (unsigned worker = 0; worker < workers; ++worker) {
+      int64_t first = count * worker / workers, last = count * (worker + 1) / workers;
+      if (workers == 1)
+        return work(first, last);
+      threads.emplace_back([=, &work] { work(first, last); });
+    }
     for (std::thread &thread : threads)
       thread.join();
   };
   // One thread by its processor time, so that others on the machine do not count.
-  auto timedCopy = [&] { return workers == 1 ? processorSeconds(copyAll) : timed(copyAll); };
-  double copied = 8.0 * double(job.piece) * workers;
-  // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
-  Copy streaming = job, plain = job;
-  plain.copy = peers.find<void(const float *, float *, long)>("copy_plain");
-  auto [streamed, cached] = measure(
-      [&] {
-        job = streaming;
-        return timedCopy();
-      },
-      [&] {
-        job = plain;
-        return timedCopy();
+  auto timedLoop = [&](const std::function<void()> &work) {
+    return workers == 1 ? processorSeconds(work) : timed(work);
+  };
+  HostTensor xRows = normalRows(size / 4096, 4096, "x"), zRows = normalRows(size / 4096, 4096, "z"),
+             yRows(DType::Float32, {size / 4096, 4096});
+  auto *x = static_cast<float *>(xRows.data()), *z = static_cast<float *>(zRows.data()),
+       *y = static_cast<float *>(yRows.data());
+  using CopyLoop = void(const float *, float *, long);
+  auto copyBy = [&](const char *name) {
+    CopyLoop *loop = peers.find<CopyLoop>(name);
+    return timedLoop([&] {
+      shared(size / 16, [&](int64_t first, int64_t last) {
+        loop(x + 16 * first, y + 16 * first, 16 * (last - first));
       });
-  job = streaming;
-  std::printf("%-44s %10s %10s\n", ("all threads, " + std::to_string(m) + "x4096").c_str(), "GB/s",
-              "of copy");
+    });
+  };
+  auto timedCopy = [&] { return copyBy("copy"); };
+  double copied = 8.0 * double(size);
+  // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
+  auto [streamed, cached] = measure(timedCopy, [&] { return copyBy("copy_plain"); });
+  std::printf("%-44s %10s %10s %10s\n", "all threads, tensors in memory", "GB/s", "of copy",
+              "by hand");
   std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
               100 * streamed / cached);
-  auto againstCopy = [&](const std::string &name, double bytes, Case &kernel) {
-    auto [mine, theirs] =
-        measure([&] { return workers == 1 ? kernel.ownSeconds() : kernel.seconds(); }, timedCopy);
-    std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9,
-                100 * (bytes / mine) / (copied / theirs));
+  using Hand = std::function<void(int64_t, int64_t)>; // rows
+  auto againstCopy = [&](const std::string &name, double bytes, Case &kernel, int64_t m,
+                         const Hand &hand) {
+    auto share = [&](const std::function<double()> &work) {
+      auto [mine, theirs] = measure(work, timedCopy);
+      return std::pair(bytes / mine, bytes / mine / (copied / theirs));
+    };
+    auto [rate, ofCopy] =
+        share([&] { return workers == 1 ? kernel.ownSeconds() : kernel.seconds(); });
+    std::printf("%-44s %10.1f %9.0f%%", name.c_str(), rate * 1e-9, 100 * ofCopy);
+    if (hand)
+      std::printf(" %9.0f%%",
+                  100 * share([&] { return timedLoop([&] { shared(m, hand); }); }).second);
+    std::printf("\n");
     std::fflush(stdout);
   };
-  HostTensor z = normalRows(m, n, "z"), w = normal(DType::Float32, {n}, "w"),
-             b = normal(DType::Float32, {n}, "b"), mean(DType::Float32, {m}),
-             rstd(DType::Float32, {m});
-  HostTensor &x = from, &y = to;
-  uint32_t rows = uint32_t(m), blocks = uint32_t(m * n / 4096);
   if (chosen(argc, argv, "all add")) {
     Case kernel("vector_add", "add",
-                {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
-                {blocks, 1, 1});
-    againstCopy("add", 12.0 * m * n, kernel);
+                {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(size), integer(4096)},
+                {uint32_t(size / 4096), 1, 1});
+    againstCopy("add", 12.0 * size, kernel, 0, {});
   }
   if (chosen(argc, argv, "all gelu")) {
-    Case kernel("gelu", "gelu_tanh", {of(x, "x"), of(y, "y"), integer(m * n), integer(4096)},
-                {blocks, 1, 1});
-    againstCopy("gelu", 8.0 * m * n, kernel);
+    Case kernel("gelu", "gelu_tanh", {of(xRows, "x"), of(yRows, "y"), integer(size), integer(4096)},
+                {uint32_t(size / 4096), 1, 1});
+    againstCopy("gelu", 8.0 * size, kernel, 0, {});
   }
-  if (chosen(argc, argv, "all softmax")) {
-    Case kernel("softmax", "softmax_row",
-                {of(x, "x"), of(y, "y"), integer(n), integer(n), integer(n), integer(n)},
-                {rows, 1, 1});
-    againstCopy("softmax", 8.0 * m * n, kernel);
-  }
-  if (chosen(argc, argv, "all softmax backward")) {
-    Case kernel("softmax", "softmax_backward_row",
-                {of(x, "x"), of(z, "z"), of(y, "y"), integer(n), integer(n)}, {rows, 1, 1});
-    againstCopy("softmax backward", 12.0 * m * n, kernel);
-  }
-  if (chosen(argc, argv, "all layer norm")) {
-    Case kernel("layer_norm", "layer_norm_row",
-                {of(x, "x"), of(w, "w"), of(b, "b"), of(y, "y"), of(mean, "mean"), of(rstd, "rstd"),
-                 integer(n), integer(n), integer(n), real(1e-5), integer(n)},
-                {rows, 1, 1});
-    againstCopy("layer norm", 8.0 * m * n, kernel);
-  }
-  if (chosen(argc, argv, "all layer norm backward")) {
-    HostTensor dw(DType::Float32, {m / each, n}), db(DType::Float32, {m / each, n});
-    Case kernel("layer_norm", "backward_lock_free",
-                {of(x, "x"), of(w, "w"), of(z, "dy"), of(mean, "mean"), of(rstd, "rstd"),
-                 of(y, "dx"), of(dw, "dw"), of(db, "db"), integer(m), integer(n), integer(each),
-                 integer(n)},
-                {uint32_t(m / each), 1, 1}, "backward.py");
-    againstCopy("layer norm backward", 12.0 * m * n, kernel);
+  for (int64_t n : {1024, 4096}) {
+    int64_t m = size / n;
+    uint32_t rows = uint32_t(m);
+    std::string shape = " " + std::to_string(m) + "x" + std::to_string(n);
+    // The rows ahead of the last one are fetched, too.
+    auto hand = [&](const char *name, auto call) -> Hand {
+      void *loop = peers.find<void>(name);
+      if (!loop)
+        return {};
+      return [=](int64_t first, int64_t last) { call(loop, first * n, first, last - first); };
+    };
+    HostTensor wRow = normal(DType::Float32, {n}, "w"), bRow = normal(DType::Float32, {n}, "b"),
+               meanRow(DType::Float32, {m}), rstdRow(DType::Float32, {m}),
+               dwRows(DType::Float32, {m / each, n}), dbRows(DType::Float32, {m / each, n});
+    auto data = [](HostTensor &tensor) { return static_cast<float *>(tensor.data()); };
+    float *w = data(wRow), *b = data(bRow), *mean = data(meanRow), *rstd = data(rstdRow),
+          *dw = data(dwRows), *db = data(dbRows);
+    if (chosen(argc, argv, "all softmax")) {
+      Case kernel("softmax", "softmax_row",
+                  {of(xRows, "x"), of(yRows, "y"), integer(n), integer(n), integer(n), integer(n)},
+                  {rows, 1, 1});
+      againstCopy("softmax" + shape, 8.0 * size, kernel, m,
+                  hand("rows_softmax", [=](void *loop, int64_t at, int64_t, int64_t count) {
+                    reinterpret_cast<void (*)(const float *, float *, long, long)>(loop)(
+                        x + at, y + at, count, n);
+                  }));
+    }
+    if (chosen(argc, argv, "all softmax backward")) {
+      Case kernel("softmax", "softmax_backward_row",
+                  {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(n), integer(n)},
+                  {rows, 1, 1});
+      againstCopy(
+          "softmax backward" + shape, 12.0 * size, kernel, m,
+          hand("rows_softmax_backward", [=](void *loop, int64_t at, int64_t, int64_t count) {
+            reinterpret_cast<void (*)(const float *, const float *, float *, long, long)>(loop)(
+                x + at, z + at, y + at, count, n);
+          }));
+    }
+    if (chosen(argc, argv, "all layer norm")) {
+      Case kernel("layer_norm", "layer_norm_row",
+                  {of(xRows, "x"), of(wRow, "w"), of(bRow, "b"), of(yRows, "y"),
+                   of(meanRow, "mean"), of(rstdRow, "rstd"), integer(n), integer(n), integer(n),
+                   real(1e-5), integer(n)},
+                  {rows, 1, 1});
+      againstCopy("layer norm" + shape, 8.0 * size, kernel, m,
+                  hand("rows_layer_norm", [=](void *loop, int64_t at, int64_t row, int64_t count) {
+                    reinterpret_cast<void (*)(const float *, const float *, const float *, float *,
+                                              float *, float *, long, long)>(loop)(
+                        x + at, w, b, y + at, mean + row, rstd + row, count, n);
+                  }));
+    }
+    if (chosen(argc, argv, "all layer norm backward")) {
+      Case kernel("layer_norm", "backward_lock_free",
+                  {of(xRows, "x"), of(wRow, "w"), of(zRows, "dy"), of(meanRow, "mean"),
+                   of(rstdRow, "rstd"), of(yRows, "dx"), of(dwRows, "dw"), of(dbRows, "db"),
+                   integer(m), integer(n), integer(each), integer(n)},
+                  {uint32_t(m / each), 1, 1}, "backward.py");
+      againstCopy("layer norm backward" + shape, 12.0 * size, kernel, m / each, [&]() -> Hand {
+        void *loop = peers.find<void>("rows_layer_norm_backward");
+        if (!loop)
+          return {};
+        return [=](int64_t first, int64_t last) {
+          for (int64_t part = first; part < last; ++part)
+            reinterpret_cast<void (*)(const float *, const float *, const float *, const float *,
+                                      const float *, float *, float *, float *, long, long)>(loop)(
+                x + part * each * n, w, z + part * each * n, mean + part * each, rstd + part * each,
+                y + part * each * n, dw + part * n, db + part * n, each, n);
+        };
+      }());
+    }
   }
   return 0;
 }

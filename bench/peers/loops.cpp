@@ -117,3 +117,140 @@ extern "C" void layer_norm(const float *__restrict x, const float *__restrict w,
     rstds[row] = rstd;
   }
 }
+
+// Rows in memory by hand: each pass along a row is one loop, results go past the cache, and the row
+// that comes 16 KiB later is fetched meanwhile. What kernels of the same passes may reach.
+
+#ifdef __AVX512F__
+namespace {
+
+constexpr long lanes = 16, step = 4 * lanes;
+typedef __m512 Vector;
+
+Vector all(float value) { return _mm512_set1_ps(value); }
+Vector at(const float *p) { return _mm512_load_ps(p); }
+long distance(long n) { return n < 4096 ? 4096 / n * n : n; }
+void fetch(const float *p) {
+  for (long i = 0; i < step; i += lanes)
+    _mm_prefetch(reinterpret_cast<const char *>(p + i), _MM_HINT_T0);
+}
+// Calls `each` for every vector of a row and adds what it gives.
+template <typename F> float total(long n, F each) {
+  Vector sums[4] = {};
+  for (long i = 0; i < n; i += step)
+    for (long k = 0; k < 4; ++k)
+      sums[k] += each(i + k * lanes);
+  return _mm512_reduce_add_ps(sums[0] + sums[1] + (sums[2] + sums[3]));
+}
+
+// As the kernels' (src/cpu/MathLanes.cpp).
+struct Exponential {
+  Vector low, high;
+  Exponential() {
+    float powers[2 * lanes];
+    for (int i = 0; i < 2 * lanes; ++i)
+      powers[i] = __builtin_exp2f(float(i) / (2 * lanes));
+    low = _mm512_loadu_ps(powers);
+    high = _mm512_loadu_ps(powers + lanes);
+  }
+  Vector operator()(Vector x) const {
+    Vector large = all(1.5f * (1 << 23) / 32);
+    Vector count = _mm512_fmadd_ps(x, all(1.44269504f), large), n = count - large;
+    Vector r = _mm512_fmadd_ps(n, all(-0.693359375f), x);
+    r = _mm512_range_ps(_mm512_fmadd_ps(n, all(2.12194440e-4f), r), all(0.03f), 2);
+    Vector power = _mm512_permutex2var_ps(low, _mm512_castps_si512(count), high);
+    Vector p = _mm512_fmadd_ps(_mm512_fmadd_ps(r, all(0.5f), all(1)), r * power, power);
+    return _mm512_scalef_ps(p, n);
+  }
+};
+
+} // namespace
+
+extern "C" void rows_softmax(const float *x, float *y, long m, long n) {
+  Exponential exponential;
+  float *e = static_cast<float *>(__builtin_alloca(n * 4 + 64));
+  e += 16 - reinterpret_cast<unsigned long>(e) / 4 % 16;
+  for (long row = 0, ahead = distance(n); row < m; ++row, x += n, y += n) {
+    Vector most[4] = {at(x), at(x), at(x), at(x)};
+    for (long i = 0; i < n; i += step)
+      for (long k = 0; k < 4; ++k)
+        most[k] = _mm512_max_ps(at(x + i + k * lanes), most[k]);
+    Vector max = all(_mm512_reduce_max_ps(
+        _mm512_max_ps(_mm512_max_ps(most[0], most[1]), _mm512_max_ps(most[2], most[3]))));
+    Vector share = all(1 / total(n, [&](long i) {
+                         if (i % step == 0)
+                           fetch(x + ahead + i);
+                         Vector one = exponential(at(x + i) - max);
+                         _mm512_store_ps(e + i, one);
+                         return one;
+                       }));
+    for (long i = 0; i < n; i += lanes)
+      _mm512_stream_ps(y + i, at(e + i) * share);
+  }
+  _mm_sfence();
+}
+
+extern "C" void rows_softmax_backward(const float *y, const float *dy, float *dx, long m, long n) {
+  for (long row = 0, ahead = distance(n); row < m; ++row, y += n, dy += n, dx += n) {
+    Vector sum = all(total(n, [&](long i) { return at(y + i) * at(dy + i); }));
+    for (long i = 0; i < n; i += step) {
+      fetch(y + ahead + i);
+      fetch(dy + ahead + i);
+      for (long k = i; k < i + step; k += lanes)
+        _mm512_stream_ps(dx + k, at(y + k) * (at(dy + k) - sum));
+    }
+  }
+  _mm_sfence();
+}
+
+extern "C" void rows_layer_norm(const float *x, const float *w, const float *b, float *y,
+                                float *means, float *rstds, long m, long n) {
+  for (long row = 0, ahead = distance(n); row < m; ++row, x += n, y += n) {
+    means[row] = total(n, [&](long i) { return at(x + i); }) / float(n);
+    Vector mean = all(means[row]);
+    bool late = 4 * n * 4 <= 32 << 10; // x, w, b and the next row are in the first cache
+    rstds[row] = 1 / __builtin_sqrtf(total(n,
+                                           [&](long i) {
+                                             if (!late && i % step == 0)
+                                               fetch(x + ahead + i);
+                                             Vector d = at(x + i) - mean;
+                                             return d * d;
+                                           }) /
+                                         float(n) +
+                                     1e-5f);
+    Vector rstd = all(rstds[row]);
+    for (long i = 0; i < n; i += step) {
+      if (late)
+        fetch(x + ahead + i);
+      for (long k = i; k < i + step; k += lanes)
+        _mm512_stream_ps(y + k, (at(x + k) - mean) * rstd * at(w + k) + at(b + k));
+    }
+  }
+  _mm_sfence();
+}
+
+// Sums for w and b over all of the rows.
+extern "C" void rows_layer_norm_backward(const float *x, const float *w, const float *dy,
+                                         const float *means, const float *rstds, float *dx,
+                                         float *dw, float *db, long m, long n) {
+  for (long i = 0; i < n; ++i)
+    dw[i] = db[i] = 0;
+  for (long row = 0; row < m; ++row, x += n, dy += n, dx += n) {
+    Vector mean = all(means[row]), rstd = all(rstds[row]), levels[4] = {};
+    float along = total(n, [&](long i) {
+      Vector g = at(w + i) * at(dy + i);
+      levels[i / lanes % 4] += g;
+      return (at(x + i) - mean) * rstd * g;
+    });
+    float level = _mm512_reduce_add_ps(levels[0] + levels[1] + (levels[2] + levels[3]));
+    Vector a = all(along / float(n)), l = all(level / float(n));
+    for (long i = 0; i < n; i += lanes) {
+      Vector hat = (at(x + i) - mean) * rstd, d = at(dy + i);
+      _mm512_stream_ps(dx + i, (at(w + i) * d - hat * a - l) * rstd);
+      _mm512_store_ps(dw + i, at(dw + i) + d * hat);
+      _mm512_store_ps(db + i, at(db + i) + d);
+    }
+  }
+  _mm_sfence();
+}
+#endif

@@ -56,6 +56,8 @@ private:
         emitRowLoop(*loop);
       return;
     }
+    if (emitter.plan.runsInYield(op))
+      return;
     if (lanes.runsWhole())
       return lanes.emitWhole(emitter);
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -220,8 +222,13 @@ private:
       };
       tasks.push_back(std::move(task));
     }
-    if (!tasks.empty())
-      alongRow(tasks, row);
+    auto yieldAll = [&] {
+      if (!tasks.empty())
+        alongRow(tasks, row);
+    };
+    if (tile::StoreOp store = emitter.plan.storeInYield(loop.getBody()->getTerminator()))
+      return storeBeside(store, tasks, emitter, yieldAll);
+    yieldAll();
   }
 
   SmallVector<Value> alongRow(ArrayRef<RowTask> tasks, const FusionPlan::RowLoop &loop) {

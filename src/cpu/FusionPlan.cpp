@@ -15,6 +15,8 @@ namespace {
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
+
 int64_t elementsOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getNumElements() : 1;
@@ -75,13 +77,23 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel
     if (writesGlobalMemory(op))
       writers.push_back(op);
   });
-  storeStructural();
-  // A stored tile is a loop of its own, which changes who computes what, so until nothing changes.
-  // Reuse first: it often ends the chains that memory order asks about.
-  while (storeReused() || storeForMemoryOrder())
-    ;
-  shareBuffers();
-  chooseInPlaceYields();
+  findYieldStores();
+  for (;;) {
+    storeStructural();
+    // A stored tile is a loop of its own, which changes who computes what, so until nothing
+    // changes. Reuse first: it often ends the chains that memory order asks about.
+    while (storeReused() || storeForMemoryOrder())
+      ;
+    shareBuffers();
+    chooseInPlaceYields();
+    Operation *alone = yieldThatRunsAlone();
+    if (!alone)
+      break;
+    yieldStores.erase(alone);
+    storedTiles.clear();
+    storedOrder.clear();
+    direct.clear();
+  }
   allocate();
   findStreams();
   joinRows();
@@ -174,12 +186,12 @@ void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, C
   }
 }
 
-bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root) const {
+bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root, Operation *except) const {
   unsigned from = order.lookup(load), to = order.lookup(root.place);
   Operation *loop = loopBetween(load, root.place);
   for (Operation *writer : writers) {
     unsigned at = order.lookup(writer);
-    if (writer != root.place && at > from && at < to)
+    if (writer != root.place && writer != except && at > from && at < to)
       return true;
     if (loop && loop->isProperAncestor(writer))
       return true;
@@ -209,45 +221,99 @@ ArrayRef<Operation *> FusionPlan::loadsToTest(Operation *store) const {
   return found == tested.end() ? ArrayRef<Operation *>() : ArrayRef<Operation *>(found->second);
 }
 
+// A `for` often stores a row and yields others that are computed from the same loads. If nothing
+// follows the store that memory matters to, both are one loop, and the loads need no copies.
+void FusionPlan::findYieldStores() {
+  kernel->walk([&](scf::ForOp loop) {
+    Operation *yield = loop.getBody()->getTerminator();
+    Operation *last = yield->getPrevNode();
+    while (last && isMemoryEffectFree(last))
+      last = last->getPrevNode();
+    auto store = dyn_cast_or_null<tile::StoreOp>(last);
+    if (!store || !isRow(store.getPointer()))
+      return;
+    auto shape = tile::shapeOf(store.getPointer().getType());
+    bool any = false;
+    for (Value yielded : yield->getOperands())
+      if (isTile(yielded)) {
+        any = true;
+        if (tile::shapeOf(yielded.getType()) != shape)
+          return;
+      }
+    if (any)
+      yieldStores[yield] = store;
+  });
+}
+
+// A yield of `yieldStores` that is not computed in place, lane by lane, together with the store.
+Operation *FusionPlan::yieldThatRunsAlone() const {
+  for (auto &[yield, store] : yieldStores) {
+    auto loop = cast<scf::ForOp>(yield->getParentOp());
+    Cone used;
+    for (OpOperand &operand : yield->getOpOperands())
+      if (isTile(operand.get())) {
+        if (!direct.contains(&operand))
+          return yield;
+        visit(operand.get(), false, false, false, used);
+      }
+    for (Value operand : store->getOperands())
+      visit(operand, false, false, false, used);
+    if (llvm::any_of(loop.getRegionIterArgs(),
+                     [&](Value argument) { return used.displaced.contains(argument); }))
+      return yield;
+  }
+  return nullptr;
+}
+
+// Stores tiles that `root` reads from memory which `write` overwrites in the same loop, unless it
+// reads an address in the lane that writes it. Where that can be told from two addresses a row, it
+// is tested when the kernel runs. True if something was stored.
+bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
+  auto write = dyn_cast<tile::MemoryAccessOpInterface>(store_);
+  auto put = dyn_cast<tile::StoreOp>(store_);
+  bool isOwn = root.place == store_;
+  for (Value tile : root.tiles) {
+    Cone one;
+    visit(tile, false, false, false, one);
+    // A chain of elementwise ops keeps the lanes in their places.
+    bool keeps = llvm::all_of(one.ops, [](Operation *op) {
+      return keepsPlaces(op) || isa<tile::SplatOp>(op) || !llvm::any_of(op->getOperands(), isTile);
+    });
+    for (Operation *op : one.ops) {
+      auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
+      if (!read || !read.readsMemory())
+        continue;
+      keeps &= write && !(isOwn && tile == write.getAccessed()) && isTile(read.getAccessed()) &&
+               !one.repeated.contains(op);
+      if (keeps && read.getAccessed() == write.getAccessed())
+        continue;
+      if (keeps && put && (!isOwn || tile == put.getValue()) && rowsAreRanges(put.getPointer()) &&
+          rowsAreRanges(read.getAccessed())) {
+        if (auto &loads = tested[store_]; !llvm::is_contained(loads, op))
+          loads.push_back(op);
+      } else if (store(isOwn ? tile : op->getResult(0), Reason::MemoryOrder)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // A load is evaluated where its lanes are used. It moves back to its own place if something may be
 // written in between; and a loop that writes must have finished reading first, unless each of its
-// lanes reads the very address that it then writes. Where that can be told from two addresses a
-// row, it is tested when the kernel runs.
+// lanes reads the very address that it then writes.
 bool FusionPlan::storeForMemoryOrder() {
   tested.clear();
   for (const Root &root : roots()) {
+    Operation *with = yieldStores.lookup(root.place);
     Cone all = cone(root);
     for (Operation *op : all.ops)
-      if (readsGlobalMemory(op) && !stored(op->getResult(0)) && mayBeWrittenBetween(op, root) &&
-          store(op->getResult(0), Reason::MemoryOrder))
+      if (readsGlobalMemory(op) && !stored(op->getResult(0)) &&
+          mayBeWrittenBetween(op, root, with) && store(op->getResult(0), Reason::MemoryOrder))
         return true;
-    if (!writesGlobalMemory(root.place))
-      continue;
-    auto write = dyn_cast<tile::MemoryAccessOpInterface>(root.place);
-    for (Value tile : root.tiles) {
-      Cone one;
-      visit(tile, false, false, false, one);
-      // A chain of elementwise ops keeps the lanes in their places.
-      bool keeps = llvm::all_of(one.ops, [](Operation *op) {
-        return keepsPlaces(op) || isa<tile::SplatOp>(op) ||
-               !llvm::any_of(op->getOperands(), isTile);
-      });
-      for (Operation *op : one.ops) {
-        auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
-        if (!read || !read.readsMemory())
-          continue;
-        keeps &= write && tile != write.getAccessed() && isTile(read.getAccessed()) &&
-                 !one.repeated.contains(op);
-        if (keeps && read.getAccessed() == write.getAccessed())
-          continue;
-        auto put = dyn_cast<tile::StoreOp>(root.place);
-        if (keeps && put && tile == put.getValue() && rowsAreRanges(put.getPointer()) &&
-            rowsAreRanges(read.getAccessed()))
-          tested[root.place].push_back(op);
-        else if (store(tile, Reason::MemoryOrder))
-          return true;
-      }
-    }
+    if (with ? mustBeApart(root, with)
+             : writesGlobalMemory(root.place) && mustBeApart(root, root.place))
+      return true;
   }
   return false;
 }
@@ -425,8 +491,6 @@ void hoistReductions(FunctionOpInterface kernel) {
   });
 }
 
-static bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
-
 // One row: a reduction, or a tile that is computed into a buffer of its own.
 bool FusionPlan::runsAlongRow(Operation *op) const {
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -539,38 +603,67 @@ static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowL
   return out;
 }
 
+ArrayRef<Operation *> FusionPlan::fetchedDuring(Operation *store) const {
+  auto found = aheadInStores.find(store);
+  return found == aheadInStores.end() ? ArrayRef<Operation *>()
+                                      : ArrayRef<Operation *>(found->second);
+}
+
 // Rows that several loops read come from memory in the first and from the cache in the others,
-// which then wait for arithmetic alone. The one with most of it fetches the row of the next round.
+// which then wait for arithmetic, or for what they write. The one with most of it fetches the row
+// of the next round. Not where a loop updates tiles that it carries: they fill the cache already.
 void FusionPlan::fetchAhead() {
-  auto work = [&](const RowLoop &loop) {
-    int64_t cost = 0;
-    for (auto [place, tile] : tilesOf(loop))
-      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops)
-        cost += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
-    return cost;
+  struct Candidate {
+    Operation *place;
+    int64_t extent, work;
+    uint64_t bytes; // that it reads
+    RowLoop *loop;  // or null for a store
   };
+  SmallVector<Candidate> candidates;
+  auto consider = [&](ArrayRef<std::pair<Operation *, Value>> tiles, RowLoop *loop) {
+    Candidate one{tiles.back().first, tile::shapeOf(tiles.back().second.getType())[0], 0, 0, loop};
+    for (auto [place, tile] : tiles)
+      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops) {
+        one.work += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
+        if (isa<tile::LoadOp>(op))
+          one.bytes += bufferBytes(op->getResult(0).getType());
+      }
+    candidates.push_back(one);
+  };
+  for (RowLoop &loop : rowLoops)
+    if (loop.yielded.empty())
+      consider(tilesOf(loop), &loop);
+  kernel->walk([&](tile::StoreOp store) {
+    if (isRow(store.getPointer()) && rowsAreRanges(store.getPointer()) && !runsInYield(store))
+      consider({{store, store.getValue()}}, nullptr);
+  });
+  // What the first cache holds.
+  constexpr uint64_t mostBytes = 32 << 10;
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
     if (!isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
         bufferBytes(load.getResult().getType()) < leastBytes)
       return;
-    int64_t extent = tile::shapeOf(pointers.getType())[0];
     Operation *first = nullptr;
     for (const Root &root : roots())
       if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
         first = root.place;
-    RowLoop *best = nullptr;
-    for (RowLoop &loop : rowLoops) {
-      auto [place, tile] = tilesOf(loop).back();
-      if (!first || place->getBlock() != load->getBlock() || llvm::is_contained(loop.ops, first) ||
-          place->isBeforeInBlock(first) || tile::shapeOf(tile.getType())[0] != extent)
+    Candidate *best = nullptr;
+    for (Candidate &loop : candidates) {
+      const RowLoop *row = first ? rowLoop(first) : nullptr;
+      bool isFirst = loop.place == first || (row && row == loop.loop);
+      if (!first || loop.place->getBlock() != load->getBlock() || isFirst ||
+          loop.place->isBeforeInBlock(first) || loop.extent != tile::shapeOf(pointers.getType())[0])
         continue;
-      if (!best || work(loop) > work(*best))
+      auto worth = [&](const Candidate &of) {
+        return std::pair(of.bytes + bufferBytes(load.getResult().getType()) <= mostBytes, of.work);
+      };
+      if (!best || worth(loop) > worth(*best))
         best = &loop;
     }
     if (best) {
-      best->ahead.push_back(load);
+      (best->loop ? best->loop->ahead : aheadInStores[best->place]).push_back(load);
       ahead.insert(load);
     }
   });
@@ -630,6 +723,10 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
       else if (!row->ahead.empty())
         os << " fetches " << row->ahead.size() << " ahead";
     }
+    if (auto loads = fetchedDuring(root.place); !loads.empty())
+      os << " fetches " << loads.size() << " ahead";
+    if (runsInYield(root.place))
+      os << " with what is yielded";
     if (mayStream(root.place))
       os << " may stream";
     if (!used.leaves.empty()) {

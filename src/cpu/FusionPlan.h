@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace nereid::cpu {
@@ -39,6 +40,12 @@ public:
   /// True if the tile that a loop yields is computed straight into the buffer of the tile that it
   /// replaces; else it is copied there after all others were computed.
   bool yieldsInPlace(mlir::OpOperand &yielded) const { return direct.contains(&yielded); }
+  /// The store that runs in one loop with what a `for` yields, or null: what it writes may be what
+  /// that is computed from, unless it is so lane by lane.
+  tile::StoreOp storeInYield(mlir::Operation *yield) const { return yieldStores.lookup(yield); }
+  bool runsInYield(mlir::Operation *store) const {
+    return llvm::any_of(yieldStores, [&](auto &pair) { return pair.second == store; });
+  }
   /// Where the op's scratch memory begins in the arena.
   uint64_t scratchOffset(mlir::Operation *op) const { return scratch.lookup(op); }
   uint64_t arenaBytes() const { return bytes; }
@@ -60,6 +67,8 @@ public:
     llvm::SmallVector<mlir::Operation *, 2> ahead; ///< loads whose next round is fetched meanwhile
   };
   const RowLoop *rowLoop(mlir::Operation *op) const;
+  /// Loads whose next round is fetched while `store` runs.
+  llvm::ArrayRef<mlir::Operation *> fetchedDuring(mlir::Operation *store) const;
   /// True if some loop fetches what the load will read when it is run again.
   bool fetchesAhead(mlir::Operation *load) const { return ahead.contains(load); }
 
@@ -92,7 +101,11 @@ private:
   llvm::SmallVector<Root> roots() const;
   Cone cone(const Root &root) const;
   void visit(mlir::Value tile, bool expand, bool repeated, bool displaced, Cone &cone) const;
-  bool mayBeWrittenBetween(mlir::Operation *load, const Root &root) const;
+  bool mayBeWrittenBetween(mlir::Operation *load, const Root &root,
+                           mlir::Operation *except = nullptr) const;
+  void findYieldStores();
+  mlir::Operation *yieldThatRunsAlone() const;
+  bool mustBeApart(const Root &root, mlir::Operation *store);
   void storeStructural();
   bool storeForMemoryOrder();
   bool storeReused();
@@ -111,6 +124,7 @@ private:
   mlir::FunctionOpInterface kernel;
   analysis::AxisAnalysis axes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> tested;
+  llvm::MapVector<mlir::Operation *, tile::StoreOp> yieldStores;
   llvm::DenseMap<mlir::Value, Stored> storedTiles;
   llvm::SmallVector<mlir::Value> storedOrder;
   llvm::DenseSet<mlir::OpOperand *> direct;
@@ -120,6 +134,7 @@ private:
   llvm::SmallVector<mlir::Operation *> writers;
   std::vector<RowLoop> rowLoops;
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>> aheadInStores;
   llvm::DenseSet<mlir::Operation *> ahead;
   uint64_t bytes = 0;
 };

@@ -69,6 +69,8 @@ struct RowTask {
   std::function<llvm::SmallVector<mlir::Value>(const Lanes &, mlir::ValueRange)> body;
   /// Carried values of `from` lanes become some of `to`.
   std::function<llvm::SmallVector<mlir::Value>(mlir::ValueRange, int64_t from, int64_t to)> narrow;
+  /// If given, what becomes of the one lane that is left of each at the end of `row`.
+  std::function<llvm::SmallVector<mlir::Value>(const Lanes &row, mlir::ValueRange)> settle;
 };
 
 class LaneEmitter {
@@ -133,7 +135,8 @@ public:
                llvm::function_ref<void(const Lanes &)> body, llvm::ArrayRef<mlir::Value> ends = {});
   /// The same, row by row, cut where the masks of the task's tiles end. The task carries nothing.
   void forEachInRows(llvm::ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
-                     llvm::ArrayRef<mlir::Value> ends = {});
+                     llvm::ArrayRef<mlir::Value> ends = {},
+                     llvm::ArrayRef<mlir::Operation *> ahead = {});
   /// Runs tasks together along the row at `row` (one lane, at 0 along its dimension), in their
   /// order at each step; gives the one lane that is left of each value carried.
   /// Meanwhile the memory that `ahead`, loads of such rows, will read next is fetched.

@@ -29,6 +29,11 @@ mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueR
 /// front of a loop over other dimensions of `where` it is done once.
 void prepareLoads(mlir::Value tile, const Lanes &where, LaneEmitter &emitter);
 
+/// Stores a row in one loop with `tasks`, which read what the store may overwrite; `tasksAlone`
+/// runs them without it.
+void storeBeside(tile::StoreOp store, llvm::ArrayRef<RowTask> tasks, LaneEmitter &emitter,
+                 llvm::function_ref<void()> tasksAlone);
+
 /// True if one op combines the lanes of a row, in any order.
 bool reducesInAnyOrder(tile::ReduceOp reduce);
 /// Such a reduction as work along a row.

@@ -151,10 +151,16 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       storeAll(store, emitter, store.getValue(),
                [&](const Lanes &where) { return emitter.lanes(store.getValue(), where); });
     };
-    ArrayRef<Operation *> loads = emitter.plan.loadsToTest(op);
+    apart(store, emitter, fused, [] {});
+  }
+
+  // Runs `fused` if what is read and written at once is the same memory lane by lane, or does not
+  // meet; else computes the value, runs `between` and writes the value.
+  static void apart(tile::StoreOp store, LaneEmitter &emitter, llvm::function_ref<void()> fused,
+                    llvm::function_ref<void()> between) {
+    ArrayRef<Operation *> loads = emitter.plan.loadsToTest(store);
     if (loads.empty())
       return fused();
-    // What is read and written at once must be the same memory lane by lane, or not meet.
     Value safe;
     for (Operation *load : loads) {
       Value one = maySweep(emitter, cast<tile::LoadOp>(load), store);
@@ -163,10 +169,11 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     }
     emitter.either(safe, fused, [&] {
       bool outer = std::exchange(emitter.sweeps, false);
-      Buffer all = emitter.arenaBuffer(emitter.plan.scratchOffset(op),
+      Buffer all = emitter.arenaBuffer(emitter.plan.scratchOffset(store),
                                        tile::elementType(store.getValue().getType()),
                                        tile::shapeOf(store.getValue().getType()));
       emitter.fill(all, store.getValue());
+      between();
       storeAll(store, emitter, {}, [&](const Lanes &where) { return emitter.read(all, where); });
       emitter.sweeps = outer;
     });
@@ -240,13 +247,15 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
                                      emitter.index(-1));
   }
 
-  // `computed`: what `values` asks for lanes of, if not for those of a buffer.
-  static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
-                       llvm::function_ref<Value(const Lanes &)> values) {
-    auto shape = tile::shapeOf(store.getPointer().getType());
+  // Puts the lanes of `values` where they belong.
+  static std::function<void(const Lanes &)>
+  putting(tile::StoreOp store, LaneEmitter &emitter,
+          llvm::function_ref<Value(const Lanes &)> values) {
     Value unaligned = streamMask(store, emitter);
     Type element = store.getAccessElementType();
-    auto put = [&](const Lanes &where) {
+    return [=, &emitter](const Lanes &where) mutable {
+      if (store.getMask() && emitter.assumedMask(store.getMask()) == false)
+        return;
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
@@ -263,6 +272,13 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
                                              emitter.index(0));
       emitter.either(cached, plain, [&] { emitter.streamElements(pointer, value); });
     };
+  }
+
+  // `computed`: what `values` asks for lanes of, if not for those of a buffer.
+  static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
+                       llvm::function_ref<Value(const Lanes &)> values) {
+    auto shape = tile::shapeOf(store.getPointer().getType());
+    auto put = putting(store, emitter, values);
     if (shape.empty())
       return emitter.forEach(shape, 0, 1, put);
     RowTask task;
@@ -275,7 +291,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       put(where);
       return {};
     };
-    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task);
+    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task, {},
+                          emitter.plan.fetchedDuring(store));
   }
 };
 
@@ -463,6 +480,38 @@ void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
     for (Value operand : op->getOperands())
       prepareLoads(operand, where, emitter);
   }
+}
+
+void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, LaneEmitter &emitter,
+                 llvm::function_ref<void()> tasksAlone) {
+  emitter.setLocation(store.getLoc());
+  Value value = store.getValue(), mask = store.getMask();
+  auto lanes = [&](const Lanes &where) { return emitter.lanes(value, where); };
+  auto fused = [&] {
+    auto put = StoreLanes::putting(store, emitter, lanes);
+    // What is stored is computed before the tasks write, and all that is read is read before it is
+    // stored.
+    RowTask before, after;
+    before.tiles = {value};
+    if (mask)
+      before.tiles.push_back(mask);
+    after.tiles = before.tiles;
+    before.body = [&](const Lanes &where, ValueRange) -> SmallVector<Value> {
+      lanes(where);
+      return {};
+    };
+    after.body = [&](const Lanes &where, ValueRange) -> SmallVector<Value> {
+      put(where);
+      return {};
+    };
+    SmallVector<RowTask> all = {before};
+    llvm::append_range(all, tasks);
+    all.push_back(after);
+    Lanes row;
+    row.position = {emitter.index(0)};
+    emitter.alongRow(row, tile::shapeOf(value.getType())[0], all);
+  };
+  StoreLanes::apart(store, emitter, fused, tasksAlone);
 }
 
 void registerMemoryLanes(DialectRegistry &registry) {

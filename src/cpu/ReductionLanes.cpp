@@ -70,8 +70,11 @@ TypedAttr neutralElement(Block &combine) {
   return value ? TypedAttr(IntegerAttr::get(type, *value)) : TypedAttr();
 }
 
+// Gives what two vectors of some width become, one after the other in the range.
+using Combine = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, int64_t)>;
+
 // Combines the lanes of vectors into `left`, pairs of neighbours first, so the order is kept.
-SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVector<Value> values,
+SmallVector<Value> combineLanes(LaneEmitter &emitter, Combine combine, SmallVector<Value> values,
                                 int64_t width, bool anyOrder, int64_t left = 1) {
   while (width > left) {
     int64_t half = width / 2;
@@ -86,10 +89,66 @@ SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &combine, SmallVecto
       a.push_back(emitter.shuffle(value, value, even));
       b.push_back(emitter.shuffle(value, value, odd));
     }
-    values = emitter.inlineRegion(combine, joined(a, b), half);
+    values = combine(joined(a, b), half);
     width = half;
   }
   return values;
+}
+SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &block, SmallVector<Value> values,
+                                int64_t width, bool anyOrder, int64_t left = 1) {
+  auto combine = [&](ArrayRef<Value> pairs, int64_t each) {
+    return emitter.inlineRegion(block, pairs, each);
+  };
+  return combineLanes(emitter, combine, std::move(values), width, anyOrder, left);
+}
+
+// A maximum or minimum that passes NaN over is three instructions, and a compare and a select stand
+// between one element and the next. `x > so far ? x : so far` is one, and does the same unless
+// what is so far is NaN; so it begins with an infinity. If that is left in the end, there may have
+// been no number at all, and the row is looked at again.
+bool passesNanOver(tile::ReduceOp reduce) {
+  auto shape = tile::shapeOf(reduce.getSources().front().getType());
+  constexpr int64_t leastLanes = 64;
+  Operation *op = &reduce.getCombine().front().front();
+  Type type = op->getResult(0).getType();
+  return isa<arith::MaxNumFOp, arith::MinNumFOp>(op) && (type.isF32() || type.isF64()) &&
+         shape[reduce.getAxis()] >= leastLanes;
+}
+
+RowTask reducingNumbers(tile::ReduceOp reduce, LaneEmitter &emitter, RowTask plain) {
+  bool isMax = isa<arith::MaxNumFOp>(reduce.getCombine().front().front());
+  auto type = cast<FloatType>(tile::elementType(reduce.getSources().front().getType()));
+  auto shape = tile::shapeOf(reduce.getSources().front().getType());
+  unsigned axis = reduce.getAxis();
+  auto none = FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+  auto compare = [&emitter](arith::CmpFPredicate predicate, Value a, Value c) -> Value {
+    return emitter.builder.create<arith::CmpFOp>(emitter.loc(), predicate, a, c);
+  };
+  auto further = [&emitter, compare, isMax](Value next, Value soFar) -> Value {
+    Value beyond =
+        compare(isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, next, soFar);
+    return emitter.builder.create<arith::SelectOp>(emitter.loc(), beyond, next, soFar);
+  };
+  RowTask task;
+  task.tiles = plain.tiles;
+  task.carried = {emitter.constant(none, emitter.preferredWidth(shape, axis))};
+  task.body = [&emitter, reduce, further](const Lanes &where, ValueRange carried) mutable {
+    Value next = emitter.lanes(reduce.getSources().front(), where);
+    return SmallVector<Value>{further(next, carried.front())};
+  };
+  task.narrow = [&emitter, further](ValueRange values, int64_t from, int64_t to) {
+    auto combine = [&](ArrayRef<Value> pairs, int64_t) {
+      return SmallVector<Value>{further(pairs[1], pairs[0])};
+    };
+    return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
+  };
+  task.settle = [=, &emitter](const Lanes &row, ValueRange found) -> SmallVector<Value> {
+    Value doubtful = compare(arith::CmpFPredicate::OEQ, found.front(), emitter.constant(none, 1));
+    return {emitter.select(
+        doubtful, type, [&] { return emitter.alongRow(row, shape[axis], plain).front(); },
+        [&] { return found.front(); })};
+  };
+  return task;
 }
 
 } // namespace
@@ -115,7 +174,7 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   task.narrow = [&emitter, &combine](ValueRange values, int64_t from, int64_t to) {
     return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
   };
-  return task;
+  return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
 }
 
 namespace {

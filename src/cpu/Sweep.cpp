@@ -276,7 +276,7 @@ void LaneEmitter::assuming(ArrayRef<Value> masks, bool value, llvm::function_ref
 }
 
 void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
-                                ArrayRef<Value> ends) {
+                                ArrayRef<Value> ends, ArrayRef<Operation *> ahead) {
   auto all = [&](const Lanes &where) { task.body(where, {}); };
   if (dim != preferredDim(shape))
     return forEach(shape, dim, preferredWidth(shape, dim), all, ends);
@@ -285,7 +285,7 @@ void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const Row
   SmallVector<Value> rowEnds(ends);
   if (!ends.empty())
     rowEnds[dim] = {};
-  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task); }, rowEnds);
+  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task, ahead); }, rowEnds);
 }
 
 static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
@@ -321,16 +321,23 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   strides[load] = builder.create<arith::SelectOp>(location, first, index(0), stride);
 }
 
+constexpr int64_t bytesAhead = 16 << 10, longestInFirstCache = 16 << 10;
+
 void LaneEmitter::fetch(tile::LoadOp load, const Lanes &where) {
   Value pointer = lanes(load.getPointer(), where.first());
+  // Short rows are over before memory answers: then those of several rounds are under way.
+  int64_t row = bufferBytes(load.getResult().getType());
+  int64_t rounds = std::max<int64_t>(bytesAhead / row, 1);
+  Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
   Value next = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(),
-                                           pointer, ValueRange{strides.lookup(load)});
+                                           pointer, distance);
+  // What the first cache holds beside the row that is worked on goes there.
+  int32_t cache = row <= longestInFirstCache ? 3 : 2;
   int64_t bytes = where.width * tile::bytesInMemory(load.getAccessElementType());
   for (int64_t line = 0; line < bytes; line += lineBytes) {
     Value at = builder.create<LLVM::GEPOp>(location, next.getType(), builder.getI8Type(), next,
                                            ArrayRef<LLVM::GEPArg>{int32_t(line)});
-    // Into the second cache: the first holds the rows that are worked on.
-    builder.create<LLVM::Prefetch>(location, at, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    builder.create<LLVM::Prefetch>(location, at, /*rw=*/0, /*hint=*/cache, /*cache=*/1);
   }
 }
 
@@ -371,12 +378,17 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
       return task.narrow ? task.narrow(mine, from, to) : SmallVector<Value>();
     });
   };
+  auto settled = [&](int64_t from) {
+    narrowTo(from, 1);
+    return perTask(carried, [&](const RowTask &task, ValueRange mine) {
+      return task.settle ? task.settle(row, mine) : llvm::to_vector(mine);
+    });
+  };
   Value last = index(extent);
   auto parts = sweep(tasks, row, extent, wide);
   if (!parts) {
     carried = steps(index(0), last, wide, carried);
-    narrowTo(wide, 1);
-    return carried;
+    return settled(wide);
   }
   assuming(parts->masks, true, [&] { carried = steps(index(0), parts->full, wide, carried); });
   narrowTo(wide, parts->narrow);
@@ -394,17 +406,16 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
       Value more =
           builder.create<arith::MinSIOp>(location, last, add(parts->end, index(parts->narrow)));
       carried = steps(parts->end, more, parts->narrow, carried);
-      Value settled;
+      Value unchanged;
       for (auto [was, is] : llvm::zip(before, carried)) {
         Value same = sameBits(*this, was, is);
-        settled =
-            settled ? builder.create<arith::AndIOp>(location, settled, same).getResult() : same;
+        unchanged =
+            unchanged ? builder.create<arith::AndIOp>(location, unchanged, same).getResult() : same;
       }
-      Value rest = builder.create<arith::SelectOp>(location, settled, last, more);
+      Value rest = builder.create<arith::SelectOp>(location, unchanged, last, more);
       carried = steps(rest, last, parts->narrow, carried);
     });
-  narrowTo(parts->narrow, 1);
-  return carried;
+  return settled(parts->narrow);
 }
 
 } // namespace nereid::cpu

@@ -220,6 +220,53 @@ TEST(CpuKernels, Softmax) {
   }
 }
 
+// The largest and the smallest number of a row, NaN passed over; NaN if there is no number.
+TEST(CpuKernels, ExtremesPassNanOver) {
+  auto kernel = compileForCpu(R"(
+func.func @extremes(%p: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
+  %c = tile.arange 0 to 1024 : tensor<1024xi32>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32>
+  %in = arith.cmpi slt, %c, %ns : tensor<1024xi32>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %at = tile.addptr %ps, %c : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %none = arith.constant dense<0x7FC00000> : tensor<1024xf32>
+  %x = tile.load %at mask %in : tensor<1024xi1> other %none : tensor<1024xf32> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %most = tile.reduce(%x) axis 0 : (tensor<1024xf32>) -> f32 {
+  ^bb0(%l: f32, %r: f32):
+    %s = arith.maxnumf %l, %r : f32
+    tile.yield %s : f32
+  }
+  %least = tile.reduce(%x) axis 0 : (tensor<1024xf32>) -> f32 {
+  ^bb0(%l: f32, %r: f32):
+    %s = arith.minnumf %l, %r : f32
+    tile.yield %s : f32
+  }
+  tile.store %out, %most : !tile.ptr<f32>, f32
+  %one = arith.constant 1 : i32
+  %second = tile.addptr %out, %one : !tile.ptr<f32>, i32
+  tile.store %second, %least : !tile.ptr<f32>, f32
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  for (int n : {0, 1, 16, 63, 64, 65, 781, 1024})
+    for (float filler : {NAN, -INFINITY, INFINITY, 0.0f})
+      for (int numberAt : {-1, 0, 5, n / 2, n - 1}) {
+        std::vector<float> x(1024, filler), out(2, 7);
+        if (numberAt >= 0 && numberAt < n)
+          x[numberAt] = 42;
+        float most = NAN, least = NAN;
+        for (int i = 0; i < n; ++i) {
+          most = std::fmax(most, x[i]);
+          least = std::fmin(least, x[i]);
+        }
+        kernel.run(Arguments().add(x.data()).add(out.data()).add(int32_t(n)), {1, 1, 1});
+        EXPECT_TRUE(same(out[0], most)) << n << " " << filler << " " << numberAt << ": " << out[0];
+        EXPECT_TRUE(same(out[1], least)) << n << " " << filler << " " << numberAt << ": " << out[1];
+      }
+}
+
 TEST(CpuKernels, HalfMatmul) {
   auto kernel = compileForCpu(halfMatmul);
   ASSERT_TRUE(kernel.kernel) << kernel.failure;
@@ -403,6 +450,63 @@ func.func @sums(%p: !tile.ptr<f32>, %out: !tile.ptr<f32>, %rows: i32, %n: i32) a
     EXPECT_EQ(out, want) << n;
     EXPECT_EQ(x, after) << n;
   }
+}
+
+// A row is stored and another one carried, both computed from what is read; the store may be of the
+// memory that is read, of other memory, or overlap it by some elements.
+TEST(CpuKernels, StoresBesideWhatIsCarried) {
+  auto kernel = compileForCpu(R"(
+func.func @both(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %out: !tile.ptr<f32>, %rows: i32, %n: i32) attributes {tile.kernel} {
+  %c = tile.arange 0 to 256 : tensor<256xi32>
+  %ns = tile.splat %n : i32 -> tensor<256xi32>
+  %in = arith.cmpi slt, %c, %ns : tensor<256xi32>
+  %zero = arith.constant dense<0.0> : tensor<256xf32>
+  %two = arith.constant dense<2.0> : tensor<256xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %sum = scf.for %i = %c0 to %rows step %c1 iter_args(%a = %zero) -> (tensor<256xf32>) : i32 {
+    %start = arith.muli %i, %n : i32
+    %starts = tile.splat %start : i32 -> tensor<256xi32>
+    %offsets = arith.addi %starts, %c : tensor<256xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>>
+    %from = tile.addptr %ps, %offsets : tensor<256x!tile.ptr<f32>>, tensor<256xi32>
+    %x = tile.load %from mask %in : tensor<256xi1> other %zero : tensor<256xf32> : tensor<256x!tile.ptr<f32>> -> tensor<256xf32>
+    %qs = tile.splat %q : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>>
+    %to = tile.addptr %qs, %offsets : tensor<256x!tile.ptr<f32>>, tensor<256xi32>
+    %twice = arith.mulf %x, %two : tensor<256xf32>
+    %y = arith.addf %twice, %a : tensor<256xf32>
+    tile.store %to, %y mask %in : tensor<256xi1> : tensor<256x!tile.ptr<f32>>, tensor<256xf32>
+    %b = arith.addf %a, %x : tensor<256xf32>
+    scf.yield %b : tensor<256xf32>
+  }
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>>
+  %o = tile.addptr %os, %c : tensor<256x!tile.ptr<f32>>, tensor<256xi32>
+  tile.store %o, %sum mask %in : tensor<256xi1> : tensor<256x!tile.ptr<f32>>, tensor<256xf32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  constexpr int rows = 4;
+  for (int n : {1, 16, 100, 255, 256})
+    for (int by : {0, 1, 16, n, 2 * n, 1024, -1, -16, -n}) {
+      std::vector<float> memory(4096), out(n, -1), sum(n);
+      for (size_t i = 0; i < memory.size(); ++i)
+        memory[i] = float(i % 13);
+      std::vector<float> want = memory;
+      float *from = want.data() + 1024;
+      for (int r = 0; r < rows; ++r) {
+        std::vector<float> x(from + r * n, from + (r + 1) * n);
+        for (int c = 0; c < n; ++c) {
+          from[by + r * n + c] = 2 * x[c] + sum[c];
+          sum[c] += x[c];
+        }
+      }
+      float *p = memory.data() + 1024;
+      kernel.run(Arguments().add(p).add(p + by).add(out.data()).add(int32_t(rows)).add(int32_t(n)),
+                 {1, 1, 1});
+      EXPECT_EQ(memory, want) << n << " columns, written " << by << " behind";
+      EXPECT_EQ(out, sum) << n << " columns, written " << by << " behind";
+    }
 }
 
 } // namespace
