@@ -16,12 +16,11 @@ def layer_norm_row(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, x_stride, y_s
     row = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     mask = columns < N
-    # On their way with the row, not behind its sums.
-    w = tl.load(w_ptr + columns, mask=mask)
-    b = tl.load(b_ptr + columns, mask=mask)
     x = tl.load(x_ptr + row * x_stride + columns, mask=mask, other=0.0).to(tl.float32)
     centred, mean, rstd = centre(x, mask, N, epsilon)
-    y = centred * rstd * w.to(tl.float32) + b.to(tl.float32)
+    w = tl.load(w_ptr + columns, mask=mask).to(tl.float32)
+    b = tl.load(b_ptr + columns, mask=mask).to(tl.float32)
+    y = centred * rstd * w + b
     tl.store(y_ptr + row * y_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
     tl.store(mean_ptr + row, mean)
     tl.store(rstd_ptr + row, rstd)

@@ -15,10 +15,9 @@ def rms_norm_row(x_ptr, residual_ptr, w_ptr, y_ptr, sum_ptr, rstd_ptr, N, epsilo
         tl.store(sum_ptr + row * N + columns, rounded, mask=mask)
         # The backward pass sees the stored sum, so the norm is taken of that.
         x = rounded.to(tl.float32)
-    # On its way with the row, not behind its sum.
-    w = tl.load(w_ptr + columns, mask=mask, other=0.0)
     rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + epsilon)
-    tl.store(y_ptr + row * N + columns, (x * rstd * w.to(tl.float32)).to(y_ptr.dtype.element_ty), mask=mask)
+    w = tl.load(w_ptr + columns, mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + row * N + columns, (x * rstd * w).to(y_ptr.dtype.element_ty), mask=mask)
     tl.store(rstd_ptr + row, rstd)
 
 
