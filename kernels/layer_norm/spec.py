@@ -89,7 +89,7 @@ def backward_tolerance(M, N, dtype):
 
 
 row_configs = [dict(num_warps=w) for w in (8, 16, 4, 2)]
-rows_in_turn = [dict(PROGRAMS=p, STAGES=s, num_warps=w) for (p, s, w) in ((396, 2, 8), (396, 3, 8), (264, 3, 16), (528, 2, 8), (792, 3, 4))]
+rows_in_turn = [dict(PROGRAMS=p, STAGES=s, num_warps=w) for (p, s, w) in ((396, 2, 8), (396, 3, 8), (264, 3, 16), (528, 2, 8), (792, 3, 4), (1056, 2, 2))]
 shares = [dict(PROGRAMS=p, num_warps=w) for (p, w) in ((264, 8), (132, 16), (264, 16), (132, 8), (528, 8), (528, 4), (1056, 4))]
 
 tasks = dict(

@@ -285,9 +285,17 @@ Config sharesRule(const Bound &bound) {
           {"num_warps", normWarps(bound['N'])}};
 }
 
+/// Programs that take rows by turns: three a processor, as many as it runs at once.
+Config turnsRule(const Bound &bound) {
+  return {{"PROGRAMS", (bound.isCpu ? 1 : 3) * int64_t(bound.units)},
+          {"STAGES", 2},
+          {"num_warps", normWarps(bound['N'])}};
+}
+
 // ---- layer_norm
 
 constexpr KernelSource layerNormRow{"layer_norm", "kernel.py", "layer_norm_row"},
+    layerNormRows{"layer_norm", "kernel.py", "layer_norm_rows"},
     layerNormWelford{"layer_norm", "kernel.py", "layer_norm_welford"},
     layerNormBackward{"layer_norm", "backward.py", "backward_lock_free"},
     layerNormSums{"layer_norm", "backward.py", "sum_partials"};
@@ -314,6 +322,15 @@ constexpr Variant layerNormVariants[] = {
     {"forward.row", "", longerThan<16384>, heldNorm,
      [](const Bound &bound, const Config &config, Launches &to) {
        return layerNormPlan(bound, layerNormRow, config.options(), rowBlock(bound), to);
+     }},
+    {"forward.persistent", "PROGRAMS STAGES", longerThan<16384>, turnsRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<LayerNorm>();
+       Argument mean = orScratch(call.mean, bound, to), rstd = orScratch(call.rstd, bound, to);
+       return to.launch(layerNormRows, config.options(), {std::min(bound['M'], config["PROGRAMS"])},
+                        {call.x, call.w, call.b, call.y, mean, rstd, bound.rowStride[0],
+                         bound.rowStride[3], bound['M'], bound['N'], call.epsilon, rowBlock(bound),
+                         named("STAGES", config["STAGES"])});
      }},
     {"forward.welford", "BLOCK", nullptr, loopRule,
      [](const Bound &bound, const Config &config, Launches &to) {
@@ -355,6 +372,7 @@ constexpr Variant layerNormBackwardVariants[] = {
 // ---- rms_norm
 
 constexpr KernelSource rmsNormRow{"rms_norm", "kernel.py", "rms_norm_row"},
+    rmsNormRows{"rms_norm", "kernel.py", "rms_norm_rows"},
     rmsNormLoop{"rms_norm", "kernel.py", "rms_norm_loop"},
     rmsNormBackward{"rms_norm", "kernel.py", "rms_norm_backward"},
     rmsNormSums{"rms_norm", "kernel.py", "sum_rows"};
@@ -393,6 +411,19 @@ constexpr Variant rmsNormVariants[] = {
        return to.launch(rmsNormRow, config.options(), {bound['M']},
                         {call.x, call.residual, call.w, call.y, call.sum, rstd, bound['N'],
                          call.epsilon, rowBlock(bound)});
+     }},
+    {"forward.persistent", "PROGRAMS STAGES",
+     [](const Bound &bound) {
+       const char *reason = residualOrNone(bound);
+       return reason ? reason : longerThan<16384>(bound);
+     },
+     turnsRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       auto &call = bound.as<RmsNorm>();
+       Argument rstd = orScratch(call.rstd, bound, to);
+       return to.launch(rmsNormRows, config.options(), {std::min(bound['M'], config["PROGRAMS"])},
+                        {call.x, call.w, call.y, rstd, bound['M'], bound['N'], call.epsilon,
+                         rowBlock(bound), named("STAGES", config["STAGES"])});
      }},
     {"forward.loop", "BLOCK", residualOrNone, loopRule,
      [](const Bound &bound, const Config &config, Launches &to) {

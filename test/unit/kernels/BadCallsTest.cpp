@@ -2,6 +2,8 @@
 // argument, by the rows that the calls themselves are checked by.
 #include "Examples.h"
 
+#include <cstdlib>
+
 namespace nereid::kernels::test {
 namespace {
 
@@ -160,6 +162,83 @@ TEST_F(BadCalls, ResultsOverInputs) {
         otherPlace = kept;
       }
     }
+}
+
+TEST_F(BadCalls, SmallWorkspaces) {
+  size_t needy = 0;
+  for (const Example &one : examples()) {
+    const OperationRow &operation = rowOf(one.operation);
+    if (!operation.workspace)
+      continue;
+    Tensor &workspace = const_cast<Tensor &>(operation.workspace(one.call.get()));
+    const size_t bytes = must(one.workspaceBytes(setup().library));
+    auto refused = [&](const Tensor &tensor, const std::string &what) {
+      Tensor good = std::exchange(workspace, tensor);
+      std::string before = memoryOf(one);
+      Status status = one.run(setup().library, setup().stream);
+      ASSERT_FALSE(status.ok()) << operation.name << ", " << what;
+      EXPECT_TRUE(status.error().what.starts_with("`" + std::string(operation.name) + "` of "))
+          << status.error().what;
+      EXPECT_NE(status.error().what.find("`workspace` " + what), std::string::npos)
+          << status.error().what;
+      EXPECT_EQ(memoryOf(one), before) << operation.name << ", " << what;
+      workspace = good;
+    };
+    if (bytes == 0)
+      continue; // what a call brings for nothing is not looked at
+    ++needy;
+    refused(make(DType::Int8, {int64_t(bytes) - 1}),
+            "has " + std::to_string(bytes - 1) + " bytes, and the call needs ");
+    Tensor room = make(DType::Int8, {2 * int64_t(bytes) + 512});
+    refused(must(Tensor::wrap(room.device(), room.data(), DType::Int8, {int64_t(bytes) + 256},
+                              std::vector<int64_t>{2})),
+            "is int8 [" + std::to_string(bytes + 256) + "] with strides [2]");
+  }
+  EXPECT_GE(needy, 5u);
+}
+
+// In a process of its own, which has GPUs (test/fake_cuda): each argument on another device than
+// the stream, and a workspace there.
+[[noreturn]] void callWithTensorsElsewhere() {
+  auto far = Device::open("cuda:0");
+  if (!far)
+    std::_Exit(2);
+  unsigned asked = 0, wrong = 0;
+  auto refused = [&](const Example &one, const Tensor &argument, std::string_view name,
+                     Tensor tensor) {
+    const std::string before = memoryOf(one);
+    Tensor good = std::exchange(const_cast<Tensor &>(argument), std::move(tensor));
+    Status status = one.run(setup().library, setup().stream);
+    const_cast<Tensor &>(argument) = good;
+    const std::string said = status ? "" : status.error().what;
+    const std::string wanted = "`" + std::string(name) + "` lies on cuda:0, the stream on cpu";
+    ++asked;
+    if (said.find(wanted) == std::string::npos || memoryOf(one) != before) {
+      ++wrong;
+      std::fprintf(stderr, "%s: %s\n", wanted.c_str(), said.c_str());
+    }
+  };
+  for (const Example &one : examples()) {
+    const OperationRow &operation = rowOf(one.operation);
+    for (const ArgumentRow &row : operation.arguments)
+      if (const Tensor &good = row.of(one.call.get()))
+        refused(one, good, row.name, must(Tensor::empty(*far, good.type(), Shape(good.shape()))));
+    if (operation.workspace && must(one.workspaceBytes(setup().library)) > 0)
+      refused(one, operation.workspace(one.call.get()), "workspace",
+              must(Tensor::empty(*far, DType::Int8, {1 << 20})));
+  }
+  std::_Exit(wrong == 0 && asked > 2 * operationCount ? 0 : 1);
+}
+
+TEST_F(BadCalls, OtherDevices) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const char *path = std::getenv("LD_LIBRARY_PATH");
+  std::string before = path ? path : "";
+  ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
+  ::setenv("FAKE_CUDA", "", 1);
+  EXPECT_EXIT(callWithTensorsElsewhere(), testing::ExitedWithCode(0), "");
+  ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
+  ::unsetenv("FAKE_CUDA");
 }
 
 TEST_F(BadCalls, Numbers) {

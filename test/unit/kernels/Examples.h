@@ -17,6 +17,7 @@ struct Example {
   std::shared_ptr<void> call;
   // The call's own, which know its type.
   std::function<Status(const Library &, const Stream &)> run, prepare;
+  std::function<Result<size_t>(const Library &)> workspaceBytes;
 };
 
 template <typename Call> inline Example example(Call call) {
@@ -26,7 +27,8 @@ template <typename Call> inline Example example(Call call) {
       [held](const Library &library, const Stream &stream) { return library.run(stream, *held); },
       [held](const Library &library, const Stream &stream) {
         return library.prepare(stream, *held);
-      }};
+      },
+      [held](const Library &library) { return library.workspaceBytes(*held); }};
 }
 
 inline Tensor make(DType type, std::vector<int64_t> shape) {
