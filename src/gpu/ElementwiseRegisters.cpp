@@ -167,117 +167,6 @@ struct FPToIntCode {
         .getResult(0);
   }
 };
-// Two neighbours of a vector that begin at an even element: the vector and that element.
-struct Neighbours {
-  Value vector;
-  unsigned at;
-};
-std::optional<Neighbours> neighbours(Value lower, Value upper) {
-  auto first = lower.getDefiningOp<LLVM::ExtractElementOp>(),
-       second = upper.getDefiningOp<LLVM::ExtractElementOp>();
-  APInt at, next;
-  if (!first || !second || first.getVector() != second.getVector() ||
-      !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
-      !matchPattern(second.getPosition(), m_ConstantInt(&next)) || at[0] ||
-      next.getZExtValue() != at.getZExtValue() + 1)
-    return std::nullopt;
-  return Neighbours{first.getVector(), unsigned(at.getZExtValue())};
-}
-// The vector as words of so many bits, and one of those.
-Value wordOf(RegisterEmitter &e, Value vector, unsigned bits, unsigned at) {
-  auto type = cast<VectorType>(vector.getType());
-  int64_t count = type.getNumElements() * type.getElementTypeBitWidth() / bits;
-  Value words = e.builder.create<LLVM::BitcastOp>(
-      e.loc(), VectorType::get(count, e.builder.getIntegerType(bits)), vector);
-  return e.builder.create<LLVM::ExtractElementOp>(e.loc(), words, e.i32(int32_t(at)));
-}
-
-// The registers of a tile that are computed, and the others like them.
-void emitPairs(Operation *op, RegisterEmitter &e,
-               llvm::function_ref<SmallVector<Value>(ValueRange)> compute) {
-  unsigned count = registersOf(layoutOf(op->getResult(0).getType()));
-  auto sources = e.operand(op->getOperand(0), count);
-  SmallVector<unsigned> first = firstOfEqual(op, e, count), own;
-  for (unsigned reg = 0; reg < count; ++reg)
-    if (first[reg] == reg)
-      own.push_back(reg);
-  SmallVector<Value> values(count);
-  for (size_t i = 0; i < own.size(); i += 2) {
-    SmallVector<Value> two = {sources[own[i]]};
-    if (i + 1 < own.size())
-      two.push_back(sources[own[i + 1]]);
-    for (auto [k, value] : llvm::enumerate(compute(two)))
-      values[own[i + k]] = value;
-  }
-  for (unsigned reg = 0; reg < count; ++reg)
-    values[reg] = values[first[reg]];
-  e.setRegisters(op->getResult(0), std::move(values));
-}
-
-// Bytes become halves two at once, without the unit for conversions, which takes a quarter of the
-// numbers that others do: beside the upper byte of a power of two a byte is the rest of its digits,
-// and the power is taken off again, exactly.
-template <typename Op> struct IntToFloatRegisters : RegisterModel<IntToFloatRegisters<Op>, Op> {
-  static constexpr bool isSigned = std::is_same_v<Op, arith::SIToFPOp>;
-
-  void emitRegisters(Operation *op, RegisterEmitter &e) const {
-    Type to = resultElement(op);
-    bool isHalf = to.isF16(), isBrain = to.isBF16() && isSigned && e.chip.can(target::Bf16Mma);
-    if (!tile::elementType(op->getOperand(0).getType()).isInteger(8) || !(isHalf || isBrain) ||
-        !isa<RankedTensorType>(op->getResult(0).getType()))
-      return SameOp<Op>().emitRegisters(op, e);
-    emitPairs(op, e, [&](ValueRange values) {
-      auto pair = values.size() == 2 ? neighbours(values[0], values[1]) : std::nullopt;
-      if (pair)
-        return isHalf ? halves(e, *pair) : brains(e, *pair);
-      SmallVector<Value> out;
-      for (Value value : values)
-        out.push_back(e.builder.create<Op>(e.loc(), to, value));
-      return out;
-    });
-  }
-
-private:
-  // Each byte under `upper`, in the halves of a word.
-  static Value spread(RegisterEmitter &e, Value word, unsigned half, StringRef upper) {
-    return e.assembly(("prmt.b32 $0, $1, 0x" + upper + upper + upper + upper + ", " +
-                       (half ? "0x4342;" : "0x4140;"))
-                          .str(),
-                      "=r,r", e.builder.getI32Type(), word, /*pure=*/true);
-  }
-  static std::pair<Value, unsigned> bytesOf(RegisterEmitter &e, const Neighbours &pair) {
-    int64_t count = cast<VectorType>(pair.vector.getType()).getNumElements();
-    if (count % 4 == 0)
-      return {wordOf(e, pair.vector, 32, pair.at / 4), pair.at % 4 / 2};
-    Value word = wordOf(e, pair.vector, 16, pair.at / 2);
-    return {e.builder.create<arith::ExtUIOp>(e.loc(), e.builder.getI32Type(), word), 0};
-  }
-  static SmallVector<Value> elements(RegisterEmitter &e, Value word, Type type) {
-    return e.elementsOf(e.cast(word, VectorType::get(2, type)));
-  }
-
-  // 1024 + byte; a signed one is 128 more with its sign turned over.
-  static SmallVector<Value> halves(RegisterEmitter &e, const Neighbours &pair) {
-    auto [word, half] = bytesOf(e, pair);
-    if (isSigned)
-      word = e.builder.create<arith::XOrIOp>(e.loc(), word, e.i32(int32_t(0x80808080)));
-    Value sum = spread(e, word, half, "64");
-    Value out = e.assembly("sub.rn.f16x2 $0, $1, $2;", "=r,r,r", e.builder.getI32Type(),
-                           {sum, e.i32(isSigned ? 0x64806480 : 0x64006400)}, /*pure=*/true);
-    return elements(e, out, e.builder.getF16Type());
-  }
-  // 128 + the lower seven bits, less 128 or 256, as the sign says.
-  static SmallVector<Value> brains(RegisterEmitter &e, const Neighbours &pair) {
-    auto [word, half] = bytesOf(e, pair);
-    OpBuilder &b = e.builder;
-    Value sum = spread(e, word, half, "43");
-    Value digits = b.create<arith::AndIOp>(e.loc(), sum, e.i32(int32_t(0xff7fff7f))),
-          less = b.create<arith::AndIOp>(e.loc(), sum, e.i32(int32_t(0xff80ff80)));
-    Value out = e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", b.getI32Type(),
-                           {less, e.i32(int32_t(0xbf80bf80)), digits}, /*pure=*/true);
-    return elements(e, out, b.getBF16Type());
-  }
-};
 // Conversions from and to numbers of 8 bits that have an instruction, which takes two.
 class FPConvertRegisters : public RegisterModel<FPConvertRegisters, tile::FPConvertOp> {
 public:
@@ -299,7 +188,23 @@ public:
     };
     if (!isa<RankedTensorType>(convert.getType()))
       return emitter.setScalar(convert, both(emitter.scalar(convert.getSource()))[0]);
-    emitPairs(op, emitter, both);
+    unsigned count = registersOf(layoutOf(convert.getType()));
+    auto sources = emitter.operand(convert.getSource(), count);
+    SmallVector<unsigned> first = firstOfEqual(op, emitter, count), own;
+    for (unsigned reg = 0; reg < count; ++reg)
+      if (first[reg] == reg)
+        own.push_back(reg);
+    SmallVector<Value> values(count);
+    for (size_t i = 0; i < own.size(); i += 2) {
+      SmallVector<Value> two = {sources[own[i]]};
+      if (i + 1 < own.size())
+        two.push_back(sources[own[i + 1]]);
+      for (auto [k, value] : llvm::enumerate(both(two)))
+        values[own[i + k]] = value;
+    }
+    for (unsigned reg = 0; reg < count; ++reg)
+      values[reg] = values[first[reg]];
+    emitter.setRegisters(convert, std::move(values));
   }
 
 private:
@@ -310,8 +215,20 @@ private:
   // Two neighbours of a vector, where LLVM does not put together again what was taken apart; null
   // if they are none.
   static Value halfOfWord(RegisterEmitter &e, Value lower, Value upper) {
-    auto pair = neighbours(lower, upper);
-    return pair ? wordOf(e, pair->vector, 16, pair->at / 2) : Value();
+    auto first = lower.getDefiningOp<LLVM::ExtractElementOp>(),
+         second = upper.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt at, next;
+    if (!first || !second || first.getVector() != second.getVector() ||
+        !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
+        !matchPattern(second.getPosition(), m_ConstantInt(&next)) || at[0] ||
+        next.getZExtValue() != at.getZExtValue() + 1)
+      return {};
+    auto bytes = cast<VectorType>(first.getVector().getType());
+    Value halves = e.builder.create<LLVM::BitcastOp>(
+        e.loc(), VectorType::get(bytes.getNumElements() / 2, e.builder.getI16Type()),
+        first.getVector());
+    return e.builder.create<LLVM::ExtractElementOp>(e.loc(), halves,
+                                                    e.i32(int32_t(at.getZExtValue() / 2)));
   }
 
   // One number or two, exactly. Through f16, which has all numbers of 8 bits.
@@ -585,9 +502,8 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
     attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, MinNumFOp,
            AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp,
            ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp,
-           TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
-           MulSIExtendedOp, MulUIExtendedOp>(context);
-    attach<IntToFloatRegisters, SIToFPOp, UIToFPOp>(context);
+           TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp,
+           AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     attachCode<DivCode, DivFOp>(context);
     attachCode<RemCode, RemFOp>(context);
