@@ -76,13 +76,15 @@ def time_of(call):
 count = 0
 
 
-def row(name, call, flops=0, bytes=0, library=None):
+def row(name, build, flops=0, bytes=0):
+    """`build` makes the tensors, and gives the tutorial's call and a library's, or None. Rows of other parts take no memory."""
     global count
     count += 1
     if (count - 1) % parts != part:
         return
     found = dict(tutorial=which, name=name, flops=flops, bytes=bytes)
     try:
+        call, library = build()
         start = time.perf_counter()
         call()
         torch.cuda.synchronize()
@@ -102,50 +104,54 @@ def draw(*shape, dtype=torch.float16):
 
 def softmax(module):
     for m, n in ((16384, 781), (16384, 4096), (8192, 16384)):
-        x = draw(m, n, dtype=torch.float32)
-        row(f"softmax f32 {m} x {n}", lambda: module.softmax(x), bytes=8 * m * n, library=lambda: torch.softmax(x, 1))
+        def build():
+            x = draw(m, n, dtype=torch.float32)
+            return lambda: module.softmax(x), lambda: torch.softmax(x, 1)
+        row(f"softmax f32 {m} x {n}", build, bytes=8 * m * n)
 
 
 def products(module):
-    sizes = (1024, 2048, 4096, 8192)
-    for dtype in (torch.float16, torch.bfloat16):
-        if dtype != torch.float16:
-            # The tutorial's result is f16 whatever its operands are.
-            sizes = (2048, 4096, 8192)
+    # The tutorial's result is f16 whatever its operands are.
+    for dtype, sizes in ((torch.float16, (1024, 2048, 4096, 8192)), (torch.bfloat16, (2048, 4096, 8192)), (torch.float8_e5m2, (4096, 8192))):
         for n in sizes:
-            a, b = draw(n, n, dtype=dtype), draw(n, n, dtype=dtype)
-            row(f"product {str(dtype)[6:]} {n}^3", lambda: module.matmul(a, b), flops=2 * n**3, library=lambda: a @ b)
-    for n in (4096, 8192):
-        a, b = draw(n, n, dtype=torch.float8_e5m2), draw(n, n, dtype=torch.float8_e5m2).T
-        row(f"product e5m2 {n}^3", lambda: module.matmul(a, b), flops=2 * n**3)
+            def build():
+                a, b = draw(n, n, dtype=dtype), draw(n, n, dtype=dtype)
+                if dtype.itemsize == 1:
+                    b = b.T
+                return lambda: module.matmul(a, b), (lambda: a @ b) if dtype.itemsize > 1 else None
+            row(f"product {str(dtype)[6:]} {n}^3", build, flops=2 * n**3)
 
 
 def norms(module):
     for m, n in ((4096, 1024), (4096, 4096), (4096, 8192), (16384, 4096)):
-        w, b = (torch.rand(n, device="cuda", dtype=torch.float16).requires_grad_() for _ in "wb")
-        x, dy = draw(m, n).requires_grad_(), draw(m, n)
-        plain = lambda: torch.nn.functional.layer_norm(x, (n,), w, b, 1e-5)
-        row(f"layer norm forward f16 {m} x {n}", lambda: module.layer_norm(x, (n,), w, b, 1e-5), bytes=4 * m * n, library=plain)
-        y, z = module.layer_norm(x, (n,), w, b, 1e-5), plain()
-        row(f"layer norm backward f16 {m} x {n}", lambda: torch.autograd.grad(y, (x, w, b), dy, retain_graph=True), bytes=6 * m * n,
-            library=lambda: torch.autograd.grad(z, (x, w, b), dy, retain_graph=True))
+        def build(backward):
+            w, b = (torch.rand(n, device="cuda", dtype=torch.float16).requires_grad_() for _ in "wb")
+            x, dy = draw(m, n).requires_grad_(), draw(m, n)
+            calls = lambda: module.layer_norm(x, (n,), w, b, 1e-5), lambda: torch.nn.functional.layer_norm(x, (n,), w, b, 1e-5)
+            if not backward:
+                return calls
+            y, z = calls[0](), calls[1]()
+            return (lambda: torch.autograd.grad(y, (x, w, b), dy, retain_graph=True)), (lambda: torch.autograd.grad(z, (x, w, b), dy, retain_graph=True))
+        row(f"layer norm forward f16 {m} x {n}", lambda: build(False), bytes=4 * m * n)
+        row(f"layer norm backward f16 {m} x {n}", lambda: build(True), bytes=6 * m * n)
 
 
 def attention(module):
     for d in (64, 128):
         for n in (4096, 16384):
             for causal in (False, True):
-                q, k, v = (draw(4, 32, n, d).requires_grad_() for _ in "qkv")
-                do = draw(4, 32, n, d)
-                flops = 4 * 4 * 32 * n * n * d // (2 if causal else 1)
+                def build(backward):
+                    q, k, v = (draw(4, 32, n, d).requires_grad_() for _ in "qkv")
+                    calls = (lambda: module.attention(q, k, v, causal, d**-0.5, False),
+                             lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)[0])
+                    if not backward:
+                        return calls
+                    do, out, other = draw(4, 32, n, d), calls[0](), calls[1]() if peer and not quick else None
+                    return (lambda: torch.autograd.grad(out, (q, k, v), do, retain_graph=True)), (lambda: torch.autograd.grad(other, (q, k, v), do, retain_graph=True))
                 words = f"D = {d}, {n}{', causal' if causal else ''}"
-                cudnn = lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)[0]
-                call = lambda: module.attention(q, k, v, causal, d**-0.5, False)
-                row(f"attention forward {words}", call, flops=flops, library=cudnn)
-                first = functools.cache(call)
-                second = functools.cache(cudnn)
-                row(f"attention backward {words}", lambda: torch.autograd.grad(first(), (q, k, v), do, retain_graph=True), flops=flops * 5 // 2,
-                    library=lambda: torch.autograd.grad(second(), (q, k, v), do, retain_graph=True))
+                flops = 4 * 4 * 32 * n * n * d // (2 if causal else 1)
+                row(f"attention forward {words}", lambda: build(False), flops=flops)
+                row(f"attention backward {words}", lambda: build(True), flops=flops * 5 // 2)
 
 
 def persistent(module):
@@ -154,11 +160,12 @@ def persistent(module):
     calls["descriptors made in it"] = lambda a, b: module.matmul_descriptor_persistent(a, b, False)
     for dtype in (torch.float16, torch.float8_e4m3fn):
         for m, k in ((8192, 512), (8192, 8192)):
-            a, b = draw(m, k, dtype=dtype), draw(m, k, dtype=dtype)
-            one = torch.ones((), device="cuda")
-            library = (lambda: a @ b.T) if dtype == torch.float16 else (lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.float16))
             for name, call in calls.items():
-                row(f"{name} {str(dtype)[6:]} {m} x {m} x {k}", lambda: call(a, b), flops=2 * m * m * k, library=library)
+                def build():
+                    a, b, one = draw(m, k, dtype=dtype), draw(m, k, dtype=dtype), torch.ones((), device="cuda")
+                    library = (lambda: a @ b.T) if dtype == torch.float16 else (lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.float16))
+                    return lambda: call(a, b), library
+                row(f"{name} {str(dtype)[6:]} {m} x {m} x {k}", build, flops=2 * m * m * k)
 
 
 {"02": softmax, "03": products, "05": norms, "06": attention, "09": persistent}[which](load(which))
