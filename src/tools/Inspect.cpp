@@ -193,7 +193,7 @@ Roofline rooflineOf(const target::GpuChip &chip, const target::GpuBoard &board, 
   double dots = 0;
   for (const auto &[element, operations] : lines.dotOperations) {
     // Twice as fast with half the bits.
-    double speed = element.find("8") != std::string::npos ? 2 : element == "f32" ? 0.5 : 1;
+    double speed = element.find('8') != std::string::npos ? 2 : element == "f32" ? 0.5 : 1;
     double seconds = programs * operations;
     dots += seconds;
     if (hasTensorProducts)

@@ -14,7 +14,6 @@
 namespace nereid::tools {
 
 using engine::HostArgument;
-using launch::Argument;
 using ops::Value;
 
 void addKernelWords(CLI::App &app, KernelWords &words) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 
 namespace nereid::tools {
@@ -42,7 +43,9 @@ Json sampled(double seconds, const std::function<double()> &pass) {
   for (size_t i = 0; i < count; ++i)
     samples.push_back(pass());
   std::sort(samples.begin(), samples.end());
-  auto at = [&](double share) { return samples[size_t(share * double(samples.size() - 1) + 0.5)]; };
+  auto at = [&](double share) {
+    return samples[size_t(std::lround(share * double(samples.size() - 1)))];
+  };
   return {{"seconds", at(0.5)}, {"p20", at(0.2)}, {"p80", at(0.8)}, {"samples", samples.size()}};
 }
 

@@ -229,7 +229,7 @@ TEST_F(ApiTest, TuplesDescriptorsAndMessages) {
   show(stream, {2}, 7);
   auto messages = must(show.takeMessages());
   ASSERT_EQ(messages.size(), 2u);
-  EXPECT_NE(messages[1].text.find("7"), std::string::npos);
+  EXPECT_NE(messages[1].text.find('7'), std::string::npos);
   EXPECT_EQ(messages[1].program[0], 1u);
   EXPECT_TRUE(must(show.takeMessages()).empty());
 }
