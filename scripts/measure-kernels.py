@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tune and time kernel folders on a machine, and bring what it measured into the tree.
 
-usage: scripts/measure-kernels.py run FOLDER... [--nereid BIN] [--device cuda:0] [--variant V...] [--match TEXT] [--peers] > FILE
+usage: scripts/measure-kernels.py run FOLDER... [--nereid BIN] [--device cuda:0] [--variant V...] [--match TEXT] [--cache read] [--peers] > FILE
        scripts/measure-kernels.py take FILE...
 
 `run` keeps the best configuration of each variant and case in the folder's tuned.json (`nereid tune`), then times what was chosen
@@ -34,7 +34,7 @@ def run(words):
         start = time.monotonic()
         tuned = subprocess.run(tune, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         middle = time.monotonic()
-        bench = [words.nereid, "bench", str(folder), "--cases", words.cases, "--seconds", str(words.seconds), "--json", *shared]
+        bench = [words.nereid, "bench", str(folder), "--cases", words.cases, "--seconds", str(words.seconds), "--cache", words.cache, "--json", *shared]
         if words.peers:
             bench += ["--peers", "--peer-command", " ".join([sys.executable, f"{ROOT}/bench/peers.py", "--tuned", *(f"--variant {v}" for v in words.variant)])]
         timed = subprocess.run(bench, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -156,6 +156,7 @@ def main():
     words.add_argument("--peers", action="store_true")
     words.add_argument("--tune-seconds", type=float, default=0.05)
     words.add_argument("--seconds", type=float, default=0.2)
+    words.add_argument("--cache", choices=["written", "read"], default="written", help="what the second-level cache holds before each sample")
     words = verbs.add_parser("take")
     words.set_defaults(go=take)
     words.add_argument("files", nargs="+")

@@ -812,7 +812,9 @@ concept IsCall = requires {
 /// has every size within a factor of 8, the call's own rule. `choose` tells.
 ///
 /// Workspaces: a call uses the one it brings, which must be large enough. Else the library keeps
-/// one for each stream, which grows and is freed with the library, since a graph may hold it.
+/// one for each stream, which grows and is freed with the library, since a graph may hold it. Such
+/// a graph must not run beside other calls of the stream that it was captured on, nor beside
+/// itself: give calls whose graphs do a workspace each.
 ///
 /// Graphs: after `prepare` a call of the same shapes neither compiles, allocates nor waits, so it
 /// can be captured. One exception: kernels that make tensor descriptors (`choose` names them) own

@@ -694,8 +694,11 @@ private:
     };
     size_t best = 0;
     double least = 0;
+    TimeOptions briefly = *options.time;
+    briefly.seconds /= 8;
+    briefly.minSamples = 3;
     for (size_t way = 0; way < plan->count(); ++way) {
-      auto seconds = timed(way, {.seconds = options.time->seconds / 8, .minSamples = 3});
+      auto seconds = timed(way, briefly);
       if (seconds && (least == 0 || *seconds < least)) {
         least = *seconds;
         best = way;

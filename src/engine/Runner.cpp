@@ -371,6 +371,9 @@ public:
         return buffer.takeError();
       scrub = std::move(*buffer);
     }
+    if (options.isCacheRead)
+      if (Status status = openReader(); !status)
+        return status.takeError();
     unsigned samples = unsigned(std::clamp<double>(options.seconds / std::max(warm->median, 1e-6),
                                                    options.minSamples, options.maxSamples));
     std::vector<std::pair<std::unique_ptr<runtime::Event>, std::unique_ptr<runtime::Event>>> events;
@@ -380,6 +383,7 @@ public:
         return begin ? end.takeError() : begin.takeError();
       // The fill also hides the host's part of the launches that follow.
       for (Status status : {stream.fill(scrub.data(), i, 4, scrub.bytes() / 4),
+                            options.isCacheRead ? readOver(stream) : Status(Success{}),
                             stream.record(**begin), pass(stream), stream.record(**end)})
         if (!status)
           return status.takeError();
@@ -532,6 +536,48 @@ private:
         });
   }
 
+  // A kernel that reads a buffer of its own and writes next to nothing.
+  Status openReader() {
+    if (reader)
+      return Success{};
+    const size_t bytes = std::max<size_t>(2 * on.info().cacheBytes, size_t(128) << 20);
+    auto buffer = on.allocate(bytes);
+    if (!buffer)
+      return buffer.takeError();
+    if (Status status = on.defaultStream().fill(buffer->data(), 0, 4, bytes / 4); !status)
+      return status;
+    emit::SourceUnit unit;
+    unit.file = "read_over.py";
+    unit.text = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def read_over(x, steps, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * steps * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], dtype=tl.int32)
+    for step in range(steps):
+        total += tl.load(x + at + step * BLOCK)
+    tl.store(x + tl.program_id(0) * steps * BLOCK, tl.sum(total, axis=0))
+)";
+    readerProgram = emit::Program::load(unit).program;
+    RunRequest request{.program = readerProgram.get(), .kernel = "read_over"};
+    auto kernel = kernelFor(request);
+    if (!kernel)
+      return kernel.takeError();
+    readable = std::move(*buffer);
+    reader = *kernel;
+    return Success{};
+  }
+  Status readOver(runtime::Stream &stream) {
+    constexpr uint32_t block = 2048, steps = 16;
+    const launch::Argument arguments[] = {launch::Argument::pointer(readable.data(), DType::Int32),
+                                          launch::Argument::integer(steps),
+                                          launch::Argument::integer(block)};
+    const auto programs = uint32_t(readable.bytes() / (size_t(block) * steps * 4));
+    return reader->launcher->launch(stream, arguments, std::array<uint32_t, 3>{programs, 1, 1});
+  }
+
   Result<Kernel *> kernelFor(const RunRequest &request) {
     auto key = std::make_tuple(request.program, request.kernel, optionsText(request.options));
     auto &slot = kernels[key];
@@ -575,7 +621,10 @@ private:
   }
 
   runtime::Device &on;
-  runtime::Buffer scrub; // overwritten to empty the second-level cache
+  runtime::Buffer scrub;    // overwritten to empty the second-level cache
+  runtime::Buffer readable; // read behind that, where lines that were written shall not stay
+  std::unique_ptr<emit::Program> readerProgram;
+  Kernel *reader = nullptr;
   std::optional<double> measuredCopyRate;
   std::map<const HostTensor *, runtime::Buffer> buffers;
   std::mutex emitMutex; // one for all programs: emission is a small part of a compilation

@@ -61,6 +61,9 @@ struct RunOutcome {
 struct TimeOptions {
   double seconds = 0.5; ///< spent on samples, about
   unsigned minSamples = 7, maxSamples = 400;
+  /// On a GPU: another buffer is read after the one that is overwritten, so that no sample pays for
+  /// lines of the second-level cache that memory has yet to see.
+  bool isCacheRead = false;
 };
 
 /// Seconds of one pass over some launches: percentiles of the samples.

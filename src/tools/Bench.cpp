@@ -24,7 +24,7 @@ struct BenchWords : FolderWords {
   std::string match, suite;
   double seconds = 0.5;
   bool peers = false;
-  std::string peerCommand;
+  std::string peerCommand, cache = "written";
   SearchWords search;
   std::string rows; ///< a file of rows that were measured before
   BenchFiles files;
@@ -51,6 +51,8 @@ Result<Json> commandRows(const BenchWords &words) {
     command += " " + inQuotes(folder);
   if (!words.match.empty())
     command += " --match " + inQuotes(words.match);
+  if (words.cache != "written")
+    command += " --cache " + words.cache;
   command += " --seconds " + std::to_string(words.seconds) + " --json " + inQuotes(file) + " 1>&2";
   int status = std::system(command.c_str());
   Json parsed = Json::parse(std::ifstream(file), nullptr, /*allow_exceptions=*/false);
@@ -165,6 +167,7 @@ int runBench(const BenchWords &words) {
   options.match = words.match;
   options.time.emplace();
   options.time->seconds = words.seconds;
+  options.time->isCacheRead = words.cache == "read";
   options.peers = words.peers;
   if (!words.search.axes.empty())
     return runSearch(words, words.search, std::move(options), words.files);
@@ -186,6 +189,8 @@ int runBench(const BenchWords &words) {
   size_t count = 0;
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
     addPeers(fromCommand, row, json);
+    if (words.cache != "written")
+      json["cache"] = words.cache;
     std::string progress = std::to_string(++count) + " rows";
     std::string place = row.kernel + " " + row.variant + " (" + row.shape + ") on " + row.device;
     if (!row.failure.empty()) {
@@ -255,6 +260,13 @@ Action addBench(CLI::App &app) {
                  "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
       ->check(CLI::Range(0.001, 600.0));
+  app.add_option(
+         "--cache", words->cache,
+         "What a GPU's second-level cache holds before each sample: lines that were written "
+         "and that memory gets while the sample runs, or lines that were read")
+      ->check(CLI::IsMember({"written", "read"}))
+      ->excludes(suite)
+      ->capture_default_str();
   app.add_option("--html", words->files.html, "Write a page with rooflines, scaling and all rows");
   app.add_option("--csv", words->files.csv, "Write the rows as comma-separated values");
   CLI::Option *plot = app.add_option("--plot", words->files.plot, "Write one plot as an SVG file");
