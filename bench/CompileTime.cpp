@@ -21,6 +21,7 @@ struct Row {
   const char *name, *folder, *kernel, *signature;
   double goal; // milliseconds
   int warps = 4;
+  const char *file = "kernel.py";
 };
 
 constexpr Row cpuRows[] = {
@@ -58,6 +59,19 @@ constexpr Row gpuRows[] = {
      "i32:16, i32:16, i32:16, i32:16, i32:16, 0, 0, 0, i32:16, i32:16, i32:16, i32:16, 1, i32:16, "
      "i32:16, fp32, 0.0, 0, 64, 128, 64, 64, True, False, \"ieee\"",
      120, 8},
+    // The goal for gradients is for all of their kernels together.
+    {"flash dk dv", "flash_attention", "backward_dk_dv",
+     "*fp16:16, *fp16:16, *fp16:16, None, *fp16:16, *fp32:16, *fp32:16, *fp16:16, *fp16:16, 0, 0, "
+     "0, i32:16, 1, i32:16, i32:16, fp32, 0.0, 0, 64, 64, 64, 64, True, False, \"ieee\"",
+     250, 4, "backward.py"},
+    {"flash dq", "flash_attention", "backward_dq",
+     "*fp16:16, *fp16:16, *fp16:16, None, *fp16:16, *fp32:16, *fp32:16, *fp16:16, 0, 0, 0, i32:16, "
+     "1, i32:16, i32:16, fp32, 0.0, 0, 64, 64, 64, 64, True, False, \"ieee\"",
+     250, 4, "backward.py"},
+    {"flash one pass", "flash_attention", "backward_one_pass",
+     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp16:16, *fp16:16, "
+     "i32:16, 1, i32:16, i32:16, i32:16, fp32, 128, 128, 64, 128, True, \"ieee\"",
+     250, 8, "one_pass.py"},
 };
 
 [[noreturn]] void die(const Error &error) {
@@ -127,7 +141,7 @@ int main(int argc, char **argv) {
               "passes", "LLVM", "rest", "goal", "ptxas", "code bytes");
   for (const Row &row : isCpu ? std::span<const Row>(cpuRows) : std::span<const Row>(gpuRows)) {
     auto program = taken(engine::loadProgram(
-        std::string(NEREID_SOURCE_DIR "/kernels/") + row.folder + "/kernel.py", {}));
+        std::string(NEREID_SOURCE_DIR "/kernels/") + row.folder + "/" + row.file, {}));
     size_t size = codeBytes(compile(*program, row, target)); // the first one warms the process up
     std::vector<Times> all(size_t(std::max(rounds, 1)));
     for (Times &times : all)

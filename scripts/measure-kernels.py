@@ -80,6 +80,9 @@ def take(words):
             if "bench" not in line:
                 print(f"{name}: {line['folder']}: {line['failure'].strip().splitlines()[-1] if line['failure'].strip() else 'no rows'}", file=sys.stderr)
                 continue
+            if not line["bench"]["machines"]:
+                print(f"{name}: {line['folder']}: no case was measured", file=sys.stderr)
+                continue
             machine = line["bench"]["machines"][0]
             dates = [row["date"] for row in line["tuned"] if row.get("device") == machine.get("description")]
             where = RESULTS / f"{machine_name(machine)}.json"

@@ -2,7 +2,7 @@
 of a sequence with 0, so that a step computes no addresses, and masks only where a block of keys has some that are not seen."""
 import triton
 import triton.language as tl
-from kernel import LOWEST, factors_of_head, first_row, log2_scores, seen, total_and_lse, visible_keys, weigh
+from kernel import LOG2E, LOWEST, first_row, log2_scores, scales_of_head, seen, total_and_lse, visible_keys, weigh
 
 
 @triton.jit
@@ -20,7 +20,10 @@ def flash_forward_descriptors(q_desc, k_desc, v_desc, out_desc, lse_ptr, GROUP, 
     g = h // GROUP
     head = b * tl.num_programs(1) + h
     rows = start_m + tl.arange(0, BLOCK_M)
-    slope, scale, v_scale = factors_of_head(slopes_ptr, descale_ptr, scale, h, head // GROUP)
+    slope = None
+    if slopes_ptr is not None:
+        slope = tl.load(slopes_ptr + h) * LOG2E
+    scale, v_scale = scales_of_head(descale_ptr, scale, head // GROUP)
     LIFT: tl.constexpr = 8.0 if v_desc.dtype.is_fp8() else 0.0
     q = q_desc.load([b, h, start_m, 0]).reshape([BLOCK_M, BLOCK_D])
 

@@ -144,17 +144,14 @@ def visible_queries(start_n, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
 
 
 @triton.jit
-def factors_of_head(slopes_ptr, descale_ptr, scale, head, key_head):
-    """ALiBi's slope times log2(e) or None, the scale of scores and the scale of values. `key_head` counts through all sequences."""
-    slope = None
-    if slopes_ptr is not None:
-        slope = tl.load(slopes_ptr + head) * LOG2E
+def scales_of_head(descale_ptr, scale, key_head):
+    """The scale of scores and that of values. `key_head` counts through all sequences."""
     v_scale = 1.0
     if descale_ptr is not None:
         descale = descale_ptr + key_head * 3
         scale *= tl.load(descale) * tl.load(descale + 1)
         v_scale = tl.load(descale + 2)
-    return slope, scale, v_scale
+    return scale, v_scale
 
 
 @triton.jit
@@ -240,7 +237,10 @@ def flash_forward(q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, lse_ptr,
     bias = None
     if bias_ptr is not None:
         bias = bias_ptr + b * stride_bias_b + h * stride_bias_h
-    slope, scale, v_scale = factors_of_head(slopes_ptr, descale_ptr, scale, h, head // GROUP)
+    slope = None
+    if slopes_ptr is not None:
+        slope = tl.load(slopes_ptr + h) * LOG2E
+    scale, v_scale = scales_of_head(descale_ptr, scale, head // GROUP)
     LIFT: tl.constexpr = 8.0 if v_ptr.dtype.element_ty.is_fp8() else 0.0
     q = load_rows(q_base, rows, stride_qm, M, D, BLOCK_D)
 

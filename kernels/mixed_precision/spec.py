@@ -81,7 +81,7 @@ tasks = dict(
                *[dict(n=5000, dtype=d, bad=b) for (d, b) in (("f16", inf), ("f32", -inf), ("bf16", nan))],
                dict(label="no gradient", n=0, dtype="f32")],
         demo=[dict(check=True, n=1 << 20, dtype="f32")], bench=[dict(n=1 << k, dtype="f32") for k in (20, 24, 28)],
-        peers=dict(torch="torch._amp_foreach_non_finite_check_and_unscale_([grad], overflow, 1 / scale)"),
+        peers=dict(torch="torch._amp_foreach_non_finite_check_and_unscale_([grad], torch.zeros(1, device='cuda'), torch.ones(1, device='cuda'))"),
     ),
     update_scale=dict(
         inputs=update_inputs, outputs=update_outputs, variants=dict(one_program=one_program), tolerance=lambda: dict(rel=0, abs=0),

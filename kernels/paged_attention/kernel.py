@@ -56,7 +56,15 @@ def attend_rows(q_ptr, q_at, asked, k_cache_ptr, v_cache_ptr, table_row, key_hea
     """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for."""
     d = tl.arange(0, BLOCK_D)
     q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
+    return attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page, D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
+                  k_scale_ptr, v_scale_ptr)
 
+
+@triton.jit
+def attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
+           D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
+           k_scale_ptr=None, v_scale_ptr=None):
+    """The same for queries that were loaded before."""
     m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
     l = tl.zeros([q.shape[0]], dtype=tl.float32)
     acc = tl.zeros([q.shape[0], BLOCK_D], dtype=tl.float32)
@@ -135,6 +143,80 @@ def join_splits(part_ptr, m_ptr, l_ptr, lengths_ptr, out_ptr, H, SPLITS, SPLIT_T
     part = tl.load(part_ptr + slot[:, None] * D + d[None, :], mask=(splits[:, None] < used) & (d[None, :] < D), other=0.0)
     out = tl.sum(part * share[:, None], axis=0) / tl.where(total != 0, total, 1.0)
     tl.store(out_ptr + head * D + d, out.to(out_ptr.dtype.element_ty), mask=d < D)
+
+
+@triton.jit
+def decode_joined(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_ptr, part_ptr, m_ptr, l_ptr, done_ptr, KV, GROUP, scale,
+                  stride_page, stride_table, stride_q, SPLIT_TOKENS,
+                  D: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_G: tl.constexpr, JOIN_G: tl.constexpr, JOIN_S: tl.constexpr,
+                  PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr, k_scale_ptr=None, v_scale_ptr=None):
+    """`decode_split` and the join in one launch: the program of a key head that is done last puts its parts together.
+
+    `done_ptr` counts the programs that are done, a number for each sequence and key head. It is 0 before and after.
+    """
+    sequence = tl.program_id(0)
+    key_head = tl.program_id(1)
+    split = tl.program_id(2)
+    members = tl.arange(0, BLOCK_G)
+    d = tl.arange(0, BLOCK_D)
+    # All of this is far away: it is on its way before the first of it is waited for.
+    first = split * SPLIT_TOKENS
+    table_row = table_ptr + sequence * stride_table
+    page = tl.load(table_row + first // PAGE)
+    q_at = sequence.to(tl.int64) * stride_q + (key_head * GROUP + members) * D
+    q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=(members[:, None] < GROUP) & (d[None, :] < D), other=0.0)
+    length = tl.load(lengths_ptr + sequence)
+    if first >= length and split > 0:
+        return
+    # A page below 0 is none.
+    last = tl.where(page >= 0, min(first + SPLIT_TOKENS, length), first)
+    acc, m, l = attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page, D, BLOCK_D, PAGE,
+                       BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
+    group = sequence.to(tl.int64) * KV + key_head
+    heads = group * GROUP + members
+    present = (members[:, None] < GROUP) & (d[None, :] < D)
+    used = tl.cdiv(length, SPLIT_TOKENS)
+    if used <= 1:
+        tl.store(out_ptr + heads[:, None] * D + d[None, :], (acc / tl.where(l != 0, l, 1.0)[:, None]).to(out_ptr.dtype.element_ty), mask=present)
+        return
+
+    # Parts of a key head lie together, those of a slice one after another.
+    slot = (group * tl.num_programs(2) + split) * GROUP + members
+    tl.store(part_ptr + slot[:, None] * D + d[None, :], acc, mask=present)
+    tl.store(m_ptr + slot, m, mask=members < GROUP)
+    tl.store(l_ptr + slot, l, mask=members < GROUP)
+    # All lanes' stores are behind the barrier, and released with the count to the program that acquires it last.
+    tl.debug_barrier()
+    if tl.atomic_add(done_ptr + group, 1, sem="acq_rel") == used - 1:
+        tl.store(done_ptr + group, 0)
+        join_group(part_ptr, m_ptr, l_ptr, out_ptr, group, used, tl.num_programs(2), GROUP, D, BLOCK_D, JOIN_G, JOIN_S)
+
+
+@triton.jit
+def join_group(part_ptr, m_ptr, l_ptr, out_ptr, group, used, SPLITS, GROUP, D: tl.constexpr, BLOCK_D: tl.constexpr,
+               JOIN_G: tl.constexpr, JOIN_S: tl.constexpr):
+    """Weighs the first `used` parts of a key head by their maxima and adds them, JOIN_S parts a step."""
+    splits = tl.arange(0, JOIN_S)
+    members = tl.arange(0, JOIN_G)
+    d = tl.arange(0, BLOCK_D)
+    top = tl.full([JOIN_G], LOWEST, dtype=tl.float32)
+    total = tl.zeros([JOIN_G], dtype=tl.float32)
+    out = tl.zeros([JOIN_G, BLOCK_D], dtype=tl.float32)
+    for start in range(0, used, JOIN_S):
+        present = (start + splits[:, None] < used) & (members[None, :] < GROUP)
+        slot = (group * SPLITS + start + splits[:, None]) * GROUP + members[None, :]
+        m = tl.load(m_ptr + slot, mask=present, other=LOWEST)
+        l = tl.load(l_ptr + slot, mask=present, other=0.0)
+        part = tl.load(part_ptr + slot[:, :, None] * D + d[None, None, :], mask=present[:, :, None] & (d[None, None, :] < D), other=0.0)
+        higher = tl.maximum(top, tl.max(m, axis=0))
+        shrink = tl.exp2(top - higher)
+        share = tl.exp2(m - higher[None, :])
+        total = total * shrink + tl.sum(l * share, axis=0)
+        out = out * shrink[:, None] + tl.sum(part * share[:, :, None], axis=0)
+        top = higher
+    heads = group * GROUP + members
+    tl.store(out_ptr + heads[:, None] * D + d[None, :], (out / tl.where(total != 0, total, 1.0)[:, None]).to(out_ptr.dtype.element_ty),
+             mask=(members[:, None] < GROUP) & (d[None, :] < D))
 
 
 @triton.jit

@@ -71,6 +71,20 @@ def split_kv(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, 
     ]
 
 
+def split_kv_joined(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, SPLITS, num_warps):
+    B, H, D = q.shape
+    PAGE, KV = k_cache.shape[1], k_cache.shape[2]
+    tokens = cdiv(cdiv(table.shape[1] * PAGE, SPLITS), BLOCK_N) * BLOCK_N
+    splits = cdiv(table.shape[1] * PAGE, tokens)
+    sizes = shape_of(q, k_cache, BLOCK_N)
+    group = next_power_of_2(H // KV)
+    return [launch("decode_joined", (B, KV, splits), q, k_cache, v_cache, table, lengths, out, empty((B, H, splits, D), "f32"),
+                   empty((B, H, splits), "f32"), empty((B, H, splits), "f32"), zeros((B, KV), "i32"), KV, H // KV, scale,
+                   k_cache.stride(0), table.stride(0), q.stride(0), tokens, **sizes, JOIN_G=group,
+                   JOIN_S=min(next_power_of_2(splits), max(1, 2048 * num_warps // (group * sizes["BLOCK_D"]))),
+                   k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps)]
+
+
 def decode_bytes(q, k_cache, out):
     return q.nbytes + 2 * k_cache.nbytes + out.nbytes
 
@@ -180,7 +194,7 @@ def attention_tolerance(dtype):
     return dict(rel=eps(dtype), abs=2 * eps(dtype) + 128 * eps("f32"))
 
 
-configs = [dict(BLOCK_N=n, num_warps=w) for n in (64, 32, 128) for w in (4, 2)]
+configs = [dict(BLOCK_N=n, num_warps=w) for (n, w) in ((64, 4), (64, 2), (32, 4), (32, 2), (128, 4), (128, 2), (128, 8))]
 
 tasks = dict(
     decode=dict(
@@ -188,7 +202,9 @@ tasks = dict(
         variants=dict(
             one_pass=dict(run=one_pass, configs=configs, bytes=decode_bytes),
             split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
-                (32, 8, 4), (32, 4, 4), (64, 4, 4), (32, 16, 4), (32, 32, 4), (32, 64, 4), (64, 64, 2), (32, 64, 2))]),
+                (32, 8, 4), (32, 4, 4), (64, 4, 4), (32, 16, 4), (32, 32, 4), (32, 64, 4), (64, 64, 2), (32, 64, 2), (128, 16, 8), (128, 4, 8))]),
+            split_kv_joined=dict(run=split_kv_joined, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
+                (64, 4, 4), (128, 16, 8), (128, 4, 8), (128, 8, 8), (128, 1, 8), (64, 16, 4), (64, 32, 4), (64, 8, 4), (128, 16, 4), (32, 32, 4), (64, 64, 4))]),
         ),
         cases=[
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],

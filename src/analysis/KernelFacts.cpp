@@ -74,8 +74,11 @@ ArgumentSlot slotOf(FunctionOpInterface kernel, unsigned argument) {
   }
   slot.type = isa<tile::PtrType>(scalar) ? DType::UInt64 : typeOf(scalar);
   if (auto text = kernel.getArgAttrOfType<StringAttr>(argument, tile::argDTypeAttr)) {
+    // "*u32", "u32", or "tensordesc<u32[8, 16]>".
     StringRef spelled = text.getValue();
     spelled.consume_front("*");
+    if (spelled.consume_front("tensordesc<"))
+      spelled = spelled.take_until([](char c) { return c == '['; });
     if (auto parsed = parseDType(std::string_view(spelled.data(), spelled.size())))
       slot.type = *parsed;
   }

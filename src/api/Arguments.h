@@ -16,9 +16,15 @@ struct ArgumentReader {
   using Storage = std::vector<std::unique_ptr<launch::Argument[]>>;
 
   static launch::Argument read(const Argument &from, Storage &storage) {
+    return from.kind == Argument::Tuple ? readTuple(from, storage) : readOne(from);
+  }
+
+private:
+  static launch::Argument readOne(const Argument &from) {
     using To = launch::Argument;
     switch (from.kind) {
     case Argument::Default:
+    case Argument::Tuple:
       return {};
     case Argument::None:
       return To::none();
@@ -40,16 +46,17 @@ struct ArgumentReader {
       return To::string({static_cast<const char *>(from.object), from.count});
     case Argument::Type:
       return To::dtype(from.type);
-    case Argument::Tuple: {
-      auto elements = std::make_unique<To[]>(from.count);
-      auto *given = static_cast<const Argument *>(from.object);
-      for (size_t i = 0; i < from.count; ++i)
-        elements[i] = read(given[i], storage);
-      storage.push_back(std::move(elements));
-      return To::tuple({storage.back().get(), from.count});
-    }
     }
     return {};
+  }
+
+  static launch::Argument readTuple(const Argument &from, Storage &storage) {
+    auto elements = std::make_unique<launch::Argument[]>(from.count);
+    auto *given = static_cast<const Argument *>(from.object);
+    for (size_t i = 0; i < from.count; ++i)
+      elements[i] = read(given[i], storage);
+    storage.push_back(std::move(elements));
+    return launch::Argument::tuple({storage.back().get(), from.count});
   }
 };
 

@@ -150,7 +150,7 @@ private:
           analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
       bool isScattered = facts.contiguity[dim] == 1;
       if (auto depth = depthOfWords(access); depth && (isScattered || dim != *depth))
-        turning[access] = turningLayout(shape, *depth, warps);
+        chosen[access] = turningLayout(shape, *depth, warps);
       else if (isScattered)
         scattered.push_back(access);
       else {
@@ -183,6 +183,47 @@ private:
     }
     for (auto &[shape, place] : best)
       defaults[shape] = accessLayouts[place];
+    kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
+  }
+
+  // The addresses of rows that are read from memory (a page table) are wanted by all threads of a
+  // row. Each loads them itself, where they are few: that costs a hit in a cache, moving them two
+  // barriers.
+  void followAddressed(tile::LoadOp load) {
+    constexpr unsigned most = 8;
+    auto shape = tile::shapeOf(load.getType());
+    if (shape.size() != 1)
+      return;
+    SmallVector<Operation *> vectors = {load}; // accesses at these addresses, the load among them
+    std::optional<LinearLayout> rows;
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    auto visit = [&](auto &self, Value tile, std::optional<unsigned> axis) -> void {
+      for (OpOperand &use : tile.getUses()) {
+        Operation *user = use.getOwner();
+        auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
+        if (access) {
+          if (access.getAccessed() != tile)
+            continue;
+          if (!axis && isa<tile::LoadOp>(user))
+            vectors.push_back(user);
+          else if (axis && !rows && places.contains(user))
+            rows = sliceLayout(accessLayout(user), *axis);
+          continue;
+        }
+        if (user->getNumResults() != 1 || !seen.insert(user).second)
+          continue;
+        auto expand = dyn_cast<tile::ExpandDimsOp>(user);
+        if (expand && !axis)
+          self(self, expand.getResult(), expand.getAxis());
+        else if (user->hasTrait<OpTrait::Elementwise>() || isa<tile::BroadcastOp>(user))
+          self(self, user->getResult(0), axis);
+      }
+    };
+    visit(visit, load.getResult(), std::nullopt);
+    if (!rows || registersOf(*rows) > most)
+      return;
+    for (Operation *access : vectors)
+      chosen[access] = *rows;
   }
 
   // The dimension along K of what is loaded for products of wgmma alone, of which it takes elements
@@ -216,7 +257,7 @@ private:
 
   // The layout of a memory access on tiles.
   LinearLayout accessLayout(Operation *op) {
-    if (auto found = turning.find(op); found != turning.end())
+    if (auto found = chosen.find(op); found != chosen.end())
       return found->second;
     return accessLayouts.at(places.at(op));
   }
@@ -600,7 +641,7 @@ private:
     for (Operation *user : pointers.getUsers()) {
       auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
       if (access && access.getAccessed() == pointers &&
-          (places.contains(user) || turning.contains(user)))
+          (places.contains(user) || chosen.contains(user)))
         return accessLayout(user);
       if (user->hasTrait<OpTrait::Elementwise>())
         if (auto layout = accessedIn(user->getResult(0)))
@@ -746,7 +787,8 @@ private:
   using Place = std::tuple<std::vector<int64_t>, unsigned, unsigned>;
   std::map<Operation *, Place> places;
   std::map<Place, LinearLayout> accessLayouts;
-  std::map<Operation *, LinearLayout> turning;
+  std::map<Operation *, LinearLayout>
+      chosen; // of accesses that do not lie like others of their shape
   std::map<std::vector<int64_t>, LinearLayout> defaults;
   IRMapping scalars;
   SmallVector<Scope> scopes;

@@ -1,5 +1,5 @@
 // Reductions: in the registers of a thread, then across lanes by shuffles, then across warps in one
-// round through shared memory. Scans: row by row through shared memory.
+// round through shared memory. Scans the same way, in the order of the axis.
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,6 +62,52 @@ struct SharedArrays {
   Value base;
 };
 
+// A bit of the place of an element: which moves it along the axis.
+struct Bit {
+  LayoutInput input;
+  unsigned bit;
+  int32_t distance; // along the axis
+};
+
+SmallVector<Bit> bitsAlong(const LinearLayout &layout, unsigned axis, LayoutInput input) {
+  SmallVector<Bit> bits;
+  for (auto [bit, basis] : llvm::enumerate(layout.bases(input)))
+    if (basis[axis])
+      bits.push_back({input, unsigned(bit), basis[axis]});
+  return bits;
+}
+
+// From the nearest elements to the farthest.
+SmallVector<Bit> bitsInOrder(const LinearLayout &layout, unsigned axis) {
+  SmallVector<Bit> bits;
+  for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
+    llvm::append_range(bits, bitsAlong(layout, axis, input));
+  llvm::sort(bits, [](const Bit &x, const Bit &y) { return x.distance < y.distance; });
+  return bits;
+}
+
+SmallVector<Value> fromLane(RegisterEmitter &emitter, ArrayRef<Value> tuple, unsigned bit) {
+  SmallVector<Value> other;
+  for (Value value : tuple)
+    other.push_back(emitter.shuffleXor(value, 1u << bit));
+  return other;
+}
+
+SmallVector<Value> select(RegisterEmitter &emitter, Value condition, ArrayRef<Value> then,
+                          ArrayRef<Value> otherwise) {
+  SmallVector<Value> chosen;
+  for (auto [x, y] : llvm::zip(then, otherwise))
+    chosen.push_back(emitter.builder.create<LLVM::SelectOp>(emitter.loc(), condition, x, y));
+  return chosen;
+}
+
+// True (i1) if a bit of a number (i32) is set.
+Value isSet(RegisterEmitter &emitter, Value number, unsigned bit) {
+  OpBuilder &b = emitter.builder;
+  Value masked = b.create<arith::AndIOp>(emitter.loc(), number, emitter.i32(int64_t(1) << bit));
+  return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
+}
+
 class Reduction {
 public:
   Reduction(tile::ReduceOp reduce, RegisterEmitter &emitter)
@@ -96,20 +142,6 @@ public:
   }
 
 private:
-  struct Bit {
-    LayoutInput input;
-    unsigned bit;
-    int32_t distance; // along the axis
-  };
-
-  SmallVector<Bit> bitsOf(LayoutInput input) const {
-    SmallVector<Bit> bits;
-    for (auto [bit, basis] : llvm::enumerate(layout.bases(input)))
-      if (basis[axis])
-        bits.push_back({input, unsigned(bit), basis[axis]});
-    return bits;
-  }
-
   SmallVector<Value> combine(ArrayRef<Value> left, ArrayRef<Value> right) {
     return emitter.inlineRegion(combineBlock, joined(left, right));
   }
@@ -128,32 +160,18 @@ private:
   // (mine, other) in the order of the axis: in threads whose bit is set, mine is the later one.
   SmallVector<Value> combineOrdered(ArrayRef<Value> mine, ArrayRef<Value> other, Value index,
                                     unsigned bit) {
-    Value masked = b.create<arith::AndIOp>(emitter.loc(), index, emitter.i32(int64_t(1) << bit));
-    Value later =
-        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
-    SmallVector<Value> left, right;
-    for (auto [x, y] : llvm::zip(mine, other)) {
-      left.push_back(b.create<LLVM::SelectOp>(emitter.loc(), later, y, x));
-      right.push_back(b.create<LLVM::SelectOp>(emitter.loc(), later, x, y));
-    }
-    return combine(left, right);
-  }
-
-  SmallVector<Value> fromLane(ArrayRef<Value> tuple, unsigned bit) {
-    SmallVector<Value> other;
-    for (Value value : tuple)
-      other.push_back(emitter.shuffleXor(value, 1u << bit));
-    return other;
+    Value later = isSet(emitter, index, bit);
+    return combine(select(emitter, later, other, mine), select(emitter, later, mine, other));
   }
 
   void reduceInAnyOrder() {
-    for (const Bit &bit : bitsOf(LayoutInput::Register))
+    for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Register))
       combineRegisters(bit.bit);
     // Both sides of an exchange compute the same sum, so copies stay equal to the last bit.
-    for (const Bit &bit : bitsOf(LayoutInput::Lane))
+    for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Lane))
       for (unsigned reg : live)
-        values[reg] = combine(values[reg], fromLane(values[reg], bit.bit));
-    combineWarps(bitsOf(LayoutInput::Warp));
+        values[reg] = combine(values[reg], fromLane(emitter, values[reg], bit.bit));
+    combineWarps(bitsAlong(layout, axis, LayoutInput::Warp));
   }
 
   // Each warp leaves its part in shared memory; all add up all parts, in the same order: a tree, so
@@ -204,17 +222,13 @@ private:
 
   // From the nearest elements to the farthest, each pair in its order.
   void reduceInOrder() {
-    SmallVector<Bit> bits = bitsOf(LayoutInput::Register);
-    llvm::append_range(bits, bitsOf(LayoutInput::Lane));
-    llvm::append_range(bits, bitsOf(LayoutInput::Warp));
-    llvm::sort(bits, [](const Bit &x, const Bit &y) { return x.distance < y.distance; });
-    for (const Bit &bit : bits) {
+    for (const Bit &bit : bitsInOrder(layout, axis)) {
       if (bit.input == LayoutInput::Register) {
         combineRegisters(bit.bit);
       } else if (bit.input == LayoutInput::Lane) {
         for (unsigned reg : live)
-          values[reg] =
-              combineOrdered(values[reg], fromLane(values[reg], bit.bit), emitter.lane, bit.bit);
+          values[reg] = combineOrdered(values[reg], fromLane(emitter, values[reg], bit.bit),
+                                       emitter.lane, bit.bit);
       } else {
         int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
         SharedArrays shared(emitter, elements, threads * live.size());
@@ -248,56 +262,207 @@ struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
   }
 };
 
-// One thread runs along a row.
-struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {
-  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
-    auto scan = cast<tile::ScanOp>(op);
-    OpBuilder &b = emitter.builder;
-    Block &combine = scan.getCombine().front();
-    auto tensor = cast<RankedTensorType>(scan.getSources().front().getType());
-    auto shape = tensor.getShape();
-    LinearLayout layout = layoutOf(tensor);
-    SmallVector<Type> elements;
+// Groups of neighbours along the axis grow by one bit of the place at a time. A thread knows the
+// total of each group it has elements of, and what of the bits so far lies before its own part.
+//
+//   registers  [a b][c d] ...      scanned in place as long as neighbours are in registers: a chunk
+//   lanes      chunk 0 | chunk 1   totals are exchanged; the later one has the earlier one's before
+//   it warps      all totals are left in shared memory, and each thread adds up those before its
+//   own
+class Scan {
+public:
+  Scan(tile::ScanOp scan, RegisterEmitter &emitter)
+      : scan(scan), emitter(emitter), b(emitter.builder), combineBlock(scan.getCombine().front()),
+        layout(layoutOf(scan.getSources().front().getType())), axis(scan.getAxis()),
+        reversed(scan.getReverse()) {
     for (Value source : scan.getSources())
       elements.push_back(tile::elementType(source.getType()));
-    SharedArrays shared(emitter, elements, tensor.getNumElements());
-    for (auto [i, source] : llvm::enumerate(scan.getSources()))
-      emitter.writeShared(shared.array(i), elements[i], shape, layout, emitter.registers(source));
-    emitter.barrier();
+    for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
+      SmallVector<Value> tuple;
+      for (Value source : scan.getSources())
+        tuple.push_back(emitter.registers(source)[reg]);
+      values.push_back(std::move(tuple));
+    }
+  }
 
-    unsigned axis = scan.getAxis();
-    int64_t extent = shape[axis], stride = 1;
-    for (unsigned d = axis + 1; d < shape.size(); ++d)
-      stride *= shape[d];
-    int64_t rows = tensor.getNumElements() / extent;
-    int64_t first = scan.getReverse() ? (extent - 1) * stride : 0;
-    int64_t step = scan.getReverse() ? -stride : stride;
-    emitter.loop(
-        emitter.thread, emitter.i32(rows), emitter.i32(int64_t(emitter.warps) * lanesPerWarp), {},
-        [&](Value row, ValueRange) -> SmallVector<Value> {
-          // row = outer * stride + inner
-          Value inner = b.create<arith::AndIOp>(emitter.loc(), row, emitter.i32(stride - 1));
-          Value outer = b.create<arith::SubIOp>(emitter.loc(), row, inner);
-          Value at = emitter.add(b.create<arith::MulIOp>(emitter.loc(), outer, emitter.i32(extent)),
-                                 inner);
-          at = emitter.add(at, emitter.i32(first));
-          SmallVector<Value> carried = shared.load(at);
-          if (extent == 1)
-            return {};
-          emitter.loop(emitter.i32(1), emitter.i32(extent), emitter.i32(1), carried,
-                       [&](Value k, ValueRange sums) {
-                         Value index = emitter.add(
-                             at, b.create<arith::MulIOp>(emitter.loc(), k, emitter.i32(step)));
-                         SmallVector<Value> next = emitter.inlineRegion(
-                             combine, joined(llvm::to_vector(sums), shared.load(index)));
-                         shared.store(index, next);
-                         return next;
-                       });
-          return {};
+  void emit() {
+    SmallVector<Bit> bits = bitsInOrder(layout, axis);
+    unsigned inRegisters = 0;
+    while (inRegisters < bits.size() && bits[inRegisters].input == LayoutInput::Register)
+      scanRegisters(bits[inRegisters++].bit);
+    if (inRegisters < bits.size())
+      joinChunks(ArrayRef(bits).drop_front(inRegisters));
+    for (auto [i, result] : llvm::enumerate(scan.getResults())) {
+      SmallVector<Value> registers;
+      for (ArrayRef<Value> tuple : values)
+        registers.push_back(tuple[i]);
+      emitter.setRegisters(result, std::move(registers));
+    }
+  }
+
+private:
+  // What lies before a chunk in its group: nothing, something, or something if `exists` holds.
+  struct Before {
+    SmallVector<Value> sum; // empty: nothing
+    Value exists;           // null: always
+  };
+
+  SmallVector<Value> combine(ArrayRef<Value> earlier, ArrayRef<Value> later) {
+    return emitter.inlineRegion(combineBlock, joined(earlier, later));
+  }
+
+  // The bit's value in the half that comes later.
+  bool isLater(unsigned reg, unsigned bit) const { return (reg >> bit & 1) != reversed; }
+  Value isLater(Value index, unsigned bit) {
+    Value set = isSet(emitter, index, bit);
+    return reversed ? b.create<arith::XOrIOp>(emitter.loc(), set, emitter.number(b.getI1Type(), 1))
+                    : set;
+  }
+
+  void scanRegisters(unsigned bit) {
+    for (unsigned reg = 0; reg < values.size(); ++reg)
+      if (isLater(reg, bit)) {
+        // The last element of the earlier half.
+        unsigned last = reversed ? reg & ~chunkMask : reg | chunkMask;
+        values[reg] = combine(values[last ^ 1u << bit], values[reg]);
+      }
+    chunkMask |= 1u << bit;
+  }
+
+  void prepend(Before &before, ArrayRef<Value> sum, Value condition) {
+    if (before.sum.empty()) {
+      before = {SmallVector<Value>(sum), condition};
+      return;
+    }
+    SmallVector<Value> whole = combine(sum, before.sum);
+    if (before.exists)
+      whole = select(emitter, before.exists, whole, sum);
+    if (!condition) {
+      before = {whole, Value()};
+      return;
+    }
+    before.sum = select(emitter, condition, whole, before.sum);
+    if (before.exists)
+      before.exists = b.create<arith::OrIOp>(emitter.loc(), before.exists, condition);
+  }
+
+  void joinChunks(ArrayRef<Bit> bits) {
+    // By registers; those of a group share the entry of its first one.
+    std::vector<Before> before(values.size());
+    std::vector<SmallVector<Value>> totals(values.size());
+    unsigned groupMask = chunkMask;
+    auto each = [&](unsigned mask, llvm::function_ref<void(unsigned)> body) {
+      for (unsigned reg = 0; reg < values.size(); ++reg)
+        if (!(reg & mask))
+          body(reg);
+    };
+    each(chunkMask,
+         [&](unsigned chunk) { totals[chunk] = values[reversed ? chunk : chunk | chunkMask]; });
+    auto prependToGroup = [&](unsigned group, ArrayRef<Value> sum, Value condition) {
+      each(chunkMask, [&](unsigned chunk) {
+        if ((chunk & ~groupMask) == group)
+          prepend(before[chunk], sum, condition);
+      });
+    };
+    while (!bits.empty()) {
+      Bit bit = bits.front();
+      if (bit.input == LayoutInput::Register) {
+        each(groupMask | 1u << bit.bit, [&](unsigned group) {
+          unsigned earlier = group | unsigned(reversed) << bit.bit, later = earlier ^ 1u << bit.bit;
+          prependToGroup(later, totals[earlier], Value());
+          totals[group] = combine(totals[earlier], totals[later]);
         });
+        groupMask |= 1u << bit.bit;
+        bits = bits.drop_front();
+      } else if (bit.input == LayoutInput::Lane) {
+        Value later = isLater(emitter.lane, bit.bit);
+        each(groupMask, [&](unsigned group) {
+          SmallVector<Value> other = fromLane(emitter, totals[group], bit.bit);
+          prependToGroup(group, other, later);
+          if (bits.size() > 1)
+            totals[group] = commutes(combineBlock)
+                                ? combine(totals[group], other)
+                                : combine(select(emitter, later, other, totals[group]),
+                                          select(emitter, later, totals[group], other));
+        });
+        bits = bits.drop_front();
+      } else {
+        auto run = bits.take_while([](const Bit &one) { return one.input == LayoutInput::Warp; });
+        bits = bits.drop_front(run.size());
+        SmallVector<unsigned> groups;
+        each(groupMask, [&](unsigned group) { groups.push_back(group); });
+        joinWarps(run, groups, totals, prependToGroup, !bits.empty());
+      }
+    }
+    for (unsigned reg = 0; reg < values.size(); ++reg) {
+      const Before &first = before[reg & ~chunkMask];
+      if (first.sum.empty())
+        continue;
+      SmallVector<Value> whole = combine(first.sum, values[reg]);
+      values[reg] = first.exists ? select(emitter, first.exists, whole, values[reg]) : whole;
+    }
+  }
+
+  void joinWarps(ArrayRef<Bit> bits, ArrayRef<unsigned> groups,
+                 std::vector<SmallVector<Value>> &totals,
+                 llvm::function_ref<void(unsigned, ArrayRef<Value>, Value)> prependToGroup,
+                 bool wantsTotals) {
+    // A slot for each lane: lanes may be in different groups.
+    int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
+    SharedArrays shared(emitter, elements, threads * groups.size());
+    for (auto [i, group] : llvm::enumerate(groups))
+      shared.store(emitter.add(emitter.thread, emitter.i32(threads * i)), totals[group]);
     emitter.barrier();
-    for (auto [i, result] : llvm::enumerate(scan.getResults()))
-      emitter.setRegisters(result, emitter.readShared(shared.array(i), elements[i], shape, layout));
+    int64_t mask = 0;
+    Value rank = emitter.i32(0);
+    for (auto [k, bit] : llvm::enumerate(bits)) {
+      mask |= int64_t(1) << bit.bit;
+      Value later =
+          b.create<arith::ExtUIOp>(emitter.loc(), b.getI32Type(), isLater(emitter.warp, bit.bit));
+      rank = b.create<arith::OrIOp>(emitter.loc(), rank,
+                                    b.create<arith::ShLIOp>(emitter.loc(), later, emitter.i32(k)));
+    }
+    Value first =
+        b.create<arith::AndIOp>(emitter.loc(), emitter.thread, emitter.i32(~(mask * lanesPerWarp)));
+    unsigned members = 1u << bits.size();
+    for (auto [i, group] : llvm::enumerate(groups)) {
+      SmallVector<Value> sum, mine;
+      for (unsigned member = 0; member + 1 < members + wantsTotals; ++member) {
+        int64_t offset = threads * i;
+        for (auto [k, bit] : llvm::enumerate(bits))
+          if (isLater(member, k))
+            offset += int64_t(lanesPerWarp) << bit.bit;
+        SmallVector<Value> part = shared.load(emitter.add(first, emitter.i32(offset)));
+        sum = member ? combine(sum, part) : part;
+        if (member + 1 == members)
+          break;
+        Value isMine = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq, rank,
+                                               emitter.i32(member + 1));
+        mine = member ? select(emitter, isMine, sum, mine) : sum;
+      }
+      prependToGroup(
+          group, mine,
+          b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, rank, emitter.i32(0)));
+      if (wantsTotals)
+        totals[group] = sum;
+    }
+  }
+
+  tile::ScanOp scan;
+  RegisterEmitter &emitter;
+  OpBuilder &b;
+  Block &combineBlock;
+  LinearLayout layout;
+  unsigned axis;
+  bool reversed;
+  SmallVector<Type> elements;
+  std::vector<SmallVector<Value>> values; // by register
+  unsigned chunkMask = 0;                 // bits of registers that hold neighbours
+};
+
+struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    Scan(cast<tile::ScanOp>(op), emitter).emit();
   }
 };
 

@@ -195,6 +195,8 @@ public:
   Argument scratch(DType type, int64_t elements);
   /// The same as a row-major tensor, which descriptors are made of.
   Result<Tensor> scratchTensor(const Device &device, DType type, Shape shape);
+  /// So many int32 that are 0 when the plan's launches begin, and that they leave 0.
+  Result<Argument> counters(int64_t count);
   virtual Status launch(const KernelSource &kernel, const CompileOptions &options,
                         Programs programs, std::span<const Argument> arguments) = 0;
   Status launch(const KernelSource &kernel, const CompileOptions &options, Programs programs,
@@ -203,10 +205,15 @@ public:
   }
 
   size_t workspaceUsed() const { return used; }
+  size_t countersUsed() const { return counted; }
 
 protected:
+  /// Clears counters that lie in a workspace.
+  virtual Status clear(void *, size_t) { return Success{}; }
+
   char *workspace = nullptr;
-  size_t used = 0;
+  char *zeros = nullptr; ///< for counters; null: they lie in the workspace
+  size_t used = 0, counted = 0;
 
 private:
   /// A place of so many bytes, counted from null while there is no workspace yet.

@@ -106,7 +106,8 @@ private:
 /// graph may hold it. Pieces at least double, so that all together are at most twice the largest.
 class Workspaces {
 public:
-  explicit Workspaces(std::shared_ptr<Allocator> allocator) : allocator(std::move(allocator)) {}
+  Workspaces(std::shared_ptr<Allocator> allocator, bool isZeroed)
+      : allocator(std::move(allocator)), isZeroed(isZeroed) {}
   ~Workspaces() {
     for (auto &[key, own] : streams)
       for (const Piece &piece : own.foreign)
@@ -140,6 +141,11 @@ public:
       own.current = {made->data<char>(), larger};
       own.pieces.push_back(*std::move(made));
     }
+    if (isZeroed)
+      if (Status status = stream.internal().fill(own.current.data, 0, 1, larger); !status) {
+        own.current = {};
+        return status.takeError();
+      }
     return own.current.data;
   }
 
@@ -155,6 +161,7 @@ private:
     std::vector<Piece> foreign; ///< of the allocator
   };
   std::shared_ptr<Allocator> allocator;
+  bool isZeroed;
   std::mutex mutex;
   std::unordered_map<const runtime::Stream *, Own> streams;
 };
@@ -173,9 +180,10 @@ public:
 /// Runs a plan, or only compiles what it launches.
 class Running final : public Launches {
 public:
-  Running(Kernels &kernels, const Stream &stream, char *memory, bool onlyPrepare)
+  Running(Kernels &kernels, const Stream &stream, char *memory, char *zeroed, bool onlyPrepare)
       : kernels(kernels), stream(stream), onlyPrepare(onlyPrepare) {
     workspace = memory;
+    zeros = zeroed;
   }
 
   Status launch(const KernelSource &source, const CompileOptions &options, Programs programs,
@@ -195,6 +203,10 @@ public:
   }
 
 private:
+  Status clear(void *memory, size_t bytes) override {
+    return onlyPrepare ? Status(Success{}) : stream.internal().fill(memory, 0, 1, bytes);
+  }
+
   Kernels &kernels;
   const Stream &stream;
   bool onlyPrepare;
@@ -223,6 +235,20 @@ Result<Tensor> Launches::scratchTensor(const Device &device, DType type, Shape s
   uintptr_t place = take(size_t(elements) * info(type).bytes);
   // Null is no tensor's place: where nothing runs, another one does.
   return Tensor::wrap(device, reinterpret_cast<void *>(place ? place : 256), type, shape);
+}
+
+Result<Argument> Launches::counters(int64_t count) {
+  const size_t bytes = size_t(count) * 4;
+  if (zeros) {
+    Argument argument(zeros + counted, DType::Int32);
+    counted += bytes;
+    return argument;
+  }
+  counted += bytes;
+  Argument argument = scratch(DType::Int32, count);
+  if (Status status = clear(workspace + used - bytes, bytes); !status)
+    return status.takeError();
+  return argument;
 }
 
 const OperationRow &rowOf(Operation operation) {
@@ -277,12 +303,13 @@ Result<std::vector<int64_t>> numbersOf(const Tensor &tensor, const Stream &strea
 
 struct LibraryState {
   LibraryState(const Engine &engine, LibraryOptions options)
-      : options(options), kernels(engine), workspaces(std::move(options.allocator)) {}
+      : options(options), kernels(engine), workspaces(options.allocator, false),
+        counters(std::move(options.allocator), true) {}
 
   LibraryOptions options;
   Tables tables;
   Kernels kernels;
-  Workspaces workspaces;
+  Workspaces workspaces, counters;
 
   Result<size_t> workspaceBytes(const Bound &bound, const Chosen &chosen) {
     Sizing sizing;
@@ -291,16 +318,31 @@ struct LibraryState {
     return sizing.workspaceUsed();
   }
 
-  /// The workspace of a call, its own or the stream's.
-  Result<char *> workspaceFor(const Bound &bound, const Chosen &chosen, const Stream &stream) {
+  struct Memory {
+    char *workspace = nullptr, *zeros = nullptr;
+  };
+  /// The workspace of a call, its own or the stream's. Counters of its own are cleared before each
+  /// launch; those of the stream are 0 already.
+  Result<Memory> memoryFor(const Bound &bound, const Chosen &chosen, const Stream &stream) {
     if (!bound.operation.workspace)
-      return nullptr;
-    auto bytes = workspaceBytes(bound, chosen);
-    if (!bytes)
-      return bytes.takeError();
+      return Memory{};
+    Sizing sizing;
+    if (Status status = chosen.variant->plan(bound, chosen.config, sizing); !status)
+      return status.takeError();
+    const size_t bytes = sizing.workspaceUsed();
     const Tensor &given = bound.operation.workspace(bound.call);
-    if (!given)
-      return *bytes ? workspaces.take(stream, *bytes) : Result<char *>(nullptr);
+    if (!given) {
+      Memory memory;
+      for (auto [place, from, size] : {std::tuple(&memory.workspace, &workspaces, bytes),
+                                       std::tuple(&memory.zeros, &counters, sizing.countersUsed())})
+        if (size) {
+          auto taken = from->take(stream, size);
+          if (!taken)
+            return taken.takeError();
+          *place = *taken;
+        }
+      return memory;
+    }
     if (!(given.device() == stream.device()))
       return Error{"`workspace` lies on " + given.device().name() + ", the stream on " +
                        stream.device().name(),
@@ -309,14 +351,14 @@ struct LibraryState {
       return Error{"`workspace` is " + textOf(given) + ", and must be without gaps", {}};
     // Its start need not be aligned, but pieces of it are.
     size_t skipped = size_t(-reinterpret_cast<intptr_t>(given.data())) % 256;
-    if (given.bytes() < *bytes + (*bytes ? skipped : 0))
+    if (given.bytes() < bytes + (bytes ? skipped : 0))
       return Error{"`workspace` has " + std::to_string(given.bytes()) +
-                       " bytes, and the call needs " + std::to_string(*bytes + skipped) +
+                       " bytes, and the call needs " + std::to_string(bytes + skipped) +
                        (skipped ? ", of which " + std::to_string(skipped) +
                                       " are lost because it does not start at a multiple of 256"
                                 : ""),
                    {}};
-    return given.data<char>() + skipped;
+    return Memory{given.data<char>() + skipped, nullptr};
   }
 
   static bool hasNothingToDo(const Bound &bound) {
@@ -355,10 +397,10 @@ struct LibraryState {
     auto chosen = tables.choose(*bound, device);
     if (!chosen)
       return chosen.takeError();
-    auto workspace = workspaceFor(*bound, *chosen, stream);
-    if (!workspace)
-      return inCall(*bound, workspace.takeError());
-    Running running(kernels, stream, *workspace, onlyPrepare);
+    auto memory = memoryFor(*bound, *chosen, stream);
+    if (!memory)
+      return inCall(*bound, memory.takeError());
+    Running running(kernels, stream, memory->workspace, memory->zeros, onlyPrepare);
     if (Status status = chosen->variant->plan(*bound, chosen->config, running); !status)
       return inCall(*bound, status.takeError());
     return Success{};

@@ -16,6 +16,7 @@ constexpr KernelSource appendKernel{"paged_attention", "kernel.py", "append"},
     storeKernel{"paged_attention", "store.py", "store_tokens"},
     decodeKernel{"paged_attention", "kernel.py", "decode"},
     decodeSplit{"paged_attention", "kernel.py", "decode_split"},
+    decodeJoined{"paged_attention", "kernel.py", "decode_joined"},
     joinSplits{"paged_attention", "kernel.py", "join_splits"},
     prefillKernel{"paged_attention", "prefill.py", "prefill"};
 
@@ -211,6 +212,15 @@ Arguments decodeConstants(const Bound &bound, const Config &config) {
           named("v_scale_ptr", call.vScale)};
 }
 
+/// Tokens of a slice, and slices of a sequence. The table's width bounds the lengths, which only
+/// the device knows.
+std::pair<int64_t, int64_t> slicesOf(const Bound &bound, const Config &config) {
+  const int64_t block = config["BLOCK_N"];
+  const int64_t tokens =
+      std::max<int64_t>(blocks(blocks(bound['L'], config["SPLITS"]), block), 1) * block;
+  return {tokens, blocks(bound['L'], tokens)};
+}
+
 constexpr Variant pagedVariants[] = {
     {"decode.one_pass", "BLOCK_N", nullptr,
      [](const Bound &) { return Config{{"BLOCK_N", 64}, {"num_warps", 4}}; },
@@ -228,11 +238,7 @@ constexpr Variant pagedVariants[] = {
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
        auto &call = bound.as<PagedAttention>();
        const int64_t heads = bound['H'];
-       // The table's width bounds the lengths, which only the device knows.
-       const int64_t tokens =
-           std::max<int64_t>(blocks(blocks(bound['L'], config["SPLITS"]), config["BLOCK_N"]), 1) *
-           config["BLOCK_N"];
-       const int64_t splits = blocks(bound['L'], tokens);
+       const auto [tokens, splits] = slicesOf(bound, config);
        Argument part = to.scratch(DType::Float32, bound['B'] * heads * splits * bound['D']);
        Argument m = to.scratch(DType::Float32, bound['B'] * heads * splits);
        Argument l = to.scratch(DType::Float32, bound['B'] * heads * splits);
@@ -247,6 +253,32 @@ constexpr Variant pagedVariants[] = {
                         {part, m, l, call.lengths, call.out, heads, splits, tokens,
                          named("D", bound['D']), named("BLOCK_D", blockD(bound)),
                          named("BLOCK_S", powerOfTwo(splits))});
+     }},
+    {"decode.split_kv_joined", "BLOCK_N SPLITS", nullptr,
+     [](const Bound &bound) {
+       return Config{{"BLOCK_N", 64}, {"SPLITS", splitsRule(bound)}, {"num_warps", 4}};
+     },
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<PagedAttention>();
+       const auto [tokens, splits] = slicesOf(bound, config);
+       const int64_t parts = bound['B'] * bound['H'] * splits;
+       Argument part = to.scratch(DType::Float32, parts * bound['D']);
+       Argument m = to.scratch(DType::Float32, parts);
+       Argument l = to.scratch(DType::Float32, parts);
+       auto done = to.counters(bound['B'] * bound['G']);
+       if (!done)
+         return done.takeError();
+       // What a step of the join holds in registers: 64 numbers a thread.
+       const int64_t group = powerOfTwo(bound['H'] / bound['G']);
+       const int64_t most = config.options().numWarps * 2048 / (group * blockD(bound));
+       Arguments arguments{call.q,   call.kCache, call.vCache, call.table, call.lengths,
+                           call.out, part,        m,           l,          *done};
+       arguments.add(cacheFacts<PagedAttention>(bound)).add({tokens});
+       arguments.add(decodeConstants(bound, config));
+       arguments.add({named("JOIN_G", group),
+                      named("JOIN_S", std::min(powerOfTwo(splits), std::max<int64_t>(most, 1)))});
+       return to.launch(decodeJoined, config.options(), {bound['B'], bound['G'], splits},
+                        arguments);
      }},
 };
 

@@ -14,17 +14,11 @@ using Kind = Argument::Kind;
 // ---- The key
 // -------------------------------------------------------------------------------------
 
-void LaunchKey::add(const void *data, size_t size) {
-  if (length + size > capacity) {
-    support::Hash128 front = support::hash128(bytes, length);
-    std::memcpy(bytes, front.bytes.data(), sizeof front.bytes);
-    length = sizeof front.bytes;
-  }
-  std::memcpy(bytes + length, data, size);
-  length += uint32_t(size);
+void LaunchKey::foldFront() {
+  support::Hash128 front = support::hash128(bytes, length);
+  std::memcpy(bytes, front.bytes.data(), sizeof front.bytes);
+  length = sizeof front.bytes;
 }
-
-void LaunchKey::add(uint8_t byte) { add(&byte, 1); }
 
 void LaunchKey::finish() { hashed = support::hash64(bytes, length); }
 
@@ -88,6 +82,14 @@ bool fitsType(const Argument &argument, DType type) {
   return value < limit && value >= (facts.isSigned ? -limit : 0);
 }
 
+Scalar pointerClass(const Parameter &parameter, const Argument &argument) {
+  uint64_t address = argument.kind == Kind::Tensor
+                         ? reinterpret_cast<uint64_t>(argument.asTensor().data())
+                         : argument.bits;
+  bool align = !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment;
+  return {.type = argument.type, .divisible = align && address % 16 == 0, .isPointer = true};
+}
+
 Status classifyScalar(const Signature &signature, const Parameter &parameter,
                       const Argument &argument, Scalar &scalar) {
   bool specialize = !parameter.doNotSpecialize;
@@ -95,14 +97,9 @@ Status classifyScalar(const Signature &signature, const Parameter &parameter,
   scalar = {argument.type};
   switch (argument.kind) {
   case Kind::Pointer:
-  case Kind::Tensor: {
-    auto address = argument.kind == Kind::Tensor
-                       ? reinterpret_cast<uint64_t>(argument.asTensor().data())
-                       : argument.bits;
-    scalar.isPointer = true;
-    scalar.divisible = align && address % 16 == 0;
+  case Kind::Tensor:
+    scalar = pointerClass(parameter, argument);
     return Success{};
-  }
   case Kind::Bool:
   case Kind::Int:
   case Kind::TypedInt: {
@@ -162,6 +159,15 @@ enum Tag : uint8_t {
   TagScalar = 0x40, // with the bits below
 };
 enum ScalarBit : uint8_t { One = 1, Divisible = 2, IsPointer = 4, IsConst = 8 };
+
+void addScalar(const Parameter &parameter, const Argument &argument, const Scalar &scalar,
+               LaunchKey &key) {
+  uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
+                 (scalar.isPointer ? IsPointer : 0) |
+                 (scalar.isPointer && (parameter.isConst || argument.isConst) ? IsConst : 0);
+  uint8_t head[] = {uint8_t(TagScalar | bits), uint8_t(scalar.type)};
+  key.add(head, sizeof head);
+}
 
 Status addClass(const Signature &signature, const Parameter &parameter, const Argument &argument,
                 LaunchKey &key, int depth) {
@@ -230,11 +236,7 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
   Scalar scalar;
   if (Status status = classifyScalar(signature, parameter, argument, scalar); !status)
     return status;
-  uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
-                 (scalar.isPointer ? IsPointer : 0) |
-                 (scalar.isPointer && (parameter.isConst || argument.isConst) ? IsConst : 0);
-  uint8_t head[] = {uint8_t(TagScalar | bits), uint8_t(scalar.type)};
-  key.add(head, sizeof head);
+  addScalar(parameter, argument, scalar, key);
   return Success{};
 }
 
@@ -325,9 +327,16 @@ Status makeKey(const Signature &signature, std::span<const Argument> arguments, 
   if (Status status = checkCount(signature, arguments.size()); !status)
     return status;
   key.add(&variant, sizeof variant);
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (Status status = addClass(signature, signature.parameters[i], arguments[i], key, 0); !status)
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter &parameter = signature.parameters[i];
+    const Argument &argument = arguments[i];
+    // What most arguments are, without a call.
+    bool isPointer = argument.kind == Kind::Pointer || argument.kind == Kind::Tensor;
+    if (isPointer && !parameter.isConstexpr && !argument.isConstexpr) [[likely]]
+      addScalar(parameter, argument, pointerClass(parameter, argument), key);
+    else if (Status status = addClass(signature, parameter, argument, key, 0); !status)
       return status;
+  }
   key.finish();
   return Success{};
 }

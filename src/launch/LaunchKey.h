@@ -18,8 +18,13 @@ public:
   static constexpr size_t capacity = 240;
 
   LaunchKey() = default;
-  void add(uint8_t byte);
-  void add(const void *data, size_t size);
+  void add(uint8_t byte) { add(&byte, 1); }
+  void add(const void *data, size_t size) {
+    if (length + size > capacity) [[unlikely]]
+      foldFront();
+    std::memcpy(bytes + length, data, size);
+    length += uint32_t(size);
+  }
   /// To be called once, behind the last class.
   void finish();
 
@@ -31,6 +36,8 @@ public:
   }
 
 private:
+  void foldFront();
+
   uint64_t hashed = 0;
   uint32_t length = 0;
   uint8_t bytes[capacity]; // beyond `length` never read

@@ -56,8 +56,6 @@ Status PackPlan::packPointer(const Step &step, const Argument &argument, void *t
       return wrongArgument(step, "is on " + tensor.device()->name() + ", the launch is on " +
                                      device->name());
     address = reinterpret_cast<uint64_t>(tensor.data());
-  } else if (argument.kind == Kind::Pointer) {
-    address = argument.bits;
   } else {
     return wrongArgument(step, "is no pointer or tensor");
   }
@@ -121,7 +119,9 @@ Status PackPlan::pack(std::span<const Argument *const> given, void *block) const
     void *to = bytes + step.offset;
     switch (step.kind) {
     case SlotKind::Pointer:
-      if (Status status = packPointer(step, argument, to); !status)
+      if (argument.kind == Kind::Pointer) [[likely]]
+        std::memcpy(to, &argument.bits, 8);
+      else if (Status status = packPointer(step, argument, to); !status)
         return status;
       break;
     case SlotKind::Int:

@@ -121,13 +121,13 @@ template <typename IsConstexpr>
 bool flatten(std::span<const Argument> arguments, IsConstexpr &&isConstexpr, Leaves &leaves) {
   leaves.count = 0;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!isConstexpr(i)) {
+    if (arguments[i].isTuple() && !isConstexpr(i)) [[unlikely]] {
       if (!detail::flattenInto(arguments[i], leaves, 0))
         return false;
-    } else {
-      if (leaves.count == maxLeaves)
-        return false;
+    } else if (leaves.count < maxLeaves) {
       leaves.at[leaves.count++] = &arguments[i];
+    } else {
+      return false;
     }
   }
   return true;

@@ -147,8 +147,8 @@ Value buildDot(OpContext &context, Args args) {
 
   Type element = lhs.type.element();
   Type result = productType(context, lhs, rhs, typeArgument(args[6], "out_dtype").element());
-  // The tensor cores of all supported chips pad M and N, but not K. f64 goes without them.
-  int64_t leastK = element.bits() == 8 ? 32 : element.bits() == 64 ? 4 : 16;
+  // The tensor cores of all supported chips pad M and N, but not K: 32 bytes of it.
+  int64_t leastK = 256 / element.bits();
   if (a[rank - 1] < leastK)
     fail("DotTooSmall",
          "the inner dimension of `tl.dot` is " + std::to_string(a[rank - 1]) + ", but " +

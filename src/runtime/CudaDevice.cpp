@@ -278,7 +278,11 @@ struct ContextBlock {
 class CudaKernel final : public LoadedKernel {
 public:
   CudaKernel(CudaDevice &device, const support::Artifact &artifact, const CodeRecord &code)
-      : device(device), source(artifact), record(&code), name(device.keepName(source.name())) {}
+      : device(device), source(artifact), record(&code), name(device.keepName(source.name())) {
+    for (const support::SlotRecord &slot : source.slots())
+      (support::SlotKind(slot.kind) == support::SlotKind::TensorMap ? mapSlots : plainSlots)
+          .push_back(slot.offset);
+  }
   ~CudaKernel() override {
     if (device.isLost())
       return;
@@ -306,6 +310,9 @@ public:
   support::Artifact source;
   const CodeRecord *record;
   const std::string *name;
+  // Where the parameters lie in the packed block. Tensor maps come last, behind the pointer to the
+  // context: code for other chips takes none.
+  std::vector<uint32_t> plainSlots, mapSlots;
   Library library = nullptr;
   Module module = nullptr;
   Function function = nullptr;
@@ -709,17 +716,13 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
     hidden = *block;
   }
   void *parameters[maxSlots + 1];
-  size_t count = 0;
-  // Tensor maps come last: code for other chips takes none.
-  auto pass = [&](bool maps) {
-    for (const support::SlotRecord &slot : artifact.slots())
-      if ((support::SlotKind(slot.kind) == support::SlotKind::TensorMap) == maps)
-        parameters[count++] =
-            const_cast<char *>(static_cast<const char *>(arguments.packed)) + slot.offset;
-  };
-  pass(false);
-  parameters[count++] = &hidden;
-  pass(true);
+  auto *packed = const_cast<char *>(static_cast<const char *>(arguments.packed));
+  void **next = parameters;
+  for (uint32_t offset : kernel->plainSlots)
+    *next++ = packed + offset;
+  *next++ = &hidden;
+  for (uint32_t offset : kernel->mapSlots)
+    *next++ = packed + offset;
 
   LaunchAttribute attributes[3];
   uint32_t attributeCount = 0;

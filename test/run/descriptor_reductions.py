@@ -40,3 +40,13 @@ def doubles(x, STEPS, BLOCK: tl.constexpr):
         block.atomic_add([0, 0], block.load([0, 0]))
 
 # expect: doubles(x=iota(32x32,f32), STEPS=5, BLOCK=32) -> x == [[32 * (r * 32 + c) for c in range(32)] for r in range(32)]
+
+
+# The copy engine compares as the tensor's type says, of a descriptor that the host made too.
+@triton.jit
+def larger(target, source, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    i = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    target.atomic_max([0, 0], tl.load(source + i))
+
+# expect: larger(target=descriptor(values([[1, 4000000000, 3000000000, 7]], u32), (1, 4)), source=values([[4000000000, 2, 3000000001, 5]], u32), ROWS=1, COLUMNS=4)
+#     -> target == [[4000000000, 4000000000, 3000000001, 7]]

@@ -194,6 +194,29 @@ TEST_F(GpuKernels, OneParameterASlot) {
   }
 }
 
+// The copy engine compares and adds as the tensor map's type says.
+TEST_F(GpuKernels, DescriptorsKeepTheSignOfTheirElements) {
+  std::string source = R"(
+func.func @largest(%d: !tile.desc<8x16xi32> {tile.name = "d", tile.dtype = "tensordesc<u32[8,16]>"}) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %t = arith.constant dense<7> : tensor<8x16xi32>
+  tile.desc_reduce <umax>, %d[%zero, %zero], %t : <8x16xi32>, tensor<8x16xi32>
+  return
+})";
+  for (DType type : {DType::UInt32, DType::Int32}) {
+    if (type == DType::Int32)
+      source.replace(source.find("u32["), 1, "i");
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    ASSERT_TRUE(module);
+    auto artifact = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"));
+    ASSERT_TRUE(artifact) << artifact.error().what;
+    // The argument as it comes, and the map that is made of it.
+    ASSERT_EQ(artifact->descriptors().size(), 2u);
+    for (const support::DescriptorRecord &descriptor : artifact->descriptors())
+      EXPECT_EQ(DType(descriptor.type), type);
+  }
+}
+
 TEST_F(GpuKernels, AreAssembledWithoutTheProgram) {
   if (!gpu::hasNvJitLink())
     GTEST_SKIP() << "no nvJitLink on this machine";

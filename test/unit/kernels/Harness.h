@@ -120,8 +120,9 @@ template <typename Expected>
 void expectNear(const Array &found, Expected &&expected, double rel, double abs) {
   for (int64_t i = 0; i < found.size(); ++i) {
     double wanted = expected(i), seen = found[i];
-    if (std::isnan(wanted) ? std::isnan(seen)
-                           : std::abs(seen - wanted) <= rel * std::abs(wanted) + abs)
+    if (seen == wanted ||
+        (std::isnan(wanted) ? std::isnan(seen)
+                            : std::abs(seen - wanted) <= rel * std::abs(wanted) + abs))
       continue;
     ADD_FAILURE() << "element " << i << " is " << seen << ", not " << wanted;
     return;

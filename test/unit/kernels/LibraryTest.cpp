@@ -399,6 +399,66 @@ TEST(Library, EveryCallCanBeCaptured) {
   }
 }
 
+// A kernel that counts its programs leaves the count at 0: calls follow one another, in workspaces
+// of the library and in the caller's, whatever lies there.
+TEST(Library, CountersAreZeroAtEachLaunch) {
+  const std::vector<int64_t> lengths = {300, 1, 129}; // of 5, 1 and 3 slices
+  Array q = Array::random(F32, {3, 4, 16}, 1), kCache = Array::random(F32, {21, 16, 2, 16}, 2),
+        vCache = Array::random(F32, {21, 16, 2, 16}, 3), table = Array::make(DType::Int32, {3, 19}),
+        counts = Array::make(DType::Int32, {3}), out = Array::make(F32, {3, 4, 16}),
+        wanted = Array::make(F32, {3, 4, 16});
+  for (int64_t i = 0; i < table.size(); ++i)
+    setNumberAt(DType::Int32, table.tensor.data(), i, double(i * 11 % 21));
+  for (int64_t b = 0; b < 3; ++b)
+    setNumberAt(DType::Int32, counts.tensor.data(), b, double(lengths[size_t(b)]));
+  PagedAttention call{
+      .q = q, .kCache = kCache, .vCache = vCache, .table = table, .lengths = counts, .out = wanted};
+  Tables tables;
+  auto only = [&](const char *variant) {
+    tables.write("{\"variant\": \"" + std::string(variant) +
+                     "\", \"case\": {}, \"config\": {\"BLOCK_N\": 32, \"SPLITS\": 5}, "
+                     "\"seconds\": 1}",
+                 "paged_attention");
+    return must(Library::create(setup().engine, {.tuned = tables.folder.string()}));
+  };
+  must(only("decode.split_kv").run(setup().stream, call));
+  call.out = out;
+  auto expectSame = [&] {
+    must(setup().stream.synchronize());
+    expectNear(out, [&](int64_t i) { return wanted[i]; }, 1e-6, 1e-6);
+    std::memset(out.tensor.data(), 0, out.tensor.bytes());
+  };
+  Library library = only("decode.split_kv_joined");
+  Choice choice = must(library.choose(call));
+  EXPECT_EQ(choice.kernel, "paged_attention: decode.split_kv_joined");
+  for (int round = 0; round < 3; ++round) {
+    must(library.run(setup().stream, call));
+    expectSame();
+  }
+  Array own = Array::make(DType::Int8, {int64_t(choice.workspaceBytes + 256)});
+  call.workspace = own;
+  for (int round = 0; round < 2; ++round) {
+    std::memset(own.tensor.data(), 0x55, own.tensor.bytes());
+    must(library.run(setup().stream, call));
+    expectSame();
+  }
+  // A graph clears the caller's workspace each time it runs.
+  Stream stream = must(setup().device.createStream());
+  for (bool isOwn : {false, true}) {
+    call.workspace = isOwn ? own.tensor : Tensor();
+    must(library.prepare(stream, call));
+    must(stream.beginCapture());
+    must(library.run(stream, call));
+    Graph graph = must(stream.endCapture());
+    for (int round = 0; round < 2; ++round) {
+      std::memset(own.tensor.data(), 0x55, own.tensor.bytes());
+      must(stream.launch(graph));
+      must(stream.synchronize());
+      expectSame();
+    }
+  }
+}
+
 TEST(Library, FrozenCallsNameThemselves) {
   Engine engine = must(Engine::create({.cacheOnDisk = false}));
   Library library = must(Library::create(engine));
