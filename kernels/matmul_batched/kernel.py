@@ -52,3 +52,22 @@ def matmul_batched_descriptors(a_desc, b_desc, c_desc, M, N, K,
         b = tl.reshape(b_desc.load([batch, k, n]), [BLOCK_K, BLOCK_N])
         acc = tl.dot(a, b, acc, input_precision=PRECISION)
     c_desc.store([batch, m, n], tl.reshape(acc.to(c_desc.dtype), [1, BLOCK_M, BLOCK_N]))
+
+
+@triton.jit
+def matmul_batched_persistent(a_desc, b_desc, c_desc, B, M, N, K,
+                              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, PRECISION: tl.constexpr):
+    """As many programs as the machine runs at once take tile after tile of all products: where K is short, the first blocks of
+    the next tile and the store of the last one are most of the time, and lie beside each other here."""
+    rows = tl.cdiv(M, BLOCK_M)
+    tiles = rows * tl.cdiv(N, BLOCK_N)
+    for tile in tl.range(tl.program_id(0), B * tiles, tl.num_programs(0), flatten=True):
+        batch = tile // tiles
+        m = tile % tiles % rows * BLOCK_M
+        n = tile % tiles // rows * BLOCK_N
+        acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+        for k in range(0, K, BLOCK_K):
+            a = tl.reshape(a_desc.load([batch, m, k]), [BLOCK_M, BLOCK_K])
+            b = tl.reshape(b_desc.load([batch, k, n]), [BLOCK_K, BLOCK_N])
+            acc = tl.dot(a, b, acc, input_precision=PRECISION)
+        c_desc.store([batch, m, n], tl.reshape(acc.to(c_desc.dtype), [1, BLOCK_M, BLOCK_N]))

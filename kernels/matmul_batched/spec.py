@@ -22,13 +22,28 @@ def pointers(a, b, c, B, M, N, K, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps,
                    PRECISION=precision(a), num_warps=num_warps, num_stages=num_stages)]
 
 
+def have_descriptors(a, b, c):
+    # A descriptor needs elements, a last stride of 1 and other strides of a multiple of 16 bytes, none of them 0.
+    return all([t.numel() > 0 and t.stride(2) == 1 and t.stride(0) > 0 and t.stride(0) * t.element_size() % 16 == 0
+                and t.stride(1) * t.element_size() % 16 == 0 for t in (a, b, c)])
+
+
 def descriptors(a, b, c, B, M, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages):
-    # A descriptor needs a last stride of 1 and other strides of a multiple of 16 bytes, none of them 0.
-    if B == 0 or not all([t.stride(2) == 1 and t.stride(0) > 0 and t.stride(0) * t.element_size() % 16 == 0
-                          and t.stride(1) * t.element_size() % 16 == 0 for t in (a, b, c)]):
+    if not have_descriptors(a, b, c):
         return unsupported("strides that a tensor descriptor can't have")
     return [launch("matmul_batched_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N), B), descriptor(a, [1, BLOCK_M, BLOCK_K]),
                    descriptor(b, [1, BLOCK_K, BLOCK_N]), descriptor(c, [1, BLOCK_M, BLOCK_N]), M, N, K,
+                   BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, PRECISION=precision(a), num_warps=num_warps, num_stages=num_stages)]
+
+
+PROGRAMS = 132  # an H200's SMs, each of which holds one program of the large tiles; any count is right
+
+
+def persistent(a, b, c, B, M, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages):
+    if not have_descriptors(a, b, c):
+        return unsupported("strides that a tensor descriptor can't have")
+    return [launch("matmul_batched_persistent", (min(PROGRAMS, B * cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),), descriptor(a, [1, BLOCK_M, BLOCK_K]),
+                   descriptor(b, [1, BLOCK_K, BLOCK_N]), descriptor(c, [1, BLOCK_M, BLOCK_N]), B, M, N, K,
                    BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, PRECISION=precision(a), num_warps=num_warps, num_stages=num_stages)]
 
 
@@ -40,6 +55,8 @@ tiles = [tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8,
 variants = dict(
     pointers=dict(run=pointers, configs=[dict(**t, GROUP_M=8) for t in tiles]),
     descriptors=dict(run=descriptors, configs=tiles),
+    # A tile's result lies in shared memory beside the blocks of the next one.
+    persistent=dict(run=persistent, configs=[tile(128, 128, 64, 8, 3), tile(128, 128, 64, 4, 3), tile(128, 256, 64, 8, 2), tile(64, 64, 32, 4, 3), tile(256, 128, 64, 8, 2)]),
 )
 cases = [
     *[dict(B=b, M=m, N=n, K=k, dtype="f16") for (b, m, n, k) in ((1, 1, 1, 1), (3, 64, 64, 64), (2, 70, 40, 100), (5, 17, 33, 8), (2, 129, 72, 48))],

@@ -257,7 +257,8 @@ bool agreesOnMatmul(const Bound &bound, std::string_view name, const Constant &v
 // ---- matmul_batched
 
 constexpr KernelSource matmulBatched{"matmul_batched", "kernel.py", "matmul_batched"},
-    matmulBatchedDescriptors{"matmul_batched", "kernel.py", "matmul_batched_descriptors"};
+    matmulBatchedDescriptors{"matmul_batched", "kernel.py", "matmul_batched_descriptors"},
+    matmulBatchedPersistent{"matmul_batched", "kernel.py", "matmul_batched_persistent"};
 
 constexpr ArgumentRow matmulBatchedArguments[] = {
     {"a", argument<&MatmulBatched::a>, Role::In, "B M K", floats, -1, Layout::Strided},
@@ -265,9 +266,40 @@ constexpr ArgumentRow matmulBatchedArguments[] = {
     {"c", argument<&MatmulBatched::c>, Role::Out, "B M N", floats, -1, Layout::Last},
 };
 
+Config batchedRule(const Bound &bound) {
+  return tilesFor(bound['M'], bound['N'], bound['B'], bound);
+}
+
+const char *batchedNeedsPointers(const Bound &bound) {
+  auto &call = bound.as<MatmulBatched>();
+  return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
+             ? nullptr
+             : "a shape or strides that a tensor descriptor can't have";
+}
+
+Status batchedDescribed(const Bound &bound, const Config &config, Launches &to, bool isPersistent) {
+  auto &call = bound.as<MatmulBatched>();
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+  auto a = TensorDescriptor::make(call.a, {1, m, k}), b = TensorDescriptor::make(call.b, {1, k, n}),
+       c = TensorDescriptor::make(call.c, {1, m, n});
+  for (auto *descriptor : {&a, &b, &c})
+    if (!*descriptor)
+      return descriptor->takeError();
+  const int64_t tiles = blocks(bound['M'], m) * blocks(bound['N'], n);
+  Arguments arguments{*a, *b, *c};
+  if (isPersistent)
+    arguments.add({bound['B']});
+  arguments.add({bound['M'], bound['N'], bound['K'], named("BLOCK_M", m), named("BLOCK_N", n),
+                 named("BLOCK_K", k),
+                 named("PRECISION", precisionName(bound.type(), call.precision))});
+  if (isPersistent)
+    return to.launch(matmulBatchedPersistent, config.options(),
+                     {std::min<int64_t>(bound.units, tiles * bound['B'])}, arguments);
+  return to.launch(matmulBatchedDescriptors, config.options(), {tiles, bound['B']}, arguments);
+}
+
 constexpr Variant matmulBatchedVariants[] = {
-    {"pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr,
-     [](const Bound &bound) { return tilesFor(bound['M'], bound['N'], bound['B'], bound); },
+    {"pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, batchedRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MatmulBatched>();
        auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
@@ -295,28 +327,13 @@ constexpr Variant matmulBatchedVariants[] = {
                          named("EVEN_K", bound['K'] % k == 0),
                          named("PRECISION", precisionName(bound.type(), call.precision))});
      }},
-    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K",
-     [](const Bound &bound) -> const char * {
-       auto &call = bound.as<MatmulBatched>();
-       return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
-                  ? nullptr
-                  : "a shape or strides that a tensor descriptor can't have";
-     },
-     [](const Bound &bound) { return tilesFor(bound['M'], bound['N'], bound['B'], bound); },
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<MatmulBatched>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-       auto a = TensorDescriptor::make(call.a, {1, m, k}),
-            b = TensorDescriptor::make(call.b, {1, k, n}),
-            c = TensorDescriptor::make(call.c, {1, m, n});
-       for (auto *descriptor : {&a, &b, &c})
-         if (!*descriptor)
-           return descriptor->takeError();
-       return to.launch(matmulBatchedDescriptors, config.options(),
-                        {blocks(bound['M'], m) * blocks(bound['N'], n), bound['B']},
-                        {*a, *b, *c, bound['M'], bound['N'], bound['K'], named("BLOCK_M", m),
-                         named("BLOCK_N", n), named("BLOCK_K", k),
-                         named("PRECISION", precisionName(bound.type(), call.precision))});
+    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K", batchedNeedsPointers, batchedRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       return batchedDescribed(bound, config, to, false);
+     }},
+    {"persistent", "BLOCK_M BLOCK_N BLOCK_K", batchedNeedsPointers, batchedRule,
+     [](const Bound &bound, const Config &config, Launches &to) {
+       return batchedDescribed(bound, config, to, true);
      }},
 };
 
