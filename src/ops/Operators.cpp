@@ -129,7 +129,8 @@ std::pair<Tile, Tile> operands(OpContext &context, const Value &left, const Valu
                                std::string_view operation, OperandRules rules) {
   auto check = [&](const Value &value) {
     if (!value.isTile() && !value.isNumber())
-      fail("OperandTypes", quote(operation) + " can't take " + describe(value));
+      fail("OperandTypes", quote(operation) + " can't take " + describe(value),
+           value.isNone() ? "an argument that may be `None` is tested with `is None` first" : "");
     if (value.isTile() && value.asTile().type.isDescriptor())
       fail("OperandTypes", quote(operation) + " can't take a tensor descriptor",
            "load a block from it with `.load(offsets)`");

@@ -699,7 +699,8 @@ Array stack(std::span<const Array> arrays, int64_t axis) {
   std::vector<Array> expanded;
   for (const Array &a : arrays) {
     if (a.shape() != arrays[0].shape())
-      fail("stack of " + shapeText(arrays[0].shape()) + " and " + shapeText(a.shape()));
+      fail("arrays of shapes " + shapeText(arrays[0].shape()) + " and " + shapeText(a.shape()) +
+           " cannot be stacked");
     expanded.push_back(a.expandDims(axis));
   }
   return concatenate(expanded, axis);

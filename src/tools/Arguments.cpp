@@ -232,7 +232,10 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
     return interp->evaluate(*parsed.expr, module, module->names);
   } catch (emit::EvalError &error) {
     *waits = error.pythonType == "NameError";
-    return Error{"argument `" + name + "=" + text + "`: " + error.diagnostic.message, {}};
+    const std::string &hint = error.diagnostic.hint;
+    return Error{"argument `" + name + "=" + text + "`: " + error.diagnostic.message +
+                     (hint.empty() ? "" : "; " + hint),
+                 {}};
   }
 }
 

@@ -229,6 +229,8 @@ int runBench(const BenchWords &words) {
   });
   if (!rows)
     return refuse(rows.error());
+  if (rows->empty() && !words.match.empty())
+    return refuse(Error{"no case has a label that contains `" + words.match + "`", {}});
   Json machines = machinesOf(*rows);
   if (Status status = writeFiles(words.files, *rows, machines); !status)
     return refuse(status.error());
