@@ -386,13 +386,22 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     program.program = programs.getInductionVar();
     // p = x + grid.x * (y + grid.y * z)
     auto wide = [&](Value value) -> Value { return b.create<arith::ExtUIOp>(loc, i64, value); };
+    // Most grids have one axis, and a division takes as long as some tens of elements.
     Value rest = program.program;
     for (unsigned axis = 0; axis < 3; ++axis) {
-      Value extent = wide(program.grid[axis]);
-      Value id = axis == 2 ? rest : b.create<arith::RemUIOp>(loc, rest, extent).getResult();
+      Value id = rest;
+      if (axis < 2) {
+        Value extent = wide(program.grid[axis]);
+        Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, rest, extent);
+        auto split = b.create<scf::IfOp>(loc, TypeRange{i64, i64}, inside, /*withElse=*/true);
+        OpBuilder yes = split.getThenBodyBuilder(), no = split.getElseBodyBuilder();
+        yes.create<scf::YieldOp>(loc, ValueRange{rest, emitter.index(0)});
+        no.create<scf::YieldOp>(loc, ValueRange{no.create<arith::RemUIOp>(loc, rest, extent),
+                                                no.create<arith::DivUIOp>(loc, rest, extent)});
+        id = split.getResult(0);
+        rest = split.getResult(1);
+      }
       program.id[axis] = b.create<arith::TruncIOp>(loc, i32, id);
-      if (axis < 2)
-        rest = b.create<arith::DivUIOp>(loc, rest, extent);
     }
     KernelWalker walker(emitter);
     walker.emit(kernel.getFunctionBody().front());

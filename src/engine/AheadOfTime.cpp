@@ -43,12 +43,18 @@ extern "C" {
 /* What compiled code is called with. */
 typedef struct nereid_cpu_context {
   const void *arguments;
-  uint32_t grid[3], reserved;
+  uint32_t grid[3], stream_above_kib;
   void *arena, *scratch, *records;
   void (*yield)(const struct nereid_cpu_context *);
   void *yield_state;
   uint32_t *fault;
 } nereid_cpu_context;
+
+/* A grid that writes more than this to memory it does not read writes past the cache, as far as rows begin at multiples
+ * of 64 bytes; a quarter of the last cache is a good number. 0: none does. */
+#ifndef NEREID_STREAM_ABOVE_KIB
+#define NEREID_STREAM_ABOVE_KIB 8192
+#endif
 
 enum nereid_kernel_status {
   NEREID_KERNEL_OK = 0,
@@ -92,7 +98,7 @@ $CHECKS$ASSIGNMENTS  context.arguments = &block;
   context.grid[0] = gx;
   context.grid[1] = gy;
   context.grid[2] = gz;
-  context.reserved = 0;
+  context.stream_above_kib = NEREID_STREAM_ABOVE_KIB;
   context.arena = arena;
   context.scratch = context.records = context.yield_state = 0;
   context.yield = 0;

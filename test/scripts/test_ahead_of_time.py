@@ -83,6 +83,21 @@ int main(void) {
 }
 """
 
+# What the object is told, by a function in its place.
+LARGE = r"""
+#include "add.h"
+#include <stdio.h>
+
+void add_programs(uint64_t first, uint64_t count, const nereid_cpu_context *context) {
+  printf("%llu programs, past the cache above %u KiB\n", (unsigned long long)(first + count), context->stream_above_kib);
+}
+
+int main(void) {
+  float x[1] = {0}, *aligned = (float *)((uintptr_t)x & ~(uintptr_t)63);
+  return add_run(7, 1, 1, aligned, aligned, aligned, 1);
+}
+"""
+
 PRINTS = """
 import triton
 import triton.language as tl
@@ -201,6 +216,13 @@ class AheadOfTime(unittest.TestCase):
         run("clang++-19", "-std=c++20", "-Wall", "-Werror", "-I", self.folder, self.folder / "main.cpp",
             self.folder / "add.o", "-lm", "-o", self.folder / "main")
         run(self.folder / "main")
+
+    def test_large_grids_write_past_the_cache(self):
+        self.compile_add("obj", "add.o")
+        (self.folder / "main.c").write_text(LARGE)
+        for flags, above in ([], 8192), (["-DNEREID_STREAM_ABOVE_KIB=0"], 0):
+            run("clang-19", "-std=c11", "-Wall", "-Werror", *flags, "-I", self.folder, self.folder / "main.c", "-o", self.folder / "main")
+            self.assertEqual(run(self.folder / "main"), f"7 programs, past the cache above {above} KiB\n")
 
     def test_mathematics_and_a_name(self):
         run(NEREID, "compile", ROOT / "kernels/softmax/kernel.py:softmax_row", "-s",
