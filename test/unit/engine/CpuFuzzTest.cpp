@@ -48,12 +48,15 @@ public:
   explicit Writer(uint32_t seed) : random(seed) {}
 
   std::string kernel() {
+    // Long enough that the next row is fetched ahead.
+    if (chance(8))
+      row = 512;
     scalar("i32", "arith.constant " + std::to_string(int(pick(100)) - 50) + " : i32");
     scalar("i32", "tile.program_id 0");
     ranges();
     // Something of every type to begin with.
     for (unsigned array : {0u, 2u, 3u, 6u, 7u + pick(2)})
-      loaded(chance(50) ? Shape{64} : Shape{16, 4}, array);
+      loaded(chance(50) ? Shape{row} : Shape{16, 4}, array);
     block(6 + pick(14), 0);
     // What is left unused would be dropped before it is tested; of the rest a few are looked at.
     std::map<std::string, unsigned> mentions;
@@ -139,7 +142,7 @@ private:
   }
 
   void ranges() {
-    for (int64_t extent : {64, 16}) {
+    for (int64_t extent : {row, int64_t(16)}) {
       Tile range =
           define({extent}, "i32",
                  "tile.arange 0 to " + std::to_string(extent) + " : " + type({extent}, "i32"));
@@ -362,7 +365,7 @@ private:
     for (const Tile &tile : tiles)
       if (tile.element == element && !tile.shape.empty() && (!value || chance(70)))
         value = &tile;
-    Tile source = value ? *value : some({64}, element);
+    Tile source = value ? *value : some({row}, element);
     std::string where = pointers(array, linear(source.shape));
     std::string options = chance(40) ? mask(source.shape) : "";
     text << "  tile.store " << where << ", " << source.name << options << " : "
@@ -454,7 +457,7 @@ private:
   void reshape() {
     Tile a = any();
     if (a.shape.empty()) {
-      Shape shape = chance(50) ? Shape{64} : Shape{16, 4};
+      Shape shape = chance(50) ? Shape{row} : Shape{16, 4};
       define(shape, a.element,
              "tile.splat " + a.name + " : " + type(a) + " -> " + type(shape, a.element));
       return;
@@ -1050,6 +1053,7 @@ private:
   std::ostringstream text;
   std::vector<Tile> tiles;
   unsigned next = 0;
+  int64_t row = 64; // lanes of most tiles
   bool inWhile = false;
   int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0,
                               workElements, workElements, workElements};
