@@ -86,6 +86,7 @@ def split_kv_joined(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, 
 
 
 def decode_bytes(q, k_cache, out):
+    # What the answer needs; parts are a way to it.
     return q.nbytes + 2 * k_cache.nbytes + out.nbytes
 
 
@@ -201,9 +202,9 @@ tasks = dict(
         inputs=decode_inputs, outputs=decode_outputs,
         variants=dict(
             one_pass=dict(run=one_pass, configs=configs, bytes=decode_bytes),
-            split_kv=dict(run=split_kv, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
+            split_kv=dict(run=split_kv, bytes=decode_bytes, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
                 (32, 8, 4), (32, 4, 4), (64, 4, 4), (32, 16, 4), (32, 32, 4), (32, 64, 4), (64, 64, 2), (32, 64, 2), (128, 16, 8), (128, 4, 8))]),
-            split_kv_joined=dict(run=split_kv_joined, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
+            split_kv_joined=dict(run=split_kv_joined, bytes=decode_bytes, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
                 (64, 4, 4), (128, 16, 8), (128, 4, 8), (128, 8, 8), (128, 1, 8), (64, 16, 4), (64, 32, 4), (64, 8, 4), (128, 16, 4), (32, 32, 4), (64, 64, 4))]),
         ),
         cases=[

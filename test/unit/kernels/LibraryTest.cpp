@@ -74,6 +74,31 @@ TEST(Library, TakesTheNearestMeasuredShape) {
   EXPECT_NE(broken.error().what.find("row 0 cannot be read"), std::string::npos);
 }
 
+TEST(Library, ANormWithAResidualHasRowsOfItsOwn) {
+  Tables tables;
+  tables.write(R"(
+    {"variant": "forward.persistent", "case": {"M": 8, "N": 64, "dtype": "f32"}, "config": {"PROGRAMS": 4, "STAGES": 2, "num_warps": 1}, "seconds": 1.0},
+    {"variant": "residual.row", "case": {"M": 8, "N": 64, "dtype": "f32"}, "config": {"num_warps": 2}, "seconds": 3.0})",
+               "rms_norm");
+  Library library = must(Library::create(setup().engine, {.tuned = tables.folder.string()}));
+  Tensor x = make(F32, {8, 64}), w = make(F32, {64}), y = make(F32, {8, 64});
+  RmsNorm call{.x = x, .w = w, .y = y};
+  EXPECT_EQ(must(library.choose(call)).kernel, "rms_norm: forward.persistent");
+  call.residual = make(F32, {8, 64});
+  call.sum = make(F32, {8, 64});
+  EXPECT_EQ(must(library.choose(call)).kernel, "rms_norm: residual.row");
+  EXPECT_EQ(must(library.choose(call)).configuration, "num_warps=2 num_stages=3");
+  RmsNorm wide{.x = make(F32, {1, 70000}),
+               .w = make(F32, {70000}),
+               .y = make(F32, {1, 70000}),
+               .residual = make(F32, {1, 70000}),
+               .sum = make(F32, {1, 70000})};
+  Status status = library.run(setup().stream, wide);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().what,
+            "`rms_norm`: no kernel takes a residual with rows of more than 65536");
+}
+
 /// A row for every shape that has `variant` with the configuration of its rule.
 std::string pinned(std::string_view variant, const Config &config) {
   std::string text = "{\"variant\": \"" + std::string(variant) + "\", \"case\": {}, \"config\": {";
