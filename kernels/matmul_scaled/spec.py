@@ -92,10 +92,9 @@ def product_tolerance(K, dtype, out="f16", special=None):
     # int8: the sum is exact, and four roundings of f32 follow. fp8: K products summed in f32, of
     # which a tensor core of Hopper keeps 13 bits behind the largest of an instruction's 32; scales
     # reach 1.5 each. Then one rounding to the output's dtype.
-    operands = 0 if dtype == "i8" else 1.2 * K * eps("f32") + 3 * sqrt(K) * K / 32 * 2**-13
-    if operands != 0 and (special == "a" or special == "b"):
-        # The largest product is that of the format's largest number.
-        operands += 2 * 3 * (448 if dtype == "f8e4nv" else 57344) * 2**-13
+    # Of special values the largest product is that of the format's largest number.
+    largest = 0 if special == None else 2 * 3 * (448 if dtype == "f8e4nv" else 57344) * 2**-13
+    operands = 0 if dtype == "i8" else 1.2 * K * eps("f32") + 3 * sqrt(K) * K / 32 * 2**-13 + largest
     # A result that is quantised is divided by 0.25; the least of fp8's subnormal steps is 2^-9.
     return dict(rel=8 * eps("f32") + eps(out) / 2, abs=2.25 * operands * (4 if sizeof(out) == 1 else 1) + (2**-10 if sizeof(out) == 1 else 1e-6))
 
