@@ -15,7 +15,6 @@
 #include <sstream>
 
 using namespace nereid;
-using tl::all, tl::None;
 
 namespace {
 

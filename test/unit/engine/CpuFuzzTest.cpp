@@ -1093,7 +1093,7 @@ template <typename T>
   for (size_t i = 0; i < got.size(); ++i) {
     bool equal = got[i] == want[i];
     if constexpr (!std::is_integral_v<T>)
-      equal |= got[i] != got[i] && want[i] != want[i];
+      equal |= std::isnan(double(got[i])) && std::isnan(double(want[i]));
     if (!equal)
       return ::testing::AssertionFailure() << name << "[" << i << "] is " << double(got[i])
                                            << ", the interpreter has " << double(want[i]);

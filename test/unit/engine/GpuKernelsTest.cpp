@@ -189,7 +189,7 @@ TEST_F(GpuKernels, OneParameterASlot) {
     auto artifact = pipeline::compileForGpu(*module, *target::gpuChip("sm_90a"));
     ASSERT_TRUE(artifact) << artifact.error().what;
     std::string ptx = emit(source, "sm_90a", pipeline::GpuStage::Ptx);
-    std::string entry = ptx.substr(ptx.find(".entry"), ptx.find("{") - ptx.find(".entry"));
+    std::string entry = ptx.substr(ptx.find(".entry"), ptx.find('{') - ptx.find(".entry"));
     EXPECT_EQ(countOf(entry, ".param"), artifact->slots().size() + 1) << entry;
   }
 }

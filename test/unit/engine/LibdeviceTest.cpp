@@ -93,7 +93,7 @@ Real besselI(int order, Real x) {
 // The double or float next to `exact` in a direction.
 template <typename T> T directed(Quad exact, const std::string &mode) {
   T near = T(exact); // to nearest even
-  if (mode == "rn" || Quad(near) == exact || near != near)
+  if (mode == "rn" || Quad(near) == exact || std::isnan(near))
     return near;
   bool up = mode == "ru" || (mode == "rz" && exact < 0);
   if (up && Quad(near) < exact)

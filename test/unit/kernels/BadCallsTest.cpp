@@ -101,6 +101,7 @@ TEST_F(BadCalls, Sizes) {
         Tensor kept = std::exchange(place, make(good.type(), shape));
         std::string before = memoryOf(one);
         Status status = one.run(setup().library, setup().stream);
+        bool isUntouched = status || memoryOf(one) == before;
         place = kept;
         // A size that only this argument has is a good one: more positions of a table, say.
         if (status)
@@ -108,6 +109,7 @@ TEST_F(BadCalls, Sizes) {
         EXPECT_EQ(status.error().what.find("`" + std::string(rowOf(one.operation).name) + "`: `"),
                   0u)
             << status.error().what;
+        EXPECT_TRUE(isUntouched) << status.error().what;
       }
     }
 }

@@ -141,8 +141,8 @@ TEST(Products, Grouped) {
   expectNear(
       c,
       [&](int64_t i) {
-        int64_t group = 0;
-        while (offsets[size_t(group + 1)] <= double(i / n))
+        int64_t group = 0, row = i / n;
+        while (offsets[size_t(group + 1)] <= double(row))
           ++group;
         return dot(
             k, [&](int64_t d) { return a[i / n * k + d]; },

@@ -21,9 +21,9 @@ TEST(LanguageDoc, PageIsFresh) {
 }
 
 TEST(LanguageDoc, CppHeadersAreFresh) {
-  for (auto [part, text] : {std::pair{"options", nereid::ops::cppOptions()},
-                            {"methods", nereid::ops::cppMethods()},
-                            {"functions", nereid::ops::cppFunctions()}}) {
+  for (const auto &[part, text] : {std::pair{"options", nereid::ops::cppOptions()},
+                                   {"methods", nereid::ops::cppMethods()},
+                                   {"functions", nereid::ops::cppFunctions()}}) {
     std::stringstream found;
     found << std::ifstream(std::string(NEREID_SOURCE_DIR "/include/nereid/tl_") + part + ".inc")
                  .rdbuf();

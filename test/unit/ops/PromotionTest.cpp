@@ -45,11 +45,12 @@ TEST_F(OpsTest, ResultTypesOfTwoOperands) {
       words >> expected;
       Value tile = argument(column), other = dtype ? Value(argument(*dtype)) : number(first);
       Value lhs = side == "right" ? tile : other, rhs = side == "right" ? other : tile;
-      std::string seen = "-";
+      std::string seen;
       try {
         seen = typeOf(symbol == "where" ? call("where", {argument(Int1), lhs, rhs})
                                         : binary(*op, operators.at(symbol), lhs, rhs));
       } catch (const OpError &) {
+        seen = "-";
       }
       EXPECT_EQ(seen, expected) << line << "\n" << lhs.repr() << " " << symbol << " " << rhs.repr();
       ++compared;

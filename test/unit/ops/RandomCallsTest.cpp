@@ -163,7 +163,7 @@ TEST(RandomCalls, AreBuiltOrRefused) {
 
 TEST(RandomCalls, OperatorsToo) {
   std::mt19937 random(7);
-  unsigned built = 0;
+  unsigned built = 0, refused = 0;
   for (int round = 0; round < 4000; ++round) {
     Sandbox sandbox;
     Arguments arguments(sandbox, random);
@@ -184,11 +184,13 @@ TEST(RandomCalls, OperatorsToo) {
       sandbox.body();
       ++built;
     } catch (const OpError &) {
+      ++refused;
     }
     if (::testing::Test::HasFailure())
       break;
   }
   EXPECT_GT(built, 500u);
+  EXPECT_GT(refused, 500u);
 }
 
 } // namespace

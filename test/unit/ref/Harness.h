@@ -109,7 +109,7 @@ inline std::string lanesKernel(unsigned n, std::string a, std::string b, std::st
             "> -> tensor<$nx!tile.ptr<" + type + ">>\n%q" + name + " = tile.addptr %s" + name +
             ", %lane : tensor<$nx!tile.ptr<" + type + ">>, $i32\n";
   };
-  for (auto [name, type] : {std::pair("a", a), std::pair("b", b), std::pair("c", c)}) {
+  for (const auto &[name, type] : {std::pair("a", a), std::pair("b", b), std::pair("c", c)}) {
     pointer(name, type);
     text += std::string("%") + name + " = tile.load %q" + name + " : tensor<$nx!tile.ptr<" + type +
             ">> -> tensor<$nx" + type + ">\n";
