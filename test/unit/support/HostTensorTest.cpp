@@ -157,7 +157,7 @@ TEST(HostTensor, ReadsManyElementsAsOne) {
   for (DType type :
        {DType::Float16, DType::BFloat16, DType::Float8E4NV, DType::Float8E5, DType::Float8E4B15,
         DType::Float32, DType::Float64, DType::Int1, DType::Int16, DType::UInt64}) {
-    for (std::vector<int64_t> strides : {std::vector<int64_t>{}, {7, 2}}) {
+    for (const std::vector<int64_t> &strides : {std::vector<int64_t>{}, {7, 2}}) {
       HostTensor t(type, {5, 3}, strides, 1);
       fillSpecial(t);
       double values[9];

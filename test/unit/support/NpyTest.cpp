@@ -30,7 +30,8 @@ TEST(Npy, RoundTrips) {
   EXPECT_EQ(header->shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(header->dtype, DType::Float32);
   EXPECT_FALSE(header->fortranOrder);
-  EXPECT_EQ(0, std::memcmp(bytes.data() + header->dataOffset, values, sizeof values));
+  EXPECT_EQ(0, std::memcmp(bytes.data() + header->dataOffset,
+                           reinterpret_cast<const char *>(values), sizeof values));
 }
 
 TEST(Npy, ReadsWhatNumPyWrites) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -71,7 +72,7 @@ TEST(Specialization, KeepsFloatsBitByBit) {
     ASSERT_TRUE(parsed);
     const Constant &constant = parsed->arguments.at(0).constant;
     ASSERT_EQ(constant.kind, Constant::Kind::Float);
-    ASSERT_EQ(std::memcmp(&constant.number, &value, 8), 0);
+    ASSERT_EQ(std::bit_cast<uint64_t>(constant.number), bits);
   }
 }
 

@@ -38,7 +38,7 @@ bool survives(const std::string &text) {
   return false;
 }
 
-const char Sample[] = R"(# -*- coding: utf-8 -*-
+const char sample[] = R"(# -*- coding: utf-8 -*-
 import triton, triton.language as tl
 from .a import (b, c as d,)
 
@@ -104,20 +104,20 @@ TEST(BadInput, LongIsNotDeep) {
 }
 
 TEST(BadInput, EveryPrefixOfAFile) {
-  std::string text = Sample;
+  std::string text = sample;
   ASSERT_TRUE(survives(text));
   for (size_t i = 0; i < text.size(); ++i)
     survives(text.substr(0, i));
 }
 
 TEST(BadInput, EverySuffixOfAFile) {
-  std::string text = Sample;
+  std::string text = sample;
   for (size_t i = 0; i < text.size(); ++i)
     survives(text.substr(i));
 }
 
 TEST(BadInput, DamagedBytes) {
-  std::string text = Sample;
+  std::string text = sample;
   uint32_t seed = 20240601;
   std::mt19937 random(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
