@@ -38,6 +38,18 @@ def matmul_batched(a_ptr, b_ptr, c_ptr, M, N, K,
 
 
 @triton.jit
+def one_tile(a_desc, b_desc, c_desc, batch, m, n, K,
+             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, PRECISION: tl.constexpr):
+    """The tile of product `batch` that begins at row m and column n."""
+    acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        a = tl.reshape(a_desc.load([batch, m, k]), [BLOCK_M, BLOCK_K])
+        b = tl.reshape(b_desc.load([batch, k, n]), [BLOCK_K, BLOCK_N])
+        acc = tl.dot(a, b, acc, input_precision=PRECISION)
+    c_desc.store([batch, m, n], tl.reshape(acc.to(c_desc.dtype), [1, BLOCK_M, BLOCK_N]))
+
+
+@triton.jit
 def matmul_batched_descriptors(a_desc, b_desc, c_desc, M, N, K,
                                BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, PRECISION: tl.constexpr):
     """The same over descriptors of rank 3, whose blocks are one matrix deep."""
@@ -46,12 +58,7 @@ def matmul_batched_descriptors(a_desc, b_desc, c_desc, M, N, K,
     rows = tl.cdiv(M, BLOCK_M)
     m = tile % rows * BLOCK_M
     n = tile // rows * BLOCK_N
-    acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
-    for k in range(0, K, BLOCK_K):
-        a = tl.reshape(a_desc.load([batch, m, k]), [BLOCK_M, BLOCK_K])
-        b = tl.reshape(b_desc.load([batch, k, n]), [BLOCK_K, BLOCK_N])
-        acc = tl.dot(a, b, acc, input_precision=PRECISION)
-    c_desc.store([batch, m, n], tl.reshape(acc.to(c_desc.dtype), [1, BLOCK_M, BLOCK_N]))
+    one_tile(a_desc, b_desc, c_desc, batch, m, n, K, BLOCK_M, BLOCK_N, BLOCK_K, PRECISION)
 
 
 @triton.jit
@@ -65,9 +72,4 @@ def matmul_batched_persistent(a_desc, b_desc, c_desc, B, M, N, K,
         batch = tile // tiles
         m = tile % tiles % rows * BLOCK_M
         n = tile % tiles // rows * BLOCK_N
-        acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
-        for k in range(0, K, BLOCK_K):
-            a = tl.reshape(a_desc.load([batch, m, k]), [BLOCK_M, BLOCK_K])
-            b = tl.reshape(b_desc.load([batch, k, n]), [BLOCK_K, BLOCK_N])
-            acc = tl.dot(a, b, acc, input_precision=PRECISION)
-        c_desc.store([batch, m, n], tl.reshape(acc.to(c_desc.dtype), [1, BLOCK_M, BLOCK_N]))
+        one_tile(a_desc, b_desc, c_desc, batch, m, n, K, BLOCK_M, BLOCK_N, BLOCK_K, PRECISION)

@@ -108,22 +108,47 @@ Value isSet(RegisterEmitter &emitter, Value number, unsigned bit) {
   return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
 }
 
-class Reduction {
-public:
-  Reduction(tile::ReduceOp reduce, RegisterEmitter &emitter)
-      : reduce(reduce), emitter(emitter), b(emitter.builder),
-        combineBlock(reduce.getCombine().front()),
-        layout(layoutOf(reduce.getSources().front().getType())), axis(reduce.getAxis()) {
-    for (Value source : reduce.getSources())
+// What reductions and scans have alike: tuples of elements that a region combines along an axis.
+class Combination {
+protected:
+  template <typename Op>
+  Combination(Op op, RegisterEmitter &emitter)
+      : emitter(emitter), b(emitter.builder), combineBlock(op.getCombine().front()),
+        layout(layoutOf(op.getSources().front().getType())), axis(op.getAxis()) {
+    for (Value source : op.getSources())
       elements.push_back(tile::elementType(source.getType()));
     for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
       SmallVector<Value> tuple;
-      for (Value source : reduce.getSources())
+      for (Value source : op.getSources())
         tuple.push_back(emitter.registers(source)[reg]);
       values.push_back(std::move(tuple));
-      live.push_back(reg);
     }
   }
+
+  SmallVector<Value> combine(ArrayRef<Value> earlier, ArrayRef<Value> later) {
+    return emitter.inlineRegion(combineBlock, joined(earlier, later));
+  }
+
+  // (mine, other) in the order of the axis: in threads where `isLater` holds, mine is the later
+  // one.
+  SmallVector<Value> combineOrdered(ArrayRef<Value> mine, ArrayRef<Value> other, Value isLater) {
+    return combine(select(emitter, isLater, other, mine), select(emitter, isLater, mine, other));
+  }
+
+  RegisterEmitter &emitter;
+  OpBuilder &b;
+  Block &combineBlock;
+  LinearLayout layout;
+  unsigned axis;
+  SmallVector<Type> elements;
+  std::vector<SmallVector<Value>> values; // by register
+};
+
+class Reduction : Combination {
+public:
+  Reduction(tile::ReduceOp reduce, RegisterEmitter &emitter)
+      : Combination(reduce, emitter), reduce(reduce),
+        live(llvm::to_vector(llvm::seq(0u, registersOf(layout)))) {}
 
   void emit() {
     if (commutes(combineBlock))
@@ -142,10 +167,6 @@ public:
   }
 
 private:
-  SmallVector<Value> combine(ArrayRef<Value> left, ArrayRef<Value> right) {
-    return emitter.inlineRegion(combineBlock, joined(left, right));
-  }
-
   // Registers whose index differs in the bit become one.
   void combineRegisters(unsigned bit) {
     SmallVector<unsigned> kept;
@@ -155,13 +176,6 @@ private:
         kept.push_back(reg);
       }
     live = kept;
-  }
-
-  // (mine, other) in the order of the axis: in threads whose bit is set, mine is the later one.
-  SmallVector<Value> combineOrdered(ArrayRef<Value> mine, ArrayRef<Value> other, Value index,
-                                    unsigned bit) {
-    Value later = isSet(emitter, index, bit);
-    return combine(select(emitter, later, other, mine), select(emitter, later, mine, other));
   }
 
   void reduceInAnyOrder() {
@@ -228,7 +242,7 @@ private:
       } else if (bit.input == LayoutInput::Lane) {
         for (unsigned reg : live)
           values[reg] = combineOrdered(values[reg], fromLane(emitter, values[reg], bit.bit),
-                                       emitter.lane, bit.bit);
+                                       isSet(emitter, emitter.lane, bit.bit));
       } else {
         int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
         SharedArrays shared(emitter, elements, threads * live.size());
@@ -240,20 +254,13 @@ private:
         for (auto [i, reg] : llvm::enumerate(live))
           values[reg] = combineOrdered(values[reg],
                                        shared.load(emitter.add(partner, emitter.i32(threads * i))),
-                                       emitter.warp, bit.bit);
+                                       isSet(emitter, emitter.warp, bit.bit));
       }
     }
   }
 
   tile::ReduceOp reduce;
-  RegisterEmitter &emitter;
-  OpBuilder &b;
-  Block &combineBlock;
-  LinearLayout layout;
-  unsigned axis;
-  SmallVector<Type> elements;
-  std::vector<SmallVector<Value>> values; // by register
-  SmallVector<unsigned> live;             // registers that still hold a part
+  SmallVector<unsigned> live; // registers that still hold a part
 };
 
 struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
@@ -265,25 +272,13 @@ struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
 // Groups of neighbours along the axis grow by one bit of the place at a time. A thread knows the
 // total of each group it has elements of, and what of the bits so far lies before its own part.
 //
-//   registers  [a b][c d] ...      scanned in place as long as neighbours are in registers: a chunk
-//   lanes      chunk 0 | chunk 1   totals are exchanged; the later one has the earlier one's before
-//   it warps      all totals are left in shared memory, and each thread adds up those before its
-//   own
-class Scan {
+//   registers  [a b][c d]         neighbours are scanned in place: a chunk
+//   lanes      chunk 0 | chunk 1  exchange totals; the later one has the earlier one's before it
+//   warps      total 0 | total 1  meet in shared memory; each thread adds up those before its own
+class Scan : Combination {
 public:
   Scan(tile::ScanOp scan, RegisterEmitter &emitter)
-      : scan(scan), emitter(emitter), b(emitter.builder), combineBlock(scan.getCombine().front()),
-        layout(layoutOf(scan.getSources().front().getType())), axis(scan.getAxis()),
-        reversed(scan.getReverse()) {
-    for (Value source : scan.getSources())
-      elements.push_back(tile::elementType(source.getType()));
-    for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
-      SmallVector<Value> tuple;
-      for (Value source : scan.getSources())
-        tuple.push_back(emitter.registers(source)[reg]);
-      values.push_back(std::move(tuple));
-    }
-  }
+      : Combination(scan, emitter), scan(scan), reversed(scan.getReverse()) {}
 
   void emit() {
     SmallVector<Bit> bits = bitsInOrder(layout, axis);
@@ -306,10 +301,6 @@ private:
     SmallVector<Value> sum; // empty: nothing
     Value exists;           // null: always
   };
-
-  SmallVector<Value> combine(ArrayRef<Value> earlier, ArrayRef<Value> later) {
-    return emitter.inlineRegion(combineBlock, joined(earlier, later));
-  }
 
   // The bit's value in the half that comes later.
   bool isLater(unsigned reg, unsigned bit) const { return (reg >> bit & 1) != reversed; }
@@ -380,10 +371,8 @@ private:
           SmallVector<Value> other = fromLane(emitter, totals[group], bit.bit);
           prependToGroup(group, other, later);
           if (bits.size() > 1)
-            totals[group] = commutes(combineBlock)
-                                ? combine(totals[group], other)
-                                : combine(select(emitter, later, other, totals[group]),
-                                          select(emitter, later, totals[group], other));
+            totals[group] = commutes(combineBlock) ? combine(totals[group], other)
+                                                   : combineOrdered(totals[group], other, later);
         });
         bits = bits.drop_front();
       } else {
@@ -449,15 +438,8 @@ private:
   }
 
   tile::ScanOp scan;
-  RegisterEmitter &emitter;
-  OpBuilder &b;
-  Block &combineBlock;
-  LinearLayout layout;
-  unsigned axis;
   bool reversed;
-  SmallVector<Type> elements;
-  std::vector<SmallVector<Value>> values; // by register
-  unsigned chunkMask = 0;                 // bits of registers that hold neighbours
+  unsigned chunkMask = 0; // bits of registers that hold neighbours
 };
 
 struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {

@@ -242,10 +242,7 @@ const char *needsAddresses(const Bound &bound) {
   auto &call = bound.as<Attention>();
   if (call.bias || call.dropout > 0)
     return "a bias or dropout";
-  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.out})
-    if (!canDescribe(*tensor))
-      return "a shape or strides that a tensor descriptor can't have";
-  return nullptr;
+  return whyNotDescribed({&call.q, &call.k, &call.v, &call.out});
 }
 
 constexpr Variant attentionVariants[] = {
@@ -279,10 +276,7 @@ const char *needsPasses(const Bound &bound) {
   auto &call = bound.as<AttentionBackward>();
   if (call.bias || call.dropout > 0)
     return "a bias or dropout";
-  for (const Tensor *tensor : {&call.q, &call.k, &call.v, &call.dout, &call.dk, &call.dv})
-    if (!canDescribe(*tensor))
-      return "a shape that a tensor descriptor can't have";
-  return nullptr;
+  return whyNotDescribed({&call.q, &call.k, &call.v, &call.dout, &call.dk, &call.dv});
 }
 
 Status launchOnePass(const Bound &bound, const Config &config, Launches &to) {

@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cmath>
 #include <initializer_list>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -286,8 +287,8 @@ const char *activationName(Activation activation);
 /// What kernels call a precision of products of this type.
 const char *precisionName(DType type, Precision precision);
 /// A descriptor needs a last stride of 1 and others of a multiple of 16 bytes, an aligned start,
-/// and elements: the driver makes no tensor map of nothing.
-bool canDescribe(const Tensor &tensor);
+/// and elements: the driver makes no tensor map of nothing. Null if all of the tensors have them.
+const char *whyNotDescribed(std::initializer_list<const Tensor *> tensors);
 /// What is wrong with offsets that run from 0 to `total` and never fall; `most`, if it is not 0, is
 /// the largest step.
 Result<std::string> verifyOffsets(std::string_view name, const Tensor &offsets, int64_t total,

@@ -100,9 +100,7 @@ const char *needsPointers(const Bound &bound) {
   auto &call = bound.as<Matmul>();
   if (const char *why = needsPlain(bound))
     return why;
-  return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
-             ? nullptr
-             : "a shape or strides that a tensor descriptor can't have";
+  return whyNotDescribed({&call.a, &call.b, &call.c});
 }
 
 /// On a CPU a descriptor is no faster, and small products do not fill the tiles of one.
@@ -272,9 +270,7 @@ Config batchedRule(const Bound &bound) {
 
 const char *batchedNeedsPointers(const Bound &bound) {
   auto &call = bound.as<MatmulBatched>();
-  return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
-             ? nullptr
-             : "a shape or strides that a tensor descriptor can't have";
+  return whyNotDescribed({&call.a, &call.b, &call.c});
 }
 
 Status batchedDescribed(const Bound &bound, const Config &config, Launches &to, bool isPersistent) {
@@ -470,9 +466,7 @@ constexpr Variant matmulScaledVariants[] = {
     {"rows.descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M",
      [](const Bound &bound) -> const char * {
        auto &call = bound.as<MatmulScaled>();
-       return canDescribe(call.a) && canDescribe(call.b) && canDescribe(call.c)
-                  ? nullptr
-                  : "a shape or strides that a tensor descriptor can't have";
+       return whyNotDescribed({&call.a, &call.b, &call.c});
      },
      productRule,
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
@@ -664,14 +658,18 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-bool canDescribe(const Tensor &tensor) {
-  auto strides = tensor.strides();
-  if (tensor.bytes() == 0 || strides.back() != 1 || reinterpret_cast<uintptr_t>(tensor.data()) % 16)
-    return false;
-  for (size_t i = 0; i + 1 < strides.size(); ++i)
-    if (strides[i] <= 0 || strides[i] * info(tensor.type()).bytes % 16)
-      return false;
-  return true;
+const char *whyNotDescribed(std::initializer_list<const Tensor *> tensors) {
+  auto canBeDescribed = [](const Tensor *tensor) {
+    auto strides = tensor->strides();
+    int64_t bytes = info(tensor->type()).bytes;
+    return tensor->bytes() != 0 && strides.back() == 1 &&
+           reinterpret_cast<uintptr_t>(tensor->data()) % 16 == 0 &&
+           std::all_of(strides.begin(), strides.end() - 1,
+                       [&](int64_t stride) { return stride > 0 && stride * bytes % 16 == 0; });
+  };
+  return std::all_of(tensors.begin(), tensors.end(), canBeDescribed)
+             ? nullptr
+             : "a shape or strides that a tensor descriptor can't have";
 }
 
 const char *activationName(Activation activation) {
