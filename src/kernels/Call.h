@@ -11,7 +11,6 @@
 #include <cassert>
 #include <cmath>
 #include <initializer_list>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
