@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -113,17 +114,31 @@ private:
     struct Choice {
       int64_t contiguity = 0;
       int64_t perThread = 1;
+      int64_t bytes = 8; // of the smallest element
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
+    std::map<std::vector<int64_t>, std::set<unsigned>> reducedAxes; // of each shape
+    kernel->walk([&](Operation *op) {
+      auto note = [&](Value source, unsigned axis) {
+        llvm::SmallPtrSet<Operation *, 16> seen;
+        if (!isOfProduct(source, seen))
+          reducedAxes[tile::shapeOf(source.getType()).vec()].insert(axis);
+      };
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+        note(reduce.getSources().front(), reduce.getAxis());
+      else if (auto scan = dyn_cast<tile::ScanOp>(op))
+        note(scan.getSources().front(), scan.getAxis());
+    });
     SmallVector<Operation *> scattered;
     auto note = [&](Operation *op, ArrayRef<int64_t> shape, unsigned dim, int64_t contiguity,
-                    int64_t width, unsigned bytes = 0) {
-      Place place(shape.vec(), dim, bytes);
+                    int64_t width, int64_t elementBytes, bool isApart = false) {
+      Place place(shape.vec(), dim, isApart ? elementBytes : 0);
       places.try_emplace(op, place);
       Choice &choice = choices[place];
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
+      choice.bytes = std::min(choice.bytes, elementBytes);
       auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
@@ -133,7 +148,7 @@ private:
       int64_t bytes = tile::bytesInMemory(access.getAccessElementType());
       if (Value block = blockOf(access)) {
         auto shape = tile::shapeOf(block.getType());
-        return note(access, shape, shape.size() - 1, shape.back(), 16 / bytes);
+        return note(access, shape, shape.size() - 1, shape.back(), 16 / bytes, bytes);
       }
       auto shape = tile::shapeOf(pointer.getType());
       if (shape.empty())
@@ -157,7 +172,7 @@ private:
         auto store = dyn_cast<tile::StoreOp>(access.getOperation());
         llvm::SmallPtrSet<Operation *, 16> seen;
         bool isApart = store && isOfProduct(store.getValue(), seen);
-        note(access, shape, dim, facts.contiguity[dim], width, isApart ? bytes : 0);
+        note(access, shape, dim, facts.contiguity[dim], width, bytes, isApart);
       }
     });
     // Accesses that are contiguous nowhere lie like others of their shape.
@@ -166,7 +181,8 @@ private:
       if (auto found = best.find(shape.vec()); found != best.end())
         places.try_emplace(op, found->second);
       else
-        note(op, shape, shape.size() - 1, 1, 1);
+        note(op, shape, shape.size() - 1, 1, 1,
+             tile::bytesInMemory(cast<tile::MemoryAccessOpInterface>(op).getAccessElementType()));
     }
     for (auto &[place, choice] : choices) {
       const auto &[shape, dim, bytes] = place;
@@ -178,8 +194,17 @@ private:
       for (unsigned d = shape.size(); d-- > 0;)
         if (d != dim)
           order.push_back(d);
-      accessLayouts[place] =
-          blockedLayout(shape, unsigned(std::min(choice.perThread, share)), order, warps);
+      unsigned perThread = unsigned(std::min(choice.perThread, share));
+      // Rows that are reduced: a warp still reads whole lines, of as many rows as that leaves.
+      constexpr int64_t lineBytes = 128;
+      auto reduced = reducedAxes.find(shape);
+      if (reduced != reducedAxes.end() && reduced->second == std::set<unsigned>{dim})
+        accessLayouts[place] = reducedLayout(
+            shape, perThread,
+            unsigned(std::clamp<int64_t>(lineBytes / (perThread * choice.bytes), 1, lanesPerWarp)),
+            order, warps);
+      else
+        accessLayouts[place] = blockedLayout(shape, perThread, order, warps);
     }
     for (auto &[shape, place] : best)
       defaults[shape] = accessLayouts[place];

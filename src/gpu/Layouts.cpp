@@ -47,25 +47,41 @@ void fillWithCopies(LinearLayout &layout, unsigned warps) {
 
 } // namespace
 
-LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
-                           llvm::ArrayRef<unsigned> order, unsigned warps) {
+namespace {
+
+LinearLayout blocked(llvm::ArrayRef<int64_t> shape, unsigned perThread, unsigned lanesAlong,
+                     llvm::ArrayRef<unsigned> order, llvm::ArrayRef<unsigned> others,
+                     unsigned warps) {
   LinearLayout layout(shape.size());
   llvm::SmallVector<int64_t> done(shape.size(), 1);
-  // Takes up to `bits` bits from the dimensions, fastest first.
-  auto take = [&](LayoutInput input, unsigned bits) {
-    for (unsigned dim : order)
+  // Takes up to `bits` bits from the dimensions, in the order that is given.
+  auto take = [&](LayoutInput input, unsigned bits, llvm::ArrayRef<unsigned> dims) {
+    for (unsigned dim : dims)
       for (; bits && done[dim] < shape[dim]; --bits, done[dim] *= 2)
         layout.addBasis(input, unit(shape.size(), dim, done[dim]));
   };
   // A thread's own elements are adjacent along the fastest dimension.
-  if (!order.empty())
-    for (; done[order[0]] < std::min<int64_t>(perThread, shape[order[0]]); done[order[0]] *= 2)
-      layout.addBasis(LayoutInput::Register, unit(shape.size(), order[0], done[order[0]]));
-  take(LayoutInput::Lane, 5);
-  take(LayoutInput::Warp, llvm::Log2_32(warps));
-  take(LayoutInput::Register, 64);
+  take(LayoutInput::Register, llvm::Log2_32(perThread), order.take_front(1));
+  take(LayoutInput::Lane, llvm::Log2_32(lanesAlong), order.take_front(1));
+  take(LayoutInput::Lane, 5 - layout.bits(LayoutInput::Lane), others);
+  take(LayoutInput::Warp, llvm::Log2_32(warps), others);
+  take(LayoutInput::Register, 64, order);
   fillWithCopies(layout, warps);
   return layout;
+}
+
+} // namespace
+
+LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
+                           llvm::ArrayRef<unsigned> order, unsigned warps) {
+  return blocked(shape, perThread, 1, order, order, warps);
+}
+
+LinearLayout reducedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread, unsigned lanes,
+                           llvm::ArrayRef<unsigned> order, unsigned warps) {
+  llvm::SmallVector<unsigned> others(order.drop_front());
+  others.push_back(order.front());
+  return blocked(shape, perThread, lanes, order, others, warps);
 }
 
 LinearLayout turningLayout(llvm::ArrayRef<int64_t> shape, unsigned dim, unsigned warps) {

@@ -25,6 +25,12 @@ inline constexpr unsigned lanesPerWarp = 32;
 LinearLayout blockedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread,
                            llvm::ArrayRef<unsigned> order, unsigned warps);
 
+/// The same for a tile that is reduced or scanned along `order[0]`: at most `lanes` lanes lie along
+/// that dimension, further lanes and the warps along the others first. A thread then has more of a
+/// row in its own registers, and fewer or no warps share it.
+LinearLayout reducedLayout(llvm::ArrayRef<int64_t> shape, unsigned perThread, unsigned lanes,
+                           llvm::ArrayRef<unsigned> order, unsigned warps);
+
 /// A tile of words of 32 bits that lie in memory along the other dimension, on their way to rows
 /// along `dim` (SharedOperand): a warp's accesses to global memory are whole sectors, and those to
 /// shared memory have no bank conflicts.

@@ -46,7 +46,9 @@ LinearLayout randomBlocked(std::mt19937 &random, llvm::ArrayRef<int64_t> shape, 
   for (unsigned d = 0; d < shape.size(); ++d)
     order.push_back(d);
   std::shuffle(order.begin(), order.end(), random);
-  return blockedLayout(shape, 1u << (random() % 4), order, warps);
+  unsigned perThread = 1u << (random() % 4);
+  return random() % 2 ? blockedLayout(shape, perThread, order, warps)
+                      : reducedLayout(shape, perThread, 1u << (random() % 6), order, warps);
 }
 
 TEST(Layouts, BlockedCoversEveryShape) {
@@ -68,6 +70,21 @@ TEST(Layouts, BlockedGivesAThreadAdjacentElements) {
   EXPECT_EQ(consecutiveRegisters(layout, 0), 1u);
   EXPECT_EQ(layout.apply(0, 1, 0), (LinearLayout::Basis{0, 8}));
   EXPECT_EQ(layout.apply(0, 8, 0), (LinearLayout::Basis{1, 0}));
+}
+
+// A row of 256 lies in eight lanes of one warp, and the other lanes and the warps have other rows;
+// of a tile of two rows, what the rows leave goes along them after all.
+TEST(Layouts, ReducedRowsLieInFewLanes) {
+  LinearLayout layout = reducedLayout({32, 256}, 8, 8, {1, 0}, 4);
+  EXPECT_EQ(consecutiveRegisters(layout, 1), 8u);
+  EXPECT_EQ(layout.apply(0, 7, 0), (LinearLayout::Basis{0, 56}));
+  EXPECT_EQ(layout.apply(0, 8, 0), (LinearLayout::Basis{1, 0}));
+  EXPECT_EQ(layout.apply(0, 0, 1), (LinearLayout::Basis{4, 0}));
+  EXPECT_EQ(layout.apply(8, 0, 0), (LinearLayout::Basis{0, 64}));
+  LinearLayout low = reducedLayout({2, 256}, 4, 8, {1, 0}, 4);
+  EXPECT_EQ(low.apply(0, 8, 0), (LinearLayout::Basis{1, 0}));
+  EXPECT_EQ(low.apply(0, 16, 0), (LinearLayout::Basis{0, 32}));
+  EXPECT_EQ(low.apply(0, 0, 1), (LinearLayout::Basis{0, 64}));
 }
 
 TEST(Layouts, MmaFragmentsCoverTheirTiles) {
