@@ -361,4 +361,49 @@ bool covers(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape) {
   return seen == size - 1;
 }
 
+bool LaneExchange::movesLanes() const {
+  for (auto [i, lane] : llvm::enumerate(lanes))
+    if (i != lane)
+      return true;
+  return false;
+}
+
+unsigned LaneExchange::shuffles(unsigned words) const {
+  return unsigned(swaps.size()) * words / 2 + (movesLanes() ? words : 0);
+}
+
+std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to) {
+  using Bases = llvm::SmallVector<LinearLayout::Basis>;
+  if (from.bases(LayoutInput::Warp) != to.bases(LayoutInput::Warp) ||
+      from.bits(LayoutInput::Register) != to.bits(LayoutInput::Register))
+    return std::nullopt;
+  Bases registers(from.bases(LayoutInput::Register)), lanes(from.bases(LayoutInput::Lane));
+  auto wantedRegisters = to.bases(LayoutInput::Register), wantedLanes = to.bases(LayoutInput::Lane);
+  // Both name the same elements, each once.
+  for (const LinearLayout::Basis &basis : llvm::concat<const LinearLayout::Basis>(registers, lanes))
+    if (isZero(basis) || llvm::count(wantedRegisters, basis) + llvm::count(wantedLanes, basis) != 1)
+      return std::nullopt;
+  LaneExchange exchange;
+  for (unsigned reg = 0; reg < registers.size(); ++reg) {
+    const auto *wanted = llvm::find(wantedLanes, registers[reg]);
+    if (wanted == wantedLanes.end())
+      continue;
+    // Into the lane bit where it belongs, if that has to leave.
+    unsigned lane = unsigned(wanted - wantedLanes.begin());
+    if (!llvm::is_contained(wantedRegisters, lanes[lane]))
+      lane = unsigned(llvm::find_if(lanes,
+                                    [&](const LinearLayout::Basis &basis) {
+                                      return llvm::is_contained(wantedRegisters, basis);
+                                    }) -
+                      lanes.begin());
+    std::swap(registers[reg], lanes[lane]);
+    exchange.swaps.push_back({reg, lane});
+  }
+  for (const LinearLayout::Basis &basis : wantedLanes)
+    exchange.lanes.push_back(unsigned(llvm::find(lanes, basis) - lanes.begin()));
+  for (const LinearLayout::Basis &basis : wantedRegisters)
+    exchange.registers.push_back(unsigned(llvm::find(registers, basis) - registers.begin()));
+  return exchange;
+}
+
 } // namespace nereid::gpu

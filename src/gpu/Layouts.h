@@ -99,4 +99,22 @@ int64_t rowMajor(llvm::ArrayRef<int32_t> coordinate, llvm::ArrayRef<int64_t> sha
 /// True if each element of `shape` has exactly one place, apart from copies by zero bases.
 bool covers(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape);
 
+/// How a tile gets from one layout to another without leaving its warps: a bit of the register
+/// index and one of the lane index change places by each of `swaps`, in turn; then bit i of the
+/// lane index is what bit `lanes[i]` was, and bit i of the register index what bit `registers[i]`
+/// was.
+struct LaneExchange {
+  struct Swap {
+    unsigned reg, lane;
+  };
+  llvm::SmallVector<Swap> swaps;
+  llvm::SmallVector<unsigned> lanes, registers;
+
+  bool movesLanes() const;
+  /// Of `words` registers, how many a thread has to get from others.
+  unsigned shuffles(unsigned words) const;
+};
+/// Nothing if elements have copies or would have to leave their warps.
+std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to);
+
 } // namespace nereid::gpu

@@ -485,9 +485,9 @@ Value RegisterEmitter::fromWords(ArrayRef<Value> words, Type type) {
   return cast(whole, type);
 }
 
-Value RegisterEmitter::uniform(Value value) {
-  return builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), value, i32(0),
-                                      i32(31), NVVM::ShflKind::idx, UnitAttr());
+Value RegisterEmitter::shuffle(Value word, Value from) {
+  return builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), word, from, i32(31),
+                                      NVVM::ShflKind::idx, UnitAttr());
 }
 Value RegisterEmitter::shuffleXor(Value value, unsigned mask) {
   SmallVector<Value> words;

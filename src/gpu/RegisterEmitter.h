@@ -124,8 +124,10 @@ public:
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value lower, mlir::Value upper, mlir::Value step, llvm::ArrayRef<mlir::Value> carried,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  /// The word (i32) that another lane has.
+  mlir::Value shuffle(mlir::Value word, mlir::Value from);
   /// The value of lane 0, i32.
-  mlir::Value uniform(mlir::Value value);
+  mlir::Value uniform(mlir::Value value) { return shuffle(value, i32(0)); }
   /// Value of lane (this ^ mask), any type.
   mlir::Value shuffleXor(mlir::Value value, unsigned mask);
   /// Inline PTX. `pure`: no memory, no side effect.

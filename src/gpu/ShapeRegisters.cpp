@@ -203,7 +203,135 @@ struct GatherRegisters : RegisterModel<GatherRegisters, tile::GatherOp> {
   }
 };
 
+// The elements of a tile on their way between lanes: in words, several small ones or parts of a
+// large one.
+class Travellers {
+public:
+  // Small elements share a word where they differ in bits of the register index that stay there.
+  Travellers(RegisterEmitter &emitter, ArrayRef<Value> registers, const LaneExchange &exchange)
+      : emitter(emitter), type(registers.front().getType()) {
+    unsigned bits = unsigned(llvm::Log2_64(registers.size()));
+    unsigned wanted = type.isInteger(8) || type.isF16() || type.isBF16() || type.isInteger(16)
+                          ? 32 / type.getIntOrFloatBitWidth()
+                          : 1;
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      bool leaves = llvm::any_of(exchange.swaps, [&](auto swap) { return swap.reg == bit; });
+      bool joins = !leaves && (1u << together.size()) < wanted;
+      (joins ? together : apart).push_back(bit);
+    }
+    for (unsigned group = 0; group < 1u << apart.size(); ++group) {
+      SmallVector<Value> members;
+      for (unsigned place = 0; place < 1u << together.size(); ++place)
+        members.push_back(registers[spread(group, apart) | spread(place, together)]);
+      if (members.size() > 1)
+        members = {emitter.cast(emitter.vectorOf(members), wholeType())};
+      llvm::append_range(words, emitter.toWords(members.front()));
+    }
+    perGroup = unsigned(words.size() >> apart.size());
+  }
+
+  unsigned shuffles(const LaneExchange &exchange) const { return exchange.shuffles(words.size()); }
+  unsigned size() const { return words.size(); }
+
+  void swap(LaneExchange::Swap swap) {
+    Value isHigh = isSet(swap.lane);
+    unsigned distance = perGroup << (llvm::find(apart, swap.reg) - apart.begin());
+    for (unsigned i = 0; i < words.size(); ++i) {
+      if (i & distance)
+        continue;
+      Value &low = words[i], &high = words[i | distance];
+      Value got = emitter.shuffleXor(select(isHigh, low, high), 1u << swap.lane);
+      low = select(isHigh, got, low);
+      high = select(isHigh, high, got);
+    }
+  }
+
+  // Lane bit i is what bit `lanes[i]` was.
+  void moveLanes(ArrayRef<unsigned> lanes) {
+    OpBuilder &b = emitter.builder;
+    Value from = emitter.i32(0);
+    for (auto [to, bit] : llvm::enumerate(lanes))
+      from = b.create<arith::OrIOp>(emitter.loc(), from,
+                                    select(isSet(to), emitter.i32(1 << bit), emitter.i32(0)));
+    for (Value &word : words)
+      word = emitter.shuffle(word, from);
+  }
+
+  // By the register index at the end.
+  SmallVector<Value> arrived() const {
+    SmallVector<Value> values(size_t(1) << (apart.size() + together.size()));
+    unsigned members = 1u << together.size();
+    for (unsigned group = 0; group < 1u << apart.size(); ++group) {
+      auto own = ArrayRef(words).slice(group * perGroup, perGroup);
+      SmallVector<Value> elements;
+      if (members > 1)
+        elements = emitter.elementsOf(
+            emitter.cast(emitter.fromWords(own, wholeType()), VectorType::get({members}, type)));
+      else
+        elements = {emitter.fromWords(own, type)};
+      for (auto [place, value] : llvm::enumerate(elements))
+        values[spread(group, apart) | spread(unsigned(place), together)] = value;
+    }
+    return values;
+  }
+
+private:
+  // Of a group of small elements.
+  Type wholeType() const {
+    return emitter.builder.getIntegerType(type.getIntOrFloatBitWidth() << together.size());
+  }
+  // Bit i of a number goes to bit `to[i]`.
+  static unsigned spread(unsigned number, ArrayRef<unsigned> to) {
+    unsigned out = 0;
+    for (auto [i, bit] : llvm::enumerate(to))
+      out |= (number >> i & 1) << bit;
+    return out;
+  }
+  Value isSet(unsigned laneBit) {
+    OpBuilder &b = emitter.builder;
+    Value masked =
+        b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(int64_t(1) << laneBit));
+    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
+  }
+  Value select(Value condition, Value yes, Value no) {
+    return emitter.builder.create<LLVM::SelectOp>(emitter.loc(), condition, yes, no);
+  }
+
+  RegisterEmitter &emitter;
+  Type type;
+  SmallVector<unsigned> together,
+      apart; // bits of the register index, within words and between them
+  SmallVector<Value> words;
+  unsigned perGroup = 1;
+};
+
 struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLayoutOp> {
+  // Within warps by shuffles, where those are not more than the accesses to shared memory would be:
+  // a word is written and read there, behind two barriers, which count where there are few words.
+  static bool exchangeLanes(Value source, Value result, RegisterEmitter &emitter) {
+    auto exchange = exchangeInWarps(layoutOf(source.getType()), layoutOf(result.getType()));
+    if (!exchange)
+      return false;
+    Travellers travellers(emitter, emitter.registers(source), *exchange);
+    constexpr unsigned few = 8;
+    unsigned most = travellers.size() > few ? travellers.size() : 2 * travellers.size();
+    if (travellers.shuffles(*exchange) > most)
+      return false;
+    for (LaneExchange::Swap swap : exchange->swaps)
+      travellers.swap(swap);
+    if (exchange->movesLanes())
+      travellers.moveLanes(exchange->lanes);
+    SmallVector<Value> arrived = travellers.arrived(), values;
+    for (unsigned to = 0; to < arrived.size(); ++to) {
+      unsigned from = 0;
+      for (auto [i, bit] : llvm::enumerate(exchange->registers))
+        from |= (to >> i & 1) << bit;
+      values.push_back(arrived[from]);
+    }
+    emitter.setRegisters(result, std::move(values));
+    return true;
+  }
+
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Value source = op->getOperand(0), result = op->getResult(0);
     LinearLayout from = layoutOf(source.getType()), to = layoutOf(result.getType());
@@ -212,6 +340,8 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
     if (from.bases(LayoutInput::Lane) == to.bases(LayoutInput::Lane) &&
         from.bases(LayoutInput::Warp) == to.bases(LayoutInput::Warp))
       return rename(emitter, result, source, [](Coordinate at) { return at; });
+    if (exchangeLanes(source, result, emitter))
+      return;
     Type element = tile::elementType(source.getType());
     // Rows 16 bytes apart from a multiple of the banks: eight of them, which the fragments of a
     // product write together, then meet no bank twice.

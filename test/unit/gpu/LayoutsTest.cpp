@@ -87,6 +87,75 @@ TEST(Layouts, ReducedRowsLieInFewLanes) {
   EXPECT_EQ(low.apply(0, 0, 1), (LinearLayout::Basis{0, 64}));
 }
 
+// Carries out an exchange on what each lane has in its registers, as the code does that is made
+// from it, and looks whether everything is where the other layout says.
+void expectExchanges(const LaneExchange &exchange, const LinearLayout &from,
+                     const LinearLayout &to) {
+  unsigned registers = registersOf(from);
+  using Registers = std::vector<std::vector<LinearLayout::Basis>>; // [lane][register]
+  for (unsigned warp = 0; warp < 1u << from.bits(LayoutInput::Warp); ++warp) {
+    Registers has(32);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned reg = 0; reg < registers; ++reg)
+        has[lane].push_back(from.apply(reg, lane, warp));
+    for (LaneExchange::Swap swap : exchange.swaps) {
+      Registers next = has;
+      for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned reg = 0; reg < registers; ++reg) {
+          // The lane keeps the register that has its own bit, and sends the other.
+          bool isHigh = lane >> swap.lane & 1, isHighRegister = reg >> swap.reg & 1;
+          if (isHigh != isHighRegister)
+            next[lane][reg] = has[lane ^ 1u << swap.lane][reg ^ 1u << swap.reg];
+        }
+      has = next;
+    }
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned source = 0;
+      for (auto [i, bit] : llvm::enumerate(exchange.lanes))
+        source |= (lane >> i & 1) << bit;
+      for (unsigned reg = 0; reg < registers; ++reg) {
+        unsigned own = 0;
+        for (auto [i, bit] : llvm::enumerate(exchange.registers))
+          own |= (reg >> i & 1) << bit;
+        ASSERT_EQ(has[source][own], to.apply(reg, lane, warp)) << "lane " << lane;
+      }
+    }
+  }
+}
+
+TEST(Layouts, ExchangesWithinWarpsBringEachElementToItsPlace) {
+  std::mt19937 random(7);
+  for (unsigned round = 0; round < 400; ++round) {
+    // The same bits of a tile's coordinates in registers and lanes, shuffled.
+    unsigned warps = random() % 3, count = 5 + random() % 4;
+    std::vector<LinearLayout::Basis> bases;
+    for (unsigned bit = 0; bit < count + warps; ++bit)
+      bases.push_back(bit % 2 ? LinearLayout::Basis{1 << bit / 2, 0}
+                              : LinearLayout::Basis{0, 1 << bit / 2});
+    std::shuffle(bases.begin(), bases.end(), random);
+    auto made = [&] {
+      LinearLayout layout(2);
+      for (unsigned i = 0; i < count + warps; ++i)
+        layout.addBasis(i < 5       ? LayoutInput::Lane
+                        : i < count ? LayoutInput::Register
+                                    : LayoutInput::Warp,
+                        bases[i]);
+      return layout;
+    };
+    LinearLayout from = made();
+    std::shuffle(bases.begin(), bases.begin() + count, random);
+    LinearLayout to = made();
+    auto exchange = exchangeInWarps(from, to);
+    ASSERT_TRUE(exchange);
+    expectExchanges(*exchange, from, to);
+  }
+  LinearLayout rows = blockedLayout({64, 64}, 1, {1, 0}, 4),
+               columns = blockedLayout({64, 64}, 1, {0, 1}, 4);
+  EXPECT_FALSE(exchangeInWarps(rows, columns)) << "elements leave their warps";
+  LinearLayout few = blockedLayout({8}, 1, {0}, 4), pairs = blockedLayout({8}, 2, {0}, 4);
+  EXPECT_FALSE(exchangeInWarps(few, pairs)) << "elements have copies";
+}
+
 TEST(Layouts, MmaFragmentsCoverTheirTiles) {
   for (int64_t m : {16, 32, 64, 128})
     for (int64_t n : {8, 16, 64, 256})
