@@ -308,6 +308,32 @@ LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> f
   });
 }
 
+LinearLayout withRegister(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape,
+                          int64_t index) {
+  auto registers = layout.bases(LayoutInput::Register);
+  auto place = [&](const LinearLayout::Basis &basis) { return rowMajor(basis, shape); };
+  if (llvm::any_of(registers, [&](const auto &basis) { return place(basis) == index; }))
+    return layout;
+  const LinearLayout::Basis *highest = nullptr;
+  for (const LinearLayout::Basis &basis : registers)
+    if (!highest || place(basis) > place(*highest))
+      highest = &basis;
+  LinearLayout::Basis wanted(layout.rank(), 0);
+  for (unsigned d = layout.rank(); d-- > 0; index /= shape[d])
+    wanted[d] = int32_t(index % shape[d]);
+  LinearLayout out(layout.rank());
+  if (!highest)
+    out.addBasis(LayoutInput::Register, wanted);
+  for (LayoutInput input :
+       {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+    for (const LinearLayout::Basis &basis : layout.bases(input))
+      out.addBasis(input, &basis == highest ? wanted
+                          : basis != wanted ? basis
+                          : highest         ? *highest
+                                            : LinearLayout::Basis(layout.rank(), 0));
+  return out;
+}
+
 unsigned consecutiveRegisters(const LinearLayout &layout, unsigned dim) {
   unsigned count = 1;
   for (const LinearLayout::Basis &basis : layout.bases(LayoutInput::Register)) {

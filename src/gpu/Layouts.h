@@ -82,6 +82,11 @@ LinearLayout transposeLayout(const LinearLayout &layout, llvm::ArrayRef<int32_t>
 LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
                            llvm::ArrayRef<int64_t> to);
 
+/// The layout with the bit of row-major index `index` of `shape` in a register. The lane or warp
+/// that had it gets that of the register which is highest in the index, and without one holds
+/// copies.
+LinearLayout withRegister(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape, int64_t index);
+
 /// Registers a thread.
 inline unsigned registersOf(const LinearLayout &layout) {
   return 1u << layout.bits(LayoutInput::Register);

@@ -203,6 +203,103 @@ struct GatherRegisters : RegisterModel<GatherRegisters, tile::GatherOp> {
   }
 };
 
+// Lanes that give a bit of the index away and get one that registers have, or the other way round:
+// half of the registers go to the other lane of each pair. Null where elements change their warps,
+// or more would be exchanged than shared memory costs.
+std::optional<SmallVector<Value>> exchangeBetweenLanes(RegisterEmitter &emitter, Value source,
+                                                       const LinearLayout &from,
+                                                       const LinearLayout &to) {
+  constexpr unsigned most = 32; // words
+  if (from.bases(LayoutInput::Warp) != to.bases(LayoutInput::Warp) ||
+      from.bases(LayoutInput::Block) != to.bases(LayoutInput::Block))
+    return std::nullopt;
+  auto shape = shapeOf(source);
+  auto places = [&](const LinearLayout &layout, LayoutInput input) {
+    SmallVector<int64_t> out;
+    for (const auto &basis : layout.bases(input))
+      out.push_back(rowMajor(basis, shape));
+    return out;
+  };
+  SmallVector<int64_t> held = places(from, LayoutInput::Register),
+                       wanted = places(to, LayoutInput::Register),
+                       lanes = places(from, LayoutInput::Lane),
+                       wantedLanes = places(to, LayoutInput::Lane);
+  // What each lane bit does, and how many words that moves.
+  struct Step {
+    unsigned lane;
+    int64_t gives, gets; ///< 0: nothing
+  };
+  SmallVector<Step> steps;
+  SmallVector<int64_t> after(held);
+  unsigned words = 0,
+           word =
+               std::max<unsigned>(1, tile::bytesInMemory(tile::elementType(source.getType())) / 4);
+  for (unsigned i = 0; i < lanes.size(); ++i) {
+    if (lanes[i] == wantedLanes[i])
+      continue;
+    Step step{i, lanes[i], wantedLanes[i]};
+    words += word * (1u << after.size()) / (step.gives && step.gets ? 2 : step.gives ? 1 : 4);
+    if (step.gets) {
+      auto *at = llvm::find(after, step.gets);
+      if (at == after.end())
+        return std::nullopt;
+      after.erase(at);
+    }
+    if (step.gives)
+      after.push_back(step.gives);
+    steps.push_back(step);
+  }
+  if (words > most || after.size() != wanted.size() ||
+      !llvm::all_of(wanted, [&](int64_t bit) { return llvm::is_contained(after, bit); }))
+    return std::nullopt;
+
+  OpBuilder &b = emitter.builder;
+  SmallVector<Value> values(emitter.registers(source));
+  for (const Step &step : steps) {
+    Value mask = emitter.i32(1 << step.lane);
+    Value isUpper = b.create<arith::CmpIOp>(
+        emitter.loc(), arith::CmpIPredicate::ne,
+        b.create<arith::AndIOp>(emitter.loc(), emitter.lane, mask), emitter.i32(0));
+    auto select = [&](Value upper, Value lower) -> Value {
+      return b.create<arith::SelectOp>(emitter.loc(), isUpper, upper, lower);
+    };
+    // Registers without the bit that the lane gets, and with it.
+    unsigned bit = step.gets ? unsigned(llvm::find(held, step.gets) - held.begin()) : 0;
+    SmallVector<Value> lower, upper;
+    for (unsigned reg = 0; reg < values.size(); ++reg)
+      (step.gets && (reg >> bit & 1) ? upper : lower).push_back(values[reg]);
+    if (step.gets)
+      held.erase(held.begin() + bit);
+    if (!step.gives) {
+      for (unsigned reg = 0; reg < lower.size(); ++reg)
+        lower[reg] = select(upper[reg], lower[reg]);
+      values = std::move(lower);
+      continue;
+    }
+    held.push_back(step.gives);
+    SmallVector<Value> first, second; // where what the lane gives is clear, and set
+    for (unsigned reg = 0; reg < lower.size(); ++reg) {
+      Value kept = step.gets ? Value() : lower[reg];
+      Value sent = step.gets ? select(lower[reg], upper[reg]) : kept;
+      Value got = emitter.shuffleXor(sent, 1u << step.lane);
+      first.push_back(select(got, lower[reg]));
+      second.push_back(select(step.gets ? upper[reg] : kept, got));
+    }
+    values = std::move(first);
+    values.append(second);
+  }
+  // The same registers in the order that is wanted.
+  SmallVector<Value> out;
+  for (unsigned reg = 0; reg < values.size(); ++reg) {
+    unsigned index = 0;
+    for (unsigned i = 0; i < wanted.size(); ++i)
+      if (reg >> i & 1)
+        index |= 1u << (llvm::find(held, wanted[i]) - held.begin());
+    out.push_back(values[index]);
+  }
+  return out;
+}
+
 struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLayoutOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Value source = op->getOperand(0), result = op->getResult(0);
@@ -212,6 +309,8 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
     if (from.bases(LayoutInput::Lane) == to.bases(LayoutInput::Lane) &&
         from.bases(LayoutInput::Warp) == to.bases(LayoutInput::Warp))
       return rename(emitter, result, source, [](Coordinate at) { return at; });
+    if (auto values = exchangeBetweenLanes(emitter, source, from, to))
+      return emitter.setRegisters(result, *std::move(values));
     Type element = tile::elementType(source.getType());
     // Rows 16 bytes apart from a multiple of the banks: eight of them, which the fragments of a
     // product write together, then meet no bank twice.

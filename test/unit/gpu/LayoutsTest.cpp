@@ -62,6 +62,33 @@ TEST(Layouts, BlockedCoversEveryShape) {
   }
 }
 
+TEST(Layouts, AnyBitComesToARegister) {
+  std::mt19937 random(3);
+  for (unsigned round = 0; round < 200; ++round) {
+    auto shape = shapeFrom(random, 1 + random() % 3);
+    LinearLayout layout = randomBlocked(random, shape, 1u << (random() % 4));
+    int64_t size = 1;
+    for (int64_t extent : shape)
+      size *= extent;
+    for (int64_t index = 1; index < size; index *= 2) {
+      LinearLayout out = withRegister(layout, shape, index);
+      EXPECT_TRUE(covers(out, shape));
+      expectOnePlaceEach(out, shape);
+      EXPECT_TRUE(llvm::any_of(out.bases(LayoutInput::Register),
+                               [&](const auto &basis) { return rowMajor(basis, shape) == index; }));
+      // At most one bit of the lanes and warps is another one.
+      unsigned changed = 0;
+      for (LayoutInput input : {LayoutInput::Lane, LayoutInput::Warp}) {
+        ASSERT_EQ(out.bits(input), layout.bits(input));
+        for (unsigned i = 0; i < out.bits(input); ++i)
+          changed += out.bases(input)[i] != layout.bases(input)[i];
+      }
+      EXPECT_LE(changed, 1u);
+      EXPECT_EQ(withRegister(out, shape, index), out);
+    }
+  }
+}
+
 TEST(Layouts, BlockedGivesAThreadAdjacentElements) {
   LinearLayout layout = blockedLayout({64, 64}, 8, {1, 0}, 4);
   EXPECT_EQ(consecutiveRegisters(layout, 1), 8u);
