@@ -64,7 +64,7 @@ TEST(Layouts, BlockedCoversEveryShape) {
 
 TEST(Layouts, AnyBitComesToARegister) {
   std::mt19937 random(3);
-  for (unsigned round = 0; round < 200; ++round) {
+  for (unsigned round = 0; round < 40; ++round) {
     auto shape = shapeFrom(random, 1 + random() % 3);
     LinearLayout layout = randomBlocked(random, shape, 1u << (random() % 4));
     int64_t size = 1;
