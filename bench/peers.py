@@ -210,6 +210,20 @@ def median(run, seconds, cache="written"):
     return statistics.median(a.elapsed_time(b) for a, b in pairs) / 1e3
 
 
+def prepare(folder, task, inputs, outputs, bindings):
+    """Runs the first variant of a task that takes the case."""
+    skipped = None
+    for variant in folder.field(task, "variants").values():
+        variant = variant if isinstance(variant, dict) else dict(run=variant)
+        if "cuda" not in variant.get("targets", ["cuda"]):
+            continue
+        try:
+            return folder.run(call(variant["run"], variant.get("configs", [{}])[0], inputs, outputs, bindings))
+        except Unsupported as why:
+            skipped = why
+    raise skipped or Unsupported("no variant is for a GPU")
+
+
 def tuned_choice(folder, task, case):
     """The variant and configuration that the folder's tuned.json has as the fastest of a case on this GPU."""
     table = folder.path / "tuned.json"
@@ -270,10 +284,8 @@ def main():
                 if blanks:
                     before = folder.field(task, "prepare")
                     made = call(folder.field(before, "outputs"), inputs, bindings) | blanks
-                    first = next(iter(folder.field(before, "variants").values()))
-                    first = first if isinstance(first, dict) else dict(run=first)
                     try:
-                        folder.run(call(first["run"], first.get("configs", [{}])[0], inputs, made, bindings))
+                        prepare(folder, before, inputs, made, bindings)
                     except Exception as error:
                         print(f"{folder.path.name} {task} {label(case)}: {type(error).__name__}: {error}", flush=True)
                         continue

@@ -37,10 +37,10 @@ def backward_outputs(n, dtype):
 configs = [dict(BLOCK=b) for b in (1024, 512, 2048)]
 
 tasks = dict(
-    forward=dict(inputs=forward_inputs, outputs=forward_outputs,
+    forward=dict(inputs=forward_inputs, outputs=forward_outputs, peers=dict(torch="torch.nn.functional.dropout(x, p)"),
                  variants=dict(seeded=dict(run=seeded, configs=configs), stored_mask=dict(run=stored_mask, configs=configs))),
     forward_four_words=dict(inputs=lambda n, dtype, p=0.5, seed=123: dict(**forward_inputs(n, dtype, p, seed), block=256),
-                            outputs=forward_outputs,
+                            outputs=forward_outputs, peers=dict(torch="torch.nn.functional.dropout(x, p)"),
                             variants=dict(seeded=lambda x, y, n, p, seed, block: four_words(x, y, n, p, seed, block))),
     backward=dict(gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")), inputs=backward_inputs, outputs=backward_outputs,
                   variants=dict(seeded=dict(run=lambda dy, dx, n, p, seed, BLOCK: seeded(dy, dx, n, p, seed, BLOCK), configs=configs))),
@@ -60,4 +60,3 @@ bench = [dict(n=1 << k, dtype="f32") for k in (16, 20, 24, 28)]
 # 1 - p in f32, one quotient and one rounding; 1 - p is at least 1/8, which costs eight units.
 tolerance = lambda dtype: dict(rel=eps(dtype) / 2 + 12 * eps("f32"), abs=1e-38)
 flops = lambda n: 2 * n
-peers = dict(torch="torch.nn.functional.dropout(x, p)")

@@ -88,5 +88,6 @@ tasks = dict(
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         tolerance=lambda sizes, dtype: forward_tolerance(max(sizes), dtype),
         variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])), cases=cases,
+        peers=dict(torch="torch.nn.functional.grouped_mm(a.mT, dc, offs=offsets[1:])", dense="torch.matmul(a.mT, dc)"),
     ),
 )

@@ -335,12 +335,13 @@ private:
     return variant.configs.front();
   }
 
-  static bool isFor(const Group &group) {
-    const std::vector<std::string> &targets = group.variant.targets;
-    return targets.empty() || std::ranges::find(targets, family(group)) != targets.end();
+  static bool isFor(const FolderVariant &variant, const std::string &device) {
+    return variant.targets.empty() ||
+           std::ranges::find(variant.targets, family(device)) != variant.targets.end();
   }
-  static std::string family(const Group &group) {
-    return target::gpuChip(group.device) ? "cuda" : group.device.substr(0, group.device.find(':'));
+  static bool isFor(const Group &group) { return isFor(group.variant, group.device); }
+  static std::string family(const std::string &device) {
+    return target::gpuChip(device) ? "cuda" : device.substr(0, device.find(':'));
   }
   // Rows that are only timed share the data of their case: making and sending it takes longer.
   bool sharesData(const Group &group) const {
@@ -431,7 +432,7 @@ private:
     const std::string &device = group.device;
     bool isChip = target::gpuChip(device);
     if (!isFor(group)) {
-      row.skippedReason = "this variant is not for " + family(group);
+      row.skippedReason = "this variant is not for " + family(device);
       return Success{};
     }
     if (ahead && ahead->error)
@@ -468,7 +469,7 @@ private:
     Runner &on = **runner;
     Resident &here = resident[&on];
     if (!inputsAreComputed && !isChip && !here.prepared) {
-      if (Status status = prepareInputs(*instance, on, here); !status)
+      if (Status status = prepareInputs(*instance, device, on, here); !status)
         return status;
       here.prepared = true;
     }
@@ -713,7 +714,8 @@ private:
   }
 
   // Runs the default variant of the task that makes the `computed` inputs.
-  Status prepareInputs(const FolderInstance &instance, Runner &on, Resident &here) {
+  Status prepareInputs(const FolderInstance &instance, const std::string &device, Runner &on,
+                       Resident &here) {
     auto before = folder.preparing(instance);
     if (!before)
       return before.takeError();
@@ -722,12 +724,23 @@ private:
     auto variants = folder.variants((*before)->which.task);
     if (!variants)
       return variants.takeError();
-    const FolderVariant &first = variants->front();
-    auto plan = folder.plan(first, first.configs.front(), **before);
+    // By the first variant that takes the case.
+    std::optional<FolderPlan> plan;
+    std::string skipped = "no variant is for this device";
+    for (const FolderVariant &variant : *variants) {
+      if (!isFor(variant, device))
+        continue;
+      auto made = folder.plan(variant, variant.configs.front(), **before);
+      if (!made)
+        return made.takeError();
+      if (made->skipped.empty()) {
+        plan = *std::move(made);
+        break;
+      }
+      skipped = made->skipped;
+    }
     if (!plan)
-      return plan.takeError();
-    if (!plan->skipped.empty())
-      return Error{"the inputs cannot be prepared: " + plan->skipped, {}};
+      return Error{"the inputs cannot be prepared: " + skipped, {}};
     Bound bound(on, here, instance);
     auto requests = requestsOf(*plan, bound);
     if (!requests)

@@ -551,6 +551,13 @@ private:
         order.push_back(d);
       return {blockedLayout(shape, map.getPack(), order, warps), std::nullopt, {}};
     }
+    // The halves meet in one thread; the other elements stay where they are.
+    if (isa<tile::SplitOp>(op))
+      if (auto own = ownLayout(op->getOperand(0))) {
+        LinearLayout pairs = withRegister(*own, tile::shapeOf(op->getOperand(0).getType()), 1);
+        if (auto result = forward(op, 0, pairs, 0))
+          return {*result, 0u, pairs};
+      }
     // An operand that has a place already.
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))

@@ -143,9 +143,45 @@ template <transforms::Total kind> struct TotalCode {
     return transforms::expandTotal(e.builder, e.loc(), kind, v[0], v[1]);
   }
 };
+// Both halves of a product of 32 bits come from one instruction. LLVM and the assembler make two of
+// them where both are wanted, as Philox does in each of its rounds. Here each half takes the whole
+// product, and LLVM drops the copy of it.
+Value wholeProduct(RegisterEmitter &e, ValueRange v) {
+  return e.assembly("mul.wide.u32 $0, $1, $2;", "=l,r,r", e.builder.getI64Type(), v, /*pure=*/true);
+}
+bool isSameFactor(Value a, Value b) {
+  Attribute x, y;
+  return a == b || (matchPattern(a, m_Constant(&x)) && matchPattern(b, m_Constant(&y)) && x == y);
+}
+// Whether the other half of the product is wanted too, of the factors in this order.
+template <typename Half> Half otherHalf(Operation *op) {
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  if (!tile::elementType(op->getResult(0).getType()).isInteger(32))
+    return nullptr;
+  for (Value factor : {a, b})
+    for (Operation *user : factor.getUsers())
+      if (auto half = dyn_cast<Half>(user); half && half->getBlock() == op->getBlock() &&
+                                            half.getType() == op->getResult(0).getType() &&
+                                            isSameFactor(half.getLhs(), a) &&
+                                            isSameFactor(half.getRhs(), b))
+        return half;
+  return nullptr;
+}
+
 struct MulHighCode {
-  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+  static Value emit(tile::MulHiUIOp op, RegisterEmitter &e, ValueRange v) {
+    if (otherHalf<arith::MulIOp>(op)) {
+      Value upper = e.builder.create<arith::ShRUIOp>(e.loc(), wholeProduct(e, v), e.i64(32));
+      return e.builder.create<arith::TruncIOp>(e.loc(), v[0].getType(), upper);
+    }
     return transforms::expandMulHigh(e.builder, e.loc(), v[0], v[1]);
+  }
+};
+struct MulLowCode {
+  static Value emit(arith::MulIOp op, RegisterEmitter &e, ValueRange v) {
+    if (otherHalf<tile::MulHiUIOp>(op))
+      return e.builder.create<arith::TruncIOp>(e.loc(), v[0].getType(), wholeProduct(e, v));
+    return e.builder.create<arith::MulIOp>(e.loc(), v[0], v[1], op.getOverflowFlags());
   }
 };
 struct FPToIntCode {
@@ -573,11 +609,12 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
     attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, MinNumFOp,
-           AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp,
-           ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp,
-           TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
+           AddIOp, SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
+           ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, TruncFOp,
+           ExtSIOp, ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
            MulSIExtendedOp, MulUIExtendedOp>(context);
     attach<ByteToFloat, SIToFPOp, UIToFPOp>(context);
+    attachCode<MulLowCode, MulIOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     attachCode<DivCode, DivFOp>(context);
     attachCode<RemCode, RemFOp>(context);

@@ -324,6 +324,32 @@ LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> f
   });
 }
 
+LinearLayout withRegister(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape,
+                          int64_t index) {
+  auto registers = layout.bases(LayoutInput::Register);
+  auto place = [&](const LinearLayout::Basis &basis) { return rowMajor(basis, shape); };
+  if (llvm::any_of(registers, [&](const auto &basis) { return place(basis) == index; }))
+    return layout;
+  const LinearLayout::Basis *highest = nullptr;
+  for (const LinearLayout::Basis &basis : registers)
+    if (!highest || place(basis) > place(*highest))
+      highest = &basis;
+  LinearLayout::Basis wanted(layout.rank(), 0);
+  for (unsigned d = layout.rank(); d-- > 0; index /= shape[d])
+    wanted[d] = int32_t(index % shape[d]);
+  LinearLayout out(layout.rank());
+  if (!highest)
+    out.addBasis(LayoutInput::Register, wanted);
+  for (LayoutInput input :
+       {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+    for (const LinearLayout::Basis &basis : layout.bases(input))
+      out.addBasis(input, &basis == highest ? wanted
+                          : basis != wanted ? basis
+                          : highest         ? *highest
+                                            : LinearLayout::Basis(layout.rank(), 0));
+  return out;
+}
+
 unsigned consecutiveRegisters(const LinearLayout &layout, unsigned dim) {
   unsigned count = 1;
   for (const LinearLayout::Basis &basis : layout.bases(LayoutInput::Register)) {
@@ -369,40 +395,76 @@ bool LaneExchange::movesLanes() const {
 }
 
 unsigned LaneExchange::shuffles(unsigned words) const {
-  return unsigned(swaps.size()) * words / 2 + (movesLanes() ? words : 0);
+  unsigned count = 0;
+  for (const Step &step : steps)
+    if (step.kind == Step::Swap)
+      count += words / 2;
+    else if (step.kind == Step::Take)
+      words /= 2;
+    else
+      count += words, words *= 2;
+  return count + (movesLanes() ? words : 0);
 }
 
 std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to) {
-  using Bases = llvm::SmallVector<LinearLayout::Basis>;
-  if (from.bases(LayoutInput::Warp) != to.bases(LayoutInput::Warp) ||
-      from.bits(LayoutInput::Register) != to.bits(LayoutInput::Register))
+  using Basis = LinearLayout::Basis;
+  using Step = LaneExchange::Step;
+  if (from.bases(LayoutInput::Warp) != to.bases(LayoutInput::Warp))
     return std::nullopt;
-  Bases registers(from.bases(LayoutInput::Register)), lanes(from.bases(LayoutInput::Lane));
+  llvm::SmallVector<Basis> registers(from.bases(LayoutInput::Register)),
+      lanes(from.bases(LayoutInput::Lane));
   auto wantedRegisters = to.bases(LayoutInput::Register), wantedLanes = to.bases(LayoutInput::Lane);
-  // Both name the same elements, each once.
-  for (const LinearLayout::Basis &basis : llvm::concat<const LinearLayout::Basis>(registers, lanes))
-    if (isZero(basis) || llvm::count(wantedRegisters, basis) + llvm::count(wantedLanes, basis) != 1)
-      return std::nullopt;
+  auto staysInRegisters = [&](const Basis &basis) {
+    return !isZero(basis) && llvm::is_contained(wantedRegisters, basis);
+  };
+  auto firstLane = [&](auto holds) {
+    return unsigned(llvm::find_if(lanes, holds) - lanes.begin());
+  };
   LaneExchange exchange;
-  for (unsigned reg = 0; reg < registers.size(); ++reg) {
+  for (unsigned reg = 0; reg < from.bits(LayoutInput::Register); ++reg) {
     const auto *wanted = llvm::find(wantedLanes, registers[reg]);
     if (wanted == wantedLanes.end())
       continue;
-    // Into the lane bit where it belongs, if that has to leave.
+    // Into the lane bit where it belongs if that gives something back or holds copies, else into
+    // one that does.
     unsigned lane = unsigned(wanted - wantedLanes.begin());
-    if (!llvm::is_contained(wantedRegisters, lanes[lane]))
-      lane = unsigned(llvm::find_if(lanes,
-                                    [&](const LinearLayout::Basis &basis) {
-                                      return llvm::is_contained(wantedRegisters, basis);
-                                    }) -
-                      lanes.begin());
+    if (!staysInRegisters(lanes[lane]) && !isZero(lanes[lane]))
+      lane = firstLane(staysInRegisters);
+    if (lane == lanes.size())
+      lane = firstLane(isZero);
+    if (lane == lanes.size())
+      return std::nullopt;
+    bool isCopies = isZero(lanes[lane]);
+    exchange.steps.push_back({isCopies ? Step::Take : Step::Swap, reg, lane});
     std::swap(registers[reg], lanes[lane]);
-    exchange.swaps.push_back({reg, lane});
   }
-  for (const LinearLayout::Basis &basis : wantedLanes)
-    exchange.lanes.push_back(unsigned(llvm::find(lanes, basis) - lanes.begin()));
-  for (const LinearLayout::Basis &basis : wantedRegisters)
-    exchange.registers.push_back(unsigned(llvm::find(registers, basis) - registers.begin()));
+  for (unsigned lane = 0; lane < lanes.size(); ++lane)
+    if (staysInRegisters(lanes[lane])) {
+      exchange.steps.push_back({Step::Spread, unsigned(registers.size()), lane});
+      registers.push_back(lanes[lane]);
+      lanes[lane] = Basis(from.rank(), 0);
+    }
+  // What a layout names once is named once now, in the same kind of place.
+  auto order = [](llvm::ArrayRef<Basis> has, llvm::ArrayRef<Basis> wanted,
+                  llvm::SmallVectorImpl<unsigned> &places) {
+    llvm::SmallVector<bool> taken(has.size());
+    for (const auto &[i, basis] : llvm::enumerate(wanted)) {
+      unsigned place = unsigned(i); // copies stay where they are, if they can
+      if (place >= has.size() || has[place] != basis || taken[place])
+        for (place = 0; place < has.size() && (taken[place] || has[place] != basis);)
+          ++place;
+      if (place == has.size())
+        return false;
+      taken[place] = true;
+      places.push_back(place);
+    }
+    return true;
+  };
+  auto isHeld = [&](const Basis &basis) { return !isZero(basis); };
+  if (!order(lanes, wantedLanes, exchange.lanes) ||
+      !order(registers, wantedRegisters, exchange.registers) ||
+      unsigned(llvm::count_if(registers, isHeld)) != wantedRegisters.size())
+    return std::nullopt;
   return exchange;
 }
 

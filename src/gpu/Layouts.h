@@ -88,6 +88,11 @@ LinearLayout transposeLayout(const LinearLayout &layout, llvm::ArrayRef<int32_t>
 LinearLayout reshapeLayout(const LinearLayout &layout, llvm::ArrayRef<int64_t> from,
                            llvm::ArrayRef<int64_t> to);
 
+/// The layout with the bit of row-major index `index` of `shape` in a register. The lane or warp
+/// that had it gets that of the register which is highest in the index, and without one holds
+/// copies.
+LinearLayout withRegister(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape, int64_t index);
+
 /// Registers a thread.
 inline unsigned registersOf(const LinearLayout &layout) {
   return 1u << layout.bits(LayoutInput::Register);
@@ -99,22 +104,28 @@ int64_t rowMajor(llvm::ArrayRef<int32_t> coordinate, llvm::ArrayRef<int64_t> sha
 /// True if each element of `shape` has exactly one place, apart from copies by zero bases.
 bool covers(const LinearLayout &layout, llvm::ArrayRef<int64_t> shape);
 
-/// How a tile gets from one layout to another without leaving its warps: a bit of the register
-/// index and one of the lane index change places by each of `swaps`, in turn; then bit i of the
-/// lane index is what bit `lanes[i]` was, and bit i of the register index what bit `registers[i]`
-/// was.
+/// How a tile gets from one layout to another without leaving its warps. The steps come in turn,
+/// each about a bit of the lane index and one of the register index; bits of the register index
+/// keep the names that they begin with, and further ones count on from there. Then bit i of the
+/// lane index is what bit `lanes[i]` was, and bit i of the register index is the one named
+/// `registers[i]`.
 struct LaneExchange {
-  struct Swap {
+  struct Step {
+    enum Kind {
+      Swap,   ///< both bits change places
+      Take,   ///< lanes that held copies take the register's bit, which is gone then
+      Spread, ///< lanes give their bit to a further one of the register index, and hold copies
+    } kind;
     unsigned reg, lane;
   };
-  llvm::SmallVector<Swap> swaps;
+  llvm::SmallVector<Step> steps;
   llvm::SmallVector<unsigned> lanes, registers;
 
   bool movesLanes() const;
-  /// Of `words` registers, how many a thread has to get from others.
+  /// How many words a thread has to get from others, of `words` registers.
   unsigned shuffles(unsigned words) const;
 };
-/// Nothing if elements have copies or would have to leave their warps.
+/// Nothing if elements would have to leave their warps.
 std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to);
 
 } // namespace nereid::gpu

@@ -203,19 +203,20 @@ struct GatherRegisters : RegisterModel<GatherRegisters, tile::GatherOp> {
   }
 };
 
-// The elements of a tile on their way between lanes: in words, several small ones or parts of a
-// large one.
+// The elements of a tile on their way between the lanes of a warp: in words, several small ones or
+// parts of a large one.
 class Travellers {
 public:
   // Small elements share a word where they differ in bits of the register index that stay there.
   Travellers(RegisterEmitter &emitter, ArrayRef<Value> registers, const LaneExchange &exchange)
       : emitter(emitter), type(registers.front().getType()) {
-    unsigned bits = unsigned(llvm::Log2_64(registers.size()));
-    unsigned wanted = type.isInteger(8) || type.isF16() || type.isBF16() || type.isInteger(16)
-                          ? 32 / type.getIntOrFloatBitWidth()
-                          : 1;
+    unsigned bits = unsigned(llvm::Log2_64(registers.size())), wanted = 1;
+    if (type.isInteger(8) || type.isInteger(16) || type.isF16() || type.isBF16())
+      wanted = 32 / type.getIntOrFloatBitWidth();
     for (unsigned bit = 0; bit < bits; ++bit) {
-      bool leaves = llvm::any_of(exchange.swaps, [&](auto swap) { return swap.reg == bit; });
+      bool leaves = llvm::any_of(exchange.steps, [&](const LaneExchange::Step &step) {
+        return step.kind != LaneExchange::Step::Spread && step.reg == bit;
+      });
       bool joins = !leaves && (1u << together.size()) < wanted;
       (joins ? together : apart).push_back(bit);
     }
@@ -230,47 +231,78 @@ public:
     perGroup = unsigned(words.size() >> apart.size());
   }
 
-  unsigned shuffles(const LaneExchange &exchange) const { return exchange.shuffles(words.size()); }
   unsigned size() const { return words.size(); }
 
-  void swap(LaneExchange::Swap swap) {
-    Value isHigh = isSet(swap.lane);
-    unsigned distance = perGroup << (llvm::find(apart, swap.reg) - apart.begin());
+  void step(LaneExchange::Step step) {
+    Value isHigh = isSet(step.lane);
+    unsigned mask = 1u << step.lane;
+    if (step.kind == LaneExchange::Step::Spread) {
+      size_t count = words.size();
+      for (size_t i = 0; i < count; ++i) {
+        Value own = words[i], got = emitter.shuffleXor(own, mask);
+        words[i] = select(isHigh, got, own);
+        words.push_back(select(isHigh, own, got));
+      }
+      apart.push_back(step.reg);
+      return;
+    }
+    const auto *place = llvm::find(apart, step.reg);
+    unsigned distance = perGroup << (place - apart.begin());
+    bool isSwap = step.kind == LaneExchange::Step::Swap;
+    SmallVector<Value> left;
     for (unsigned i = 0; i < words.size(); ++i) {
       if (i & distance)
         continue;
       Value &low = words[i], &high = words[i | distance];
-      Value got = emitter.shuffleXor(select(isHigh, low, high), 1u << swap.lane);
-      low = select(isHigh, got, low);
-      high = select(isHigh, high, got);
+      if (isSwap) {
+        Value got = emitter.shuffleXor(select(isHigh, low, high), mask);
+        low = select(isHigh, got, low);
+        high = select(isHigh, high, got);
+      } else {
+        left.push_back(select(isHigh, high, low));
+      }
+    }
+    if (!isSwap) {
+      words = std::move(left);
+      apart.erase(place);
     }
   }
 
   // Lane bit i is what bit `lanes[i]` was.
   void moveLanes(ArrayRef<unsigned> lanes) {
-    OpBuilder &b = emitter.builder;
     Value from = emitter.i32(0);
     for (auto [to, bit] : llvm::enumerate(lanes))
-      from = b.create<arith::OrIOp>(emitter.loc(), from,
-                                    select(isSet(to), emitter.i32(1 << bit), emitter.i32(0)));
+      from = emitter.builder.create<arith::OrIOp>(
+          emitter.loc(), from,
+          select(isSet(unsigned(to)), emitter.i32(int64_t(1) << bit), emitter.i32(0)));
     for (Value &word : words)
       word = emitter.shuffle(word, from);
   }
 
-  // By the register index at the end.
-  SmallVector<Value> arrived() const {
-    SmallVector<Value> values(size_t(1) << (apart.size() + together.size()));
-    unsigned members = 1u << together.size();
-    for (unsigned group = 0; group < 1u << apart.size(); ++group) {
-      auto own = ArrayRef(words).slice(group * perGroup, perGroup);
-      SmallVector<Value> elements;
-      if (members > 1)
-        elements = emitter.elementsOf(
-            emitter.cast(emitter.fromWords(own, wholeType()), VectorType::get({members}, type)));
+  // Bit i of the register index is what bit `bits[i]` was.
+  SmallVector<Value> arrived(ArrayRef<unsigned> bits) const {
+    std::vector<SmallVector<Value>> groups;
+    for (unsigned i = 0; i < words.size(); i += perGroup) {
+      auto own = ArrayRef(words).slice(i, perGroup);
+      if (together.empty())
+        groups.push_back({emitter.fromWords(own, type)});
       else
-        elements = {emitter.fromWords(own, type)};
-      for (auto [place, value] : llvm::enumerate(elements))
-        values[spread(group, apart) | spread(unsigned(place), together)] = value;
+        groups.push_back(emitter.elementsOf(
+            emitter.cast(emitter.fromWords(own, wholeType()),
+                         VectorType::get({int64_t(1) << together.size()}, type))));
+    }
+    SmallVector<Value> values;
+    for (unsigned reg = 0; reg < 1u << bits.size(); ++reg) {
+      unsigned group = 0, place = 0;
+      for (auto [i, bit] : llvm::enumerate(bits)) {
+        if (!(reg >> i & 1))
+          continue;
+        if (const auto *found = llvm::find(apart, bit); found != apart.end())
+          group |= 1u << (found - apart.begin());
+        else
+          place |= 1u << (llvm::find(together, bit) - together.begin());
+      }
+      values.push_back(groups[group][place]);
     }
     return values;
   }
@@ -299,8 +331,7 @@ private:
 
   RegisterEmitter &emitter;
   Type type;
-  SmallVector<unsigned> together,
-      apart; // bits of the register index, within words and between them
+  SmallVector<unsigned> together, apart; // bits of the register index, within words and between
   SmallVector<Value> words;
   unsigned perGroup = 1;
 };
@@ -314,21 +345,14 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
       return false;
     Travellers travellers(emitter, emitter.registers(source), *exchange);
     constexpr unsigned few = 8;
-    unsigned most = travellers.size() > few ? travellers.size() : 2 * travellers.size();
-    if (travellers.shuffles(*exchange) > most)
+    unsigned words = travellers.size();
+    if (exchange->shuffles(words) > (words > few ? words : 2 * words))
       return false;
-    for (LaneExchange::Swap swap : exchange->swaps)
-      travellers.swap(swap);
+    for (LaneExchange::Step step : exchange->steps)
+      travellers.step(step);
     if (exchange->movesLanes())
       travellers.moveLanes(exchange->lanes);
-    SmallVector<Value> arrived = travellers.arrived(), values;
-    for (unsigned to = 0; to < arrived.size(); ++to) {
-      unsigned from = 0;
-      for (auto [i, bit] : llvm::enumerate(exchange->registers))
-        from |= (to >> i & 1) << bit;
-      values.push_back(arrived[from]);
-    }
-    emitter.setRegisters(result, std::move(values));
+    emitter.setRegisters(result, travellers.arrived(exchange->registers));
     return true;
   }
 

@@ -65,9 +65,27 @@ template <typename Body> void overRanges(int64_t n, Body body) {
     running.emplace_back([=] { body(begin, std::min(n, begin + each)); });
 }
 
-// Of a tensor: its elements may share places unless it is dense.
+// Whether two elements may lie at one place: strides of 0, or rows that reach into each other.
+bool mayOverlap(const HostTensor &tensor) {
+  if (tensor.isDense() || tensor.numel() == 0)
+    return false;
+  std::vector<std::pair<int64_t, int64_t>> steps; // stride and extent
+  for (size_t d = 0; d < tensor.shape().size(); ++d)
+    if (tensor.shape()[d] > 1)
+      steps.emplace_back(tensor.strides()[d], tensor.shape()[d]);
+  std::ranges::sort(steps);
+  int64_t reach = 0; // from the first element to the last one of the smaller strides
+  for (auto [stride, extent] : steps) {
+    if (stride <= reach)
+      return true;
+    reach += stride * (extent - 1);
+  }
+  return false;
+}
+
+// Of a tensor: elements that share a place are written in order.
 template <typename Body> void overRanges(const HostTensor &tensor, Body body) {
-  if (!tensor.isDense())
+  if (mayOverlap(tensor))
     return body(int64_t(0), tensor.numel());
   overRanges(tensor.numel(), body);
 }
@@ -364,8 +382,10 @@ void fillRange(HostTensor &tensor, int64_t start, int64_t step) {
 }
 
 void fillValue(HostTensor &tensor, double value) {
-  for (int64_t i = 0, n = tensor.numel(); i < n; ++i)
-    tensor.set(i, value);
+  overRanges(tensor, [&tensor, value](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      tensor.set(i, value);
+  });
 }
 
 void fillSpecial(HostTensor &tensor) {

@@ -45,6 +45,30 @@ TEST(HostTensor, RandomValuesDependOnSeedAndIndexOnly) {
   EXPECT_NE(a.packed(), c.packed());
 }
 
+TEST(HostTensor, LargeTensorsOfAnyLayoutHaveTheSameValues) {
+  // Large enough to be filled by several threads.
+  constexpr int64_t rows = 4, columns = 1 << 18;
+  HostTensor dense(DType::Float32, {rows, columns}),
+      turned(DType::Float32, {rows, columns}, {1, rows}),
+      apart(DType::Float32, {rows, columns}, {2 * columns + 6, 2}, 3),
+      onePlace(DType::Float32, {rows, columns}, {0, 1}),
+      reaching(DType::Float32, {rows, columns}, {columns - 1, 1});
+  for (HostTensor *tensor : {&dense, &turned, &apart, &onePlace, &reaching})
+    fillNormal(*tensor, "x");
+  EXPECT_EQ(dense.packed(), turned.packed());
+  EXPECT_EQ(dense.packed(), apart.packed());
+  // What is written last stays.
+  for (int64_t column = 0; column < columns; column += 1000)
+    for (int64_t row = 0; row < rows; ++row)
+      ASSERT_EQ(onePlace.get(row * columns + column), dense.get((rows - 1) * columns + column));
+  for (int64_t row = 0; row + 1 < rows; ++row)
+    ASSERT_EQ(reaching.get(row * columns + columns - 1), dense.get((row + 1) * columns));
+  HostTensor sevens(DType::BFloat16, {columns * rows});
+  fillValue(sevens, 7);
+  for (int64_t i = 0; i < columns * rows; i += 999)
+    ASSERT_EQ(sevens.get(i), 7);
+}
+
 TEST(HostTensor, RandomValuesHaveTheirDistribution) {
   constexpr int64_t n = 200000;
   HostTensor t(DType::Float64, {n});
