@@ -193,14 +193,15 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
     return reports.error("cannot lower `" + kernel.getName().str() + "` to LLVM");
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
-  auto machine = cpu::createMachine(options.features);
+  auto machine = cpu::createMachine(options.features, options.optimize);
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + kernel.getName().str() + "` to LLVM IR");
   std::string entry = options.entry.empty() ? cpu::entrySymbol.str() : options.entry;
   llvmModule->getFunction(cpu::entrySymbol)->setName(entry);
   cpu::prepare(*llvmModule, *machine);
   // LLVM hoists what does not change in a loop, and folds addresses.
-  transforms::optimize(*llvmModule, *machine, llvmPasses);
+  transforms::optimize(*llvmModule, *machine,
+                       options.optimize ? llvmPasses : "function(early-cse)");
   if (unsigned bytes = cpu::processorOf(options.features).vectorBytes; bytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, bytes);
   if (stage == CpuStage::Llvm)
