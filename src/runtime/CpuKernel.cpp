@@ -198,9 +198,8 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
       return Error{"kernel `" + std::string(source.name()) + "`: " + status.error().what, {}};
     return faultOf(job.fault);
   }
-  unsigned shared = record->flags / support::CodeSharesX & 7;
-  GridOrder order(arguments.grid, shared);
-  if (shared)
+  GridOrder order(arguments.grid, record->flags / support::CodeSharesX & 7);
+  if (!order.isByNumber())
     job.order = &order;
   unsigned workers = unsigned(std::min<uint64_t>(executor.concurrency(), programs));
   float cost = programCost.load(std::memory_order_relaxed);
@@ -213,9 +212,9 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     Shares shares;
     job.shares = &shares;
     job.piece = std::max<uint64_t>(1, programs / (workers * piecesPerWorker));
-    // What an order brings together is in the cache that all workers have, so they go through it
-    // side by side. Other programs are better where the ones before them were.
-    shares.split((programs + job.piece - 1) / job.piece, shared ? 1 : workers);
+    // A band is in the cache that all workers have, so they go through it side by side. Other
+    // programs are better where the ones before them were.
+    shares.split((programs + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
     executor.run(workers, runPieces, &job);
   }
   float seen = float(nanoseconds() - start) * float(workers) / float(programs);

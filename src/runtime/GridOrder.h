@@ -31,6 +31,13 @@ public:
     width = sharing < 2 ? axes[0].extent : std::min(axes[0].extent, bandWidth);
   }
 
+  /// Whether that is the order of their numbers.
+  bool isByNumber() const {
+    return axes[0].stride <= axes[1].stride && axes[1].stride <= axes[2].stride && !hasBands();
+  }
+  /// Whether one band after the other is run along, that is, two axes share.
+  bool hasBands() const { return width < axes[0].extent; }
+
   /// Calls `run(first, count)` for the programs at the places [first, first + count) of the order,
   /// as many of consecutive numbers as there are together.
   template <typename Run> void forRange(uint64_t first, uint64_t count, Run run) const {
