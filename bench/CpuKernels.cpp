@@ -4,7 +4,8 @@
 // rows by a part of their names; `--seconds=S` measures each for so long. Then, with one thread a
 // processor that this process may use (`taskset`), a product as a ratio to one thread, and kernels
 // on tensors that no cache holds as ratios to a copy of memory. `curve` chooses tables of the best
-// tiles by type, size and threads, which take minutes.
+// tiles by type, size and threads, which take minutes, and `order` what the order of programs is
+// worth.
 #include "engine/Compile.h"
 #include "engine/Files.h"
 #include "engine/Runner.h"
@@ -261,6 +262,31 @@ double processorSeconds(const std::function<void()> &work) {
   return processorTime() - start;
 }
 
+// Gives each part of a grid to another worker than the launch before.
+class Rotating final : public runtime::Executor {
+public:
+  explicit Rotating(std::shared_ptr<runtime::ThreadPool> pool) : pool(std::move(pool)) {}
+  unsigned concurrency() const override { return pool->concurrency(); }
+  void run(unsigned workers, Body body, void *data) override {
+    struct Turned {
+      Body body;
+      void *data;
+      unsigned by, workers;
+    } turned{body, data, ++round, workers};
+    pool->run(
+        workers,
+        [](void *data, unsigned worker) {
+          auto &turned = *static_cast<Turned *>(data);
+          turned.body(turned.data, (worker + turned.by) % turned.workers);
+        },
+        &turned);
+  }
+
+private:
+  std::shared_ptr<runtime::ThreadPool> pool;
+  unsigned round = 0;
+};
+
 bool chosen(int argc, char **argv, const std::string &name) {
   for (int i = 1; i < argc; ++i)
     if (name.find(argv[i]) != std::string::npos)
@@ -416,6 +442,84 @@ int main(int argc, char **argv) {
                                    });
     std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
                 1e-9 * product.operations() / together, one / together, pool->concurrency());
+  }
+  // What the order of programs is worth that a launch chooses by what they share, beside the order
+  // of their numbers and, for products, that of kernels that group their tiles.
+  auto inTurn = [&](const std::string &name, double operations, std::vector<Case *> kernels) {
+    for (bool all : {false, true}) {
+      device.setExecutor(all ? std::static_pointer_cast<runtime::Executor>(pool)
+                             : std::make_shared<runtime::InlineExecutor>());
+      std::vector<double> least(kernels.size(), 1e9);
+      double end = now() + secondsEach * double(kernels.size());
+      for (int round = 0; round < 4 || now() < end; ++round)
+        for (size_t i = 0; i < kernels.size(); ++i) {
+          double seconds = all ? kernels[i]->seconds() : kernels[i]->ownSeconds();
+          if (round)
+            least[i] = std::min(least[i], seconds);
+        }
+      std::printf("%-32s %u threads: by number %.1f Gflop/s, by what is shared %.0f%%",
+                  name.c_str(), all ? pool->concurrency() : 1, 1e-9 * operations / least[0],
+                  100 * least[0] / least[1]);
+      if (kernels.size() > 2)
+        std::printf(", grouped %.0f%%", 100 * least[0] / least[2]);
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+  };
+  for (auto [size, blocks] :
+       {std::pair(2048, Blocks{128, 128, 128}), {4096, {128, 128, 128}}, {4096, {64, 64, 128}}}) {
+    std::string name = "order product " + std::to_string(size) + " " + blocks.text();
+    if (argc == 1 || !chosen(argc, argv, name))
+      continue;
+    HostTensor a = normalRows(size, size, "a"), b = normalRows(size, size, "b"),
+               c(DType::Float32, {size, size});
+    uint32_t rows = uint32_t(size / blocks.m), columns = uint32_t(size / blocks.n);
+    auto product = [&](bool byAxes, int64_t group) {
+      return Case("../bench/order", "product",
+                  {of(a, "a"), of(b, "b"), of(c, "c"), integer(size), integer(size),
+                   integer(blocks.m), integer(blocks.n), integer(blocks.k), boolean(byAxes),
+                   integer(group)},
+                  {byAxes ? rows : rows * columns, byAxes ? columns : 1, 1});
+    };
+    Case byNumber = product(false, rows), byAxes = product(true, 1), grouped = product(false, 8);
+    inTurn(name, 2.0 * size * size * size, {&byNumber, &byAxes, &grouped});
+  }
+  if (std::string name = "order attention"; argc > 1 && chosen(argc, argv, name)) {
+    constexpr int64_t heads = 16, n = 2048, d = 64, block = 128;
+    auto tensor = [&](const char *seed) { return normal(DType::Float32, {heads, n, d}, seed); };
+    HostTensor q = tensor("q"), k = tensor("k"), v = tensor("v"),
+               out(DType::Float32, {heads, n, d});
+    auto attention = [&](bool byAxes) {
+      return Case(
+          "../bench/order", "attention",
+          {of(q, "q"), of(k, "k"), of(v, "v"), of(out, "out"), integer(heads), integer(n),
+           real(0.125), integer(d), integer(block), boolean(byAxes)},
+          {uint32_t(byAxes ? heads : heads * n / block), uint32_t(byAxes ? n / block : 1), 1});
+    };
+    Case byNumber = attention(false), byAxes = attention(true);
+    inTurn(name, 4.0 * heads * n * n * d, {&byNumber, &byAxes});
+  }
+  // A tensor of which every worker has its part in its second cache, updated again and again.
+  if (std::string name = "order updates"; argc > 1 && chosen(argc, argv, name)) {
+    const int64_t size = 64 * 1024 * pool->concurrency();
+    HostTensor x = normal(DType::Float32, {size}, "x"), y(DType::Float32, {size});
+    Case kernel("vector_add", "add",
+                {of(x, "x"), of(y, "y"), of(y, "y"), integer(size), integer(4096)},
+                {uint32_t(size / 4096), 1, 1});
+    auto rotating = std::make_shared<Rotating>(pool);
+    auto by = [&](const std::shared_ptr<runtime::Executor> &executor) {
+      return [&] {
+        device.setExecutor(executor);
+        kernel.seconds();
+        return kernel.seconds();
+      };
+    };
+    std::shared_ptr<runtime::Executor> same = pool, other = rotating;
+    auto [stays, moves] = measure(by(same), by(other));
+    std::printf("%-32s %u threads: %.1f GB/s, %.0f%% of that where parts change hands\n",
+                name.c_str(), pool->concurrency(), 12e-9 * double(size) / stays,
+                100 * moves / stays);
+    device.setExecutor(pool);
   }
   // The best of the tiles for every size, beside the peak of that many threads.
   for (DType dtype : {DType::Float32, DType::BFloat16, DType::Int8})

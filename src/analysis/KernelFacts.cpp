@@ -136,6 +136,110 @@ bool isOfFunction(BlockArgument argument) {
   return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
 }
 
+// Which axes of the grid a value depends on, as far as the place of a program decides where it
+// reads: a branch taken, or how far a loop goes, only decides whether.
+class GridAxes {
+public:
+  explicit GridAxes(FunctionOpInterface kernel) {
+    // Loops hand values back to their beginning.
+    do {
+      changed = false;
+      kernel->walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
+    } while (changed);
+  }
+  uint8_t of(Value value) const { return known.lookup(value); }
+
+private:
+  void visit(Operation *op) {
+    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
+      return join(op->getResult(0), uint8_t(1) << id.getAxis());
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      join(loop.getInductionVar(), of(loop.getLowerBound()));
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      for (auto [argument, first] : llvm::zip(loop.getRegionIterArgs(), loop.getInits()))
+        join(argument, of(first));
+    } else if (op->hasTrait<OpTrait::IsTerminator>()) {
+      return leave(op);
+    }
+    if (isa<scf::ForOp>(op))
+      for (auto [result, first] : llvm::zip(op->getResults(), cast<scf::ForOp>(op).getInits()))
+        join(result, of(first));
+    if (op->getNumRegions() == 0 || !isa<scf::SCFDialect>(op->getDialect())) {
+      uint8_t axes = 0;
+      for (Value operand : op->getOperands())
+        axes |= of(operand);
+      for (Value result : op->getResults())
+        join(result, axes);
+    }
+  }
+
+  // The values that the end of a region hands on.
+  void leave(Operation *end) {
+    Operation *parent = end->getParentOp();
+    auto hand = [&](ValueRange from, ValueRange to) {
+      for (auto [value, target] : llvm::zip(from, to))
+        join(target, of(value));
+    };
+    if (auto condition = dyn_cast<scf::ConditionOp>(end)) {
+      auto loop = cast<scf::WhileOp>(parent);
+      hand(condition.getArgs(), loop.getAfterArguments());
+      hand(condition.getArgs(), loop.getResults());
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      hand(end->getOperands(), loop.getBeforeArguments());
+    } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      hand(end->getOperands(), loop.getRegionIterArgs());
+      hand(end->getOperands(), loop.getResults());
+    } else if (isa<scf::IfOp>(parent)) {
+      hand(end->getOperands(), parent->getResults());
+    }
+  }
+
+  void join(Value value, uint8_t axes) {
+    uint8_t &mine = known[value];
+    changed |= (mine | axes) != mine;
+    mine |= axes;
+  }
+
+  DenseMap<Value, uint8_t> known;
+  bool changed = false;
+};
+
+uint8_t sharedAxesOf(FunctionOpInterface kernel, unsigned rank) {
+  if (rank < 2)
+    return 0;
+  bool multiplies =
+      kernel->walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  GridAxes axes(kernel);
+  struct Read {
+    uint64_t bytes;
+    uint8_t axes;
+  };
+  SmallVector<Read> reads;
+  kernel->walk([&](tile::MemoryAccessOpInterface access) {
+    if (!access.readsMemory() || access.isAtomicAccess() || access->getNumResults() != 1)
+      return;
+    auto tile = dyn_cast<RankedTensorType>(access->getResult(0).getType());
+    if (!tile ||
+        !(access->getParentOfType<LoopLikeOpInterface>() || (multiplies && tile.getRank() > 1)))
+      return;
+    uint8_t places = axes.of(access.getAccessed());
+    if (!isa<tile::LoadOp>(access)) // a descriptor, and where in it
+      for (Value operand : access->getOperands())
+        places |= axes.of(operand);
+    reads.push_back(
+        {uint64_t(tile.getNumElements()) * tile::bytesInMemory(access.getAccessElementType()),
+         places});
+  });
+  uint64_t most = 0;
+  for (const Read &read : reads)
+    most = std::max(most, read.bytes);
+  uint8_t shared = 0;
+  for (const Read &read : reads)
+    if (4 * read.bytes >= most)
+      shared |= ~read.axes;
+  return shared & ((1u << rank) - 1);
+}
+
 } // namespace
 
 BlockArgument argumentOf(tile::MemoryAccessOpInterface access) {
@@ -209,6 +313,7 @@ KernelFacts kernelFacts(FunctionOpInterface kernel) {
         facts.slots[argument.getArgNumber()].access |= flags;
     });
   });
+  facts.sharedAxes = sharedAxesOf(kernel, facts.gridRank);
   return facts;
 }
 

@@ -27,6 +27,9 @@ struct KernelFacts {
   uint32_t packedBytes = 0;
   uint32_t gridRank = 1;
   bool mayWait = false; ///< a loop ends by what another program writes
+  /// Bit a is set if programs that differ along axis a of the grid alone read some of the same
+  /// memory: one of the larger tiles that loops or products read stands where it stands for all.
+  uint8_t sharedAxes = 0;
 };
 
 KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);

@@ -19,7 +19,8 @@ namespace nereid::cpu {
 
 static constexpr const char *triple = "x86_64-unknown-linux-gnu";
 
-std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &features) {
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &features,
+                                                   bool optimize) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -38,9 +39,9 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &
   for (llvm::StringRef name : names)
     enabled += (enabled.empty() ? "+" : ",+") + name.str();
   llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, "x86-64", enabled, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64", enabled, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
 Processor processorOf(const target::CpuFeatureSet &features) {

@@ -17,7 +17,8 @@ class TargetMachine;
 namespace nereid::cpu {
 
 /// A machine with exactly these features beyond the x86-64 baseline.
-std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &features);
+std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &features,
+                                                   bool optimize = true);
 
 /// Bytes of the widest vector that the features give.
 Processor processorOf(const target::CpuFeatureSet &features);

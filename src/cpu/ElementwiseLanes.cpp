@@ -55,35 +55,63 @@ template <typename Op> struct ContractedOp : LaneModel<ContractedOp<Op>, Op> {
   }
 };
 
-// A quotient may be off by 2 ulp. By a number that is the same for all lanes the CPU multiplies
-// with its reciprocal, which is off by less than 1.5 ulp where the reciprocal is a normal number.
+// A quotient may be off by 2 ulp, a root by one: 1 / sqrt(x) is one operation. By a number that is
+// the same for all lanes the CPU multiplies with its reciprocal, which is off by less than 1.5 ulp
+// where the reciprocal is a normal number; so it does by one that is made of an integer and is the
+// same for all programs, as a mean is.
 struct DivLanes : LaneModel<DivLanes, arith::DivFOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
     auto quotient = [&] { return SameOp<arith::DivFOp>().emitLanes(op, emitter, result, where); };
     OpBuilder &b = emitter.builder;
     Location loc = emitter.loc();
-    Value divisor = one(op->getOperand(1));
-    if (!emitter.contract || where.width == 1 || !divisor || !divisor.getType().isF32())
+    Value divisor = op->getOperand(1);
+    if (!emitter.contract || !tile::elementType(divisor.getType()).isF32())
+      return quotient();
+    if (auto root = divisor.getDefiningOp<math::SqrtOp>();
+        root && !emitter.plan.stored(root) && isOne(op->getOperand(0)))
+      return emitMath(emitter, "rsqrt", emitter.lanes(root.getOperand(), where));
+    bool isTile = isa<RankedTensorType>(divisor.getType());
+    if (isTile)
+      divisor = where.width == 1 ? Value() : one(divisor);
+    if (!divisor || !(isTile || (isOfInteger(divisor) && isSameForAllPrograms(divisor))))
       return quotient();
     Value number = emitter.scalar(divisor);
     auto constant = [&](double value) -> Value {
       return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(float(value)));
     };
+    Value reciprocal = b.create<arith::DivFOp>(loc, constant(1), number);
+    Value lhs = emitter.lanes(op->getOperand(0), where);
+    auto product = [&] {
+      return b.create<arith::MulFOp>(loc, lhs, emitter.splat(reciprocal, where.width)).getResult();
+    };
+    // 0 has infinity, which makes of every number what a division by 0 does.
+    if (isOfInteger(divisor))
+      return product();
     Value size = b.create<math::AbsFOp>(loc, number);
     auto compare = [&](arith::CmpFPredicate predicate, double bound) -> Value {
       return b.create<arith::CmpFOp>(loc, predicate, size, constant(bound));
     };
     Value normal = b.create<arith::AndIOp>(loc, compare(arith::CmpFPredicate::OGE, 0x1p-126),
                                            compare(arith::CmpFPredicate::OLE, 0x1p126));
-    Value reciprocal = b.create<arith::DivFOp>(loc, constant(1), number);
-    Value lhs = emitter.lanes(op->getOperand(0), where);
-    return emitter.select(
-        normal, resultType(op, result, where),
-        [&] {
-          return b.create<arith::MulFOp>(loc, lhs, emitter.splat(reciprocal, where.width))
-              .getResult();
-        },
-        quotient);
+    return emitter.select(normal, resultType(op, result, where), product, quotient);
+  }
+
+  static bool isOfInteger(Value scalar) {
+    return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(scalar.getDefiningOp());
+  }
+
+  static bool isOne(Value value) {
+    APFloat number(0.0f);
+    return matchPattern(value, m_ConstantFloat(&number)) && number.isExactlyValue(1.0);
+  }
+
+  // LLVM computes it once for all programs that a call runs.
+  static bool isSameForAllPrograms(Value scalar) {
+    Operation *op = scalar.getDefiningOp();
+    if (!op)
+      return isa<FunctionOpInterface>(cast<BlockArgument>(scalar).getOwner()->getParentOp());
+    return !isa<tile::ProgramIdOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+           llvm::all_of(op->getOperands(), isSameForAllPrograms);
   }
 
   // The scalar that all elements of a tile are, or null.

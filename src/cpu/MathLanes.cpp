@@ -227,6 +227,28 @@ Value emitReciprocal(F32 &f, Value x) {
   return f.fma(estimate, error, estimate);
 }
 
+// As much of 1 / sqrt(x); of one lane on its own, where the time until it is there counts.
+Value emitRsqrt(F32 &f, Value x) {
+  OpBuilder &b = f.b;
+  Value estimate;
+  if (f.width == 1) {
+    Type four = laneType(b.getF32Type(), 4);
+    Value zeros = b.create<arith::ConstantOp>(f.loc, b.getZeroAttr(four));
+    Value input = f.emitter.insert(zeros, x, 0);
+    Value all = b.create<arith::ConstantOp>(f.loc, b.getI8IntegerAttr(-1));
+    auto call =
+        b.create<LLVM::CallIntrinsicOp>(f.loc, four, b.getStringAttr("llvm.x86.avx512.rsqrt14.ss"),
+                                        ValueRange{input, input, zeros, all});
+    estimate = f.emitter.extract(call.getResult(0), 0);
+  } else {
+    estimate = call512(f, "llvm.x86.avx512.rsqrt14.ps.512", {x}, {});
+  }
+  Value error = f.fma(b.create<arith::NegFOp>(f.loc, f.mul(x, estimate)), estimate, f.number(1));
+  Value result = f.fma(f.mul(estimate, f.number(0.5)), error, estimate);
+  // That of infinity for 0, and of 0 for infinity, is NaN.
+  return f.select(f.isNan(error), estimate, result);
+}
+
 bool isLibraryFunction(StringRef name) {
   static const llvm::StringSet<llvm::MallocAllocator> names = {
 #define UNARY(type, name) #name,
@@ -260,11 +282,13 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
       wide.push_back(b.create<arith::ExtFOp>(loc, laneType(b.getF32Type(), width), operand));
     return b.create<arith::TruncFOp>(loc, type, emitMath(emitter, function, wide));
   }
-  if (function == "rsqrt")
+  if (function == "rsqrt" && !(element.isF32() && emitter.processor.vectorBytes == 64))
     return b.create<arith::DivFOp>(loc, emitter.constant(element, 1, width),
                                    b.create<math::SqrtOp>(loc, operands[0]));
   if (element.isF32()) {
     F32 f{emitter, width};
+    if (function == "rsqrt")
+      return emitRsqrt(f, operands[0]);
     if (function == "exp")
       return emitExp(f, operands[0]);
     if (function == "exp2")

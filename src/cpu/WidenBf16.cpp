@@ -1,6 +1,7 @@
 #include "cpu/WidenBf16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -119,6 +120,8 @@ struct Widener {
       if (isBf16(operand) && !mapping.contains(operand))
         mapping.map(operand, widened(operand));
     Value wide = b.clone(*op, mapping)->getResult(0);
+    if (!isBf16(wide)) // a comparison
+      return wide;
     wide.setType(like(wide, b.getF32Type()));
     return fromF32(wide);
   }
@@ -129,6 +132,57 @@ bool moves(Operation *op) {
   return !op->getNumOperands() || isa<arith::BitcastOp, arith::SelectOp>(op);
 }
 
+Type asWord(Type type) {
+  if (!getElementTypeOrSelf(type).isBF16())
+    return type;
+  Type word = IntegerType::get(type.getContext(), 16);
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(word)) : word;
+}
+
+TypedAttr asWord(TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return IntegerAttr::get(asWord(number.getType()), number.getValue().bitcastToAPInt());
+  return cast<DenseElementsAttr>(value).bitcast(IntegerType::get(value.getContext(), 16));
+}
+
+// What is only moved moves as words: LLVM takes a scalar from one block to another by way of f32,
+// and `vcvtneps2bf16` on the way back gives 0 for denormals. Instructions on bf16 alone see it.
+void moveAsWords(ModuleOp module) {
+  SmallVector<std::pair<OpOperand *, Type>> taken;
+  SmallVector<std::pair<Value, Type>> given;
+  module.walk([&](LLVM::CallIntrinsicOp call) {
+    for (OpOperand &operand : call->getOpOperands())
+      if (isBf16(operand.get()))
+        taken.push_back({&operand, operand.get().getType()});
+    for (Value result : call->getResults())
+      if (isBf16(result))
+        given.push_back({result, result.getType()});
+  });
+  module.walk([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          argument.setType(asWord(argument.getType()));
+    if (auto value = op->getAttrOfType<TypedAttr>("value"))
+      if (getElementTypeOrSelf(value.getType()).isBF16())
+        op->setAttr("value", asWord(value));
+    for (Value result : op->getResults())
+      result.setType(asWord(result.getType()));
+  });
+  for (auto [operand, type] : taken) {
+    OpBuilder b(operand->getOwner());
+    operand->set(b.create<LLVM::BitcastOp>(operand->getOwner()->getLoc(), type, operand->get()));
+  }
+  for (auto [result, type] : given) {
+    OpBuilder b(result.getContext());
+    b.setInsertionPointAfterValue(result);
+    auto words = b.create<LLVM::BitcastOp>(result.getLoc(), result.getType(), result);
+    result.replaceAllUsesExcept(words, words);
+    result.setType(type);
+  }
+}
+
 } // namespace
 
 void widenBf16(ModuleOp module) {
@@ -137,8 +191,7 @@ void widenBf16(ModuleOp module) {
     if (!isa_and_present<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
         op->getNumResults() != 1)
       return;
-    bool widens = isa<arith::ExtFOp>(op) && isBf16(op->getOperand(0));
-    if (widens || (isBf16(op->getResult(0)) && !moves(op)))
+    if (!moves(op) && (isBf16(op->getResult(0)) || llvm::any_of(op->getOperands(), isBf16)))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -147,6 +200,7 @@ void widenBf16(ModuleOp module) {
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
   }
+  moveAsWords(module);
 }
 
 } // namespace nereid::cpu

@@ -83,6 +83,15 @@ template <typename T> std::string printed(T &&thing) {
   return text;
 }
 
+// Which programs a launch starts together (runtime/GridOrder.h).
+std::string programOrder(const analysis::KernelFacts &facts) {
+  std::string text;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (facts.sharedAxes >> axis & 1)
+      text += (text.empty() ? "" : ", ") + std::string(1, char('x' + axis));
+  return text.empty() ? "" : "programs along " + text + " read some of the same memory\n";
+}
+
 std::vector<CpuAccess> accessesOf(ModuleOp module) {
   std::vector<CpuAccess> out;
   auto add = [&](Location where, Type type, bool isStore, bool isScattered, bool isMasked) {
@@ -167,11 +176,11 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
 
   // Choose which tiles are stored and which are recomputed in the loops of their users.
   cpu::FusionPlan plan = support::inStep("fusion plan", [&] { return cpu::FusionPlan(kernel); });
+  analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   if (stage == CpuStage::Plan)
-    return printed(plan) + printed(module);
+    return printed(plan) + programOrder(facts) + printed(module);
 
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
-  analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   cpu::EmittedKernel emitted = support::inStep("loops", [&] {
     return cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features),
                            options.contract);
@@ -193,14 +202,15 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
     return reports.error("cannot lower `" + kernel.getName().str() + "` to LLVM");
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
-  auto machine = cpu::createMachine(options.features);
+  auto machine = cpu::createMachine(options.features, options.optimize);
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + kernel.getName().str() + "` to LLVM IR");
   std::string entry = options.entry.empty() ? cpu::entrySymbol.str() : options.entry;
   llvmModule->getFunction(cpu::entrySymbol)->setName(entry);
   cpu::prepare(*llvmModule, *machine);
   // LLVM hoists what does not change in a loop, and folds addresses.
-  transforms::optimize(*llvmModule, *machine, llvmPasses);
+  transforms::optimize(*llvmModule, *machine,
+                       options.optimize ? llvmPasses : "function(early-cse)");
   if (unsigned bytes = cpu::processorOf(options.features).vectorBytes; bytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, bytes);
   if (stage == CpuStage::Llvm)
@@ -227,7 +237,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.code = builder->blob({reinterpret_cast<const uint8_t *>(object.data()), object.size()});
   code.arenaBytes = uint32_t(plan.arenaBytes());
   code.flags = (facts.mayWait ? support::CodeYields : 0) |
-               (emitted.sites.empty() ? 0 : support::CodeRecords);
+               (emitted.sites.empty() ? 0 : support::CodeRecords) |
+               facts.sharedAxes * support::CodeSharesX;
   builder->codes.push_back(code);
   // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
   if (builder->sites.empty())

@@ -18,6 +18,9 @@ struct CpuOptions {
   std::string entry = {};
   /// Whether a product that is added at once may be fused with the sum (docs/numerics.md).
   bool contract = true;
+  /// Whether LLVM optimises. Code that it does not is made in half of the time and runs several
+  /// times slower: for tests of many kernels.
+  bool optimize = true;
 };
 
 /// Where `emitForCpu` stops.

@@ -1,6 +1,8 @@
 #include "runtime/CpuKernel.h"
 
+#include "runtime/GridOrder.h"
 #include "runtime/Recorder.h"
+#include "runtime/Shares.h"
 #include "target/Cpu.h"
 
 #include <algorithm>
@@ -20,8 +22,7 @@ using support::RecordBuffer;
 namespace {
 // Waking a sleeping worker and seeing it finish takes about this long.
 constexpr float wakeNanoseconds = 5000;
-// Pieces a worker: enough that uneven programs even out, few enough that the shared counter is
-// cold.
+// Pieces a worker: enough that uneven programs even out, few enough that taking one costs nothing.
 constexpr uint64_t piecesPerWorker = 8;
 // Memory that a thread keeps between launches.
 constexpr size_t keptArenaBytes = size_t(64) << 20;
@@ -37,13 +38,15 @@ struct Job {
   support::CpuEntry entry;
   CpuContext context;
   uint32_t arenaBytes;
-  uint64_t programs, piece;
-  alignas(64) std::atomic<uint64_t> next = 0;
+  uint64_t programs;
+  const GridOrder *order = nullptr; ///< null: in the order of their numbers
+  Shares *shares = nullptr;         ///< null: one worker runs all
+  uint64_t piece = 0;               ///< programs of a piece, but for the last one
   std::atomic<bool> outOfMemory = false;
   uint32_t fault = 0;
 };
 
-void runPieces(void *data, unsigned) {
+void runPieces(void *data, unsigned worker) {
   Job &job = *static_cast<Job *>(data);
   CpuContext context = job.context;
   if (job.arenaBytes) {
@@ -53,12 +56,21 @@ void runPieces(void *data, unsigned) {
     }
     context.arena = threadArena.data();
   }
-  for (;;) {
-    uint64_t first = job.next.fetch_add(job.piece, std::memory_order_relaxed);
-    if (first >= job.programs || std::atomic_ref(job.fault).load(std::memory_order_relaxed))
-      break;
-    job.entry(first, std::min(job.piece, job.programs - first), &context);
-  }
+  auto enter = [&](uint64_t first, uint64_t count) {
+    if (!std::atomic_ref(job.fault).load(std::memory_order_relaxed))
+      job.entry(first, count, &context);
+  };
+  auto run = [&](uint64_t first, uint64_t count) {
+    if (job.order)
+      job.order->forRange(first, count, enter);
+    else
+      enter(first, count);
+  };
+  if (!job.shares)
+    run(0, job.programs);
+  else
+    for (uint64_t piece; job.shares->take(worker, piece);)
+      run(piece * job.piece, std::min(job.piece, job.programs - piece * job.piece));
   if (threadArena.size() > keptArenaBytes)
     threadArena.release();
 }
@@ -186,16 +198,23 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
       return Error{"kernel `" + std::string(source.name()) + "`: " + status.error().what, {}};
     return faultOf(job.fault);
   }
+  GridOrder order(arguments.grid, record->flags / support::CodeSharesX & 7);
+  if (!order.isByNumber())
+    job.order = &order;
   unsigned workers = unsigned(std::min<uint64_t>(executor.concurrency(), programs));
   float cost = programCost.load(std::memory_order_relaxed);
   if (workers > 1 && cost > 0 && cost * float(programs) < wakeNanoseconds)
     workers = 1;
   uint64_t start = nanoseconds();
   if (workers <= 1) {
-    job.piece = programs;
     runPieces(&job, 0);
   } else {
+    Shares shares;
+    job.shares = &shares;
     job.piece = std::max<uint64_t>(1, programs / (workers * piecesPerWorker));
+    // A band is in the cache that all workers have, so they go through it side by side. Other
+    // programs are better where the ones before them were.
+    shares.split((programs + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
     executor.run(workers, runPieces, &job);
   }
   float seen = float(nanoseconds() - start) * float(workers) / float(programs);

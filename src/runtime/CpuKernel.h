@@ -1,5 +1,5 @@
 // A kernel loaded for the host's CPU, and the launch of it: programs of the grid are handed to the
-// workers of an executor in ascending pieces.
+// workers of an executor in pieces.
 #pragma once
 
 #include "runtime/Device.h"

@@ -1,6 +1,7 @@
 #include "runtime/ThreadPool.h"
 
 #include <algorithm>
+#include <bit>
 #include <sched.h>
 
 #if defined(__x86_64__)
@@ -33,6 +34,7 @@ unsigned availableProcessors() {
 ThreadPool::ThreadPool(unsigned count) {
   if (count == 0)
     count = availableProcessors();
+  invitations = std::vector<std::atomic<uint64_t>>(count / 64 + 1);
   threads.reserve(count - 1);
   for (unsigned i = 1; i < count; ++i)
     threads.emplace_back([this, i] { work(i); });
@@ -56,7 +58,11 @@ void ThreadPool::run(unsigned workers, Body wantedBody, void *wantedData) {
   body = wantedBody;
   data = wantedData;
   finished.store(0, std::memory_order_relaxed);
-  tickets.store(workers - 1, std::memory_order_release);
+  for (unsigned word = 0; word <= (workers - 1) / 64; ++word) {
+    unsigned end = std::min(workers - 64 * word, 64u);
+    uint64_t all = end == 64 ? ~uint64_t(0) : (uint64_t(1) << end) - 1;
+    invitations[word].store(word ? all : all & ~uint64_t(1), std::memory_order_release);
+  }
   epoch.fetch_add(1);
   if (sleepers.load() != 0)
     epoch.notify_all();
@@ -65,8 +71,10 @@ void ThreadPool::run(unsigned workers, Body wantedBody, void *wantedData) {
   wantedBody(wantedData, 0);
   insideBody = false;
 
-  // Whoever has not come by now finds no work left: take back its ticket.
-  uint32_t taken = workers - 1 - tickets.exchange(0, std::memory_order_acq_rel);
+  // Whoever has not come by now finds no work left: take back its invitation.
+  uint32_t taken = workers - 1;
+  for (unsigned word = 0; word <= (workers - 1) / 64; ++word)
+    taken -= uint32_t(std::popcount(invitations[word].exchange(0, std::memory_order_acq_rel)));
   for (int spin = 0; finished.load(std::memory_order_acquire) != taken; ++spin) {
     uint32_t seen = finished.load(std::memory_order_acquire);
     if (spin < spinsBeforeSleep)
@@ -76,16 +84,15 @@ void ThreadPool::run(unsigned workers, Body wantedBody, void *wantedData) {
   }
 }
 
-void ThreadPool::work(unsigned) {
+void ThreadPool::work(unsigned worker) {
   insideBody = true; // a launch from within a kernel's helper runs inline
+  std::atomic<uint64_t> &invitation = invitations[worker / 64];
+  const uint64_t mine = uint64_t(1) << worker % 64;
   uint32_t seen = epoch.load();
   while (!stopping.load(std::memory_order_relaxed)) {
-    uint32_t ticket = tickets.load(std::memory_order_relaxed);
-    while (ticket != 0 &&
-           !tickets.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel))
-      ;
-    if (ticket != 0) {
-      body(data, ticket);
+    if (invitation.load(std::memory_order_relaxed) & mine &&
+        invitation.fetch_and(~mine, std::memory_order_acq_rel) & mine) {
+      body(data, worker);
       finished.fetch_add(1, std::memory_order_acq_rel);
       finished.notify_one();
       continue;

@@ -24,12 +24,13 @@ public:
 private:
   void work(unsigned index);
 
-  // One job at a time. The fields of a job are written before `tickets` becomes positive and read
-  // only by who took a ticket, and the next job waits until every taken ticket is `finished`.
+  // One job at a time. The fields of a job are written before the invitations and read only by who
+  // took its own, and the next job waits until every one that was taken is `finished`. Thread w is
+  // worker w of each job, so that it has the same part of the work again.
   std::mutex submit;
   Body body = nullptr;
   void *data = nullptr;
-  alignas(64) std::atomic<uint32_t> tickets = 0; ///< places left; ticket t is worker t
+  std::vector<std::atomic<uint64_t>> invitations; ///< a bit for each worker who may come
   alignas(64) std::atomic<uint32_t> finished = 0;
   alignas(64) std::atomic<uint32_t> epoch = 0; ///< changes when there is news for sleepers
   std::atomic<uint32_t> sleepers = 0;

@@ -136,6 +136,11 @@ enum CodeFlag : uint32_t {
   CodeRecords = 2, ///< writes the record buffer
   CodePdl = 4,     ///< launch with programmatic stream serialization
   CodeCooperative = 8,
+  // CPU: programs that differ along this axis alone read some of the same memory, and should run
+  // together.
+  CodeSharesX = 16,
+  CodeSharesY = 32,
+  CodeSharesZ = 64,
 };
 
 /// Code for one architecture, and what a launch of it needs. A loader takes the first section that

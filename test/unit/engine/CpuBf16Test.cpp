@@ -279,6 +279,50 @@ TEST(CpuBf16, AtomicsKeepDenormals) {
     }
 }
 
+// A scalar that one of two branches gives, that a loop carries, and that a mask lets through.
+TEST(CpuBf16, MovesKeepDenormals) {
+  constexpr const char *source = R"(
+func.func @k(%px: !tile.ptr<bf16>, %po: !tile.ptr<bf16>, %n: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %pid = tile.program_id 0
+  %in = tile.addptr %px, %pid : !tile.ptr<bf16>, i32
+  %out = tile.addptr %po, %pid : !tile.ptr<bf16>, i32
+  %x = tile.load %in : !tile.ptr<bf16> -> bf16
+  %isTaken = arith.cmpi slt, %pid, %n : i32
+  %branch = scf.if %isTaken -> (bf16) {
+    tile.store %out, %x : !tile.ptr<bf16>, bf16
+    %y = tile.load %in : !tile.ptr<bf16> -> bf16
+    scf.yield %y : bf16
+  } else {
+    %c = arith.constant 0x0001 : bf16
+    scf.yield %c : bf16
+  }
+  %carried = scf.for %i = %zero to %n step %one iter_args(%last = %branch) -> (bf16) : i32 {
+    tile.store %out, %last : !tile.ptr<bf16>, bf16
+    %again = tile.load %out : !tile.ptr<bf16> -> bf16
+    scf.yield %again : bf16
+  }
+  tile.store %out, %carried : !tile.ptr<bf16>, bf16
+  return
+}
+)";
+  const std::vector<uint16_t> x = tiny();
+  for (const target::CpuFeatureSet &features : levels())
+    for (bool optimize : {true, false}) {
+      pipeline::CpuOptions options;
+      options.features = features;
+      options.optimize = optimize;
+      auto kernel = compileForCpu(source, options);
+      ASSERT_TRUE(kernel.kernel) << kernel.failure;
+      std::vector<uint16_t> out(x.size());
+      constexpr int32_t taken = 200;
+      kernel.run(Arguments().add(x.data()).add(out.data()).add(taken), {uint32_t(x.size()), 1, 1});
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(out[i], i < size_t(taken) ? x[i] : 1) << i << " with " << features.text();
+    }
+}
+
 // A product's sum of f32 is rounded to bf16 and meets another bf16: 16x16x16, where the lhs is one
 // row of a number after the other and the rhs the unit matrix.
 TEST(CpuBf16, WhatFollowsAProductKeepsDenormals) {

@@ -59,10 +59,9 @@ inline mlir::DialectRegistry &testRegistry() {
   return *registry;
 }
 
-inline CompiledCpuKernel compileForCpu(const std::string &source,
+inline CompiledCpuKernel compileForCpu(mlir::MLIRContext &context, const std::string &source,
                                        const pipeline::CpuOptions &options = {}) {
   CompiledCpuKernel out;
-  mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
   if (!module) {
     out.failure = "the test's tile IR does not parse";
@@ -79,6 +78,12 @@ inline CompiledCpuKernel compileForCpu(const std::string &source,
   else
     out.kernel = std::move(*kernel);
   return out;
+}
+
+inline CompiledCpuKernel compileForCpu(const std::string &source,
+                                       const pipeline::CpuOptions &options = {}) {
+  mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
+  return compileForCpu(context, source, options);
 }
 
 } // namespace nereid::test

@@ -95,4 +95,44 @@ func.func @f(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.kernel} {
   }
 }
 
+// What stands between the passes along a row: a sum divided by a count that all programs have, and
+// one divided by a root.
+TEST(CpuMath, ScalarsBetweenPasses) {
+  constexpr const char *source = R"(
+func.func @f(%x: !tile.ptr<f32>, %q: !tile.ptr<f32>, %r: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
+  %pid = tile.program_id 0
+  %xp = tile.addptr %x, %pid : !tile.ptr<f32>, i32
+  %qp = tile.addptr %q, %pid : !tile.ptr<f32>, i32
+  %rp = tile.addptr %r, %pid : !tile.ptr<f32>, i32
+  %v = tile.load %xp : !tile.ptr<f32> -> f32
+  %count = arith.sitofp %n : i32 to f32
+  %mean = arith.divf %v, %count : f32
+  %one = arith.constant 1.0 : f32
+  %root = math.sqrt %v : f32
+  %rstd = arith.divf %one, %root : f32
+  tile.store %qp, %mean : !tile.ptr<f32>, f32
+  tile.store %rp, %rstd : !tile.ptr<f32>, f32
+  return
+}
+)";
+  std::vector<float> x = {0,      -0.f,         INFINITY, -INFINITY, NAN, 1e-45f,
+                          1e-40f, 1.17549e-38f, 3.4e38f,  -1e-42f,   -2,  1};
+  for (int i = 0; i < 4000; ++i)
+    x.push_back(float(std::pow(10.0, -44 + 82.0 * i / 4000) * (1 + i % 7)) * (i % 5 ? 1.f : -1.f));
+  for (const char *level : {"native", "x86-64"})
+    for (int32_t n : {0, 1, 3, 7, 781, 4096, -5, 2147483647}) {
+      pipeline::CpuOptions options;
+      options.features = *target::cpuLevel(level);
+      auto kernel = compileForCpu(source, options);
+      ASSERT_TRUE(kernel.kernel) << kernel.failure;
+      std::vector<float> q(x.size()), r(x.size());
+      kernel.run(Arguments().add(x.data()).add(q.data()).add(r.data()).add(n),
+                 {uint32_t(x.size()), 1, 1});
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_LE(ulpsOff(q[i], double(x[i]) / float(n)), 1.5) << x[i] << " / " << n;
+        EXPECT_LE(ulpsOff(r[i], 1 / std::sqrt(double(x[i]))), 2) << "1 / sqrt of " << x[i];
+      }
+    }
+}
+
 } // namespace

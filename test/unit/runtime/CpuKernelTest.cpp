@@ -1,6 +1,8 @@
 #include "runtime/CpuKernel.h"
 
 #include "TestArtifacts.h"
+#include "runtime/GridOrder.h"
+#include "runtime/Shares.h"
 #include "runtime/ThreadPool.h"
 #include "target/Cpu.h"
 
@@ -9,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <thread>
 
 using namespace nereid;
@@ -45,6 +48,52 @@ TEST(CpuKernel, RunsEveryProgramOnce) {
       cells.pop_back();
       EXPECT_EQ(std::count(cells.begin(), cells.end(), 1), std::ptrdiff_t(cells.size()));
     }
+}
+
+// In whatever order the axes that are marked ask for.
+TEST(CpuKernel, RunsEveryProgramOnceInEachOrder) {
+  ThreadPool pool(4);
+  InlineExecutor inlined;
+  for (uint32_t shared = 0; shared < 8; ++shared) {
+    auto kernel =
+        CpuKernel::load(makeArtifact(countSource, {.flags = shared * CodeFlag::CodeSharesX}));
+    ASSERT_TRUE(kernel) << kernel.error().what;
+    for (Executor *executor : {static_cast<Executor *>(&pool), static_cast<Executor *>(&inlined)})
+      for (auto [x, y, z] :
+           {std::array{1u, 1u, 1u}, {7u, 5u, 3u}, {20u, 1u, 33u}, {1u, 17u, 19u}, {64u, 64u, 1u}}) {
+        std::vector<int> cells(size_t(x) * y * z);
+        int *pointer = cells.data();
+        Status status = (*kernel)->launch({&pointer, sizeof pointer, {x, y, z}}, *executor);
+        ASSERT_TRUE(status) << status.error().what;
+        EXPECT_EQ(std::count(cells.begin(), cells.end(), 1), std::ptrdiff_t(cells.size()))
+            << shared << ": " << x << " " << y << " " << z;
+      }
+  }
+}
+
+TEST(GridOrder, KeepsWhatIsSharedTogether) {
+  auto order = [](std::array<uint32_t, 3> grid, unsigned shared) {
+    std::vector<uint64_t> out;
+    uint64_t programs = uint64_t(grid[0]) * grid[1] * grid[2];
+    // In pieces that do not fit the bands.
+    for (uint64_t first = 0; first < programs; first += 3)
+      GridOrder(grid, shared)
+          .forRange(first, std::min<uint64_t>(3, programs - first),
+                    [&](uint64_t program, uint64_t count) {
+                      for (uint64_t i = 0; i < count; ++i)
+                        out.push_back(program + i);
+                    });
+    return out;
+  };
+  using Order = std::vector<uint64_t>;
+  // Along x: by number. Along y: by columns. Along both: in bands of eight columns.
+  EXPECT_EQ(order({4, 2, 1}, 0b001), (Order{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(order({4, 2, 1}, 0b010), (Order{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(order({10, 2, 1}, 0b011),
+            (Order{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 8, 9, 18, 19}));
+  // A batch along x comes last; an axis of one program does not count.
+  EXPECT_EQ(order({2, 2, 2}, 0b110), (Order{0, 2, 4, 6, 1, 3, 5, 7}));
+  EXPECT_EQ(order({4, 1, 2}, 0b010), (Order{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(CpuKernel, GivesEachWorkerAnArenaAndEachProgramScratch) {
@@ -154,6 +203,53 @@ TEST(ThreadPool, ServesSeveralCallersAndNestedRuns) {
   for (std::thread &caller : callers)
     caller.join();
   EXPECT_EQ(total, 4 * 500 * 6);
+}
+
+// Of each job worker w is the same thread, and all come if there is work for all.
+TEST(ThreadPool, KeepsWorkersOnTheirThreads) {
+  constexpr unsigned workers = 70;
+  ThreadPool pool(workers);
+  struct State {
+    std::atomic<unsigned> here = 0;
+    std::array<std::thread::id, workers> threads;
+  } first, second;
+  for (State *state : {&first, &second})
+    pool.run(
+        workers,
+        [](void *data, unsigned worker) {
+          auto &state = *static_cast<State *>(data);
+          state.threads[worker] = std::this_thread::get_id();
+          ++state.here;
+          while (state.here < workers)
+            std::this_thread::yield();
+        },
+        state);
+  EXPECT_EQ(first.threads, second.threads);
+  EXPECT_EQ(first.threads[0], std::this_thread::get_id());
+  EXPECT_EQ(std::set(first.threads.begin(), first.threads.end()).size(), workers);
+}
+
+TEST(Shares, GivesEachPieceOnce) {
+  ThreadPool pool(4);
+  for (unsigned workers : {1u, 3u, 100u})
+    for (uint64_t pieces : {0u, 1u, 7u, 5000u}) {
+      Shares shares;
+      shares.split(pieces, workers);
+      struct State {
+        Shares &shares;
+        std::vector<std::atomic<int>> taken;
+      } state{shares, std::vector<std::atomic<int>>(pieces)};
+      pool.run(
+          4,
+          [](void *data, unsigned worker) {
+            auto &state = *static_cast<State *>(data);
+            for (uint64_t piece; state.shares.take(worker, piece);)
+              ++state.taken[piece];
+          },
+          &state);
+      for (std::atomic<int> &times : state.taken)
+        EXPECT_EQ(times, 1);
+    }
 }
 
 TEST(ThreadPool, WakesSleepers) {
