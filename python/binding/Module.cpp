@@ -2,6 +2,7 @@
 #include "binding/Arguments.h"
 #include "binding/Function.h"
 #include "binding/Messages.h"
+#include "binding/Threads.h"
 
 #include "nereid/engine.h"
 #include "ops/Table.h"
@@ -106,6 +107,20 @@ PyObject *finish(PyObject *, PyObject *) {
   });
 }
 
+PyObject *awaitEngine(PyObject *, PyObject *) {
+  beforeFork();
+  return Ref::borrow(Py_None).release();
+}
+
+// after_fork(in_child)
+PyObject *openEngine(PyObject *, PyObject *args) {
+  int inChild = 0;
+  if (!PyArg_ParseTuple(args, "p", &inChild))
+    return nullptr;
+  afterFork(inChild != 0);
+  return Ref::borrow(Py_None).release();
+}
+
 PyMethodDef methods[] = {
     {"register", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(registerParts)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
@@ -114,6 +129,8 @@ PyMethodDef methods[] = {
     {"gpu_count", gpuCount, METH_NOARGS, "GPUs that can be used."},
     {"finish", finish, METH_NOARGS,
      "Waits for what kernels print and assert, at the process's end."},
+    {"before_fork", awaitEngine, METH_NOARGS, "Waits until no thread works in the engine."},
+    {"after_fork", openEngine, METH_VARARGS, "Lets threads into the engine again."},
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
     {}};
 
