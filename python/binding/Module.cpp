@@ -6,6 +6,7 @@
 
 #include "nereid/engine.h"
 #include "ops/Table.h"
+#include "target/Gpu.h"
 
 namespace nereid::python {
 
@@ -67,11 +68,14 @@ PyObject *deviceFacts(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "i", &index))
       throw PythonError{};
     const runtime::DeviceInfo &info = deviceOf(index).internal().info();
-    return Ref::take(Py_BuildValue(
-        "{s:s,s:s,s:s,s:I,s:K,s:K,s:I,s:I}", "name", info.name.c_str(), "description",
-        info.description.c_str(), "arch", info.arch.c_str(), "units", info.units, "memory",
-        (unsigned long long)info.memoryBytes, "cache", (unsigned long long)info.cacheBytes,
-        "shared", info.sharedBytesPerBlock, "clock_khz", info.clockKHz));
+    const target::GpuChip *chip = target::gpuChip(info.arch);
+    return Ref::take(
+        Py_BuildValue("{s:s,s:s,s:s,s:I,s:K,s:K,s:I,s:I,s:I,s:I}", "name", info.name.c_str(),
+                      "description", info.description.c_str(), "arch", info.arch.c_str(), "units",
+                      info.units, "memory", (unsigned long long)info.memoryBytes, "cache",
+                      (unsigned long long)info.cacheBytes, "shared", info.sharedBytesPerBlock,
+                      "clock_khz", info.clockKHz, "mma16", unsigned(chip ? chip->mma16PerClock : 0),
+                      "fma32", unsigned(chip ? chip->fma32PerClock : 0)));
   });
 }
 

@@ -508,6 +508,22 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(triton.CompilationError, "Cannot store to a constant pointer"):
             writes_const[(1, )](np.zeros(1, "f4"))
 
+    def test_dimensions_that_are_named_twice(self):
+        @triton.jit
+        def twice(x, BLOCK: tl.constexpr):
+            tl.expand_dims(tl.arange(0, BLOCK), (0, -3))
+
+        with self.assertRaisesRegex(triton.CompilationError, r"(?s)names dimension 0 of the result twice: \(0, -3\).*"
+                                                             r"duplicate axes, normalized axes = \[0, 0\]"):
+            twice[(1, )](np.zeros(1, "f4"), 16)
+
+    def test_peak_rates_of_a_cpu(self):
+        if triton.runtime.driver.active.get_current_target().backend == "cpu":
+            with self.assertRaisesRegex(RuntimeError, "nereid bench"):
+                triton.testing.get_dram_gbps()
+        with self.assertRaisesRegex(RuntimeError, "nvidia-smi"):
+            triton.testing.set_gpu_clock()
+
     def test_plain_globals_are_refused(self):
         with self.assertRaisesRegex(triton.CompilationError, "GlobalNotConstexpr"):
             reads_plain[(1, )](np.zeros(1, "f4"))
