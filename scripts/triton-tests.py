@@ -3,13 +3,14 @@
 
     scripts/triton-tests.py TESTS... [--wheel FILE | --package FOLDER] [--mark interpreter] [--interpret] [--device cpu]
                             [--every N] [--shuffle] [--known results.jsonl] [--jobs N] [--limit SECONDS] [--time SECONDS]
-                            [--out results.jsonl] [-- pytest arguments]
+                            [--out results.jsonl] [--results FILE] [-- pytest arguments]
 
 TESTS are files or folders of a checkout, whose conftest.py is used. Each case has a time limit; a case that crashes or
 hangs is noted, and the rest goes on in another process. With --time the run stops there: --shuffle makes what ran until
 then a sample of all, and --known takes over an earlier run's results and runs the other cases. Results are written as
 they come. The last lines are the failures, those of one reason together and those that look into Triton's own IR apart, and
-the sums by file. Exit code 1 if anything failed.
+the sums by file. --results writes the counts and the failed cases by reason, as docs/results/unit-tests keeps them. Exit
+code 1 if anything failed.
 """
 import argparse
 import collections
@@ -199,6 +200,7 @@ def main():
     parser.add_argument("--time", type=float, default=0, help="seconds after which no more cases are started")
     parser.add_argument("--lines", type=int, default=0, help="of the report at most, 0 for all")
     parser.add_argument("--out", default="triton-tests.jsonl")
+    parser.add_argument("--results", help="a JSON file of the counts and the failures")
     arguments = sys.argv[1:]
     extra = arguments[arguments.index("--") + 1:] if "--" in arguments else []
     options = parser.parse_args(arguments[:arguments.index("--")] if "--" in arguments else arguments)
@@ -252,8 +254,22 @@ def main():
     with open(options.out, "w") as file:
         for one in merged.values():
             file.write(json.dumps(one) + "\n")
+    if options.results:
+        pathlib.Path(options.results).write_text(json.dumps(failures(merged.values()), indent=1) + "\n")
     report(merged.values(), options.lines)
     return 1 if any(one["outcome"] == "failed" for one in merged.values()) else 0
+
+
+def failures(results):
+    """The counts, and the cases that failed by what their reasons have in common, most common first."""
+    counts = collections.Counter(one["outcome"] for one in results)
+    by_reason = collections.defaultdict(list)
+    for one in results:
+        if one["outcome"] == "failed":
+            by_reason[brief(one["reason"])].append(one["id"].partition("test/")[2] or one["id"])
+    groups = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {**{name: counts[name] for name in ("passed", "failed", "skipped", "xfailed")},
+            "failures": [{"reason": reason, "cases": sorted(cases)} for reason, cases in groups]}
 
 
 OWN_IR = re.compile(r"\bttgir\b|\bllir\b|\bttg?\.|'nereid\.triton\._C|libtriton|No module named 'triton\._C")

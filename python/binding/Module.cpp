@@ -2,9 +2,11 @@
 #include "binding/Arguments.h"
 #include "binding/Function.h"
 #include "binding/Messages.h"
+#include "binding/Threads.h"
 
 #include "nereid/engine.h"
 #include "ops/Table.h"
+#include "target/Gpu.h"
 
 namespace nereid::python {
 
@@ -66,11 +68,14 @@ PyObject *deviceFacts(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "i", &index))
       throw PythonError{};
     const runtime::DeviceInfo &info = deviceOf(index).internal().info();
-    return Ref::take(Py_BuildValue(
-        "{s:s,s:s,s:s,s:I,s:K,s:K,s:I,s:I}", "name", info.name.c_str(), "description",
-        info.description.c_str(), "arch", info.arch.c_str(), "units", info.units, "memory",
-        (unsigned long long)info.memoryBytes, "cache", (unsigned long long)info.cacheBytes,
-        "shared", info.sharedBytesPerBlock, "clock_khz", info.clockKHz));
+    const target::GpuChip *chip = target::gpuChip(info.arch);
+    return Ref::take(
+        Py_BuildValue("{s:s,s:s,s:s,s:I,s:K,s:K,s:I,s:I,s:I,s:I}", "name", info.name.c_str(),
+                      "description", info.description.c_str(), "arch", info.arch.c_str(), "units",
+                      info.units, "memory", (unsigned long long)info.memoryBytes, "cache",
+                      (unsigned long long)info.cacheBytes, "shared", info.sharedBytesPerBlock,
+                      "clock_khz", info.clockKHz, "mma16", unsigned(chip ? chip->mma16PerClock : 0),
+                      "fma32", unsigned(chip ? chip->fma32PerClock : 0)));
   });
 }
 
@@ -106,6 +111,20 @@ PyObject *finish(PyObject *, PyObject *) {
   });
 }
 
+PyObject *awaitEngine(PyObject *, PyObject *) {
+  beforeFork();
+  return Ref::borrow(Py_None).release();
+}
+
+// after_fork(in_child)
+PyObject *openEngine(PyObject *, PyObject *args) {
+  int inChild = 0;
+  if (!PyArg_ParseTuple(args, "p", &inChild))
+    return nullptr;
+  afterFork(inChild != 0);
+  return Ref::borrow(Py_None).release();
+}
+
 PyMethodDef methods[] = {
     {"register", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(registerParts)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
@@ -114,6 +133,8 @@ PyMethodDef methods[] = {
     {"gpu_count", gpuCount, METH_NOARGS, "GPUs that can be used."},
     {"finish", finish, METH_NOARGS,
      "Waits for what kernels print and assert, at the process's end."},
+    {"before_fork", awaitEngine, METH_NOARGS, "Waits until no thread works in the engine."},
+    {"after_fork", openEngine, METH_VARARGS, "Lets threads into the engine again."},
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
     {}};
 

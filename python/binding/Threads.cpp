@@ -11,6 +11,9 @@ namespace {
 // Calls that hold the interpreter's lock or wait for it. Counted before `isClosed` is looked at, so
 // that either the call or `closeThreads` sees the other.
 std::atomic<int> inside = 0;
+// Threads in the engine without the interpreter's lock. Counted before `isForking` is looked at.
+std::atomic<int> working = 0;
+std::atomic<bool> isForking = false;
 std::atomic<bool> isClosed = false;
 std::thread::id closer;
 thread_local int ownCalls = 0;
@@ -41,14 +44,36 @@ Inside::~Inside() {
 Unlocked::Unlocked() {
   inside -= ownCalls;
   state = PyEval_SaveThread();
+  for (++working; isForking; ++working) {
+    --working;
+    while (isForking)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 Unlocked::~Unlocked() {
+  --working;
   inside += ownCalls;
   if (mustStay()) {
     inside -= ownCalls;
     stay();
   }
   PyEval_RestoreThread(state);
+}
+
+void beforeFork() {
+  isForking = true;
+  PyThreadState *state = PyEval_SaveThread();
+  for (int i = 0; working > 0 && i < 30000; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  PyEval_RestoreThread(state);
+}
+
+void afterFork(bool inChild) {
+  isForking = false;
+  if (!inChild)
+    return;
+  inside = ownCalls;
+  working = 0;
 }
 
 void closeThreads() {

@@ -29,6 +29,14 @@ private:
   PyThreadState *state;
 };
 
+/// Before a fork: waits until no thread works in the engine, since a child would never get the
+/// locks that such a thread holds, and lets none in until `afterFork`. Half a minute at most: a
+/// kernel that never ends must not keep a program from starting others.
+void beforeFork();
+
+/// After it, in the parent or in the child, where the calls of other threads count no longer.
+void afterFork(bool inChild);
+
 /// At the interpreter's end, with its lock held: waits until the calls of other threads have come
 /// to the engine or to an end, a few seconds at most.
 void closeThreads();

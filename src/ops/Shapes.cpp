@@ -210,9 +210,12 @@ Value buildExpandDims(OpContext &context, Args args) {
   std::vector<Value> axes = listOrOne(args[1]);
   size_t rank = tile.type.shape().size() + axes.size();
   std::set<int64_t> sorted;
-  for (const Value &axis : axes)
-    if (!sorted.insert(wrapAxis(intArgument(axis, "axis"), rank, "expand_dims")).second)
-      fail("WrongArgument", "`axis` names a dimension twice: " + args[1].repr());
+  for (const Value &value : axes) {
+    int64_t axis = wrapAxis(intArgument(value, "axis"), rank, "expand_dims");
+    if (!sorted.insert(axis).second)
+      fail("WrongArgument", "`axis` names dimension " + std::to_string(axis) +
+                                " of the result twice: " + args[1].repr());
+  }
   for (int64_t axis : sorted)
     tile = expandDims(context, tile, axis);
   return tile;

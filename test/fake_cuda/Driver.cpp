@@ -80,6 +80,8 @@ Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
   *value = which == CapabilityMajor            ? (old ? 7 : 9)
            : which == CapabilityMinor          ? (old ? 5 : 0)
            : which == SharedBytesPerBlockOptin ? 232448
+           : which == 36                       ? 3201000 // memory clock, kHz
+           : which == 37                       ? 6144    // bits of the memory bus
                                                : 1;
   return Ok;
 }

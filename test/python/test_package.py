@@ -508,6 +508,22 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(triton.CompilationError, "Cannot store to a constant pointer"):
             writes_const[(1, )](np.zeros(1, "f4"))
 
+    def test_dimensions_that_are_named_twice(self):
+        @triton.jit
+        def twice(x, BLOCK: tl.constexpr):
+            tl.expand_dims(tl.arange(0, BLOCK), (0, -3))
+
+        with self.assertRaisesRegex(triton.CompilationError, r"(?s)names dimension 0 of the result twice: \(0, -3\).*"
+                                                             r"duplicate axes, normalized axes = \[0, 0\]"):
+            twice[(1, )](np.zeros(1, "f4"), 16)
+
+    def test_peak_rates_of_a_cpu(self):
+        if triton.runtime.driver.active.get_current_target().backend == "cpu":
+            with self.assertRaisesRegex(RuntimeError, "nereid bench"):
+                triton.testing.get_dram_gbps()
+        with self.assertRaisesRegex(RuntimeError, "nvidia-smi"):
+            triton.testing.set_gpu_clock()
+
     def test_plain_globals_are_refused(self):
         with self.assertRaisesRegex(triton.CompilationError, "GlobalNotConstexpr"):
             reads_plain[(1, )](np.zeros(1, "f4"))
@@ -838,6 +854,54 @@ assert (x == 1).all()
 print("caught", caught)
 """
 
+FORKS = """
+import os, threading, time
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, SEED: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + o, tl.load(x + o) + SEED)
+
+x = np.ones(1 << 12, "f4")
+
+def right(seed):
+    y = np.zeros_like(x)
+    kernel[(4,)](x, y, seed, BLOCK=1024)
+    return (y == 1 + seed).all()
+
+def work(seed, step):
+    while not done:
+        right(seed)
+        seed += step
+
+done, bad = False, 0
+assert right(0)
+threads = [threading.Thread(target=work, args=(first, step)) for first, step in ((0, 0), (1000, 1), (2000, 1))]
+for thread in threads:
+    thread.start()
+for number in range(24):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if right(0) and right(100 + number) else 1)
+    end = time.monotonic() + 60
+    while (status := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > end:
+            os.kill(child, 9)
+            status = os.waitpid(child, 0)
+            break
+        time.sleep(0.005)
+    bad += status[1] != 0
+    if bad:
+        break
+done = True
+for thread in threads:
+    thread.join()
+print("bad", bad)
+"""
+
 SHUTDOWN = """
 import sys, threading, time
 import numpy as np
@@ -946,6 +1010,11 @@ class StandIn(unittest.TestCase):
         for _ in range(3):
             code, output = program(SHUTDOWN)
             self.assertEqual((code, output), (0, "end\n"))
+
+    def test_forks_while_other_threads_compile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code, output = program(FORKS, NEREID_CACHE_DIR=folder)
+        self.assertEqual((code, output), (0, "bad 0\n"))
 
     def test_kernels_of_notebook_cells(self):
         code, output = program(CELLS)

@@ -49,6 +49,8 @@ _words = [
     ("TileIndex", "", "unsupported tensor index"),
     ("AxisOutOfRange", r"axis (-?\d+) of `(?:program_id|num_programs)`", r"program_id axis must be 0, 1, or 2 but got \1"),
     ("AxisOutOfRange", r"axis (-?\d+) of", r"invalid axis \1"),
+    ("WrongArgument", r"`axis` names dimension (\d+) of the result twice",
+     r"duplicate axes, normalized axes = [\1, \1]"),
     ("", r"last dimension of a descriptor's block must have at least 16 bytes",
      "Descriptor block shape must have at least 16 bytes in the last dimension"),
     ("DotTooSmall", r"needs at least (\d+)", r"Input shapes should have M >= 1, N >= 1 and K >= \1"),

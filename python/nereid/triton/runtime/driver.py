@@ -12,6 +12,10 @@ class GPUTarget(NamedTuple):
     arch: Union[int, str]
     warp_size: int
 
+    def is_cuda_backend(self):
+        """As programs for Meta's Triton ask."""
+        return self.backend == "cuda"
+
 
 @functools.lru_cache(None)
 def _gpu_count():
@@ -39,6 +43,19 @@ def current_stream(index):
     return torch.cuda.current_stream(index).cuda_stream
 
 
+def _attribute(index, which):
+    """What the driver says of a GPU: `CU_DEVICE_ATTRIBUTE_*` by number."""
+    import ctypes
+
+    cuda, device, value = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_int()
+    if cuda.cuDeviceGet(ctypes.byref(device), index) or cuda.cuDeviceGetAttribute(ctypes.byref(value), which, device):
+        raise RuntimeError(f"cuda:{index} does not tell its attribute {which}")
+    return value.value
+
+
+_MEMORY_CLOCK_KHZ, _MEMORY_BUS_BITS = 36, 37
+
+
 class _Utils:
     def get_device_properties(self, index=None):
         """As Triton's; a CPU answers for one of its cores as a multiprocessor with much temporary memory."""
@@ -51,8 +68,8 @@ class _Utils:
             "multiprocessor_count": facts["units"],
             "warpSize": 1 if cpu else 32,
             "sm_clock_rate": facts["clock_khz"],
-            "mem_clock_rate": facts["clock_khz"],
-            "mem_bus_width": 64,
+            "mem_clock_rate": 0 if cpu else _attribute(index, _MEMORY_CLOCK_KHZ),
+            "mem_bus_width": 0 if cpu else _attribute(index, _MEMORY_BUS_BITS),
         }
 
 

@@ -1,0 +1,141 @@
+"""Launches on GPUs of a driver without any (test/fake_cuda): tensors of two devices, what a GPU tells, kernels that
+fault or never end, forks, the end of a program. Skipped for a package that lies outside of a build."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from nereid import _C
+
+FAKE = pathlib.Path(_C.__file__).resolve().parents[2] / "fake_cuda"
+
+START = """
+import os, sys, threading, time
+import numpy as np
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+class OnGpu:
+    def __init__(self, array):
+        self.array, self.__cuda_array_interface__ = array, array.__array_interface__
+        self.shape, self.dtype = array.shape, array.dtype
+
+class Device:
+    type, index = "cuda", 1
+
+class OnSecond:
+    device, dtype = Device, "float32"
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + o, tl.load(x + o, mask=o < n) + tl.load(y + o, mask=o < n), mask=o < n)
+
+@triton.jit
+def copy_block(source, target, BLOCK: tl.constexpr):
+    tl.store(target + tl.arange(0, BLOCK), source.load([0]))
+
+def said(call):
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+host = np.ones(64, "f4")
+first, second = OnGpu(host), OnSecond(host)
+"""
+
+DEVICES = """
+for arguments in ((host, first, first), (first, host, first), (first, first, host), (first, second, first)):
+    print(said(lambda: add[(1,)](*arguments, 64, BLOCK=64)))
+print(said(lambda: copy_block[(1,)](TensorDescriptor(host, [64], [1], [64]), first, BLOCK=64)))
+print((host == 1).all(), said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
+"""
+
+FACTS = """
+import triton.testing
+active = triton.runtime.driver.active
+print(active.get_current_target())
+facts = active.utils.get_device_properties(0)
+print(facts["mem_clock_rate"], facts["mem_bus_width"], round(triton.testing.get_dram_gbps(), 3))
+print(triton.testing.get_max_tensorcore_tflops(tl.float16, 1e6), triton.testing.get_max_tensorcore_tflops(tl.int8, 1e6),
+      triton.testing.get_max_simd_tflops(tl.float32, 1e6))
+kernel = add.warmup(first, first, first, 64, BLOCK=64, grid=(1,))
+print(kernel.n_regs > 0, "ptx" in kernel.asm, "cubin" in kernel.asm)
+"""
+
+FAULT = """
+add[(1,)](first, first, first, 64, BLOCK=64)
+print(said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
+print(said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
+print(said(lambda: add[(1,)](host, host, host, 64, BLOCK=64)), host[0])
+"""
+
+BUSY = """
+add[(1,)](first, first, first, 64, BLOCK=64)
+
+def work():
+    while True:
+        add[(1,)](first, first, first, 64, BLOCK=64)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    add[(1,)](host, host, host, 64, BLOCK=64)
+    os._exit(0 if host[0] == 2 else 1)
+print("child", os.waitpid(child, 0)[1])
+"""
+
+
+@unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "there is no build with a driver for tests")
+class Driver(unittest.TestCase):
+    def lines(self, text, scenario=""):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "program.py"
+            path.write_text(START + text)
+            done = subprocess.run([sys.executable, "-m", "nereid", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=120, cwd=folder,
+                                  env={**os.environ, "LD_LIBRARY_PATH": str(FAKE), "FAKE_CUDA": scenario,
+                                       "NEREID_CACHE_DIR": folder})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout.splitlines()
+
+    def test_tensors_of_two_devices(self):
+        found = self.lines(DEVICES)
+        mixed = "ValueError: Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on {}, another on {}"
+        cpu, gpu = "the CPU", "cuda:0"
+        self.assertEqual(found, [mixed.format(cpu, gpu), mixed.format(gpu, cpu), mixed.format(gpu, cpu),
+                                 mixed.format(gpu, "cuda:1"), mixed.format(cpu, gpu), "True nothing"])
+
+    def test_what_a_gpu_tells(self):
+        self.assertEqual(self.lines(FACTS), [
+            "GPUTarget(backend='cuda', arch=90, warp_size=32)", "3201000 6144 4916.736", "4.096 8.192 0.256",
+            "True True True"])
+
+    def test_a_kernel_that_faults(self):
+        first, later, onCpu = self.lines(FAULT, "trap")
+        self.assertRegex(first, "^RuntimeError: cannot launch `add`: .*cuda:0 is lost to this process")
+        self.assertRegex(later, "^RuntimeError: cuda:0 was lost to an earlier fault: start a new process")
+        self.assertEqual(onCpu, "nothing 2.0")
+
+    def test_a_driver_that_does_not_start(self):
+        self.assertRegex(self.lines("print(said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))", "old")[0],
+                         "^RuntimeError: cannot open cuda:0: the CUDA driver is too old")
+
+    def test_a_fork_and_an_end_with_launches_in_flight(self):
+        for scenario in ("", "hang"):
+            self.assertEqual(self.lines(BUSY, scenario), ["child 0"], scenario)
+
+
+if __name__ == "__main__":
+    unittest.main()
