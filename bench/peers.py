@@ -19,6 +19,7 @@ import statistics
 import sys
 
 import torch
+import torch.nn.attention.bias  # peers name it, and torch alone does not load it
 import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -26,6 +27,9 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 DTYPES = {"i1": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "u8": torch.uint8,
           "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
           "f8e4nv": torch.float8_e4m3fn, "f8e5": torch.float8_e5m2}
+
+
+DEVICE = "cuda"  # where inputs are made
 
 
 class Tensor:
@@ -70,7 +74,7 @@ def make(dtype, shape, strides, offset, fill):
         return fill(shape).to(kind)
     strides = strides or torch.empty(shape, device="meta").stride()
     span = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
-    view = torch.empty(span, device="cuda", dtype=kind).as_strided(shape, strides, offset)
+    view = torch.empty(span, device=DEVICE, dtype=kind).as_strided(shape, strides, offset)
     view.copy_(fill(shape).to(kind))
     return view
 
@@ -85,19 +89,19 @@ def builder(fill):
 
 
 def normal(shape, dtype, mean=0, std=1):
-    return torch.randn(shape, device="cuda") * std + mean
+    return torch.randn(shape, device=DEVICE) * std + mean
 
 
 def uniform(shape, dtype, low=0, high=1):
-    return torch.rand(shape, device="cuda") * (high - low) + low
+    return torch.rand(shape, device=DEVICE) * (high - low) + low
 
 
 def constant(shape, dtype, value=0):
-    return torch.full(shape, value, device="cuda", dtype=torch.float64)
+    return torch.full(shape, value, device=DEVICE, dtype=torch.float64)
 
 
 def randint(shape, low, high, dtype, **_):
-    return Tensor(torch.randint(low, high, (shape,) if isinstance(shape, int) else tuple(shape), device="cuda").to(DTYPES[dtype]), dtype)
+    return Tensor(torch.randint(low, high, (shape,) if isinstance(shape, int) else tuple(shape), device=DEVICE).to(DTYPES[dtype]), dtype)
 
 
 def full(shape, value, dtype, **more):
@@ -105,7 +109,7 @@ def full(shape, value, dtype, **more):
 
 
 def computed(shape, dtype):
-    return Tensor(torch.empty(shape, device="cuda", dtype=DTYPES[dtype]), dtype, computed=True)
+    return Tensor(torch.empty(shape, device=DEVICE, dtype=DTYPES[dtype]), dtype, computed=True)
 
 
 def unsupported(why):
@@ -119,10 +123,10 @@ def eps(dtype):
 NAMES = dict(
     randn=builder(normal), rand=builder(uniform), randint=randint, full=full, computed=computed,
     zeros=builder(lambda s, dtype: constant(s, dtype)), ones=builder(lambda s, dtype: constant(s, dtype, 1)),
-    empty=builder(lambda s, dtype: torch.empty(s, device="cuda")),
-    arange=lambda n, dtype: Tensor(torch.arange(n, device="cuda").to(DTYPES[dtype]), dtype),
-    permutation=lambda n, dtype: Tensor(torch.randperm(n, device="cuda").to(DTYPES[dtype]), dtype),
-    values=lambda data, dtype: Tensor(torch.tensor(data, device="cuda").to(DTYPES[dtype]), dtype),
+    empty=builder(lambda s, dtype: torch.empty(s, device=DEVICE)),
+    arange=lambda n, dtype: Tensor(torch.arange(n, device=DEVICE).to(DTYPES[dtype]), dtype),
+    permutation=lambda n, dtype: Tensor(torch.randperm(n, device=DEVICE).to(DTYPES[dtype]), dtype),
+    values=lambda data, dtype: Tensor(torch.tensor(data, device=DEVICE).to(DTYPES[dtype]), dtype),
     special=builder(normal), launch=Launch, descriptor=Descriptor, unsupported=unsupported, cdiv=triton.cdiv,
     next_power_of_2=triton.next_power_of_2, prod=math.prod, sqrt=math.sqrt, exp=math.exp, log=math.log, log2=math.log2, eps=eps,
     sizeof=lambda dtype: DTYPES[dtype].itemsize, inf=math.inf, nan=math.nan)
@@ -187,8 +191,8 @@ def read_over(x, steps, BLOCK: tl.constexpr):
 
 
 def median(run, seconds, cache="written"):
-    scrub = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    readable = torch.zeros(32 << 20, dtype=torch.int32, device="cuda") if cache == "read" else None
+    scrub = torch.empty(256 << 20, dtype=torch.int8, device=DEVICE)
+    readable = torch.zeros(32 << 20, dtype=torch.int32, device=DEVICE) if cache == "read" else None
     run()
     torch.cuda.synchronize()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -264,7 +268,7 @@ def main():
     words.add_argument("--cache", choices=["written", "read"], default="written", help="what the second-level cache holds before each sample, as in `nereid bench`")
     words.add_argument("--json")
     words = words.parse_args()
-    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=DEVICE))
     rows = []
     for path in words.folders:
         folder = Folder(path)

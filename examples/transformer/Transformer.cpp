@@ -101,16 +101,30 @@ Tensor Transformer::scratch(DType type, int64_t columns) {
 
 void Transformer::product(const Tensor &x, const Tensor &matrix, const Tensor &y) {
   const int64_t outputs = matrix.shape()[0], inputs = matrix.shape()[1];
-  traffic += int64_t(matrix.bytes() + x.bytes() + y.bytes());
+  work.bytes += int64_t(matrix.bytes() + x.bytes() + y.bytes());
+  work.operations += 2 * x.shape()[0] * inputs * outputs;
   library.matmul(stream, {.a = x, .b = view(matrix, {inputs, outputs}, {1, inputs}), .c = y});
+}
+
+// Queries, keys and values of normed rows.
+void Transformer::projections(const Layer &layer, const Tensor &normed) {
+  const int64_t width = sizes.width;
+  int64_t first = 0; // rows of the matrix
+  for (const Tensor *part : {&q, &k, &v}) {
+    const int64_t outputs = part->shape()[1];
+    product(normed, view(layer.qkv, {outputs, width}, {}, first * width),
+            firstRows(*part, normed.shape()[0]));
+    first += outputs;
+  }
 }
 
 // Turns queries and keys by their positions, keeps keys and values, and attends.
 void Transformer::attend(const Step &step, size_t layer) {
   const int64_t rows = step.rows, d = sizes.headWidth;
   const int64_t heads = sizes.heads, keyHeads = sizes.keyHeads;
-  traffic +=
+  work.bytes +=
       (rows * 2 * sizes.queryRow() + step.context * 2 * sizes.keyRow()) * int64_t(sizeof(float));
+  work.operations += 4 * step.pairs * sizes.queryRow();
   Tensor places = view(positions, {1, rows});
   for (auto [part, count] : {std::pair(&q, heads), {&k, keyHeads}}) {
     Tensor turned = view(*part, {1, rows, count, d});
@@ -175,12 +189,7 @@ Tensor Transformer::forward(std::span<const int32_t> tokens, const Step &step) {
   for (size_t i = 0; i < layers.size(); ++i) {
     const Layer &layer = layers[i];
     normalize(layer.attentionNorm);
-    int64_t first = 0; // rows of the matrix
-    for (const Tensor *part : {&q, &k, &v}) {
-      const int64_t outputs = part->shape()[1];
-      product(normed, view(layer.qkv, {outputs, width}, {}, first * width), firstRows(*part, rows));
-      first += outputs;
-    }
+    projections(layer, normed);
     attend(step, i);
     product(firstRows(attended, rows), layer.attentionOut, pending);
 
@@ -198,6 +207,17 @@ Tensor Transformer::forward(std::span<const int32_t> tokens, const Step &step) {
   return logits;
 }
 
+void Transformer::decodeProducts(int64_t rows) {
+  const Tensor in = firstRows(x, rows), out = firstRows(branch, rows);
+  for (const Layer &layer : layers) {
+    projections(layer, in);
+    product(firstRows(attended, rows), layer.attentionOut, out);
+    product(in, layer.gateUp, firstRows(gateUp, rows));
+    product(firstRows(gated, rows), layer.down, out);
+  }
+  product(in, head, firstRows(logits, rows));
+}
+
 Tensor Transformer::prefill(std::span<const int32_t> tokens, PagedCache *cache, int64_t sequence) {
   const int64_t rows = int64_t(tokens.size());
   std::vector<int32_t> at(tokens.size()), places(tokens.size());
@@ -208,19 +228,20 @@ Tensor Transformer::prefill(std::span<const int32_t> tokens, PagedCache *cache, 
     must(stream.copy(slots.data(), places.data(), places.size() * sizeof(int32_t)));
   }
   must(stream.synchronize());
-  return forward(tokens, {rows, cache, 0, false, rows});
+  return forward(tokens, {rows, cache, 0, false, rows, rows * (rows + 1) / 2});
 }
 
 Tensor Transformer::decode(std::span<const int32_t> tokens, PagedCache &cache,
                            std::span<const int64_t> sequences) {
   const int64_t rows = int64_t(tokens.size());
-  Step step{rows, &cache, cache.blocks.tableWidth(sequences), true, 0};
+  Step step{rows, &cache, cache.blocks.tableWidth(sequences), true, 0, 0};
   std::vector<int32_t> at, tokensOf(tokens.size()), tables(size_t(rows * step.tableWidth));
   must(cache.blocks.fill(sequences, step.tableWidth, tables, tokensOf));
   for (int32_t length : tokensOf) {
     at.push_back(length - 1);
     step.context += length;
   }
+  step.pairs = step.context;
   auto send = [&](const Tensor &to, const std::vector<int32_t> &from) {
     must(stream.copy(to.data(), from.data(), from.size() * sizeof(int32_t)));
   };

@@ -37,13 +37,21 @@ public:
   /// One more token of each sequence, which must have grown by it; gives a row of logits for each.
   nereid::Tensor decode(std::span<const int32_t> tokens, PagedCache &cache,
                         std::span<const int64_t> sequences);
+  /// The products of a step of decoding so many sequences and nothing else, on whatever the last
+  /// step has left: what a step takes at least with these kernels.
+  void decodeProducts(int64_t rows);
+  nereid::Stream &queue() { return stream; }
   /// A token for each row of logits; temperature 0 takes the most probable.
   std::vector<int32_t> sample(const nereid::Tensor &logits, int64_t rows, float temperature,
                               uint64_t seed);
 
-  /// Bytes that products and attention take and give, each tensor counted once a kernel, since this
-  /// was last called.
-  int64_t takeTraffic() { return std::exchange(traffic, 0); }
+  /// Bytes that products and attention take and give, each tensor counted once a kernel, and their
+  /// multiplications and additions.
+  struct Work {
+    int64_t bytes = 0, operations = 0;
+  };
+  /// Since this was last called.
+  Work takeWork() { return std::exchange(work, {}); }
   int64_t weightBytes() const { return allWeights; }
 
 private:
@@ -58,12 +66,14 @@ private:
     int64_t tableWidth; ///< of `table`
     bool decodes;       ///< each row is the newest of a sequence of its own
     int64_t context;    ///< tokens whose keys and values are read
+    int64_t pairs;      ///< of a token and one that it sees
   };
   nereid::Tensor upload(const std::vector<float> &values, nereid::Shape shape);
   nereid::Tensor uploadTransposed(const std::vector<float> &values, int64_t inputs,
                                   int64_t outputs);
   nereid::Tensor scratch(nereid::DType type, int64_t columns);
   void product(const nereid::Tensor &x, const nereid::Tensor &matrix, const nereid::Tensor &y);
+  void projections(const Layer &layer, const nereid::Tensor &normed);
   void attend(const Step &step, size_t layer);
   nereid::Tensor forward(std::span<const int32_t> tokens, const Step &step);
 
@@ -71,7 +81,8 @@ private:
   nereid::Stream stream;
   nereid::kernels::Library library;
   Sizes sizes;
-  int64_t maxRows, allWeights = 0, traffic = 0;
+  int64_t maxRows, allWeights = 0;
+  Work work;
   nereid::Kernel embedKernel, sampleKernel;
   nereid::Tensor embedding, finalNorm, head, cosines, sines;
   std::vector<Layer> layers;

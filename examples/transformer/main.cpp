@@ -1,10 +1,14 @@
 // Generates tokens with a small decoder-only transformer of random weights, with a paged cache of
-// keys and values and without one, and checks that both give the same logits.
+// keys and values and without one, and checks that both give the same logits. Beside its tokens a
+// second stands what the machine allows at most, `at most`: the bytes of a step at the rate of
+// reading as many, or its operations at the rate of a large product, whichever takes longer; and
+// `products`: what the step's products alone allow with the kernels that it takes.
 //
 //   transformer [--device cpu|cuda:0] [--tokens N] [--prompt N] [--batches 1,4,16]
 //               [--temperature T] [--seed N] [--own-kernels FILE]
 //
 // Exit code 0: all logits agree; 1: they do not, or something failed; 2: wrong usage.
+#include "Rates.h"
 #include "Reference.h"
 #include "Transformer.h"
 
@@ -62,7 +66,8 @@ using Sequences = std::vector<std::vector<int32_t>>;
 
 struct Measure {
   double seconds = 0;
-  int64_t tokens = 0, traffic = 0, peakCache = 0;
+  int64_t tokens = 0, peakCache = 0;
+  Transformer::Work work;
 };
 
 double since(std::chrono::steady_clock::time_point start) {
@@ -104,7 +109,13 @@ public:
                 device.name().c_str(), device.description().c_str(), (long long)sizes.layers,
                 (long long)sizes.width, (long long)sizes.heads, (long long)sizes.keyHeads,
                 double(model.weightBytes()) / (1 << 20));
-    std::printf("%5s  %-12s %10s %14s %12s\n", "batch", "", "tokens/s", "bytes/token", "cache KiB");
+    rates = measureRates(engine, device, options.ownKernels,
+                         model.weightBytes() + pagesNeeded() * cache.pageBytes);
+    std::printf("%.1f MiB are read at %.1f GB/s; a product of %lld^3 in f32 does %.1f Gflop/s\n",
+                double(rates.bufferBytes) / (1 << 20), rates.bytesPerSecond * 1e-9,
+                (long long)rates.productSize, rates.operationsPerSecond * 1e-9);
+    std::printf("%5s  %-12s %10s %14s %12s %10s %10s  %s\n", "batch", "", "tokens/s", "bytes/token",
+                "cache KiB", "products", "at most", "bound by");
     bool good = true;
     for (int64_t batch : options.batches)
       good &= one(batch);
@@ -155,7 +166,7 @@ private:
         logits->push_back(read(row, 1));
       newest.push_back(model.sample(row, 1, options.temperature, seedOf(0, i))[0]);
     }
-    model.takeTraffic();
+    model.takeWork();
     auto start = std::chrono::steady_clock::now();
     for (int64_t step = 1;; ++step) {
       for (size_t i = 0; i < sequences.size(); ++i)
@@ -171,7 +182,7 @@ private:
       measure.tokens += int64_t(sequences.size());
     }
     measure.seconds = since(start);
-    measure.traffic = model.takeTraffic();
+    measure.work = model.takeWork();
     measure.peakCache = cache.usedBytes();
     // In an order of its own, so that the next sequences get pages that do not follow each other.
     for (size_t i = 0; i < numbers.size(); i += 2)
@@ -184,7 +195,7 @@ private:
   /// The same tokens, each after all before it were computed again.
   Measure withoutCache(const Sequences &finished, const Sequences &prompts) {
     Measure measure;
-    model.takeTraffic();
+    model.takeWork();
     auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < finished.size(); ++i)
       for (size_t length = prompts[i].size() + 1; length < finished[i].size(); ++length) {
@@ -193,7 +204,7 @@ private:
         ++measure.tokens;
       }
     measure.seconds = since(start);
-    measure.traffic = model.takeTraffic();
+    measure.work = model.takeWork();
     return measure;
   }
 
@@ -225,14 +236,21 @@ private:
     Sequences again = start;
     Measure cached = withCache(again, nullptr);
     Measure anew = withoutCache(finished, start);
-    auto print = [&](const char *how, const Measure &measure) {
-      std::printf("%5lld  %-12s %10.1f %14.0f %12.1f\n", (long long)batch, how,
-                  double(measure.tokens) / measure.seconds,
-                  double(measure.traffic) / double(std::max<int64_t>(measure.tokens, 1)),
-                  double(measure.peakCache) / 1024);
+    double productSeconds = fastestSeconds(model.queue(), [&] { model.decodeProducts(batch); });
+    model.takeWork();
+    auto print = [&](const char *how, const Measure &measure, const char *products) {
+      const auto &[bytes, operations] = measure.work;
+      double tokens = double(std::max<int64_t>(measure.tokens, 1));
+      double least = rates.secondsFor(bytes, operations);
+      std::printf("%5lld  %-12s %10.1f %14.0f %12.1f %10s %10.1f  %s\n", (long long)batch, how,
+                  double(measure.tokens) / measure.seconds, double(bytes) / tokens,
+                  double(measure.peakCache) / 1024, products, least > 0 ? tokens / least : 0,
+                  rates.boundByBytes(bytes, operations) ? "bytes" : "operations");
     };
-    print("cache", cached);
-    print("no cache", anew);
+    char products[32];
+    std::snprintf(products, sizeof products, "%.1f", double(batch) / productSeconds);
+    print("cache", cached, products);
+    print("no cache", anew, "");
     bool good = report("cached and recomputed logits", worst);
     // Of the last sequence's last step, against plain loops.
     auto expected = referenceLogits(sizes, weights,
@@ -270,6 +288,7 @@ private:
   int64_t largest;
   Transformer model;
   PagedCache cache;
+  Rates rates{};
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-"""What a decoder needs beside the calls of nereid/kernels.h: embedding and sampling."""
+"""What a decoder needs beside the calls of nereid/kernels.h: embedding and sampling; and the reading that it is compared with."""
 import triton
 import triton.language as tl
 
@@ -9,6 +9,17 @@ def embed(token_ptr, table_ptr, x_ptr, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
     token = tl.load(token_ptr + row).to(tl.int64)
     tl.store(x_ptr + row * N + columns, tl.load(table_ptr + token * N + columns, mask=columns < N), mask=columns < N)
+
+
+@triton.jit
+def read(x_ptr, sum_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    """Reads all of x once; how fast that goes is what a step of decoding is compared with."""
+    program = tl.program_id(0)
+    x_ptr += program.to(tl.int64) * STEPS * BLOCK
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for step in tl.static_range(STEPS):
+        total += tl.load(x_ptr + step * BLOCK + tl.arange(0, BLOCK))
+    tl.store(sum_ptr + program, tl.sum(total, axis=0))
 
 
 @triton.jit(do_not_specialize=["seed"])

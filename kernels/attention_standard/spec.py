@@ -40,6 +40,11 @@ def standard_bytes(q, k, v, out, causal, p, bias):
     return q.nbytes + k.nbytes + v.nbytes + out.nbytes + pairs * (4 + masking + 4 + size + dropping + size)
 
 
+# The same steps by PyTorch, and its fused attention.
+plain_case = "bias is None and p == 0 and q.shape[1] == k.shape[1] else unsupported('a bias, dropout or grouped heads')"
+hidden = "(s := q @ k.transpose(-1, -2) * scale, s.masked_fill_(torch.ones_like(s[0, 0], dtype=torch.bool).triu_(1 + s.shape[-1] - s.shape[-2]), -math.inf) if causal else s)[1]"
+peers = dict(torch=f"torch.softmax({hidden}, -1) @ v if {plain_case}",
+             sdpa=f"F.scaled_dot_product_attention(q, k, v, is_causal=causal) if q.shape[2] == k.shape[2] and {plain_case}")
 variants = dict(standard=dict(run=standard, bytes=standard_bytes,
                               configs=[dict(BLOCK_M=m, BLOCK_N=n) for (m, n) in ((64, 64), (32, 32), (128, 64))]))
 

@@ -43,7 +43,9 @@ tasks = dict(
                             outputs=forward_outputs, peers=dict(torch="torch.nn.functional.dropout(x, p)"),
                             variants=dict(seeded=lambda x, y, n, p, seed, block: four_words(x, y, n, p, seed, block))),
     backward=dict(gradient=dict(of="forward", given=dict(y="dy"), by=dict(dx="x")), inputs=backward_inputs, outputs=backward_outputs,
-                  variants=dict(seeded=dict(run=lambda dy, dx, n, p, seed, BLOCK: seeded(dy, dx, n, p, seed, BLOCK), configs=configs))),
+                  variants=dict(seeded=dict(run=lambda dy, dx, n, p, seed, BLOCK: seeded(dy, dx, n, p, seed, BLOCK), configs=configs)),
+                  # With the mask that the forward pass left, whatever its input.
+                  peers=dict(torch="backward(lambda x: F.dropout(x, p), (dy,), dy)")),
 )
 
 cases = [

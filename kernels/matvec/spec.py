@@ -36,7 +36,7 @@ def tolerance(K, dtype):
 
 
 variants = dict(
-    rows=dict(run=rows, configs=[dict(BLOCK_N=n, BLOCK_K=k, num_warps=w) for (n, k, w) in ((4, 512, 4), (8, 512, 4), (2, 1024, 4), (16, 256, 4), (1, 2048, 4), (8, 1024, 8))]),
+    rows=dict(run=rows, configs=[dict(BLOCK_N=n, BLOCK_K=k, num_warps=w) for (n, k, w) in ((4, 512, 4), (8, 512, 4), (2, 1024, 4), (16, 256, 4), (1, 2048, 4), (8, 1024, 8), (1, 64, 4))]),
     split_k=dict(run=split_k, configs=[dict(BLOCK_N=n, BLOCK_K=512, SPLITS=s, num_warps=4) for n in (4, 8) for s in (4, 8, 2)]),
 )
 shapes = [

@@ -37,6 +37,11 @@ def train(x, w, target, trained, batch, width, layers, steps, rate, BLOCK):
     return [copy(w, trained, layers * square), copy(x, h, size), *[part for k in range(steps) for part in step]]
 
 
+# Forward, autograd, and an update of each layer; the loss is half the mean of squared errors over the batch.
+torch_step = ("[(h := x, [h := F.relu(h @ v) if l < layers - 1 else h @ v for l, v in enumerate(trained)], "
+              "grads := torch.autograd.grad(((h - target) ** 2).sum() / (2 * batch), trained), [v.data.sub_(rate * g) for v, g in zip(trained, grads)])"
+              " for k in range(steps)]")
+peers = dict(torch=f"(trained := [v.clone().requires_grad_() for v in w], {torch_step}, torch.stack([v.data for v in trained]))[-1]")
 variants = dict(train=dict(run=train, configs=[dict(BLOCK=b) for b in (32, 64)]))
 cases = [dict(batch=b, width=w, layers=l, steps=s) for (b, w, l, s) in ((16, 16, 1, 1), (20, 24, 3, 1), (16, 32, 2, 3))]
 demo = [dict(check=True, batch=64, width=64, layers=4, steps=2)]

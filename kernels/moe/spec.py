@@ -135,6 +135,13 @@ def tile(m, n, k, warps, stages):
     return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, num_warps=warps, num_stages=stages)
 
 
+# As a PyTorch program has it without a kernel for experts: one that is given groups of rows multiplies them.
+torch_route = "top := torch.topk(torch.softmax(logits.float(), -1), K, -1), w := top.values / top.values.sum(-1, True) if renormalise else top.values"
+torch_combine = "(y[row] * w[..., None]).sum(1).to(y.dtype)"
+torch_layer = (f"({torch_route}, by := torch.sort(top.indices.flatten(), stable=True), "
+               "ends := torch.searchsorted(by.values, torch.arange(E, device=x.device), right=True, out_int32=True), "
+               "h := F.grouped_mm(x[by.indices // K], gate_up, offs=ends), y := F.grouped_mm(F.silu(h[:, :N]) * h[:, N:], down, offs=ends), "
+               "torch.zeros_like(x, dtype=torch.float32).index_add_(0, by.indices // K, y * w.flatten()[by.indices][:, None]).to(x.dtype))[-1]")
 blocks = [dict(BLOCK=b) for b in (1024, 2048, 512)]
 tasks = dict(
     route=dict(
@@ -144,17 +151,22 @@ tasks = dict(
                *[dict(T=20, E=16, K=4, dtype=d) for d in ("f16", "bf16")], dict(label="ties", T=20, E=16, K=4, dtype="f32", ties=True),
                dict(label="no tokens", T=0, E=8, K=2, dtype="f32")],
         demo=[dict(check=True, T=1024, E=64, K=6, dtype="f32")], bench=[dict(T=16384, E=e, K=k, dtype="f32") for (e, k) in ((8, 2), (64, 6), (256, 8))],
+        peers=dict(torch=f"({torch_route}, top.indices)[1:]"),
     ),
     order=dict(
         inputs=order_inputs, outputs=order_outputs, variants=dict(counting=dict(run=counting, configs=[dict(BLOCK=b) for b in (128, 256, 64)])),
         tolerance=lambda: dict(rel=0, abs=0),
         cases=[*[dict(T=t, E=e, K=k) for (t, e, k) in ((1, 1, 1), (100, 8, 2), (90, 60, 4))], dict(label="few experts", T=70, E=32, K=4, skewed=True)],
         demo=[dict(check=True, T=512, E=8, K=2)], bench=[dict(T=16384, E=e, K=k) for (e, k) in ((8, 2), (64, 6), (256, 8))],
+        peers=dict(torch="(by := torch.sort(expert.flatten(), stable=True), "
+                         "torch.empty_like(by.indices).scatter_(0, by.indices, torch.arange(T * K, device=expert.device)).view(T, K), by.indices, "
+                         "torch.searchsorted(by.values, torch.arange(E + 1, device=expert.device, dtype=by.values.dtype)))[1:]"),
     ),
     permute=dict(
         inputs=permute_inputs, outputs=permute_outputs, variants=dict(gather=dict(run=gather, configs=blocks)), tolerance=lambda: dict(rel=0, abs=0),
         cases=[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 3, 64, "f16"))],
         demo=[dict(check=True, T=512, K=2, H=1024, dtype="f32")], bench=[dict(T=16384, K=2, H=4096, dtype="bf16")],
+        peers=dict(torch="x[source // K]"),
     ),
     combine=dict(
         inputs=combine_inputs, outputs=combine_outputs, variants=dict(gather=dict(run=weigh, configs=blocks)),
@@ -162,6 +174,7 @@ tasks = dict(
         cases=[*[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 4, 64, "f16"), (9, 6, 200, "bf16"))],
                dict(label="without weights", T=20, K=2, H=300, dtype="f32", weighed=False), dict(T=20, K=2, H=300, dtype="f32", special="y")],
         demo=[dict(check=True, T=64, K=2, H=1024, dtype="f32")], bench=[dict(T=512, K=2, H=16384, dtype="bf16")],
+        peers=dict(torch=f"(w := weight, {torch_combine})[1] if weight is not None else unsupported('no weights')"),
     ),
     combine_backward=dict(
         gradient=dict(of="combine", given=dict(out="dout"), by=dict(dy="y", dweight="weight")),
@@ -169,6 +182,7 @@ tasks = dict(
         tolerance=lambda H, dtype: dict(dy=dict(rel=eps(dtype) / 2 + eps("f32"), abs=3e-8 if dtype == "f16" else 0), dweight=dict(rel=8 * eps("f32"), abs=(8 + H / 2) * eps("f32"))),
         cases=[dict(T=t, K=k, H=h, dtype=d) for (t, k, h, d) in ((1, 1, 1, "f32"), (20, 2, 1100, "f32"), (20, 4, 64, "f16"), (9, 6, 200, "bf16"))],
         demo=[dict(check=True, T=64, K=2, H=1024, dtype="f32")], bench=[dict(T=512, K=2, H=16384, dtype="bf16")],
+        peers=dict(torch=f"backward(lambda y, w: {torch_combine}, (y, weight), dout)"),
     ),
     layer=dict(
         inputs=layer_inputs, outputs=combine_outputs, tolerance=layer_tolerance, flops=lambda T, K, H, N: 6 * T * K * H * N,
@@ -177,5 +191,6 @@ tasks = dict(
                *[dict(T=50, E=8, K=2, H=64, N=96, dtype=d) for d in ("f16", "bf16")], dict(label="no tokens", T=0, E=4, K=2, H=16, N=16, dtype="f32")],
         demo=[dict(check=True, T=256, E=8, K=2, H=256, N=256, dtype="f32")],
         bench=[dict(T=t, E=8, K=2, H=4096, N=14336, dtype="bf16") for t in (8192, 64)] + [dict(T=8192, E=64, K=6, H=2048, N=1408, dtype="bf16")],
+        peers=dict(torch=torch_layer),
     ),
 )

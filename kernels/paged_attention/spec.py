@@ -195,6 +195,24 @@ def attention_tolerance(dtype):
     return dict(rel=eps(dtype), abs=2 * eps(dtype) + 128 * eps("f32"))
 
 
+# PyTorch's attention has no pages: it gathers them into keys and values that lie in one piece, each time.
+def gathered(cache, sequences="[:, :tokens[0]]"):
+    return f"{cache}[table.long()].flatten(1, 2){sequences}"
+
+
+def behind_prefix(cache):
+    shared = f"{cache}[prefix_pages.long()].flatten(0, 1)[None].expand(len(tokens), -1, -1, -1)"
+    return f"torch.cat(({shared}, {gathered(cache)}), 1)"
+
+
+def torch_decode(keys, values):
+    return (f"F.scaled_dot_product_attention(q[:, :, None], {keys}.transpose(1, 2), {values}.transpose(1, 2), scale=scale, enable_gqa=True)[:, :, 0] "
+            "if len(set(tokens)) == 1 and k_scale is None else unsupported('sequences of different lengths, or a cache of 8 bits')")
+
+
+torch_prefill = (f"F.scaled_dot_product_attention(q.transpose(0, 1)[None], {gathered('k_cache')}.transpose(1, 2), {gathered('v_cache')}.transpose(1, 2), "
+                 "attn_mask=torch.nn.attention.bias.causal_lower_right(queries[0], tokens[0]), scale=scale, enable_gqa=True)[0].transpose(0, 1) "
+                 "if len(tokens) == 1 and k_scale is None else unsupported('several sequences, or a cache of 8 bits')")
 configs = [dict(BLOCK_N=n, num_warps=w) for (n, w) in ((64, 4), (64, 2), (32, 4), (32, 2), (128, 4), (128, 2), (128, 8))]
 
 tasks = dict(
@@ -222,6 +240,7 @@ tasks = dict(
         ],
         tolerance=attention_tolerance,
         flops=lambda H, D, tokens: 4 * H * D * sum(tokens),
+        peers=dict(torch=torch_decode(gathered("k_cache"), gathered("v_cache"))),
         demo=[dict(label="4 sequences of 1000", tokens=[1000] * 4, H=8, KV=2, D=64, PAGE=16, dtype="f32")],
         bench=[
             *[dict(label=f"{b} sequences of {n}", tokens=[n] * b, H=32, KV=8, D=128, PAGE=16, dtype="f16")
@@ -263,6 +282,7 @@ tasks = dict(
             *[dict(label=f"cache of {c}", tokens=[50, 100], queries=[50, 30], H=4, KV=2, D=32, PAGE=16, dtype="f16", cache=c) for c in ("i8", "f8e4nv")],
         ],
         demo=[dict(check=True, label="256 of 1000", tokens=[1000], queries=[256], H=8, KV=2, D=64, PAGE=16, dtype="f32")],
+        peers=dict(torch=torch_prefill),
         bench=[dict(label=f"{m} of {n}", tokens=[n], queries=[m], H=32, KV=8, D=128, PAGE=16, dtype="f16") for (m, n) in ((2048, 2048), (2048, 16384), (512, 32768))],
     ),
     shared_prefix=dict(
@@ -280,6 +300,7 @@ tasks = dict(
             dict(label="long prefix", prefix=640, tokens=[20] * 9, H=16, KV=2, D=32, PAGE=16, dtype="f32"),
         ],
         demo=[dict(check=True, label="8 behind 1024", prefix=1024, tokens=[100] * 8, H=8, KV=2, D=64, PAGE=16, dtype="f32")],
+        peers=dict(torch=torch_decode(behind_prefix("k_cache"), behind_prefix("v_cache"))),
         bench=[dict(label=f"{b} of {n} behind 8192", prefix=8192, tokens=[n] * b, H=32, KV=8, D=128, PAGE=16, dtype="f16") for (b, n) in ((16, 512), (64, 512))],
     ),
 )

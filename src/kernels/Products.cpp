@@ -123,7 +123,12 @@ const char *needsTiles(const Bound &bound) {
              : "rows that are not contiguous";
 }
 
-Config matvecRule(const Bound &) { return {{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"num_warps", 4}}; }
+/// On a CPU one row at a time, in as many lanes as registers hold: more are spilled, and a row of
+/// 256 leaves half of 512 lanes empty (docs/design/cpu-speed.md, "A row times a matrix").
+Config matvecRule(const Bound &bound) {
+  return bound.isCpu ? Config{{"BLOCK_N", 1}, {"BLOCK_K", 64}, {"num_warps", 4}}
+                     : Config{{"BLOCK_N", 4}, {"BLOCK_K", 512}, {"num_warps", 4}};
+}
 
 Status matmulOfRow(const Bound &bound, const Config &config, Launches &to) {
   auto &call = bound.as<Matmul>();

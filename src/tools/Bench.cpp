@@ -105,7 +105,9 @@ Result<std::pair<Json, Json>> readRows(const std::string &path) {
   Json whole = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (whole.is_object() && whole.contains("rows")) {
     rows = whole["rows"];
-    machines = whole.value("machines", Json::array());
+    // docs/results/kernels has all rows of one machine.
+    machines = whole.contains("machine") ? Json::array({whole["machine"]})
+                                         : whole.value("machines", Json::array());
   } else if (whole.is_object() && whole.contains("runs")) {
     for (const Json &run : whole["runs"]) {
       machines.push_back(run);

@@ -297,6 +297,12 @@ std::string seriesOf(const Json &row) {
   return series;
 }
 
+// Bytes a second that a row's device copies, by what the row says of itself.
+std::optional<double> copyRate(const Json &row) {
+  auto share = number(row, "copy_share"), gbps = number(row, "gbps");
+  return share && gbps && *share > 0 ? std::optional(*gbps * 1e9 / *share) : std::nullopt;
+}
+
 // Dots below a line of slope "measured copy", one plot a device.
 std::string rooflines(const Json &rows) {
   std::map<std::string, Plot> plots;
@@ -315,9 +321,8 @@ std::string rooflines(const Json &rows) {
     plot->second.plainX = true;
     plot->second.add(word(row, "kernel"),
                      {*intensity, *gflops * 1e9, word(row, "kernel") + " " + labelOf(row)});
-    auto share = number(row, "copy_share"), gbps = number(row, "gbps");
-    if (share && gbps && *share > 0)
-      copies[device] = *gbps * 1e9 / *share;
+    if (auto rate = copyRate(row))
+      copies[device] = *rate;
   }
   std::string out;
   for (auto &[device, plot] : plots) {
@@ -421,8 +426,14 @@ Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const st
   auto [xLabel, xFactor] = unitOf(x);
   auto [yLabel, yFactor] = unitOf(y);
   Plot plot(words.title.empty() ? yLabel + " by " + xLabel : words.title, xLabel, yLabel);
-  plot.plainX = xLabel == x;
+  plot.plainX = xLabel == x || x == "intensity";
+  // A roofline: rows are no curve, and none is above what a copy allows.
+  bool isRoofline = x == "intensity" && y == "gflops";
+  plot.connected = !isRoofline;
+  std::optional<double> copy;
   for (const Json &row : rows) {
+    if (isRoofline)
+      copy = std::max(copy, copyRate(row));
     // Bytes and counts need no time.
     auto at = valueOf(row, x), value = valueOf(row, y);
     if (!hasRun(row) || !at || !value)
@@ -448,6 +459,8 @@ Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const st
   }
   if (plot.empty())
     return Error{"no row has both `" + x + "` and `" + y + "`", {}};
+  if (copy)
+    plot.roof(*copy, "measured copy: " + scaled(*copy) + "B/s");
   return plot.file(note);
 }
 

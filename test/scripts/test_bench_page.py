@@ -143,6 +143,14 @@ class BenchPage(unittest.TestCase):
             (here / "untimed.json").write_text(json.dumps(untimed))
             drawn = plot("untimed.json", "--axes", "n:peak_bytes", "--peers")
             self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))), 3)
+            # The rows of one machine, as docs/results/kernels keeps them, below the line of its copy.
+            (here / "kernels.json").write_text(json.dumps({"machine": {"description": "Another", "date": "2021-01-01"}, "rows": [
+                {**row, "shape": f"n={n}", "seconds": 1e-3, "intensity": n / 10, "gflops": n / 2, "gbps": 4e2, "copy_share": 0.5} for n in (1, 100)]}))
+            drawn = plot("kernels.json", "--axes", "intensity:gflops", "--by", "kernel")
+            self.assertEqual([one.get("class") for one in drawn.iter("{http://www.w3.org/2000/svg}line")].count("roof"), 1)
+            self.assertEqual(len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))), 0)
+            self.assertIn("measured copy: 800GB/s", [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}title")])
+            self.assertIn("Another, 2021-01-01", [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")])
             self.assertIn("no row has both `n` and `seconds`", plot("untimed.json", "--axes", "n:seconds", code=1))
             self.assertIn("no row has both `m` and `seconds`", plot("rows.json", "--axes", "m:seconds", code=1))
             self.assertIn("is not X:Y", plot("rows.json", "--axes", "seconds", code=1))

@@ -48,7 +48,12 @@ class InstalledTree(unittest.TestCase):
         command = ["/usr/bin/env", "PATH=/nonexistent", build / "transformer", "--tokens", "6", "--batches", "1,3"]
         output = run(*command, env=self.environment)
         self.assertEqual(output.count(" agree:"), 4, output)
-        self.assertEqual(len(re.findall(r"^ +[13]  (?:cache|no cache) +[0-9.]+ +[0-9]+ +[0-9.]+$", output, re.M)), 4, output)
+        # Tokens a second, with the cache beside what its products alone allow, and what the machine does.
+        rows = re.findall(r"^ +[13]  (cache|no cache) +([0-9.]+) +[0-9]+ +[0-9.]+ (.{10}) +([0-9.]+)  (?:bytes|operations)$", output, re.M)
+        self.assertEqual([row[0] for row in rows], ["cache", "no cache"] * 2, output)
+        for how, tokens, products, most in rows:
+            self.assertEqual(bool(products.strip()), how == "cache", output)
+            self.assertLess(float(tokens), float(products.strip() or most), output)
         # Its check sees keys that go to wrong places of the cache, and angles that are off.
         for number, (right, wrong) in enumerate([(".slots = view(slots, {rows})", ".slots = view(positions, {rows})"),
                                                  ("double(i) / double(pairs)", "double(i) / double(pairs + 1)")]):
