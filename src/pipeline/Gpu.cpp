@@ -9,6 +9,7 @@
 #include "gpu/LineInfo.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
+#include "gpu/MergeReductions.h"
 #include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
@@ -204,6 +205,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     return reports.error("cannot compile `" + name + "` for the GPU");
 
   // From here on every tensor has a layout.
+
+  // Sums of a step meet behind one barrier.
+  gpu::mergeReductions(analysis::findKernel(module));
 
   // Start loads ahead of their step, then write down what one thread does. How much shared memory
   // that needs besides the rings is known at the end only: with too much of it, again with less
