@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
@@ -222,6 +223,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       gpu::startLoadsAhead(kernel, warps);
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });
+    support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
     support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
