@@ -1,6 +1,8 @@
-// What a launch costs on a GPU beside the driver's own call: Kernel::launch and Stream::launch of a
-// loaded kernel against cuLaunchKernelEx, with 5 and 19 arguments, and a graph of 100 kernels
-// against one that was captured without us. Host time of a launch, least of many rounds.
+// What a launch costs on a GPU beside the driver's own call: Kernel::launch, and what it does in
+// turn, against cuLaunchKernelEx, with 5 and 19 arguments, and a graph of 100 kernels against one
+// that was captured without us. Host time of a launch, least of many rounds.
+#include "engine/BindingAccess.h"
+#include "launch/Launcher.h"
 #include "nereid/engine.h"
 #include "runtime/CudaDriver.h"
 
@@ -101,8 +103,30 @@ int main() try {
     double theirs = hostTime(stream, launchesARound, raw);
     double ours =
         hostTime(stream, launchesARound, [&] { must(kernel.launch(stream, {1}, arguments)); });
-    std::printf("%-28s %10.2f %10.2f %10.2f\n", (std::to_string(count) + " arguments").c_str(),
-                theirs, ours, ours - theirs);
+    auto report = [&](const std::string &what, double time) {
+      std::printf("%-28s %10.2f %10.2f %10.2f\n", what.c_str(), theirs, time, time - theirs);
+    };
+    report(std::to_string(count) + " arguments", ours);
+
+    // The parts of that: arguments that are bound by position already, a block that is packed.
+    auto bound = std::vector<launch::Argument>(size_t(count),
+                                               launch::Argument::pointer(pointer, DType::Float32));
+    report("  bound", hostTime(stream, launchesARound, [&] {
+             must(engine::BindingAccess::launch(kernel, stream, {1}, bound));
+           }));
+    runtime::LoadedKernel &loaded =
+        *must(engine::BindingAccess::launch(kernel, stream, {1}, bound))->kernel;
+    alignas(support::packedAlignment) char block[support::packedLimit] = {};
+    runtime::LaunchArguments packed = {block, loaded.artifact().kernel().packedBytes, {1, 1, 1}};
+    report("  packed", hostTime(stream, launchesARound,
+                                [&] { must(stream.internal().launch(loaded, packed)); }));
+    // The driver with all parameters in one buffer, as far as it takes that.
+    size_t bytes = values.size() * sizeof(void *);
+    void *buffer[] = {reinterpret_cast<void *>(1), values.data(), reinterpret_cast<void *>(2),
+                      &bytes, nullptr};
+    report("  driver, one buffer", hostTime(stream, launchesARound, [&] {
+             check(driver.cuLaunchKernelEx(&config, function, nullptr, buffer), "a launch");
+           }));
     if (count != 5)
       continue;
 

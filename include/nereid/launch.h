@@ -43,18 +43,21 @@ public:
   Argument(std::nullptr_t) : Argument() { kind = None; }
   Argument(bool value) : Argument() {
     kind = Bool;
+    type = DType::Int1;
     bits = value;
   }
   template <typename T>
     requires std::is_integral_v<T>
   Argument(T value) : Argument() {
-    kind = std::is_unsigned_v<T> ? Unsigned : Int;
+    kind = Int;
     bits = uint64_t(value);
+    type = std::is_unsigned_v<T> && bits >> 63 ? DType::UInt64 : DType::Int64;
   }
   template <typename T>
     requires std::is_floating_point_v<T>
   Argument(T value) : Argument() {
     kind = Float;
+    type = DType::Float32;
     number = double(value);
   }
   /// A pointer to memory of the launch's device.
@@ -74,19 +77,19 @@ public:
 
 private:
   friend struct ArgumentReader;
+  // Kind and type are numbered as the launch path numbers them, which takes them as they are.
   enum Kind : uint8_t {
-    Default,
-    None,
-    Bool,
-    Int,
-    Unsigned,
-    Float,
-    Pointer,
-    TensorView,
-    Descriptor,
-    Text,
-    Type,
-    Tuple
+    Default = 0,
+    None = 1,
+    Bool = 2,
+    Int = 3,
+    Float = 5,
+    Pointer = 7,
+    TensorView = 8,
+    Descriptor = 9,
+    Tuple = 10,
+    Text = 12,
+    Type = 13
   };
   Kind kind = Default;
   DType type = DType::Int32;

@@ -56,15 +56,16 @@ def backward_locked(x_ptr, w_ptr, dy_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_part_pt
 
 @triton.jit
 def backward_lock_free(x_ptr, w_ptr, dy_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_part_ptr, db_part_ptr, M, N, ROWS,
-                       BLOCK: tl.constexpr):
-    """ROWS neighbouring rows a program; their sums stay in registers and are stored once, without a lock."""
+                       BLOCK: tl.constexpr, STAGES: tl.constexpr = 2):
+    """ROWS neighbouring rows a program, the next one on its way while one is worked on; their sums stay in registers
+    and are stored once, without a lock."""
     program = tl.program_id(0)
     columns = tl.arange(0, BLOCK)
     mask = columns < N
     w = tl.load(w_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     dw = tl.zeros([BLOCK], dtype=tl.float32)
     db = tl.zeros([BLOCK], dtype=tl.float32)
-    for row in range(program * ROWS, min(M, (program + 1) * ROWS)):
+    for row in tl.range(program * ROWS, min(M, (program + 1) * ROWS), num_stages=STAGES):
         dw_row, db_row = row_gradient(x_ptr, w, dy_ptr, mean_ptr, rstd_ptr, dx_ptr, row, N, columns, mask)
         dw += dw_row
         db += db_row

@@ -43,7 +43,7 @@ def backward_outputs(M, N, dtype):
 
 
 def finish(dw_part, db_part, dw, db, parts, N):
-    return launch("backward.py:sum_partials", (cdiv(N, 128),), dw_part, db_part, dw, db, parts, N, BLOCK_M=32, BLOCK_N=128)
+    return launch("backward.py:sum_partials", (cdiv(N, 32),), dw_part, db_part, dw, db, parts, N, BLOCK_M=128, BLOCK_N=32)
 
 
 def locked(x, w, dy, mean, rstd, dx, dw, db, M, N, GROUPS):
@@ -57,14 +57,14 @@ def locked(x, w, dy, mean, rstd, dx, dw, db, M, N, GROUPS):
     ]
 
 
-def lock_free(x, w, dy, mean, rstd, dx, dw, db, M, N, PROGRAMS, num_warps):
+def lock_free(x, w, dy, mean, rstd, dx, dw, db, M, N, PROGRAMS, num_warps, STAGES=2):
     rows = cdiv(M, PROGRAMS)
     programs = cdiv(M, rows)
     dw_part = empty((programs, N), "f32")
     db_part = empty((programs, N), "f32")
     return [
         launch("backward.py:backward_lock_free", (programs,), x, w, dy, mean, rstd, dx, dw_part, db_part, M, N, rows,
-               BLOCK=next_power_of_2(N), num_warps=num_warps),
+               BLOCK=next_power_of_2(N), STAGES=STAGES, num_warps=num_warps),
         finish(dw_part, db_part, dw, db, programs, N),
     ]
 

@@ -45,15 +45,15 @@ def shape_of(q, k_cache, BLOCK_N):
                 PRECISION="ieee" if q.dtype == "f32" else "tf32")
 
 
-def one_pass(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, num_warps):
+def one_pass(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, num_warps, num_stages=3):
     B, H, D = q.shape
     KV = k_cache.shape[2]
     return [launch("decode", (B, KV), q, k_cache, v_cache, table, lengths, out, KV, H // KV, scale,
                    k_cache.stride(0), table.stride(0), q.stride(0), **shape_of(q, k_cache, BLOCK_N), k_scale_ptr=k_scale, v_scale_ptr=v_scale,
-                   num_warps=num_warps)]
+                   num_warps=num_warps, num_stages=num_stages)]
 
 
-def split_kv(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, SPLITS, num_warps):
+def split_kv(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, SPLITS, num_warps, num_stages=3):
     B, H, D = q.shape
     PAGE, KV = k_cache.shape[1], k_cache.shape[2]
     # The table's width bounds the lengths, which only the device knows.
@@ -65,13 +65,13 @@ def split_kv(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, 
     sizes = shape_of(q, k_cache, BLOCK_N)
     return [
         launch("decode_split", (B, KV, splits), q, k_cache, v_cache, table, lengths, part, m, l, KV, H // KV, scale,
-               k_cache.stride(0), table.stride(0), q.stride(0), tokens, **sizes, k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps),
+               k_cache.stride(0), table.stride(0), q.stride(0), tokens, **sizes, k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps, num_stages=num_stages),
         launch("join_splits", (B, H), part, m, l, lengths, out, H, splits, tokens,
                D=D, BLOCK_D=sizes["BLOCK_D"], BLOCK_S=next_power_of_2(splits)),
     ]
 
 
-def split_kv_joined(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, SPLITS, num_warps):
+def split_kv_joined(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, scale, BLOCK_N, SPLITS, num_warps, num_stages=3):
     B, H, D = q.shape
     PAGE, KV = k_cache.shape[1], k_cache.shape[2]
     tokens = cdiv(cdiv(table.shape[1] * PAGE, SPLITS), BLOCK_N) * BLOCK_N
@@ -82,7 +82,7 @@ def split_kv_joined(q, k_cache, v_cache, k_scale, v_scale, table, lengths, out, 
                    empty((B, H, splits), "f32"), empty((B, H, splits), "f32"), zeros((B, KV), "i32"), KV, H // KV, scale,
                    k_cache.stride(0), table.stride(0), q.stride(0), tokens, **sizes, JOIN_G=group,
                    JOIN_S=min(next_power_of_2(splits), max(1, 2048 * num_warps // (group * sizes["BLOCK_D"]))),
-                   k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps)]
+                   k_scale_ptr=k_scale, v_scale_ptr=v_scale, num_warps=num_warps, num_stages=num_stages)]
 
 
 def decode_bytes(q, k_cache, out):

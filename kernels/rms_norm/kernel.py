@@ -54,8 +54,10 @@ def rms_norm_loop(x_ptr, w_ptr, y_ptr, rstd_ptr, N, epsilon, BLOCK: tl.constexpr
 
 
 @triton.jit
-def rms_norm_backward(x_ptr, w_ptr, dy_ptr, dsum_ptr, rstd_ptr, dx_ptr, dw_part_ptr, M, N, ROWS, BLOCK: tl.constexpr):
-    """ROWS neighbouring rows a program: dx of each, and their share of dw in a row of its own.
+def rms_norm_backward(x_ptr, w_ptr, dy_ptr, dsum_ptr, rstd_ptr, dx_ptr, dw_part_ptr, M, N, ROWS, BLOCK: tl.constexpr,
+                      STAGES: tl.constexpr = 2):
+    """ROWS neighbouring rows a program: dx of each, and their share of dw in a row of its own. The next
+    row comes while one is worked on.
 
     With a residual x is the stored sum, and `dsum_ptr` the gradient that reached it from later layers:
     dx is then the gradient of both x and the residual. Without one `dsum_ptr` is None.
@@ -65,7 +67,7 @@ def rms_norm_backward(x_ptr, w_ptr, dy_ptr, dsum_ptr, rstd_ptr, dx_ptr, dw_part_
     mask = columns < N
     w = tl.load(w_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     dw = tl.zeros([BLOCK], dtype=tl.float32)
-    for row in range(program * ROWS, min(M, (program + 1) * ROWS)):
+    for row in tl.range(program * ROWS, min(M, (program + 1) * ROWS), num_stages=STAGES):
         at = tl.cast(row, tl.int64) * N + columns
         x = tl.load(x_ptr + at, mask=mask, other=0.0).to(tl.float32)
         dy = tl.load(dy_ptr + at, mask=mask, other=0.0).to(tl.float32)

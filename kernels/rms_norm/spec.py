@@ -47,23 +47,23 @@ def residual_backward_inputs(M, N, dtype):
                 rstd=computed((M,), "f32"))
 
 
-def backward_launches(x, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps):
+def backward_launches(x, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps, STAGES):
     rows = cdiv(M, PROGRAMS)
     programs = cdiv(M, rows)
     part = empty((programs, N), "f32")
     return [
         launch("rms_norm_backward", (programs,), x, w, dy, dtotal, rstd, dx, part, M, N, rows,
-               BLOCK=next_power_of_2(N), num_warps=num_warps),
-        launch("sum_rows", (cdiv(N, 128),), part, dw, programs, N, BLOCK_M=32, BLOCK_N=128),
+               BLOCK=next_power_of_2(N), STAGES=STAGES, num_warps=num_warps),
+        launch("sum_rows", (cdiv(N, 32),), part, dw, programs, N, BLOCK_M=128, BLOCK_N=32),
     ]
 
 
-def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS, num_warps):
-    return backward_launches(x, w, dy, None, rstd, dx, dw, M, N, PROGRAMS, num_warps)
+def lock_free(x, w, dy, rstd, dx, dw, M, N, PROGRAMS, num_warps, STAGES=2):
+    return backward_launches(x, w, dy, None, rstd, dx, dw, M, N, PROGRAMS, num_warps, STAGES)
 
 
-def residual_lock_free(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps):
-    return backward_launches(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps)
+def residual_lock_free(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps, STAGES=2):
+    return backward_launches(total, w, dy, dtotal, rstd, dx, dw, M, N, PROGRAMS, num_warps, STAGES)
 
 
 def units(N):

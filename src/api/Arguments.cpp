@@ -43,9 +43,10 @@ Exception::~Exception() = default;
 // ---- Arguments
 
 Argument::Argument(const Tensor &tensor)
-    : kind(tensor ? TensorView : None), object(tensor ? &tensor.internal() : nullptr) {}
+    : kind(tensor ? TensorView : None), type(tensor ? tensor.internal().type() : DType::Int32),
+      object(tensor ? &tensor.internal() : nullptr) {}
 Argument::Argument(const TensorDescriptor &descriptor)
-    : kind(Descriptor), object(&descriptor.internal()) {}
+    : kind(Descriptor), type(descriptor.internal().tensor.type()), object(&descriptor.internal()) {}
 Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
 Argument::Argument(const void *pointer, DType pointee)
     : kind(Pointer), type(pointee), object(pointer) {}

@@ -4,6 +4,7 @@
 #include "launch/Launcher.h"
 #include "nereid/launch.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,38 +19,32 @@ struct ArgumentReader {
   static launch::Argument read(const Argument &from, Storage &storage) {
     return from.kind == Argument::Tuple ? readTuple(from, storage) : readOne(from);
   }
-
-private:
+  /// As a LaunchPattern reads it.
+  static uint32_t head(const Argument &from) {
+    return uint32_t(from.kind) | uint32_t(from.type) << 8;
+  }
+  static uint64_t bits(const Argument &from) { return from.bits; }
+  static bool isTuple(const Argument &from) { return from.kind == Argument::Tuple; }
+  /// Of one that is no tuple.
   static launch::Argument readOne(const Argument &from) {
-    using To = launch::Argument;
-    switch (from.kind) {
-    case Argument::Default:
-    case Argument::Tuple:
-      return {};
-    case Argument::None:
-      return To::none();
-    case Argument::Bool:
-      return To::boolean(from.bits != 0);
-    case Argument::Int:
-      return To::integer(int64_t(from.bits));
-    case Argument::Unsigned:
-      return To::unsignedInteger(from.bits);
-    case Argument::Float:
-      return To::floating(from.number);
-    case Argument::Pointer:
-      return To::pointer(from.object, from.type);
-    case Argument::TensorView:
-      return To::tensor(*static_cast<const runtime::Tensor *>(from.object));
-    case Argument::Descriptor:
-      return To::descriptor(*static_cast<const launch::DescriptorArgument *>(from.object));
-    case Argument::Text:
-      return To::string({static_cast<const char *>(from.object), from.count});
-    case Argument::Type:
-      return To::dtype(from.type);
-    }
-    return {};
+    using Kind = launch::Argument::Kind;
+    static_assert(
+        int(Argument::Default) == int(Kind::Default) && int(Argument::None) == int(Kind::None) &&
+        int(Argument::Bool) == int(Kind::Bool) && int(Argument::Int) == int(Kind::Int) &&
+        int(Argument::Float) == int(Kind::Float) && int(Argument::Pointer) == int(Kind::Pointer) &&
+        int(Argument::TensorView) == int(Kind::Tensor) &&
+        int(Argument::Descriptor) == int(Kind::Descriptor) &&
+        int(Argument::Tuple) == int(Kind::Tuple) && int(Argument::Text) == int(Kind::String) &&
+        int(Argument::Type) == int(Kind::Type));
+    launch::Argument to;
+    to.kind = Kind(from.kind);
+    to.type = from.type;
+    to.size = uint32_t(from.count);
+    to.bits = from.bits;
+    return to;
   }
 
+private:
   static launch::Argument readTuple(const Argument &from, Storage &storage) {
     auto elements = std::make_unique<launch::Argument[]>(from.count);
     auto *given = static_cast<const Argument *>(from.object);
@@ -60,6 +55,10 @@ private:
   }
 };
 
+inline uint32_t headOf(const Argument &argument) { return ArgumentReader::head(argument); }
+inline uint64_t bitsOf(const Argument &argument) { return ArgumentReader::bits(argument); }
+inline uint64_t isUnusual(const Argument &argument) { return argument.name.size(); }
+
 /// Arguments by parameter, on the stack unless there are many.
 class BoundArguments {
 public:
@@ -68,20 +67,32 @@ public:
     if (count > few)
       many = std::make_unique<launch::Argument[]>(count);
     at = count > few ? many.get() : reinterpret_cast<launch::Argument *>(room);
-    if (count <= few)
-      std::uninitialized_default_construct_n(at, count);
   }
-  launch::Argument *at;
+  launch::Argument *at; ///< from `bind` or `clear` on
   size_t count;
   ArgumentReader::Storage tuples;
   std::span<const launch::Argument> all() const { return {at, count}; }
+
+  /// Leaves each argument to its default, for who puts some there before `bind`.
+  void clear() {
+    std::uninitialized_default_construct_n(at, count);
+    isCleared = true;
+  }
 
   /// Takes what a caller gave: by position, then by name. What is there already may be given anew
   /// where `isFree` says so.
   template <typename IsFree>
   Status bind(const launch::Signature &signature, std::span<const Argument> given,
               IsFree &&isFree) {
-    for (size_t i = 0; i < given.size(); ++i) {
+    size_t i = 0;
+    if (!isCleared) {
+      // What most calls are: by position, and no tuple.
+      size_t plain = std::min(given.size(), count);
+      for (; i < plain && given[i].name.empty() && !ArgumentReader::isTuple(given[i]); ++i)
+        std::construct_at(at + i, ArgumentReader::readOne(given[i]));
+      std::uninitialized_default_construct_n(at + i, count - i);
+    }
+    for (; i < given.size(); ++i) {
       size_t parameter = i;
       if (!given[i].name.empty()) {
         for (parameter = 0; parameter < count; ++parameter)
@@ -113,6 +124,7 @@ private:
   static_assert(std::is_trivially_destructible_v<launch::Argument>);
   alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
   std::unique_ptr<launch::Argument[]> many;
+  bool isCleared = false;
 };
 
 /// Appends what kernels wrote in launches that are done.

@@ -81,12 +81,16 @@ std::span<const KernelParameter> PackedKernel::parameters() const { return state
 
 Status PackedKernel::launch(const Stream &stream, Grid grid,
                             std::span<const Argument> arguments) const {
+  runtime::Stream &on = stream.internal();
+  launch::Launcher &launcher = state->on(on.device()).launcher;
+  launch::Launcher::Grid size = {grid.x, grid.y, grid.z};
+  launch::Launcher::Block block;
+  if (auto *known = launcher.packAgain(arguments, 0, block))
+    return on.launch(*known->kernel, {block.bytes, known->plan.bytes(), size});
   BoundArguments bound(state->parameters.size());
   if (Status status = bound.bind(state->row->signature, arguments, never); !status)
     return status;
-  runtime::Stream &on = stream.internal();
-  return state->on(on.device())
-      .launcher.launch(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
+  return launcher.launch(on, bound.all(), size);
 }
 
 Status PackedKernel::prepare(const Device &device, std::span<const Argument> arguments) const {

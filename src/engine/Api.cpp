@@ -420,6 +420,10 @@ struct KernelState {
   };
   std::vector<Chosen> chosen;
   ops::Value preHook; ///< of a configuration; None without
+  /// Whether a launch is no more than its arguments: no configuration, and nobody is told of it.
+  bool isPlain = true;
+  /// The engine's, or null.
+  const std::function<void(const LaunchEvent &)> *onLaunch = nullptr;
 
   /// Runs a hook over the arguments, which may change.
   Status callHook(const ops::Value &hook, runtime::Stream &stream, BoundArguments &bound,
@@ -451,6 +455,8 @@ struct KernelState {
   };
 
   Status bind(std::span<const Argument> given, BoundArguments &bound) const {
+    if (!chosen.empty())
+      bound.clear();
     for (const Chosen &one : chosen)
       bound.at[one.parameter] = argumentOf(one.constant);
     return bound.bind(signature, given, [this](size_t parameter) { return isChosen(parameter); });
@@ -506,6 +512,32 @@ struct KernelState {
     return launch;
   }
 
+  /// A launch whose arguments are bound by name and looked at one by one.
+  Status launchBound(launch::Launcher &launcher, runtime::Stream &stream,
+                     launch::Launcher::Grid grid, std::span<const Argument> arguments) const {
+    BoundArguments bound(signature.parameters.size());
+    if (Status status = bind(arguments, bound); !status)
+      return status;
+    std::optional<engine::HookedLaunch> hooked; // owns what the hook changes
+    if (!preHook.isNone()) [[unlikely]]
+      if (Status status = callHook(preHook, stream, bound, hooked); !status)
+        return status;
+    auto launched = launcher.launchPrepared(stream, bound.all(), grid);
+    if (!launched)
+      return launched.takeError();
+    if (onLaunch) [[unlikely]] {
+      runtime::TraceEvent work;
+      runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid[0]) * grid[1] * grid[2],
+                            work);
+      (*onLaunch)({signature.name,
+                   stream.device().name(),
+                   {grid[0], grid[1], grid[2]},
+                   work.bytes,
+                   work.operations});
+    }
+    return Success{};
+  }
+
   PerDevice &on(runtime::Device &device) {
     return devices.on(device, [&] { return std::make_unique<PerDevice>(*this, device); });
   }
@@ -550,6 +582,10 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   Kernel kernel;
   kernel.state = std::make_shared<KernelState>();
   kernel.state->program = state;
+  if (const auto &tell = state->engine->options.onLaunch) {
+    kernel.state->onLaunch = &tell;
+    kernel.state->isPlain = false;
+  }
   kernel.state->signature = *std::move(signature);
   for (const launch::Parameter &parameter : kernel.state->signature.parameters)
     kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
@@ -569,26 +605,15 @@ const std::string &Kernel::name() const { return state->signature.name; }
 std::span<const KernelParameter> Kernel::parameters() const { return state->parameters; }
 
 Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const {
-  BoundArguments bound(state->signature.parameters.size());
-  if (Status status = state->bind(arguments, bound); !status)
-    return status;
   runtime::Stream &on = stream.internal();
-  std::optional<engine::HookedLaunch> hooked; // owns what the hook changes
-  if (!state->preHook.isNone()) [[unlikely]]
-    if (Status status = state->callHook(state->preHook, on, bound, hooked); !status)
-      return status;
-  auto launched =
-      state->on(on.device())
-          .launcher.launchPrepared(on, bound.all(), launch::Launcher::Grid{grid.x, grid.y, grid.z});
-  if (!launched)
-    return launched.takeError();
-  if (const auto &tell = state->program->engine->options.onLaunch) [[unlikely]] {
-    runtime::TraceEvent work;
-    runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid.x) * grid.y * grid.z,
-                          work);
-    tell({name(), on.device().name(), {grid.x, grid.y, grid.z}, work.bytes, work.operations});
+  launch::Launcher &launcher = state->on(on.device()).launcher;
+  launch::Launcher::Grid size = {grid.x, grid.y, grid.z};
+  if (state->isPlain) [[likely]] {
+    launch::Launcher::Block block;
+    if (auto *known = launcher.packAgain(arguments, 0, block))
+      return on.launch(*known->kernel, {block.bytes, known->plan.bytes(), size});
   }
-  return Success{};
+  return state->launchBound(launcher, on, size, arguments);
 }
 
 Status Kernel::prepare(const Device &device, std::span<const Argument> arguments) const {
@@ -840,6 +865,7 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
   auto kernel = program.kernel(name(), options);
   if (!kernel)
     return kernel;
+  kernel->state->isPlain = false;
   kernel->state->preHook = state->preHookOf(configuration);
   for (const auto &[constant, value] : configuration.constants) {
     size_t parameter = 0;

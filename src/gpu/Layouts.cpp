@@ -173,6 +173,17 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
   return layout;
 }
 
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim) {
+  LinearLayout layout(fragments.rank());
+  for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
+    for (LinearLayout::Basis basis : fragments.bases(input)) {
+      int32_t &step = basis[dim];
+      step = step == 8 ? 2 : step == 2 || step == 4 ? 2 * step : step;
+      layout.addBasis(input, std::move(basis));
+    }
+  return layout;
+}
+
 LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps) {
   constexpr int64_t vector = 4; // along N
   unsigned rank = shape.size(), m = rank - 2, n = rank - 1;

@@ -47,6 +47,9 @@ std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, uns
                                    unsigned elementBytes = 2);
 std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps,
                                    unsigned elementBytes = 2);
+/// The fragments of 16-bit elements, permuted along K (`dim`) so that a thread's four of each 16
+/// are neighbours.
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim);
 /// Elements along K that one instruction takes: 32 bytes.
 constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
 

@@ -29,10 +29,13 @@ public:
     for (Operation &op : body)
       if (auto load = dyn_cast<tile::LoadOp>(op); load && canStartAhead(load))
         loads.push_back(load);
+    // Single numbers that come with a row come ahead with it: it would wait for them.
+    if (llvm::none_of(loads, [](tile::LoadOp load) { return isTile(load); }))
+      return;
     for (distance = unsigned(stages.getInt()) - 1; distance > 0; --distance)
       if (distance * bytesOfThread() <= mostBytesAhead)
         break;
-    if (!loads.empty() && distance > 0)
+    if (distance > 0)
       rewrite();
   }
 
@@ -56,7 +59,7 @@ private:
   }
 
   bool canStartAhead(tile::LoadOp load) {
-    if (load.getIsVolatile() || !isa<RankedTensorType>(load.getType()))
+    if (load.getIsVolatile())
       return false;
     BlockArgument argument =
         analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load.getOperation()));
@@ -79,12 +82,15 @@ private:
            llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops); });
   }
 
+  static bool isTile(tile::LoadOp load) { return isa<RankedTensorType>(load.getType()); }
+
   unsigned bytesOfThread() {
     unsigned bytes = 0;
     for (tile::LoadOp load : loads) {
-      auto type = cast<RankedTensorType>(load.getType());
-      int64_t elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
-      bytes += unsigned(elements * tile::bytesInMemory(type.getElementType()));
+      int64_t elements = 1;
+      if (auto type = dyn_cast<RankedTensorType>(load.getType()))
+        elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
+      bytes += unsigned(elements * tile::bytesInMemory(tile::elementType(load.getType())));
     }
     return bytes;
   }

@@ -7,7 +7,7 @@ namespace nereid::gpu {
 
 /// In innermost loops without products that say `num_stages` themselves (`tl.range`), loads whose
 /// addresses the step's number alone gives start `num_stages - 1` steps ahead and wait in
-/// registers, as far as `mostBytesAhead` of a thread go:
+/// registers, as far as `mostBytesAhead` of a thread go; single numbers with the tiles:
 ///
 ///   for i: f(load(p + i))      =>      x = load(p + 0)
 ///                                      for i: next = load(p + i + 1); f(x); x = next

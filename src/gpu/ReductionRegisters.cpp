@@ -1,5 +1,6 @@
 // Reductions: in the registers of a thread, then across lanes by shuffles, then across warps in one
 // round through shared memory. Scans the same way, in the order of the axis.
+#include "gpu/MergeReductions.h"
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,15 +11,6 @@ using namespace mlir;
 namespace nereid::gpu {
 
 namespace {
-
-// True if the elements may be combined in any order: one op that commutes.
-bool commutes(Block &combine) {
-  if (combine.getOperations().size() != 2)
-    return false;
-  Operation &op = combine.front();
-  return op.hasTrait<OpTrait::IsCommutative>() && op.getNumOperands() == 2 &&
-         op.getOperand(0) == combine.getArgument(0) && op.getOperand(1) == combine.getArgument(1);
-}
 
 SmallVector<Value> joined(ArrayRef<Value> a, ArrayRef<Value> b) {
   SmallVector<Value> all(a);
@@ -151,7 +143,7 @@ public:
         live(llvm::to_vector(llvm::seq(0u, registersOf(layout)))) {}
 
   void emit() {
-    if (commutes(combineBlock))
+    if (combinesInAnyOrder(combineBlock))
       reduceInAnyOrder();
     else
       reduceInOrder();
@@ -371,8 +363,9 @@ private:
           SmallVector<Value> other = fromLane(emitter, totals[group], bit.bit);
           prependToGroup(group, other, later);
           if (bits.size() > 1)
-            totals[group] = commutes(combineBlock) ? combine(totals[group], other)
-                                                   : combineOrdered(totals[group], other, later);
+            totals[group] = combinesInAnyOrder(combineBlock)
+                                ? combine(totals[group], other)
+                                : combineOrdered(totals[group], other, later);
         });
         bits = bits.drop_front();
       } else {

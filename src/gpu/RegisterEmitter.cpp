@@ -193,7 +193,7 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
   bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
   if (isOfStep) {
     uint64_t end = llvm::alignTo(stepScratch->end + bytes, SharedOperand::alignment);
-    stepScratch->isApart &= end <= chip.sharedBytesPerBlock;
+    stepScratch->isApart &= end <= stepScratch->most;
     if (stepScratch->isApart)
       start = std::exchange(stepScratch->end, end);
   } else if (stepScratch) {
@@ -614,10 +614,15 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.setInsertionPoint(made.getBody()->getTerminator());
     else
       builder.setInsertionPointToStart(made.getBody());
-    // A multiprocessor holds one such program or two anyhow: registers bound them. Loops inside
-    // would move the start of the scratch area for their rings.
-    if (hasWarpGroups && warps >= 8 && isInnermost(source))
-      stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart};
+    // Of programs with warp groups a multiprocessor holds one or two anyhow: registers bound them.
+    // Of others, a few bytes more keep none away. Loops inside would move the start of the scratch
+    // area for their rings.
+    if (isInnermost(source)) {
+      uint64_t most = hasWarpGroups && warps >= 8 ? chip.sharedBytesPerBlock
+                                                  : std::min<uint64_t>(scratchStart + smallScratch,
+                                                                       chip.sharedBytesPerBlock);
+      stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart, .most = most};
+    }
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
     emit(*source.getBody());

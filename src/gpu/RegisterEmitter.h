@@ -188,9 +188,12 @@ private:
     };
     mlir::Block *body;
     uint64_t end;        ///< of the areas so far
+    uint64_t most;       ///< where they must end
     bool isApart = true; ///< no two of them share bytes
     llvm::SmallVector<Use, 4> uses;
   };
+  /// What a loop's temporaries may take besides, whose program a multiprocessor holds many of.
+  static constexpr uint64_t smallScratch = 2048;
   void finishStepScratch(mlir::Operation *loop);
 
   void emitFor(mlir::Operation *op);

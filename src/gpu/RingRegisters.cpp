@@ -63,7 +63,10 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   unsigned bytes = operandBytes(dot);
   if (isWgmma(dot))
     return isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
-  return isLhs ? mmaLhs(lhs, rhs[1], warps, bytes) : mmaRhs(rhs, lhs[0], warps, bytes);
+  auto layout = isLhs ? mmaLhs(lhs, rhs[1], warps, bytes) : mmaRhs(rhs, lhs[0], warps, bytes);
+  if (layout && dot->hasAttr(neighboursAttr))
+    return withNeighbours(*layout, isLhs ? 1 : 0);
+  return layout;
 }
 
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared) {

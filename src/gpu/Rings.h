@@ -16,6 +16,10 @@ struct SlotOperand {
 };
 std::optional<SlotOperand> slotOperand(mlir::Value operand);
 
+/// On a product whose fragments hold four neighbours of each 16 along K in a thread
+/// (ByteOperands.h).
+inline constexpr llvm::StringLiteral neighboursAttr = "tilegpu.neighbours";
+
 /// The layout in which a product on tensor cores wants an operand in registers; null for one that
 /// it reads from shared memory only, and for other products.
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps);

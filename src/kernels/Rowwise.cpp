@@ -275,9 +275,13 @@ Argument orScratch(const Tensor &tensor, const Bound &bound, Launches &to) {
 /// Sums over rows are taken by this many programs, each of neighbouring rows.
 struct RowShares {
   int64_t rows, programs;
+  // The tile in which the programs' sums are added: on a GPU as many programs as it has
+  // multiprocessors, each in few steps; on a CPU long rows.
+  int64_t sumRows, sumColumns;
   RowShares(const Bound &bound, const Config &config)
       : rows(std::max<int64_t>(blocks(bound['M'], config["PROGRAMS"]), 1)),
-        programs(blocks(bound['M'], rows)) {}
+        programs(blocks(bound['M'], rows)), sumRows(bound.isCpu ? 32 : 128),
+        sumColumns(bound.isCpu ? 128 : 32) {}
 };
 
 Config sharesRule(const Bound &bound) {
@@ -363,9 +367,9 @@ constexpr Variant layerNormBackwardVariants[] = {
                                       db, bound['M'], bound['N'], shares.rows, rowBlock(bound)});
            !status)
          return status;
-       return to.launch(layerNormSums, {}, {blocks(bound['N'], 128)},
+       return to.launch(layerNormSums, {}, {blocks(bound['N'], shares.sumColumns)},
                         {dw, db, call.dw, call.db, shares.programs, bound['N'],
-                         named("BLOCK_M", 32), named("BLOCK_N", 128)});
+                         named("BLOCK_M", shares.sumRows), named("BLOCK_N", shares.sumColumns)});
      }},
 };
 
@@ -467,9 +471,9 @@ constexpr Variant rmsNormBackwardVariants[] = {
                                       bound['M'], bound['N'], shares.rows, rowBlock(bound)});
            !status)
          return status;
-       return to.launch(
-           rmsNormSums, {}, {blocks(bound['N'], 128)},
-           {dw, call.dw, shares.programs, bound['N'], named("BLOCK_M", 32), named("BLOCK_N", 128)});
+       return to.launch(rmsNormSums, {}, {blocks(bound['N'], shares.sumColumns)},
+                        {dw, call.dw, shares.programs, bound['N'], named("BLOCK_M", shares.sumRows),
+                         named("BLOCK_N", shares.sumColumns)});
      }},
 };
 

@@ -22,23 +22,30 @@ public:
       Entry *entry = table.slots[i].load(std::memory_order_acquire);
       if (!entry)
         return nullptr;
-      if (entry->key == key)
+      if (entry->key == key) {
+        if (entry->value.get() != recent.load(std::memory_order_relaxed))
+          recent.store(entry->value.get(), std::memory_order_release);
         return entry->value.get();
+      }
     }
   }
+
+  /// What was found last by any thread, or null.
+  Value *found() const { return recent.load(std::memory_order_acquire); }
 
   /// Adds a value; if the key is there already, that one stays and is returned.
   Value &insert(const LaunchKey &key, std::unique_ptr<Value> value) {
     std::lock_guard lock(mutex);
     if (Value *there = find(key))
       return *there;
-    entries.push_back(std::make_unique<Entry>(Entry{key, std::move(value)}));
+    entries.push_back(std::make_unique<Entry>(Entry{std::move(value), key}));
     // At most half full, so a probe ends soon. Readers may still walk the old table, so it stays.
     const Table &table = *tables.back();
     if (entries.size() * 2 > table.mask + 1)
       publish((table.mask + 1) * 2);
     else
       place(table, entries.back().get());
+    recent.store(entries.back()->value.get(), std::memory_order_release);
     return *entries.back()->value;
   }
 
@@ -56,8 +63,8 @@ public:
 
 private:
   struct Entry {
+    std::unique_ptr<Value> value; // in one cache line with the front of the key
     LaunchKey key;
-    std::unique_ptr<Value> value;
   };
   struct Table {
     size_t mask;
@@ -81,6 +88,7 @@ private:
     table.slots[i].store(entry, std::memory_order_release);
   }
 
+  mutable std::atomic<Value *> recent = nullptr;
   std::atomic<const Table *> current = nullptr;
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Table>> tables; // the last one is in use

@@ -1,6 +1,8 @@
 #include "launch/LaunchKey.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -15,12 +17,11 @@ using Kind = Argument::Kind;
 // -------------------------------------------------------------------------------------
 
 void LaunchKey::foldFront() {
-  support::Hash128 front = support::hash128(bytes, length);
-  std::memcpy(bytes, front.bytes.data(), sizeof front.bytes);
-  length = sizeof front.bytes;
+  support::Hash128 front = support::hash128(words, count * sizeof(uint64_t));
+  static_assert(sizeof front.bytes == 2 * sizeof(uint64_t));
+  std::memcpy(words, front.bytes.data(), sizeof front.bytes);
+  count = 2;
 }
-
-void LaunchKey::finish() { hashed = support::hash64(bytes, length); }
 
 namespace {
 constexpr int maxDepth = 16;
@@ -167,30 +168,29 @@ enum ScalarBit : uint8_t { One = 1, Divisible = 2, IsPointer = 4, IsConst = 8 };
 void addScalar(const Scalar &scalar, LaunchKey &key, bool isConst) {
   uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
                  (scalar.isPointer ? IsPointer : 0) | (scalar.isPointer && isConst ? IsConst : 0);
-  uint8_t head[] = {uint8_t(TagScalar | bits), uint8_t(scalar.type)};
-  key.add(head, sizeof head);
+  key.add(uint64_t(TagScalar | bits) | uint64_t(scalar.type) << 8, 2);
 }
 
 Status addClass(const Signature &signature, const Parameter &parameter, const Argument &argument,
                 LaunchKey &key, int depth) {
-  auto addWord = [&](uint8_t tag, const auto &word) {
-    key.add(tag);
-    key.add(&word, sizeof word);
+  auto addTagged = [&](uint8_t tag, uint64_t value, unsigned size) {
+    key.add(tag, 1);
+    key.add(value, size);
   };
   switch (argument.kind) {
   case Kind::Default:
-    key.add(TagDefault);
+    key.add(TagDefault, 1);
     return Success{};
   case Kind::None:
-    key.add(TagNone);
+    key.add(TagNone, 1);
     return Success{};
   case Kind::Tuple:
   case Kind::NamedTuple: {
     if (depth == maxDepth)
       return cannotPass(signature, parameter, "is a tuple nested too deep");
-    addWord(TagTuple, uint32_t(argument.elements().size()));
+    addTagged(TagTuple, uint32_t(argument.elements().size()), 4);
     if (argument.kind == Kind::NamedTuple)
-      addWord(TagNames, intern(argument.names()));
+      addTagged(TagNames, intern(argument.names()), 4);
     for (const Argument &element : argument.elements())
       if (Status status = addClass(signature, parameter, element, key, depth + 1); !status)
         return status;
@@ -200,20 +200,22 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
     const DescriptorArgument &descriptor = argument.asDescriptor();
     if (descriptor.tensor.rank() > descriptor.block.size())
       return cannotPass(signature, parameter, "is a descriptor of over 5 dimensions");
-    uint8_t head[] = {TagDescriptor, uint8_t(argument.type), uint8_t(descriptor.tensor.rank()),
-                      descriptor.padNan};
-    key.add(head, sizeof head);
-    key.add(descriptor.block.data(), descriptor.tensor.rank() * sizeof(int64_t));
+    unsigned rank = descriptor.tensor.rank();
+    key.add(uint64_t(TagDescriptor) | uint64_t(argument.type) << 8 | uint64_t(rank) << 16 |
+                uint64_t(descriptor.padNan) << 24,
+            4);
+    for (unsigned i = 0; i < rank; ++i)
+      key.add(uint64_t(descriptor.block[i]), 8);
     return Success{};
   }
   case Kind::String:
-    addWord(TagText, intern(argument.text()));
+    addTagged(TagText, intern(argument.text()), 4);
     return Success{};
   case Kind::Function:
-    addWord(TagFunction, intern(argument.text()));
+    addTagged(TagFunction, intern(argument.text()), 4);
     return Success{};
   case Kind::Type:
-    addWord(TagType, uint8_t(argument.type));
+    addTagged(TagType, uint8_t(argument.type), 1);
     return Success{};
   default:
     break;
@@ -221,15 +223,15 @@ Status addClass(const Signature &signature, const Parameter &parameter, const Ar
   if (parameter.isConstexpr || argument.isConstexpr) {
     switch (argument.kind) {
     case Kind::Bool:
-      addWord(TagBool, uint8_t(argument.bits));
+      addTagged(TagBool, uint8_t(argument.bits), 1);
       return Success{};
     case Kind::Int:
     case Kind::TypedInt:
-      addWord(argument.type == DType::UInt64 ? TagLargeInt : TagInt, argument.bits);
+      addTagged(argument.type == DType::UInt64 ? TagLargeInt : TagInt, argument.bits, 8);
       return Success{};
     case Kind::Float:
     case Kind::TypedFloat:
-      addWord(TagFloat, argument.number);
+      addTagged(TagFloat, std::bit_cast<uint64_t>(argument.number), 8);
       return Success{};
     default:
       return cannotPass(signature, parameter, "is a tensor, and the parameter is `tl.constexpr`");
@@ -325,32 +327,60 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
 } // namespace
 
 namespace {
-enum Trait : uint8_t { TakesPointers = 1, SeesAlignment = 2, PointsToConst = 4 };
-}
+// The bits of facts are those of ScalarBit, so that a class is a few logical operations.
+enum Trait : uint8_t {
+  SeesOne = One,
+  SeesAlignment = Divisible,
+  PointsToConst = IsConst,
+  TakesPointers = 0x10,
+  TakesIntegers = 0x20, // typed by their value
+};
+} // namespace
 
 KeyMaker::KeyMaker(const Signature &signature) : signature(signature) {
   for (const Parameter &parameter : signature.parameters)
     traits.push_back(uint8_t((parameter.isConstexpr ? 0 : TakesPointers) |
+                             (parameter.isConstexpr || parameter.annotated ? 0 : TakesIntegers) |
+                             (parameter.doNotSpecialize ? 0 : SeesOne) |
                              (seesAlignment(parameter) ? SeesAlignment : 0) |
                              (parameter.isConst ? PointsToConst : 0)));
 }
 
 Status KeyMaker::make(std::span<const Argument> arguments, uint32_t variant, LaunchKey &key) const {
-  if (Status status = checkCount(signature, arguments.size()); !status)
-    return status;
-  key.add(&variant, sizeof variant);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Argument &argument = arguments[i];
-    uint8_t trait = traits[i];
+  if (arguments.size() != signature.parameters.size()) [[unlikely]]
+    return checkCount(signature, arguments.size());
+  LaunchKey::Tail tail;
+  key.add(tail, variant, sizeof variant);
+  const uint8_t *trait = traits.data();
+  for (const Argument &argument : arguments) {
+    uint8_t sees = *trait++;
     // What most arguments are, without a call.
-    bool isPointer = argument.kind == Kind::Pointer || argument.kind == Kind::Tensor;
-    if (isPointer && (trait & TakesPointers) && !argument.isConstexpr) [[likely]]
-      addScalar(pointerClass(argument, trait & SeesAlignment), key,
-                argument.isConst || (trait & PointsToConst));
-    else if (Status status = addClass(signature, signature.parameters[i], argument, key, 0);
-             !status)
+    if (!argument.isConstexpr) [[likely]] {
+      bool isTensor = argument.kind == Kind::Tensor;
+      if ((argument.kind == Kind::Pointer || isTensor) && (sees & TakesPointers)) [[likely]] {
+        uint64_t address = argument.bits;
+        if (isTensor)
+          address = reinterpret_cast<uint64_t>(argument.asTensor().data());
+        uint64_t facts = (address % 16 ? 0 : sees & Divisible) |
+                         ((sees | (argument.isConst ? IsConst : 0)) & IsConst);
+        key.add(tail, uint64_t(TagScalar) | IsPointer | facts | uint64_t(argument.type) << 8, 2);
+        continue;
+      }
+      if (argument.kind == Kind::Int && (sees & TakesIntegers)) {
+        uint64_t facts = argument.bits == 1        ? sees & One
+                         : argument.bits % 16 == 0 ? sees & Divisible
+                                                   : 0;
+        key.add(tail, TagScalar | facts | uint64_t(typeOfPythonInt(argument)) << 8, 2);
+        continue;
+      }
+    }
+    key.setTail(tail);
+    const Parameter &parameter = signature.parameters[size_t(&argument - arguments.data())];
+    if (Status status = addClass(signature, parameter, argument, key, 0); !status)
       return status;
+    tail = key.takeTail();
   }
+  key.setTail(tail);
   key.finish();
   return Success{};
 }

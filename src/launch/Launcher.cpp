@@ -98,6 +98,14 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
                                                         std::span<const Argument> arguments,
                                                         std::optional<Grid> grid,
                                                         uint32_t variant) {
+  Block block;
+  if (grid)
+    if (const PreparedKernel *last = packAgain(arguments, variant, block)) {
+      Status status = stream.launch(*last->kernel, {block.bytes, last->plan.bytes(), *grid});
+      if (!status)
+        return status.takeError();
+      return last;
+    }
   LaunchKey key;
   if (Status status = keys.make(arguments, variant, key); !status)
     return status.takeError();
@@ -108,14 +116,11 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
       return loaded.takeError();
     prepared = *loaded;
   }
-  alignas(support::packedAlignment) uint8_t block[support::packedLimit];
   runtime::LaunchArguments packed;
-  packed.packed = block;
+  packed.packed = block.bytes;
   packed.packedBytes = prepared->plan.bytes();
-  bool hasTuple =
-      std::any_of(arguments.begin(), arguments.end(), [](auto &one) { return one.isTuple(); });
-  if (grid && !hasTuple) [[likely]] {
-    if (Status status = prepared->plan.pack(arguments, block); !status)
+  if (grid && !prepared->hasTuple) [[likely]] {
+    if (Status status = prepared->plan.pack(arguments, block.bytes); !status)
       return status.takeError();
     packed.grid = *grid;
   } else {
@@ -124,7 +129,7 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
       return Error{"cannot launch `" + signature.name + "`: over " + std::to_string(maxLeaves) +
                        " values in its arguments",
                    {}};
-    if (Status status = prepared->plan.pack(leaves.all(), block); !status)
+    if (Status status = prepared->plan.pack(leaves.all(), block.bytes); !status)
       return status.takeError();
     auto computed = grid ? Result<Grid>(*grid) : prepared->gridFor(leaves.all());
     if (!computed)
@@ -172,6 +177,11 @@ Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Ar
     auto prepared = PreparedKernel::make(*artifact, device);
     if (!prepared)
       return prepared.takeError();
+    (*prepared)->variant = variant;
+    (*prepared)->pattern = LaunchPattern::make(signature, arguments, (*prepared)->plan.leafSlots(),
+                                               (*prepared)->plan.bytes());
+    (*prepared)->hasTuple =
+        std::any_of(arguments.begin(), arguments.end(), [](auto &one) { return one.isTuple(); });
     return &cache.insert(key, *std::move(prepared));
   };
   Result<PreparedKernel *> result = compile();

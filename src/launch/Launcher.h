@@ -7,6 +7,7 @@
 #include "launch/Packing.h"
 #include "launch/Signature.h"
 #include "runtime/Device.h"
+#include "support/LaunchAbi.h"
 
 #include <condition_variable>
 #include <optional>
@@ -28,10 +29,13 @@ public:
 /// A kernel that is loaded, with what every launch of it needs again.
 struct PreparedKernel {
   std::shared_ptr<runtime::LoadedKernel> kernel;
+  LaunchPattern pattern; ///< of the call for which it was prepared
+  uint32_t variant = 0;  ///< of that call
   PackPlan plan;
   std::optional<support::HostExpression> grid[3]; ///< if the artifact brings its grid
   std::vector<support::HostValue> constants, options;
   std::unique_ptr<bool[]> isCompiledIn; ///< by leaf
+  bool hasTuple = false;                ///< an argument of its key is a tuple
 
   static Result<std::unique_ptr<PreparedKernel>> make(const support::Artifact &artifact,
                                                       runtime::Device &device);
@@ -55,7 +59,21 @@ public:
       return launched.takeError();
     return Success{};
   }
-  /// The same; gives what was launched.
+  /// The block of a launch.
+  struct Block {
+    alignas(support::packedAlignment) uint8_t bytes[support::packedLimit + LaunchPattern::slack];
+  };
+  /// What was launched last, if this is such a call, with the block packed for it; else null. Only
+  /// `runtime::Stream::launch` is left to do. The arguments are read as by LaunchPattern::pack.
+  template <typename From>
+  const PreparedKernel *packAgain(std::span<const From> arguments, uint32_t variant,
+                                  Block &block) const {
+    const PreparedKernel *last = cache.found();
+    bool isSame =
+        last && last->variant == variant && last->pattern.pack(arguments, &device, block.bytes);
+    return isSame ? last : nullptr;
+  }
+  /// As `launch`; gives what was launched.
   Result<const PreparedKernel *> launchPrepared(runtime::Stream &stream,
                                                 std::span<const Argument> arguments,
                                                 std::optional<Grid> grid, uint32_t variant = 0);

@@ -13,20 +13,30 @@ using support::HostValue;
 using support::SlotKind;
 using Kind = Argument::Kind;
 
+// Slots whose type says no more than their width.
+static bool canRun(SlotKind kind) { return kind == SlotKind::Pointer || kind == SlotKind::Int; }
+
 Result<PackPlan> PackPlan::make(const support::Artifact &artifact, runtime::Device &device) {
   PackPlan plan;
   plan.kernel = std::string(artifact.name());
   plan.device = &device;
   plan.blockBytes = artifact.kernel().packedBytes;
-  plan.leaves = artifact.parameters().size();
+  plan.leaves = uint32_t(artifact.parameters().size());
   plan.descriptors.assign(artifact.descriptors().begin(), artifact.descriptors().end());
   bool hasMaps = false;
   for (const support::SlotRecord &slot : artifact.slots()) {
     if (SlotKind(slot.kind) == SlotKind::TensorMap && !device.hasTensorMaps())
       continue; // the code for this device takes the plain fields
-    plan.steps.push_back({SlotKind(slot.kind), DType(slot.type), uint16_t(slot.width),
-                          uint16_t(slot.parameter), uint16_t(slot.offset),
-                          uint16_t(slot.descriptor)});
+    Step step = {SlotKind(slot.kind),         DType(slot.type),         uint16_t(slot.width),
+                 uint16_t(slot.parameter),    uint16_t(slot.offset),    1,
+                 uint16_t(plan.names.size()), uint16_t(slot.descriptor)};
+    Step *last = plan.steps.empty() ? nullptr : &plan.steps.back();
+    if (last && canRun(step.kind) && last->kind == step.kind && last->width == step.width &&
+        step.leaf == last->leaf + last->count &&
+        step.offset == last->offset + last->count * last->width)
+      ++last->count;
+    else
+      plan.steps.push_back(step);
     plan.names.emplace_back(artifact.text(slot.name));
     hasMaps |= SlotKind(slot.kind) == SlotKind::TensorMap;
     if (SlotKind(slot.kind) == SlotKind::Bytes)
@@ -43,40 +53,52 @@ Result<PackPlan> PackPlan::make(const support::Artifact &artifact, runtime::Devi
   return plan;
 }
 
-Error PackPlan::wrongArgument(const Step &step, const std::string &what) const {
-  return Error{"cannot launch `" + kernel + "`: argument `" + names[size_t(&step - steps.data())] +
-                   "` " + what,
-               {}};
+std::vector<LeafSlot> PackPlan::leafSlots() const {
+  std::vector<LeafSlot> slots(leaves);
+  for (const Step &step : steps)
+    for (uint32_t i = 0; i < step.count; ++i) {
+      LeafSlot &slot = slots[step.leaf + i];
+      bool isFloat = step.kind == SlotKind::Float;
+      // A descriptor is several slots.
+      slot.kind = slot.kind != LeafSlot::None              ? LeafSlot::Other
+                  : canRun(step.kind)                      ? LeafSlot::Bits
+                  : isFloat && step.type == DType::Float32 ? LeafSlot::Float32
+                  : isFloat && step.type == DType::Float64 ? LeafSlot::Float64
+                                                           : LeafSlot::Other;
+      slot.offset = uint16_t(step.offset + i * step.width);
+    }
+  return slots;
 }
 
-Status PackPlan::packPointer(const Step &step, const Argument &argument, void *to) const {
-  uint64_t address;
-  if (argument.kind == Kind::Tensor) {
-    const runtime::Tensor &tensor = argument.asTensor();
-    if (tensor.device() != device && tensor.device())
-      return wrongArgument(step, "is on " + tensor.device()->name() + ", the launch is on " +
-                                     device->name());
-    address = reinterpret_cast<uint64_t>(tensor.data());
-  } else {
-    return wrongArgument(step, "is no pointer or tensor");
-  }
+Error PackPlan::wrongArgument(size_t slot, const std::string &what) const {
+  return Error{"cannot launch `" + kernel + "`: argument `" + names[slot] + "` " + what, {}};
+}
+
+Status PackPlan::packTensor(size_t slot, const Argument &argument, void *to) const {
+  if (argument.kind != Kind::Tensor)
+    return wrongArgument(slot, "is no pointer or tensor");
+  const runtime::Tensor &tensor = argument.asTensor();
+  if (tensor.device() != device && tensor.device())
+    return wrongArgument(slot, "is on " + tensor.device()->name() + ", the launch is on " +
+                                   device->name());
+  void *address = tensor.data();
   std::memcpy(to, &address, sizeof address);
   return Success{};
 }
 
 Status PackPlan::packDescriptor(const Step &step, const Argument &argument, void *to) const {
   if (argument.kind != Kind::Descriptor)
-    return wrongArgument(step, "is no tensor descriptor");
+    return wrongArgument(step.slot, "is no tensor descriptor");
   const DescriptorArgument &descriptor = argument.asDescriptor();
   const support::DescriptorRecord &record = descriptors[step.descriptor];
   const runtime::Tensor &tensor = descriptor.tensor;
   if (tensor.device() != device && tensor.device())
-    return wrongArgument(step, "is on " + tensor.device()->name() + ", the launch is on " +
-                                   device->name());
+    return wrongArgument(step.slot, "is on " + tensor.device()->name() + ", the launch is on " +
+                                        device->name());
   uint32_t rank = record.rank;
   if (tensor.rank() != rank)
-    return wrongArgument(step, "describes " + std::to_string(tensor.rank()) +
-                                   " dimensions, the kernel expects " + std::to_string(rank));
+    return wrongArgument(step.slot, "describes " + std::to_string(tensor.rank()) +
+                                        " dimensions, the kernel expects " + std::to_string(rank));
   if (step.kind == SlotKind::Descriptor) {
     void *base = tensor.data();
     auto *bytes = static_cast<uint8_t *>(to);
@@ -98,7 +120,7 @@ Status PackPlan::packDescriptor(const Step &step, const Argument &argument, void
     if (Status status = device->encodeTensorMap(record, tensor.data(), tensor.shape(),
                                                 tensor.strides(), found->map);
         !status)
-      return wrongArgument(step, "cannot be passed: " + status.error().what);
+      return wrongArgument(step.slot, "cannot be passed: " + status.error().what);
     found->base = tensor.data();
     found->descriptor = step.descriptor;
     std::copy(tensor.shape().begin(), tensor.shape().end(), found->shape.begin());
@@ -125,29 +147,40 @@ template <typename At> Status PackPlan::packFrom(size_t count, At &&at, void *bl
                  {}};
   auto *bytes = static_cast<uint8_t *>(block);
   for (const Step &step : steps) {
-    const Argument &argument = at(step.leaf);
-    void *to = bytes + step.offset;
+    uint8_t *to = bytes + step.offset;
     switch (step.kind) {
     case SlotKind::Pointer:
-      if (argument.kind == Kind::Pointer) [[likely]]
-        std::memcpy(to, &argument.bits, 8);
-      else if (Status status = packPointer(step, argument, to); !status)
-        return status;
+      for (uint32_t i = 0; i < step.count; ++i, to += 8) {
+        const Argument &argument = at(step.leaf + i);
+        if (argument.kind == Kind::Pointer) [[likely]]
+          std::memcpy(to, &argument.bits, 8);
+        else if (Status status = packTensor(step.slot + i, argument, to); !status)
+          return status;
+      }
       break;
     case SlotKind::Int:
-      if (argument.kind != Kind::Int && argument.kind != Kind::TypedInt &&
-          argument.kind != Kind::Bool) [[unlikely]]
-        return wrongArgument(step, "is no integer");
-      std::memcpy(to, &argument.bits, step.width); // little-endian: the low bytes
+      for (uint32_t i = 0; i < step.count; ++i, to += step.width) {
+        const Argument &argument = at(step.leaf + i);
+        if (argument.kind != Kind::Int && argument.kind != Kind::TypedInt &&
+            argument.kind != Kind::Bool) [[unlikely]]
+          return wrongArgument(step.slot + i, "is no integer");
+        if (step.width == 4)
+          std::memcpy(to, &argument.bits, 4); // little-endian: the low bytes
+        else if (step.width == 8)
+          std::memcpy(to, &argument.bits, 8);
+        else
+          std::memcpy(to, &argument.bits, step.width);
+      }
       break;
     case SlotKind::Float: {
+      const Argument &argument = at(step.leaf);
       double value = argument.number;
       if (argument.kind == Kind::Int || argument.kind == Kind::TypedInt ||
           argument.kind == Kind::Bool)
         value =
             argument.type == DType::UInt64 ? double(argument.bits) : double(int64_t(argument.bits));
       else if (argument.kind != Kind::Float && argument.kind != Kind::TypedFloat) [[unlikely]]
-        return wrongArgument(step, "is no number");
+        return wrongArgument(step.slot, "is no number");
       if (step.type == DType::Float64) {
         std::memcpy(to, &value, 8);
       } else if (step.type == DType::Float32) {
@@ -161,7 +194,7 @@ template <typename At> Status PackPlan::packFrom(size_t count, At &&at, void *bl
     }
     case SlotKind::Descriptor:
     case SlotKind::TensorMap:
-      if (Status status = packDescriptor(step, argument, to); !status)
+      if (Status status = packDescriptor(step, at(step.leaf), to); !status)
         return status;
       break;
     case SlotKind::Bytes:

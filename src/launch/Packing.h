@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launch/Argument.h"
+#include "launch/LaunchPattern.h"
 #include "runtime/Device.h"
 #include "support/HostExpression.h"
 
@@ -33,6 +34,8 @@ public:
 
   uint32_t bytes() const { return blockBytes; }
   size_t leafCount() const { return leaves; }
+  /// Where each leaf goes.
+  std::vector<LeafSlot> leafSlots() const;
   /// Fills `block`, which has `bytes()` bytes at a multiple of packedAlignment. Allocates only to
   /// encode a tensor map that it has not seen lately.
   Status pack(std::span<const Argument *const> leaves, void *block) const;
@@ -40,10 +43,12 @@ public:
   Status pack(std::span<const Argument> arguments, void *block) const;
 
 private:
+  /// Slots of one kind side by side, of leaves in order.
   struct Step {
     support::SlotKind kind;
     DType type;
-    uint16_t width, leaf, offset;
+    uint16_t width, leaf, offset, count;
+    uint16_t slot;       // the first one's index in `names`
     uint16_t descriptor; // index in `descriptors`
   };
   // Tensor maps that were encoded lately, by what they describe.
@@ -60,18 +65,18 @@ private:
     size_t next = 0;
   };
 
-  Error wrongArgument(const Step &step, const std::string &what) const;
+  Error wrongArgument(size_t slot, const std::string &what) const;
   template <typename At> Status packFrom(size_t count, At &&at, void *block) const;
-  Status packPointer(const Step &step, const Argument &argument, void *to) const;
+  Status packTensor(size_t slot, const Argument &argument, void *to) const;
   Status packDescriptor(const Step &step, const Argument &argument, void *to) const;
 
   std::vector<Step> steps;
+  runtime::Device *device = nullptr;
+  uint32_t blockBytes = 0;
+  uint32_t leaves = 0;
   std::vector<support::DescriptorRecord> descriptors;
   std::vector<std::string> names; // of the slots, for messages
   std::string kernel;
-  runtime::Device *device = nullptr;
-  uint32_t blockBytes = 0;
-  size_t leaves = 0;
   std::shared_ptr<MapCache> maps;
 };
 

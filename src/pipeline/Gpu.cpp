@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
@@ -9,6 +10,7 @@
 #include "gpu/LineInfo.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
+#include "gpu/MergeReductions.h"
 #include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
@@ -205,6 +207,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
 
   // From here on every tensor has a layout.
 
+  // Sums of a step meet behind one barrier.
+  gpu::mergeReductions(analysis::findKernel(module));
+
   // Start loads ahead of their step, then write down what one thread does. How much shared memory
   // that needs besides the rings is known at the end only: with too much of it, again with less
   // for them.
@@ -218,6 +223,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       gpu::startLoadsAhead(kernel, warps);
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });
+    support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
     support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));

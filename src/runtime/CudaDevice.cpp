@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -278,10 +279,25 @@ struct ContextBlock {
 class CudaKernel final : public LoadedKernel {
 public:
   CudaKernel(CudaDevice &device, const support::Artifact &artifact, const CodeRecord &code)
-      : device(device), source(artifact), record(&code), name(device.keepName(source.name())) {
+      : device(device), name(device.keepName(artifact.name())), record(&code), source(artifact) {
     for (const support::SlotRecord &slot : source.slots())
       (support::SlotKind(slot.kind) == support::SlotKind::TensorMap ? mapSlots : plainSlots)
           .push_back(slot.offset);
+    if (code.cluster[0] * code.cluster[1] * code.cluster[2] > 1) {
+      LaunchAttribute &cluster = attributes[facts.attributeCount++];
+      cluster.id = ClusterDimension;
+      std::copy_n(code.cluster, 3, cluster.value.dim);
+    }
+    // Launches that share scratch must not overlap.
+    if ((code.flags & support::CodePdl) && !code.scratchBytes)
+      addFlag(ProgrammaticStreamSerialization);
+    if (code.flags & support::CodeCooperative)
+      addFlag(Cooperative);
+    facts.packedBytes = source.kernel().packedBytes;
+    facts.blocksPerProgram = code.blocksPerProgram;
+    facts.threads = code.numWarps * 32;
+    facts.sharedBytes = code.sharedBytes;
+    facts.needsContext = code.scratchBytes || (code.flags & support::CodeRecords);
   }
   ~CudaKernel() override {
     if (device.isLost())
@@ -300,22 +316,33 @@ public:
   Result<std::vector<Record>> takeRecords(uint64_t &lost) override;
 
   Status load();
-  bool needsContext() const {
-    return record->scratchBytes || (record->flags & support::CodeRecords);
-  }
   /// Makes a block with room for `programs` and fills in its head.
   Result<ContextBlock> makeBlock(uint64_t programs);
 
+  void addFlag(LaunchAttributeId id) {
+    attributes[facts.attributeCount].id = id;
+    attributes[facts.attributeCount++].value.flag = 1;
+  }
+
+  struct LaunchFacts {
+    uint32_t packedBytes, blocksPerProgram, threads, sharedBytes;
+    uint32_t attributeCount = 0;
+    bool needsContext;
+  };
+
+  // What each launch reads comes first.
   CudaDevice &device;
-  support::Artifact source;
-  const CodeRecord *record;
+  LaunchFacts facts;
   const std::string *name;
+  Function function = nullptr;
   // Where the parameters lie in the packed block. Tensor maps come last, behind the pointer to the
   // context: code for other chips takes none.
   std::vector<uint32_t> plainSlots, mapSlots;
+  std::array<LaunchAttribute, 3> attributes;
+  const CodeRecord *record;
+  support::Artifact source;
   Library library = nullptr;
   Module module = nullptr;
-  Function function = nullptr;
   DevicePointer records = 0;
   static constexpr size_t recordBytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
 
@@ -688,29 +715,31 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
     return Error{"cannot launch `" + std::string(loaded.artifact().name()) + "` on " +
                      owner.name() + ": it was loaded for another device",
                  {}};
-  if (Status status = owner.usable(); !status)
-    return status;
-  const support::Artifact &artifact = kernel->source;
-  const CodeRecord &code = *kernel->record;
-  if (arguments.packedBytes != artifact.kernel().packedBytes) [[unlikely]]
-    return Error{"cannot launch `" + std::string(artifact.name()) + "`: " +
-                     std::to_string(arguments.packedBytes) + " bytes of arguments, it takes " +
-                     std::to_string(artifact.kernel().packedBytes),
+  if (owner.isLost()) [[unlikely]]
+    return owner.usable();
+  // All that a launch asks of the kernel, in a few cache lines: the driver leaves little of the
+  // caches to a launch.
+  const CudaKernel::LaunchFacts &facts = kernel->facts;
+  const std::string &name = *kernel->name;
+  const std::array<uint32_t, 3> &grid = arguments.grid;
+  if (arguments.packedBytes != facts.packedBytes) [[unlikely]]
+    return Error{"cannot launch `" + name + "`: " + std::to_string(arguments.packedBytes) +
+                     " bytes of arguments, it takes " + std::to_string(facts.packedBytes),
                  {}};
-  auto programs = countPrograms(artifact.name(), arguments.grid);
-  if (!programs)
-    return programs.takeError();
-  if (*programs == 0)
+  if (!isGrid(grid)) [[unlikely]]
+    return countPrograms(name, grid).takeError();
+  uint64_t programs = uint64_t(grid[0]) * grid[1] * grid[2];
+  if (programs == 0)
     return done();
-  if (uint64_t(arguments.grid[0]) * code.blocksPerProgram > support::maxGridX)
-    return Error{"cannot launch `" + std::string(artifact.name()) +
-                     "`: " + std::to_string(arguments.grid[0]) + " programs of " +
-                     std::to_string(code.blocksPerProgram) + " blocks along x",
+  uint64_t blocks = uint64_t(grid[0]) * facts.blocksPerProgram;
+  if (blocks > support::maxGridX) [[unlikely]]
+    return Error{"cannot launch `" + name + "`: " + std::to_string(grid[0]) + " programs of " +
+                     std::to_string(facts.blocksPerProgram) + " blocks along x",
                  {}};
 
   DevicePointer hidden = 0;
-  if (kernel->needsContext()) {
-    auto block = contextFor(*kernel, *programs);
+  if (facts.needsContext) {
+    auto block = contextFor(*kernel, programs);
     if (!block)
       return block.takeError();
     hidden = *block;
@@ -724,53 +753,32 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   for (uint32_t offset : kernel->mapSlots)
     *next++ = packed + offset;
 
-  LaunchAttribute attributes[3];
-  uint32_t attributeCount = 0;
-  if (code.cluster[0] * code.cluster[1] * code.cluster[2] > 1) {
-    attributes[attributeCount].id = ClusterDimension;
-    std::copy_n(code.cluster, 3, attributes[attributeCount++].value.dim);
-  }
-  // Launches that share scratch must not overlap.
-  if ((code.flags & support::CodePdl) && !code.scratchBytes) {
-    attributes[attributeCount].id = ProgrammaticStreamSerialization;
-    attributes[attributeCount++].value.flag = 1;
-  }
-  if (code.flags & support::CodeCooperative) {
-    attributes[attributeCount].id = Cooperative;
-    attributes[attributeCount++].value.flag = 1;
-  }
-
-  std::string_view name = *kernel->name;
   ownership->lastKernel.store(kernel->name, std::memory_order_relaxed);
 
-  StreamTrace trace(TraceKind::Launch, name, owner, handle);
-  if (trace) [[unlikely]] {
-    trace->grid = arguments.grid;
-    describeWork(artifact, *programs, *trace.operator->());
+  std::optional<StreamTrace> trace;
+  if (recorder().enabled()) [[unlikely]] {
+    trace.emplace(TraceKind::Launch, name, owner, handle);
+    if (*trace) {
+      (*trace)->grid = grid;
+      describeWork(kernel->source, programs, *trace->operator->());
+    }
   }
   Current current(owner);
   Code result;
-  uint32_t threads = code.numWarps * 32;
   if (owner.driver.cuLaunchKernelEx) {
-    LaunchConfig config = {arguments.grid[0] * code.blocksPerProgram,
-                           arguments.grid[1],
-                           arguments.grid[2],
-                           threads,
-                           1,
-                           1,
-                           code.sharedBytes,
-                           handle,
-                           attributes,
-                           attributeCount};
+    LaunchConfig config = {uint32_t(blocks),    grid[1], grid[2],
+                           facts.threads,       1,       1,
+                           facts.sharedBytes,   handle,  kernel->attributes.data(),
+                           facts.attributeCount};
     result = owner.driver.cuLaunchKernelEx(&config, kernel->function, parameters, nullptr);
-  } else if (attributeCount) {
-    return Error{"cannot launch `" + std::string(name) +
+  } else if (facts.attributeCount) {
+    return Error{"cannot launch `" + name +
                      "`: clusters and dependent launches need a driver for CUDA 11.8",
                  {}};
   } else {
-    result = owner.driver.cuLaunchKernel(
-        kernel->function, arguments.grid[0] * code.blocksPerProgram, arguments.grid[1],
-        arguments.grid[2], threads, 1, 1, code.sharedBytes, handle, parameters, nullptr);
+    result = owner.driver.cuLaunchKernel(kernel->function, uint32_t(blocks), grid[1], grid[2],
+                                         facts.threads, 1, 1, facts.sharedBytes, handle, parameters,
+                                         nullptr);
   }
   if (result == Ok) [[likely]]
     return done();
@@ -778,13 +786,13 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
     int most = 0, registers = 0;
     owner.driver.cuFuncGetAttribute(&most, MaxThreadsPerBlock, kernel->function);
     owner.driver.cuFuncGetAttribute(&registers, NumRegs, kernel->function);
-    return Error{"cannot launch `" + std::string(name) + "` on " + owner.name() + ": " +
-                     std::to_string(threads) + " threads a program, and with " +
+    return Error{"cannot launch `" + name + "` on " + owner.name() + ": " +
+                     std::to_string(facts.threads) + " threads a program, and with " +
                      std::to_string(registers) + " registers a thread at most " +
                      std::to_string(most) + " fit; take fewer warps or smaller tiles",
                  {}};
   }
-  return owner.check(result, "cannot launch `" + std::string(name) + "`", name);
+  return owner.check(result, "cannot launch `" + name + "`", name);
 }
 
 Status CudaStream::launch(Graph &graph) {

@@ -60,7 +60,7 @@ Status Device::encodeTensorMap(const support::DescriptorRecord &, const void *,
 }
 
 Result<uint64_t> countPrograms(std::string_view kernel, const std::array<uint32_t, 3> &grid) {
-  if (grid[0] > support::maxGridX || grid[1] > support::maxGridYZ || grid[2] > support::maxGridYZ)
+  if (!isGrid(grid))
     return Error{"cannot launch `" + std::string(kernel) + "`: grid (" + std::to_string(grid[0]) +
                      ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) +
                      ") is over (2147483647, 65535, 65535)",

@@ -203,6 +203,11 @@ bool deviceIsStuck();
 /// Room for the records of a kernel between two calls of `takeRecords`.
 inline constexpr uint64_t recordCapacity = 65536;
 
+/// Whether a grid is within the limits of every device.
+inline bool isGrid(const std::array<uint32_t, 3> &grid) {
+  return grid[0] <= support::maxGridX && grid[1] <= support::maxGridYZ &&
+         grid[2] <= support::maxGridYZ;
+}
 /// Checks a grid against the limits of every device and counts its programs.
 Result<uint64_t> countPrograms(std::string_view kernel, const std::array<uint32_t, 3> &grid);
 

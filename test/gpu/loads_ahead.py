@@ -4,6 +4,8 @@
 # RUN: nereid compile %s:in_place --signature "*fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:chased --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix CHASED
 # RUN: nereid compile %s:locked --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:with_numbers --signature "*fp32:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NUMBERS
+# RUN: nereid compile %s:numbers_alone --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:large --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ONE
 # Where a loop without products says how many stages it has, its loads start steps ahead in registers.
 import triton
@@ -79,3 +81,23 @@ def large(x, y, M):
     columns = tl.arange(0, 2048)
     for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=5):
         tl.store(y + row * 2048 + columns, tl.load(x + row * 2048 + columns) * 2.0)
+
+
+# A row's mean comes ahead with the row, masked as it is where there is no such row.
+# NUMBERS: tile.load {{.*}} -> f32
+# NUMBERS: scf.for {{.*}} -> (tensor<1024xf32{{[^>]*}}>, f32)
+# NUMBERS: tile.load {{.*}} mask %{{.*}} : i1 {{.*}}-> f32
+# NUMBERS: tile.store
+# NUMBERS-NOT: tile.load
+@triton.jit
+def with_numbers(x, mean, y, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        tl.store(y + row * 1024 + columns, tl.load(x + row * 1024 + columns) - tl.load(mean + row))
+
+
+# No row waits for these.
+@triton.jit
+def numbers_alone(x, y, M):
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        tl.store(y + row, tl.load(x + row) * 2.0)

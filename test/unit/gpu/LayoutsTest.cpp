@@ -224,6 +224,30 @@ TEST(Layouts, MmaFragmentsCoverTheirTiles) {
   EXPECT_FALSE(mmaLhs({16, 8}, 8, 4));
 }
 
+// Both operands are permuted alike, and a thread's four elements of each 16 are neighbours.
+TEST(Layouts, NeighboursPermuteTheDepthOfBothFragments) {
+  using Sizes = std::tuple<int64_t, int64_t, int64_t>;
+  for (auto [m, n, k] : {Sizes(16, 64, 128), Sizes(32, 16, 16), Sizes(64, 8, 32)})
+    for (unsigned warps : {1u, 4u, 8u}) {
+      auto lhs = mmaLhs({m, k}, n, warps), rhs = mmaRhs({k, n}, m, warps);
+      ASSERT_TRUE(lhs && rhs);
+      LinearLayout left = withNeighbours(*lhs, 1), right = withNeighbours(*rhs, 0);
+      expectOnePlaceEach(left, {m, k});
+      expectOnePlaceEach(right, {k, n});
+      EXPECT_EQ(consecutiveRegisters(right, 0), 4u);
+      std::map<int32_t, int32_t> permuted; // where an element along K was, where it is
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        for (uint32_t reg = 0; reg < registersOf(left); ++reg) {
+          int32_t was = lhs->apply(reg, lane, 0)[1], is = left.apply(reg, lane, 0)[1];
+          EXPECT_EQ(permuted.try_emplace(was, is).first->second, is);
+        }
+        for (uint32_t reg = 0; reg < registersOf(right); ++reg)
+          EXPECT_EQ(permuted.at(rhs->apply(reg, lane, 0)[0]), right.apply(reg, lane, 0)[0]);
+      }
+      EXPECT_EQ(permuted.size(), size_t(k));
+    }
+}
+
 TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
   for (int64_t m : {64, 128, 256})
     for (int64_t n : {16, 64, 128, 512})

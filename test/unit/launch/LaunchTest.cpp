@@ -180,7 +180,7 @@ TEST(LaunchKey, EqualKeysMeanEqualClasses) {
     auto [found, isNew] = byText.emplace(classOf(signature, arguments), key);
     EXPECT_TRUE(found->second == key);
     if (isNew) {
-      std::string bytes(reinterpret_cast<const char *>(key.data().data()), key.data().size());
+      std::string bytes(reinterpret_cast<const char *>(key.data().data()), key.data().size_bytes());
       EXPECT_TRUE(hashes.insert(bytes).second) << found->first;
     }
   }
@@ -458,6 +458,127 @@ TEST(Packing, FillsEveryKindOfSlot) {
   EXPECT_EQ(block.strides[0], 32);
   EXPECT_EQ(block.strides[1], 1);
   EXPECT_TRUE(std::ranges::all_of(block.map, [](char byte) { return byte == 0; }));
+}
+
+// Calls in random pairs: where the pattern of the first one knows the second, both have one key,
+// and the block is what the plan packs.
+TEST(LaunchPattern, KnowsOnlyCallsOfItsKey) {
+  Signature signature = {"all",
+                         {{.name = "p"},
+                          {.name = "q", .doNotSpecializeOnAlignment = true},
+                          {.name = "n"},
+                          {.name = "m", .doNotSpecialize = true},
+                          {.name = "wide", .annotated = DType::Int64},
+                          {.name = "small", .annotated = DType::Int8},
+                          {.name = "scale"},
+                          {.name = "exact", .annotated = DType::Float64},
+                          {.name = "C", .isConstexpr = true}}};
+  alignas(16) static char memory[64];
+  runtime::Tensor tensors[2];
+  for (int i = 0; i < 2; ++i) {
+    int64_t shape[] = {4};
+    tensors[i] =
+        *runtime::Tensor::wrap(runtime::cpuDevice(), memory + 20 * i, DType::Float32, shape);
+  }
+  const int64_t numbers[] = {0,
+                             1,
+                             2,
+                             3,
+                             15,
+                             16,
+                             17,
+                             18,
+                             32,
+                             48,
+                             49,
+                             63,
+                             64,
+                             100,
+                             -1,
+                             -16,
+                             int64_t(1) << 31,
+                             (int64_t(1) << 31) + 16};
+  std::srand(7);
+  auto pointer = [&]() -> Argument {
+    if (rand() % 3 == 0)
+      return Argument::tensor(tensors[rand() % 2]);
+    return Argument::pointer(memory + rand() % 3 * 8, DType::Float32);
+  };
+  auto call = [&]() -> std::vector<Argument> {
+    auto number = [&] { return Argument::integer(numbers[size_t(rand()) % std::size(numbers)]); };
+    return {pointer(),
+            pointer(),
+            rand() % 8 ? number() : Argument::typed(DType::Int32, int64_t(rand() % 40)),
+            number(),
+            number(),
+            Argument::integer(rand() % 20),
+            Argument::floating(rand() % 4 * 0.1),
+            rand() % 2 ? Argument::floating(0.1) : Argument::integer(rand() % 4),
+            rand() % 4 ? Argument::integer(rand() % 2) : Argument::none()};
+  };
+  int known = 0, ofKey = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<Argument> first = call(), second = first;
+    for (size_t i = 0, changes = size_t(rand() % 3); i < changes; ++i) {
+      size_t at = size_t(rand()) % first.size();
+      second[at] = call()[at];
+    }
+    auto specialization = specialize(signature, first);
+    ASSERT_TRUE(specialization);
+    ArtifactBuilder builder;
+    builder.kernel.name = builder.text("all");
+    uint32_t slots = 0;
+    for (uint32_t i = 0; i < first.size(); ++i) {
+      const ArgumentClass &one = specialization->arguments[i];
+      bool isPassed = one.kind != ArgumentClass::Kind::Constant && !one.isOne;
+      std::string name = signature.parameters[i].name;
+      builder.parameters.push_back({builder.text(name), {}, 0, slots, isPassed});
+      slots += isPassed;
+      if (!isPassed)
+        builder.parameters.back().kind = uint32_t(ParameterKind::Constexpr);
+      else
+        builder.addSlot(name,
+                        one.kind == ArgumentClass::Kind::Pointer ? SlotKind::Pointer
+                        : one.kind == ArgumentClass::Kind::Int   ? SlotKind::Int
+                                                                 : SlotKind::Float,
+                        one.type, i);
+    }
+    auto artifact = builder.finish();
+    ASSERT_TRUE(artifact) << artifact.error().what;
+    auto plan = PackPlan::make(*artifact, runtime::cpuDevice());
+    ASSERT_TRUE(plan) << plan.error().what;
+    auto pattern = LaunchPattern::make(signature, first, plan->leafSlots(), plan->bytes());
+
+    alignas(64) uint8_t packed[256], expected[256] = {};
+    std::memset(packed, 0xcc, sizeof packed);
+    bool isSame = keyOf(signature, first) == keyOf(signature, second);
+    ofKey += isSame;
+    if (!pattern.pack(std::span<const Argument>(second), &runtime::cpuDevice(), packed))
+      continue;
+    ++known;
+    ASSERT_TRUE(isSame) << specialize(signature, first)->text() << " is no "
+                        << specialize(signature, second)->text();
+    ASSERT_TRUE(plan->pack(std::span<const Argument>(second), expected));
+    for (const SlotRecord &slot : artifact->slots())
+      ASSERT_EQ(std::memcmp(packed + slot.offset, expected + slot.offset, slot.width), 0)
+          << artifact->text(slot.name);
+    for (size_t i = plan->bytes() + LaunchPattern::slack; i < sizeof packed; ++i)
+      ASSERT_EQ(packed[i], 0xcc);
+  }
+  // Half of the calls convert an integer to a float, which no pattern knows.
+  EXPECT_GT(known, ofKey / 3);
+}
+
+TEST(LaunchPattern, LeavesTuplesAndTextToTheKey) {
+  Signature signature = {"kernel", {{.name = "C", .isConstexpr = true}}};
+  Argument element = Argument::integer(1);
+  LeafSlot none;
+  for (Argument argument : {Argument::string("x"), Argument::tuple({&element, 1})}) {
+    auto pattern = LaunchPattern::make(signature, {&argument, 1}, {&none, 1}, 0);
+    alignas(64) uint8_t block[64];
+    EXPECT_FALSE(
+        pattern.pack(std::span<const Argument>(&argument, 1), &runtime::cpuDevice(), block));
+  }
 }
 
 TEST(KernelCache, GrowsUnderReaders) {
