@@ -15,7 +15,8 @@ def cumsum_rows(x_ptr, y_ptr, stride_x, N, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + row * stride_x + start + columns, mask=mask, other=0).to(SUM)
         y = before + tl.cumsum(x, axis=0)
         tl.store(y_ptr + row * N + start + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
-        before += tl.sum(x, axis=0)
+        if start + BLOCK < N:
+            before += tl.sum(x, axis=0)
 
 
 @triton.jit
@@ -36,29 +37,35 @@ def add_before(x_ptr, sums_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def look_back(x_ptr, y_ptr, ticket_ptr, state_ptr, n, BLOCK: tl.constexpr):
+def look_back(x_ptr, y_ptr, ticket_ptr, state_ptr, n, BLOCK: tl.constexpr, WINDOW: tl.constexpr = 32):
     """One launch that reads x once. A block publishes its sum, then adds those of the blocks before it, from the
-    nearest back to one that already knows all before itself.
+    nearest back to one that already knows all before itself, WINDOW of them at once.
 
     A state holds a number and above it what the number is: 0 nothing yet, 1 the block's sum, 2 the sum
-    up to its end. Blocks are numbered as they start, so what a block waits for is always running. How
-    far it looks depends on timing, and with it the order in which floats are added.
+    up to its end. One word says both, so no other memory has to be ordered with it. Blocks are numbered as
+    they start, so what a block waits for is always running. How far it looks depends on timing, and with it
+    the order in which floats are added.
     """
-    block = tl.atomic_add(ticket_ptr, 1)
+    block = tl.atomic_add(ticket_ptr, 1, sem="relaxed")
     at = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n, other=0.0).to(tl.float32)
     total = tl.sum(x, axis=0)
-    tl.atomic_xchg(state_ptr + block, known(total, tl.where(block == 0, 2, 1)))
+    tl.atomic_xchg(state_ptr + block, known(total, tl.where(block == 0, 2, 1)), sem="relaxed")
     before = 0.0
     nearest = block - 1
+    back = tl.arange(0, WINDOW)
     while nearest >= 0:
         # A read that sees what other programs have published.
-        state = tl.atomic_add(state_ptr + nearest, tl.cast(0, tl.int64))
-        kind = (state >> 32).to(tl.int32)
-        before += tl.where(kind > 0, state.to(tl.int32).to(tl.float32, bitcast=True), 0.0)
-        nearest = tl.where(kind == 2, -1, tl.where(kind == 1, nearest - 1, nearest))
+        inside = back <= nearest
+        state = tl.atomic_add(state_ptr + (nearest - back), tl.zeros([WINDOW], tl.int64), mask=inside, sem="relaxed")
+        kind = tl.where(inside, (state >> 32).to(tl.int32), 0)
+        missing = tl.min(tl.where(kind == 0, back, WINDOW), axis=0)
+        whole = tl.min(tl.where(kind == 2, back, WINDOW), axis=0)
+        number = state.to(tl.int32).to(tl.float32, bitcast=True)
+        before += tl.sum(tl.where((back < missing) & (back <= whole), number, 0.0), axis=0)
+        nearest = tl.where(whole < missing, -1, nearest - missing)
     if block > 0:
-        tl.atomic_xchg(state_ptr + block, known(before + total, 2))
+        tl.atomic_xchg(state_ptr + block, known(before + total, 2), sem="relaxed")
     tl.store(y_ptr + at, (before + tl.cumsum(x, axis=0)).to(y_ptr.dtype.element_ty), mask=at < n)
 
 

@@ -62,7 +62,7 @@ def rows_tolerance(N, dtype):
     return dict(rel=eps(dtype) / 2 if dtype != "i32" else 0, abs=(8 + N / 2) * eps("f32"))
 
 
-configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((1024, 4), (2048, 4), (4096, 8), (8192, 8))]
+configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((1024, 4), (1024, 2), (2048, 4), (4096, 8), (8192, 8))]
 tasks = dict(
     rows=dict(
         inputs=rows_inputs, outputs=rows_outputs, tolerance=rows_tolerance, flops=lambda M, N: M * N,
