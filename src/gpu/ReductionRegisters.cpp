@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -180,25 +182,47 @@ private:
     combineWarps(bitsAlong(layout, axis, LayoutInput::Warp));
   }
 
-  // Each warp leaves its part in shared memory; all add up all parts, in the same order: a tree, so
-  // that few additions wait for one another.
+  // Lane bits of which the lanes hold different parts, once those along the axis are combined.
+  SmallVector<unsigned> distinctBits() const {
+    SmallVector<unsigned> bits;
+    for (auto [bit, basis] : llvm::enumerate(layout.bases(LayoutInput::Lane)))
+      for (unsigned d = 0; d < basis.size(); ++d)
+        if (d != axis && basis[d]) {
+          bits.push_back(unsigned(bit));
+          break;
+        }
+    return bits;
+  }
+  // Those bits of the lane, without gaps; null if there are none.
+  Value distinctLane() {
+    std::map<unsigned, int64_t> masks; // by how far the bits move
+    for (auto [to, bit] : llvm::enumerate(distinctBits()))
+      masks[bit - unsigned(to)] |= int64_t(1) << bit;
+    Value packed;
+    for (auto [shift, mask] : masks) {
+      Value part = emitter.lane;
+      if (mask != lanesPerWarp - 1)
+        part = b.create<arith::AndIOp>(emitter.loc(), part, emitter.i32(mask));
+      if (shift)
+        part = b.create<arith::ShRUIOp>(emitter.loc(), part, emitter.i32(shift));
+      packed = packed ? Value(b.create<arith::OrIOp>(emitter.loc(), packed, part)) : part;
+    }
+    return packed;
+  }
+
+  // Each warp leaves its part in shared memory; all combine all parts, in the same order, that of
+  // `bits`: a tree, so that few of them wait for one another.
   void combineWarps(ArrayRef<Bit> bits) {
     if (bits.empty())
       return;
-    // Where all lanes hold the same, a warp has one slot, and parts are read several at once.
-    bool oneRow = llvm::all_of(layout.bases(LayoutInput::Lane), [&](const auto &basis) {
-      for (unsigned d = 0; d < basis.size(); ++d)
-        if (d != axis && basis[d])
-          return false;
-      return true;
-    });
-    int64_t lanes = oneRow ? 1 : lanesPerWarp, slots = int64_t(emitter.warps) * lanes;
+    // Lanes that hold the same share a slot; of one row, parts are read several at once.
+    Value row = distinctLane();
+    int64_t lanes = int64_t(1) << distinctBits().size(), slots = int64_t(emitter.warps) * lanes;
     SharedArrays shared(emitter, elements, slots * live.size());
     auto slot = [&](Value warp, unsigned i) {
       Value index = warp;
-      if (!oneRow)
-        index = emitter.add(b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanes)),
-                            emitter.lane);
+      if (row)
+        index = emitter.add(b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanes)), row);
       return i ? emitter.add(index, emitter.i32(slots * i)) : index;
     };
     for (auto [i, reg] : llvm::enumerate(live))
@@ -228,7 +252,10 @@ private:
 
   // From the nearest elements to the farthest, each pair in its order.
   void reduceInOrder() {
-    for (const Bit &bit : bitsInOrder(layout, axis)) {
+    SmallVector<Bit> bits = bitsInOrder(layout, axis);
+    for (ArrayRef<Bit> rest = bits; !rest.empty();) {
+      Bit bit = rest.front();
+      size_t count = 1;
       if (bit.input == LayoutInput::Register) {
         combineRegisters(bit.bit);
       } else if (bit.input == LayoutInput::Lane) {
@@ -236,18 +263,11 @@ private:
           values[reg] = combineOrdered(values[reg], fromLane(emitter, values[reg], bit.bit),
                                        isSet(emitter, emitter.lane, bit.bit));
       } else {
-        int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
-        SharedArrays shared(emitter, elements, threads * live.size());
-        Value partner = b.create<arith::XOrIOp>(emitter.loc(), emitter.thread,
-                                                emitter.i32(int64_t(lanesPerWarp) << bit.bit));
-        for (auto [i, reg] : llvm::enumerate(live))
-          shared.store(emitter.add(emitter.thread, emitter.i32(threads * i)), values[reg]);
-        emitter.barrier();
-        for (auto [i, reg] : llvm::enumerate(live))
-          values[reg] = combineOrdered(values[reg],
-                                       shared.load(emitter.add(partner, emitter.i32(threads * i))),
-                                       isSet(emitter, emitter.warp, bit.bit));
+        auto isOther = [](const Bit &next) { return next.input != LayoutInput::Warp; };
+        count = size_t(llvm::find_if(rest, isOther) - rest.begin());
+        combineWarps(rest.take_front(count));
       }
+      rest = rest.drop_front(count);
     }
   }
 

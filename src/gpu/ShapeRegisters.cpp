@@ -336,6 +336,106 @@ private:
   unsigned perGroup = 1;
 };
 
+// A conversion through shared memory, in one piece or in several one after another: threads write
+// and read some of their registers in each.
+class Passage {
+public:
+  Passage(Value source, Value result)
+      : source(source), from(layoutOf(source.getType())), to(layoutOf(result.getType())),
+        shape(shapeOf(source)), element(tile::elementType(source.getType())) {
+    pieces.push_back({llvm::to_vector(llvm::seq(0u, registersOf(from))),
+                      llvm::to_vector(llvm::seq(0u, registersOf(to)))});
+    constexpr uint64_t most = uint64_t(128)
+                              << 10; // leaves room beside it on every chip that has it
+    while (bytes() > most && halve())
+      ;
+  }
+
+  void emit(RegisterEmitter &emitter, Value result) {
+    SmallVector<Value> values(registersOf(layoutOf(result.getType())));
+    for (const Piece &piece : pieces) {
+      Value base = emitter.beginShared(bytes());
+      SmallVector<Value> written;
+      for (unsigned reg : piece.written)
+        written.push_back(emitter.registers(source)[reg]);
+      emitter.writeShared(base, element, padded(), from, written);
+      emitter.barrier();
+      for (auto [reg, value] :
+           llvm::zip(piece.read, emitter.readShared(base, element, padded(), to)))
+        values[reg] = value;
+    }
+    emitter.setRegisters(result, std::move(values));
+  }
+
+private:
+  struct Piece {
+    SmallVector<unsigned> written, read; // registers of the source, and of the result
+  };
+
+  // Rows 16 bytes apart from a multiple of the banks: eight of them, which the fragments of a
+  // product write together, then meet no bank twice.
+  SmallVector<int64_t> padded() const {
+    SmallVector<int64_t> rows(shape);
+    if (rows.size() > 1)
+      rows.back() += std::max<int64_t>(1, 16 / tile::bytesInMemory(element));
+    return rows;
+  }
+  uint64_t bytes() const {
+    uint64_t bytes = tile::bytesInMemory(element);
+    for (int64_t extent : padded())
+      bytes *= uint64_t(extent);
+    return bytes;
+  }
+
+  // Where registers choose between the halves of a dimension on both sides, the halves go one after
+  // the other. False if there is no such dimension.
+  bool halve() {
+    for (unsigned d = 0; d < shape.size(); ++d) {
+      LinearLayout::Basis half(shape.size(), 0);
+      half[d] = int32_t(shape[d] / 2);
+      auto writers = from.bases(LayoutInput::Register), readers = to.bases(LayoutInput::Register);
+      const auto *writer = llvm::find(writers, half), *reader = llvm::find(readers, half);
+      if (shape[d] < 2 || writer == writers.end() || reader == readers.end())
+        continue;
+      unsigned writerBit = unsigned(writer - writers.begin()),
+               readerBit = unsigned(reader - readers.begin());
+      std::vector<Piece> halves;
+      for (const Piece &piece : pieces)
+        for (unsigned side : {0u, 1u})
+          halves.push_back(
+              {onSide(piece.written, writerBit, side), onSide(piece.read, readerBit, side)});
+      pieces = std::move(halves);
+      from = without(from, half);
+      to = without(to, half);
+      shape[d] /= 2;
+      return true;
+    }
+    return false;
+  }
+  static SmallVector<unsigned> onSide(ArrayRef<unsigned> registers, unsigned bit, unsigned side) {
+    SmallVector<unsigned> out;
+    for (auto [i, reg] : llvm::enumerate(registers))
+      if ((i >> bit & 1) == side)
+        out.push_back(reg);
+    return out;
+  }
+  static LinearLayout without(const LinearLayout &layout, const LinearLayout::Basis &gone) {
+    LinearLayout out(layout.rank());
+    for (LayoutInput input :
+         {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+      for (const LinearLayout::Basis &basis : layout.bases(input))
+        if (input != LayoutInput::Register || basis != gone)
+          out.addBasis(input, basis);
+    return out;
+  }
+
+  Value source;
+  LinearLayout from, to;
+  SmallVector<int64_t> shape;
+  Type element;
+  std::vector<Piece> pieces;
+};
+
 struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLayoutOp> {
   // Within warps by shuffles, where those are not more than the accesses to shared memory would be:
   // a word is written and read there, behind two barriers, which count where there are few words.
@@ -359,26 +459,13 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Value source = op->getOperand(0), result = op->getResult(0);
     LinearLayout from = layoutOf(source.getType()), to = layoutOf(result.getType());
-    auto shape = shapeOf(source);
     // Every thread has what it needs already.
     if (from.bases(LayoutInput::Lane) == to.bases(LayoutInput::Lane) &&
         from.bases(LayoutInput::Warp) == to.bases(LayoutInput::Warp))
       return rename(emitter, result, source, [](Coordinate at) { return at; });
     if (exchangeLanes(source, result, emitter))
       return;
-    Type element = tile::elementType(source.getType());
-    // Rows 16 bytes apart from a multiple of the banks: eight of them, which the fragments of a
-    // product write together, then meet no bank twice.
-    SmallVector<int64_t> padded(shape);
-    if (padded.size() > 1)
-      padded.back() += std::max<int64_t>(1, 16 / tile::bytesInMemory(element));
-    uint64_t bytes = tile::bytesInMemory(element);
-    for (int64_t extent : padded)
-      bytes *= uint64_t(extent);
-    Value base = emitter.beginShared(bytes);
-    emitter.writeShared(base, element, padded, from, emitter.registers(source));
-    emitter.barrier();
-    emitter.setRegisters(result, emitter.readShared(base, element, padded, to));
+    Passage(source, result).emit(emitter, result);
   }
 };
 
