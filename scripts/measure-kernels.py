@@ -8,7 +8,7 @@ usage: scripts/measure-kernels.py run FOLDER... [--nereid BIN] [--device cuda:0]
 (`nereid bench`), with --peers beside Triton on the same source and configuration, and the libraries that the spec names. It prints
 one line of JSON for each folder.
 
-`take` merges such lines into kernels/*/tuned.json and docs/results/kernels/, and writes the tables of docs/kernels-measured.md.
+`take` merges such lines into kernels/*/tuned.json and docs/results/kernels/, and writes the tables of docs/kernels-measured.md and docs/course.
 Rows of tuned.json lose the hash of their folder's source: a configuration that the spec still has stays right when a case is added,
 and this machine can't measure it again.
 """
@@ -97,6 +97,10 @@ def take(words):
             RESULTS.mkdir(parents=True, exist_ok=True)
             where.write_text(json.dumps(whole, indent=1) + "\n")
     write_page()
+    if (ROOT / "build/release/bin/nereid").exists():  # which draws the plots
+        subprocess.run([sys.executable, ROOT / "scripts/course-pages.py"], check=False)
+    else:
+        print("docs/course has rows of these results too: build, then run scripts/course-pages.py", file=sys.stderr)
 
 
 def rows_of(where):

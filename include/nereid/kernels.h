@@ -310,7 +310,7 @@ struct Matmul {
   float alpha = 1;
   Activation activation = Activation::None; ///< any but Sigmoid
   Precision precision = Precision::Ieee;    ///< of float32
-  Tensor workspace = {};                    ///< optional; of split-K, as `workspaceBytes` says
+  Tensor workspace = {}; ///< optional; of split-K and stream-K, as `workspaceBytes` says
   static constexpr Operation operation = Operation::Matmul;
 };
 

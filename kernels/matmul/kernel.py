@@ -72,9 +72,28 @@ def matmul(a_ptr, b_ptr, bias_ptr, c_ptr, M, N, K,
 
 
 @triton.jit
+def finish(acc, m, n, bias_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, ACTIVATION: tl.constexpr,
+           residual_ptr, residual_stride, scale_ptr, alpha):
+    """The epilogue of a tile whose first row is m and first column n, of what there is of bias, residual, scale and alpha."""
+    columns = n + tl.arange(0, BLOCK_N)
+    if alpha is not None:
+        acc *= alpha
+    if bias_ptr is not None:
+        acc += tl.load(bias_ptr + columns, mask=columns < N, other=0.0).to(tl.float32)[None, :]
+    c = activate(acc, ACTIVATION)
+    if residual_ptr is not None:
+        rows = m + tl.arange(0, BLOCK_M)
+        offsets = rows.to(tl.int64)[:, None] * residual_stride + columns[None, :]
+        c += tl.load(residual_ptr + offsets, mask=(rows[:, None] < M) & (columns[None, :] < N), other=0.0).to(tl.float32)
+    if scale_ptr is not None:
+        c *= 1.0 / tl.load(scale_ptr)
+    return c
+
+
+@triton.jit
 def matmul_descriptors(a_desc, b_desc, bias_ptr, c_desc, M, N, K,
                        BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-                       ACTIVATION: tl.constexpr, PRECISION: tl.constexpr):
+                       ACTIVATION: tl.constexpr, PRECISION: tl.constexpr, residual_ptr=None, residual_stride=0, scale_ptr=None, alpha=None):
     """The same over tensor descriptors: edges are cut by the descriptors, not by masks."""
     tile_m, tile_n = tile_of(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP_M)
     m = tile_m * BLOCK_M
@@ -82,10 +101,8 @@ def matmul_descriptors(a_desc, b_desc, bias_ptr, c_desc, M, N, K,
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
         acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc, input_precision=PRECISION)
-    if bias_ptr is not None:
-        columns = n + tl.arange(0, BLOCK_N)
-        acc += tl.load(bias_ptr + columns, mask=columns < N, other=0.0).to(tl.float32)[None, :]
-    c_desc.store([m, n], activate(acc, ACTIVATION).to(c_desc.dtype))
+    c = finish(acc, m, n, bias_ptr, M, N, BLOCK_M, BLOCK_N, ACTIVATION, residual_ptr, residual_stride, scale_ptr, alpha)
+    c_desc.store([m, n], c.to(c_desc.dtype))
 
 
 @triton.jit

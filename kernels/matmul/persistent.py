@@ -6,7 +6,7 @@ are on their way while the last tile is stored.
 import triton
 import triton.language as tl
 
-from kernel import activate, tile_of
+from kernel import activate, finish, tile_of
 
 
 @triton.jit
@@ -20,7 +20,8 @@ def add_bias(acc, bias_ptr, n, N, BLOCK: tl.constexpr):
 @triton.jit
 def matmul_persistent(a_desc, b_desc, bias_ptr, c_desc, M, N, K,
                       BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-                      HALVES: tl.constexpr, ACTIVATION: tl.constexpr, PRECISION: tl.constexpr):
+                      HALVES: tl.constexpr, ACTIVATION: tl.constexpr, PRECISION: tl.constexpr,
+                      residual_ptr=None, residual_stride=0, scale_ptr=None, alpha=None):
     """Under HALVES a tile leaves in two halves of its columns, which want half the shared memory: one more stage fits."""
     tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
@@ -32,12 +33,14 @@ def matmul_persistent(a_desc, b_desc, bias_ptr, c_desc, M, N, K,
             acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc, input_precision=PRECISION)
         if HALVES:
             left, right = tl.split(tl.permute(tl.reshape(acc, [BLOCK_M, 2, BLOCK_N // 2]), [0, 2, 1]))
-            left = activate(add_bias(left, bias_ptr, n, N, BLOCK_N // 2), ACTIVATION)
+            left = finish(left, m, n, bias_ptr, M, N, BLOCK_M, BLOCK_N // 2, ACTIVATION, residual_ptr, residual_stride, scale_ptr, alpha)
             c_desc.store([m, n], left.to(c_desc.dtype))
-            right = activate(add_bias(right, bias_ptr, n + BLOCK_N // 2, N, BLOCK_N // 2), ACTIVATION)
-            c_desc.store([m, n + BLOCK_N // 2], right.to(c_desc.dtype))
+            middle = n + BLOCK_N // 2
+            right = finish(right, m, middle, bias_ptr, M, N, BLOCK_M, BLOCK_N // 2, ACTIVATION, residual_ptr, residual_stride, scale_ptr, alpha)
+            c_desc.store([m, middle], right.to(c_desc.dtype))
         else:
-            c_desc.store([m, n], activate(add_bias(acc, bias_ptr, n, N, BLOCK_N), ACTIVATION).to(c_desc.dtype))
+            c = finish(acc, m, n, bias_ptr, M, N, BLOCK_M, BLOCK_N, ACTIVATION, residual_ptr, residual_stride, scale_ptr, alpha)
+            c_desc.store([m, n], c.to(c_desc.dtype))
 
 
 @triton.jit

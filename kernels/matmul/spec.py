@@ -35,29 +35,27 @@ def have_descriptors(a, b, c):
 
 
 def descriptors(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages):
-    if residual != None or scale != None:
-        return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
         return unsupported("a shape or strides that a tensor descriptor can't have")
     return [launch("matmul_descriptors", (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N),),
                    descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias, descriptor(c, [BLOCK_M, BLOCK_N]),
                    M, N, K, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M,
-                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+                   ACTIVATION=activation, PRECISION=precision, residual_ptr=residual, residual_stride=c.stride(0), scale_ptr=scale,
+                   num_warps=num_warps, num_stages=num_stages)]
 
 
 PROGRAMS = 132  # an H200's SMs, each of which holds one program of the large tiles; any count is right
 
 
 def persistent(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, HALVES, num_warps, num_stages):
-    if residual != None or scale != None:
-        return unsupported("a residual or a quantised result")
     if not have_descriptors(a, b, c):
         return unsupported("a shape or strides that a tensor descriptor can't have")
     return [launch("persistent.py:matmul_persistent", (min(PROGRAMS, cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)),),
                    descriptor(a, [BLOCK_M, BLOCK_K]), descriptor(b, [BLOCK_K, BLOCK_N]), bias,
                    descriptor(c, [BLOCK_M, BLOCK_N // 2 if HALVES else BLOCK_N]), M, N, K,
                    BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, HALVES=HALVES,
-                   ACTIVATION=activation, PRECISION=precision, num_warps=num_warps, num_stages=num_stages)]
+                   ACTIVATION=activation, PRECISION=precision, residual_ptr=residual, residual_stride=c.stride(0), scale_ptr=scale,
+                   num_warps=num_warps, num_stages=num_stages)]
 
 
 def persistent_pointers(a, b, bias, residual, scale, c, M, N, K, activation, precision, BLOCK_M, BLOCK_N, BLOCK_K, GROUP_M, num_warps, num_stages, few=None):
@@ -144,7 +142,7 @@ cases = [
     dict(M=96, N=80, K=64, dtype="f32", precision="tf32"),
     *[dict(M=70, N=136, K=64, dtype="f16", bias=True, activation=f) for f in ("none", "relu", "silu", "gelu")],
     *[dict(M=70, N=136, K=64, dtype=d, bias=True, activation="silu", residual=True) for d in ("f16", "f32")],
-    dict(M=70, N=136, K=64, dtype="bf16", activation="relu", quantised=True),
+    *[dict(M=70, N=n, K=64, dtype="bf16", activation="relu", quantised=True) for n in (136, 144)],
     # Five programs: tile after tile; for stream-K five tiles of nine whole, and the rest cut across their edges.
     dict(M=300, N=300, K=300, dtype="f16", bias=True, activation="relu", few=5),
     *[dict(M=65, N=72, K=48, dtype="f16", transposed=t) for t in ("a", "b", "ab")],

@@ -4,6 +4,7 @@
 #include "engine/ReferenceModule.h"
 #include "support/Hash.h"
 #include "support/ReadFile.h"
+#include "support/Spelling.h"
 #include "syntax/Parser.h"
 
 #include <algorithm>
@@ -279,6 +280,34 @@ std::string shown(const Value &value) {
   return value.repr();
 }
 
+/// That `path` has no spec.py, and which folder beside it has one and a name like it: a day of the
+/// course is known by its number.
+Error noFolder(const fs::path &path) {
+  const fs::path whole = fs::path(path / "").lexically_normal().parent_path();
+  const std::string name = whole.filename().string();
+  const fs::path above = whole.has_parent_path() ? whole.parent_path() : fs::path(".");
+  support::Spelling spelling(name);
+  std::string longer;
+  std::error_code failed;
+  for (const fs::directory_entry &entry : fs::directory_iterator(above, failed)) {
+    const std::string other = entry.path().filename().string();
+    if (!fs::exists(entry.path() / "spec.py", failed))
+      continue;
+    spelling.consider(other);
+    if (!name.empty() && other.starts_with(name) && (longer.empty() || other < longer))
+      longer = other;
+  }
+  if (longer.empty())
+    longer = spelling.best();
+  std::string what = "`" + path.string() + "` is no kernel folder: there is no `" +
+                     (path / "spec.py").string() + "`";
+  if (!longer.empty())
+    what += "; did you mean `" +
+            (whole.has_parent_path() ? whole.parent_path() / longer : fs::path(longer)).string() +
+            "`?";
+  return {what, {}};
+}
+
 } // namespace
 
 std::string bindingsText(const Keywords &bindings) {
@@ -301,6 +330,8 @@ Result<std::unique_ptr<KernelFolder>> KernelFolder::open(const fs::path &path) {
   state.interp.addModule("numpy", numpyModule());
   state.interp.addModule("nereid.reference", referenceModule());
   return answered<std::unique_ptr<KernelFolder>>([&]() -> Result<std::unique_ptr<KernelFolder>> {
+    if (std::error_code failed; !fs::exists(path / "spec.py", failed) && !failed)
+      return noFolder(path);
     if (auto status = state.load(path / "spec.py", true, state.spec); !status)
       return status.takeError();
     if (std::error_code ignored; fs::exists(path / "reference.py", ignored))

@@ -51,7 +51,9 @@ constexpr KernelSource matmul{"matmul", "kernel.py", "matmul"},
     matmulDescriptors{"matmul", "kernel.py", "matmul_descriptors"},
     matmulPersistent{"matmul", "persistent.py", "matmul_persistent"},
     matmulSplitK{"matmul", "kernel.py", "matmul_split_k"},
-    matmulSumSplits{"matmul", "kernel.py", "sum_splits"};
+    matmulSumSplits{"matmul", "kernel.py", "sum_splits"},
+    matmulStreamK{"matmul", "stream_k.py", "matmul_stream_k"},
+    matmulJoinRuns{"matmul", "stream_k.py", "join_runs"};
 constexpr KernelSource matvecRows{"matvec", "kernel.py", "matvec_rows"},
     matvecSplitK{"matvec", "kernel.py", "matvec_split_k"},
     matvecJoin{"matvec", "kernel.py", "join_splits"};
@@ -87,7 +89,7 @@ std::string checkMatmul(Bound &bound) {
   return checkScale(call.c, call.scale, "scale");
 }
 
-/// Only the plain kernel has every part of the epilogue.
+/// What the kernels that add up parts, and those of one row, have no epilogue for.
 const char *needsPlain(const Bound &bound) {
   auto &call = bound.as<Matmul>();
   return call.residual     ? "a residual"
@@ -98,8 +100,6 @@ const char *needsPlain(const Bound &bound) {
 
 const char *needsPointers(const Bound &bound) {
   auto &call = bound.as<Matmul>();
-  if (const char *why = needsPlain(bound))
-    return why;
   return whyNotDescribed({&call.a, &call.b, &call.c});
 }
 
@@ -150,18 +150,61 @@ Status matmulDescribed(const Bound &bound, const Config &config, Launches &to,
     if (!*descriptor)
       return descriptor->takeError();
   int64_t tiles = blocks(bound['M'], m) * blocks(bound['N'], n);
-  Argument activation = named("ACTIVATION", activationName(call.activation));
-  Argument precision = named("PRECISION", precisionName(bound.type(), call.precision));
+  Arguments arguments = {*a,
+                         *b,
+                         call.bias,
+                         *c,
+                         bound['M'],
+                         bound['N'],
+                         bound['K'],
+                         named("BLOCK_M", m),
+                         named("BLOCK_N", n),
+                         named("BLOCK_K", k),
+                         named("GROUP_M", config["GROUP_M"]),
+                         named("ACTIVATION", activationName(call.activation)),
+                         named("PRECISION", precisionName(bound.type(), call.precision))};
   if (isPersistent)
-    return to.launch(kernel, config.options(), {std::min<int64_t>(bound.units, tiles)},
-                     {*a, *b, call.bias, *c, bound['M'], bound['N'], bound['K'],
-                      named("BLOCK_M", m), named("BLOCK_N", n), named("BLOCK_K", k),
-                      named("GROUP_M", config["GROUP_M"]), named("HALVES", halves), activation,
-                      precision});
-  return to.launch(kernel, config.options(), {tiles},
-                   {*a, *b, call.bias, *c, bound['M'], bound['N'], bound['K'], named("BLOCK_M", m),
-                    named("BLOCK_N", n), named("BLOCK_K", k), named("GROUP_M", config["GROUP_M"]),
-                    activation, precision});
+    arguments.add({named("HALVES", halves)});
+  if (call.residual)
+    arguments.add({named("residual_ptr", call.residual),
+                   named("residual_stride", call.residual.strides()[0])});
+  if (call.scale)
+    arguments.add({named("scale_ptr", call.scale)});
+  if (call.alpha != 1)
+    arguments.add({named("alpha", call.alpha)});
+  return to.launch(kernel, config.options(),
+                   {isPersistent ? std::min<int64_t>(bound.units, tiles) : tiles}, arguments);
+}
+
+/// As many programs as there are processors take whole tiles in full waves; what is left of the
+/// tiles is cut into equal runs of K steps, whose parts a second launch adds up.
+Status matmulStreamed(const Bound &bound, const Config &config, Launches &to) {
+  auto &call = bound.as<Matmul>();
+  auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
+  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+  const int64_t programs = config["PROGRAMS"],
+                tiles = blocks(bound['M'], m) * blocks(bound['N'], n);
+  const int64_t left = tiles % programs, steps = blocks(bound['K'], k);
+  const int64_t run = std::max<int64_t>(blocks(left * steps, programs), 1);
+  Argument partial = to.scratch(DType::Float32, programs * 2 * m * n);
+  Argument activation = named("ACTIVATION", activationName(call.activation));
+  const std::initializer_list<Argument> tile = {named("BLOCK_M", m), named("BLOCK_N", n),
+                                                named("BLOCK_K", k),
+                                                named("GROUP_M", config["GROUP_M"]), activation};
+  Arguments products = {call.a,     call.b,     call.bias,    call.c, partial, bound['M'],
+                        bound['N'], bound['K'], tiles - left, run,    a[0],    a[1],
+                        b[0],       b[1],       c[0],         c[1]};
+  products.add(tile).add({named("EVEN_K", bound['K'] % k == 0),
+                          named("PRECISION", precisionName(bound.type(), call.precision))});
+  if (Status status = to.launch(matmulStreamK, config.options(), {programs}, products); !status)
+    return status;
+  if (left == 0)
+    return Success{};
+  Arguments joined = {partial,    call.bias,    call.c, bound['M'], bound['N'],
+                      bound['K'], tiles - left, run,    c[0],       c[1]};
+  constexpr int64_t rows = 16; // of a tile, each program's
+  joined.add(tile).add({named("ROWS", rows)});
+  return to.launch(matmulJoinRuns, {}, {left, m / rows}, joined);
 }
 
 constexpr Variant matmulVariants[] = {
@@ -209,6 +252,13 @@ constexpr Variant matmulVariants[] = {
      [](const Bound &bound, const Config &config, Launches &to) {
        return matmulDescribed(bound, config, to, matmulDescriptors, false);
      }},
+    {"stream_k", "BLOCK_M BLOCK_N BLOCK_K GROUP_M PROGRAMS", needsPlain,
+     [](const Bound &bound) {
+       Config config = productRule(bound);
+       config.set("PROGRAMS", bound.units);
+       return config;
+     },
+     matmulStreamed},
     {"split_k", "BLOCK_M BLOCK_N BLOCK_K SPLITS", needsPlain,
      [](const Bound &) {
        return Config{{"BLOCK_M", 32}, {"BLOCK_N", 64}, {"BLOCK_K", 64}, {"SPLITS", 4}};

@@ -21,7 +21,7 @@ namespace nereid::tools {
 namespace {
 
 struct BenchWords : FolderWords {
-  std::string match, suite;
+  std::string suite;
   double seconds = 0.5;
   bool peers = false;
   std::string peerCommand, cache = "written";
@@ -232,7 +232,7 @@ int runBench(const BenchWords &words) {
   if (!rows)
     return refuse(rows.error());
   if (rows->empty() && !words.match.empty())
-    return refuse(Error{"no case has a label that contains `" + words.match + "`", {}});
+    return refuse(noSuchCase(words));
   Json machines = machinesOf(*rows);
   if (Status status = writeFiles(words.files, *rows, machines); !status)
     return refuse(status.error());
@@ -260,8 +260,8 @@ Action addBench(CLI::App &app) {
                                      "--output wrote, for --html, --csv and --plot");
   what->add_options(folders, suite, rows);
   what->require_option(1);
-  app.add_option("--match", words->match,
-                 "Only cases whose label contains this; only such claims of a suite");
+  app.get_option("--match")->description(
+      "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")
       ->check(CLI::Range(0.001, 600.0));
   app.add_option(

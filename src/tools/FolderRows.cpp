@@ -33,11 +33,16 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words) {
   app.add_option("--variant", words.variants,
                  "TASK.VARIANT or VARIANT: this one only; may be given more than once")
       ->allow_extra_args(false);
+  app.add_option("--match", words.match, "Only cases whose label contains this");
   app.add_flag("--all-configs", words.allConfigs, "Every configuration, not the first alone");
   app.add_flag("--untuned", words.untuned,
                "The first configuration of each variant, not the tuned one");
   app.add_flag("--json", words.json, "Rows as JSON");
   return folders;
+}
+
+Error noSuchCase(const FolderWords &words) {
+  return {"no case has a label that contains `" + words.match + "`", {}};
 }
 
 namespace {

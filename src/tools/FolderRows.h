@@ -12,7 +12,7 @@ namespace nereid::tools {
 
 struct FolderWords {
   std::vector<std::string> folders, devices, variants;
-  std::string set;
+  std::string set, match;
   bool json = false, allConfigs = false, untuned = false;
 };
 /// Gives the option of the folders themselves.
@@ -22,6 +22,9 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);
 /// of a row, adds to its JSON, and returns the line of progress that a terminal shows.
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &, Json &)> &each);
+
+/// That `--match` left nothing.
+Error noSuchCase(const FolderWords &words);
 
 /// How far apart the samples lie, as a share of their median; none of what was not timed.
 std::optional<double> spreadOf(const engine::FolderRow &row);

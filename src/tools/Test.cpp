@@ -22,6 +22,7 @@ int runTest(const FolderWords &words) {
   options.devices = {"ref"};
   for (runtime::Device *device : runtime::devices())
     options.devices.push_back(device->name());
+  options.match = words.match;
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &) {
     bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;
     ++(isSkipped ? skipped : isFailed ? failed : passed);
@@ -40,6 +41,8 @@ int runTest(const FolderWords &words) {
   });
   if (!rows)
     return refuse(rows.error());
+  if (rows->empty() && !words.match.empty())
+    return refuse(noSuchCase(words));
   if (words.json) {
     std::printf("%s\n", Json({{"rows", *rows}}).dump().c_str());
   } else {

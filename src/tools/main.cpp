@@ -33,7 +33,14 @@ int unknownVerb(const CLI::App &app, const std::string &word) {
 int main(int argc, char **argv) {
   CLI::App app("An engine for the Triton kernel language");
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App *failed, const CLI::Error &error) {
+    // Without a verb: what there is, rather than where to ask for it.
+    return error.get_name() == "RequiredError" && failed->get_parent() == nullptr
+               ? failed->help()
+               : CLI::FailureMessage::simple(failed, error);
+  });
   app.set_help_all_flag("--help-all", "Help of every verb");
+  app.set_version_flag("--version", "nereid " NEREID_PROJECT_VERSION);
   struct Verb {
     const char *name, *summary;
     Action (*add)(CLI::App &);

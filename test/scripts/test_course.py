@@ -116,7 +116,7 @@ class Suite(unittest.TestCase):
         with tempfile.TemporaryDirectory() as temporary:
             pages = pathlib.Path(temporary) / "docs/course"
             pages.mkdir(parents=True)
-            (pages / "idea.md").write_text("# Idea\n\n    nereid doctor\n    nereid bench no/such/folder\n    (on a GPU) nereid bench nowhere\n    not a command\n")
+            (pages / "idea.md").write_text("# Idea\n\n    nereid --version\n    nereid bench no/such/folder\n    (on a GPU) nereid bench nowhere\n    not a command\n")
             code, counts = self.run_course(temporary)
             self.assertEqual((code, counts["passed"], counts["failed"]), (1, 1, 1), counts)
             self.assertIn("no/such/folder", counts["failures"][0])

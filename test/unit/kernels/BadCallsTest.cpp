@@ -379,6 +379,42 @@ TEST_F(BadCalls, TablesAndLengths) {
                        .maxQ = 5,
                        .out = make(F32, {7, 6, 16})},
           "`paged_prefill`: `lengths` has 4 at 0, fewer than the sequence's 5 queries");
+  auto prefill = [&](const Array &table, const Array &lengths) {
+    return PagedPrefill{.q = make(F32, {4, 6, 16}),
+                        .kCache = cache[0],
+                        .vCache = cache[1],
+                        .table = table,
+                        .cuQ = Array::of(DType::Int32, {3}, {0, 2, 4}),
+                        .lengths = lengths,
+                        .maxQ = 2,
+                        .out = make(F32, {4, 6, 16})};
+  };
+  refused(prefill(outside, lengths(4, 8)),
+          "`paged_prefill`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  for (double length : {0., 9., -1.})
+    refused(prefill(table, lengths(4, length)),
+            "`paged_prefill`: `lengths` has " + std::to_string(int(length)) +
+                " at 1, and must be in [1, 8]: `table` has 2 pages of 4 tokens a sequence");
+  auto shared = [&](double page, const Array &table, const Array &lengths) {
+    return PagedSharedPrefix{.q = make(F32, {2, 6, 16}),
+                             .kCache = cache[0],
+                             .vCache = cache[1],
+                             .prefix = Array::of(DType::Int32, {2}, {3, page}),
+                             .table = table,
+                             .lengths = lengths,
+                             .out = make(F32, {2, 6, 16})};
+  };
+  for (double page : {5., -1.})
+    refused(shared(page, table, lengths(4, 8)), "`paged_shared_prefix`: `prefix` has " +
+                                                    std::to_string(int(page)) +
+                                                    ", and must be in [0, 5)");
+  refused(shared(2, outside, lengths(4, 8)),
+          "`paged_shared_prefix`: `table` has page 5 at [1, 0], and the cache has pages 0 to 4");
+  // There need be nothing behind a prefix.
+  for (double length : {9., -1.})
+    refused(shared(2, table, lengths(4, length)),
+            "`paged_shared_prefix`: `lengths` has " + std::to_string(int(length)) +
+                " at 1, and must be in [0, 8]: `table` has 2 pages of 4 tokens a sequence");
   EXPECT_EQ(before, std::string(cache[0].data<char>(), cache[0].bytes()));
   AttentionVarlen varlen{.q = make(F32, {7, 4, 16}),
                          .k = make(F32, {9, 2, 16}),
