@@ -2,7 +2,7 @@
 """Runs kernel folders under Triton's own interpreter, to test the folders themselves.
 
     scripts/corpus-run-folder.py kernels/softmax ... [--case TEXT] [--variant TEXT] [--plan]
-    scripts/corpus-run-folder.py --compile kernels/softmax ...    Triton's compiler, to sm_90 PTX, no run
+    scripts/corpus-run-folder.py --compile [--cases N] kernels/softmax ...    Triton's compiler, to sm_90 PTX, no run
     scripts/corpus-run-folder.py --signatures kernels/softmax ... each different launch as FILE:KERNEL and signature
 
 Needs torch, triton and numpy below 2.4. The spec is executed by CPython with the names of
@@ -48,6 +48,10 @@ ALLOWED = ("dict list tuple range len min max sum abs int float str bool round z
 
 class SpecError(Exception):
     """A folder that breaks the contract."""
+
+
+class EmptyDescriptor(Exception):
+    """Triton's host descriptors have no empty dimensions."""
 
 
 class Tensor:
@@ -329,6 +333,8 @@ def hostValue(value):
     if isinstance(value, Descriptor):
         from triton.tools.tensor_descriptor import TensorDescriptor
         tensor = value.tensor
+        if 0 in tensor.shape:
+            raise EmptyDescriptor
         return TensorDescriptor(tensor.data, list(tensor.shape), list(tensor.strides), value.block_shape)
     return value
 
@@ -485,6 +491,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--case", default="", help="only cases whose label contains this")
+    parser.add_argument("--cases", type=int, default=0, help="at most this many of each variant")
     parser.add_argument("--variant", default="", help="only variants whose name contains this")
     parser.add_argument("--all-configs", action="store_true", help="run every configuration, not only the first")
     parser.add_argument("--plan", action="store_true", help="also evaluate the plans of `bench` and `demo`")
@@ -512,12 +519,18 @@ def main():
                     showSignatures(folder, task, variant, seen)
                     continue
                 configs = variant.get("configs") or [{}]
-                for case in folder.field(task, "cases", []):
-                    if options.case not in labelOf(case):
-                        continue
+                cases = [case for case in folder.field(task, "cases", []) if options.case in labelOf(case)]
+                for case in cases[::max(1, -(-len(cases) // options.cases))] if options.cases else cases:
                     for config in configs if options.all_configs else configs[:1]:
                         start = time.time()
-                        status, figures, launches = (compileCase if COMPILE else runCase)(folder, task, variant, config, case)
+                        try:
+                            status, figures, launches = (compileCase if COMPILE else runCase)(folder, task, variant, config, case)
+                        except EmptyDescriptor as error:
+                            status, figures, launches = "skipped", error.__doc__, []
+                        except Exception as error:
+                            if not type(error).__module__.startswith("triton"):
+                                raise
+                            status, figures, launches = "FAILED", f"{type(error).__name__}: {error}", []
                         count[status] += 1
                         shown = labelOf(case) + (f" {config}" if options.all_configs else "")
                         print(f"{status:8} {folder.path.name:18} {name:22} {shown:44} {figures} "

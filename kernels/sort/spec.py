@@ -25,7 +25,7 @@ def top_k_outputs(M, K, dtype):
 
 
 def blocks(x, y, index, M, N, K, BLOCK, num_warps):
-    width = next_power_of_2(K)
+    width = max(2, next_power_of_2(K))  # Triton's own `topk` takes no single element
     return [launch("top_k_rows", (M,), x, y, index, x.stride(0), N, K, BLOCK_K=width, BLOCK=max(BLOCK, width), num_warps=num_warps)]
 
 

@@ -106,11 +106,31 @@ Step decodeWhile(scf::WhileOp op, Decoder &d) {
   Code code = d.decode(*body, [&](Code &code) {
     appendCopy(d, code, body->getTerminator(), body->getTerminator()->getOperands(), before);
   });
+  SmallVector<Slot> numbers;
+  size_t bytes = 0;
+  for (Slot slot : before)
+    if (slot.count == 1) {
+      numbers.push_back(slot);
+      bytes += slot.bytes();
+    }
   return [=](Frame &frame) {
     if (enter)
       enter(frame);
     uint64_t idle = 0;
     uint32_t place = frame.place;
+    SmallVector<uint8_t, 64> last(bytes);
+    auto haveChanged = [&] {
+      bool changed = false;
+      size_t at = 0;
+      for (Slot slot : numbers) {
+        const uint8_t *now = frame.data<uint8_t>(slot);
+        changed |= std::memcmp(last.data() + at, now, slot.bytes()) != 0;
+        std::memcpy(last.data() + at, now, slot.bytes());
+        at += slot.bytes();
+      }
+      return changed;
+    };
+    haveChanged();
     frame.writes = frame.reads = frame.syncReads = 0;
     while (true) {
       frame.run(test);
@@ -120,7 +140,7 @@ Step decodeWhile(scf::WhileOp op, Decoder &d) {
       frame.run(code);
       frame.place = place;
       frame.machine.charge(frame, 1);
-      frame.machine.backEdge(frame, idle);
+      frame.machine.backEdge(frame, idle, haveChanged());
     }
   };
 }

@@ -74,6 +74,9 @@ static constexpr uint64_t maxFiberBytes = uint64_t(2) << 30;
 static constexpr uint64_t patience = 1000;
 // How often each waiting program looks again, nothing having changed, before it is a deadlock.
 static constexpr uint64_t looksBeforeDeadlock = 1000;
+// A loop that counts may end by its count: so many of its looks weigh as one of a loop that only
+// looks.
+static constexpr uint64_t looksThatCount = 1000;
 
 namespace {
 struct Unwind {}; // leaves a program that will never go on
@@ -216,9 +219,10 @@ void Machine::resume(Fiber &fiber) {
     fibers.erase(llvm::find_if(fibers, [&](auto &f) { return f.get() == &fiber; }));
 }
 
-void Machine::yield(Frame &frame, bool waiting) {
+void Machine::yield(Frame &frame, bool waiting, bool counting) {
   Fiber &fiber = *current;
   fiber.waiting = waiting;
+  fiber.counting = counting;
   fiber.waitPlace = frame.place;
   ready.push_back(&fiber);
 #if NEREID_ASAN_FIBERS
@@ -258,16 +262,18 @@ void Machine::run() {
       }
       if (ready.empty())
         break;
-      // Has memory changed since every program that waits looked at it?
-      if (changes != changesSeen || !allWait) {
+      // Has memory changed, or a program come to its end, since every program that waits looked?
+      if (changes != changesSeen || alive != aliveSeen || !allWait) {
         changesSeen = changes;
-        idleYields = 0;
-      } else if (!ending && ++idleYields > looksBeforeDeadlock * alive) {
+        aliveSeen = alive;
+        idleLooks = 0;
+      } else if (!ending && idleLooks > looksBeforeDeadlock * looksThatCount * alive) {
         reportDeadlock();
       }
       size_t pick = preemptive && !ending ? random() % ready.size() : 0;
       Fiber *fiber = ready[pick];
       ready.erase(ready.begin() + pick);
+      idleLooks += fiber->counting ? 1 : looksThatCount;
       resume(*fiber);
     }
   } catch (std::bad_alloc &) {
@@ -296,7 +302,7 @@ void Machine::preempt(Frame &frame) {
     yield(frame, false);
 }
 
-void Machine::backEdge(Frame &frame, uint64_t &idle) {
+void Machine::backEdge(Frame &frame, uint64_t &idle, bool counting) {
   bool waits = frame.writes == 0 && frame.reads != 0;
   bool yieldNow = waits && (frame.syncReads != 0 || ++idle >= patience);
   if (!waits)
@@ -304,7 +310,7 @@ void Machine::backEdge(Frame &frame, uint64_t &idle) {
   frame.writes = frame.reads = frame.syncReads = 0;
   if (yieldNow) {
     idle = 0;
-    yield(frame, true);
+    yield(frame, true, counting);
   }
 }
 

@@ -94,7 +94,8 @@ struct Fiber {
   void *stack = nullptr;
   size_t stackBytes = 0;
   bool finished = false;
-  bool waiting = false; ///< it yielded in a loop that waits for another program
+  bool waiting = false;  ///< it yielded in a loop that waits for another program
+  bool counting = false; ///< that loop's numbers change, so it may end by itself
   uint32_t waitPlace = 0;
 };
 
@@ -142,8 +143,9 @@ public:
     ++frame.writes;
     ++changes;
   }
-  /// The end of an iteration of a loop whose exit is decided at run time.
-  void backEdge(Frame &frame, uint64_t &idle);
+  /// The end of an iteration of a loop whose exit is decided at run time. `counting`: the
+  /// numbers that it carries are others than before.
+  void backEdge(Frame &frame, uint64_t &idle, bool counting);
 
   /// What an access outside of all memory becomes: ends the launch, or is reported by a checking
   /// one.
@@ -170,7 +172,7 @@ private:
   bool takeProgram(Frame &frame);
   void passArguments(Frame &frame);
   void resume(Fiber &fiber);
-  void yield(Frame &frame, bool waiting);
+  void yield(Frame &frame, bool waiting, bool counting = false);
   void preempt(Frame &frame);
   void checkAccess(Frame &frame, const AccessSite &site, const Memory::Spot &spot, unsigned bytes,
                    uint32_t element, const void *value);
@@ -189,7 +191,8 @@ private:
   std::deque<Fiber *> ready;
   Fiber *current = nullptr;
   ucontext_t scheduler;
-  uint64_t idleYields = 0, changesSeen = 0;
+  uint64_t idleLooks = 0, changesSeen = 0; ///< looks in parts of `looksThatCount`
+  size_t aliveSeen = 0;
   bool ending = false;
   [[maybe_unused]] void *schedulerStack = nullptr; ///< for the address sanitizer
   [[maybe_unused]] size_t schedulerStackBytes = 0;

@@ -49,6 +49,10 @@ def said(call):
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
+class AsCupy(OnGpu):
+    def __dlpack_device__(self):
+        return 2, 1
+
 host = np.ones(64, "f4")
 first, second = OnGpu(host), OnSecond(host)
 """
@@ -56,6 +60,7 @@ first, second = OnGpu(host), OnSecond(host)
 DEVICES = """
 for arguments in ((host, first, first), (first, host, first), (first, first, host), (first, second, first)):
     print(said(lambda: add[(1,)](*arguments, 64, BLOCK=64)))
+print(said(lambda: add[(1,)](first, AsCupy(host), first, 64, BLOCK=64)))
 print(said(lambda: copy_block[(1,)](TensorDescriptor(host, [64], [1], [64]), first, BLOCK=64)))
 print((host == 1).all(), said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
 """
@@ -115,7 +120,8 @@ class Driver(unittest.TestCase):
         mixed = "ValueError: Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on {}, another on {}"
         cpu, gpu = "the CPU", "cuda:0"
         self.assertEqual(found, [mixed.format(cpu, gpu), mixed.format(gpu, cpu), mixed.format(gpu, cpu),
-                                 mixed.format(gpu, "cuda:1"), mixed.format(cpu, gpu), "True nothing"])
+                                 mixed.format(gpu, "cuda:1"), mixed.format(gpu, "cuda:1"), mixed.format(cpu, gpu),
+                                 "True nothing"])
 
     def test_what_a_gpu_tells(self):
         self.assertEqual(self.lines(FACTS), [

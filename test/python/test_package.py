@@ -599,6 +599,39 @@ class Errors(unittest.TestCase):
         with self.assertRaises(ValueError):
             tl.load(x)
 
+    def test_calls_that_fail_leak_nothing(self):
+        x, held = np.zeros(1 << 10, "f4"), object()
+        calls = (
+            lambda: add[(1, )](x, x),
+            lambda: add[(1, )](held, x, x, 1),
+            lambda: add[(1, )](x, x, x, (1, held)),
+            lambda: add[(1, )](x, x, x, 1, BLOK=64),
+            lambda: add[(1.5, )](x, x, x, 1),
+            lambda: add[lambda meta: (1 // 0, )](x, x, x, 1),
+            lambda: add[(1, )](x, x, x.astype(">f4"), 1),
+            lambda: no_such_name[(1, )](x),
+            lambda: writes_const[(1, )](x),
+            lambda: copy_block[(1, )](triton.tools.tensor_descriptor.TensorDescriptor(x, [16], [1], [16]), held, 16),
+        )
+
+        def bytes_held():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        for call in calls:
+            def fail(times):
+                for _ in range(times):
+                    try:
+                        call()
+                    except Exception:
+                        continue
+                    self.fail("nothing was raised")
+
+            fail(20)
+            before = sys.getrefcount(x), sys.getrefcount(held), bytes_held()
+            fail(300)
+            self.assertEqual((sys.getrefcount(x), sys.getrefcount(held)), before[:2])
+            self.assertLess(bytes_held() - before[2], 4 << 20)
+
     def test_what_may_not_be_written(self):
         x, out = np.ones(128, "f4"), np.zeros(128, "f4")
         x.flags.writeable = False

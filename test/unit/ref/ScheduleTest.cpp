@@ -104,6 +104,31 @@ TEST(Schedule, ALockThatIsNeverReleasedIsADeadlock) {
   EXPECT_EQ(result.error().diagnostics[0].code, "Deadlock");
 }
 
+// A loop that looks at memory often, and ends by its count.
+TEST(Schedule, ALoopThatCountsItsLooksIsNoDeadlock) {
+  constexpr const char *looks = R"(
+    func.func @look(%flag: !tile.ptr<i32>, %n: i32) attributes {tile.kernel} {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %end = scf.while (%i = %zero) : (i32) -> i32 {
+        %old = tile.atomic_cas <acquire>, <gpu>, %flag, %one, %one : !tile.ptr<i32>, i32 -> i32
+        %more = arith.cmpi slt, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%j: i32):
+        %next = arith.addi %j, %one : i32
+        scf.yield %next : i32
+      }
+      return
+    })";
+  for (unsigned programs : {1u, 3u}) {
+    std::vector<int32_t> flag{1};
+    Kernel kernel(looks);
+    auto result = kernel.tensor("flag", flag).value(5000).tryRun(programs);
+    EXPECT_TRUE(result.ok()) << result.error().what;
+  }
+}
+
 TEST(Schedule, AHugeGridNeedsNoMemoryAProgram) {
   Kernel kernel("func.func @k() { return }");
   Statistics statistics = kernel.run(65536, 16, 2);

@@ -545,7 +545,8 @@ def _adapt(value):
         return (address, dtype_word(value.dtype), _device_index(getattr(base, "device", "cpu")))
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
-        return (interface["data"][0], _typestr(interface["typestr"], value), max(current_device(), 0))
+        where = value.__dlpack_device__()[1] if hasattr(value, "__dlpack_device__") else max(current_device(), 0)
+        return (interface["data"][0], _typestr(interface["typestr"], value), int(where))
     interface = getattr(value, "__array_interface__", None)
     if interface is not None and getattr(value, "shape", None) == () and hasattr(value, "item"):
         return value.item()
