@@ -121,4 +121,12 @@ void readBytesForProducts(FunctionOpInterface kernel, unsigned warps) {
           readHalves(dot, number, *operand, warps);
 }
 
+bool takesBytesFromSlots(FunctionOpInterface kernel) {
+  return kernel
+      ->walk([](tile::DotOp dot) {
+        return dot->hasAttr(neighboursAttr) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace nereid::gpu

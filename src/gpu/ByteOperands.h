@@ -21,4 +21,8 @@ namespace nereid::gpu {
 /// a warp writes 16 bytes a lane side by side, without bank conflicts.
 void readBytesForProducts(mlir::FunctionOpInterface kernel, unsigned warps);
 
+/// True if a product of the kernel takes an operand so. Its other one has few rows, so the kernel
+/// waits for memory, not for tensor cores.
+bool takesBytesFromSlots(mlir::FunctionOpInterface kernel);
+
 } // namespace nereid::gpu

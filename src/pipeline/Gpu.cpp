@@ -301,7 +301,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   }
   // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
   // cores are not.
-  if (!isFree)
+  if (!isFree && (limit || !gpu::takesBytesFromSlots(analysis::findKernel(*pipelined))))
     return out;
   if (uint32_t fewer =
           gpu::registersForOneMoreBlock(chip, out.cubin->registers, warps, emitted.sharedBytes)) {

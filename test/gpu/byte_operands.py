@@ -5,6 +5,7 @@
 # RUN: nereid inspect %s:values --signature "*fp16:16, *i8:16, *fp32:16, i32" --target sm_90a | FileCheck %s --check-prefix BANKS
 # RUN: nereid compile %s:keys --signature "*fp16:16, *i8:16, *fp32:16, i32" --target sm_80 --emit ptx | %ptxas -arch=sm_80 -o /dev/null -
 # RUN: nereid compile %s:values --signature "*fp16:16, *fp8e5:16, *fp32:16, i32" --target sm_90a --emit ptx | %ptxas -arch=sm_90a -o /dev/null -
+# RUN: nereid inspect %root/kernels/paged_attention/kernel.py:decode --signature "*fp16:16, *fp8e4nv:16, *fp8e4nv:16, *i32:16, *i32:16, *fp16:16, i32, i32, fp32, i32:16, i32:16, i32:16, 128, 128, 16, 16, 64, 'tf32', *fp32:16, *fp32:16" --num-warps 4 --num-stages 2 --target sm_90a | FileCheck %s --check-prefix PROGRAMS
 # Slots of bytes that are widened for a product are read as it wants them.
 # REQUIRES: ptxas
 import triton
@@ -21,6 +22,9 @@ import triton.language as tl
 # DIRECT-COUNT-4: ld.shared.{{[bu]}}32
 # DIRECT-NOT: {{st.shared|ldmatrix}}
 # DIRECT-COUNT-16: mma.sync
+# Such a kernel waits for memory: it does with some registers fewer where one more program fits then.
+# PROGRAMS: registers 128 a thread, spills 0 B stored
+# PROGRAMS: occupancy 4 programs
 # Halves come by ldmatrix from where they are.
 # HALVES-NOT: neighbours
 @triton.jit
