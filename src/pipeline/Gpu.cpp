@@ -9,7 +9,6 @@
 #include "gpu/LineInfo.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
-#include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
@@ -218,7 +217,6 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       gpu::startLoadsAhead(kernel, warps);
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });
-    support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
     emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });
