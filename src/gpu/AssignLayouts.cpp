@@ -209,6 +209,7 @@ private:
     for (auto &[shape, place] : best)
       defaults[shape] = accessLayouts[place];
     kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
+    kernel->walk([&](tile::LoadOp load) { followMet(load); });
   }
 
   // The addresses of rows that are read from memory (a page table) are wanted by all threads of a
@@ -249,6 +250,61 @@ private:
       return;
     for (Operation *access : vectors)
       chosen[access] = *rows;
+  }
+
+  // A vector that meets the rows or columns of a loaded tile in each step of a loop: each thread
+  // loads its part of it, where that is little. All but the first one's come from a cache; moving
+  // the vector costs two barriers a step.
+  void followMet(tile::LoadOp load) {
+    constexpr unsigned most = 64; // bytes
+    auto shape = tile::shapeOf(load.getType());
+    auto loop = load->getParentOfType<scf::ForOp>();
+    // Where there are products, loads wait in rings and are read where they are wanted.
+    if (shape.size() != 1 || !loop || !loop.getBody()->getOps<tile::DotOp>().empty() ||
+        chosen.contains(load) || !places.contains(load))
+      return;
+    std::optional<LinearLayout> met;
+    bool agree = true;
+    auto visit = [&](auto &self, Value tile, std::optional<unsigned> axis) -> void {
+      for (OpOperand &use : tile.getUses()) {
+        Operation *user = use.getOwner();
+        auto expand = dyn_cast<tile::ExpandDimsOp>(user);
+        if (expand && !axis) {
+          self(self, expand.getResult(), expand.getAxis());
+        } else if (axis && isa<tile::BroadcastOp>(user)) {
+          self(self, user->getResult(0), axis);
+        } else if (!axis && isCast(user)) {
+          self(self, user->getResult(0), axis);
+        } else if (axis && user->hasTrait<OpTrait::Elementwise>()) {
+          std::optional<LinearLayout> other;
+          for (Value operand : user->getOperands())
+            if (Operation *source = castFrom(operand).getDefiningOp();
+                source && source != load && isa<tile::LoadOp>(source) && places.contains(source) &&
+                tile::shapeOf(operand.getType()) == tile::shapeOf(tile.getType()))
+              other = sliceLayout(accessLayout(source), *axis);
+          agree &= other && (!met || *met == *other);
+          met = other;
+        } else {
+          agree = false;
+        }
+      }
+    };
+    visit(visit, load.getResult(), std::nullopt);
+    int64_t bytes = tile::bytesInMemory(tile::elementType(load.getType()));
+    if (met && agree && registersOf(*met) * bytes <= most)
+      chosen[load] = *met;
+  }
+  static bool isCast(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumOperands() == 1;
+  }
+  // What a tile is converted from, element by element.
+  static Value castFrom(Value tile) {
+    while (Operation *op = tile.getDefiningOp()) {
+      if (!isCast(op))
+        break;
+      tile = op->getOperand(0);
+    }
+    return tile;
   }
 
   // The dimension along K of what is loaded for products of wgmma alone, of which it takes elements
@@ -374,7 +430,7 @@ private:
     if (const Version *version = find(old, &layout))
       return version->value;
     Value now;
-    if (recomputed.contains(old)) {
+    if (recomputed.contains(old) || movesBefore(old, layout)) {
       now = recompute(cast<OpResult>(old), layout);
     } else {
       const Version *version = nullptr;
@@ -388,6 +444,21 @@ private:
     }
     add(old, now);
     return now;
+  }
+
+  // A tile that was made wider moves as it was before: half the bytes or less.
+  bool movesBefore(Value old, const LinearLayout &layout) {
+    constexpr unsigned mostCopies = 4; // of what is computed, for what does not move
+    Operation *op = old.getDefiningOp();
+    if (!op || !isCast(op) || !isPure(op) || !isTile(op->getOperand(0)))
+      return false;
+    auto bytes = [](Value tile) {
+      Type element = tile::elementType(tile.getType());
+      return element.isIntOrFloat() ? tile::bytesInMemory(element) : 0;
+    };
+    auto own = ownLayout(old);
+    return bytes(op->getOperand(0)) < bytes(old) && own &&
+           registersOf(layout) <= mostCopies * registersOf(*own);
   }
 
   std::optional<LinearLayout> backward(Operation *op, unsigned result, const LinearLayout &layout,

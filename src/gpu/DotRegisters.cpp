@@ -183,12 +183,20 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   // Sums that start at zero are not read.
   Type sum = registerType(tile::elementType(dot.getType()));
   unsigned perWord = sum.isF16() ? 2 : 1; // sums in a register
-  bool isFresh =
-      matchPattern(dot.getAcc(), m_PosZeroFloat()) || matchPattern(dot.getAcc(), m_Zero());
+  auto isZero = [](Value sum) {
+    return matchPattern(sum, m_PosZeroFloat()) || matchPattern(sum, m_Zero());
+  };
+  Value acc = dot.getAcc(), startsAtZero;
+  if (auto select = acc.getDefiningOp<arith::SelectOp>();
+      select && select.getCondition().getType().isInteger(1) && isZero(select.getTrueValue())) {
+    startsAtZero = e.scalar(select.getCondition());
+    acc = select.getFalseValue();
+  }
+  bool isFresh = isZero(acc);
   unsigned count = registersOf(layout) / perWord;
   SmallVector<Value> operands;
   if (!isFresh)
-    operands = e.packSums(e.registers(dot.getAcc()));
+    operands = e.packSums(e.registers(acc));
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
     constraints += sum.isF32() ? "=f," : "=r,";
@@ -217,7 +225,10 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
     return std::to_string(shared.plainOffset(at) / 16);
   };
   std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
-  text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
+  if (startsAtZero)
+    text += "not.pred first, " + addOperand(startsAtZero, "b") + "; ";
+  else
+    text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
   text += "wgmma.fence.sync.aligned; ";
   for (int32_t k = 0; k < lhsShape[1]; k += depth)
     for (unsigned reg = 0; reg < count; reg += perInstruction) {

@@ -4,10 +4,10 @@
 #include "analysis/KernelFacts.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
-#include "gpu/OverlapTiles.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 #include "gpu/StepsAhead.h"
+#include "gpu/TilesAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -157,16 +157,10 @@ public:
         b(loop.getContext()) {}
 
   uint64_t run(const analysis::AxisAnalysis &axes) {
-    auto isLoop = [&](Operation *op) { return isa<scf::ForOp, scf::WhileOp>(op); };
     for (Operation &op : body)
       if (auto dot = dyn_cast<tile::DotOp>(op))
         dots.push_back(dot);
-    bool isNest =
-        loop.walk([&](Operation *op) {
-              return op != loop && isLoop(op) ? WalkResult::interrupt() : WalkResult::advance();
-            })
-            .wasInterrupted();
-    if (dots.empty() || isNest)
+    if (dots.empty())
       return 0;
     findResidents();
     bool writes = loop.walk([&](Operation *op) {
@@ -639,17 +633,119 @@ private:
                             RingType::get(b.getContext(), count, cast<RankedTensorType>(tile)));
   }
 
+  // Lets copies run on into the next tile, where they may.
+  void findTiles() {
+    if (copies.empty() || !residents.empty() || turn ||
+        llvm::any_of(slice, [](Operation *op) { return isa<tile::LoadOp>(op); }))
+      return;
+    SmallVector<Operation *> ops(slice.begin(), slice.end());
+    for (Copy &copy : copies)
+      ops.push_back(copy.load);
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    SmallVector<unsigned> numbers(aheadArgs.begin(), aheadArgs.end());
+    llvm::sort(numbers);
+    tiles.emplace(loop, b);
+    if (!tiles->follow(ops, numbers))
+      tiles.reset();
+  }
+
+  // Where products are in flight behind the loop, tiles without a step are a loop of their own:
+  // nothing else may write the sums (see `rewrite`). Leaves `b` before the loop of the others.
+  void splitEmptyTiles() {
+    scf::ForOp outer = tiles->loop();
+    Location loc = outer.getLoc();
+    auto branch = b.create<scf::IfOp>(loc, outer.getResultTypes(), hasSteps(), true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    IRMapping mapping;
+    auto empty = cast<scf::ForOp>(b.clone(*outer, mapping));
+    if (empty.getNumResults())
+      b.create<scf::YieldOp>(loc, empty.getResults());
+    auto inner = cast<scf::ForOp>(mapping.lookup(loop.getOperation()));
+    inner.replaceAllUsesWith(inner.getInitArgs());
+    inner.erase();
+    outer.replaceAllUsesWith(branch.getResults());
+    outer->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
+    b.setInsertionPointToEnd(branch.thenBlock());
+    if (outer.getNumResults())
+      b.create<scf::YieldOp>(loc, outer.getResults());
+    b.setInsertionPoint(outer);
+  }
+  Value hasSteps() {
+    return b.create<arith::CmpIOp>(loop.getLoc(), arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                   loop.getUpperBound());
+  }
+
+  // The loop over tiles carries these, too.
+  ValueRange carryThroughTiles(ValueRange values) {
+    scf::ForOp outer = tiles->loop();
+    DictionaryAttr attributes = outer->getDiscardableAttrDictionary();
+    IRRewriter rewriter(b);
+    // What it yields is put in when the loop inside is there.
+    auto made = outer.replaceWithAdditionalYields(
+        rewriter, values, /*replaceInitOperandUsesInLoop=*/false,
+        [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+          return SmallVector<Value>(arguments.begin(), arguments.end());
+        });
+    outer = cast<scf::ForOp>(made->getOperation());
+    outer->setDiscardableAttrs(attributes);
+    tiles->setLoop(outer);
+    return outer.getRegionIterArgs().take_back(values.size());
+  }
+
+  // Starts the copies at `at` to a slot, and gives where the next ones stand. With `phase` they
+  // wait until the slot is free.
+  SmallVector<Value> startNext(ValueRange at, Value slot, Value phase) {
+    Location loc = loop.getLoc();
+    if (!isAllBulk) {
+      IRMapping mapping = tiles->valuesAt(at);
+      startCopies(mapping, slot, TilesAhead::exists(at));
+      return tiles->next(at, mapping);
+    }
+    // Only the warp that starts copies knows.
+    Value mine = b.create<IsCopyingWarpOp>(loc, b.getI1Type());
+    auto branch = b.create<scf::IfOp>(loc, TypeRange(at), mine, true);
+    OpBuilder::InsertionGuard inside(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(loc, at);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping mapping = tiles->valuesAt(at);
+    cloneSlice(mapping, {});
+    auto start = b.create<scf::IfOp>(loc, TilesAhead::exists(at));
+    b.setInsertionPointToStart(start.thenBlock());
+    if (phase)
+      b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
+    startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
+    b.setInsertionPointAfter(start);
+    b.create<scf::YieldOp>(loc, tiles->next(at, mapping));
+    return SmallVector<Value>(branch.getResults());
+  }
+  // The first copies of all tiles.
+  SmallVector<Value> startFirst() {
+    Location loc = loop.getLoc();
+    Type i32 = b.getI32Type();
+    auto steps = b.create<scf::ForOp>(loc, later.number(i32, 0), later.number(i32, distance),
+                                      later.number(i32, 1), tiles->first());
+    OpBuilder::InsertionGuard inside(b);
+    b.setInsertionPointToStart(steps.getBody());
+    b.create<scf::YieldOp>(loc, startNext(steps.getRegionIterArgs(), steps.getInductionVar(), {}));
+    return SmallVector<Value>(steps.getResults());
+  }
+
   void rewrite() {
     Location loc = loop.getLoc();
     Type i32 = b.getI32Type();
-    // Tiles that overlap need their loop of steps, and what starts before it, in sight.
-    auto tiles = loop->getParentOfType<scf::ForOp>();
-    bool hasTiles = tiles && tiles->hasAttr(flattenAttr);
-    // The first copies don't wait for a tile that other loops read too.
-    Operation *at = loop;
-    while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
-      at = at->getPrevNode();
-    b.setInsertionPoint(at);
+    findTiles();
+    if (tiles) {
+      b.setInsertionPoint(tiles->loop());
+      if (!flying.empty())
+        splitEmptyTiles();
+    } else {
+      // The first copies don't wait for a tile that other loops read too.
+      Operation *at = loop;
+      while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
+        at = at->getPrevNode();
+      b.setInsertionPoint(at);
+    }
     Value zero = later.number(i32, 0);
     SmallVector<Value> rings;
     for (Resident &resident : residents) {
@@ -673,16 +769,18 @@ private:
       return b.create<arith::AndIOp>(loc, any, later.runs(lower, step));
     };
     SmallVector<Value> earlyValues;
-    if (!copies.empty()) {
+    if (tiles) {
+      ahead = startFirst();
+    } else if (!copies.empty()) {
       findEarlyLoads();
-      any = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
+      any = hasSteps();
       for (unsigned step = 0; step < distance; ++step) {
         IRMapping mapping;
         mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
         for (unsigned i : aheadArgs)
           mapping.map(body.getArgument(i + 1), ahead[i]);
         Value slot = later.number(i32, step), active = runsFromStart(step);
-        if (isAllBulk && !hasTiles)
+        if (isAllBulk)
           startTransfersByOneWarp(mapping, slot, {}, active);
         else
           startCopies(mapping, slot, active);
@@ -692,7 +790,8 @@ private:
       if (!early.empty())
         earlyValues = startEarly(later.variableAt(lower, distance), runsFromStart(distance));
     }
-    b.setInsertionPoint(loop);
+    if (!tiles)
+      b.setInsertionPoint(loop);
     for (Resident &resident : residents)
       resident.finish(b, loc, zero);
     if (waitsAtEnd)
@@ -701,32 +800,44 @@ private:
     findLive();
     if (turn && !(live.contains(turn) && live.contains(dots[1])))
       turn = nullptr;
-    SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()),
-        carriedAhead(aheadArgs.begin(), aheadArgs.end());
+    SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()), carriedAhead;
     llvm::sort(carried);
-    llvm::sort(carriedAhead);
-    SmallVector<Value> inits;
+    SmallVector<Value> inits, before;
     for (unsigned i : carried)
-      inits.push_back(loop.getInitArgs()[i]);
-    for (unsigned i : carriedAhead)
-      inits.push_back(ahead[i]);
-    llvm::append_range(inits, earlyValues);
+      before.push_back(loop.getInitArgs()[i]);
+    if (!tiles) {
+      carriedAhead.assign(aheadArgs.begin(), aheadArgs.end());
+      llvm::sort(carriedAhead);
+    }
+    // What goes on from tile to tile.
+    SmallVector<Value> goesOn = tiles ? ahead : earlyValues;
     if (slots)
-      inits.push_back(zero);
+      goesOn.push_back(zero);
     if (hasBulk)
-      inits.push_back(zero);
+      goesOn.push_back(zero);
+    if (tiles) {
+      goesOn = llvm::to_vector(carryThroughTiles(goesOn));
+      b.setInsertionPoint(loop);
+    }
     // Where no step runs, nothing else may write the sums of products that are in flight behind the
     // loop: `ptxas` would let each of them wait.
     scf::IfOp guard;
-    if (!flying.empty() && !hasTiles) {
+    if (!flying.empty() && !tiles) {
       SmallVector<Type> types;
       for (unsigned i : carried)
         types.push_back(loop.getResult(i).getType());
       guard = b.create<scf::IfOp>(loc, types, any, /*withElseRegion=*/true);
       b.setInsertionPointToStart(guard.elseBlock());
-      b.create<scf::YieldOp>(loc, ArrayRef(inits).take_front(carried.size()));
+      b.create<scf::YieldOp>(loc, before);
       b.setInsertionPointToStart(guard.thenBlock());
     }
+    for (auto [i, value] : llvm::zip(carried, before))
+      inits.push_back(startsAtZero(body.getArgument(i + 1))
+                          ? b.create<UnsetOp>(loc, value.getType()).getResult()
+                          : value);
+    for (unsigned i : carriedAhead)
+      inits.push_back(ahead[i]);
+    llvm::append_range(inits, goesOn);
     if (turn)
       b.create<OpenTurnsOp>(loc);
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
@@ -756,11 +867,95 @@ private:
     }
     for (auto [i, result] : llvm::zip(carried, results))
       loop.getResult(i).replaceAllUsesWith(result);
+    if (tiles) {
+      Operation *yield = tiles->loop().getBody()->getTerminator();
+      unsigned kept = yield->getNumOperands() - goesOn.size();
+      yield->setOperands(kept, goesOn.size(), made.getResults().take_back(goesOn.size()));
+      b.setInsertionPointAfter(tiles->loop());
+    }
     b.create<DrainOp>(loc, rings);
     loop.erase();
     for (Resident &resident : residents)
       if (resident.isBulk)
         resident.tile.getDefiningOp()->erase();
+    if (tiles && !flying.empty())
+      computeBesideProducts(made);
+  }
+  // A sum of which the product does not read the registers in the first step.
+  bool startsAtZero(BlockArgument sum) {
+    if (!isFlying(sum) || !sum.hasOneUse())
+      return false;
+    unsigned i = sum.getArgNumber() - 1;
+    OpOperand &use = *sum.use_begin();
+    return use.getOwner() == body.getTerminator()->getOperand(i).getDefiningOp() &&
+           use.getOperandNumber() == 2 && isZero(loop.getInitArgs()[i]);
+  }
+  // Numbers that what follows the loop is made of, such as where sums are stored, are computed in
+  // its first step, beside products: behind the loop the tensor cores would wait for them.
+  void computeBesideProducts(scf::ForOp made) {
+    auto isBehind = [&](Operation *user) {
+      Operation *here = made->getBlock()->findAncestorOpInBlock(*user);
+      return here && made->isBeforeInBlock(here);
+    };
+    // Of what stands before the loop the copies want nothing any more.
+    for (Operation *op = made->getPrevNode(); op;) {
+      Operation *before = op->getPrevNode();
+      if (isOpTriviallyDead(op))
+        op->erase();
+      else if (isNumber(op) && llvm::all_of(op->getUsers(), isBehind))
+        op->moveAfter(made);
+      op = before;
+    }
+    llvm::SmallSetVector<Operation *, 16> ops;
+    for (Operation *op = made->getNextNode(); op; op = op->getNextNode())
+      if (isNumber(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+            Operation *source = operand.getDefiningOp();
+            return !source || source->getBlock() != made->getBlock() ||
+                   source->isBeforeInBlock(made) || ops.contains(source);
+          }))
+        ops.insert(op);
+    SmallVector<Value> numbers, none;
+    for (Operation *op : ops)
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !ops.contains(user); }))
+        numbers.push_back(op->getResult(0));
+    if (numbers.empty())
+      return;
+    b.setInsertionPoint(made);
+    for (Value number : numbers)
+      none.push_back(
+          b.create<arith::ConstantOp>(made.getLoc(), b.getIntegerAttr(number.getType(), 0)));
+    IRRewriter rewriter(b);
+    auto compute = [&](OpBuilder &b, Location loc, ArrayRef<BlockArgument> known) {
+      auto steps = cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
+      auto branch = b.create<scf::IfOp>(loc, TypeRange(numbers), isFirstStep(b, steps), true);
+      OpBuilder::InsertionGuard inside(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      IRMapping mapping;
+      for (Operation *op : ops)
+        b.clone(*op, mapping);
+      SmallVector<Value> computed;
+      for (Value number : numbers)
+        computed.push_back(mapping.lookup(number));
+      b.create<scf::YieldOp>(loc, computed);
+      b.setInsertionPointToStart(branch.elseBlock());
+      b.create<scf::YieldOp>(loc, SmallVector<Value>(known.begin(), known.end()));
+      return SmallVector<Value>(branch.getResults());
+    };
+    auto with = made.replaceWithAdditionalYields(rewriter, none, false, compute);
+    auto steps = cast<scf::ForOp>(with->getOperation());
+    for (auto [number, result] : llvm::zip(numbers, steps.getResults().take_back(numbers.size())))
+      number.replaceAllUsesWith(result);
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+  }
+  static bool isNumber(Operation *op) {
+    return op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
+           !op->getNumRegions() && isMemoryEffectFree(op) && isSpeculatable(op) &&
+           !isa<arith::ConstantOp>(op);
+  }
+  static Value isFirstStep(OpBuilder &b, scf::ForOp steps) {
+    return b.create<arith::CmpIOp>(steps.getLoc(), arith::CmpIPredicate::eq,
+                                   steps.getInductionVar(), steps.getLowerBound());
   }
 
   void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
@@ -773,6 +968,12 @@ private:
       rest.map(body.getArgument(i + 1), made.getRegionIterArg(next++));
     for (unsigned i : carriedAhead)
       ahead.map(body.getArgument(i + 1), made.getRegionIterArg(next++));
+    SmallVector<Value> at;
+    if (tiles) {
+      unsigned count = made.getNumRegionIterArgs() - next - (hasBulk ? 2 : 1);
+      llvm::append_range(at, made.getRegionIterArgs().slice(next, count));
+      next += count;
+    }
     for (tile::LoadOp load : early)
       ahead.map(load.getResult(), made.getRegionIterArg(next++));
 
@@ -789,8 +990,13 @@ private:
       }
     }
     auto copyAhead = [&] {
+      Value to = wrapped(slot, distance);
+      if (tiles) {
+        at = startNext(at, to, phase);
+        return;
+      }
       ahead.map(loop.getInductionVar(), later.variableAt(variable, distance));
-      Value to = wrapped(slot, distance), active = later.runs(variable, distance);
+      Value active = later.runs(variable, distance);
       if (isAllBulk)
         startTransfersByOneWarp(ahead, to, phase, active);
       else
@@ -824,6 +1030,7 @@ private:
       results.push_back(rest.lookupOrDefault(yield->getOperand(i)));
     for (unsigned i : carriedAhead)
       results.push_back(ahead.lookupOrDefault(yield->getOperand(i)));
+    llvm::append_range(results, at);
     llvm::append_range(results, nextEarly);
     if (slot)
       results.push_back(wrapped(slot, 1));
@@ -885,6 +1092,13 @@ private:
         b.create<BeginTurnOp>(op.getLoc());
       if (turn && dot == dots[1])
         b.create<EndTurnOp>(op.getLoc());
+      auto sum = dot ? dyn_cast<BlockArgument>(dot.getAcc()) : BlockArgument();
+      if (sum && sum.getOwner() == &body && sum.getArgNumber() && startsAtZero(sum)) {
+        Value isFirst = isFirstStep(b, cast<scf::ForOp>(b.getInsertionBlock()->getParentOp()));
+        fixed.push_back({2, b.create<arith::SelectOp>(op.getLoc(), isFirst,
+                                                      loop.getInitArgs()[sum.getArgNumber() - 1],
+                                                      rest.lookup(sum))});
+      }
       Operation *copy = b.clone(op, rest);
       for (auto [i, value] : fixed)
         copy->setOperand(i, value);
@@ -950,6 +1164,7 @@ private:
   OpSet slice, earlySlice, live;
   llvm::SmallDenseSet<BlockArgument> summed; // memory that steps add to
   llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
+  std::optional<TilesAhead> tiles;
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
   bool hasBulk = false, isAllBulk = false;
@@ -970,6 +1185,15 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   uint64_t shared = shareResidents(loops, chip, warps, sharedBytes, bulk), most = 0;
+  // Of a nest the innermost: a loop over tiles changes with the one inside.
+  llvm::erase_if(loops, [](scf::ForOp loop) {
+    return loop.getBody()
+        ->walk([](Operation *op) {
+          return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+        })
+        .wasInterrupted();
+  });
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);

@@ -300,6 +300,14 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
   }
 };
 
+struct UnsetRegisters : RegisterModel<UnsetRegisters, UnsetOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    auto tile = cast<RankedTensorType>(op->getResult(0).getType());
+    Value none = e.builder.create<LLVM::UndefOp>(e.loc(), registerType(tile.getElementType()));
+    e.setRegisters(op->getResult(0), SmallVector<Value>(registersOf(layoutOf(tile)), none));
+  }
+};
+
 } // namespace
 
 void registerRingRegisters(DialectRegistry &registry) {
@@ -316,6 +324,7 @@ void registerRingRegisters(DialectRegistry &registry) {
     EndTurnOp::attachInterface<EndTurnRegisters>(*context);
     CloseTurnsOp::attachInterface<CloseTurnsRegisters>(*context);
     WaitProductsOp::attachInterface<WaitProductsRegisters>(*context);
+    UnsetOp::attachInterface<UnsetRegisters>(*context);
   });
 }
 

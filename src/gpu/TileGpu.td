@@ -183,5 +183,11 @@ def TileGpu_WaitProductsOp : TileGpu_Op<"wait_products", [AllTypesMatch<["sum", 
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$sum (`pending` $pending^)? attr-dict `:` type($sum)";
 }
+def TileGpu_UnsetOp : TileGpu_Op<"unset", [Pure]> {
+  let summary = "A tile of which nobody reads an element";
+  let description = [{ The sum of a product before its first step, which does not read it. }];
+  let results = (outs AnyRankedTensor:$tile);
+  let assemblyFormat = "attr-dict `:` type($tile)";
+}
 
 #endif

@@ -11,7 +11,6 @@
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
 #include "gpu/MergeReductions.h"
-#include "gpu/OverlapTiles.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
@@ -224,7 +223,6 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
-    support::inStep("overlap tiles", [&] { gpu::overlapTiles(kernel); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
     emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });

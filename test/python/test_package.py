@@ -478,6 +478,12 @@ class Launches(unittest.TestCase):
             del copy_block.run
         np.testing.assert_array_equal(out, x)
         self.assertEqual(calls, ["compile"] * 3 + ["launch"] * 4)
+        # Blocks of other elements are measured anew.
+        other = triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(x.astype("f2"), [1])
+        for one in (source, other):
+            tuned[lambda meta: (64 // meta["BLOCK"], )](one, out)
+        np.testing.assert_array_equal(out, x)
+        self.assertEqual(len(tuned.cache), 2)
 
     def test_a_slow_configuration_is_measured_briefly(self):
         calls = {16: 0, 128: 0}
