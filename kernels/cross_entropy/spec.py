@@ -166,7 +166,8 @@ tasks = dict(
                dict(label="ignored rows", M=4, V=100, H=16, dtype="f32", targets=[-100, 3, 99, -100])],
         demo=[dict(check=True, M=128, V=1000, H=64, dtype="f32")],
         bench=[dict(M=8192, V=v, H=4096, dtype="bf16") for v in (32768, 128256)],
-        peers=dict(torch="torch.nn.functional.cross_entropy(x @ w.T, target, reduction='none')"),
+        # The loss and both gradients, as here.
+        peers=dict(torch="(lambda x, w: torch.autograd.grad(F.cross_entropy(x @ w.T, target, reduction='sum'), (x, w)))(x.detach().requires_grad_(), w.detach().requires_grad_())"),
     ),
     linear_loss=dict(
         inputs=linear_inputs, outputs=linear_loss_outputs, flops=lambda M, V, H: 2 * M * V * H,
