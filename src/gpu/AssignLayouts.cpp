@@ -118,12 +118,20 @@ private:
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
-    std::map<std::vector<int64_t>, std::set<unsigned>> reducedAxes; // of each shape
+    // Along which axes tiles of a shape are reduced, and in which loops (null: in none).
+    struct Reduced {
+      std::set<unsigned> axes;
+      std::set<Operation *> loops;
+    };
+    std::map<std::vector<int64_t>, Reduced> reductions;
     kernel->walk([&](Operation *op) {
       auto note = [&](Value source, unsigned axis) {
         llvm::SmallPtrSet<Operation *, 16> seen;
-        if (!isOfProduct(source, seen))
-          reducedAxes[tile::shapeOf(source.getType()).vec()].insert(axis);
+        if (isOfProduct(source, seen))
+          return;
+        Reduced &reduced = reductions[tile::shapeOf(source.getType()).vec()];
+        reduced.axes.insert(axis);
+        reduced.loops.insert(op->getParentOfType<LoopLikeOpInterface>());
       };
       if (auto reduce = dyn_cast<tile::ReduceOp>(op))
         note(reduce.getSources().front(), reduce.getAxis());
@@ -195,10 +203,18 @@ private:
         if (d != dim)
           order.push_back(d);
       unsigned perThread = unsigned(std::min(choice.perThread, share));
-      // Rows that are reduced: a warp still reads whole lines, of as many rows as that leaves.
+      // Rows that are reduced where they are loaded: a warp still reads whole lines, of as many
+      // rows as that leaves. A sum that a loop keeps by element is reduced once, and its threads
+      // are better off with several rows, for which they hold less of what all rows meet.
       constexpr int64_t lineBytes = 128;
-      auto reduced = reducedAxes.find(shape);
-      if (reduced != reducedAxes.end() && reduced->second == std::set<unsigned>{dim})
+      auto reduced = reductions.find(shape);
+      bool isReduced =
+          reduced != reductions.end() && reduced->second.axes == std::set<unsigned>{dim} &&
+          llvm::all_of(places, [&](const auto &access) {
+            Operation *loop = access.first->template getParentOfType<LoopLikeOpInterface>();
+            return access.second != place || !loop || reduced->second.loops.count(loop);
+          });
+      if (isReduced)
         accessLayouts[place] = reducedLayout(
             shape, perThread,
             unsigned(std::clamp<int64_t>(lineBytes / (perThread * choice.bytes), 1, lanesPerWarp)),
