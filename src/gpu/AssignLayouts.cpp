@@ -203,10 +203,10 @@ private:
         if (d != dim)
           order.push_back(d);
       unsigned perThread = unsigned(std::min(choice.perThread, share));
-      // Rows that are reduced where they are loaded: a warp still reads whole lines, of as many
-      // rows as that leaves. A sum that a loop keeps by element is reduced once, and its threads
-      // are better off with several rows, for which they hold less of what all rows meet.
-      constexpr int64_t lineBytes = 128;
+      // Rows that are reduced where they are loaded: a warp reads two lines of each at once, of as
+      // many rows as that leaves. A sum that a loop keeps by element is reduced once, and its
+      // threads are better off with several rows, for which they hold less of what all rows meet.
+      constexpr int64_t rowBytes = 256;
       auto reduced = reductions.find(shape);
       bool isReduced =
           reduced != reductions.end() && reduced->second.axes == std::set<unsigned>{dim} &&
@@ -217,7 +217,7 @@ private:
       if (isReduced)
         accessLayouts[place] = reducedLayout(
             shape, perThread,
-            unsigned(std::clamp<int64_t>(lineBytes / (perThread * choice.bytes), 1, lanesPerWarp)),
+            unsigned(std::clamp<int64_t>(rowBytes / (perThread * choice.bytes), 1, lanesPerWarp)),
             order, warps);
       else
         accessLayouts[place] = blockedLayout(shape, perThread, order, warps);

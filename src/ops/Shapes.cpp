@@ -172,11 +172,13 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
   // scalars.
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].isNone()) {
-      if (i > tile.type.shape().size())
+      // Triton inserts into the shape of a scalar wherever that is.
+      size_t rank = tile.type.shape().size();
+      if (i > rank && rank != 0)
         fail("TileIndex", "`None` is at place " + std::to_string(i) +
-                              " of the index, but the tile has rank " +
-                              std::to_string(tile.type.shape().size()) + " there");
-      tile = expandDims(context, tile, int64_t(i));
+                              " of the index, but the tile has rank " + std::to_string(rank) +
+                              " there");
+      tile = expandDims(context, tile, int64_t(std::min(i, rank)));
       continue;
     }
     if (!isWhole(items[i]))

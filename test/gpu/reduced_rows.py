@@ -1,24 +1,24 @@
-# RUN: nereid compile %s:normed --signature "*fp16:16, *fp16:16, i32:16" --target sm_90a --emit ptx | FileCheck %s
+# RUN: nereid compile %s:normed --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s
 # RUN: nereid compile %s:scanned --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix=SCAN
 # RUN: nereid compile %s:both --signature "*fp16:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix=BOTH
-# Rows that are reduced lie in as few lanes as read whole lines, and each in one warp: eight lanes of 16 bytes, so three shuffles an
-# eighth of a tile of 64 x 128, and no way through shared memory.
+# Rows that are reduced lie in as few lanes as read two lines of 128 bytes, and each in one warp: sixteen lanes of 16 bytes, so four
+# shuffles for each of a thread's eight rows, and no way through shared memory.
 import triton
 import triton.language as tl
 
 
-# CHECK-COUNT-8: ld.global.v4.b32
+# CHECK-COUNT-16: ld.global.v4.b32
 # CHECK-NOT: ld.global
 # CHECK-NOT: bar.sync
-# CHECK-COUNT-12: shfl.sync
+# CHECK-COUNT-32: shfl.sync
 # CHECK-NOT: shfl.sync
 # CHECK-NOT: bar.sync
 # CHECK: st.global.v4.b32
 @triton.jit
 def normed(x_ptr, y_ptr, stride):
     at = tl.arange(0, 64)[:, None] * stride + tl.arange(0, 128)[None, :]
-    x = tl.load(x_ptr + at).to(tl.float32)
-    tl.store(y_ptr + at, (x * tl.rsqrt(tl.sum(x * x, 1))[:, None]).to(tl.float16))
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, (x * tl.rsqrt(tl.sum(x * x, 1))[:, None]))
 
 
 # SCAN-NOT: bar.sync

@@ -14,6 +14,8 @@ def axes(x, y, N: tl.constexpr):
     a, b = tl.broadcast(rows, columns)
     tl.static_assert(a.shape == (N, N))
     tl.store(y + tl.ravel(tl.expand_dims(i, 1) * N + i[None, :]), tl.ravel(a * 10 + b))
+    # Into the shape of a scalar a dimension goes wherever it is named.
+    tl.static_assert((tl.program_id(0) < N)[:, None].shape == (1,))
 
 
 @triton.jit
