@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
 """Run every suite, or the named ones, and close with the line `N passed, N failed, N skipped`.
 
+With --device only what runs there: tests of unit programs that need it, lit tests of launches, every kernel folder, the Python package.
+Where there is no compiler: `./dev test --pack FILE.tar.xz` here, then unpack it there and `python3 scripts/test.py --built --device cuda:0`.
+
 A suite is a function that returns a Count. What counts as one: a GoogleTest case, a lit test, a unittest
 method, a row of `nereid test`, a recorded launch of the corpus, the replay of a fuzz corpus, a fuzz run.
 """
 import argparse
 import concurrent.futures
 import json
+import lzma
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
+LLVM = pathlib.Path("/usr/lib/llvm-19")
+# What --pack takes of LLVM's tools lies here.
+PACKED = ROOT / "build" / "packed"
+LIT = next((one for one in (LLVM / "build/utils/lit/lit.py", PACKED / "lit/lit.py") if one.exists()), LLVM / "build/utils/lit/lit.py")
 # Seconds for one GoogleTest binary, and for one fuzz target beyond its own run.
 UNIT_LIMIT = 900
 SANITIZED_LIMIT = 120
@@ -166,7 +175,18 @@ def gtests(tests, limit=UNIT_LIMIT):
     return count
 
 
+# Of the unit programs, what runs on the device that NEREID_TEST_DEVICE names, or on any GPU.
+ON_DEVICE = "Cuda.*:LaunchCuda.*:*OnTheDeviceNamed"
+
+
 def suite_unit(arguments):
+    if arguments.device:
+        # One after the other: some fill the device's memory, one makes it fault.
+        count = Count()
+        with tempfile.TemporaryDirectory() as folder:
+            for program in sorted((ROOT / "build" / arguments.preset / "bin").glob("unit_*")):
+                count += gtest(program.name, [str(program), f"--gtest_filter={ON_DEVICE}"], folder)
+        return count
     code, output = run(["ctest", "--test-dir", f"build/{arguments.preset}", "--show-only=json-v1"], 60)
     listed = output[output.index("{") :] if code == 0 and "{" in output else "{}"
     # A binary that was not built has no command yet.
@@ -205,8 +225,9 @@ def suite_lit(arguments):
         report = pathlib.Path(folder) / "lit.json"
         command = [sys.executable, LIT, "-q", "-j", os.cpu_count(), "-o", report, "--no-progress-bar",
                    "--order=lexical", "-v", f"-Dbuild=build/{arguments.preset}"]
-        if arguments.filter:
-            command += ["--filter", arguments.filter]
+        only = arguments.filter or (r"run/" if arguments.device else None)
+        if only:
+            command += ["--filter", only]
         code, output = run(command + ["test"], 3600, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
         if not report.exists():
             if "did not discover any tests" in output:
@@ -253,6 +274,12 @@ def suite_kernels(arguments):
         return part
 
     count = Count()
+    if arguments.device:
+        # References are computed on the host, a few folders at a time.
+        with concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() // 4)) as pool:
+            for part in pool.map(lambda folder: one(folder, [arguments.device]), folders):
+                count += part
+        return count
     for folder in folders:
         count += one(folder, [])
     # The tuned target and one other in turn; --all-chips takes each.
@@ -296,7 +323,7 @@ def suite_python(arguments):
     """The Python package of the build, with NumPy from the index and whatever else this machine's Python has."""
     count = Count()
     folder = ROOT / ".cache" / "python-tests"
-    python = os.environ.get("NEREID_TEST_PYTHON", folder / "bin" / "python")
+    python = os.environ.get("NEREID_TEST_PYTHON", sys.executable if arguments.built else folder / "bin" / "python")
     if not pathlib.Path(python).exists():
         code, output = run([sys.executable, "-m", "venv", "--system-site-packages", folder], 120)
         if code == 0:
@@ -363,6 +390,56 @@ SUITES = {
     "fuzz": suite_fuzz,
 }
 NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
+DEVICE_SUITES = ["unit", "lit", "kernels", "python"]
+
+
+def pack(path, preset):
+    """The build, what its tests read, and the tools of LLVM that lit tests call, as one archive."""
+    build = pathlib.Path("build") / preset
+    with tempfile.TemporaryDirectory() as scratch:
+        top = pathlib.Path(scratch)
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "kernels", "test", "scripts"],
+                                cwd=ROOT, check=True, stdout=subprocess.PIPE)
+        names = [name for name in listed.stdout.decode().split("\0") if name]
+        programs = [build / "bin" / "nereid", *sorted((ROOT / build / "bin").glob("unit_*"))]
+        names += [str(build / "CMakeCache.txt"), *(str((ROOT / one).relative_to(ROOT)) for one in programs)]
+        names += [str(one.relative_to(ROOT)) for one in sorted((ROOT / build / "python" / "nereid").rglob("*")) if one.is_file()]
+        for name in names:
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, top / name)
+            if name.startswith(f"{build}/bin/") or name.endswith(".so"):
+                subprocess.run(["strip", "-s", top / name], check=True)
+        packed = top / PACKED.relative_to(ROOT)
+        shutil.copytree(LIT.parent, packed / "lit", ignore=shutil.ignore_patterns("__pycache__", "tests"))
+        (packed / "bin").mkdir()
+        for tool in ("FileCheck", "not", "count"):
+            shutil.copy2(LLVM / "bin" / tool, packed / "bin" / tool)
+        # Programs look for their inputs where they were built.
+        (packed / "built-at").write_text(str(ROOT))
+        # One dictionary for all programs: each has the same libraries in it.
+        filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 300 << 20}]
+        with lzma.open(path, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
+            for child in sorted(top.iterdir()):
+                archive.add(child, child.name)
+    say(f"{path}: {os.path.getsize(path) >> 20} MiB. Unpack it on the other machine, and run there:\n"
+        "    python3 scripts/test.py --built --device cuda:0")
+
+
+def take_as_built(preset):
+    """Checks that there is a build to take, and makes its programs find their inputs."""
+    if not (ROOT / "build" / preset / "bin" / "nereid").exists():
+        raise SystemExit(f"--built: there is no build/{preset}/bin/nereid; `./dev test` builds it, --pack brings it")
+    record = PACKED / "built-at"
+    place = pathlib.Path(record.read_text()) if record.exists() else ROOT
+    if place.exists() and place.resolve() == ROOT.resolve():
+        return
+    if place.exists() or place.is_symlink():
+        raise SystemExit(f"--built: the programs look for their inputs in {place}, where something else is; move it away")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(ROOT)
+    except OSError as error:
+        raise SystemExit(f"--built: the programs look for their inputs in {place}: {error.strerror}; make it a link to {ROOT}") from None
 
 
 def main():
@@ -372,11 +449,19 @@ def main():
     parser.add_argument("--filter", help="regular expression for lit tests")
     parser.add_argument("--fuzz-seconds", type=int, default=10)
     parser.add_argument("--all-chips", action="store_true", help="assemble kernel folders for every GPU target")
+    parser.add_argument("--device", help="only what runs on this device, such as cuda:0")
+    parser.add_argument("--built", action="store_true", help="take the build as it is; `python3 scripts/test.py --built` installs nothing either")
+    parser.add_argument("--pack", metavar="FILE.tar.xz", help="test nothing: write an archive for --built --device on another machine")
     arguments = parser.parse_args()
+    if arguments.device and not re.fullmatch(r"ref|cpu|cuda:\d+", arguments.device):
+        parser.error(f"no device `{arguments.device}`; there are ref, cpu, cuda:0, cuda:1 ...")
     unknown = set(arguments.suites) - set(SUITES)
     if unknown:
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are {' '.join(SUITES)}")
-    chosen = [name for name in SUITES if not arguments.suites or name in arguments.suites]
+    wanted = arguments.suites or (DEVICE_SUITES if arguments.device else list(SUITES))
+    if arguments.device and (others := set(wanted) - set(DEVICE_SUITES)):
+        parser.error(f"{', '.join(sorted(others))} run on no device; those that do: {' '.join(DEVICE_SUITES)}")
+    chosen = [name for name in SUITES if name in wanted]
 
     # What the suites start finds ptxas too where `./dev setup` put it.
     import kernel_tests
@@ -385,11 +470,20 @@ def main():
         os.environ["PATH"] += os.pathsep + os.path.dirname(ptxas)
 
     total = Count()
-    if NEED_BUILD & set(chosen):
+    if arguments.built:
+        take_as_built(arguments.preset)
+    if arguments.device:
+        os.environ["NEREID_TEST_DEVICE"] = arguments.device
+    if not arguments.built and (arguments.pack or NEED_BUILD & set(chosen)):
         configure(arguments.preset, "NEREID_TESTS=ON")
         total += build(arguments.preset)
         for note in total.notes:
             say(f"FAILED {note}\n")
+    if arguments.pack:
+        if total.failed:
+            return 1
+        pack(arguments.pack, arguments.preset)
+        return 0
     for name in chosen:
         started = time.time()
         count = SUITES[name](arguments)
@@ -403,5 +497,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "test" / "harness"), "/usr/lib/llvm-19/build/utils/lit"]
+    sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "test" / "harness"), str(LIT.parent)]
     sys.exit(main())

@@ -12,6 +12,8 @@ import kernel_tests
 
 build = os.path.join(root, lit_config.params.get("build", "build/release"))
 llvm_tools = "/usr/lib/llvm-19/bin"
+if not os.path.exists(llvm_tools):
+    llvm_tools = os.path.join(root, "build", "packed", "bin")  # scripts/test.py --pack
 
 config.name = "nereid"
 config.test_source_root = source

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -36,6 +37,29 @@ class Dev(unittest.TestCase):
                 self.assertEqual(code, 0, err)
                 self.assertIn(f"usage: ./dev {verb}", out)
                 self.assertNotIn("was called", out + err)
+
+    def test_devices_of_the_tests(self):
+        def answer(*words, cwd=ROOT):
+            done = subprocess.run(["python3", str(cwd / "scripts" / "test.py"), *words], capture_output=True, text=True, timeout=60)
+            return done.returncode, done.stderr
+
+        self.assertEqual(answer("--device", "gpu")[0], 2)
+        self.assertIn("no device `gpu`", answer("--device", "gpu")[1])
+        self.assertIn("rooms run on no device; those that do: unit lit kernels python", answer("--device", "cuda:0", "rooms")[1])
+        self.assertIn("there is no build/none/bin/nereid", answer("--built", "--preset", "none", "--device", "cpu")[1])
+        # Unpacked elsewhere: the place that the programs know becomes a link, unless something is there.
+        with tempfile.TemporaryDirectory() as folder:
+            copy, known = pathlib.Path(folder, "copy"), pathlib.Path(folder, "known")
+            for name in ("scripts", "test/harness"):
+                shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            for name, text in (("build/release/bin/nereid", ""), ("build/packed/built-at", str(known))):
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                (copy / name).write_text(text)
+            known.mkdir()
+            self.assertIn(f"look for their inputs in {known}, where something else is", answer("--built", "--device", "cpu", "unit", cwd=copy)[1])
+            known.rmdir()
+            answer("--built", "--device", "cpu", "unit", cwd=copy)
+            self.assertEqual(known.resolve(), copy.resolve())
 
     def test_verbs_refuse_what_they_do_not_know(self):
         installed = {"dpkg-query": 'shift 2\nfor p in "$@"; do printf "ii %s " "$p"; done\n'}
