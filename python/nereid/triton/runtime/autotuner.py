@@ -238,7 +238,9 @@ class Autotuner(KernelInterface):
             known = {**self.nargs, **kwargs}
             known = {name: value for name, value in known.items() if name in self.arg_names}
             key = [known[name] for name in self.keys if name in known]
-            key += [_text(value.dtype) for value in known.values() if hasattr(value, "dtype")]
+            # A descriptor's elements too: what is best for halves need not be for bytes.
+            bases = [value.base if isinstance(value, TensorDescriptor) else value for value in known.values()]
+            key += [_text(base.dtype) for base in bases if hasattr(base, "dtype")]
             key = tuple(key)
             if key not in self.cache:
                 used_cached = False
