@@ -29,15 +29,11 @@ import subprocess
 import sys
 import tempfile
 
+from measured_rows import by_peer
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^(<!-- rows\((.*?)\) -->\n)(.*?)(^<!-- end -->)$", re.S | re.M)
-
-
-def peer(row, name):
-    """Its time over ours; none where it was not measured."""
-    times = [one["seconds"] for one in row.get("peers") or [] if one["name"] == name and one.get("seconds")]
-    return min(times) / row["seconds"] if times else None
 
 
 NAMES = dict(cdiv=lambda a, b: -(-a // b), str=str, min=min, max=max, int=int, round=round, sum=sum, len=len, log2=math.log2, sqrt=math.sqrt)
@@ -90,7 +86,7 @@ def names_of(row):
     # Bytes a second of a large copy on the machine of the row.
     copy = row["gbps"] * 1e9 / row["copy_share"] if row.get("gbps") and row.get("copy_share") else None
     fields = dict(config="", variant="", kernel="", shape="")
-    return NAMES | fields | bindings(row.get("config")) | case | row | dict(us=seconds and seconds * 1e6, copy=copy, peer=lambda name: peer(row, name))
+    return NAMES | fields | bindings(row.get("config")) | case | row | dict(us=seconds and seconds * 1e6, copy=copy, peer=lambda name: by_peer(row, name))
 
 
 def value(expression, row):

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from measured_rows import by_peer
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs/results/kernels"
 PAGE = ROOT / "docs/kernels-measured.md"
@@ -105,12 +107,6 @@ def take(words):
 
 def rows_of(where):
     return json.loads(where.read_text())
-
-
-def by_peer(row, name):
-    """The peer's time over ours: above 1 is faster than the peer."""
-    times = [p["seconds"] for p in row.get("peers", []) if p["name"] == name and p.get("seconds")]
-    return min(times) / row["seconds"] if times else None
 
 
 def write_page():

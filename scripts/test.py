@@ -401,9 +401,9 @@ def pack(path, preset):
         listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "kernels", "test", "scripts"],
                                 cwd=ROOT, check=True, stdout=subprocess.PIPE)
         names = [name for name in listed.stdout.decode().split("\0") if name]
-        programs = [build / "bin" / "nereid", *sorted((ROOT / build / "bin").glob("unit_*"))]
-        names += [str(build / "CMakeCache.txt"), *(str((ROOT / one).relative_to(ROOT)) for one in programs)]
-        names += [str(one.relative_to(ROOT)) for one in sorted((ROOT / build / "python" / "nereid").rglob("*")) if one.is_file()]
+        made = [ROOT / build / "CMakeCache.txt", ROOT / build / "bin" / "nereid", *(ROOT / build / "bin").glob("unit_*"),
+                *(ROOT / build / "python" / "nereid").rglob("*")]
+        names += sorted(str(one.relative_to(ROOT)) for one in made if one.is_file())
         for name in names:
             (top / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, top / name)

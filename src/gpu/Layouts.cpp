@@ -45,10 +45,8 @@ void fillWithCopies(LinearLayout &layout, unsigned warps) {
     layout.addBasis(LayoutInput::Warp, zero);
 }
 
-} // namespace
-
-namespace {
-
+// Takes elements of the fastest dimension for a thread, then up to `lanesAlong` lanes along it;
+// further lanes and the warps go by `others`, and what is left to further registers.
 LinearLayout blocked(llvm::ArrayRef<int64_t> shape, unsigned perThread, unsigned lanesAlong,
                      llvm::ArrayRef<unsigned> order, llvm::ArrayRef<unsigned> others,
                      unsigned warps) {
@@ -471,10 +469,9 @@ std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const Line
     }
     return true;
   };
-  auto isHeld = [&](const Basis &basis) { return !isZero(basis); };
   if (!order(lanes, wantedLanes, exchange.lanes) ||
       !order(registers, wantedRegisters, exchange.registers) ||
-      unsigned(llvm::count_if(registers, isHeld)) != wantedRegisters.size())
+      registers.size() - llvm::count_if(registers, isZero) != wantedRegisters.size())
     return std::nullopt;
   return exchange;
 }

@@ -95,13 +95,6 @@ SmallVector<Value> select(RegisterEmitter &emitter, Value condition, ArrayRef<Va
   return chosen;
 }
 
-// True (i1) if a bit of a number (i32) is set.
-Value isSet(RegisterEmitter &emitter, Value number, unsigned bit) {
-  OpBuilder &b = emitter.builder;
-  Value masked = b.create<arith::AndIOp>(emitter.loc(), number, emitter.i32(int64_t(1) << bit));
-  return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
-}
-
 // What reductions and scans have alike: tuples of elements that a region combines along an axis.
 class Combination {
 protected:
@@ -261,7 +254,7 @@ private:
       } else if (bit.input == LayoutInput::Lane) {
         for (unsigned reg : live)
           values[reg] = combineOrdered(values[reg], fromLane(emitter, values[reg], bit.bit),
-                                       isSet(emitter, emitter.lane, bit.bit));
+                                       emitter.isSet(emitter.lane, bit.bit));
       } else {
         auto isOther = [](const Bit &next) { return next.input != LayoutInput::Warp; };
         count = size_t(llvm::find_if(rest, isOther) - rest.begin());
@@ -317,7 +310,7 @@ private:
   // The bit's value in the half that comes later.
   bool isLater(unsigned reg, unsigned bit) const { return (reg >> bit & 1) != reversed; }
   Value isLater(Value index, unsigned bit) {
-    Value set = isSet(emitter, index, bit);
+    Value set = emitter.isSet(index, bit);
     return reversed ? b.create<arith::XOrIOp>(emitter.loc(), set, emitter.number(b.getI1Type(), 1))
                     : set;
   }

@@ -379,6 +379,10 @@ Value RegisterEmitter::undef(Type type) { return builder.create<LLVM::UndefOp>(l
 Value RegisterEmitter::add(Value a, Value b) {
   return builder.createOrFold<arith::AddIOp>(location, a, b);
 }
+Value RegisterEmitter::isSet(Value number, unsigned bit) {
+  Value masked = builder.create<arith::AndIOp>(location, number, i32(int64_t(1) << bit));
+  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, masked, i32(0));
+}
 Value RegisterEmitter::both(Value a, Value b) {
   if (!a || !b)
     return a ? a : b;

@@ -117,7 +117,8 @@ public:
   mlir::Value zero(mlir::Type type);
   mlir::Value undef(mlir::Type type);
   mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value both(mlir::Value a, mlir::Value b); ///< i1 and, null is true
+  mlir::Value both(mlir::Value a, mlir::Value b);      ///< i1 and, null is true
+  mlir::Value isSet(mlir::Value number, unsigned bit); ///< i1, of a number of 32 bits
   /// if (condition) body
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   /// for (i = lower; i < upper; i += step) on i32

@@ -234,7 +234,7 @@ public:
   unsigned size() const { return words.size(); }
 
   void step(LaneExchange::Step step) {
-    Value isHigh = isSet(step.lane);
+    Value isHigh = emitter.isSet(emitter.lane, step.lane);
     unsigned mask = 1u << step.lane;
     if (step.kind == LaneExchange::Step::Spread) {
       size_t count = words.size();
@@ -272,9 +272,10 @@ public:
   void moveLanes(ArrayRef<unsigned> lanes) {
     Value from = emitter.i32(0);
     for (auto [to, bit] : llvm::enumerate(lanes))
-      from = emitter.builder.create<arith::OrIOp>(
-          emitter.loc(), from,
-          select(isSet(unsigned(to)), emitter.i32(int64_t(1) << bit), emitter.i32(0)));
+      from = emitter.builder.create<arith::OrIOp>(emitter.loc(), from,
+                                                  select(emitter.isSet(emitter.lane, unsigned(to)),
+                                                         emitter.i32(int64_t(1) << bit),
+                                                         emitter.i32(0)));
     for (Value &word : words)
       word = emitter.shuffle(word, from);
   }
@@ -318,12 +319,6 @@ private:
     for (auto [i, bit] : llvm::enumerate(to))
       out |= (number >> i & 1) << bit;
     return out;
-  }
-  Value isSet(unsigned laneBit) {
-    OpBuilder &b = emitter.builder;
-    Value masked =
-        b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(int64_t(1) << laneBit));
-    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, masked, emitter.i32(0));
   }
   Value select(Value condition, Value yes, Value no) {
     return emitter.builder.create<LLVM::SelectOp>(emitter.loc(), condition, yes, no);
