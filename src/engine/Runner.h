@@ -118,7 +118,8 @@ public:
   /// Measures what `pass` queues in a stream as `time` does.
   virtual Result<Timing> timePass(const std::function<Status(runtime::Stream &)> &pass,
                                   const TimeOptions &options);
-  /// Bytes read plus bytes written a second by a large copy on this device; measured once.
+  /// Bytes read plus bytes written a second by a large copy on this device: on a GPU measured once,
+  /// on a CPU, whose memory others share, at each call, by all threads and past the caches.
   virtual Result<double> copyRate() = 0;
 
   const std::string &device() const { return name; }
