@@ -3,6 +3,7 @@
 #include "ref/Reference.h"
 #include "transforms/CountTrips.h"
 #include "transforms/DropUnitDims.h"
+#include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/SplitProducts.h"
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
   nereid::ref::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
+  nereid::transforms::registerExpandInlineAsmPass();
   nereid::transforms::registerExpandScaledProductsPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
