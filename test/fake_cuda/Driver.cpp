@@ -43,7 +43,10 @@ Code allocate(DevicePointer *to, size_t bytes) {
     return sticky;
   if (has("oom") && bytes > 1 << 20)
     return NoMemory;
-  *to = reinterpret_cast<DevicePointer>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (memory && bytes < size_t(64) << 20) // larger blocks are the system's, which clears them
+    std::memset(memory, 0, bytes);
+  *to = reinterpret_cast<DevicePointer>(memory);
   return Ok;
 }
 Code release(DevicePointer pointer) {
