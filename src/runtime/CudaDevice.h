@@ -13,10 +13,10 @@ Result<Device *> cudaDevice(unsigned ordinal);
 unsigned cudaDeviceCount();
 
 /// Makes the context of a CUDA device current while it lives, for libraries that work in whichever
-/// is; does nothing for other devices.
+/// is; does nothing for other devices and for none.
 class CurrentContext {
 public:
-  explicit CurrentContext(Device &device);
+  explicit CurrentContext(Device *device);
   ~CurrentContext();
   CurrentContext(const CurrentContext &) = delete;
 
