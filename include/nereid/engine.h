@@ -25,12 +25,17 @@ class Module; // nereid/tl.h
 struct CompileOptions {
   int numWarps = 4;                    ///< warps of a program
   int numStages = 3;                   ///< stages of pipelined loops
-  int numCtas = 1;                     ///< blocks of a cluster
+  int numCtas = 1;                     ///< taken for Triton's sake: a program is one block
   int maxRegisters = 0;                ///< of a thread; 0: the compiler's choice
   bool debug = false;                  ///< keep `tl.device_assert`
   bool fpFusion = true;                ///< `a * b + c` may be rounded once (`enable_fp_fusion`)
   bool reflectFtz = true;              ///< `exp2` is zero below the least normal number
   std::string inputPrecision = "tf32"; ///< of `tl.dot` on float32: "tf32", "tf32x3" or "ieee"
+  /// A launch starts before the one ahead of it in the stream has ended, if the kernel waits for
+  /// that by itself with `gdc_wait` (`launch_pdl`).
+  bool launchPdl = false;
+  /// All programs of a launch run at once, or it fails (`launch_cooperative_grid`).
+  bool launchCooperative = false;
 };
 
 /// One of the configurations that a kernel's `@triton.autotune` lists.
@@ -88,6 +93,9 @@ struct EngineOptions {
   std::function<void(const CompileEvent &)> onCompile;
   std::function<void(const CompileStep &)> onStep;
   std::function<void(const LaunchEvent &)> onLaunch;
+  /// What the compiler says of a kernel that it compiles, each note once: old spellings, options
+  /// that change nothing, what `tl.static_print` prints (code "StaticPrint").
+  std::function<void(const std::string &kernel, const Diagnostic &)> onNote;
 };
 
 /// How often code was found and made since the engine was created.

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <set>
 #include <unordered_map>
 
 namespace nereid::python {
@@ -26,8 +27,27 @@ namespace {
 
 using nereid::engine::BindingAccess;
 
+// What the compiler says of a kernel: prints go where Python prints, options that change nothing
+// become warnings at their line. Old spellings are nothing that a program's user can change.
+void tell(const std::string &, const Diagnostic &note) {
+  PyGILState_STATE lock = PyGILState_Ensure();
+  if (note.code == "StaticPrint") {
+    PySys_FormatStdout("%s\n", note.message.c_str());
+  } else if (note.code == "IgnoredOption") {
+    std::string text = note.message + (note.hint.empty() ? "" : "; " + note.hint);
+    if (PyErr_WarnExplicit(PyExc_UserWarning, text.c_str(), note.where.file.c_str(),
+                           int(note.where.begin.line), nullptr, nullptr) < 0)
+      PyErr_WriteUnraisable(nullptr); // filters made it an error: there is nobody to catch it
+  }
+  PyGILState_Release(lock);
+}
+
 Engine &engine() {
-  static auto *one = new Engine(orRaise(Engine::create()));
+  static auto *one = [] {
+    EngineOptions options;
+    options.onNote = tell;
+    return new Engine(orRaise(Engine::create(std::move(options))));
+  }();
   return *one;
 }
 
@@ -162,7 +182,7 @@ PyObject *handleCode(PyObject *self, PyObject *) {
 
 struct Options {
   int numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
-  bool debug = false, fpFusion = true, reflectFtz = true;
+  bool debug = false, fpFusion = true, reflectFtz = true, launchPdl = false, cooperative = false;
   bool operator==(const Options &) const = default;
 };
 
@@ -172,13 +192,14 @@ struct Guard {
 };
 
 struct FunctionObject {
-  std::vector<Ref> names;    // of the parameters, interned
-  std::vector<Ref> defaults; // null without one
-  std::string kernel;        // its name in the program
-  std::string key;           // of the function as an argument
-  Ref program;               // null until the first launch
-  bool plain = false;        // launches need nothing of Python beyond the grid
-  Options options;           // what calls do not say
+  std::vector<Ref> names;     // of the parameters, interned
+  std::vector<Ref> defaults;  // null without one
+  std::string kernel;         // its name in the program
+  std::string key;            // of the function as an argument
+  Ref program;                // null until the first launch
+  std::set<std::string> told; // options that change nothing and were given
+  bool plain = false;         // launches need nothing of Python beyond the grid
+  Options options;            // what calls do not say
   std::vector<std::pair<Options, nereid::Kernel>> kernels;
   std::vector<Guard> guards;
   std::unordered_map<const launch::PreparedKernel *, Ref> handles;
@@ -266,6 +287,8 @@ nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &o
   compile.debug = options.debug;
   compile.fpFusion = options.fpFusion;
   compile.reflectFtz = options.reflectFtz;
+  compile.launchPdl = options.launchPdl;
+  compile.launchCooperative = options.cooperative;
   auto kernel =
       orRaise(stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
   if (kernel.parameters().size() != state.names.size())
@@ -435,11 +458,13 @@ private:
       options.fpFusion = PyObject_IsTrue(value) == 1;
     } else if (characters == "enable_reflect_ftz") {
       options.reflectFtz = PyObject_IsTrue(value) == 1;
+    } else if (characters == "launch_pdl") {
+      options.launchPdl = PyObject_IsTrue(value) == 1;
+    } else if (characters == "launch_cooperative_grid") {
+      options.cooperative = PyObject_IsTrue(value) == 1;
     } else {
       // Options of Triton's that change nothing here; others are a mistake.
-      static constexpr std::string_view known[] = {"launch_cooperative_grid",
-                                                   "launch_pdl",
-                                                   "enable_warp_specialization",
+      static constexpr std::string_view known[] = {"enable_warp_specialization",
                                                    "ir_override",
                                                    "arch",
                                                    "backend_name",
@@ -468,6 +493,12 @@ private:
       if (std::find(std::begin(known), std::end(known), characters) == std::end(known))
         raise(PyExc_KeyError,
               "Keyword argument " + std::string(characters) + " was specified but unrecognised");
+      static constexpr std::string_view told[] = {"sanitize_overflow", "ir_override", "extern_libs",
+                                                  "ptx_options", "arch"};
+      if (std::find(std::begin(told), std::end(told), characters) != std::end(told) &&
+          PyObject_IsTrue(value) == 1 && state.told.emplace(characters).second)
+        check(PyErr_WarnEx(PyExc_UserWarning,
+                           ("`" + std::string(characters) + "` changes nothing").c_str(), 1));
     }
   }
   void place(size_t index, PyObject *value) {
@@ -499,9 +530,10 @@ Ref describe(const Call &call, const Ref &handle) {
   const Options &o = call.options;
   auto flag = [](bool value) { return value ? Py_True : Py_False; };
   Ref options = Ref::take(Py_BuildValue(
-      "{s:i,s:i,s:i,s:i,s:O,s:O,s:O}", "num_warps", o.numWarps, "num_stages", o.numStages,
+      "{s:i,s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O}", "num_warps", o.numWarps, "num_stages", o.numStages,
       "num_ctas", o.numCtas, "maxnreg", o.maxRegisters, "debug", flag(o.debug), "enable_fp_fusion",
-      flag(o.fpFusion), "enable_reflect_ftz", flag(o.reflectFtz)));
+      flag(o.fpFusion), "enable_reflect_ftz", flag(o.reflectFtz), "launch_pdl", flag(o.launchPdl),
+      "launch_cooperative_grid", flag(o.cooperative)));
   PyObject *isLoaded = stateOf<HandleObject>(handle.get()).built ? Py_False : Py_True;
   return Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), call.self,
                                                 options.get(), call.bound().get(), isLoaded,

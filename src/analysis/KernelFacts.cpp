@@ -273,6 +273,18 @@ bool hasInlineAssembly(Operation *op) {
   return op->walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
+bool waitsForGrid(Operation *op) {
+  return op
+      ->walk([](Operation *one) {
+        auto dependency = dyn_cast<tile::GridDependencyOp>(one);
+        auto assembly = dyn_cast<tile::InlineAsmOp>(one);
+        bool waits = (dependency && dependency.getWait()) ||
+                     (assembly && assembly.getText().contains("griddepcontrol.wait"));
+        return waits ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool waitsForOthers(Operation *loop) {
   if (!isa<scf::WhileOp>(loop))
     return false;

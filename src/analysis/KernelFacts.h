@@ -44,6 +44,9 @@ mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);
 /// True if something in `op` is inline assembly of the program.
 bool hasInlineAssembly(mlir::Operation *op);
 
+/// True if something in `op` waits for the grid that was launched before (`gdc_wait`).
+bool waitsForGrid(mlir::Operation *op);
+
 /// True for a `while` whose end depends on what other programs write: it reads memory atomically.
 bool waitsForOthers(mlir::Operation *loop);
 

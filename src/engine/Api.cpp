@@ -100,7 +100,8 @@ struct Request {
                        std::to_string(o.numStages) + " " + std::to_string(o.numCtas) + " " +
                        std::to_string(o.maxnreg) + " " + (o.debug ? "1 " : "0 ") +
                        (o.fpFusion ? "1 " : "0 ") + (o.reflectFtz ? "1 " : "0 ") +
-                       o.defaultInputPrecision + "\t";
+                       o.defaultInputPrecision + (o.launchPdl ? " pdl" : "") +
+                       (o.launchCooperative ? " cooperative" : "") + "\t";
     for (uint32_t index : defaulted)
       text += std::to_string(index) + " ";
     return text + "\t" + specialization.text();
@@ -128,7 +129,10 @@ struct Request {
         return std::nullopt;
     for (bool *to : {&o.debug, &o.fpFusion, &o.reflectFtz})
       *to = field(' ') == "1";
-    o.defaultInputPrecision = field('\t');
+    std::string words = field('\t') + " ";
+    o.launchPdl = words.find(" pdl ") != std::string::npos;
+    o.launchCooperative = words.find(" cooperative ") != std::string::npos;
+    o.defaultInputPrecision = words.substr(0, words.find(' '));
     while (at < line.size() && line[at] != '\t') {
       int index = number(field(' '));
       if (index < 0)
@@ -164,6 +168,7 @@ struct ProgramState {
   std::mutex mutex; // of `program`: its evaluator is one thread's at a time
   std::map<std::string, Hash128> sources;
   std::set<std::string> recorded;
+  std::set<std::string> told;       ///< notes that the engine's callback has had
   std::filesystem::path tuningFile; ///< empty if there is none
   std::atomic<Freeze> freeze = Freeze::Off;
   /// Of kernels written in C++; else empty.
@@ -230,6 +235,22 @@ struct ProgramState {
   }
 
 private:
+  // Each note once a kernel, whatever it is compiled for.
+  void tellNotes(const std::string &kernel, std::vector<Diagnostic> notes) {
+    if (!engine->options.onNote || notes.empty())
+      return;
+    for (const Diagnostic &note : explained(Error{"", std::move(notes)}).diagnostics) {
+      {
+        std::lock_guard lock(mutex);
+        std::string key = kernel + "\n" + note.code + "\n" + note.message + "\n" + note.where.file +
+                          ":" + std::to_string(note.where.begin.line);
+        if (!told.insert(std::move(key)).second)
+          continue;
+      }
+      engine->options.onNote(kernel, note);
+    }
+  }
+
   Result<Hash128> keyOf(const Request &request) {
     support::CompileKey key;
     {
@@ -271,6 +292,7 @@ private:
     if (recording)
       recording->relocate(*emitted->module);
     auto artifact = engine::buildArtifact(*emitted, request.target, key);
+    tellNotes(request.kernel, std::move(emitted->diagnostics));
     if (!artifact)
       return artifact;
     ++engine->compiled;
@@ -597,6 +619,8 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   to.debug = options.debug;
   to.fpFusion = options.fpFusion;
   to.reflectFtz = options.reflectFtz;
+  to.launchPdl = options.launchPdl;
+  to.launchCooperative = options.launchCooperative;
   to.defaultInputPrecision = options.inputPrecision;
   return kernel;
 }
@@ -860,6 +884,10 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
   CompileOptions options = configuration.options;
   options.debug = state->options.debug;
   options.inputPrecision = state->options.defaultInputPrecision;
+  options.fpFusion = state->options.fpFusion;
+  options.reflectFtz = state->options.reflectFtz;
+  options.launchPdl = state->options.launchPdl;
+  options.launchCooperative = state->options.launchCooperative;
   Program program;
   program.state = state->program;
   auto kernel = program.kernel(name(), options);

@@ -62,6 +62,8 @@ nereid_status nereid_kernel_get(nereid_program *program, const char *name,
     to.debug = given.debug != 0;
     if (given.input_precision)
       to.inputPrecision = given.input_precision;
+    to.launchPdl = given.launch_pdl != 0;
+    to.launchCooperative = given.launch_cooperative_grid != 0;
     return give(kernel, program->program.kernel(name, to));
   });
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "analysis/Explain.h"
+#include "analysis/KernelFacts.h"
 #include "engine/BuildId.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
@@ -94,6 +95,7 @@ std::string optionsText(const CodeOptions &o) {
   add("enable_fp_fusion", o.fpFusion ? "1" : "0");
   add("enable_reflect_ftz", o.reflectFtz ? "1" : "0");
   add("input_precision", o.defaultInputPrecision);
+  add("launch_cooperative_grid", o.launchCooperative ? "1" : "0");
   add("launch_pdl", o.launchPdl ? "1" : "0");
   add("maxnreg", std::to_string(o.maxnreg));
   add("num_ctas", std::to_string(o.numCtas));
@@ -149,7 +151,54 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
     (*out.module)->setAttr(tile::noFpFusionAttr, yes);
   if (!options.reflectFtz)
     (*out.module)->setAttr(tile::noReflectFtzAttr, yes);
+  if (options.launchPdl)
+    (*out.module)->setAttr(pipeline::launchPdlAttr, yes);
+  if (options.launchCooperative)
+    (*out.module)->setAttr(pipeline::launchCooperativeAttr, yes);
   return out;
+}
+
+void noteIgnored(EmittedKernel &emitted, std::string_view target) {
+  if (target == "cpu" || !emitted.module)
+    return; // on a CPU all of them are about something that it does not have
+  auto note = [&](mlir::Location at, std::string message, std::string hint) {
+    Diagnostic diagnostic;
+    diagnostic.severity = Severity::Note;
+    diagnostic.code = "IgnoredOption";
+    diagnostic.message = std::move(message);
+    diagnostic.hint = std::move(hint);
+    diagnostic.where = pipeline::sourceRange(at);
+    for (const Diagnostic &other : emitted.diagnostics)
+      if (other.code == diagnostic.code && other.message == diagnostic.message &&
+          other.where.begin.line == diagnostic.where.begin.line)
+        return;
+    emitted.diagnostics.push_back(std::move(diagnostic));
+  };
+  mlir::ModuleOp module = *emitted.module;
+  mlir::Location kernel = emitted.kernel().getLoc();
+  auto blocks = module->getAttrOfType<mlir::IntegerAttr>(tile::numCtasAttr);
+  if (blocks && blocks.getInt() > 1)
+    note(kernel,
+         "`num_ctas=" + std::to_string(blocks.getInt()) +
+             "` changes nothing: each program runs as one block, with the same results",
+         "leave it out, or give the program more warps");
+  if (module->hasAttr(pipeline::launchPdlAttr) && !analysis::waitsForGrid(module))
+    note(kernel,
+         "`launch_pdl` changes nothing: the kernel does not wait for the one before it, so its "
+         "launch does",
+         "call `tl.extra.cuda.gdc_wait()` before the kernel reads what another kernel wrote");
+  module.walk([&](mlir::Operation *loop) {
+    if (loop->hasAttr("tile.warp_specialize"))
+      note(loop->getLoc(),
+           "`warp_specialize` changes nothing: all warps do the same work, and one thread starts "
+           "the copies",
+           "");
+    if (loop->hasAttr("tile.unroll"))
+      note(loop->getLoc(),
+           "`loop_unroll_factor` changes nothing: the assembler chooses how often a loop is "
+           "unrolled",
+           "use `tl.static_range` to unroll all of it");
+  });
 }
 
 Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,
@@ -173,6 +222,7 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
       builder.kernel.bytesWritten = work.bytesWritten;
       builder.kernel.operations = work.operations;
     }
+  noteIgnored(emitted, target);
   // The pipeline changes the module; the emitted one stays as it is for further targets.
   mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
   Status status = Success{};

@@ -21,8 +21,9 @@ namespace nereid::engine {
 /// What a kernel is compiled under: the options that the language's builders see, and those that
 /// change its code alone. All of it is part of the key.
 struct CodeOptions : ops::CompileOptions {
-  bool fpFusion = true;   ///< products and sums may be contracted
-  bool reflectFtz = true; ///< a GPU's `exp2` is zero below the least normal number
+  bool fpFusion = true;           ///< products and sums may be contracted
+  bool reflectFtz = true;         ///< a GPU's `exp2` is zero below the least normal number
+  bool launchCooperative = false; ///< all programs of a GPU's launch run at once
   CodeOptions() = default;
   CodeOptions(const ops::CompileOptions &options) : ops::CompileOptions(options) {}
 };
@@ -51,6 +52,10 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
 Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,
                                         const support::Hash128 &key = {},
                                         const pipeline::CpuOptions &cpu = {});
+
+/// Adds a note for each option and hint that changes nothing on the target, at the kernel or the
+/// loop that it was given to. `buildArtifact` does so, too.
+void noteIgnored(EmittedKernel &emitted, std::string_view target);
 
 /// Canonical text of the options, part of every key.
 std::string optionsText(const CodeOptions &options);

@@ -43,6 +43,16 @@ StringRef evictText(tile::EvictionPolicy evict) {
                                                : "";
 }
 
+// An access takes a cache operator or an eviction priority, not both: the operators that name the
+// usual caches give way, beside the others there is nothing in the first-level cache to evict.
+std::string hintText(tile::CacheModifier cache, tile::EvictionPolicy evict) {
+  bool isUsual = cache == tile::CacheModifier::CA || cache == tile::CacheModifier::WB;
+  bool evicts = evict != tile::EvictionPolicy::Normal;
+  return (cache == tile::CacheModifier::None || (isUsual && evicts) ? evictText(evict)
+                                                                    : cacheText(cache))
+      .str();
+}
+
 // One access is some pieces of 8 to 64 bits: a vector of 32-bit words where it has that many.
 struct Pieces {
   unsigned bits, count;
@@ -276,7 +286,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     Type element = load.getAccessElementType();
     std::string qualifiers = load.getIsVolatile() ? ".volatile.global" : ".global";
     if (!load.getIsVolatile())
-      qualifiers += (cacheText(load.getCache()) + evictText(load.getEvict())).str();
+      qualifiers += hintText(load.getCache(), load.getEvict());
     unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
     unsigned vector = accessVector(e.axes, load.getPointer(), load.getMask(), element);
     e.noteGlobal("load", load.getPointer(), element, vector);
@@ -306,8 +316,7 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto store = cast<tile::StoreOp>(op);
     Type element = store.getAccessElementType();
-    std::string qualifiers =
-        (".global" + cacheText(store.getCache()) + evictText(store.getEvict())).str();
+    std::string qualifiers = ".global" + hintText(store.getCache(), store.getEvict());
     bool tile = isTile(store.getPointer());
     unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
     unsigned vector = accessVector(e.axes, store.getPointer(), store.getMask(), element);

@@ -314,6 +314,15 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   return out;
 }
 
+// How launches of the kernel are queued, beyond their grid.
+uint32_t launchFlags(ModuleOp module, const target::GpuChip &chip) {
+  uint32_t flags = module->hasAttr(launchCooperativeAttr) ? support::CodeCooperative : 0;
+  // Without a wait of its own the kernel would read what the one before has not written yet.
+  if (module->hasAttr(launchPdlAttr) && chip.can(target::Pdl) && analysis::waitsForGrid(module))
+    flags |= support::CodePdl;
+  return flags;
+}
+
 // True if nothing in the kernel depends on how many warps run it.
 bool isFreeOfWarps(ModuleOp module) {
   return !module->hasAttr(tile::maxRegistersAttr) && !analysis::hasInlineAssembly(module);
@@ -392,7 +401,8 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   record.numWarps = code->warps;
   record.sharedBytes = uint32_t(code->emitted.sharedBytes);
   record.scratchBytes = code->emitted.scratchBytes;
-  record.flags = code->emitted.sites.empty() ? 0 : support::CodeRecords;
+  record.flags = (code->emitted.sites.empty() ? 0 : support::CodeRecords) |
+                 launchFlags(*code->pipelined, chip);
   if (cubin) {
     record.kind = uint32_t(support::CodeKind::Cubin);
     record.code = builder->blob(cubin->code);

@@ -14,6 +14,11 @@ namespace nereid::pipeline {
 
 /// On a module whose code gets nothing from a runtime: no tensor maps, no scratch memory.
 inline constexpr llvm::StringLiteral standsAloneAttr = "tile.stands_alone";
+/// On a module, `launch_pdl=True`: a launch may start before the one ahead of it in the stream has
+/// ended, as far as the kernel waits for that by itself (`gdc_wait`).
+inline constexpr llvm::StringLiteral launchPdlAttr = "tile.launch_pdl";
+/// On a module, `launch_cooperative_grid=True`: all programs of a launch run at once, or it fails.
+inline constexpr llvm::StringLiteral launchCooperativeAttr = "tile.launch_cooperative_grid";
 
 struct GpuOptions {
   /// Warps a program; 0: what the module says, else 4.

@@ -196,6 +196,7 @@ int compile(const CompileWords &words) {
   auto call = emitKernel(words);
   if (!call)
     return refuse(call.error());
+  engine::noteIgnored((*call)->emitted, words.chip);
   report((*call)->emitted.diagnostics);
   bool toFile = !words.out.empty() && words.out != "-";
   if (words.json && !toFile && isBinary(words.form))

@@ -246,10 +246,15 @@ Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitte
                {"target", words.chip},
                {"board", std::string(board->name)},
                {"num_warps", code.numWarps},
+               {"launch", Json::array()},
                {"registers", ifAssembled(code.registers)},
                {"spill_store_bytes", ifAssembled(code.spillStoreBytes)},
                {"spill_load_bytes", ifAssembled(code.spillLoadBytes)},
                {"stack_bytes", ifAssembled(code.stackBytes)}};
+  if (code.flags & support::CodePdl)
+    json["launch"].push_back("pdl");
+  if (code.flags & support::CodeCooperative)
+    json["launch"].push_back("cooperative_grid");
   if (!report->isAssembled)
     json["registers_unknown"] = "no `ptxas` on this machine";
   json["shared_bytes"] = code.sharedBytes;
@@ -312,6 +317,9 @@ void printGpu(const Json &json, const analysis::Explanation &lines) {
   std::printf("%s on %s (%s)\n\n", json["kernel"].get<std::string>().c_str(),
               json["target"].get<std::string>().c_str(), json["board"].get<std::string>().c_str());
   std::printf("warps          %s\n", number(json["num_warps"]).c_str());
+  for (const Json &way : json["launch"])
+    std::printf("launched       %s\n", way == "pdl" ? "before the launch ahead has ended"
+                                                    : "with all programs at once, or not at all");
   if (json["registers"].is_null())
     std::printf("registers      not known: %s\n",
                 json["registers_unknown"].get<std::string>().c_str());
@@ -522,6 +530,7 @@ Result<Inspected> inspected(const InspectWords &words) {
   auto call = emitKernel(words);
   if (!call)
     return call.takeError();
+  engine::noteIgnored((*call)->emitted, words.chip);
   report((*call)->emitted.diagnostics);
   analysis::LaunchValues values;
   auto launch = launchFacts(words, **call, values);

@@ -34,7 +34,12 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
   app.add_option("-w,--num-warps,--num_warps", words.numWarps, "Warps a program (default 4)");
   app.add_option("--num-stages,--num_stages", words.numStages,
                  "Stages of pipelined loops (default 3)");
-  app.add_option("--num-ctas,--num_ctas", words.numCtas, "Blocks a cluster (default 1)");
+  app.add_option("--num-ctas,--num_ctas", words.numCtas,
+                 "Taken for Triton's sake: a program is one block");
+  app.add_flag("--launch-pdl,--launch_pdl", words.launchPdl,
+               "Start before the launch ahead has ended, where the kernel calls gdc_wait");
+  app.add_flag("--launch-cooperative-grid,--launch_cooperative_grid", words.launchCooperative,
+               "Run all programs at once, or fail");
   app.add_option("--maxnreg", words.maxnreg, "Registers a thread");
   app.add_option(
       "--config", words.configuration,
@@ -80,6 +85,8 @@ engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchC
       *into = *given;
   }
   options.debug = words.debug;
+  options.launchPdl = words.launchPdl;
+  options.launchCooperative = words.launchCooperative;
   options.fpFusion = !words.noFpFusion;
   options.reflectFtz = !words.noReflectFtz;
   if (!words.inputPrecision.empty())

@@ -18,6 +18,7 @@ struct KernelWords {
   std::string signature;
   std::vector<std::string> arguments, constants, defines;
   std::string seed = "0";
+  bool launchPdl = false, launchCooperative = false;
   std::optional<int> numWarps, numStages, numCtas, maxnreg;
   std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;

@@ -1,4 +1,6 @@
 """The package on arrays of NumPy: launches, options, closures, errors, `import triton`, bad input."""
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -317,6 +319,32 @@ class Launches(unittest.TestCase):
                 disassembler.chmod(0o755)
                 with unittest.mock.patch.dict(os.environ, {"TRITON_NVDISASM_PATH": str(disassembler)}):
                     self.assertEqual(int(kernel.asm["sass"]), len(kernel.asm["cubin"]))
+
+    def test_options_that_change_nothing_are_told_once(self):
+        @triton.jit
+        def told(x, BLOCK: tl.constexpr):
+            tl.static_print("a block of", BLOCK)
+            tl.store(x + tl.arange(0, BLOCK), 0.0)
+
+        line = told.fn.__code__.co_firstlineno + 1
+        source = triton.compiler.ASTSource(told, {"x": "*fp32", "BLOCK": "constexpr"}, {"BLOCK": 128})
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        printed = io.StringIO()
+        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
+            warnings.simplefilter("always")
+            for warps in (4, 8):
+                kernel = triton.compile(source, target=target, options={
+                    "num_ctas": 2, "num_warps": warps, "launch_pdl": True, "launch_cooperative_grid": True})
+        told = [(str(one.message).split(":")[0], one.lineno) for one in caught]
+        self.assertEqual(told, [("`num_ctas=2` changes nothing", line), ("`launch_pdl` changes nothing", line)])
+        self.assertIn(pathlib.Path(__file__).name, caught[0].filename)
+        self.assertEqual(printed.getvalue(), "a block of 128\n")
+        self.assertEqual((kernel.metadata.launch_pdl, kernel.metadata.launch_cooperative_grid), (True, True))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                add[(8, )](self.x, self.y, self.out, 1000, sanitize_overflow=True, ir_override=None, waves_per_eu=2)
+        self.assertEqual([str(one.message) for one in caught], ["`sanitize_overflow` changes nothing"])
 
     def test_what_a_launch_gives(self):
         kernel = add[(8, )](self.x, self.y, self.out, 1000)

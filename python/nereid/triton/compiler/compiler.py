@@ -128,7 +128,8 @@ class CompiledKernel:
             "cuda", int("".join(c for c in facts["target"] if c.isdigit())), 32)
         chosen = self._options if self.is_cpu else facts  # a CPU's code has no warps, but programs ask for theirs
         return types.SimpleNamespace(
-            **{k: chosen[k] for k in ("num_warps", "num_stages", "num_ctas")}, name=facts["name"], hash=facts["hash"],
+            **{k: chosen[k] for k in ("num_warps", "num_stages", "num_ctas")},
+            **{k: self._options[k] for k in ("launch_pdl", "launch_cooperative_grid")}, name=facts["name"], hash=facts["hash"],
             shared=shared,
             target=target, cluster_dims=(facts["cluster_x"], facts["cluster_y"], facts["cluster_z"]),
             tmem_size=0, global_scratch_size=facts["scratch"], global_scratch_align=128)
@@ -206,7 +207,8 @@ def _chip(target):
     raise RuntimeError(f"there is no back end for {target}")
 
 
-_options_of_code = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "enable_reflect_ftz")
+_options_of_code = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "enable_reflect_ftz",
+                    "launch_pdl", "launch_cooperative_grid")
 
 
 def compile(src, target=None, options=None, _env_vars=None):
