@@ -45,7 +45,8 @@ config.available_features |= kernel_tests.devices_here(lit_config.params.get("gp
 ptxas = kernel_tests.find_ptxas(root)
 if ptxas:
     config.available_features.add("ptxas")
+    config.substitutions.append(("%real_ptxas", ptxas))
     config.substitutions.append(("%ptxas", f"{limited} {ptxas}"))
-toolkits = [os.path.join(os.path.dirname(ptxas), "..")] if ptxas else []
-if any(os.path.exists(os.path.join(path, "nvvm/libdevice/libdevice.10.bc")) for path in toolkits + ["/usr/local/cuda"]):
+if libdevice := kernel_tests.find_libdevice(root):
     config.available_features.add("libdevice")
+    config.environment["NEREID_LIBDEVICE"] = libdevice

@@ -2,17 +2,17 @@
 
 docs/testing.md defines both forms. The formats drive the command `nereid` and nothing else.
 """
-import glob
 import json
 import math
 import os
 import re
 import resource
-import shutil
 import subprocess
 
 import lit.formats
 import lit.Test
+
+from gpu_tools import find_libdevice, find_ptxas
 
 # How a test names a back end, and how the command does.
 DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0"}
@@ -31,12 +31,6 @@ def devices_here(gpu=None):
     if gpu == "1" or gpu is None and os.path.exists("/dev/nvidiactl"):
         found.add("gpu")
     return found
-
-
-def find_ptxas(root):
-    candidates = [shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas"]
-    candidates += glob.glob(os.path.join(root, ".cache/ptxas/lib/python3*/site-packages/nvidia/cu*/bin/ptxas"))
-    return next((one for one in candidates if one and os.access(one, os.X_OK)), None)
 
 
 def run_command(arguments):
