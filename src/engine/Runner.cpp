@@ -1,12 +1,14 @@
 #include "engine/Runner.h"
 
 #include "engine/Compile.h"
+#include "gpu/Ptxas.h"
 #include "launch/LaunchKey.h"
 #include "launch/Launcher.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
+#include "support/Hash.h"
 #include "support/Records.h"
 #include "target/Gpu.h"
 
@@ -17,6 +19,8 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -654,7 +658,47 @@ def read_over(x, steps, BLOCK: tl.constexpr):
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };
 
-// Compiles for a chip that need not be there.
+// What the assembler took in this process. PTX that it takes for one chip it takes for those after
+// it, so of kernels that differ in `.target` alone it reads the first.
+class TakenPtx {
+public:
+  static TakenPtx &get() {
+    static TakenPtx taken;
+    return taken;
+  }
+
+  Status assemble(const std::string &ptxas, const std::string &ptx, const target::GpuChip &chip) {
+    std::string header, body;
+    std::istringstream lines(ptx);
+    for (std::string line; std::getline(lines, line);)
+      (line.starts_with(".target") || line.starts_with(".version") ? header : body) += line + "\n";
+    support::Hash128 hash = support::hash128(body);
+    {
+      std::lock_guard lock(mutex);
+      auto found = bodies.find(hash);
+      if (found != bodies.end() && headers.contains(header) &&
+          std::ranges::any_of(found->second, [&](const target::GpuChip *before) {
+            return before == &chip ||
+                   (!before->onlyThisChip && before->capability <= chip.capability);
+          }))
+        return Success{};
+    }
+    if (auto cubin = gpu::assemble(ptxas, ptx, chip.name); !cubin)
+      return cubin.takeError();
+    std::lock_guard lock(mutex);
+    bodies[hash].push_back(&chip);
+    headers.insert(header);
+    return Success{};
+  }
+
+private:
+  std::mutex mutex;
+  std::map<support::Hash128, std::vector<const target::GpuChip *>> bodies;
+  std::set<std::string> headers; ///< `.version` and `.target`, once taken
+};
+
+// Compiles for a chip that need not be there: to PTX that the assembler takes. Which of several
+// codes is the best does not matter here.
 class ChipRunner final : public Runner {
 public:
   explicit ChipRunner(std::string_view chip) { name = chip; }
@@ -685,14 +729,11 @@ public:
     if (!emitted)
       return emitted.takeError();
     outcome.notes = emitted->diagnostics;
-    auto artifact = buildArtifact(*emitted, name);
-    if (!artifact)
-      return artifact.takeError();
+    auto isAssembled = assemble(*emitted);
+    if (!isAssembled)
+      return isAssembled.takeError();
+    outcome.isAssembled = *isAssembled;
     outcome.compileSeconds = since(start);
-    outcome.isAssembled =
-        std::ranges::any_of(artifact->codes(), [](const support::CodeRecord &code) {
-          return support::CodeKind(code.kind) == support::CodeKind::Cubin;
-        });
     compiled.emplace(std::move(key), outcome.isAssembled);
     return outcome;
   }
@@ -703,6 +744,25 @@ public:
   Result<double> copyRate() override { return 0.0; }
 
 private:
+  // False without an assembler.
+  Result<bool> assemble(EmittedKernel &emitted) const {
+    const target::GpuChip &chip = *target::gpuChip(name);
+    std::string ptxas = gpu::findPtxas();
+    mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
+    auto ptx = pipeline::emitForGpu(*module, chip, pipeline::GpuStage::Ptx);
+    if (!ptx)
+      return ptx.takeError();
+    if (ptxas.empty())
+      return false;
+    if (TakenPtx::get().assemble(ptxas, *ptx, chip))
+      return true;
+    // There may be code that needs fewer registers; else the message is the whole story's.
+    auto artifact = buildArtifact(emitted, name);
+    if (!artifact)
+      return artifact.takeError();
+    return true;
+  }
+
   std::map<std::tuple<emit::Program *, std::string, std::string, std::string>, bool> compiled;
 };
 
