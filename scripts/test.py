@@ -400,6 +400,13 @@ NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
 DEVICE_SUITES = ["unit", "lit", "kernels", "python"]
 
 
+def package_files(folder):
+    """The package's files; those in Python are links into the tree, a whole folder among them."""
+    for top, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [one for one in folders if one != "__pycache__"]
+        yield from (pathlib.Path(top) / name for name in names)
+
+
 def pack(path, preset):
     """The build, what its tests read, and the tools of LLVM that lit tests call, as one archive."""
     build = pathlib.Path("build") / preset
@@ -409,7 +416,7 @@ def pack(path, preset):
                                 cwd=ROOT, check=True, stdout=subprocess.PIPE)
         names = [name for name in listed.stdout.decode().split("\0") if name]
         made = [ROOT / build / "CMakeCache.txt", ROOT / build / "bin" / "nereid", *(ROOT / build / "bin").glob("unit_*"),
-                *(ROOT / build / "python" / "nereid").rglob("*")]
+                *package_files(ROOT / build / "python" / "nereid")]
         names += sorted(str(one.relative_to(ROOT)) for one in made if one.is_file())
         for name in names:
             (top / name).parent.mkdir(parents=True, exist_ok=True)
