@@ -1,7 +1,8 @@
 // Kernels of kernels/ on one thread of the CPU, as ratios: products and attention to the peak of
 // the multiply-add unit, row-wise kernels to plain loops compiled by clang -O3 -march=native. The
 // peaks and the loops (bench/peers/loops.cpp) are measured in the same rounds. Arguments choose
-// rows by a part of their names; `--seconds=S` measures each for so long. Then, with one thread a
+// rows by a part of their names; `--seconds=S` measures each for so long, `--peers=FILE.so` has the
+// loops, compiled elsewhere, for a machine with no compiler. Then, with one thread a
 // processor that this process may use (`taskset`), a product as a ratio to one thread, and kernels
 // on tensors that no cache holds as ratios to a copy of memory. `curve` chooses tables of the best
 // tiles by type, size and threads, which take minutes, and `order` what the order of programs is
@@ -47,18 +48,19 @@ double processorTime() {
   std::exit(1);
 }
 
-// The peers, compiled for this machine.
+// The peers, compiled for this machine unless a library of them is given.
 class Peers {
 public:
-  Peers() {
-    std::string base = "/tmp/nereid-peers-" + std::to_string(now());
+  explicit Peers(const char *compiled) {
+    std::string base = compiled ? compiled : "/tmp/nereid-peers-" + std::to_string(now());
     std::string command = "clang++-19 -O3 -march=native -ffast-math -fveclib=libmvec -shared "
                           "-fPIC " NEREID_SOURCE_DIR "/bench/peers/loops.cpp -o " +
                           base;
-    if (std::system(command.c_str()) != 0)
-      die("cannot compile bench/peers/loops.cpp");
+    if (!compiled && std::system(command.c_str()) != 0)
+      die("cannot compile bench/peers/loops.cpp (where no clang++-19 is, give --peers=FILE.so)");
     library = dlopen(base.c_str(), RTLD_NOW);
-    std::remove(base.c_str());
+    if (!compiled)
+      std::remove(base.c_str());
     if (!library)
       die(dlerror());
   }
@@ -297,15 +299,20 @@ bool chosen(int argc, char **argv, const std::string &name) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (constexpr std::string_view option = "--seconds=";
-      argc > 1 && std::string_view(argv[1]).starts_with(option)) {
-    secondsEach = std::atof(argv[1] + option.size());
-    --argc;
-    ++argv;
+  const char *compiledPeers = nullptr;
+  for (; argc > 1 && std::string_view(argv[1]).starts_with("--"); --argc, ++argv) {
+    std::string_view option = argv[1];
+    const char *value = argv[1] + std::min(option.find('='), option.size() - 1) + 1;
+    if (option.starts_with("--seconds="))
+      secondsEach = std::atof(value);
+    else if (option.starts_with("--peers="))
+      compiledPeers = value;
+    else
+      die("bench_cpu_kernels [--seconds=S] [--peers=FILE.so] [part of a row's name ...]");
   }
   static_cast<runtime::CpuDevice &>(**runtime::device("cpu"))
       .setExecutor(std::make_shared<runtime::InlineExecutor>());
-  Peers peers;
+  Peers peers(compiledPeers);
   // Each runs a fixed number of operations and returns it.
   auto *f32Peak = peers.find<double()>("peak_f32");
   auto *bf16Peak = peers.find<double()>("peak_bf16");

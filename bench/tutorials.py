@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Triton's tutorials as they are, through the Python package and under Triton, in turn on one GPU.
 
-    bench/tutorials.py FOLDER [--only 02,03,05,06,09] [--package FOLDER] [--keep TEXT] [--seconds 0.2] [--jobs 16] [--out rows.jsonl]
+    bench/tutorials.py FOLDER [--only 01,02,03,05,06,09] [--match REGEX] [--turns 1] [--package FOLDER] [--keep TEXT] [--seconds 0.2] [--jobs 16] [--out rows.jsonl]
 
 FOLDER has the tutorials of a checkout of Triton, which is installed, as is torch. Every kernel is compiled first, on all cores: each program runs once
 with a cache on disk that the timed one finds. Then the two are timed one after the other. A time is the median of launches between two events of the stream,
 each behind a write of 256 MB that empties the second-level cache; each one's own autotuner chooses configurations. `first ms` is the first call of a
-kernel in the timed process: the autotuner with what the disk has. --cold times that call with nothing on disk, of tutorial 03 alone.
+kernel in the timed process: the autotuner with what the disk has. --cold times that call with nothing on disk, of tutorial 03 alone. --match takes the rows whose name a regular expression finds, --turns N times each
+program N times, in turns: a time is the median, a ratio the median of the turns'.
 --keep leaves those configurations to the autotuners of both of which a Python expression holds, over what a configuration binds:
 "BLOCK_M == 128 and num_warps == 8".
 
@@ -18,19 +19,20 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 PROGRAM = r'''
-import functools, importlib.util, json, os, statistics, sys, time
+import functools, importlib.util, json, os, re, statistics, sys, time
 import torch
 import triton
 import triton.testing
 
 which, folder, seconds, quick = sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4] == "1"
-part, parts, keep = int(sys.argv[5]), int(sys.argv[6]), sys.argv[7]
+part, parts, keep, match = int(sys.argv[5]), int(sys.argv[6]), sys.argv[7], sys.argv[8]
 triton.testing.Mark.run = lambda *words, **options: None  # what a tutorial measures of itself
 if quick:
     triton.testing.do_bench = lambda fn, *words, quantiles=None, **options: (fn(), [1.0] * len(quantiles) if quantiles else 1.0)[1]
@@ -61,7 +63,13 @@ def time_of(call):
     spent, all_of_them = 0.0, []
     call()
     torch.cuda.synchronize()
+    start = time.perf_counter()
+    call()
+    host = time.perf_counter() - start
+    torch.cuda.synchronize()
     while len(all_of_them) < 5 or spent < seconds and len(all_of_them) < 100:
+        # The GPU waits for as long as the host takes to launch, or a short kernel's time would be the host's.
+        torch.cuda._sleep(int((2 * min(host, 1e-3) + 30e-6) * 1.98e9))
         flush.zero_()
         begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
         begin.record()
@@ -79,6 +87,8 @@ count = 0
 def row(name, build, flops=0, bytes=0):
     """`build` makes the tensors, and gives the tutorial's call and a library's, or None. Rows of other parts take no memory."""
     global count
+    if not re.search(match, name):
+        return
     count += 1
     if (count - 1) % parts != part:
         return
@@ -102,6 +112,14 @@ def draw(*shape, dtype=torch.float16):
     return torch.randn(shape, device="cuda", dtype=torch.float32 if dtype.itemsize == 1 else dtype).to(dtype)
 
 
+def vector_add(module):
+    for n in (1 << 20, 1 << 24, 1 << 28):
+        def build():
+            x, y = draw(n, dtype=torch.float32), draw(n, dtype=torch.float32)
+            return lambda: module.add(x, y), lambda: x + y
+        row(f"add f32 {n}", build, bytes=12 * n)
+
+
 def softmax(module):
     for m, n in ((16384, 781), (16384, 4096), (8192, 16384)):
         def build():
@@ -112,7 +130,7 @@ def softmax(module):
 
 def products(module):
     # The tutorial's result is f16 whatever its operands are.
-    for dtype, sizes in ((torch.float16, (1024, 2048, 4096, 8192)), (torch.bfloat16, (2048, 4096, 8192)), (torch.float8_e5m2, (4096, 8192))):
+    for dtype, sizes in ((torch.float16, (1024, 2048, 4096, 8192)), (torch.bfloat16, (1024, 2048, 4096, 8192)), (torch.float8_e5m2, (4096, 8192))):
         for n in sizes:
             def build():
                 a, b = draw(n, n, dtype=dtype), draw(n, n, dtype=dtype)
@@ -168,16 +186,27 @@ def persistent(module):
                 row(f"{name} {str(dtype)[6:]} {m} x {m} x {k}", build, flops=2 * m * m * k)
 
 
-{"02": softmax, "03": products, "05": norms, "06": attention, "09": persistent}[which](load(which))
+{"01": vector_add, "02": softmax, "03": products, "05": norms, "06": attention, "09": persistent}[which](load(which))
 '''
+
+
+def middle(rows):
+    """The row of a program's turns; `turns` has each one's time."""
+    times = [row["seconds"] for row in rows if "seconds" in row]
+    found = dict(rows[0], turns=times)
+    if len(times) == len(rows):
+        found["seconds"] = statistics.median(times)
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    parser.add_argument("--only", default="02,03,05,06,09")
+    parser.add_argument("--only", default="01,02,03,05,06,09")
     parser.add_argument("--package", help="the folder that holds `nereid`; by default it is installed")
     parser.add_argument("--keep", default="")
+    parser.add_argument("--match", default="")
+    parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.2, help="of launches for a row")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs that compile at once")
     parser.add_argument("--cold", action="store_true")
@@ -188,7 +217,7 @@ def main():
         program.write_text(PROGRAM)
 
         def run(who, which, quick, part=0, parts=1, cache="cache"):
-            command = [sys.executable, *(["-m", "nereid"] if who == "nereid" else []), str(program), which, options.folder, str(options.seconds), str(int(quick)), str(part), str(parts), options.keep]
+            command = [sys.executable, *(["-m", "nereid"] if who == "nereid" else []), str(program), which, options.folder, str(options.seconds), str(int(quick)), str(part), str(parts), options.keep, options.match]
             path = f"{folder}/{who}-{cache}"
             environment = dict(os.environ, NEREID_CACHE_DIR=path, TRITON_CACHE_DIR=path)
             if options.package:
@@ -214,18 +243,20 @@ def main():
         ratios = []
         with open(options.out, "w", buffering=1) as file:
             for which in numbers:
-                ours, theirs = ({row["name"]: row for row in run(who, which, False)} for who in ("nereid", "triton"))
-                for name, row in ours.items():
-                    peer = theirs.get(name, {})
+                turns = [{who: {row["name"]: row for row in run(who, which, False)} for who in ("nereid", "triton")} for _ in range(options.turns)]
+                for name in turns[0]["nereid"]:
+                    row, peer = (middle([turn[who].get(name, {}) for turn in turns]) for who in ("nereid", "triton"))
                     file.write(json.dumps(dict(row, triton=peer.get("seconds"), library=peer.get("library"), triton_failure=peer.get("failure"), triton_first=peer.get("first"))) + "\n")
                     if "seconds" not in row:
                         print(f"{which} {name}: {row['failure']}", flush=True)
                         continue
                     rate = f"{row['flops'] / row['seconds'] * 1e-12:7.0f} Tflop/s" if row["flops"] else f"{row['bytes'] / row['seconds'] * 1e-9:7.0f} GB/s   "
                     ratio = lambda other: f"{other / row['seconds']:6.2f}" if other else "     -"
+                    each = [b / a for a, b in zip(row["turns"], peer.get("turns", []), strict=False)]
                     if peer.get("seconds"):
-                        ratios.append((which, peer["seconds"] / row["seconds"]))
-                    print(f"{which} {name:42} {row['seconds'] * 1e6:9.1f} us {rate} triton {ratio(peer.get('seconds'))} library {ratio(peer.get('library'))}", flush=True)
+                        ratios.append((which, statistics.median(each)))
+                    print(f"{which} {name:42} {row['seconds'] * 1e6:9.1f} us {rate} triton {ratio(peer.get('seconds'))} library {ratio(peer.get('library'))}"
+                          + (f"   in turns {min(each):.3f} to {max(each):.3f}, median {statistics.median(each):.3f}" if len(each) > 1 else ""), flush=True)
         for which in numbers:
             some = [ratio for number, ratio in ratios if number == which]
             if some:

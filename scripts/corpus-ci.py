@@ -8,28 +8,30 @@ them, and for each of them
 
     list    compares `nereid list` with CPython's ast, for each file;
     emit    emits and verifies tile IR, for each specialisation that a launch was recorded with;
-    ptx     compiles those for sm_90a and all of CHIPS (a sample: one of them in turn), and assembles them where there is
-            ptxas;
+    ptx     compiles those for all of CHIPS, and assembles them; skipped without ptxas;
     ref     runs each launch on the interpreter, against the recorded results where there are some;
     cpu     runs it as machine code, against those, or else against the interpreter.
 
-Nothing of a package is run or kept. `--sample N` takes one in N of the launches for ptx, ref and cpu, always
+Nothing of a package is run or kept. `--sample N` takes one in N of the launches for ref and cpu, always
 the same ones. `--results` writes the counts that scripts/language-doc.py puts into docs/language.md.
-The last line is JSON: {"passed", "failed", "skipped", "failures"}.
+The last line is JSON: {"passed", "failed", "skipped", "failures"}, and "reasons" of what was skipped.
 """
 import argparse
 import ast
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "test" / "harness"))
+import gpu_tools
 import wheels
 from corpus_tools import CHIPS, ROOT, Nereid, Replay, apart, astKernels, optionsOf, signatureOf, unexpected
 
@@ -68,25 +70,47 @@ def emitLaunch(nereid, folder, launch):
     return nereid.emit(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch))
 
 
-def assembler():
-    found = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
-    return found if pathlib.Path(found).exists() else None
+class Skipped(str):
+    """Why a check was not made."""
 
 
-def assemble(nereid, folder, launch, ptxas, chips):
-    for chip in chips:
-        text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch), "ptx", chip)
-        if why:
-            return f"{chip}: {why}"
-        if not ptxas:
-            continue
+class Assembler:
+    """PTX that ptxas takes for one chip it takes for those after it: of texts that differ in `.target` alone it reads the first."""
+
+    def __init__(self, ptxas):
+        self.ptxas, self.taken, self.lock = ptxas, {}, threading.Lock()
+
+    def refusal(self, text, chip):
+        """None, or what ptxas says."""
+        lines = text.splitlines()
+        isHeader = lambda line: line.startswith((".target", ".version"))
+        header = tuple(filter(isHeader, lines))
+        body = hashlib.sha256("\n".join(line for line in lines if not isHeader(line)).encode()).digest()
+        number = int(chip.removeprefix("sm_").rstrip("a"))
+        with self.lock:
+            before = self.taken.get(body, [])
+            if header in self.taken and any(one == chip or one[-1] != "a" and int(one[3:]) <= number for one in before):
+                return None
         with tempfile.TemporaryDirectory() as scratch:
             path = pathlib.Path(scratch) / "kernel.ptx"
             path.write_text(text)
-            done = subprocess.run([ptxas, f"-arch={chip}", path, "-o", path.with_suffix(".cubin")], capture_output=True, text=True, timeout=120)
+            done = subprocess.run([self.ptxas, f"-arch={chip}", path, "-o", path.with_suffix(".cubin")], capture_output=True, text=True, timeout=600)
         if done.returncode != 0:
             return f"ptxas for {chip}: {(done.stderr.strip().splitlines() or ['failed'])[0].partition(';')[2].strip()}"
-    return None
+        with self.lock:
+            self.taken.setdefault(body, []).append(chip)
+            self.taken[header] = True
+        return None
+
+
+def assemble(nereid, folder, launch, assembler):
+    for chip in CHIPS:
+        text, why = nereid.compile(folder / launch["file"], launch["kernel"], signatureOf(launch), optionsOf(launch), "ptx", chip)
+        if why:
+            return f"{chip}: {why}"
+        if assembler and (refused := assembler.refusal(text, chip)):
+            return refused
+    return None if assembler else Skipped("compiled, but there is no ptxas to assemble with; `./dev setup test` fetches it")
 
 
 def runLaunch(nereid, folder, launch):
@@ -118,11 +142,10 @@ def guarded(check):
         return f"{type(error).__name__}: {error}"
 
 
-def jobsOf(nereid, folder, launches, options):
+def jobsOf(nereid, folder, launches, assembler, options):
     """[(steps, name, check)]; a check gives a reason or None, or both for each of its steps."""
     jobs = [(("list",), str(path.relative_to(folder)), lambda p=path: checkList(nereid, folder, p))
             for path in sorted(folder.rglob("*.py")) if options.only in str(path.relative_to(folder))]
-    ptxas = assembler()
     seen = set()
     for launch in launches:
         name = f"{launch['file']}:{launch['kernel']} ({launch['by']})"
@@ -130,10 +153,7 @@ def jobsOf(nereid, folder, launches, options):
         if specialisation(launch) not in seen:
             seen.add(specialisation(launch))
             jobs.append((("emit",), name, lambda l=launch: emitLaunch(nereid, folder, l)))
-            if chosen:
-                # A sample takes the chips in turn beside sm_90a.
-                chips = CHIPS if options.sample == 1 else sorted({"sm_90a", CHIPS[zlib.crc32(name.encode()) // options.sample % len(CHIPS)]})
-                jobs.append((("ptx",), name, lambda l=launch, c=chips: assemble(nereid, folder, l, ptxas, c)))
+            jobs.append((("ptx",), name, lambda l=launch: assemble(nereid, folder, l, assembler)))
         if chosen:
             jobs.append((("ref", "cpu"), name, lambda l=launch: runLaunch(nereid, folder, l)))
     return [job for job in jobs if not options.step or options.step in job[0]]
@@ -145,7 +165,7 @@ def main():
     parser.add_argument("--package", default="", help="only packages whose name contains this")
     parser.add_argument("--only", default="", help="only files and kernels whose name contains this")
     parser.add_argument("--step", choices=STEPS, help="only this step (ref and cpu come together)")
-    parser.add_argument("--sample", type=int, default=1, metavar="N", help="one launch in N for ptx, ref and cpu")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="one launch in N for ref and cpu")
     parser.add_argument("--results", action="store_true", help="write test/corpus/results/counts.json; only of a whole run")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -155,7 +175,9 @@ def main():
     binary = binary if binary.is_absolute() else ROOT / binary
     result = dict(passed=0, failed=0, skipped=0, failures=[])
     jobs, counts = [], {}
-    nereid = Nereid(binary)
+    nereid = Nereid(binary, limit=300)
+    ptxas = gpu_tools.find_ptxas(str(ROOT))
+    assembler = Assembler(ptxas) if ptxas else None
     for facts in sorted((ROOT / "test" / "corpus").glob("*.json")):
         record = json.loads(facts.read_text())
         package = record.get("package", "")
@@ -165,13 +187,19 @@ def main():
         folder = fetch(package) if binary.exists() else None
         if folder is None:
             result["skipped"] += len(launches)
+            result.setdefault("reasons", []).append(f"{len(launches)} launches of {package}: " + ("the package can't be fetched" if binary.exists() else f"there is no {binary}"))
             continue
         counts[package] = dict(kernels=len({(l["file"], l["kernel"]) for l in launches}), launches=len(launches),
-                               steps={step: [0, 0] for step in STEPS}, reasons=collections.Counter())
-        jobs += [(package, *job) for job in jobsOf(nereid, folder, launches, options)]
+                               steps={step: [0, 0] for step in STEPS}, reasons=collections.Counter(),
+                               skipped=collections.Counter())
+        jobs += [(package, *job) for job in jobsOf(nereid, folder, launches, assembler, options)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (package, steps, name, _), outcome in zip(jobs, pool.map(lambda job: guarded(job[3]), jobs)):
             for step, why in outcome if isinstance(outcome, list) else [(step, outcome) for step in steps]:
+                if isinstance(why, Skipped):
+                    result["skipped"] += 1
+                    counts[package]["skipped"][f"{step}: {why}"] += 1
+                    continue
                 counts[package]["steps"][step][1] += 1
                 if why is None:
                     result["passed"] += 1
@@ -186,6 +214,9 @@ def main():
         print(package, "; ".join(f"{step} {good} of {tried}" for step, (good, tried) in count["steps"].items()))
         for reason, times in count["reasons"].most_common(20):
             print(f"{times:5} {reason}")
+        for reason, times in count.pop("skipped").items():
+            print(f"{times:5} skipped, {reason}")
+            result.setdefault("reasons", []).append(f"{times} of {package}, {reason}")
     if options.results and not result["skipped"]:
         RESULTS.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     result["failures"] = result["failures"][:40]

@@ -66,19 +66,20 @@ apt_install() {
   rm -f "$log"
 }
 
-# ptxas checks the GPU code that the tests make. One on PATH or of a CUDA toolkit serves; else the one of
-# the Python index. Without it those tests are skipped and say so.
+# ptxas checks the GPU code that the tests make, and kernels with functions of libdevice need that. Those on PATH or of a CUDA
+# toolkit serve; else those of the Python index. Without them such tests are skipped; the closing lines of `./dev test` say so, and
+# `./dev test --ci` fails.
 ptxas_venv=.cache/ptxas
 setup_ptxas() {
-  if find_ptxas >/dev/null; then
-    return 0
-  fi
-  echo "installing ptxas (nvidia-cuda-nvcc) into $ptxas_venv" >&2
-  if ! { python3 -m venv "$ptxas_venv" &&
-    "$ptxas_venv/bin/pip" install -q --no-deps --retries 1 --disable-pip-version-check \
-      nvidia-cuda-nvcc==13.0.88; } </dev/null >&2 || ! find_ptxas >/dev/null; then
-    echo "./dev setup: no ptxas; tests that need it are skipped" >&2
-  fi
+  local wanted=()
+  find_ptxas >/dev/null || wanted+=(nvidia-cuda-nvcc==13.0.88)
+  find_libdevice >/dev/null || wanted+=(nvidia-nvvm==13.0.88)
+  ((${#wanted[@]})) || return 0
+  echo "installing ${wanted[*]} into $ptxas_venv" >&2
+  { [[ -x $ptxas_venv/bin/pip ]] || python3 -m venv "$ptxas_venv"; } </dev/null >&2 &&
+    "$ptxas_venv/bin/pip" install -q --no-deps --retries 1 --disable-pip-version-check "${wanted[@]}" </dev/null >&2 || true
+  find_ptxas >/dev/null || echo "./dev setup: no ptxas; tests that need it are skipped" >&2
+  find_libdevice >/dev/null || echo "./dev setup: no libdevice; tests that need it are skipped" >&2
   return 0
 }
 
@@ -87,6 +88,20 @@ find_ptxas() {
   for candidate in "$(command -v ptxas || true)" /usr/local/cuda/bin/ptxas \
     "$PWD/$ptxas_venv"/lib/python3*/site-packages/nvidia/cu*/bin/ptxas; do
     if [[ -x $candidate ]]; then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Beside ptxas, of a CUDA toolkit, or of the index.
+find_libdevice() {
+  local candidate ptxas
+  ptxas=$(find_ptxas || true)
+  for candidate in "${NEREID_LIBDEVICE:-}" "${ptxas%/*}/../nvvm/libdevice/libdevice.10.bc" /usr/local/cuda/nvvm/libdevice/libdevice.10.bc \
+    "$PWD/$ptxas_venv"/lib/python3*/site-packages/nvidia/cu*/nvvm/libdevice/libdevice.10.bc; do
+    if [[ -r $candidate ]]; then
       echo "$candidate"
       return 0
     fi

@@ -8,6 +8,7 @@ A suite is a function that returns a Count. What counts as one: a GoogleTest cas
 method, a row of `nereid test`, a recorded launch of the corpus, the replay of a fuzz corpus, a fuzz run.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import lzma
@@ -36,12 +37,15 @@ class Count:
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
         self.notes = []
+        # What was skipped that another machine would run: why, and how often.
+        self.lacking = collections.Counter()
 
     def __iadd__(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.notes += other.notes
+        self.lacking += other.lacking
         return self
 
     def fail(self, note):
@@ -239,6 +243,8 @@ def suite_lit(arguments):
                 count.passed += 1
             elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
                 count.skipped += 1
+                for feature in re.findall(r"\b(?:ptxas|libdevice|fake_cuda)\b", test["output"]):
+                    count.lacking[f"lit: there is no {feature}"] += 1
             else:
                 count.fail(f"{test['name']} ({test['code']})\n{tail(test['output'], 60)}")
         if code != 0 and not count.failed:
@@ -263,8 +269,10 @@ def suite_kernels(arguments):
             return part
         for row in rows:
             name = " ".join(str(row.get(key)) for key in ("kernel", "variant", "device", "dtype", "shape"))
-            if row.get("skipped_reason"):
+            if reason := row.get("skipped_reason"):
                 part.skipped += 1
+                if "ptxas" in reason:
+                    part.lacking[f"kernels: {reason}"] += 1
             elif row.get("passed") is True:
                 part.passed += 1
             else:
@@ -282,11 +290,8 @@ def suite_kernels(arguments):
         return count
     for folder in folders:
         count += one(folder, [])
-    # The tuned target and one other in turn; --all-chips takes each.
-    others = [chip for chip in CHIPS if chip != "sm_90a"]
-    chips = [CHIPS if arguments.all_chips else ["sm_90a", others[number % len(others)]] for number in range(len(folders))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(one, folders, chips):
+        for part in pool.map(lambda folder: one(folder, CHIPS), folders):
             count += part
     return count
 
@@ -299,6 +304,8 @@ def counted(script, arguments, *words):
         result = json.loads(output.strip().splitlines()[-1])
         count += Count(result["passed"], result["failed"], result.get("skipped", 0))
         count.notes += result.get("failures", [])
+        for reason in result.get("reasons", []):
+            count.lacking[f"{script.removesuffix('.py')}: {reason}"] += 1
     except (ValueError, KeyError, IndexError):
         count.fail(f"{script}: exit code {code}, no counts\n{tail(output)}")
     return count
@@ -315,7 +322,7 @@ def suite_course(arguments):
 
 
 def suite_corpus(arguments):
-    """Recorded launches of public kernels: one in four here, all by `./dev corpus`."""
+    """Recorded launches of public kernels: all are compiled and assembled, one in four runs here, all by `./dev corpus`."""
     return counted("corpus-ci.py", arguments, "--sample", "4")
 
 
@@ -393,6 +400,13 @@ NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
 DEVICE_SUITES = ["unit", "lit", "kernels", "python"]
 
 
+def package_files(folder):
+    """The package's files; those in Python are links into the tree, a whole folder among them."""
+    for top, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [one for one in folders if one != "__pycache__"]
+        yield from (pathlib.Path(top) / name for name in names)
+
+
 def pack(path, preset):
     """The build, what its tests read, and the tools of LLVM that lit tests call, as one archive."""
     build = pathlib.Path("build") / preset
@@ -402,7 +416,7 @@ def pack(path, preset):
                                 cwd=ROOT, check=True, stdout=subprocess.PIPE)
         names = [name for name in listed.stdout.decode().split("\0") if name]
         made = [ROOT / build / "CMakeCache.txt", ROOT / build / "bin" / "nereid", *(ROOT / build / "bin").glob("unit_*"),
-                *(ROOT / build / "python" / "nereid").rglob("*")]
+                *package_files(ROOT / build / "python" / "nereid")]
         names += sorted(str(one.relative_to(ROOT)) for one in made if one.is_file())
         for name in names:
             (top / name).parent.mkdir(parents=True, exist_ok=True)
@@ -448,7 +462,7 @@ def main():
     parser.add_argument("--preset", default="release", help="the build to test (default: the one that ships)")
     parser.add_argument("--filter", help="regular expression for lit tests")
     parser.add_argument("--fuzz-seconds", type=int, default=10)
-    parser.add_argument("--all-chips", action="store_true", help="assemble kernel folders for every GPU target")
+    parser.add_argument("--ci", action="store_true", help="what is missing here, such as ptxas, is a failure and not a reason to skip tests")
     parser.add_argument("--device", help="only what runs on this device, such as cuda:0")
     parser.add_argument("--built", action="store_true", help="take the build as it is; `python3 scripts/test.py --built` installs nothing either")
     parser.add_argument("--pack", metavar="FILE.tar.xz", help="test nothing: write an archive for --built --device on another machine")
@@ -464,10 +478,13 @@ def main():
     chosen = [name for name in SUITES if name in wanted]
 
     # What the suites start finds ptxas too where `./dev setup` put it.
-    import kernel_tests
+    import gpu_tools
 
-    if ptxas := kernel_tests.find_ptxas(str(ROOT)):
+    ptxas, libdevice = gpu_tools.find_ptxas(str(ROOT)), gpu_tools.find_libdevice(str(ROOT))
+    if ptxas:
         os.environ["PATH"] += os.pathsep + os.path.dirname(ptxas)
+    if libdevice:
+        os.environ["NEREID_LIBDEVICE"] = libdevice
 
     total = Count()
     if arguments.built:
@@ -492,6 +509,13 @@ def main():
         say(f"{name + ':':10}{count} ({time.time() - started:.1f} s)")
         total += count
     say("")
+    if arguments.ci:
+        for name, found in (("ptxas", ptxas), ("libdevice", libdevice)):
+            if not found:
+                total.fail(f"there is no {name}")
+                say(f"FAILED there is no {name}, which `./dev setup test` fetches from the Python index")
+    for reason, times in total.lacking.items():
+        say(f"skipped, {times}: {reason}")
     say(str(total))
     return 1 if total.failed or not total.passed else 0
 

@@ -22,16 +22,15 @@ double fastestSeconds(const Stream &stream, const std::function<void()> &pass) {
   return least;
 }
 
-Rates measureRates(const Engine &engine, const Device &device, const std::string &ownKernels,
+Rates measureRates(const Kernel &read, const kernels::Library &library, const Stream &stream,
                    int64_t bytes) {
-  Stream stream = device.stream();
+  const Device device = stream.device();
   Rates rates{};
 
   // Each program reads `steps` blocks.
   constexpr int64_t block = 1024, steps = 4, share = block * steps * int64_t(sizeof(float));
   const int64_t programs = std::max<int64_t>(1, bytes / share);
   rates.bufferBytes = programs * share;
-  Kernel read = must(must(engine.load(ownKernels)).kernel("read"));
   Tensor buffer = must(Tensor::empty(device, DType::Float32, {rates.bufferBytes / 4}));
   Tensor sums = must(Tensor::empty(device, DType::Float32, {programs}));
   must(buffer.upload(std::vector<float>(size_t(rates.bufferBytes / 4), 1.0f).data()));
@@ -46,7 +45,6 @@ Rates measureRates(const Engine &engine, const Device &device, const std::string
 
   rates.productSize = device.name() == "cpu" ? 768 : 4096;
   const int64_t n = rates.productSize;
-  auto library = must(kernels::Library::create(engine));
   Tensor a = must(Tensor::empty(device, DType::Float32, {n, n}));
   Tensor c = must(Tensor::empty(device, DType::Float32, {n, n}));
   must(a.upload(std::vector<float>(size_t(n * n), 1.0f).data()));

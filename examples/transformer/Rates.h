@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 
 struct Rates {
   double bytesPerSecond;      ///< reading a buffer again and again, wherever it comes to lie
@@ -24,7 +23,7 @@ struct Rates {
 /// The fastest of some passes that take 0.2 s together, each waited for; one before them compiles.
 double fastestSeconds(const nereid::Stream &stream, const std::function<void()> &pass);
 
-/// `ownKernels` is transformer.py. The buffer has about `bytes`: as many as a step reads, so that
-/// it lies where those do, in a cache or behind it.
-Rates measureRates(const nereid::Engine &engine, const nereid::Device &device,
-                   const std::string &ownKernels, int64_t bytes);
+/// `read` is the kernel of transformer.py. The buffer has about `bytes`: as many as a step reads,
+/// so that it lies where those do, in a cache or behind it.
+Rates measureRates(const nereid::Kernel &read, const nereid::kernels::Library &library,
+                   const nereid::Stream &stream, int64_t bytes);

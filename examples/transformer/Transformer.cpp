@@ -33,13 +33,13 @@ PagedCache::PagedCache(const Device &device, const Sizes &sizes, int64_t pages,
   }
 }
 
-Transformer::Transformer(const Engine &engine, const Device &device, const std::string &ownKernels,
-                         const Sizes &sizes, const Weights &weights, int64_t maxRows)
-    : device(device), stream(device.stream()), library(must(Library::create(engine))), sizes(sizes),
+Transformer::Transformer(const ::Kernels &kernels, const Stream &stream, const Sizes &sizes,
+                         const Weights &weights, int64_t maxRows)
+    : stream(stream), device(stream.device()), library(kernels.library), sizes(sizes),
       maxRows(maxRows) {
-  Program own = must(engine.load(ownKernels));
-  embedKernel = must(own.kernel("embed"));
-  sampleKernel = must(own.kernel("sample"));
+  embedKernel = must(kernels.own.kernel("embed"));
+  sampleKernel = must(kernels.own.kernel("sample"));
+  sampleNextKernel = must(kernels.own.kernel("sample_next"));
 
   const int64_t width = sizes.width;
   embedding = upload(weights.embedding, {sizes.vocabulary, width});
@@ -65,7 +65,7 @@ Transformer::Transformer(const Engine &engine, const Device &device, const std::
   cosines = upload(cosine, {maxRows, pairs});
   sines = upload(sine, {maxRows, pairs});
 
-  for (Tensor *integers : {&tokenIds, &positions, &lengths, &slots, &chosen})
+  for (Tensor *integers : {&tokenIds, &positions, &lengths, &steps, &slots, &chosen})
     *integers = scratch(DType::Int32, 1);
   table = scratch(DType::Int32, maxRows);
   for (Tensor *row : {&x, &sum, &y, &branch})
@@ -99,11 +99,21 @@ Tensor Transformer::scratch(DType type, int64_t columns) {
   return must(Tensor::empty(device, type, {maxRows, columns}));
 }
 
+void Transformer::send(const Tensor &to, std::span<const int32_t> from) {
+  must(stream.copy(to.data(), from.data(), from.size_bytes()));
+}
+
+void Transformer::launch(const Kernel &kernel, int64_t programs,
+                         std::initializer_list<Argument> arguments) {
+  must(onlyPrepares ? kernel.prepare(device, arguments)
+                    : kernel.launch(stream, {uint32_t(programs)}, arguments));
+}
+
 void Transformer::product(const Tensor &x, const Tensor &matrix, const Tensor &y) {
   const int64_t outputs = matrix.shape()[0], inputs = matrix.shape()[1];
   work.bytes += int64_t(matrix.bytes() + x.bytes() + y.bytes());
   work.operations += 2 * x.shape()[0] * inputs * outputs;
-  library.matmul(stream, {.a = x, .b = view(matrix, {inputs, outputs}, {1, inputs}), .c = y});
+  run(Matmul{.a = x, .b = view(matrix, {inputs, outputs}, {1, inputs}), .c = y});
 }
 
 // Queries, keys and values of normed rows.
@@ -128,60 +138,57 @@ void Transformer::attend(const Step &step, size_t layer) {
   Tensor places = view(positions, {1, rows});
   for (auto [part, count] : {std::pair(&q, heads), {&k, keyHeads}}) {
     Tensor turned = view(*part, {1, rows, count, d});
-    library.rope(stream,
-                 {.x = turned, .y = turned, .cos = cosines, .sin = sines, .positions = places});
+    run(Rope{.x = turned, .y = turned, .cos = cosines, .sin = sines, .positions = places});
   }
   Tensor keys = view(k, {rows, keyHeads, d}), values = view(v, {rows, keyHeads, d});
   if (step.cache) {
     PagedCache::Layer &cache = step.cache->layers[layer];
     if (step.decodes) {
       Tensor tables = view(table, {rows, step.tableWidth}), tokens = view(lengths, {rows});
-      library.append_kv(stream, {.k = keys,
-                                 .v = values,
-                                 .kCache = cache.keys,
-                                 .vCache = cache.values,
-                                 .table = tables,
-                                 .lengths = tokens});
-      library.paged_attention(stream, {.q = view(q, {rows, heads, d}),
-                                       .kCache = cache.keys,
-                                       .vCache = cache.values,
-                                       .table = tables,
-                                       .lengths = tokens,
-                                       .out = view(attended, {rows, heads, d})});
+      run(AppendKv{.k = keys,
+                   .v = values,
+                   .kCache = cache.keys,
+                   .vCache = cache.values,
+                   .table = tables,
+                   .lengths = tokens});
+      run(PagedAttention{.q = view(q, {rows, heads, d}),
+                         .kCache = cache.keys,
+                         .vCache = cache.values,
+                         .table = tables,
+                         .lengths = tokens,
+                         .out = view(attended, {rows, heads, d})});
       return;
     }
-    library.store_kv(stream, {.k = keys,
-                              .v = values,
-                              .kCache = cache.keys,
-                              .vCache = cache.values,
-                              .slots = view(slots, {rows})});
+    run(StoreKv{.k = keys,
+                .v = values,
+                .kCache = cache.keys,
+                .vCache = cache.values,
+                .slots = view(slots, {rows})});
   }
   // Heads before tokens, as they lie.
   auto byHead = [&](const Tensor &tensor, int64_t count) {
     return view(tensor, {1, count, rows, d}, {rows * count * d, d, count * d, 1});
   };
-  library.attention(stream, {.q = byHead(q, heads),
-                             .k = byHead(k, keyHeads),
-                             .v = byHead(v, keyHeads),
-                             .out = byHead(attended, heads),
-                             .causal = true});
+  run(Attention{.q = byHead(q, heads),
+                .k = byHead(k, keyHeads),
+                .v = byHead(v, keyHeads),
+                .out = byHead(attended, heads),
+                .causal = true});
 }
 
 // Gives the logits of every row of a decoding step, else of the last row.
-Tensor Transformer::forward(std::span<const int32_t> tokens, const Step &step) {
+Tensor Transformer::forward(const Step &step) {
   const int64_t rows = step.rows, width = sizes.width, hidden = sizes.hidden;
-  must(stream.copy(tokenIds.data(), tokens.data(), tokens.size_bytes()));
-  embedKernel(stream, {uint32_t(rows)}, tokenIds, embedding, x, width,
-              named("BLOCK", powerOfTwo(width)));
+  launch(embedKernel, rows, {tokenIds, embedding, x, width, named("BLOCK", powerOfTwo(width))});
   Tensor in = firstRows(x, rows), out = firstRows(sum, rows), normed = firstRows(y, rows);
   Tensor pending; // what the last layer adds to x; none before the first
   auto normalize = [&](const Tensor &gain) {
-    library.rms_norm(stream, {.x = in,
-                              .w = gain,
-                              .y = normed,
-                              .residual = pending,
-                              .sum = pending ? out : Tensor(),
-                              .epsilon = Sizes::epsilon});
+    run(RmsNorm{.x = in,
+                .w = gain,
+                .y = normed,
+                .residual = pending,
+                .sum = pending ? out : Tensor(),
+                .epsilon = Sizes::epsilon});
     if (pending)
       std::swap(in, out);
     pending = firstRows(branch, rows);
@@ -195,9 +202,9 @@ Tensor Transformer::forward(std::span<const int32_t> tokens, const Step &step) {
 
     normalize(layer.mlpNorm);
     product(normed, layer.gateUp, firstRows(gateUp, rows));
-    library.glu(stream, {.gate = view(gateUp, {rows, hidden}, {2 * hidden, 1}),
-                         .up = view(gateUp, {rows, hidden}, {2 * hidden, 1}, hidden),
-                         .y = firstRows(gated, rows)});
+    run(Glu{.gate = view(gateUp, {rows, hidden}, {2 * hidden, 1}),
+            .up = view(gateUp, {rows, hidden}, {2 * hidden, 1}, hidden),
+            .y = firstRows(gated, rows)});
     product(firstRows(gated, rows), layer.down, pending);
   }
   normalize(finalNorm);
@@ -222,41 +229,80 @@ Tensor Transformer::prefill(std::span<const int32_t> tokens, PagedCache *cache, 
   const int64_t rows = int64_t(tokens.size());
   std::vector<int32_t> at(tokens.size()), places(tokens.size());
   std::iota(at.begin(), at.end(), 0);
-  must(stream.copy(positions.data(), at.data(), at.size() * sizeof(int32_t)));
+  send(tokenIds, tokens);
+  send(positions, at);
   if (cache) {
     must(cache->blocks.slots(sequence, 0, places));
-    must(stream.copy(slots.data(), places.data(), places.size() * sizeof(int32_t)));
+    send(slots, places);
   }
   must(stream.synchronize());
-  return forward(tokens, {rows, cache, 0, false, rows, rows * (rows + 1) / 2});
+  return forward({rows, cache, 0, false, rows, rows * (rows + 1) / 2});
+}
+
+// What a step of decoding reads beside weights and cache. `lengths` count the tokens.
+void Transformer::sendTables(std::span<const int32_t> tokens, PagedCache &cache,
+                             std::span<const int64_t> sequences, std::span<const int32_t> lengths,
+                             int64_t tableWidth) {
+  std::vector<int32_t> at, owned(tokens.size()), tables(tokens.size() * size_t(tableWidth));
+  must(cache.blocks.fill(sequences, tableWidth, tables, owned));
+  for (int32_t length : lengths)
+    at.push_back(length - 1);
+  send(tokenIds, tokens);
+  send(positions, at);
+  send(this->lengths, lengths);
+  send(table, tables);
+  must(stream.synchronize());
 }
 
 Tensor Transformer::decode(std::span<const int32_t> tokens, PagedCache &cache,
-                           std::span<const int64_t> sequences) {
-  const int64_t rows = int64_t(tokens.size());
-  Step step{rows, &cache, cache.blocks.tableWidth(sequences), true, 0, 0};
-  std::vector<int32_t> at, tokensOf(tokens.size()), tables(size_t(rows * step.tableWidth));
-  must(cache.blocks.fill(sequences, step.tableWidth, tables, tokensOf));
-  for (int32_t length : tokensOf) {
-    at.push_back(length - 1);
-    step.context += length;
-  }
-  step.pairs = step.context;
-  auto send = [&](const Tensor &to, const std::vector<int32_t> &from) {
-    must(stream.copy(to.data(), from.data(), from.size() * sizeof(int32_t)));
-  };
-  send(positions, at);
-  send(lengths, tokensOf);
-  send(table, tables);
-  must(stream.synchronize());
-  return forward(tokens, step);
+                           std::span<const int64_t> sequences, int64_t tableWidth) {
+  std::vector<int32_t> tokensOf;
+  for (int64_t sequence : sequences)
+    tokensOf.push_back(int32_t(cache.blocks.length(sequence)));
+  const int64_t context = std::accumulate(tokensOf.begin(), tokensOf.end(), int64_t(0));
+  sendTables(tokens, cache, sequences, tokensOf, tableWidth);
+  return forward({int64_t(tokens.size()), &cache, tableWidth, true, context, context});
 }
 
-std::vector<int32_t> Transformer::sample(const Tensor &logits, int64_t rows, float temperature,
-                                         uint64_t seed) {
-  sampleKernel(stream, {uint32_t(rows)}, logits, chosen, sizes.vocabulary,
-               temperature > 0 ? 1 / temperature : 1.0f, int64_t(seed),
-               named("BLOCK", powerOfTwo(sizes.vocabulary)), named("GREEDY", temperature <= 0));
+Graph Transformer::captureSteps(std::span<const int32_t> tokens, std::span<const int32_t> lengths,
+                                PagedCache &cache, std::span<const int64_t> sequences,
+                                int64_t tableWidth, const Sampling &sampling, int64_t step) {
+  const int64_t rows = int64_t(tokens.size());
+  sendTables(tokens, cache, sequences, lengths, tableWidth);
+  std::vector<int32_t> numbers(tokens.size(), int32_t(step));
+  send(steps, numbers);
+  must(stream.synchronize());
+  auto all = [&] {
+    forward({rows, &cache, tableWidth, true, 0, 0});
+    launch(sampleNextKernel, rows,
+           {logits, tokenIds, positions, this->lengths, steps, sizes.vocabulary,
+            sampling.temperature > 0 ? 1 / sampling.temperature : 1.0f, sampling.seed,
+            sampling.seedStep, named("BLOCK", powerOfTwo(sizes.vocabulary)),
+            named("GREEDY", sampling.temperature <= 0)});
+  };
+  // While a stream captures, nothing can be compiled and no memory be made.
+  onlyPrepares = true;
+  all();
+  onlyPrepares = false;
+  must(stream.beginCapture());
+  all();
+  return must(stream.endCapture());
+}
+
+std::vector<int32_t> Transformer::newestTokens(int64_t rows) {
+  std::vector<int32_t> tokens(static_cast<size_t>(rows));
+  must(stream.copy(tokens.data(), tokenIds.data(), tokens.size() * sizeof(int32_t)));
+  must(stream.synchronize());
+  return tokens;
+}
+
+std::vector<int32_t> Transformer::sample(const Tensor &logits, int64_t rows,
+                                         const Sampling &sampling, int64_t step) {
+  launch(sampleKernel, rows,
+         {logits, chosen, sizes.vocabulary,
+          sampling.temperature > 0 ? 1 / sampling.temperature : 1.0f,
+          sampling.seed + step * sampling.seedStep, named("BLOCK", powerOfTwo(sizes.vocabulary)),
+          named("GREEDY", sampling.temperature <= 0)});
   std::vector<int32_t> tokens(static_cast<size_t>(rows));
   must(stream.copy(tokens.data(), chosen.data(), tokens.size() * sizeof(int32_t)));
   must(stream.synchronize());

@@ -22,28 +22,50 @@ struct PagedCache {
   int64_t usedBytes() const { return blocks.usedPages() * pageBytes; }
 };
 
+/// How a token is chosen; temperature 0 takes the most probable. Step s of a sequence has the seed
+/// `seed + s * seedStep`.
+struct Sampling {
+  float temperature = 0;
+  int64_t seed = 0, seedStep = 1;
+};
+
+/// Where the kernels come from.
+struct Kernels {
+  nereid::Program own; ///< transformer.py
+  nereid::kernels::Library library;
+};
+
 class Transformer {
 public:
-  /// `ownKernels` is transformer.py. At most `maxRows` tokens go through at a time, none further
-  /// than that from its sequence's first one.
-  Transformer(const nereid::Engine &engine, const nereid::Device &device,
-              const std::string &ownKernels, const Sizes &sizes, const Weights &weights,
-              int64_t maxRows);
+  /// All work goes to `stream`. At most `maxRows` tokens go through at a time, none further than
+  /// that from its sequence's first one.
+  Transformer(const Kernels &kernels, const nereid::Stream &stream, const Sizes &sizes,
+              const Weights &weights, int64_t maxRows);
 
   /// One sequence from its first token on; gives the logits after its last. With a cache, keys and
   /// values are kept under `sequence`, which must have grown by these tokens.
   nereid::Tensor prefill(std::span<const int32_t> tokens, PagedCache *cache = nullptr,
                          int64_t sequence = 0);
   /// One more token of each sequence, which must have grown by it; gives a row of logits for each.
+  /// A sequence has at most `tableWidth` pages, in this step and those that are to take the same
+  /// kernels.
   nereid::Tensor decode(std::span<const int32_t> tokens, PagedCache &cache,
-                        std::span<const int64_t> sequences);
+                        std::span<const int64_t> sequences, int64_t tableWidth);
+  /// A step as a graph that takes the tokens which the run of it before chose: nothing of it comes
+  /// from the host. The first takes `tokens`, of step number `step`; the sequences, whose lengths
+  /// count these, must own the pages of all steps.
+  nereid::Graph captureSteps(std::span<const int32_t> tokens, std::span<const int32_t> lengths,
+                             PagedCache &cache, std::span<const int64_t> sequences,
+                             int64_t tableWidth, const Sampling &sampling, int64_t step);
+  /// The tokens that the last run of the graph chose. Waits.
+  std::vector<int32_t> newestTokens(int64_t rows);
   /// The products of a step of decoding so many sequences and nothing else, on whatever the last
   /// step has left: what a step takes at least with these kernels.
   void decodeProducts(int64_t rows);
   nereid::Stream &queue() { return stream; }
-  /// A token for each row of logits; temperature 0 takes the most probable.
-  std::vector<int32_t> sample(const nereid::Tensor &logits, int64_t rows, float temperature,
-                              uint64_t seed);
+  /// A token for each row of logits.
+  std::vector<int32_t> sample(const nereid::Tensor &logits, int64_t rows, const Sampling &sampling,
+                              int64_t step);
 
   /// Bytes that products and attention take and give, each tensor counted once a kernel, and their
   /// multiplications and additions.
@@ -72,21 +94,32 @@ private:
   nereid::Tensor uploadTransposed(const std::vector<float> &values, int64_t inputs,
                                   int64_t outputs);
   nereid::Tensor scratch(nereid::DType type, int64_t columns);
+  void send(const nereid::Tensor &to, std::span<const int32_t> from);
+  void sendTables(std::span<const int32_t> tokens, PagedCache &cache,
+                  std::span<const int64_t> sequences, std::span<const int32_t> lengths,
+                  int64_t tableWidth);
+  // Every call and launch goes through these two: what is prepared is what runs.
+  template <typename Call> void run(const Call &call) {
+    must(onlyPrepares ? library.prepare(stream, call) : library.run(stream, call));
+  }
+  void launch(const nereid::Kernel &kernel, int64_t programs,
+              std::initializer_list<nereid::Argument> arguments);
   void product(const nereid::Tensor &x, const nereid::Tensor &matrix, const nereid::Tensor &y);
   void projections(const Layer &layer, const nereid::Tensor &normed);
   void attend(const Step &step, size_t layer);
-  nereid::Tensor forward(std::span<const int32_t> tokens, const Step &step);
+  nereid::Tensor forward(const Step &step);
 
-  nereid::Device device;
   nereid::Stream stream;
+  nereid::Device device;
   nereid::kernels::Library library;
+  bool onlyPrepares = false;
   Sizes sizes;
   int64_t maxRows, allWeights = 0;
   Work work;
-  nereid::Kernel embedKernel, sampleKernel;
+  nereid::Kernel embedKernel, sampleKernel, sampleNextKernel;
   nereid::Tensor embedding, finalNorm, head, cosines, sines;
   std::vector<Layer> layers;
   // What a step works on; every row but those of `table` is a token.
-  nereid::Tensor tokenIds, positions, lengths, slots, table, x, sum, y, branch, q, k, v, attended,
-      gateUp, gated, logits, chosen;
+  nereid::Tensor tokenIds, positions, lengths, steps, slots, table, x, sum, y, branch, q, k, v,
+      attended, gateUp, gated, logits, chosen;
 };

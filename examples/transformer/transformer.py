@@ -22,14 +22,33 @@ def read(x_ptr, sum_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(sum_ptr + program, tl.sum(total, axis=0))
 
 
-@triton.jit(do_not_specialize=["seed"])
-def sample(logits_ptr, token_ptr, N, inverse_temperature, seed, BLOCK: tl.constexpr, GREEDY: tl.constexpr):
-    """A token a row, drawn by its softmax probability: the maximum of logits with Gumbel noise."""
-    row = tl.program_id(0).to(tl.int64)
+@triton.jit
+def draw(logits_ptr, row, N, inverse_temperature, seed, BLOCK: tl.constexpr, GREEDY: tl.constexpr):
+    """A token by its softmax probability: the maximum of logits with Gumbel noise."""
     columns = tl.arange(0, BLOCK)
     scores = tl.load(logits_ptr + row * N + columns, mask=columns < N, other=-float("inf")).to(tl.float32)
     if not GREEDY:
         uniform = tl.maximum(tl.rand(seed, row * BLOCK + columns), 1e-20)
         scores = scores * inverse_temperature - tl.log(-tl.log(uniform))
         scores = tl.where(columns < N, scores, -float("inf"))
-    tl.store(token_ptr + row, tl.argmax(scores, axis=0).to(tl.int32))
+    return tl.argmax(scores, axis=0).to(tl.int32)
+
+
+@triton.jit(do_not_specialize=["seed"])
+def sample(logits_ptr, token_ptr, N, inverse_temperature, seed, BLOCK: tl.constexpr, GREEDY: tl.constexpr):
+    """A token a row."""
+    row = tl.program_id(0).to(tl.int64)
+    tl.store(token_ptr + row, draw(logits_ptr, row, N, inverse_temperature, seed, BLOCK, GREEDY))
+
+
+@triton.jit(do_not_specialize=["seed"])
+def sample_next(logits_ptr, token_ptr, position_ptr, length_ptr, step_ptr, N, inverse_temperature, seed, SEED_STEP, BLOCK: tl.constexpr,
+                GREEDY: tl.constexpr):
+    """The same, and moves its sequence on by that token: what the next step reads is in memory, so that a graph of a step can be run again and again."""
+    row = tl.program_id(0).to(tl.int64)
+    step = tl.load(step_ptr + row)
+    seed += step.to(tl.int64) * SEED_STEP
+    tl.store(token_ptr + row, draw(logits_ptr, row, N, inverse_temperature, seed, BLOCK, GREEDY))
+    tl.store(step_ptr + row, step + 1)
+    tl.store(position_ptr + row, tl.load(position_ptr + row) + 1)
+    tl.store(length_ptr + row, tl.load(length_ptr + row) + 1)

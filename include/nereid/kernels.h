@@ -850,6 +850,11 @@ public:
   /// kernels of the engine are not touched.
   void freeze(bool frozen = true) const;
 
+  /// `Program::recordedKeys` and `Program::buildAhead` of all kernels of the library: a process
+  /// that builds ahead what an earlier one recorded runs the same calls frozen.
+  std::vector<std::string> recordedKeys() const;
+  Result<size_t> buildAhead(std::span<const std::string> keys) const;
+
   // The calls, named as in Python; each throws.
   // NOLINTBEGIN(readability-identifier-naming)
   void add(const Stream &stream, const Add &call) const { must(run(stream, call)); }

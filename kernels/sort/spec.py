@@ -31,7 +31,7 @@ def blocks(x, y, index, M, N, K, BLOCK, num_warps):
 
 tasks = dict(
     sort=dict(
-        inputs=sort_inputs, outputs=sort_outputs, variants=dict(bitonic=dict(run=bitonic, configs=[dict(num_warps=w) for w in (4, 8, 2)])),
+        inputs=sort_inputs, outputs=sort_outputs, variants=dict(bitonic=dict(run=bitonic, configs=[dict(num_warps=w) for w in (4, 8, 2, 1)])),
         cases=[
             *[dict(M=3, N=n, dtype="f32", descending=d) for n in (1, 17, 300, 512) for d in (False, True)],
             *[dict(M=2, N=100, dtype=t, ties=True) for t in ("f32", "f16", "bf16")],

@@ -2,6 +2,7 @@
 #include "launch/Argument.h"
 #include "nereid/tensor.h"
 #include "runtime/CpuDevice.h"
+#include "runtime/CudaDevice.h"
 #include "runtime/Tensor.h"
 
 #include <algorithm>
@@ -71,6 +72,13 @@ Result<Graph> Stream::endCapture() const {
 
 Result<Device> Device::open(std::string_view name) {
   auto found = runtime::device(name);
+  if (!found)
+    return found.takeError();
+  return Device(*found);
+}
+
+Result<Device> Device::inContext(void *native) {
+  auto found = runtime::cudaDeviceIn(native);
   if (!found)
     return found.takeError();
   return Device(*found);
@@ -175,6 +183,8 @@ Result<Tensor> Tensor::wrap(const Device &device, void *data, DType type, Shape 
   if (!data && made->numel() > 0)
     return Error{"a null pointer for a tensor of " + std::to_string(made->numel()) + " elements",
                  {}};
+  if (Status status = device.impl->checkAddress(data); !status)
+    return Error{"cannot make a tensor of " + device.name() + ": " + status.error().what, {}};
   return Tensor(std::make_shared<const runtime::Tensor>(*std::move(made)));
 }
 
@@ -205,11 +215,13 @@ Result<Tensor> Tensor::view(Shape shape, Shape strides, int64_t first) const {
     return outside("elements at negative strides");
   if (first < 0 || uint64_t(first) > all)
     return outside("elements from " + std::to_string(first) + " on");
-  auto made = wrap(device(), data<char>() + uint64_t(first) * width, type(), shape, strides, impl);
-  if (made && made->bytes() / width > all - uint64_t(first))
-    return outside(std::to_string(made->bytes() / width) + " elements from " +
-                   std::to_string(first) + " on");
-  return made;
+  auto made = runtime::Tensor::wrap(*impl->device(), data<char>() + uint64_t(first) * width, type(),
+                                    shape.sizes, strides.sizes, impl);
+  if (!made)
+    return made.takeError();
+  if (const uint64_t wanted = uint64_t(made->spanBytes()) / width; wanted > all - uint64_t(first))
+    return outside(std::to_string(wanted) + " elements from " + std::to_string(first) + " on");
+  return Tensor(std::make_shared<const runtime::Tensor>(*std::move(made)));
 }
 
 void *Tensor::data() const { return impl->data(); }

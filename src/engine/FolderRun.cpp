@@ -633,7 +633,7 @@ private:
   // out = a @ b by cuBLASLt, the fastest of the ways that it proposes.
   Status timeProduct(const FolderInstance &instance, Runner &on, runtime::Device &device,
                      const SpecTensor &a, const SpecTensor &b, const SpecTensor &out) {
-    runtime::CurrentContext current(device);
+    runtime::CurrentContext current(&device);
     if (!cublasLt) {
       auto opened = runtime::CublasLt::open();
       if (!opened)

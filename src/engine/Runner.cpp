@@ -1,12 +1,14 @@
 #include "engine/Runner.h"
 
 #include "engine/Compile.h"
+#include "gpu/Ptxas.h"
 #include "launch/LaunchKey.h"
 #include "launch/Launcher.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
+#include "support/Hash.h"
 #include "support/Records.h"
 #include "target/Gpu.h"
 
@@ -17,7 +19,13 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <thread>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace nereid::engine {
 
@@ -104,28 +112,17 @@ Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runti
   return bound;
 }
 
-Timing percentiles(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  auto at = [&](double share) {
-    return seconds[size_t(std::lround(share * double(seconds.size() - 1)))];
-  };
-  return {at(0.5), at(0.2), at(0.8), unsigned(seconds.size())};
-}
-
-// Samples of `once`, which gives seconds, until the time is used up.
-template <typename Once> Result<Timing> sampled(const TimeOptions &options, Once once) {
-  std::vector<double> seconds;
-  double spent = 0;
-  while (seconds.size() < options.maxSamples &&
-         (seconds.size() < options.minSamples || spent < options.seconds) &&
-         (seconds.empty() || spent < 20 * options.seconds)) {
-    auto sample = once();
-    if (!sample)
-      return sample.takeError();
-    seconds.push_back(*sample);
-    spent += *sample;
-  }
-  return percentiles(std::move(seconds));
+// Past the caches, as kernels write large tensors. memcpy does so from a size on that the C library
+// derives from what it believes of the caches, which is wrong inside many virtual machines.
+void copyPastCaches(char *to, const char *from, size_t bytes) {
+#if defined(__x86_64__)
+  for (; bytes >= 64; bytes -= 64, from += 64, to += 64)
+    for (int i = 0; i < 64; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                       _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
+  _mm_sfence();
+#endif
+  std::memcpy(to, from, bytes);
 }
 
 // --- the interpreter ---
@@ -360,72 +357,48 @@ public:
         return status.takeError();
       return since(start);
     };
-    // Caches, branch predictors and clocks settle first.
-    auto warm = sampled({.seconds = options.seconds / 10, .minSamples = 2}, clocked);
-    if (!warm || on.kind() == runtime::DeviceKind::Cpu)
+    if (on.kind() == runtime::DeviceKind::Cpu) {
+      // Caches, branch predictors and clocks settle first.
+      auto warm = sampled({.seconds = options.seconds / 10, .minSamples = 2}, clocked);
       return warm ? sampled(options, clocked) : std::move(warm);
-
-    if (!scrub) {
-      auto buffer = on.allocate(std::max<size_t>(4 * on.info().cacheBytes, size_t(256) << 20));
-      if (!buffer)
-        return buffer.takeError();
-      scrub = std::move(*buffer);
     }
     if (options.isCacheRead)
       if (Status status = openReader(); !status)
         return status.takeError();
-    unsigned samples = unsigned(std::clamp<double>(options.seconds / std::max(warm->median, 1e-6),
-                                                   options.minSamples, options.maxSamples));
-    std::vector<std::pair<std::unique_ptr<runtime::Event>, std::unique_ptr<runtime::Event>>> events;
-    for (unsigned i = 0; i < samples; ++i) {
-      auto begin = on.createEvent(), end = on.createEvent();
-      if (!begin || !end)
-        return begin ? end.takeError() : begin.takeError();
-      // The fill also hides the host's part of the launches that follow.
-      for (Status status : {stream.fill(scrub.data(), i, 4, scrub.bytes() / 4),
-                            options.isCacheRead ? readOver(stream) : Status(Success{}),
-                            stream.record(**begin), pass(stream), stream.record(**end)})
-        if (!status)
-          return status.takeError();
-      events.emplace_back(std::move(*begin), std::move(*end));
-    }
-    if (Status status = on.synchronize(); !status)
-      return status.takeError();
-    std::vector<double> seconds;
-    for (auto &[begin, end] : events) {
-      auto took = end->secondsSince(*begin);
-      if (!took)
-        return took.takeError();
-      seconds.push_back(*took);
-    }
-    return percentiles(std::move(seconds));
+    return timer.time(stream, pass, options,
+                      options.isCacheRead
+                          ? Pass([this](runtime::Stream &stream) { return readOver(stream); })
+                          : nullptr);
   }
 
   Result<double> copyRate() override {
-    if (measuredCopyRate)
+    bool isCpu = on.kind() == runtime::DeviceKind::Cpu;
+    // A CPU's memory is shared with whatever else runs: measured again beside each row.
+    if (measuredCopyRate && !isCpu)
       return *measuredCopyRate;
     // Out of every cache, both blocks together, and short enough to be repeated.
-    size_t bytes = on.kind() == runtime::DeviceKind::Cpu
-                       ? std::max<size_t>(4 * on.info().cacheBytes, size_t(64) << 20)
-                       : size_t(1) << 30;
-    auto from = on.allocate(bytes), to = on.allocate(bytes);
-    if (!from || !to)
-      return from ? to.takeError() : from.takeError();
+    size_t bytes =
+        isCpu ? std::max<size_t>(4 * on.info().cacheBytes, size_t(64) << 20) : size_t(1) << 30;
     runtime::Stream &stream = on.defaultStream();
-    if (Status status = stream.fill(from->data(), 0x9e3779b9, 4, bytes / 4); !status)
-      return status.takeError();
+    if (!copied) {
+      auto blocks = on.allocate(2 * bytes);
+      if (!blocks)
+        return blocks.takeError();
+      copied = std::move(*blocks);
+      if (Status status = stream.fill(copied.data(), 0x9e3779b9, 4, 2 * bytes / 4); !status)
+        return status.takeError();
+    }
+    auto *from = static_cast<char *>(copied.data()), *to = from + bytes;
     auto timing =
         sampled({.seconds = 0.2, .minSamples = 5, .maxSamples = 40}, [&]() -> Result<double> {
           auto start = Clock::now();
-          if (on.kind() == runtime::DeviceKind::Cpu) {
-            size_t each = bytes / on.info().units;
+          if (isCpu) {
+            size_t each = bytes / on.info().units & ~size_t(63);
             std::vector<std::jthread> threads;
-            for (unsigned i = 0; i < on.info().units; ++i)
-              threads.emplace_back([&, i] {
-                std::memcpy(static_cast<char *>(to->data()) + i * each,
-                            static_cast<char *>(from->data()) + i * each, each);
-              });
-          } else if (Status status = stream.copy(to->data(), from->data(), bytes); !status) {
+            for (size_t first = 0; first < bytes; first += each)
+              threads.emplace_back(copyPastCaches, to + first, from + first,
+                                   std::min(each, bytes - first));
+          } else if (Status status = stream.copy(to, from, bytes); !status) {
             return status.takeError();
           }
           if (Status status = on.synchronize(); !status)
@@ -434,6 +407,8 @@ public:
         });
     if (!timing)
       return timing.takeError();
+    if (!isCpu)
+      copied = {};
     measuredCopyRate = 2 * double(bytes) / timing->median;
     return *measuredCopyRate;
   }
@@ -621,17 +596,58 @@ def read_over(x, steps, BLOCK: tl.constexpr):
   }
 
   runtime::Device &on;
-  runtime::Buffer scrub;    // overwritten to empty the second-level cache
+  EventTimer timer{on};
   runtime::Buffer readable; // read behind that, where lines that were written shall not stay
   std::unique_ptr<emit::Program> readerProgram;
   Kernel *reader = nullptr;
   std::optional<double> measuredCopyRate;
+  runtime::Buffer copied; // what the copy reads and writes
   std::map<const HostTensor *, runtime::Buffer> buffers;
   std::mutex emitMutex; // one for all programs: emission is a small part of a compilation
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Kernel>> kernels;
 };
 
-// Compiles for a chip that need not be there.
+// What the assembler took in this process. PTX that it takes for one chip it takes for those after
+// it, so of kernels that differ in `.target` alone it reads the first.
+class TakenPtx {
+public:
+  static TakenPtx &get() {
+    static TakenPtx taken;
+    return taken;
+  }
+
+  Status assemble(const std::string &ptxas, const std::string &ptx, const target::GpuChip &chip) {
+    std::string header, body;
+    std::istringstream lines(ptx);
+    for (std::string line; std::getline(lines, line);)
+      (line.starts_with(".target") || line.starts_with(".version") ? header : body) += line + "\n";
+    support::Hash128 hash = support::hash128(body);
+    {
+      std::lock_guard lock(mutex);
+      auto found = bodies.find(hash);
+      if (found != bodies.end() && headers.contains(header) &&
+          std::ranges::any_of(found->second, [&](const target::GpuChip *before) {
+            return before == &chip ||
+                   (!before->onlyThisChip && before->capability <= chip.capability);
+          }))
+        return Success{};
+    }
+    if (auto cubin = gpu::assemble(ptxas, ptx, chip.name); !cubin)
+      return cubin.takeError();
+    std::lock_guard lock(mutex);
+    bodies[hash].push_back(&chip);
+    headers.insert(header);
+    return Success{};
+  }
+
+private:
+  std::mutex mutex;
+  std::map<support::Hash128, std::vector<const target::GpuChip *>> bodies;
+  std::set<std::string> headers; ///< `.version` and `.target`, once taken
+};
+
+// Compiles for a chip that need not be there: to PTX that the assembler takes. Which of several
+// codes is the best does not matter here.
 class ChipRunner final : public Runner {
 public:
   explicit ChipRunner(std::string_view chip) { name = chip; }
@@ -662,14 +678,11 @@ public:
     if (!emitted)
       return emitted.takeError();
     outcome.notes = emitted->diagnostics;
-    auto artifact = buildArtifact(*emitted, name);
-    if (!artifact)
-      return artifact.takeError();
+    auto isAssembled = assemble(*emitted);
+    if (!isAssembled)
+      return isAssembled.takeError();
+    outcome.isAssembled = *isAssembled;
     outcome.compileSeconds = since(start);
-    outcome.isAssembled =
-        std::ranges::any_of(artifact->codes(), [](const support::CodeRecord &code) {
-          return support::CodeKind(code.kind) == support::CodeKind::Cubin;
-        });
     compiled.emplace(std::move(key), outcome.isAssembled);
     return outcome;
   }
@@ -680,6 +693,25 @@ public:
   Result<double> copyRate() override { return 0.0; }
 
 private:
+  // False without an assembler.
+  Result<bool> assemble(EmittedKernel &emitted) const {
+    const target::GpuChip &chip = *target::gpuChip(name);
+    std::string ptxas = gpu::findPtxas();
+    mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
+    auto ptx = pipeline::emitForGpu(*module, chip, pipeline::GpuStage::Ptx);
+    if (!ptx)
+      return ptx.takeError();
+    if (ptxas.empty())
+      return false;
+    if (TakenPtx::get().assemble(ptxas, *ptx, chip))
+      return true;
+    // There may be code that needs fewer registers; else the message is the whole story's.
+    auto artifact = buildArtifact(emitted, name);
+    if (!artifact)
+      return artifact.takeError();
+    return true;
+  }
+
   std::map<std::tuple<emit::Program *, std::string, std::string, std::string>, bool> compiled;
 };
 

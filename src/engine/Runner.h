@@ -6,6 +6,7 @@
 
 #include "emit/Program.h"
 #include "engine/Compile.h"
+#include "engine/Timing.h"
 #include "launch/Argument.h"
 #include "launch/Signature.h"
 #include "ref/Interpreter.h"
@@ -57,21 +58,6 @@ struct RunOutcome {
   bool isAssembled = false;      ///< by a chip's runner: there is machine code
 };
 
-/// How long to measure.
-struct TimeOptions {
-  double seconds = 0.5; ///< spent on samples, about
-  unsigned minSamples = 7, maxSamples = 400;
-  /// On a GPU: another buffer is read after the one that is overwritten, so that no sample pays for
-  /// lines of the second-level cache that memory has yet to see.
-  bool isCacheRead = false;
-};
-
-/// Seconds of one pass over some launches: percentiles of the samples.
-struct Timing {
-  double median = 0, p20 = 0, p80 = 0;
-  unsigned samples = 0;
-};
-
 struct RunnerOptions {
   ref::Options reference;                                ///< how `ref` runs
   std::function<void(const ref::Progress &)> onProgress; ///< of launches on `ref`
@@ -118,7 +104,8 @@ public:
   /// Measures what `pass` queues in a stream as `time` does.
   virtual Result<Timing> timePass(const std::function<Status(runtime::Stream &)> &pass,
                                   const TimeOptions &options);
-  /// Bytes read plus bytes written a second by a large copy on this device; measured once.
+  /// Bytes read plus bytes written a second by a large copy on this device: on a GPU measured once,
+  /// on a CPU, whose memory others share, at each call, by all threads and past the caches.
   virtual Result<double> copyRate() = 0;
 
   const std::string &device() const { return name; }

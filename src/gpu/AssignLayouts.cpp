@@ -222,8 +222,10 @@ private:
       else
         accessLayouts[place] = blockedLayout(shape, perThread, order, warps);
     }
-    for (auto &[shape, place] : best)
+    for (auto &[shape, place] : best) {
       defaults[shape] = accessLayouts[place];
+      accessed.insert(shape);
+    }
     kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
     kernel->walk([&](tile::LoadOp load) { followMet(load); });
   }
@@ -268,9 +270,9 @@ private:
       chosen[access] = *rows;
   }
 
-  // A vector that meets the rows or columns of a loaded tile in each step of a loop: each thread
-  // loads its part of it, where that is little. All but the first one's come from a cache; moving
-  // the vector costs two barriers a step.
+  // A vector that meets the rows or columns of a tile in each step of a loop, one that is loaded
+  // there or one that the loop carries: each thread loads its part of it, where that is little. All
+  // but the first one's come from a cache; moving the vector costs two barriers a step.
   void followMet(tile::LoadOp load) {
     constexpr unsigned most = 64; // bytes
     auto shape = tile::shapeOf(load.getType());
@@ -289,7 +291,7 @@ private:
           self(self, expand.getResult(), expand.getAxis());
         } else if (axis && isa<tile::BroadcastOp>(user)) {
           self(self, user->getResult(0), axis);
-        } else if (!axis && isCast(user)) {
+        } else if (!axis && (isCast(user) || isScaling(user))) {
           self(self, user->getResult(0), axis);
         } else if (axis && user->hasTrait<OpTrait::Elementwise>()) {
           std::optional<LinearLayout> other;
@@ -298,6 +300,12 @@ private:
                 source && source != load && isa<tile::LoadOp>(source) && places.contains(source) &&
                 tile::shapeOf(operand.getType()) == tile::shapeOf(tile.getType()))
               other = sliceLayout(accessLayout(source), *axis);
+          auto all = tile::shapeOf(tile.getType()).vec();
+          bool isCarried = llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
+            return isTile(carried) && tile::shapeOf(carried.getType()) == ArrayRef(all);
+          });
+          if (!other && isCarried && accessed.count(all))
+            other = sliceLayout(defaults.at(all), *axis);
           agree &= other && (!met || *met == *other);
           met = other;
         } else {
@@ -312,6 +320,14 @@ private:
   }
   static bool isCast(Operation *op) {
     return op->hasTrait<OpTrait::Elementwise>() && op->getNumOperands() == 1;
+  }
+  // An operation with the same number for each element.
+  static bool isScaling(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+           llvm::count_if(op->getOperands(), [](Value v) {
+             Operation *source = v.getDefiningOp();
+             return !isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source);
+           }) == 1;
   }
   // What a tile is converted from, element by element.
   static Value castFrom(Value tile) {
@@ -724,33 +740,37 @@ private:
   }
 
   // The layout that `value`, computed in `body`, will have there, as far as products and memory
-  // accesses say; nothing if they don't.
-  std::optional<LinearLayout> foresee(Value value, Block &body, DenseSet<Value> &seen) {
+  // accesses say; nothing if they don't. Tiles that are repeated have a say of their own.
+  std::optional<LinearLayout> foresee(Value value, Block &body, DenseSet<Value> &seen,
+                                      bool ofRepeated) {
     if (!isTile(value) || !seen.insert(value).second)
       return std::nullopt;
     Operation *op = value.getDefiningOp();
     if (!op || !body.getParentOp()->isProperAncestor(op))
       return ownLayout(value);
+    if (isa<tile::BroadcastOp>(op) && !ofRepeated)
+      return std::nullopt;
     unsigned result = cast<OpResult>(value).getResultNumber();
     if (auto branch = dyn_cast<scf::IfOp>(op))
-      return foreseeYielded(branch, result, body, seen);
+      return foreseeYielded(branch, result, body, seen, ofRepeated);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       return productOf(dot).sum;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (access && isTile(access.getAccessed()))
       return accessLayout(op);
     for (OpOperand &operand : op->getOpOperands())
-      if (auto layout = foresee(operand.get(), body, seen))
+      if (auto layout = foresee(operand.get(), body, seen, ofRepeated))
         if (auto own = forward(op, operand.getOperandNumber(), *layout, result))
           return own;
     return std::nullopt;
   }
   // The same for a result of a branch: what one side computes.
   std::optional<LinearLayout> foreseeYielded(scf::IfOp branch, unsigned result, Block &body,
-                                             DenseSet<Value> &seen) {
+                                             DenseSet<Value> &seen, bool ofRepeated) {
     for (Region *side : {&branch.getThenRegion(), &branch.getElseRegion()})
       if (!side->empty())
-        if (auto own = foresee(side->front().getTerminator()->getOperand(result), body, seen))
+        if (auto own =
+                foresee(side->front().getTerminator()->getOperand(result), body, seen, ofRepeated))
           return own;
     return std::nullopt;
   }
@@ -770,17 +790,25 @@ private:
   }
 
   // A carried tile keeps the layout in which the loop computes it; pointers lie like the access
-  // through them.
+  // through them. A smaller tile that is repeated does not say where the carried one lies if
+  // accesses to tiles of its shape do: it is little to move.
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
     if (!isTile(init))
       return {};
-    DenseSet<Value> seen;
-    if (auto own = foresee(loop.getBody()->getTerminator()->getOperand(i), *loop.getBody(), seen))
+    auto foreseen = [&](bool ofRepeated) {
+      DenseSet<Value> seen;
+      return foresee(loop.getBody()->getTerminator()->getOperand(i), *loop.getBody(), seen,
+                     ofRepeated);
+    };
+    if (auto own = foreseen(/*ofRepeated=*/false))
       return *own;
     if (isa<tile::PtrType>(tile::elementType(init.getType())))
       if (auto accessed = accessedIn(loop.getRegionIterArg(i)))
         return *accessed;
+    if (!accessed.count(tile::shapeOf(init.getType()).vec()))
+      if (auto own = foreseen(/*ofRepeated=*/true))
+        return *own;
     if (auto own = ownLayout(init))
       return *own;
     return defaultLayout(tile::shapeOf(init.getType()));
@@ -834,7 +862,8 @@ private:
       DenseSet<Value> seen;
       if (!isTile(branch.getResult(i)))
         continue;
-      if (auto own = foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen))
+      if (auto own = foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen,
+                                    /*ofRepeated=*/true))
         layout = *own;
     }
     auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),
@@ -909,6 +938,7 @@ private:
   std::map<Operation *, LinearLayout>
       chosen; // of accesses that do not lie like others of their shape
   std::map<std::vector<int64_t>, LinearLayout> defaults;
+  std::set<std::vector<int64_t>> accessed; // shapes
   IRMapping scalars;
   SmallVector<Scope> scopes;
   DenseSet<Value> recomputed;

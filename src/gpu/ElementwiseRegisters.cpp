@@ -184,23 +184,33 @@ struct MulLowCode {
     return e.builder.create<arith::MulIOp>(e.loc(), v[0], v[1], op.getOverflowFlags());
   }
 };
+// The instruction saturates, at the bounds of small types too, and gives 0 for NaN, unless one of
+// the types has 64 bits.
 struct FPToIntCode {
   static Value emit(tile::FPToIntOp op, RegisterEmitter &e, ValueRange v) {
-    Type from = tile::elementType(op.getSource().getType());
+    OpBuilder &b = e.builder;
+    Type from = tile::elementType(op.getSource().getType()), type = resultElement(op);
     Value source = v[0];
-    if (from.getIntOrFloatBitWidth() < 32)
-      source = transforms::expandFloatConversion(e.builder, e.loc(), source, from,
-                                                 e.builder.getF32Type());
-    Type type = resultElement(op);
+    if (from.getIntOrFloatBitWidth() < 32 && (!from.isF16() || type.isInteger(1)))
+      source = transforms::expandFloatConversion(b, e.loc(), source, from, b.getF32Type());
     if (type.isInteger(1))
-      return e.builder.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNE, source,
-                                             e.zero(source.getType()));
-    return e.builder
-        .create<LLVM::CallIntrinsicOp>(
-            e.loc(), type,
-            e.builder.getStringAttr(op.getIsUnsigned() ? "llvm.fptoui.sat" : "llvm.fptosi.sat"),
-            ValueRange{source})
-        .getResult(0);
+      return b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNE, source,
+                                     e.zero(source.getType()));
+    unsigned fromBits = source.getType().getIntOrFloatBitWidth(),
+             toBits = type.getIntOrFloatBitWidth();
+    std::string text = ("cvt.rzi." + Twine(op.getIsUnsigned() ? "u" : "s") + Twine(toBits) + ".f" +
+                        Twine(fromBits) + " $0, $1;")
+                           .str();
+    StringRef in = fromBits == 64 ? "d" : fromBits == 32 ? "f" : "h";
+    std::string constraints = (Twine(toBits == 64 ? "=l," : "=r,") + in).str();
+    Value operand = fromBits == 16 ? e.cast(source, b.getI16Type()) : source;
+    Value result = e.assembly(text, constraints, b.getIntegerType(std::max(toBits, 32u)), {operand},
+                              /*pure=*/true);
+    if (fromBits == 64 || toBits == 64) {
+      Value isNaN = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, source, source);
+      result = b.create<LLVM::SelectOp>(e.loc(), isNaN, e.zero(result.getType()), result);
+    }
+    return toBits < 32 ? Value(b.create<arith::TruncIOp>(e.loc(), type, result)) : result;
   }
 };
 // Computes the registers of a tile's op on one operand `size` at a time; where there are fewer, or

@@ -131,6 +131,131 @@ protected:
   std::vector<SmallVector<Value>> values; // by register
 };
 
+// A reduction to the greatest or least element and where it is, as `tl.max` with indices builds it:
+//
+//   better = a > b                               an element
+//          | a == b && at_a < at_b               or, of equal ones, the left one (if it says so)
+//          | b != b                              and NaN is none
+//
+// It depends on the order of its operands only where both are NaN, or equal without a rule for
+// that. Where places are told from each other by their numbers, they say that too: `key` makes
+// numbers that have an order among elements that are equal, and among NaN.
+class Extremum {
+public:
+  static std::optional<Extremum> of(tile::ReduceOp reduce) {
+    Block &block = reduce.getCombine().front();
+    if (block.getNumArguments() != 4 || !comesFromRange(reduce.getSources()[1]))
+      return std::nullopt;
+    Value a = block.getArgument(0), atA = block.getArgument(1), b = block.getArgument(2),
+          atB = block.getArgument(3);
+    auto yielded = block.getTerminator()->getOperands();
+    auto element = yielded[0].getDefiningOp<arith::SelectOp>(),
+         at = yielded[1].getDefiningOp<arith::SelectOp>();
+    if (!atA.getType().isInteger(32) || !element || !at ||
+        element.getCondition() != at.getCondition() || element.getTrueValue() != a ||
+        element.getFalseValue() != b || at.getTrueValue() != atA || at.getFalseValue() != atB)
+      return std::nullopt;
+    Value better = element.getCondition();
+    Extremum extremum;
+    extremum.isFloat = isa<FloatType>(a.getType());
+    // The parts of an `or` in either order.
+    auto takePart = [&](auto isPart) {
+      auto either = better.getDefiningOp<arith::OrIOp>();
+      for (unsigned i = 0; either && i < 2; ++i)
+        if (isPart(either->getOperand(i))) {
+          better = either->getOperand(1 - i);
+          return true;
+        }
+      return false;
+    };
+    auto compares = [](Value value, auto predicate, Value x, Value y) {
+      using Op = std::conditional_t<std::is_same_v<decltype(predicate), arith::CmpFPredicate>,
+                                    arith::CmpFOp, arith::CmpIOp>;
+      auto compare = value.getDefiningOp<Op>();
+      return compare && compare.getPredicate() == predicate && compare.getLhs() == x &&
+             compare.getRhs() == y;
+    };
+    if (extremum.isFloat &&
+        !takePart([&](Value part) { return compares(part, arith::CmpFPredicate::UNE, b, b); }))
+      return std::nullopt;
+    extremum.isLeft = takePart([&](Value part) {
+      auto both = part.getDefiningOp<arith::AndIOp>();
+      auto isEqual = [&](Value value) {
+        return extremum.isFloat ? compares(value, arith::CmpFPredicate::OEQ, a, b)
+                                : compares(value, arith::CmpIPredicate::eq, a, b);
+      };
+      return both && isEqual(both.getLhs()) &&
+             compares(both.getRhs(), arith::CmpIPredicate::slt, atA, atB);
+    });
+    using enum arith::CmpIPredicate;
+    bool isStrict = false;
+    if (extremum.isFloat)
+      for (auto predicate : {arith::CmpFPredicate::OGT, arith::CmpFPredicate::OLT})
+        isStrict |= compares(better, predicate, a, b);
+    else
+      for (auto predicate : {sgt, slt, ugt, ult})
+        isStrict |= compares(better, predicate, a, b);
+    if (!isStrict)
+      return std::nullopt;
+    extremum.better = better.getDefiningOp();
+    return extremum;
+  }
+
+  // NaN comes behind all elements and the lowest place of them first, as they are found in order.
+  // Of equal elements the lowest place comes first, or the highest.
+  void key(RegisterEmitter &e, SmallVector<Value> &tuple) const {
+    if (!isFloat)
+      return;
+    OpBuilder &b = e.builder;
+    Value isNaN = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, tuple[0], tuple[0]);
+    Value last = isLeft ? Value(b.create<arith::OrIOp>(e.loc(), tuple[1], e.i32(INT32_MIN)))
+                        : Value(b.create<arith::XOrIOp>(e.loc(), tuple[1], e.i32(-1)));
+    tuple[1] = b.create<LLVM::SelectOp>(e.loc(), isNaN, last, tuple[1]);
+  }
+  void place(RegisterEmitter &e, SmallVector<Value> &tuple) const {
+    if (!isFloat)
+      return;
+    OpBuilder &b = e.builder;
+    if (isLeft)
+      tuple[1] = b.create<arith::AndIOp>(e.loc(), tuple[1], e.i32(INT32_MAX));
+    else
+      tuple[1] = b.create<arith::XOrIOp>(e.loc(), tuple[1],
+                                         b.create<arith::ShRSIOp>(e.loc(), tuple[1], e.i32(31)));
+  }
+
+  // Of two with keys, in any order.
+  SmallVector<Value> combine(RegisterEmitter &e, ArrayRef<Value> x, ArrayRef<Value> y) const {
+    OpBuilder &b = e.builder;
+    Operation *isBetter = b.clone(*better);
+    isBetter->setOperands({x[0], y[0]});
+    Value same =
+        isFloat ? Value(b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UEQ, x[0], y[0]))
+                : Value(b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, x[0], y[0]));
+    Value first = b.create<arith::CmpIOp>(
+        e.loc(), isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, x[1], y[1]);
+    Value chosen = b.create<arith::OrIOp>(e.loc(), isBetter->getResult(0),
+                                          b.create<arith::AndIOp>(e.loc(), same, first));
+    return select(e, chosen, x, y);
+  }
+
+private:
+  // Numbers of a range differ along the axis.
+  static bool comesFromRange(Value value) {
+    for (;;) {
+      Operation *op = value.getDefiningOp();
+      if (isa_and_nonnull<tile::ArangeOp>(op))
+        return true;
+      if (!isa_and_nonnull<tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, ConvertLayoutOp>(
+              op))
+        return false;
+      value = op->getOperand(0);
+    }
+  }
+
+  Operation *better = nullptr;
+  bool isFloat = false, isLeft = false;
+};
+
 class Reduction : Combination {
 public:
   Reduction(tile::ReduceOp reduce, RegisterEmitter &emitter)
@@ -138,7 +263,8 @@ public:
         live(llvm::to_vector(llvm::seq(0u, registersOf(layout)))) {}
 
   void emit() {
-    if (combinesInAnyOrder(combineBlock))
+    extremum = Extremum::of(reduce);
+    if (extremum || combinesInAnyOrder(combineBlock))
       reduceInAnyOrder();
     else
       reduceInOrder();
@@ -166,13 +292,30 @@ private:
   }
 
   void reduceInAnyOrder() {
+    SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
+                     warps = bitsAlong(layout, axis, LayoutInput::Warp);
+    // Of registers the order is known: a bit that is set is the later place.
     for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Register))
       combineRegisters(bit.bit);
+    if (lanes.empty() && warps.empty())
+      return;
+    auto ofLive = [&](auto change) {
+      if (extremum)
+        for (unsigned reg : live)
+          change(values[reg]);
+    };
+    ofLive([&](SmallVector<Value> &tuple) { extremum->key(emitter, tuple); });
     // Both sides of an exchange compute the same sum, so copies stay equal to the last bit.
-    for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Lane))
+    for (const Bit &bit : lanes)
       for (unsigned reg : live)
-        values[reg] = combine(values[reg], fromLane(emitter, values[reg], bit.bit));
-    combineWarps(bitsAlong(layout, axis, LayoutInput::Warp));
+        values[reg] = combineAnyhow(values[reg], fromLane(emitter, values[reg], bit.bit));
+    combineWarps(warps);
+    ofLive([&](SmallVector<Value> &tuple) { extremum->place(emitter, tuple); });
+  }
+
+  // Two parts of which either may be the earlier one, unless they are combined in order.
+  SmallVector<Value> combineAnyhow(ArrayRef<Value> x, ArrayRef<Value> y) {
+    return extremum ? extremum->combine(emitter, x, y) : combine(x, y);
   }
 
   // Lane bits of which the lanes hold different parts, once those along the axis are combined.
@@ -238,7 +381,7 @@ private:
       }
       for (; parts.size() > 1; parts.resize(parts.size() / 2))
         for (size_t k = 0; k < parts.size() / 2; ++k)
-          parts[k] = combine(parts[2 * k], parts[2 * k + 1]);
+          parts[k] = combineAnyhow(parts[2 * k], parts[2 * k + 1]);
       values[reg] = parts[0];
     }
   }
@@ -265,6 +408,7 @@ private:
   }
 
   tile::ReduceOp reduce;
+  std::optional<Extremum> extremum;
   SmallVector<unsigned> live; // registers that still hold a part
 };
 

@@ -203,8 +203,8 @@ struct GatherRegisters : RegisterModel<GatherRegisters, tile::GatherOp> {
   }
 };
 
-// The elements of a tile on their way between the lanes of a warp: in words, several small ones or
-// parts of a large one.
+// The elements of a tile on their way between the lanes of a warp: several small ones in a word,
+// others as they are, so that a comparator sees what it is that it compares.
 class Travellers {
 public:
   // Small elements share a word where they differ in bits of the register index that stay there.
@@ -226,44 +226,47 @@ public:
         members.push_back(registers[spread(group, apart) | spread(place, together)]);
       if (members.size() > 1)
         members = {emitter.cast(emitter.vectorOf(members), wholeType())};
-      llvm::append_range(words, emitter.toWords(members.front()));
+      auto parts = emitter.toWords(members.front());
+      words = unsigned(parts.size());
+      values.push_back(words == 1 && !type.isF32() ? parts.front() : members.front());
     }
-    perGroup = unsigned(words.size() >> apart.size());
   }
 
-  unsigned size() const { return words.size(); }
+  unsigned wordCount() const { return unsigned(values.size()) * words; }
 
   void step(LaneExchange::Step step) {
     Value isHigh = emitter.isSet(emitter.lane, step.lane);
     unsigned mask = 1u << step.lane;
     if (step.kind == LaneExchange::Step::Spread) {
-      size_t count = words.size();
+      size_t count = values.size();
       for (size_t i = 0; i < count; ++i) {
-        Value own = words[i], got = emitter.shuffleXor(own, mask);
-        words[i] = select(isHigh, got, own);
-        words.push_back(select(isHigh, own, got));
+        Value own = values[i], got = emitter.shuffleXor(own, mask);
+        values[i] = select(isHigh, got, own);
+        values.push_back(select(isHigh, own, got));
       }
       apart.push_back(step.reg);
       return;
     }
     const auto *place = llvm::find(apart, step.reg);
-    unsigned distance = perGroup << (place - apart.begin());
+    unsigned distance = 1u << (place - apart.begin());
     bool isSwap = step.kind == LaneExchange::Step::Swap;
     SmallVector<Value> left;
-    for (unsigned i = 0; i < words.size(); ++i) {
+    for (unsigned i = 0; i < values.size(); ++i) {
       if (i & distance)
         continue;
-      Value &low = words[i], &high = words[i | distance];
+      Value &low = values[i], &high = values[i | distance];
+      Value kept = select(isHigh, high, low);
       if (isSwap) {
+        // Both by one condition from the same two: what `foldSwaps` knows.
         Value got = emitter.shuffleXor(select(isHigh, low, high), mask);
-        low = select(isHigh, got, low);
-        high = select(isHigh, high, got);
+        low = select(isHigh, got, kept);
+        high = select(isHigh, kept, got);
       } else {
-        left.push_back(select(isHigh, high, low));
+        left.push_back(kept);
       }
     }
     if (!isSwap) {
-      words = std::move(left);
+      values = std::move(left);
       apart.erase(place);
     }
   }
@@ -276,23 +279,28 @@ public:
                                                   select(emitter.isSet(emitter.lane, unsigned(to)),
                                                          emitter.i32(int64_t(1) << bit),
                                                          emitter.i32(0)));
-    for (Value &word : words)
-      word = emitter.shuffle(word, from);
+    for (Value &value : values) {
+      SmallVector<Value> moved;
+      for (Value word : emitter.toWords(value))
+        moved.push_back(emitter.shuffle(word, from));
+      value = emitter.fromWords(moved, value.getType());
+    }
   }
 
   // Bit i of the register index is what bit `bits[i]` was.
   SmallVector<Value> arrived(ArrayRef<unsigned> bits) const {
     std::vector<SmallVector<Value>> groups;
-    for (unsigned i = 0; i < words.size(); i += perGroup) {
-      auto own = ArrayRef(words).slice(i, perGroup);
+    for (Value value : values) {
+      Value whole = value;
+      if (Type wanted = together.empty() ? type : wholeType(); value.getType() != wanted)
+        whole = emitter.fromWords(value, wanted);
       if (together.empty())
-        groups.push_back({emitter.fromWords(own, type)});
+        groups.push_back({whole});
       else
         groups.push_back(emitter.elementsOf(
-            emitter.cast(emitter.fromWords(own, wholeType()),
-                         VectorType::get({int64_t(1) << together.size()}, type))));
+            emitter.cast(whole, VectorType::get({int64_t(1) << together.size()}, type))));
     }
-    SmallVector<Value> values;
+    SmallVector<Value> registers;
     for (unsigned reg = 0; reg < 1u << bits.size(); ++reg) {
       unsigned group = 0, place = 0;
       for (auto [i, bit] : llvm::enumerate(bits)) {
@@ -303,9 +311,9 @@ public:
         else
           place |= 1u << (llvm::find(together, bit) - together.begin());
       }
-      values.push_back(groups[group][place]);
+      registers.push_back(groups[group][place]);
     }
-    return values;
+    return registers;
   }
 
 private:
@@ -327,8 +335,8 @@ private:
   RegisterEmitter &emitter;
   Type type;
   SmallVector<unsigned> together, apart; // bits of the register index, within words and between
-  SmallVector<Value> words;
-  unsigned perGroup = 1;
+  SmallVector<Value> values;
+  unsigned words = 1; // that each of them takes
 };
 
 // A conversion through shared memory, in one piece or in several one after another: threads write
@@ -438,7 +446,7 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
       return false;
     Travellers travellers(emitter, emitter.registers(source), *exchange);
     constexpr unsigned few = 8;
-    unsigned words = travellers.size();
+    unsigned words = travellers.wordCount();
     if (exchange->shuffles(words) > (words > few ? words : 2 * words))
       return false;
     for (LaneExchange::Step step : exchange->steps)

@@ -550,8 +550,31 @@ OpFoldResult TransOp::fold(FoldAdaptor adaptor) {
   return reshapeSplat(adaptor.getSource(), getResult().getType());
 }
 OpFoldResult BitcastOp::fold(FoldAdaptor adaptor) {
-  return getSource().getType() == getResult().getType() ? OpFoldResult(getSource())
-                                                        : OpFoldResult();
+  Type type = getResult().getType(), element = elementType(type);
+  if (getSource().getType() == type)
+    return getSource();
+  if (auto before = getSource().getDefiningOp<BitcastOp>();
+      before && before.getSource().getType() == type)
+    return before.getSource();
+  // The bits of a constant: a scalar, or every element of a tile.
+  Attribute constant = adaptor.getSource();
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(constant))
+    constant = dense.isSplat() ? dense.getSplatValue<Attribute>() : Attribute();
+  std::optional<APInt> bits;
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(constant))
+    bits = integer.getValue();
+  else if (auto real = dyn_cast_or_null<FloatAttr>(constant))
+    bits = real.getValue().bitcastToAPInt();
+  if (!bits || !element.isIntOrFloat())
+    return {};
+  Attribute value;
+  if (auto real = dyn_cast<FloatType>(element))
+    value = FloatAttr::get(real, APFloat(real.getFloatSemantics(), *bits));
+  else
+    value = IntegerAttr::get(element, *bits);
+  if (auto tile = dyn_cast<RankedTensorType>(type))
+    return DenseElementsAttr::get(tile, value);
+  return value;
 }
 
 // Folds a binary integer op over scalars or splats with `compute`.

@@ -7,8 +7,10 @@
 #include "engine/BindingAccess.h"
 #include "runtime/Device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -32,16 +34,10 @@ public:
         return &found->second;
     }
     std::unique_lock lock(mutex);
-    std::string path = std::string(source.folder) + "/" + std::string(source.file);
-    auto program = programs.find(path);
-    if (program == programs.end()) {
-      auto loaded = load(path);
-      if (!loaded)
-        return loaded.takeError();
-      engine::BindingAccess::freeze(*loaded, mode);
-      program = programs.emplace(path, *std::move(loaded)).first;
-    }
-    auto kernel = program->second.kernel(source.kernel, options);
+    auto program = programAt(std::string(source.folder) + "/" + std::string(source.file));
+    if (!program)
+      return program.takeError();
+    auto kernel = program->kernel(source.kernel, options);
     if (!kernel)
       return kernel.takeError();
     return &kernels.emplace(key, *std::move(kernel)).first->second;
@@ -52,6 +48,39 @@ public:
     mode = to;
     for (const auto &[path, program] : programs)
       engine::BindingAccess::freeze(program, mode);
+  }
+
+  // A key is the program's, behind the program's path.
+  std::vector<std::string> recordedKeys() {
+    std::shared_lock lock(mutex);
+    std::vector<std::string> all;
+    for (const auto &[path, program] : programs)
+      for (const std::string &key : program.recordedKeys())
+        all.push_back(path + "\t" + key);
+    std::ranges::sort(all);
+    return all;
+  }
+  Result<size_t> buildAhead(std::span<const std::string> keys) {
+    std::map<std::string, std::vector<std::string>> byPath;
+    for (const std::string &key : keys) {
+      const size_t end = key.find('\t');
+      if (end == key.npos)
+        return Error{"`" + key + "` is no recorded key of the library", {}};
+      byPath[key.substr(0, end)].push_back(key.substr(end + 1));
+    }
+    size_t built = 0;
+    for (const auto &[path, own] : byPath) {
+      std::unique_lock lock(mutex);
+      auto program = programAt(path);
+      lock.unlock();
+      if (!program)
+        return program.takeError();
+      auto some = program->buildAhead(own);
+      if (!some)
+        return some;
+      built += *some;
+    }
+    return built;
   }
 
 private:
@@ -76,6 +105,18 @@ private:
     unit->text = file->text;
     unit->file = "kernels/" + path;
     return unit;
+  }
+
+  // With the mutex held.
+  Result<Program> programAt(const std::string &path) {
+    if (auto found = programs.find(path); found != programs.end())
+      return found->second;
+    auto loaded = load(path);
+    if (loaded) {
+      engine::BindingAccess::freeze(*loaded, mode);
+      programs.emplace(path, *loaded);
+    }
+    return loaded;
   }
 
   Result<Program> load(const std::string &path) {
@@ -467,6 +508,12 @@ Result<Choice> Library::choose(Operation operation, const void *call) const {
 
 void Library::freeze(bool frozen) const {
   state->kernels.freeze(frozen ? Freeze::Refuse : Freeze::Off);
+}
+
+std::vector<std::string> Library::recordedKeys() const { return state->kernels.recordedKeys(); }
+
+Result<size_t> Library::buildAhead(std::span<const std::string> keys) const {
+  return state->kernels.buildAhead(keys);
 }
 
 } // namespace nereid::kernels

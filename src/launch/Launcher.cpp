@@ -167,6 +167,15 @@ Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Ar
     pending.push_back(key);
   }
   auto compile = [&]() -> Result<PreparedKernel *> {
+    // Tensors say where they lie; of bare addresses the driver is asked, which is too slow for each
+    // launch.
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].kind == Argument::Kind::Pointer)
+        if (Status status = device.checkAddress(reinterpret_cast<const void *>(arguments[i].bits));
+            !status)
+          return Error{"cannot launch `" + signature.name + "` on " + device.name() + ": `" +
+                           signature.parameters[i].name + "`: " + status.error().what,
+                       {}};
     std::vector<uint32_t> defaulted;
     auto specialization = specialize(signature, arguments, &defaulted);
     if (!specialization)

@@ -9,6 +9,7 @@
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/DropChecks.h"
+#include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/ToLlvm.h"
@@ -57,6 +58,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/false));
+  // Inline PTX becomes arithmetic.
+  pm.addPass(transforms::createExpandInlineAsmPass());
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
   // Products start with what is added to them, which rounds in another order.

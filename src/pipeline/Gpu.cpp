@@ -5,6 +5,7 @@
 #include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
+#include "gpu/FoldSwaps.h"
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
@@ -242,6 +243,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
     forRings = rings > over ? rings - over : 0;
   }
+  gpu::foldSwaps(*emitted.module);
   if (stage == GpuStage::Nvvm)
     return stopped(printed(*emitted.module));
   if (emitted.sharedBytes > chip.sharedBytesPerBlock)

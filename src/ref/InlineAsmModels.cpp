@@ -1,5 +1,6 @@
 // tile.inline_asm: PTX applied to `pack` elements at a time.
 #include "ir/AsmOperands.h"
+#include "ir/PtxText.h"
 #include "ref/Machine.h"
 #include "ref/Models.h"
 #include "ref/Ptx.h"
@@ -68,7 +69,7 @@ Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
   std::shared_ptr<const PtxProgram> ptx;
   try {
     ptx = std::make_shared<const PtxProgram>(std::string_view(op.getText()), registers);
-  } catch (PtxProgram::Unknown &unknown) {
+  } catch (ptx::Unknown &unknown) {
     fail(unknown.what);
   }
 

@@ -1,5 +1,6 @@
 #include "ref/Ptx.h"
 
+#include "ir/PtxText.h"
 #include "ref/Number.h"
 
 #include <algorithm>
@@ -14,48 +15,11 @@ namespace {
 
 using State = PtxProgram::State;
 using Instruction = PtxProgram::Instruction;
-using Unknown = PtxProgram::Unknown;
+using ptx::Unknown;
 
-// --- types ---
-
-enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, Predicate };
-/// A type of PTX; `lanes` is 2 for the packed ones (`f16x2`, `e4m3x2`).
-struct Type {
-  Kind kind = Kind::Bits;
-  unsigned bits = 32; ///< of a lane
-  unsigned lanes = 1;
-  support::FloatFormat format{};
-  unsigned width() const { return bits * lanes; }
-};
-
-std::optional<Type> typeNamed(std::string_view name) {
-  static const std::map<std::string, Type, std::less<>> types = [] {
-    std::map<std::string, Type, std::less<>> t;
-    for (unsigned bits : {8, 16, 32, 64}) {
-      std::string n = std::to_string(bits);
-      t["b" + n] = {Kind::Bits, bits};
-      t["u" + n] = {Kind::Unsigned, bits};
-      t["s" + n] = {Kind::Signed, bits};
-    }
-    using S = support::FloatFormat::Specials;
-    t["pred"] = {Kind::Predicate, 1};
-    t["f64"] = {Kind::Float, 64};
-    t["f32"] = {Kind::Float, 32, 1, formatOf<float>};
-    t["tf32"] = {Kind::Float, 32, 1, formatOf<float>};
-    for (auto [name, format, bits] :
-         {std::tuple("f16", formatOf<F16>, 16u), std::tuple("bf16", formatOf<BF16>, 16u),
-          std::tuple("e4m3", formatOf<E4M3FN>, 8u), std::tuple("e5m2", formatOf<E5M2>, 8u),
-          std::tuple("e2m1", e2m1Format, 4u),
-          std::tuple("e2m3", support::FloatFormat{2, 3, 1, S::None, true}, 6u),
-          std::tuple("e3m2", support::FloatFormat{3, 2, 3, S::None, true}, 6u)}) {
-      t[name] = {Kind::Float, bits, 1, format};
-      t[std::string(name) + "x2"] = {Kind::Float, bits, 2, format};
-    }
-    return t;
-  }();
-  auto it = types.find(name);
-  return it == types.end() ? std::nullopt : std::optional(it->second);
-}
+using ptx::Kind;
+using ptx::Operand;
+using ptx::Type;
 
 uint64_t maskOf(unsigned bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 int64_t signExtend(uint64_t value, unsigned bits) {
@@ -76,173 +40,6 @@ uint64_t fromDouble(const Type &type, double value,
   return support::encodeFloat(type.format, value, round);
 }
 
-// --- text ---
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && std::isspace((unsigned char)text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace((unsigned char)text.back()))
-    text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == separator && depth == 0)) {
-      parts.push_back(trim(text.substr(begin, i - begin)));
-      begin = i + 1;
-    } else if (text[i] == '{' || text[i] == '[') {
-      ++depth;
-    } else if (text[i] == '}' || text[i] == ']') {
-      --depth;
-    }
-  }
-  return parts;
-}
-
-std::string withoutComments(std::string_view text) {
-  std::string result;
-  for (size_t i = 0; i < text.size();) {
-    if (text.substr(i, 2) == "//") {
-      while (i < text.size() && text[i] != '\n')
-        ++i;
-    } else if (text.substr(i, 2) == "/*") {
-      size_t end = text.find("*/", i + 2);
-      i = end == std::string_view::npos ? text.size() : end + 2;
-      result += ' ';
-    } else {
-      result += text[i++];
-    }
-  }
-  return result;
-}
-
-/// An operand: a register, a number, a list of both, or memory at one plus an offset.
-struct Operand {
-  enum class Form : uint8_t { Register, Integer, Real, List, Memory, Clock, Nothing };
-  Form form = Form::Nothing;
-  unsigned reg = 0;
-  uint64_t integer = 0;
-  double real = 0;
-  std::vector<Operand> parts;
-};
-
-class Parser {
-public:
-  Parser(std::string_view text, unsigned operands) : operands(operands), count(operands) {
-    std::string clean = withoutComments(text);
-    std::string_view rest = clean;
-    while (!(rest = trim(rest)).empty()) {
-      // Braces that open and close a scope; those of operands lie inside a statement.
-      if (rest.front() == '{' || rest.front() == '}' || rest.front() == ';') {
-        rest.remove_prefix(1);
-        continue;
-      }
-      size_t end = rest.find(';');
-      statement(trim(rest.substr(0, end)));
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-    }
-  }
-
-  std::vector<Instruction> instructions;
-  unsigned registerCount() const { return count; }
-
-private:
-  void statement(std::string_view text);
-  Operand operand(std::string_view text);
-  Instruction instruction(std::string_view mnemonic, const std::vector<Operand> &args);
-
-  unsigned operands, count;
-  std::map<std::string, unsigned, std::less<>> names;
-};
-
-Operand Parser::operand(std::string_view text) {
-  Operand result;
-  if (text.empty())
-    throw Unknown{"an empty operand"};
-  if (text == "_")
-    return result;
-  if (text.front() == '{' || text.front() == '[') {
-    if (text.size() < 2)
-      throw Unknown{std::string(text)};
-    std::string_view inner = trim(text.substr(1, text.size() - 2));
-    if (text.front() == '{') {
-      result.form = Operand::Form::List;
-      for (std::string_view part : split(inner, ','))
-        result.parts.push_back(operand(part));
-      return result;
-    }
-    result.form = Operand::Form::Memory;
-    size_t plus = inner.find('+');
-    result.parts.push_back(operand(trim(inner.substr(0, plus))));
-    if (plus != std::string_view::npos)
-      result.parts.push_back(operand(trim(inner.substr(plus + 1))));
-    return result;
-  }
-  if (text.front() == '$') {
-    unsigned index = 0;
-    std::string_view digits = text.substr(1);
-    // `${2}` and `${2:h}` name an operand too, the letter is the register's spelling.
-    for (char c : digits) {
-      if (!std::isdigit((unsigned char)c))
-        throw Unknown{std::string(text)};
-      index = index * 10 + (c - '0');
-      if (index >= operands)
-        throw Unknown{std::string(text) + ", an operand that there is not"};
-    }
-    if (digits.empty())
-      throw Unknown{std::string(text)};
-    result.form = Operand::Form::Register;
-    result.reg = index;
-    return result;
-  }
-  if (text == "%globaltimer" || text == "%clock64" || text == "%clock") {
-    result.form = Operand::Form::Clock;
-    return result;
-  }
-  if (auto it = names.find(text); it != names.end()) {
-    result.form = Operand::Form::Register;
-    result.reg = it->second;
-    return result;
-  }
-  // 0f3F800000 and 0d...: the bits of a float.
-  if (text.size() == 10 && (text.starts_with("0f") || text.starts_with("0F"))) {
-    result.form = Operand::Form::Integer;
-    result.integer = std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16);
-    return result;
-  }
-  if (text.size() == 18 && (text.starts_with("0d") || text.starts_with("0D"))) {
-    result.form = Operand::Form::Integer;
-    result.integer = std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16);
-    return result;
-  }
-  std::string number(text);
-  while (!number.empty() && (number.back() == 'U' || number.back() == 'u'))
-    number.pop_back();
-  char *end = nullptr;
-  bool negative = number.starts_with('-');
-  std::string digits = negative ? number.substr(1) : number;
-  if (digits.starts_with("0b") || digits.starts_with("0B"))
-    result.integer = std::strtoull(digits.c_str() + 2, &end, 2);
-  else
-    result.integer = std::strtoull(digits.c_str(), &end, 0);
-  if (!digits.empty() && std::isdigit((unsigned char)digits[0]) && end && *end == 0) {
-    result.form = Operand::Form::Integer;
-    if (negative)
-      result.integer = -result.integer;
-    return result;
-  }
-  result.real = std::strtod(number.c_str(), &end);
-  if (!digits.empty() && std::isdigit((unsigned char)digits[0]) && end && *end == 0) {
-    result.form = Operand::Form::Real;
-    return result;
-  }
-  throw Unknown{std::string(text)};
-}
-
 uint64_t read(State &state, const Operand &operand, const Type &type) {
   switch (operand.form) {
   case Operand::Form::Register:
@@ -260,59 +57,6 @@ uint64_t read(State &state, const Operand &operand, const Type &type) {
 void write(State &state, const Operand &operand, const Type &type, uint64_t value) {
   if (operand.form == Operand::Form::Register)
     state.registers[operand.reg] = value & maskOf(type.width());
-}
-
-void Parser::statement(std::string_view text) {
-  if (text.starts_with(".reg")) {
-    text = trim(text.substr(4));
-    size_t space = text.find_first_of(" \t\n");
-    if (!text.starts_with('.') || space == std::string_view::npos ||
-        !typeNamed(text.substr(1, space - 1)))
-      throw Unknown{std::string(text)};
-    for (std::string_view name : split(text.substr(space), ',')) {
-      size_t many = name.find('<');
-      if (many == std::string_view::npos) {
-        names[std::string(name)] = count++;
-        continue;
-      }
-      // `r<4>` declares r0 to r3.
-      unsigned long n = std::strtoul(std::string(name.substr(many + 1)).c_str(), nullptr, 10);
-      for (unsigned long i = 0; i < std::min(n, 1024ul); ++i)
-        names[std::string(name.substr(0, many)) + std::to_string(i)] = count++;
-    }
-    return;
-  }
-  std::optional<Operand> guard;
-  bool guardIsNegated = false;
-  if (text.starts_with('@')) {
-    size_t space = text.find_first_of(" \t\n");
-    if (space == std::string_view::npos)
-      throw Unknown{std::string(text)};
-    std::string_view name = text.substr(1, space - 1);
-    if (name.starts_with('!')) {
-      guardIsNegated = true;
-      name.remove_prefix(1);
-    }
-    guard = operand(name);
-    text = trim(text.substr(space));
-  }
-  size_t space = text.find_first_of(" \t\n{");
-  std::string_view mnemonic = text.substr(0, space);
-  std::vector<Operand> args;
-  if (space != std::string_view::npos)
-    if (std::string_view rest = trim(text.substr(space)); !rest.empty())
-      for (std::string_view part : split(rest, ','))
-        args.push_back(operand(part));
-  Instruction run = instruction(mnemonic, args);
-  if (!guard) {
-    instructions.push_back(std::move(run));
-    return;
-  }
-  instructions.push_back([run = std::move(run), guard = *guard, guardIsNegated](State &state) {
-    bool holds = read(state, guard, {Kind::Predicate, 1}) != 0;
-    if (holds != guardIsNegated)
-      run(state);
-  });
 }
 
 // --- instructions ---
@@ -562,7 +306,7 @@ Instruction integerInstruction(std::string_view op, const Type &type, const Modi
 }
 
 /// `cvt`: every pair of scalar types, and the packed ones of two f32 or two lanes.
-Instruction convert(const std::vector<std::string_view> &words, const Type &to, const Type &from,
+Instruction convert(const std::vector<std::string> &words, const Type &to, const Type &from,
                     const Modifiers &m, const std::vector<Operand> &args) {
   auto has = [&](std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -663,17 +407,13 @@ Instruction move(const Type &type, const std::vector<Operand> &args) {
   return [=](State &state) { write(state, to, type, read(state, from, type)); };
 }
 
-Instruction Parser::instruction(std::string_view mnemonic, const std::vector<Operand> &args) {
-  std::vector<std::string_view> words = split(mnemonic, '.');
+Instruction instruction(const ptx::Statement &statement) {
+  const std::vector<std::string> &words = statement.words;
+  const std::vector<Operand> &args = statement.arguments;
   std::string_view op = words[0];
-  auto fail = [&]() -> Unknown { return {"`" + std::string(mnemonic) + "`"}; };
-  auto has = [&](std::string_view word) {
-    return std::find(words.begin() + 1, words.end(), word) != words.end();
-  };
-  std::vector<Type> types;
-  for (size_t i = 1; i < words.size(); ++i)
-    if (auto type = typeNamed(words[i]))
-      types.push_back(*type);
+  auto fail = [&]() -> Unknown { return {"`" + statement.mnemonic() + "`"}; };
+  auto has = [&](std::string_view word) { return statement.has(word); };
+  const std::vector<Type> &types = statement.types;
   Modifiers m{.ftz = has("ftz"),
               .sat = has("sat"),
               .hasNaN = has("NaN"),
@@ -857,9 +597,18 @@ Instruction Parser::instruction(std::string_view mnemonic, const std::vector<Ope
 } // namespace
 
 PtxProgram::PtxProgram(std::string_view text, unsigned operands) {
-  Parser parser(text, operands);
-  instructions = std::move(parser.instructions);
-  registerCount = parser.registerCount();
+  ptx::Text parsed = ptx::parse(text, operands);
+  registerCount = parsed.registers;
+  for (const ptx::Statement &statement : parsed.statements) {
+    Instruction run = instruction(statement);
+    if (statement.guard)
+      run = [run = std::move(run), guard = *statement.guard,
+             isNegated = statement.guardIsNegated](State &state) {
+        if ((read(state, guard, {Kind::Predicate, 1}) != 0) != isNegated)
+          run(state);
+      };
+    instructions.push_back(std::move(run));
+  }
 }
 
 } // namespace nereid::ref

@@ -19,10 +19,6 @@ namespace nereid::ref {
 
 class PtxProgram {
 public:
-  /// What the text needs and this interpreter lacks.
-  struct Unknown {
-    std::string what;
-  };
   /// What instructions reach besides registers.
   struct Outside {
     std::function<uint64_t(uint64_t address, unsigned bytes)> load;
@@ -35,7 +31,7 @@ public:
   };
   using Instruction = std::function<void(State &)>;
 
-  /// Throws Unknown. `operands` is how many `$k` there are.
+  /// Throws ptx::Unknown. `operands` is how many `$k` there are.
   PtxProgram(std::string_view text, unsigned operands);
 
   /// Runs on `registers`, of which the first are the operands; their upper bits beyond the

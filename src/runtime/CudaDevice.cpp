@@ -27,6 +27,7 @@ using support::RecordBuffer;
 Status done() { return nereid::Success{}; }
 
 class CudaDevice;
+class CudaKernel;
 
 // Whether a watchdog has given up waiting for a kernel.
 std::atomic<bool> isStuck = false;
@@ -58,8 +59,11 @@ private:
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(const Driver &driver, unsigned ordinal) : Device(&counter), driver(driver) {
-    description.name = "cuda:" + std::to_string(ordinal);
+  /// In a context of the host program, or without one in the primary context.
+  CudaDevice(const Driver &driver, unsigned ordinal, Context theirs)
+      : Device(&counter), driver(driver), context(theirs), isPrimary(!theirs) {
+    description.name =
+        "cuda:" + std::to_string(ordinal) + (isPrimary ? "" : " (the program's context)");
   }
   Status start(unsigned ordinal);
 
@@ -77,6 +81,8 @@ public:
   Status encodeTensorMap(const support::DescriptorRecord &descriptor, const void *base,
                          std::span<const int64_t> shape, std::span<const int64_t> strides,
                          void *map) override;
+  Status checkAddress(const void *address) const override;
+  using Device::allocate;
 
   /// Success, or what went wrong. After a fault in a kernel the driver answers every call with an
   /// error: the first time says so with the kernel's name, later calls fail without asking it.
@@ -123,12 +129,19 @@ public:
     std::lock_guard lock(streamMutex);
     streams.erase(stream);
   }
+  void add(CudaKernel *kernel) {
+    std::lock_guard lock(kernelMutex);
+    kernels.insert(kernel);
+  }
+  /// Gives back what kernels keep for a stream that is about to go.
+  void freeBlocksOf(StreamHandle stream);
 
-  /// Device memory of the runtime's own, counted.
-  Result<DevicePointer> ownMemory(size_t bytes);
-  void freeOwnMemory(DevicePointer pointer, size_t bytes);
-  /// Writes words without a host copy that would have to outlive the call.
-  Status writeWords(DevicePointer to, std::initializer_list<uint64_t> words);
+  /// What was launched last on the stream; without one, on each stream.
+  std::string lastKernel(const StreamOwner *stream) const;
+  /// Writes words without a host copy that would have to outlive the call: at once, or in the order
+  /// of a stream.
+  Status writeWords(DevicePointer to, std::initializer_list<uint64_t> words,
+                    std::optional<StreamHandle> stream = {});
 
   /// Makes the base event of traces, once. With the context current.
   bool startTracing() {
@@ -148,9 +161,14 @@ public:
 
   const Driver &driver;
   DeviceHandle handle = 0;
-  Context context = nullptr;
+  Context context;
+  const bool isPrimary;
   int major = 0, minor = 0;
   bool hasPools = false;
+
+  /// Held while a kernel or a stream goes, which both know the other's blocks.
+  std::mutex kernelMutex;
+  std::set<CudaKernel *> kernels;
 
 protected:
   std::shared_ptr<Allocator> ownAllocator() override { return allocator; }
@@ -159,8 +177,6 @@ private:
   Status failed(Code code, std::string_view what, std::string_view kernel);
   Status stuck(std::string_view what, const StreamOwner *stream);
   Status lostEarlier() const;
-  /// What was launched last on the stream; without one, on each stream.
-  std::string lastKernel(const StreamOwner *stream) const;
   /// Asks until the answer is not NotReady or the watchdog's time is over.
   template <typename Query> Code poll(Query query) const {
     auto start = std::chrono::steady_clock::now();
@@ -254,25 +270,10 @@ private:
 
 // A GpuContext, followed by scratch memory.
 struct ContextBlock {
-  CudaDevice *device = nullptr;
-  DevicePointer memory = 0;
-  size_t bytes = 0;
+  Buffer memory;
+  std::weak_ptr<StreamOwner> stream; // whose order the memory comes and goes in, if any
 
-  ContextBlock() = default;
-  ContextBlock(ContextBlock &&other) noexcept { swap(other); }
-  ContextBlock &operator=(ContextBlock &&other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~ContextBlock() {
-    if (memory)
-      device->freeOwnMemory(memory, bytes);
-  }
-  void swap(ContextBlock &other) noexcept {
-    std::swap(device, other.device);
-    std::swap(memory, other.memory);
-    std::swap(bytes, other.bytes);
-  }
+  DevicePointer address() const { return reinterpret_cast<DevicePointer>(memory.data()); }
   static constexpr size_t scratchOffset = 256;
 };
 
@@ -299,25 +300,17 @@ public:
     facts.sharedBytes = code.sharedBytes;
     facts.needsContext = code.scratchBytes || (code.flags & support::CodeRecords);
   }
-  ~CudaKernel() override {
-    if (device.isLost())
-      return;
-    Current current(device);
-    if (library)
-      device.driver.cuLibraryUnload(library);
-    if (module)
-      device.driver.cuModuleUnload(module);
-    if (records)
-      device.freeOwnMemory(records, recordBytes);
-  }
+  ~CudaKernel() override;
 
   const support::Artifact &artifact() const override { return source; }
   const CodeRecord &code() const override { return *record; }
   Result<std::vector<Record>> takeRecords(uint64_t &lost) override;
 
-  Status load();
-  /// Makes a block with room for `programs` and fills in its head.
-  Result<ContextBlock> makeBlock(uint64_t programs);
+  /// Gives the code to the driver. `refused` is set if another code of the artifact may do.
+  Status load(bool &refused);
+  /// Makes a block with room for `programs` and fills in its head, in the stream's order or,
+  /// without one, at once.
+  Result<ContextBlock> makeBlock(uint64_t programs, const std::shared_ptr<StreamOwner> &stream);
 
   void addFlag(LaunchAttributeId id) {
     attributes[facts.attributeCount].id = id;
@@ -343,7 +336,8 @@ public:
   support::Artifact source;
   Library library = nullptr;
   Module module = nullptr;
-  DevicePointer records = 0;
+  Buffer recordMemory;
+  DevicePointer records = 0; // its address
   static constexpr size_t recordBytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
 
   // Launches on one stream run one after the other and share a block; those that are captured by
@@ -353,7 +347,29 @@ public:
   std::vector<ContextBlock> capturedBlocks;
 };
 
-Status CudaKernel::load() {
+CudaKernel::~CudaKernel() {
+  std::vector<std::shared_ptr<StreamOwner>> held; // streams outlive what is freed in their order
+  std::map<StreamHandle, ContextBlock> freed;
+  {
+    std::lock_guard lock(device.kernelMutex);
+    device.kernels.erase(this);
+    freed.swap(blocks);
+    for (auto &[stream, block] : freed)
+      held.push_back(block.stream.lock());
+  }
+  if (device.isLost())
+    return;
+  Current current(device);
+  // Memory of no stream is not waited for by who gave it.
+  if (records || !capturedBlocks.empty())
+    (void)device.synchronize();
+  if (library)
+    device.driver.cuLibraryUnload(library);
+  if (module)
+    device.driver.cuModuleUnload(module);
+}
+
+Status CudaKernel::load(bool &refused) {
   const Driver &driver = device.driver;
   auto bytes = source.blob(record->code);
   std::string name(source.name()), entry(source.text(record->entry));
@@ -393,6 +409,8 @@ Status CudaKernel::load() {
                        std::string(source.text(record->arch)) + ")";
     if (log[0])
       what += ": " + std::string(log, ::strnlen(log, sizeof log));
+    refused = result == InvalidImage || result == NoBinaryForGpu || result == InvalidPtx ||
+              result == NoJitCompiler || result == UnsupportedPtxVersion;
     return device.check(result, what);
   }
   if (record->sharedBytes > 48 * 1024)
@@ -411,35 +429,38 @@ Status CudaKernel::load() {
         !status)
       return status;
   if (record->flags & support::CodeRecords) {
-    auto memory = device.ownMemory(recordBytes);
+    auto memory = device.allocate(recordBytes);
     if (!memory)
       return memory.takeError();
-    records = *memory;
+    recordMemory = *std::move(memory);
+    records = reinterpret_cast<DevicePointer>(recordMemory.data());
     if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
       return status;
   }
   return done();
 }
 
-Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs) {
+Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,
+                                           const std::shared_ptr<StreamOwner> &stream) {
+  auto failed = [&](const std::string &why) {
+    return Error{"cannot launch `" + std::string(source.name()) + "`: " +
+                     std::to_string(record->scratchBytes) + " bytes of scratch for each of " +
+                     std::to_string(programs) + " programs" + why,
+                 {}};
+  };
   uint64_t bytes = 0;
   if (__builtin_mul_overflow(record->scratchBytes, programs, &bytes) ||
       __builtin_add_overflow(bytes, ContextBlock::scratchOffset, &bytes))
-    return Error{"cannot launch `" + std::string(source.name()) +
-                     "`: " + std::to_string(record->scratchBytes) +
-                     " bytes of scratch for each of " + std::to_string(programs) + " programs",
-                 {}};
+    return failed("");
   // A program may capture in a mode that forbids allocations, which are no part of the graph.
   AllowedInCapture allowed(device.driver);
-  auto memory = device.ownMemory(bytes);
+  auto memory = device.allocate(bytes, stream ? stream->handle : nullptr, nullptr);
   if (!memory)
-    return memory.takeError();
-  ContextBlock block;
-  block.device = &device;
-  block.memory = *memory;
-  block.bytes = bytes;
-  if (Status status =
-          device.writeWords(block.memory, {block.memory + ContextBlock::scratchOffset, records});
+    return device.isLost() ? memory.takeError() : failed(": " + memory.error().what);
+  ContextBlock block{*std::move(memory), stream};
+  if (Status status = device.writeWords(block.address(),
+                                        {block.address() + ContextBlock::scratchOffset, records},
+                                        stream ? std::optional(stream->handle) : std::nullopt);
       !status)
     return status.takeError();
   return block;
@@ -493,7 +514,7 @@ public:
     Current current(device);
     return device.await([&] { return device.driver.cuEventSynchronize(handle); },
                         [&] { return device.driver.cuEventQuery(handle); },
-                        "cannot wait for an event", nullptr);
+                        "cannot wait for an event", stream.lock().get());
   }
   Result<bool> query() override {
     if (Status status = device.usable(); !status)
@@ -502,8 +523,8 @@ public:
     Code code = device.driver.cuEventQuery(handle);
     if (code == NotReady)
       return false;
-    if (Status status = device.check(code, "cannot query an event"); !status)
-      return status.takeError();
+    if (code != Ok)
+      return device.check(code, "cannot query an event", before()).takeError();
     return true;
   }
   Result<double> secondsSince(const Event &start) const override {
@@ -512,25 +533,30 @@ public:
       return Error{"cannot take the time between events of two devices", {}};
     Current current(device);
     float milliseconds = 0;
-    if (Status status =
-            device.check(device.driver.cuEventElapsedTime(&milliseconds, other->handle, handle),
-                         "cannot take the time between events");
-        !status)
-      return status.takeError();
+    if (Code code = device.driver.cuEventElapsedTime(&milliseconds, other->handle, handle);
+        code != Ok)
+      return device.check(code, "cannot take the time between events", before()).takeError();
     return double(milliseconds) * 1e-3;
   }
 
   CudaDevice &device;
   EventHandle handle;
+  std::weak_ptr<StreamOwner> stream; // that it was last recorded on
+
+private:
+  // What a fault is blamed on; takes a while.
+  std::string before() const { return device.lastKernel(stream.lock().get()); }
 };
 
 class CudaGraph final : public Graph {
 public:
-  explicit CudaGraph(CudaDevice &device) : device(device), name(device.keepName("a graph")) {}
+  explicit CudaGraph(CudaDevice &device) : device(device) {}
   ~CudaGraph() override {
     if (device.isLost())
       return;
     Current current(device);
+    if (!blocks.empty()) // memory of no stream, which runs of the graph may still use
+      (void)device.synchronize();
     if (exec)
       device.driver.cuGraphExecDestroy(exec);
     if (graph)
@@ -541,9 +567,21 @@ public:
     device.driver.cuGraphGetNodes(graph, nullptr, &count);
     return count;
   }
+  void add(const std::string *kernel) {
+    if (std::ranges::find(kernels, kernel) == kernels.end())
+      kernels.push_back(kernel);
+  }
+  /// What a message calls the graph after its kernels, each once.
+  void setName() {
+    std::string text;
+    for (const std::string *kernel : kernels)
+      text += (text.empty() ? "" : "`, `") + *kernel;
+    name = device.keepName(text.empty() ? "a graph" : text);
+  }
 
   CudaDevice &device;
-  const std::string *name;
+  const std::string *name = nullptr;
+  std::vector<const std::string *> kernels;
   GraphHandle graph = nullptr;
   GraphExec exec = nullptr;
   std::vector<ContextBlock> blocks; // of the kernels in it
@@ -624,6 +662,7 @@ StreamOwner::StreamOwner(CudaDevice &device, StreamHandle handle, bool foreign)
 
 StreamOwner::~StreamOwner() {
   device.remove(this);
+  device.freeBlocksOf(handle);
   if (foreign || !handle || device.isLost())
     return;
   Current current(device);
@@ -682,10 +721,10 @@ bool CudaStream::isCapturing() const {
 Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t programs) {
   Current current(owner);
   if (isCapturing()) {
-    auto block = kernel.makeBlock(programs);
+    auto block = kernel.makeBlock(programs, nullptr);
     if (!block)
       return block.takeError();
-    DevicePointer memory = block->memory;
+    DevicePointer memory = block->address();
     if (capture) {
       capture->blocks.push_back(std::move(*block));
     } else {
@@ -696,17 +735,17 @@ Result<DevicePointer> CudaStream::contextFor(CudaKernel &kernel, uint64_t progra
   }
   std::lock_guard lock(kernel.blockMutex);
   ContextBlock &block = kernel.blocks[handle];
-  if (!block.memory || (block.bytes - ContextBlock::scratchOffset) /
-                               std::max<uint64_t>(kernel.record->scratchBytes, 1) <
-                           programs) {
-    if (!kernel.record->scratchBytes && block.memory)
-      return block.memory;
-    auto larger = kernel.makeBlock(programs);
+  const bool isEnough =
+      block.memory && (block.memory.bytes() - ContextBlock::scratchOffset) /
+                              std::max<uint64_t>(kernel.record->scratchBytes, 1) >=
+                          programs;
+  if (!isEnough && (kernel.record->scratchBytes || !block.memory)) {
+    auto larger = kernel.makeBlock(programs, ownership);
     if (!larger)
       return larger.takeError();
-    block = std::move(*larger); // the old one is freed once the device is idle, see cuMemFree
+    block = *std::move(larger); // the old one is freed behind the launches that use it
   }
-  return block.memory;
+  return block.address();
 }
 
 Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments) {
@@ -753,7 +792,10 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   for (uint32_t offset : kernel->mapSlots)
     *next++ = packed + offset;
 
-  ownership->lastKernel.store(kernel->name, std::memory_order_relaxed);
+  if (capture) [[unlikely]]
+    capture->add(kernel->name);
+  else
+    ownership->lastKernel.store(kernel->name, std::memory_order_relaxed);
 
   std::optional<StreamTrace> trace;
   if (recorder().enabled()) [[unlikely]] {
@@ -804,7 +846,8 @@ Status CudaStream::launch(Graph &graph) {
   ownership->lastKernel.store(cudaGraph->name, std::memory_order_relaxed);
   StreamTrace trace(TraceKind::Graph, "graph", owner, handle);
   Current current(owner);
-  return owner.check(owner.driver.cuGraphLaunch(cudaGraph->exec, handle), "cannot launch a graph");
+  return owner.check(owner.driver.cuGraphLaunch(cudaGraph->exec, handle), "cannot launch a graph",
+                     *cudaGraph->name);
 }
 
 Status CudaStream::copy(void *to, const void *from, size_t bytes) {
@@ -850,6 +893,7 @@ Status CudaStream::record(Event &event) {
   if (Status status = owner.usable(); !status)
     return status;
   Current current(owner);
+  cudaEvent->stream = ownership;
   return check(owner.driver.cuEventRecord(cudaEvent->handle, handle), "cannot record an event");
 }
 
@@ -906,6 +950,7 @@ Result<std::unique_ptr<Graph>> CudaStream::endCapture() {
                       "cannot instantiate a graph");
       !status)
     return status.takeError();
+  graph->setName();
   return std::unique_ptr<Graph>(std::move(graph));
 }
 
@@ -941,10 +986,11 @@ Status CudaDevice::start(unsigned ordinal) {
   driver.cuDeviceTotalMem(&bytes, handle);
   description.memoryBytes = bytes;
   hasPools = attribute(MemoryPoolsSupported) != 0;
-  if (Status status = check(driver.cuDevicePrimaryCtxRetain(&context, handle),
-                            "cannot open the primary context of " + name());
-      !status)
-    return status;
+  if (isPrimary)
+    if (Status status = check(driver.cuDevicePrimaryCtxRetain(&context, handle),
+                              "cannot open the primary context of " + name());
+        !status)
+      return status;
   Current current(*this);
   constexpr unsigned nonBlocking = 1;
   if (Status status = check(driver.cuStreamCreate(&side, nonBlocking), "cannot create a stream");
@@ -1031,35 +1077,49 @@ std::string CudaDevice::lastKernel(const StreamOwner *stream) const {
   return text;
 }
 
-Result<DevicePointer> CudaDevice::ownMemory(size_t bytes) {
-  Current current(*this);
-  DevicePointer pointer = 0;
-  if (Status status = check(driver.cuMemAlloc(&pointer, bytes),
-                            "no memory on " + name() + " for " + std::to_string(bytes) + " bytes");
-      !status)
-    return status.takeError();
-  counter.allocated(bytes);
-  return pointer;
+void CudaDevice::freeBlocksOf(StreamHandle stream) {
+  std::vector<ContextBlock> freed;
+  std::lock_guard lock(kernelMutex);
+  for (CudaKernel *kernel : kernels) {
+    std::lock_guard blockLock(kernel->blockMutex);
+    if (auto found = kernel->blocks.find(stream); found != kernel->blocks.end()) {
+      freed.push_back(std::move(found->second));
+      kernel->blocks.erase(found);
+    }
+  }
 }
 
-void CudaDevice::freeOwnMemory(DevicePointer pointer, size_t bytes) {
-  counter.freed(bytes);
-  if (isLost())
-    return;
-  Current current(*this);
-  driver.cuMemFree(pointer);
-}
-
-Status CudaDevice::writeWords(DevicePointer to, std::initializer_list<uint64_t> words) {
-  std::lock_guard lock(sideMutex);
+Status CudaDevice::writeWords(DevicePointer to, std::initializer_list<uint64_t> words,
+                              std::optional<StreamHandle> stream) {
+  std::unique_lock lock(sideMutex, std::defer_lock);
+  if (!stream)
+    lock.lock();
   Current current(*this);
   for (uint64_t word : words)
     for (unsigned half = 0; half < 2; ++half, to += 4)
-      if (Status status = check(driver.cuMemsetD32Async(to, uint32_t(word >> (32 * half)), 1, side),
+      if (Status status = check(driver.cuMemsetD32Async(to, uint32_t(word >> (32 * half)), 1,
+                                                        stream ? *stream : side),
                                 "cannot write to " + name());
           !status)
         return status;
+  if (stream)
+    return done();
   return check(driver.cuStreamSynchronize(side), "cannot write to " + name());
+}
+
+Status CudaDevice::checkAddress(const void *address) const {
+  constexpr unsigned ofADevice = 2;
+  auto pointer = reinterpret_cast<DevicePointer>(address);
+  unsigned type = 0, managed = 0;
+  int ordinal = -1;
+  // What the driver does not know may be the host's memory that this GPU can reach.
+  if (!address || driver.cuPointerGetAttribute(&type, PointerMemoryType, pointer) != Ok ||
+      type != ofADevice ||
+      driver.cuPointerGetAttribute(&managed, PointerIsManaged, pointer) != Ok || managed ||
+      driver.cuPointerGetAttribute(&ordinal, PointerDeviceOrdinal, pointer) != Ok ||
+      ordinal == handle)
+    return done();
+  return Error{"the memory is cuda:" + std::to_string(ordinal) + "'s, not " + name() + "'s", {}};
 }
 
 Result<std::unique_ptr<Stream>> CudaDevice::createStream() {
@@ -1074,9 +1134,41 @@ Result<std::unique_ptr<Stream>> CudaDevice::createStream() {
   return std::unique_ptr<Stream>(std::make_unique<CudaStream>(*this, stream, false));
 }
 
+// Functions, events and memory belong to a context, and a kernel reaches no memory of another one:
+// a launch on a stream of a context that is not ours would fail or fault in the host program's.
 Result<std::unique_ptr<Stream>> CudaDevice::wrapStream(void *native) {
-  return std::unique_ptr<Stream>(
-      std::make_unique<CudaStream>(*this, static_cast<StreamHandle>(native), true));
+  auto handle = static_cast<StreamHandle>(native);
+  auto wrapped = [&] {
+    return std::unique_ptr<Stream>(std::make_unique<CudaStream>(*this, handle, true));
+  };
+  auto refuse = [&](const std::string &why) {
+    return Error{"cannot use a stream of the program on " + name() + ": " + why, {}};
+  };
+  if (Status status = usable(); !status)
+    return status.takeError();
+  // The default streams of a thread and of a process are those of whichever context is current.
+  constexpr uintptr_t lastOfDefault = 2;
+  if (reinterpret_cast<uintptr_t>(native) <= lastOfDefault)
+    return wrapped();
+  Current current(*this);
+  Context theirs = nullptr;
+  // What is no answer, as from drivers that cannot tell while the stream captures, is no refusal.
+  Code code = driver.cuStreamGetCtx(handle, &theirs);
+  if (code == InvalidHandle || code == InvalidContext || code == ContextIsDestroyed)
+    return refuse("the driver knows no such stream, or its context was destroyed: " +
+                  driver.explain(code));
+  if (code != Ok || !theirs || theirs == context)
+    return wrapped();
+  DeviceHandle device = -1;
+  if (driver.cuCtxPushCurrent(theirs) == Ok) {
+    Context popped = nullptr;
+    driver.cuCtxGetDevice(&device);
+    driver.cuCtxPopCurrent(&popped);
+  }
+  if (device >= 0 && device != this->handle)
+    return refuse("it is a stream of cuda:" + std::to_string(device));
+  return refuse("it is of another context, whose kernels do not reach memory of this one; open the "
+                "device in it (`Device::inContext`)");
 }
 
 Result<std::unique_ptr<Event>> CudaDevice::createEvent() {
@@ -1182,21 +1274,44 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &
   if (Status status = usable(); !status)
     return status.takeError();
   std::string has;
+  std::optional<Error> refusal; // of the code that came first
+  std::string_view ptx;
   for (const CodeRecord &code : artifact.codes()) {
     std::string_view arch = artifact.text(code.arch);
     has += (has.empty() ? "" : ", ") + std::string(arch);
     const target::GpuChip *chip = target::gpuChip(arch);
+    bool isPtx = CodeKind(code.kind) == CodeKind::Ptx;
     bool runs = chip && ((CodeKind(code.kind) == CodeKind::Cubin &&
                           target::cubinRunsOn(*chip, unsigned(major), unsigned(minor))) ||
-                         (CodeKind(code.kind) == CodeKind::Ptx &&
-                          target::ptxRunsOn(*chip, unsigned(major), unsigned(minor))));
+                         (isPtx && target::ptxRunsOn(*chip, unsigned(major), unsigned(minor))));
     if (!runs)
       continue;
     TraceScope trace(TraceKind::Load, artifact.name(), name());
     auto kernel = std::make_shared<CudaKernel>(*this, artifact, code);
-    if (Status status = kernel->load(); !status)
+    add(kernel.get());
+    bool refused = false;
+    Status status = kernel->load(refused);
+    if (status)
+      return std::shared_ptr<LoadedKernel>(std::move(kernel));
+    if (!refused)
       return status.takeError();
-    return std::shared_ptr<LoadedKernel>(std::move(kernel));
+    if (isPtx) {
+      auto bytes = artifact.blob(code.code);
+      ptx = std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    }
+    if (!refusal)
+      refusal = status.takeError();
+  }
+  if (refusal) {
+    constexpr std::string_view word = ".version ";
+    std::string version;
+    if (size_t at = ptx.find(word); at != ptx.npos)
+      version = ptx.substr(at + word.size(), ptx.find('\n', at) - at - word.size());
+    refusal->what += "; the driver is for CUDA " + std::to_string(driver.version / 1000) + "." +
+                     std::to_string(driver.version % 1000 / 10) +
+                     (version.empty() ? "" : " and the code's PTX of version " + version) +
+                     ", which a newer driver takes";
+    return *std::move(refusal);
   }
   return Error{"kernel `" + std::string(artifact.name()) + "` has no code for " + name() + " (" +
                    description.description + ", " + description.arch + "); it has code for " +
@@ -1207,8 +1322,8 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const support::Artifact &
 std::mutex registryMutex;
 } // namespace
 
-CurrentContext::CurrentContext(Device &device) {
-  auto *cuda = dynamic_cast<CudaDevice *>(&device);
+CurrentContext::CurrentContext(Device *device) {
+  auto *cuda = dynamic_cast<CudaDevice *>(device);
   isPushed = cuda && cuda->driver.cuCtxPushCurrent(cuda->context) == Ok;
 }
 
@@ -1228,24 +1343,55 @@ unsigned cudaDeviceCount() {
   return unsigned(std::max(count, 0));
 }
 
-Result<Device *> cudaDevice(unsigned ordinal) {
+// In a context of the host program, or in the primary one.
+static Result<Device *> cudaDevice(unsigned ordinal, cuda::Context theirs) {
   auto opened = cuda::driver();
   if (!opened)
     return Error{"cannot open cuda:" + std::to_string(ordinal) + ": " + opened.error().what, {}};
   // Never torn down: the driver may be gone before our static objects are.
-  static auto *registry = new std::map<unsigned, std::unique_ptr<CudaDevice>>();
+  using Key = std::pair<unsigned, cuda::Context>;
+  static auto *registry = new std::map<Key, std::unique_ptr<CudaDevice>>();
   std::lock_guard lock(registryMutex);
-  auto found = registry->find(ordinal);
+  auto found = registry->find({ordinal, theirs});
   if (found != registry->end())
     return static_cast<Device *>(found->second.get());
   if (unsigned count = cudaDeviceCount(); ordinal >= count)
     return Error{"there is no cuda:" + std::to_string(ordinal) + ": the driver sees " +
                      std::to_string(count) + " devices",
                  {}};
-  auto device = std::make_unique<CudaDevice>(**opened, ordinal);
+  auto device = std::make_unique<CudaDevice>(**opened, ordinal, theirs);
   if (Status status = device->start(ordinal); !status)
     return status.takeError();
-  return static_cast<Device *>(registry->emplace(ordinal, std::move(device)).first->second.get());
+  auto [place, isNew] = registry->emplace(Key{ordinal, theirs}, std::move(device));
+  return static_cast<Device *>(place->second.get());
+}
+
+Result<Device *> cudaDevice(unsigned ordinal) { return cudaDevice(ordinal, nullptr); }
+
+Result<Device *> cudaDeviceIn(void *context) {
+  auto opened = cuda::driver();
+  if (!opened)
+    return Error{"cannot use a context of the program: " + opened.error().what, {}};
+  const cuda::Driver &driver = **opened;
+  auto theirs = static_cast<cuda::Context>(context);
+  cuda::DeviceHandle handle = -1;
+  cuda::Code code = theirs ? driver.cuCtxPushCurrent(theirs) : Code(InvalidContext);
+  if (code == cuda::Ok) {
+    cuda::Context popped = nullptr;
+    code = driver.cuCtxGetDevice(&handle);
+    driver.cuCtxPopCurrent(&popped);
+  }
+  if (code != cuda::Ok)
+    return Error{"cannot use a context of the program: " + driver.explain(code), {}};
+  // Whether it is the primary one, asked without making that.
+  unsigned flags = 0;
+  int isActive = 0;
+  if (driver.cuDevicePrimaryCtxGetState(handle, &flags, &isActive) == cuda::Ok && isActive) {
+    auto primary = cudaDevice(unsigned(handle));
+    if (!primary || static_cast<CudaDevice *>(*primary)->context == theirs)
+      return primary;
+  }
+  return cudaDevice(unsigned(handle), theirs);
 }
 
 } // namespace nereid::runtime

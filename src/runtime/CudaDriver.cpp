@@ -12,13 +12,17 @@ std::string versionText(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Asks the driver for a function by its plain name and the version whose signature we declared, so
-// that tools that interpose on it see the call; falls back to the exported symbol.
+// Functions that came after the driver's version are left out: whatever lies there under their
+// names is no promise. Asks the driver for a function by its plain name and the version whose
+// signature we declared, so that tools that interpose on it see the call; falls back to the
+// exported symbol.
 using GetProcAddress = Code (*)(const char *, void **, int, uint64_t, int *);
 
 template <typename Function>
-void resolve(Function &into, void *library, GetProcAddress getProcAddress, const char *name,
-             int version, const char *symbol) {
+void resolve(Function &into, void *library, GetProcAddress getProcAddress, int has,
+             const char *name, int version, const char *symbol) {
+  if (has && version > has)
+    return;
   void *address = nullptr;
   if (!getProcAddress || getProcAddress(name, &address, version, 0, nullptr) != Ok || !address)
     address = ::dlsym(library, symbol);
@@ -43,18 +47,19 @@ Result<std::unique_ptr<Driver>> openDriver(const char *path) {
   }
   auto table = std::make_unique<Driver>();
   auto getProcAddress = reinterpret_cast<GetProcAddress>(::dlsym(library, "cuGetProcAddress_v2"));
+  if (auto version = reinterpret_cast<Code (*)(int *)>(::dlsym(library, "cuDriverGetVersion")))
+    version(&table->version);
   std::string missing;
+  const int has = table->version;
 #define NEREID_REQUIRED(name, version, symbol, signature)                                          \
-  resolve(table->name, library, getProcAddress, #name, version, #symbol);                          \
+  resolve(table->name, library, getProcAddress, has, #name, version, #symbol);                     \
   if (!table->name && missing.empty())                                                             \
     missing = #symbol;
 #define NEREID_OPTIONAL(name, version, symbol, signature)                                          \
-  resolve(table->name, library, getProcAddress, #name, version, #symbol);
+  resolve(table->name, library, getProcAddress, has, #name, version, #symbol);
   NEREID_CUDA_FUNCTIONS(NEREID_REQUIRED, NEREID_OPTIONAL)
 #undef NEREID_REQUIRED
 #undef NEREID_OPTIONAL
-  if (table->cuDriverGetVersion)
-    table->cuDriverGetVersion(&table->version);
   if (table->version && table->version < leastVersion)
     return Error{"the CUDA driver is too old: it supports CUDA " + versionText(table->version) +
                      ", at least " + versionText(leastVersion) + " is needed",

@@ -29,8 +29,16 @@ enum : Code {
   Ok = 0,
   NoMemory = 2,
   NoDevice = 100,
+  InvalidImage = 200,
+  InvalidContext = 201,
+  NoBinaryForGpu = 209,
+  InvalidPtx = 218,
+  NoJitCompiler = 221,
+  UnsupportedPtxVersion = 222,
+  InvalidHandle = 400,
   NotReady = 600,
   OutOfResources = 701,
+  ContextIsDestroyed = 709,
 };
 
 enum DeviceAttribute : int {
@@ -41,6 +49,12 @@ enum DeviceAttribute : int {
   CapabilityMinor = 76,
   SharedBytesPerBlockOptin = 97,
   MemoryPoolsSupported = 115,
+};
+
+enum PointerAttribute : int {
+  PointerMemoryType = 2, ///< 2: of a device
+  PointerIsManaged = 8,
+  PointerDeviceOrdinal = 9,
 };
 
 enum FunctionAttribute : int {
@@ -96,10 +110,13 @@ struct alignas(64) TensorMap {
   REQUIRED(cuDeviceGetName, 2000, cuDeviceGetName, (char *, int, DeviceHandle))                    \
   REQUIRED(cuDeviceGetAttribute, 2000, cuDeviceGetAttribute, (int *, int, DeviceHandle))           \
   REQUIRED(cuDeviceTotalMem, 3020, cuDeviceTotalMem_v2, (size_t *, DeviceHandle))                  \
+  REQUIRED(cuDevicePrimaryCtxGetState, 7000, cuDevicePrimaryCtxGetState,                           \
+           (DeviceHandle, unsigned *, int *))                                                      \
   REQUIRED(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain, (Context *, DeviceHandle))    \
   REQUIRED(cuCtxGetCurrent, 4000, cuCtxGetCurrent, (Context *))                                    \
   REQUIRED(cuCtxPushCurrent, 4000, cuCtxPushCurrent_v2, (Context))                                 \
   REQUIRED(cuCtxPopCurrent, 4000, cuCtxPopCurrent_v2, (Context *))                                 \
+  REQUIRED(cuCtxGetDevice, 2000, cuCtxGetDevice, (DeviceHandle *))                                 \
   REQUIRED(cuCtxSynchronize, 2000, cuCtxSynchronize, ())                                           \
   REQUIRED(cuMemAlloc, 3020, cuMemAlloc_v2, (DevicePointer *, size_t))                             \
   REQUIRED(cuMemFree, 3020, cuMemFree_v2, (DevicePointer))                                         \
@@ -117,9 +134,11 @@ struct alignas(64) TensorMap {
            (DevicePointer, unsigned short, size_t, StreamHandle))                                  \
   REQUIRED(cuMemsetD32Async, 3020, cuMemsetD32Async,                                               \
            (DevicePointer, unsigned, size_t, StreamHandle))                                        \
+  REQUIRED(cuPointerGetAttribute, 4000, cuPointerGetAttribute, (void *, int, DevicePointer))       \
   REQUIRED(cuMemGetInfo, 3020, cuMemGetInfo_v2, (size_t *, size_t *))                              \
   REQUIRED(cuStreamCreate, 2000, cuStreamCreate, (StreamHandle *, unsigned))                       \
   REQUIRED(cuStreamDestroy, 4000, cuStreamDestroy_v2, (StreamHandle))                              \
+  REQUIRED(cuStreamGetCtx, 9020, cuStreamGetCtx, (StreamHandle, Context *))                        \
   REQUIRED(cuStreamSynchronize, 2000, cuStreamSynchronize, (StreamHandle))                         \
   REQUIRED(cuStreamQuery, 2000, cuStreamQuery, (StreamHandle))                                     \
   REQUIRED(cuStreamWaitEvent, 3020, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))      \

@@ -21,6 +21,10 @@ void Device::setAllocator(std::shared_ptr<Allocator> allocator) {
 }
 
 Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
+  return allocate(bytes, stream ? stream->native() : nullptr, stream ? stream->hold() : nullptr);
+}
+
+Result<Buffer> Device::allocate(size_t bytes, void *native, std::shared_ptr<const void> hold) {
   Buffer buffer;
   buffer.size = bytes;
   buffer.where = this;
@@ -31,8 +35,12 @@ Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
   std::shared_ptr<Allocator> allocator = std::atomic_load(&custom);
   if (!allocator)
     allocator = ownAllocator();
-  void *native = stream ? stream->native() : nullptr;
-  void *pointer = allocator->allocate(bytes, native);
+  // Memory may outlive the CPU's device, which has no context; GPUs live as long as the process.
+  Device *gpu = kind() == DeviceKind::Cuda ? this : nullptr;
+  void *pointer = [&] {
+    CurrentContext current(gpu);
+    return allocator->allocate(bytes, native);
+  }();
   if (!pointer) {
     if (Status status = usable(); !status) // a fault that the allocator was the first to see
       return status.takeError();
@@ -43,16 +51,18 @@ Result<Buffer> Device::allocate(size_t bytes, Stream *stream) {
   }
   counter->allocated(bytes);
   buffer.pointer = pointer;
-  buffer.owner = std::shared_ptr<const void>(pointer, [allocator, bytes, native,
-                                                       hold = stream ? stream->hold() : nullptr,
-                                                       counter = counter](const void *memory) {
-    allocator->free(const_cast<void *>(memory), bytes, native);
-    counter->freed(bytes);
-  });
+  buffer.owner =
+      std::shared_ptr<const void>(pointer, [allocator, bytes, native, hold = std::move(hold),
+                                            counter = counter, gpu](const void *memory) {
+        CurrentContext current(gpu);
+        allocator->free(const_cast<void *>(memory), bytes, native);
+        counter->freed(bytes);
+      });
   return buffer;
 }
 
 Status Device::usable() const { return Success{}; }
+Status Device::checkAddress(const void *) const { return Success{}; }
 
 Status Device::encodeTensorMap(const support::DescriptorRecord &, const void *,
                                std::span<const int64_t>, std::span<const int64_t>, void *) {

@@ -40,8 +40,9 @@ struct DeviceInfo {
   uint32_t clockKHz = 0;
 };
 
-/// Where a host program's own memory management comes in. All calls are made with the device
-/// current; `stream` is the native handle (CUstream), null on a CPU.
+/// Where a host program's own memory management comes in. All calls are made with the device's
+/// context current; `stream` is the native handle (CUstream), null on a CPU and for memory of no
+/// stream: it is there at once, and freed when what is queued on the device no longer uses it.
 class Allocator {
 public:
   virtual ~Allocator() = default;
@@ -164,6 +165,8 @@ public:
   virtual Status synchronize() = 0;
   /// Fails if the device was lost to a fault.
   virtual Status usable() const;
+  /// Fails for an address that is known to lie in the memory of another device.
+  virtual Status checkAddress(const void *address) const;
 
   /// Whether kernels of this device take tensor maps.
   virtual bool hasTensorMaps() const { return false; }
@@ -180,6 +183,8 @@ public:
 protected:
   explicit Device(MemoryCounter *counter) : counter(counter) {}
   virtual std::shared_ptr<Allocator> ownAllocator() = 0;
+  /// `hold` lives as long as the memory, which is freed in the order of stream `native`.
+  Result<Buffer> allocate(size_t bytes, void *native, std::shared_ptr<const void> hold);
 
 private:
   MemoryCounter *counter;

@@ -12,6 +12,7 @@
 #include "transforms/CountTrips.h"
 #include "transforms/DropChecks.h"
 #include "transforms/DropUnitDims.h"
+#include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
@@ -165,6 +166,7 @@ int main(int argc, char **argv) {
   registerFunctions();
   mlir::registerTransformsPasses();
   nereid::transforms::registerCountTripsPass();
+  nereid::transforms::registerExpandInlineAsmPass();
   nereid::transforms::registerExpandScaledProductsPass();
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();

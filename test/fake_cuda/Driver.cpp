@@ -3,12 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 
 Code sticky = Ok;
 
 namespace {
-// A word of FAKE_CUDA: nodevice, noinit, old, oom, trap, misaligned, hang, resources, sm75.
+// A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
+// sm75, nocubin, noptx; report says how often some functions were called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -24,8 +27,43 @@ void waits(const char *where) {
   std::abort();
 }
 
+// What the host program could ask a driver about its calls.
+std::mutex mutex;
+std::map<std::string, long> calls;
+void count(const char *what) {
+  std::lock_guard lock(mutex);
+  ++calls[what];
+}
+
+struct Report {
+  ~Report() {
+    for (const auto &[what, times] : calls)
+      if (has("report"))
+        std::fprintf(stderr, "%s: %ld\n", what.c_str(), times);
+  }
+} report;
+
+// Time passes with launches, a millisecond for each four warps.
+float now = 0;
+struct FakeEvent {
+  float at = 0;
+};
+
 constexpr int deviceCount = 2;
-char contexts[deviceCount];
+struct FakeContext {
+  int device;
+} contexts[deviceCount] = {{0}, {1}};
+bool retained[deviceCount] = {};
+struct FakeStream {
+  Context context;
+  bool isAlive = true, isCapturing = false;
+};
+StreamHandle lastStream = nullptr;
+struct FakeBlock {
+  size_t bytes;
+  int device;
+};
+std::map<DevicePointer, FakeBlock> memory; // by where it begins
 thread_local Context stack[8];
 thread_local int depth = 0;
 
@@ -38,15 +76,44 @@ Code started() {
   return has("resources") ? OutOfResources : Ok;
 }
 
+Context current() { return depth ? stack[depth - 1] : nullptr; }
+FakeContext *contextOf(Context context) { return reinterpret_cast<FakeContext *>(context); }
+FakeStream *streamOf(StreamHandle stream) { return reinterpret_cast<FakeStream *>(stream); }
+
+// A module is loaded, or refused as a driver does that is older than its code.
+Code load(const char *how, const void *code) {
+  count(how);
+  bool isCubin = std::memcmp(code,
+                             "\x7f"
+                             "ELF",
+                             4) == 0;
+  return has("nocubin") && isCubin  ? Code(NoBinaryForGpu)
+         : has("noptx") && !isCubin ? Code(UnsupportedPtxVersion)
+                                    : sticky;
+}
+// A function is of the context that is current, which is all that it is here.
+Code giveFunction(Function *function) {
+  return *function = reinterpret_cast<Function>(current()), sticky;
+}
+
 Code allocate(DevicePointer *to, size_t bytes) {
   if (sticky)
     return sticky;
   if (has("oom") && bytes > 1 << 20)
     return NoMemory;
-  *to = reinterpret_cast<DevicePointer>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  void *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (block && bytes < size_t(64) << 20) // larger blocks are the system's, which clears them
+    std::memset(block, 0, bytes);
+  *to = reinterpret_cast<DevicePointer>(block);
+  std::lock_guard lock(mutex);
+  memory[*to] = {bytes, current() ? contextOf(current())->device : 0};
   return Ok;
 }
 Code release(DevicePointer pointer) {
+  {
+    std::lock_guard lock(mutex);
+    memory.erase(pointer);
+  }
   std::free(reinterpret_cast<void *>(pointer));
   return sticky;
 }
@@ -55,14 +122,19 @@ Code release(DevicePointer pointer) {
 #pragma GCC visibility push(default)
 extern "C" {
 Code cuInit(unsigned) { return has("noinit") ? NoDevice : Ok; }
-Code cuDriverGetVersion(int *version) { return *version = has("old") ? 10020 : 12080, Ok; }
+Code cuDriverGetVersion(int *version) {
+  return *version = has("old") ? 10020 : has("cuda118") ? 11080 : 12080, Ok;
+}
 Code cuGetErrorName(Code code, const char **text) {
-  *text = code == NoMemory         ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : code == NoDevice       ? "CUDA_ERROR_NO_DEVICE"
-          : code == OutOfResources ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
-          : code == 716            ? "CUDA_ERROR_MISALIGNED_ADDRESS"
-          : code == 719            ? "CUDA_ERROR_LAUNCH_FAILED"
-                                   : "CUDA_ERROR_UNKNOWN";
+  *text = code == NoMemory                ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == NoDevice              ? "CUDA_ERROR_NO_DEVICE"
+          : code == OutOfResources        ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+          : code == NoBinaryForGpu        ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+          : code == UnsupportedPtxVersion ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+          : code == InvalidHandle         ? "CUDA_ERROR_INVALID_HANDLE"
+          : code == 716                   ? "CUDA_ERROR_MISALIGNED_ADDRESS"
+          : code == 719                   ? "CUDA_ERROR_LAUNCH_FAILED"
+                                          : "CUDA_ERROR_UNKNOWN";
   return Ok;
 }
 Code cuGetErrorString(Code code, const char **text) {
@@ -87,17 +159,34 @@ Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
 }
 Code cuDeviceTotalMem_v2(size_t *bytes, DeviceHandle) { return *bytes = size_t(80) << 30, Ok; }
 Code cuDevicePrimaryCtxRetain(Context *context, DeviceHandle device) {
+  retained[device] = true;
   return *context = reinterpret_cast<Context>(&contexts[device]), Ok;
 }
-Code cuCtxGetCurrent(Context *context) { return *context = depth ? stack[depth - 1] : nullptr, Ok; }
+Code cuCtxCreate_v2(Context *context, unsigned, DeviceHandle device) {
+  *context = stack[depth++] = reinterpret_cast<Context>(new FakeContext{device});
+  return Ok;
+}
+Code cuDevicePrimaryCtxGetState(DeviceHandle device, unsigned *flags, int *isActive) {
+  return *flags = 0, *isActive = retained[device], Ok;
+}
+Code cuCtxGetDevice(DeviceHandle *device) {
+  return current() ? (*device = contextOf(current())->device, Ok) : Code(InvalidContext);
+}
+Code cuCtxGetCurrent(Context *context) { return *context = current(), Ok; }
 Code cuCtxPushCurrent_v2(Context context) { return stack[depth++] = context, Ok; }
 Code cuCtxPopCurrent_v2(Context *context) { return *context = stack[--depth], Ok; }
 Code cuCtxSynchronize() { return waits("cuCtxSynchronize"), sticky; }
 
 Code cuMemAlloc_v2(DevicePointer *to, size_t bytes) { return allocate(to, bytes); }
-Code cuMemAllocAsync(DevicePointer *to, size_t bytes, StreamHandle) { return allocate(to, bytes); }
+Code cuMemAllocAsync(DevicePointer *to, size_t bytes, StreamHandle) {
+  count("cuMemAllocAsync");
+  return allocate(to, bytes);
+}
 Code cuMemFree_v2(DevicePointer pointer) { return waits("cuMemFree"), release(pointer); }
-Code cuMemFreeAsync(DevicePointer pointer, StreamHandle) { return release(pointer); }
+Code cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
+  count("cuMemFreeAsync");
+  return streamOf(stream)->isAlive ? release(pointer) : Code(InvalidHandle);
+}
 Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle) {
   waits("cuMemcpyAsync");
   std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
@@ -116,25 +205,94 @@ Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHand
   return sticky;
 }
 
-Code cuStreamCreate(StreamHandle *stream, unsigned) {
-  static size_t made = 0;
-  return *stream = reinterpret_cast<StreamHandle>(++made), sticky;
+Code cuPointerGetAttribute(void *to, int which, DevicePointer pointer) {
+  std::lock_guard lock(mutex);
+  auto found = memory.upper_bound(pointer);
+  if (found == memory.begin() ||
+      pointer - std::prev(found)->first >= std::prev(found)->second.bytes)
+    return 1;
+  *static_cast<int *>(to) = which == PointerMemoryType  ? 2
+                            : which == PointerIsManaged ? 0
+                                                        : std::prev(found)->second.device;
+  return Ok;
 }
-Code cuStreamDestroy_v2(StreamHandle) { return waits("cuStreamDestroy"), sticky; }
+
+Code cuStreamCreate(StreamHandle *stream, unsigned) { // handles are not used again
+  return *stream = reinterpret_cast<StreamHandle>(new FakeStream{current()}), sticky;
+}
+Code cuStreamDestroy_v2(StreamHandle stream) {
+  count("cuStreamDestroy");
+  waits("cuStreamDestroy");
+  if (!streamOf(stream)->isAlive)
+    return InvalidHandle;
+  streamOf(stream)->isAlive = false;
+  return sticky;
+}
+Code cuStreamBeginCapture_v2(StreamHandle stream, int) {
+  return streamOf(stream)->isCapturing = true, sticky;
+}
+Code cuStreamEndCapture(StreamHandle stream, GraphHandle *) {
+  return streamOf(stream)->isCapturing = false, sticky;
+}
+Code cuStreamIsCapturing(StreamHandle stream, int *capturing) {
+  return *capturing = stream && streamOf(stream)->isCapturing, sticky;
+}
+Code cuStreamGetCtx(StreamHandle stream, Context *context) {
+  *context = stream ? streamOf(stream)->context : current();
+  return !stream || streamOf(stream)->isAlive ? sticky : Code(InvalidHandle);
+}
 Code cuStreamSynchronize(StreamHandle) { return waits("cuStreamSynchronize"), sticky; }
 Code cuStreamQuery(StreamHandle) { return hangs ? Code(NotReady) : sticky; }
 Code cuEventSynchronize(EventHandle) { return waits("cuEventSynchronize"), sticky; }
 Code cuEventQuery(EventHandle) { return hangs ? Code(NotReady) : sticky; }
-Code cuEventElapsedTime(float *milliseconds, EventHandle, EventHandle) {
-  return *milliseconds = 1, sticky;
+Code cuEventCreate(EventHandle *event, unsigned) {
+  return *event = reinterpret_cast<EventHandle>(new FakeEvent()), sticky;
+}
+Code cuEventDestroy_v2(EventHandle event) {
+  return delete reinterpret_cast<FakeEvent *>(event), sticky;
+}
+Code cuEventRecord(EventHandle event, StreamHandle) {
+  return reinterpret_cast<FakeEvent *>(event)->at = now, sticky;
+}
+Code cuEventElapsedTime(float *milliseconds, EventHandle start, EventHandle end) {
+  count("cuEventElapsedTime");
+  float passed = reinterpret_cast<FakeEvent *>(end)->at - reinterpret_cast<FakeEvent *>(start)->at;
+  *milliseconds = passed > 0 ? passed : 1;
+  return sticky;
 }
 Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }
 
 Code cuFuncGetAttribute(int *value, int which, Function) {
   return *value = which == MaxThreadsPerBlock ? 512 : which == NumRegs ? 128 : 0, sticky;
 }
-Code cuLaunchKernelEx(const LaunchConfig *, Function, void **, void **) {
-  return sticky ? sticky : started();
+Code cuLibraryLoadData(Library *, const void *code, int *, void **, unsigned, int *, void **,
+                       unsigned) {
+  return load("cuLibraryLoadData", code);
 }
+Code cuModuleLoadDataEx(Module *, const void *code, unsigned, int *, void **) {
+  return load("cuModuleLoadDataEx", code);
+}
+Code cuKernelGetFunction(Function *function, Kernel) { return giveFunction(function); }
+Code cuModuleGetFunction(Function *function, Module, const char *) {
+  return giveFunction(function);
+}
+Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **, void **) {
+  if (sticky)
+    return sticky;
+  Context where = config->stream ? streamOf(config->stream)->context : current();
+  if (reinterpret_cast<Context>(function) != where)
+    return InvalidHandle;
+  lastStream = config->stream;
+  now += float(config->blockX) / 128;
+  return lastStream && streamOf(lastStream)->isCapturing ? Code(Ok) : started();
+}
+Code cuGraphLaunch(GraphExec, StreamHandle) { return sticky ? sticky : started(); }
+
+/// How often a function was called; the stream of the last launch.
+long fake_cuda_calls(const char *what) {
+  std::lock_guard lock(mutex);
+  return calls[what];
+}
+StreamHandle fake_cuda_last_stream() { return lastStream; }
 }
 #pragma GCC visibility pop

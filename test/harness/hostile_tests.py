@@ -84,7 +84,11 @@ class HostileTest(lit.formats.TestFormat):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "wb") as file:
                     file.write(content if isinstance(content, bytes) else content.encode())
-            code, stdout, stderr, seconds, megabytes = run([self.nereid] + case["command"], folder)
+            # Of three times the least: what else the machine does slows a program as well.
+            for _ in range(3):
+                code, stdout, stderr, seconds, megabytes = run([self.nereid] + case["command"], folder)
+                if code is None or seconds <= case.get("seconds", SECONDS) * self.factors[0]:
+                    break
         finally:
             shutil.rmtree(folder)
         wrong = judge(case, code, stdout, stderr, seconds, megabytes, self.factors)

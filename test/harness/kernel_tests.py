@@ -2,20 +2,23 @@
 
 docs/testing.md defines both forms. The formats drive the command `nereid` and nothing else.
 """
-import glob
 import json
 import math
 import os
 import re
-import shutil
+import resource
 import subprocess
 
 import lit.formats
 import lit.Test
 
+from gpu_tools import find_libdevice, find_ptxas
+
 # How a test names a back end, and how the command does.
 DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0"}
+# Seconds of processor time, and by the clock: a busy machine ends nothing that does not hang.
 TIME_LIMIT = 120
+CLOCK_LIMIT = 900
 
 
 class Malformed(Exception):
@@ -30,18 +33,13 @@ def devices_here(gpu=None):
     return found
 
 
-def find_ptxas(root):
-    candidates = [shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas"]
-    candidates += glob.glob(os.path.join(root, ".cache/ptxas/lib/python3*/site-packages/nvidia/cu*/bin/ptxas"))
-    return next((one for one in candidates if one and os.access(one, os.X_OK)), None)
-
-
 def run_command(arguments):
     """(exit code, stdout, stderr); a code below 0 or from 124 on is a crash or a hang, never a refusal."""
     try:
-        done = subprocess.run(arguments, capture_output=True, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL)
+        done = subprocess.run(arguments, capture_output=True, timeout=CLOCK_LIMIT, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (TIME_LIMIT,) * 2))
     except subprocess.TimeoutExpired:
-        return -1, "", f"no answer within {TIME_LIMIT} s"
+        return -1, "", f"no answer within {CLOCK_LIMIT} s"
     except OSError as error:
         return -1, "", str(error)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")

@@ -48,6 +48,24 @@ def doubled(v):
     return v + v
 
 
+@triton.jit
+def ways(x, out, WAY: tl.constexpr):
+    i = tl.arange(0, 16)
+    value = tl.load(x + i) + tl.load(out + i)
+    if WAY == 0:
+        value += 1
+    if WAY == 5:
+        value += 1e-4
+    if WAY != 9:
+        tl.store(out + i, value)
+
+
+@triton.jit
+def atomic_ways(x, out, WAY: tl.constexpr):
+    i = tl.arange(0, 16)
+    tl.atomic_add(out + i, tl.load(x + i) + (WAY == 0))
+
+
 class Methods:
     @staticmethod
     @triton.jit
@@ -513,6 +531,58 @@ class Launches(unittest.TestCase):
             tuned[lambda meta: (64 // meta["BLOCK"], )](one, out)
         np.testing.assert_array_equal(out, x)
         self.assertEqual(len(tuned.cache), 2)
+
+    def _tune(self, kernel, values, configs=None, **words):
+        """The tuner after one launch on `values` and the warnings; each configuration is a WAY, the first the fastest."""
+        timings = iter(range(100))
+        tuned = triton.autotune(configs or [triton.Config({"WAY": way}) for way in range(4)], key=[], do_bench=lambda call, quantiles:
+                                (call(), call(), [float(next(timings))] * 3)[2], **words)(kernel)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            tuned[(1, )](*values)
+        return tuned, [str(one.message) for one in told]
+
+    def test_a_wrong_configuration_is_not_chosen(self):
+        # The fastest writes something else, the second adds to what is there, as the others do: all see the same contents.
+        x, out = np.arange(16, dtype="f4"), np.ones(16, "f4")
+        tuned, told = self._tune(ways, (x, out))
+        self.assertEqual(tuned.best_config.kwargs, {"WAY": 1})
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], r"autotune of `ways`: the configuration \(WAY: 0, .*\) gives other results than 3 others of 4 and is not taken")
+        self.assertEqual(tuned.configs_timings[triton.Config({"WAY": 0})], [float("inf")] * 3)
+        # A fifth that writes nothing at all, and comes first.
+        tuned, told = self._tune(ways, (x, out), [triton.Config({"WAY": way}) for way in (9, 1, 2, 3)])
+        self.assertEqual((tuned.best_config.kwargs, len(told)), ({"WAY": 1}, 1))
+        # Hooks of the tuner see each launch as without the comparison.
+        tuned, told = self._tune(ways, (x, out), reset_to_zero=["out"])
+        np.testing.assert_array_equal(out, x)
+        self.assertEqual((tuned.best_config.kwargs, len(told)), ({"WAY": 1}, 1))
+
+    def test_results_are_compared_only_where_that_is_sound(self):
+        x, out = np.arange(16, dtype="f4"), np.ones(16, "f4")
+        rounded = [triton.Config({"WAY": way}) for way in (5, 1, 2, 3)]  # 1e-4 off
+        one_of_two = [triton.Config({"WAY": way}) for way in (0, 1)]
+        for kernel, values, configs, first in ((ways, (x, out), rounded, 5), (ways, (x, out), one_of_two, 0),
+                                               (ways, (np.zeros(5 << 20, "f4"), out), None, 0), (atomic_ways, (x, out), None, 0)):
+            tuned, told = self._tune(kernel, values, configs)
+            self.assertEqual((tuned.best_config.kwargs, told), ({"WAY": first}, []))
+        with unittest.mock.patch.dict(os.environ, NEREID_AUTOTUNE_CHECK="0"):
+            tuned, told = self._tune(ways, (x, out))
+        self.assertEqual((tuned.best_config.kwargs, told), ({"WAY": 0}, []))
+
+    def test_a_call_that_does_not_beat_another_is_measured_briefly(self):
+        now, calls = [0.0], [0]
+
+        def fn():
+            calls[0] += 1
+            now[0] += cost
+
+        with unittest.mock.patch.object(triton.testing.time, "perf_counter", lambda: now[0]):
+            for cost, least, expected in ((1e-3, float("inf"), 1 + 25 + 100), (1.1e-3, 1.0, 1 + 4 + 90), (1.5e-3, 1.0, 1 + 3 + 16), (3e-3, 1.0, 2)):
+                calls[0] = 0
+                median = triton.testing._do_bench(fn, 25, 100, quantiles=[0.5], least=least)
+                self.assertAlmostEqual(median, cost * 1e3)
+                self.assertEqual(calls[0], expected)
 
     def test_a_slow_configuration_is_measured_briefly(self):
         calls = {16: 0, 128: 0}

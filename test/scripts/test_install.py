@@ -45,15 +45,28 @@ class InstalledTree(unittest.TestCase):
 
     def test_transformer(self):
         build = self.build_example("transformer")
+        keys = self.folder / "transformer.keys"
         command = ["/usr/bin/env", "PATH=/nonexistent", build / "transformer", "--tokens", "6", "--batches", "1,3"]
-        output = run(*command, env=self.environment)
+        output = run(*command, "--keys", keys, env=self.environment)
         self.assertEqual(output.count(" agree:"), 4, output)
+        self.assertEqual(re.findall(r"a graph of (\d+) nodes gives the same tokens, and 0 pieces of memory were made", output), ["56"] * 2, output)
+        self.assertRegex(output, r"(?m)^memory: [1-9]\d* pieces of a block of 512 MiB, .* 0 bytes left$")
         # Tokens a second, with the cache beside what its products alone allow, and what the machine does.
-        rows = re.findall(r"^ +[13]  (cache|no cache) +([0-9.]+) +[0-9]+ +[0-9.]+ (.{10}) +([0-9.]+)  (?:bytes|operations)$", output, re.M)
-        self.assertEqual([row[0] for row in rows], ["cache", "no cache"] * 2, output)
+        rows = re.findall(r"^ +[13]  (cache|graph|no cache) +([0-9.]+) +[0-9]+ +[0-9.]+ (.{10}) +([0-9.]+)  (?:bytes|operations)$", output, re.M)
+        self.assertEqual([row[0] for row in rows], ["cache", "graph", "no cache"] * 2, output)
         for how, tokens, products, most in rows:
-            self.assertEqual(bool(products.strip()), how == "cache", output)
+            self.assertEqual(bool(products.strip()), how != "no cache", output)
             self.assertLess(float(tokens), float(products.strip() or most), output)
+        # A process with an empty cache builds what that one recorded, and then nothing; a key that is missing is noticed.
+        lines = keys.read_text().splitlines()
+        less = self.folder / "less.keys"
+        less.write_text("".join(line + "\n" for line in lines if "sample_next" not in line))
+        for file, code, late in ((keys, 0, 0), (less, 1, 1)):
+            environment = {**self.environment, "NEREID_CACHE_DIR": str(self.folder / f"cache of {file.name}")}
+            done = subprocess.run([*command, "--keys", file], env=environment, timeout=300, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, code, done.stdout)
+            self.assertIn(f"\ncompiled while frozen: {late}\n", done.stdout)
+            self.assertEqual(done.stdout.count("compiled while frozen: `sample_next`"), late, done.stdout)
         # Its check sees keys that go to wrong places of the cache, and angles that are off.
         for number, (right, wrong) in enumerate([(".slots = view(slots, {rows})", ".slots = view(positions, {rows})"),
                                                  ("double(i) / double(pairs)", "double(i) / double(pairs + 1)")]):
@@ -69,6 +82,22 @@ class InstalledTree(unittest.TestCase):
                                   timeout=300, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(" DIFFER:", done.stdout)
+
+    @unittest.skipUnless((BUILD / "fake_cuda/libcuda.so.1").exists(), f"no driver without a GPU in {BUILD}")
+    def test_transformer_on_a_driver_without_a_gpu(self):
+        # Kernels do nothing there, so the logits are wrong; all else is as on a GPU.
+        build = self.build_example("transformer")
+        environment = {**self.environment, "LD_LIBRARY_PATH": str(BUILD / "fake_cuda"), "FAKE_CUDA": ""}
+        keys = self.folder / "gpu.keys"
+        command = [build / "transformer", "--device", "cuda:0", "--tokens", "4", "--batches", "2", "--keys", keys]
+        for run_number in range(2):
+            environment["NEREID_CACHE_DIR"] = str(self.folder / f"gpu cache {run_number}")
+            done = subprocess.run(command, env=environment, timeout=300, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("logits and plain loops DIFFER", done.stdout)
+            self.assertIn("and 0 pieces of memory were made", done.stdout)
+            self.assertRegex(done.stdout, r"(?m)^memory: [1-9]\d* pieces .* 0 bytes left$")
+        self.assertIn("\ncompiled while frozen: 0\n", done.stdout)
 
     def test_cmake_project(self):
         build = self.build_example("cpp")

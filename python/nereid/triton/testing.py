@@ -43,14 +43,27 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
-def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", hopeless=math.inf):
-    """A call whose first samples all take longer than `hopeless` milliseconds is not measured further."""
+def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", least=math.inf):
+    """`least` is what another call took, in milliseconds, which this one is to beat: it is not measured further if its first samples all take twice as
+    long, or those of the first quarter 1.2 times, and what `warmup` is for has happened."""
     assert return_mode in ("min", "max", "mean", "median", "all")
     measure = _samples_gpu if current_device() >= 0 else _samples_cpu
-    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, hopeless), quantiles, return_mode)
+    if least < math.inf:
+        warmup /= 5
+    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least), quantiles, return_mode)
 
 
-def _samples_cpu(fn, warmup, rep, grad_to_none, hopeless):
+def _in_two_parts(timed, count, least):
+    """`count` samples of `timed(count)`, or a quarter of them if that is enough to see that they do not beat `least`."""
+    if least == math.inf:
+        return timed(count)
+    samples = timed(max(1, count // 4))
+    if sorted(samples)[len(samples) // 2] <= 1.2 * least and count > len(samples):
+        samples += timed(count - len(samples))
+    return samples
+
+
+def _samples_cpu(fn, warmup, rep, grad_to_none, least):
     def timed():
         _clear(grad_to_none)
         start = time.perf_counter()
@@ -60,16 +73,16 @@ def _samples_cpu(fn, warmup, rep, grad_to_none, hopeless):
     estimate = timed()
     if _mode():
         return [estimate]
-    if estimate > hopeless:  # the first call also fetches what it reads
+    if estimate > 2 * least:  # the first call also fetches what it reads
         estimate = min(estimate, timed())
-        if estimate > hopeless:
+        if estimate > 2 * least:
             return [estimate]
     for _ in range(min(1000, max(1, int(warmup / estimate)))):
         fn()
-    return [timed() for _ in range(min(10000, max(1, int(rep / estimate))))]
+    return _in_two_parts(lambda count: [timed() for _ in range(count)], min(10000, max(1, int(rep / estimate))), least)
 
 
-def _samples_gpu(fn, warmup, rep, grad_to_none, hopeless):
+def _samples_gpu(fn, warmup, rep, grad_to_none, least):
     import torch
 
     fn()
@@ -92,12 +105,12 @@ def _samples_gpu(fn, warmup, rep, grad_to_none, hopeless):
         return timed(1)[0]
     # `warmup` and `rep` are the time that all of it takes, which for a short call is the cache's.
     first, whole = timed(5)
-    if min(first) > hopeless:
+    if min(first) > 2 * least:
         return first
     estimate = max(whole / 5, 1e-3)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    return timed(max(1, int(rep / estimate)))[0]
+    return _in_two_parts(lambda count: timed(count)[0], max(1, int(rep / estimate)), least)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):

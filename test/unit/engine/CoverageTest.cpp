@@ -54,7 +54,7 @@ protected:
 using Reasons = std::map<std::string, std::string>;
 const std::string notBuilt = "the front end builds none";
 const Reasons withoutCpuCode = {
-    {"tile.inline_asm", "PTX means nothing to a CPU: refused with a diagnostic"},
+    {"tile.inline_asm", "becomes arithmetic or tile.map before (transforms/ExpandInlineAsm)"},
     {"tile.dot_scaled", "becomes tile.dot before (transforms/ExpandScaledProducts)"},
     {"math.ipowi", notBuilt},
     {"math.fpowi", notBuilt},

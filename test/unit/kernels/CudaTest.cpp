@@ -104,5 +104,41 @@ TEST(Cuda, TablesAreVerifiedOnTheDevice) {
             "`paged_attention`: `table` has page 5 at [0, 1], and the cache has pages 0 to 4");
 }
 
+// Assertions are told with their programs, and the device works on.
+TEST(Cuda, FailedAssertionsAreMessages) {
+  auto found = Device::open("cuda");
+  if (!found)
+    GTEST_SKIP() << found.error().what;
+  Engine engine = must(Engine::create({.cacheOnDisk = false}));
+  Program program = must(engine.loadText("import triton\n"
+                                         "import triton.language as tl\n"
+                                         "@triton.jit\n"
+                                         "def half(x, y):\n"
+                                         "    i = tl.program_id(0)\n"
+                                         "    v = tl.load(x + i)\n"
+                                         "    tl.device_assert(v % 2 == 0, 'is odd')\n"
+                                         "    tl.store(y + i, v // 2)\n"));
+  Kernel half = must(program.kernel("half", {.debug = true}));
+  Stream stream = must(found->createStream());
+  Tensor x = must(Tensor::empty(*found, DType::Int32, {4}));
+  Tensor y = must(Tensor::empty(*found, DType::Int32, {4}));
+  for (int32_t last : {7, 8}) {
+    const std::vector<int32_t> values = {2, 4, 6, last};
+    must(x.upload(values.data()));
+    half(stream, {4}, x, y);
+    must(stream.synchronize());
+    auto messages = must(half.takeMessages());
+    ASSERT_EQ(messages.size(), size_t(last % 2));
+    if (last % 2) {
+      EXPECT_TRUE(messages[0].isAssert);
+      EXPECT_EQ(messages[0].program[0], 3u);
+      EXPECT_NE(messages[0].text.find("is odd"), std::string::npos) << messages[0].text;
+    }
+    std::vector<int32_t> halves(4);
+    must(y.download(halves.data()));
+    EXPECT_EQ(halves, (std::vector<int32_t>{1, 2, 3, last / 2}));
+  }
+}
+
 } // namespace
 } // namespace nereid::kernels::test

@@ -502,6 +502,33 @@ TEST(Library, CountersAreZeroAtEachLaunch) {
   }
 }
 
+TEST(Library, CallsOfRecordedKeysRunFrozen) {
+  Array x = Array::random(DType::Float32, {4, 100}, 1), y = Array::make(DType::Float32, {4, 100});
+  std::vector<std::string> keys;
+  {
+    Library first = must(Library::create(must(Engine::create({.cacheOnDisk = false}))));
+    must(first.run(setup().stream, Softmax{.x = x, .y = y}));
+    must(first.prepare(setup().stream, Gelu{.x = x, .y = y}));
+    keys = first.recordedKeys();
+  }
+  EXPECT_EQ(keys.size(), 2u);
+  Engine engine = must(Engine::create({.cacheOnDisk = false}));
+  Library library = must(Library::create(engine));
+  EXPECT_GE(must(library.buildAhead(keys)), 2u);
+  const uint64_t compiled = engine.statistics().compiled;
+  engine.freeze(Freeze::Refuse);
+  must(library.run(setup().stream, Softmax{.x = x, .y = y}));
+  must(library.run(setup().stream, Gelu{.x = x, .y = y}));
+  EXPECT_FALSE(library.run(setup().stream, Add{.x = x, .y = x, .out = y}).ok());
+  EXPECT_EQ(engine.statistics().compiled, compiled);
+
+  for (const char *wrong : {"", "softmax/kernel.py", "nothing/kernel.py\tkey"}) {
+    auto built = library.buildAhead(std::vector<std::string>{wrong});
+    ASSERT_FALSE(built.ok()) << wrong;
+    EXPECT_NE(built.error().what.find("no "), std::string::npos) << built.error().what;
+  }
+}
+
 TEST(Library, FrozenCallsNameThemselves) {
   Engine engine = must(Engine::create({.cacheOnDisk = false}));
   Library library = must(Library::create(engine));

@@ -1,6 +1,7 @@
 // Inline PTX: the texts that real kernels use, and their parts.
 #include "Harness.h"
 
+#include "ir/PtxText.h"
 #include "ref/Ptx.h"
 
 #include <cmath>
@@ -93,7 +94,7 @@ TEST(Ptx, WhatIsUnknownIsNamed) {
     bool known = true;
     try {
       PtxProgram program(text, 2);
-    } catch (PtxProgram::Unknown &unknown) {
+    } catch (nereid::ptx::Unknown &unknown) {
       known = false;
     }
     EXPECT_EQ(known, std::string_view(text) == "{") << text;

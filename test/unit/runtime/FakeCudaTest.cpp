@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace nereid;
 using namespace nereid::runtime;
@@ -155,6 +156,266 @@ TEST_F(FakeCuda, NamesTheKernelWhoeverNotices) {
     return {launched, text((*gpu)->allocate(1000)), text((*gpu)->allocate(1000))};
   };
   EXPECT_MESSAGES("trap", allocation, "", "`kernel` or a kernel before it faulted", "was lost");
+}
+
+// A graph is blamed by its kernels, and whoever asks an event hears them too.
+TEST_F(FakeCuda, NamesKernelsBehindGraphsAndEvents) {
+  auto graph = [](Result<Device *> gpu) -> std::vector<std::string> {
+    auto kernel = load(**gpu), other = load(**gpu, {.name = "other"});
+    auto stream = *(*gpu)->createStream();
+    std::vector<std::string> said = {text(stream->beginCapture())};
+    for (const auto &each : {kernel, other, kernel})
+      said.push_back(text(launch(*stream, *each)));
+    auto captured = *stream->endCapture();
+    said.push_back(text(stream->launch(*captured)));
+    said.push_back(text(stream->synchronize()));
+    return said;
+  };
+  EXPECT_MESSAGES("trap", graph, "", "", "", "", "",
+                  "`kernel`, `other` or a kernel before it faulted");
+  auto event = [](Result<Device *> gpu) -> std::vector<std::string> {
+    auto kernel = load(**gpu), other = load(**gpu, {.name = "other"});
+    auto stream = *(*gpu)->createStream(), idle = *(*gpu)->createStream();
+    auto mark = *(*gpu)->createEvent();
+    std::vector<std::string> said = {text(stream->record(*mark))};
+    said.push_back(text(launch(*stream, *kernel)));
+    said.push_back(text(mark->query()));
+    return said;
+  };
+  EXPECT_MESSAGES("trap", event, "", "",
+                  "cannot query an event: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED); "
+                  "`kernel` or a kernel before it faulted");
+}
+
+// What a host program asks the driver without us.
+template <typename Signature> Signature *ofDriver(const char *name) {
+  return reinterpret_cast<Signature *>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), name));
+}
+long calls(const char *name) { return ofDriver<long(const char *)>("fake_cuda_calls")(name); }
+std::string unless(bool good, const char *problem) { return good ? "" : problem; }
+
+TEST_F(FakeCuda, LaunchesOnAStreamOfTheProgram) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    const cuda::Driver &driver = **cuda::driver();
+    cuda::Context primary = nullptr, now = nullptr;
+    driver.cuDevicePrimaryCtxRetain(&primary, 0);
+    driver.cuCtxPushCurrent(primary);
+    cuda::StreamHandle theirs = nullptr;
+    driver.cuStreamCreate(&theirs, 0);
+    driver.cuCtxPopCurrent(&now);
+    auto kernel = load(**gpu, {.scratchBytes = 16});
+    std::vector<std::string> said;
+    {
+      auto stream = *(*gpu)->wrapStream(theirs);
+      said = {text(launch(*stream, *kernel)), text(stream->synchronize()),
+              unless(stream->native() == theirs, "another handle")};
+    }
+    said.push_back(unless(ofDriver<cuda::StreamHandle()>("fake_cuda_last_stream")() == theirs,
+                          "the launch came elsewhere"));
+    said.push_back(unless(calls("cuStreamDestroy") == 0, "the program's stream is gone"));
+    driver.cuCtxGetCurrent(&now);
+    said.push_back(unless(!now, "a context was left current"));
+    driver.cuStreamDestroy(theirs);
+    said.push_back(text((*gpu)->wrapStream(theirs)));
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "", "", "", "", "", "",
+                  "cannot use a stream of the program on cuda:0: the driver knows no such stream");
+}
+
+TEST_F(FakeCuda, RefusesStreamsAndMemoryOfOthers) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    const cuda::Driver &driver = **cuda::driver();
+    cuda::Context own = nullptr, now = nullptr;
+    ofDriver<int(cuda::Context *, unsigned, int)>("cuCtxCreate_v2")(&own, 0, 0);
+    cuda::StreamHandle theirs = nullptr;
+    driver.cuStreamCreate(&theirs, 0);
+    Device &other = **device("cuda:1");
+    auto elsewhere = *other.createStream();
+    auto memory = *(*gpu)->allocate(100), otherMemory = *other.allocate(100);
+    std::vector<std::string> said = {text((*gpu)->wrapStream(theirs)),
+                                     text((*gpu)->wrapStream(elsewhere->native())),
+                                     text(other.wrapStream(elsewhere->native())),
+                                     text((*gpu)->checkAddress(memory.data())),
+                                     text((*gpu)->checkAddress(otherMemory.data())),
+                                     text((*gpu)->checkAddress(nullptr))};
+    driver.cuCtxGetCurrent(&now);
+    said.push_back(unless(now == own, "the host program's context was changed"));
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "it is of another context, whose kernels do not reach memory of this",
+                  "cannot use a stream of the program on cuda:0: it is a stream of cuda:1", "", "",
+                  "the memory is cuda:1's, not cuda:0's", "", "");
+}
+
+// Kernels, scratch and streams of a device that is opened in a context of the program are its own.
+TEST_F(FakeCuda, WorksInAContextOfTheProgram) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    const cuda::Driver &driver = **cuda::driver();
+    cuda::Context own = nullptr, primary = nullptr, now = nullptr, theirs = nullptr;
+    driver.cuDevicePrimaryCtxRetain(&primary, 1);
+    ofDriver<int(cuda::Context *, unsigned, int)>("cuCtxCreate_v2")(&own, 0, 1);
+    cuda::StreamHandle handle = nullptr;
+    driver.cuStreamCreate(&handle, 0);
+    driver.cuCtxPopCurrent(&now);
+    Device *mine = *cudaDeviceIn(own);
+    std::vector<std::string> said = {unless(mine == *cudaDeviceIn(own), "two devices"),
+                                     unless(mine != *device("cuda:1"), "the primary context"),
+                                     unless(*cudaDeviceIn(primary) == *device("cuda:1"), "no"),
+                                     text(cudaDeviceIn(nullptr))};
+    auto kernel = load(*mine, {.scratchBytes = 16, .flags = CodeRecords});
+    auto stream = *mine->wrapStream(handle), created = *mine->createStream();
+    driver.cuStreamGetCtx(static_cast<cuda::StreamHandle>(created->native()), &theirs);
+    said.push_back(unless(theirs == own, "a stream of another context"));
+    for (Stream *each : {stream.get(), created.get(), &mine->defaultStream()})
+      said.push_back(text(launch(*each, *kernel)));
+    said.push_back(text(launch((*gpu)->defaultStream(), *kernel)));
+    said.push_back(text((*device("cuda:1"))->wrapStream(handle)));
+    driver.cuCtxGetCurrent(&now);
+    said.push_back(unless(!now, "a context was left current"));
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "", "", "", "cannot use a context of the program", "", "", "", "",
+                  "cannot launch `kernel` on cuda:0: it was loaded for another device",
+                  "it is of another context", "");
+}
+
+// Memory of the program, with the stream that it was asked for.
+struct Program final : Allocator {
+  void *allocate(size_t bytes, void *stream) override {
+    cuda::Context now = nullptr;
+    (*cuda::driver())->cuCtxGetCurrent(&now);
+    hadContext = hadContext && now;
+    log += "+" + std::to_string(bytes) + (stream ? stream == expected ? "s" : "?" : "");
+    return bytes <= most ? std::aligned_alloc(256, (bytes + 255) / 256 * 256) : nullptr;
+  }
+  void free(void *pointer, size_t bytes, void *stream) override {
+    log += "-" + std::to_string(bytes) + (stream ? stream == expected ? "s" : "?" : "");
+    std::free(pointer);
+  }
+  void *expected = nullptr;
+  size_t most = 1 << 30;
+  bool hadContext = true;
+  std::string log;
+};
+
+TEST_F(FakeCuda, TakesScratchFromTheProgram) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    auto memory = std::make_shared<Program>();
+    (*gpu)->setAllocator(memory);
+    std::vector<std::string> said;
+    auto stream = *(*gpu)->createStream();
+    memory->expected = stream->native();
+    auto kernel = load(**gpu, {.scratchBytes = 1000});
+    auto run = [&](uint32_t programs) {
+      void *argument = nullptr;
+      return text(stream->launch(*kernel, {&argument, 8, {programs, 1, 1}}));
+    };
+    for (uint32_t programs : {1, 1, 3, 2})
+      said.push_back(run(programs));
+    said.push_back(memory->log);
+    memory->most = 5000;
+    said.push_back(run(10));
+    memory->most = 1 << 30;
+    // Of no stream while one captures: the graph may run anywhere.
+    said.push_back(text(stream->beginCapture()));
+    said.push_back(run(1));
+    {
+      auto graph = *stream->endCapture();
+      memory->log.clear();
+    }
+    said.push_back(memory->log);
+    memory->log.clear();
+    stream = nullptr; // what kernels keep for it goes with it
+    said.push_back(memory->log);
+    memory->log.clear();
+    kernel = load(**gpu, {.flags = CodeRecords});
+    said.push_back(memory->log);
+    kernel = nullptr;
+    said.push_back(unless((*gpu)->memory().stats().currentBytes == 0, "memory is lost"));
+    said.push_back(unless(memory->hadContext, "no context was current"));
+    said.push_back(unless(calls("cuMemAllocAsync") == 0, "memory of the driver was taken"));
+    (*gpu)->setAllocator(nullptr);
+    return said;
+  };
+  EXPECT_MESSAGES(
+      "", body, "", "", "", "", "+1256s+3256s-1256s",
+      "cannot launch `kernel`: 1000 bytes of scratch for each of 10 programs: no memory "
+      "on cuda:0 for 10256 bytes; 3256 bytes are in use",
+      "", "", "-1256", "-3256s", "+", "", "", "");
+  // The driver's own, in the stream's order.
+  auto own = [](Result<Device *> gpu) -> std::vector<std::string> {
+    auto kernel = load(**gpu, {.scratchBytes = 16});
+    auto stream = *(*gpu)->createStream();
+    std::string launched = text(launch(*stream, *kernel));
+    stream = nullptr;
+    auto large = load(**gpu, {.scratchBytes = 4 << 20});
+    return {launched, unless(calls("cuMemAllocAsync") == 1 && calls("cuMemFreeAsync") == 1, "else"),
+            text(launch((*gpu)->defaultStream(), *large))};
+  };
+  EXPECT_MESSAGES("oom", own, "", "",
+                  "cannot launch `kernel`: 4194304 bytes of scratch for each of 1 programs: no "
+                  "memory on cuda:0 for 4194560 bytes");
+}
+
+TEST_F(FakeCuda, LoadsCodeThatTheDriverTakes) {
+  auto both = [](Result<Device *> gpu) -> std::vector<std::string> {
+    auto builder = test::startArtifact({});
+    CodeRecord cubin;
+    cubin.kind = uint32_t(CodeKind::Cubin);
+    cubin.arch = builder.text("sm_90");
+    cubin.entry = builder.text("run");
+    cubin.numWarps = 4;
+    cubin.code = builder.blob(std::vector<uint8_t>{0x7f, 'E', 'L', 'F'});
+    builder.codes.push_back(cubin);
+    CodeRecord ptx;
+    ptx.kind = uint32_t(CodeKind::Ptx);
+    ptx.arch = builder.text("sm_80");
+    ptx.code = builder.ptx(".version 8.5\n.target sm_80\n");
+    auto kernel = (*gpu)->load(test::finishArtifact(builder, ptx, {}));
+    return {text(kernel),
+            kernel ? CodeKind((*kernel)->code().kind) == CodeKind::Ptx ? "PTX" : "cubin" : "",
+            std::to_string(calls("cuLibraryLoadData")) + " libraries, " +
+                std::to_string(calls("cuModuleLoadDataEx")) + " modules"};
+  };
+  EXPECT_MESSAGES("", both, "", "cubin", "1 libraries, 0 modules");
+  EXPECT_MESSAGES("nocubin", both, "", "PTX", "2 libraries, 0 modules");
+  EXPECT_MESSAGES("cuda118", both, "", "cubin", "0 libraries, 1 modules");
+  EXPECT_MESSAGES("cuda118 nocubin", both, "", "PTX", "0 libraries, 2 modules");
+  EXPECT_MESSAGES(
+      "cuda118 nocubin noptx", both,
+      "cannot load kernel `kernel` on cuda:0 (cubin for sm_90): an error "
+      "(CUDA_ERROR_NO_BINARY_FOR_GPU); the driver is for CUDA 11.8 and the code's PTX of "
+      "version 8.5, which a newer driver takes",
+      "", "0 libraries, 2 modules");
+}
+
+// What the copy engine cannot walk is refused before it is asked.
+TEST_F(FakeCuda, RefusesTensorMapsThatHardwareCannotWalk) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    DescriptorRecord descriptor;
+    descriptor.rank = 2;
+    descriptor.type = uint8_t(DType::Float16);
+    for (int i = 0; i < 2; ++i)
+      descriptor.box[i] = descriptor.elementStride[i] = 1;
+    alignas(64) char map[tensorMapBytes];
+    auto encode = [&](uintptr_t address, std::vector<int64_t> shape, std::vector<int64_t> strides) {
+      return text((*gpu)->encodeTensorMap(descriptor, reinterpret_cast<void *>(address), shape,
+                                          strides, map));
+    };
+    return {
+        encode(4096, {64, 128}, {128, 1}),          encode(4104, {64, 128}, {128, 1}),
+        encode(4096, {64, 128}, {132, 1}),          encode(4096, {64, 128}, {128, 2}),
+        encode(4096, {4, 64, 128}, {8192, 128, 1}), encode(4096, {0, 128}, {128, 1}),
+        encode(4096, {64, 128}, {-128, 1}),         encode(4096, {2, 128}, {int64_t(1) << 39, 1})};
+  };
+  const char *about = "cannot describe a tensor to the copy engine: ";
+  EXPECT_MESSAGES("", body, "", "its address is no multiple of 16",
+                  "the stride of dimension 0 is 132 elements of 2 bytes, no multiple of 16 bytes",
+                  "its last dimension has stride 2, it must be 1",
+                  std::string(about) + "it has 3 dimensions, the kernel expects 2",
+                  "dimension 0 has size 0", "the stride of dimension 0 is -128 elements",
+                  "no multiple of 16 bytes below 2^40");
 }
 
 // The driver ends the process (test/fake_cuda) when it is asked to wait for the kernel.

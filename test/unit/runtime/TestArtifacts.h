@@ -8,6 +8,7 @@
 namespace nereid::runtime::test {
 
 struct KernelOptions {
+  const char *name = "kernel";
   uint32_t arenaBytes = 0;
   uint64_t scratchBytes = 0;
   uint32_t flags = 0;
@@ -20,7 +21,7 @@ struct KernelOptions {
 
 inline support::ArtifactBuilder startArtifact(const KernelOptions &options) {
   support::ArtifactBuilder builder;
-  builder.kernel.name = builder.text("kernel");
+  builder.kernel.name = builder.text(options.name);
   for (size_t i = 0; i < options.slots.size(); ++i) {
     std::string name = "p" + std::to_string(i);
     builder.parameters.push_back({builder.text(name), {}, 0, uint32_t(i), 1});

@@ -6,9 +6,11 @@ import functools
 import inspect
 import os
 import time
+import warnings
 
 from .. import knobs
 from ..tools.tensor_descriptor import TensorDescriptor
+from ._results import Results
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
@@ -125,10 +127,10 @@ class Autotuner(KernelInterface):
             return lambda call, quantiles: testing.do_bench_cudagraph(call, rep=self.num_reps or 20, quantiles=quantiles)
         warmup = 25 if self.num_warmups is None else self.num_warmups
         rep = 100 if self.num_reps is None else self.num_reps
-        return lambda call, quantiles: testing._do_bench(call, warmup, rep, quantiles=quantiles, hopeless=2 * self._least)
+        return lambda call, quantiles: testing._do_bench(call, warmup, rep, quantiles=quantiles, least=self._least)
 
     def _build(self, args, configs, meta):
-        """Compiles for all configurations at once, on all processors; `_bench` then finds the code.
+        """Compiles for all configurations at once, on all processors; `_bench` then finds the code. Gives what compiled.
 
         A configuration's hook may change descriptors that all of them share, so it sees copies here. What fails is
         told when that configuration is measured.
@@ -141,28 +143,33 @@ class Autotuner(KernelInterface):
                 if config.pre_hook and any(isinstance(value, TensorDescriptor) for value in mine.values()):
                     config.pre_hook(mine)
                 words = {name: mine[name] for name in (*meta, *config.all_kwargs())}
-                self.fn.run(*(mine[name] for name in self.arg_names[:len(args)]), **{**words, "warmup": True})
+                return self.fn.run(*(mine[name] for name in self.arg_names[:len(args)]), **{**words, "warmup": True})
             except Exception:
-                pass
+                return None
 
         if knobs.runtime.interpret or len(configs) < 2:
-            return
+            return []
         with concurrent.futures.ThreadPoolExecutor(builtins.min(len(configs), os.cpu_count() or 1)) as pool:
-            for _ in pool.map(one, configs):
-                pass
+            return [built for built in pool.map(one, configs) if built is not None]
 
-    def _bench(self, *args, config, **meta):
+    def _bench(self, *args, config, results=None, **meta):
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
         full = {**self.nargs, **current}
 
         def call():
+            nonlocal results
+            if results:
+                results.begin()
             if config.pre_hook:
                 config.pre_hook(full)
             self.pre_hook(full)
             try:
                 self.fn.run(*args, **current)
+                if results:
+                    results.end(config)
+                    results = None  # the first launch alone
             except Exception as failure:
                 try:
                     self.post_hook(full, exception=failure)
@@ -250,11 +257,17 @@ class Autotuner(KernelInterface):
 
                 def benchmark():
                     start = time.time()
-                    self._build(args, pruned, kwargs)
+                    built = self._build(args, pruned, kwargs)
                     timings, self._least = {}, float("inf")
+                    results = Results.of(built, {**self.nargs, **kwargs})
                     for config in pruned:
-                        timings[config] = found = self._bench(*args, config=config, **kwargs)
+                        timings[config] = found = self._bench(*args, config=config, results=results, **kwargs)
                         self._least = builtins.min(self._least, found[0] if isinstance(found, (list, tuple)) else found)
+                    for config, count in results.wrong() if results else ():
+                        warnings.warn(f"autotune of `{self.base_fn.__name__}`: the configuration ({config}) gives other results than {count} "
+                                      f"others of {len(pruned)} and is not taken; NEREID_AUTOTUNE_CHECK=0 turns the comparison off",
+                                      RuntimeWarning, stacklevel=4)
+                        timings[config] = [float("inf")] * 3
                     self.bench_time = time.time() - start
                     self.cache[key] = builtins.min(timings, key=timings.get)
                     full = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}

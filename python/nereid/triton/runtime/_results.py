@@ -1,0 +1,169 @@
+"""What the configurations of an autotuned kernel leave in its tensors: one that computes something else than most is not taken."""
+import os
+import sys
+
+from ..tools.tensor_descriptor import TensorDescriptor
+
+# Configurations sum in different orders and precisions; a wrong one is off by more than that, measured against the tensor's largest element.
+_tolerances = {8: 1e-9, 4: 2e-3, 2: 3e-2, 1: 0.3}
+# Bytes of all tensors of a launch that are copied: on a CPU, on a GPU.
+_most = (16 << 20, 2 << 30)
+# Results of these many kinds say nothing of who is right.
+_most_kinds = 4
+
+
+class _Torch:
+    def __init__(self, tensor):
+        # Without a version of its own, so that autograd sees no change where the contents come back.
+        self.tensor, self.bytes = tensor.data, tensor.numel() * tensor.element_size()
+        self.key = (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()))
+        self.on_gpu = tensor.is_cuda
+
+    def copy(self):
+        return self.tensor.clone()
+
+    def put(self, values):
+        self.tensor.copy_(values)
+
+    @staticmethod
+    def equal(a, b):
+        import torch
+
+        if a.element_size() == 1 and a.is_floating_point():  # no comparison of its own
+            a, b = a.view(torch.uint8), b.view(torch.uint8)
+        return torch.equal(a, b)
+
+    @classmethod
+    def agree(cls, a, b):
+        import torch
+
+        if cls.equal(a, b) or a.is_complex():
+            return True
+        if not a.is_floating_point():
+            return False
+        tolerance = _tolerances[a.element_size()]
+        wide = torch.float64 if a.element_size() == 8 else torch.float32
+        a, b = a.to(wide), b.to(wide)
+        size = b.abs()
+        size = torch.where(torch.isfinite(size), size, torch.zeros_like(size)).max()
+        good = (a == b) | ((a - b).abs() <= tolerance * size) | (torch.isnan(a) & torch.isnan(b))
+        return bool(good.all())
+
+
+class _NumPy:
+    def __init__(self, array):
+        self.tensor, self.bytes = array, array.nbytes
+        self.key = (array.ctypes.data, array.shape, array.strides)
+        self.on_gpu = False
+
+    def copy(self):
+        return self.tensor.copy()
+
+    def put(self, values):
+        self.tensor[...] = values
+
+    @staticmethod
+    def equal(a, b):
+        import numpy
+
+        return numpy.array_equal(a, b)
+
+    @classmethod
+    def agree(cls, a, b):
+        import numpy
+
+        if cls.equal(a, b) or a.dtype.kind not in "fiub":
+            return True
+        if a.dtype.kind != "f":
+            return False
+        tolerance = _tolerances[a.dtype.itemsize]
+        a, b = a.astype("f8"), b.astype("f8")
+        with numpy.errstate(invalid="ignore"):
+            size = numpy.abs(b[numpy.isfinite(b)]).max(initial=0)
+            return bool(((a == b) | (abs(a - b) <= tolerance * size) | (numpy.isnan(a) & numpy.isnan(b))).all())
+
+
+def _tensors(arguments):
+    """One of the above for each tensor; None if there is one that they do not know."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    found = {}
+    for value in arguments.values():
+        if isinstance(value, TensorDescriptor):
+            value = value.base
+        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+            continue
+        if torch and type(value) in (torch.Tensor, torch.nn.Parameter):
+            one = _Torch(value)
+        elif numpy and type(value) is numpy.ndarray:
+            one = _NumPy(value)
+        elif numpy and isinstance(value, numpy.generic):
+            continue
+        else:
+            return None
+        found[one.key] = one
+    return list(found.values())
+
+
+class Results:
+    """Contents before the first launch, and the kinds of results that launches on these contents gave."""
+
+    @classmethod
+    def of(cls, built, arguments):
+        """None where comparing is not sound (the order of atomic operations is not the same twice), costs too much, or is not wanted."""
+        if os.environ.get("NEREID_AUTOTUNE_CHECK", "1") == "0" or len(built) < 3:
+            return None
+        tensors = _tensors(arguments)
+        if not tensors:
+            return None
+        on_gpu = any(one.on_gpu for one in tensors)
+        most = _most[on_gpu]
+        if on_gpu:
+            import torch
+
+            if torch.cuda.is_current_stream_capturing():
+                return None
+            most = min(most, torch.cuda.mem_get_info()[0] // 8)
+        if sum(one.bytes for one in tensors) > most or "atomic" in built[0].asm["ttir"]:
+            return None
+        return cls(tensors, on_gpu)
+
+    def __init__(self, tensors, on_gpu):
+        self._before = [(one, one.copy()) for one in tensors]
+        if on_gpu:  # launches may go to another stream
+            import torch
+
+            torch.cuda.synchronize()
+        self._written = set()  # tensors, by their places in the list
+        self._kinds = []  # results of a launch, and the configurations that gave them
+
+    def begin(self):
+        """Before the first launch of a configuration."""
+        for place in self._written:
+            one, values = self._before[place]
+            one.put(values)
+
+    def end(self, config):
+        """After it."""
+        found = {}
+        for place, (one, values) in enumerate(self._before):
+            if not one.equal(one.tensor, values):
+                found[place] = one.copy()
+        self._written |= found.keys()
+
+        def agree(other):
+            return all(one.agree(found.get(place, values), other.get(place, values)) for place, (one, values) in enumerate(self._before)
+                       if place in found or place in other)
+
+        for results, configs in self._kinds:
+            if agree(results):
+                configs.append(config)
+                return
+        if len(self._kinds) <= _most_kinds:
+            self._kinds.append((found, [config]))
+
+    def wrong(self):
+        """The configurations that differ from more than half of all, and how many those are."""
+        sizes = [len(configs) for _, configs in self._kinds]
+        if len(sizes) < 2 or len(sizes) > _most_kinds or 2 * max(sizes) <= sum(sizes):
+            return []
+        return [(config, max(sizes)) for _, configs in self._kinds if len(configs) < max(sizes) for config in configs]
