@@ -112,6 +112,8 @@ NEREID_C_API void nereid_kernel_destroy(nereid_kernel *kernel);
 
 /* "cpu", "cuda", "cuda:1" */
 NEREID_C_API nereid_status nereid_device_open(const char *name, nereid_device **device);
+/* A GPU in a context of the program (CUcontext), which must stay while the device is used. */
+NEREID_C_API nereid_status nereid_device_in_context(void *native, nereid_device **device);
 NEREID_C_API void nereid_device_destroy(nereid_device *device);
 /* Memory of the device; null data on failure. Freed by nereid_device_free. */
 NEREID_C_API nereid_status nereid_device_allocate(nereid_device *device, size_t bytes, void **data);

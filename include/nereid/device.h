@@ -26,7 +26,8 @@ class Stream;
 class Device;
 
 /// Where a program's own memory management comes in. `stream` is the native handle (CUstream), null
-/// on a CPU. Called by several threads.
+/// on a CPU and for memory of no stream in particular, which is there at once and freed when what
+/// is queued no longer uses it. Called by several threads, on a GPU with its context current.
 class NEREID_API Allocator {
 public:
   virtual ~Allocator();
@@ -110,6 +111,10 @@ public:
   /// "cpu", "cuda" (the first GPU) or "cuda:N". The error says what was tried: no driver, too old a
   /// driver, no such device.
   static Result<Device> open(std::string_view name);
+  /// A GPU in a context of the program (CUcontext): kernels, memory and streams of this device are
+  /// that context's, which must stay while they are used. Without it a device is in its primary
+  /// context, which the CUDA runtime and PyTorch use; given that one, this is `open`.
+  static Result<Device> inContext(void *native);
   /// All devices that can be used now, the CPU first.
   static std::vector<Device> all();
 
@@ -129,7 +134,7 @@ public:
   /// The stream that the device has anyway.
   Stream stream() const;
   Result<Stream> createStream() const;
-  /// A stream of the program (CUstream).
+  /// A stream of the program (CUstream), which must stay as long. Fails for one of another context.
   Result<Stream> wrapStream(void *native) const;
   Result<Event> createEvent() const;
   /// Waits for everything queued on any stream.

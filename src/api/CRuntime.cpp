@@ -42,14 +42,17 @@ extern "C" {
 const char *nereid_last_error(void) { return lastError.c_str(); }
 const char *nereid_version(void) { return NEREID_VERSION; }
 
+static Status giveDevice(nereid_device **device, Result<Device> opened) {
+  if (!opened)
+    return opened.takeError();
+  *device = new nereid_device{*std::move(opened), {}, {}};
+  return Success{};
+}
 nereid_status nereid_device_open(const char *name, nereid_device **device) {
-  return guarded(name && device, [&]() -> Status {
-    auto opened = Device::open(name);
-    if (!opened)
-      return opened.takeError();
-    *device = new nereid_device{*std::move(opened), {}, {}};
-    return Success{};
-  });
+  return guarded(name && device, [&] { return giveDevice(device, Device::open(name)); });
+}
+nereid_status nereid_device_in_context(void *native, nereid_device **device) {
+  return guarded(native && device, [&] { return giveDevice(device, Device::inContext(native)); });
 }
 void nereid_device_destroy(nereid_device *device) { delete device; }
 

@@ -2,6 +2,7 @@
 #include "launch/Argument.h"
 #include "nereid/tensor.h"
 #include "runtime/CpuDevice.h"
+#include "runtime/CudaDevice.h"
 #include "runtime/Tensor.h"
 
 #include <algorithm>
@@ -71,6 +72,13 @@ Result<Graph> Stream::endCapture() const {
 
 Result<Device> Device::open(std::string_view name) {
   auto found = runtime::device(name);
+  if (!found)
+    return found.takeError();
+  return Device(*found);
+}
+
+Result<Device> Device::inContext(void *native) {
+  auto found = runtime::cudaDeviceIn(native);
   if (!found)
     return found.takeError();
   return Device(*found);

@@ -112,30 +112,6 @@ Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runti
   return bound;
 }
 
-Timing percentiles(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  auto at = [&](double share) {
-    return seconds[size_t(std::lround(share * double(seconds.size() - 1)))];
-  };
-  return {at(0.5), at(0.2), at(0.8), unsigned(seconds.size())};
-}
-
-// Samples of `once`, which gives seconds, until the time is used up.
-template <typename Once> Result<Timing> sampled(const TimeOptions &options, Once once) {
-  std::vector<double> seconds;
-  double spent = 0;
-  while (seconds.size() < options.maxSamples &&
-         (seconds.size() < options.minSamples || spent < options.seconds) &&
-         (seconds.empty() || spent < 20 * options.seconds)) {
-    auto sample = once();
-    if (!sample)
-      return sample.takeError();
-    seconds.push_back(*sample);
-    spent += *sample;
-  }
-  return percentiles(std::move(seconds));
-}
-
 // Past the caches, as kernels write large tensors. memcpy does so from a size on that the C library
 // derives from what it believes of the caches, which is wrong inside many virtual machines.
 void copyPastCaches(char *to, const char *from, size_t bytes) {
@@ -381,45 +357,18 @@ public:
         return status.takeError();
       return since(start);
     };
-    // Caches, branch predictors and clocks settle first.
-    auto warm = sampled({.seconds = options.seconds / 10, .minSamples = 2}, clocked);
-    if (!warm || on.kind() == runtime::DeviceKind::Cpu)
+    if (on.kind() == runtime::DeviceKind::Cpu) {
+      // Caches, branch predictors and clocks settle first.
+      auto warm = sampled({.seconds = options.seconds / 10, .minSamples = 2}, clocked);
       return warm ? sampled(options, clocked) : std::move(warm);
-
-    if (!scrub) {
-      auto buffer = on.allocate(std::max<size_t>(4 * on.info().cacheBytes, size_t(256) << 20));
-      if (!buffer)
-        return buffer.takeError();
-      scrub = std::move(*buffer);
     }
     if (options.isCacheRead)
       if (Status status = openReader(); !status)
         return status.takeError();
-    unsigned samples = unsigned(std::clamp<double>(options.seconds / std::max(warm->median, 1e-6),
-                                                   options.minSamples, options.maxSamples));
-    std::vector<std::pair<std::unique_ptr<runtime::Event>, std::unique_ptr<runtime::Event>>> events;
-    for (unsigned i = 0; i < samples; ++i) {
-      auto begin = on.createEvent(), end = on.createEvent();
-      if (!begin || !end)
-        return begin ? end.takeError() : begin.takeError();
-      // The fill also hides the host's part of the launches that follow.
-      for (Status status : {stream.fill(scrub.data(), i, 4, scrub.bytes() / 4),
-                            options.isCacheRead ? readOver(stream) : Status(Success{}),
-                            stream.record(**begin), pass(stream), stream.record(**end)})
-        if (!status)
-          return status.takeError();
-      events.emplace_back(std::move(*begin), std::move(*end));
-    }
-    if (Status status = on.synchronize(); !status)
-      return status.takeError();
-    std::vector<double> seconds;
-    for (auto &[begin, end] : events) {
-      auto took = end->secondsSince(*begin);
-      if (!took)
-        return took.takeError();
-      seconds.push_back(*took);
-    }
-    return percentiles(std::move(seconds));
+    return timer.time(stream, pass, options,
+                      options.isCacheRead
+                          ? Pass([this](runtime::Stream &stream) { return readOver(stream); })
+                          : nullptr);
   }
 
   Result<double> copyRate() override {
@@ -647,7 +596,7 @@ def read_over(x, steps, BLOCK: tl.constexpr):
   }
 
   runtime::Device &on;
-  runtime::Buffer scrub;    // overwritten to empty the second-level cache
+  EventTimer timer{on};
   runtime::Buffer readable; // read behind that, where lines that were written shall not stay
   std::unique_ptr<emit::Program> readerProgram;
   Kernel *reader = nullptr;

@@ -6,6 +6,7 @@
 
 #include "emit/Program.h"
 #include "engine/Compile.h"
+#include "engine/Timing.h"
 #include "launch/Argument.h"
 #include "launch/Signature.h"
 #include "ref/Interpreter.h"
@@ -55,21 +56,6 @@ struct RunOutcome {
   ref::Statistics statistics;    ///< on `ref` only
   std::vector<Diagnostic> notes; ///< of the compiler
   bool isAssembled = false;      ///< by a chip's runner: there is machine code
-};
-
-/// How long to measure.
-struct TimeOptions {
-  double seconds = 0.5; ///< spent on samples, about
-  unsigned minSamples = 7, maxSamples = 400;
-  /// On a GPU: another buffer is read after the one that is overwritten, so that no sample pays for
-  /// lines of the second-level cache that memory has yet to see.
-  bool isCacheRead = false;
-};
-
-/// Seconds of one pass over some launches: percentiles of the samples.
-struct Timing {
-  double median = 0, p20 = 0, p80 = 0;
-  unsigned samples = 0;
 };
 
 struct RunnerOptions {

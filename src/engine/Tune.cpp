@@ -1,5 +1,6 @@
 // Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
 #include "engine/KernelParts.h"
+#include "engine/Timing.h"
 #include "nereid/engine.h"
 #include "support/EveryCore.h"
 #include "support/FloatFormat.h"
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 namespace nereid {
@@ -100,10 +102,11 @@ struct Candidate {
   }
 };
 
-// Median seconds of a launch: samples of several launches each, so that the clock and the wait
-// weigh little.
+// On the host's clock, the median seconds of a launch: samples of several launches each, so that
+// the clock and the wait weigh little. A launch that takes longer than `hopeless` by a quarter of
+// the time is not measured further.
 template <typename Launch>
-Result<double> measure(const Launch &launch, const Stream &stream, double budget) {
+Result<double> measure(const Launch &launch, const Stream &stream, double budget, double hopeless) {
   auto sample = [&](int launches) -> Result<double> {
     auto start = Clock::now();
     for (int i = 0; i < launches; ++i)
@@ -118,15 +121,25 @@ Result<double> measure(const Launch &launch, const Stream &stream, double budget
     return first;
   int launches = int(std::clamp(200e-6 / std::max(*first, 1e-9), 1.0, 1000.0));
   std::vector<double> samples;
+  auto median = [&] {
+    auto middle = samples.begin() + std::ptrdiff_t(samples.size() / 2);
+    std::nth_element(samples.begin(), middle, samples.end());
+    return *middle;
+  };
   auto start = Clock::now();
+  bool isJudged = false;
   do {
     auto one = sample(launches);
     if (!one)
       return one;
     samples.push_back(*one);
+    if (!isJudged && since(start) >= budget / 4) {
+      isJudged = true;
+      if (median() > hopeless)
+        break;
+    }
   } while (since(start) < budget && samples.size() < 1000);
-  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
-  return samples[samples.size() / 2];
+  return median();
 }
 
 } // namespace
@@ -212,16 +225,31 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
         candidate->kernel.reset();
       }
 
+  runtime::Device &device = stream.device().internal();
+  engine::EventTimer timer(device);
+  double least = std::numeric_limits<double>::infinity();
+  auto secondsOf = [&](const Candidate &candidate) -> Result<double> {
+    if (device.kind() == runtime::DeviceKind::Cpu)
+      return measure([&] { return launch(candidate); }, stream, options.seconds,
+                     engine::hopelessRatio * least);
+    auto timing =
+        timer.time(stream.internal(), [&](runtime::Stream &) { return launch(candidate); },
+                   {.seconds = options.seconds, .hopeless = engine::hopelessRatio * least});
+    if (!timing)
+      return timing.takeError();
+    return timing->median;
+  };
   for (Candidate &candidate : candidates) {
     if (!candidate.kernel)
       continue;
     if (Status status = restore(outputs, *before); !status)
       return status.takeError();
-    auto seconds = measure([&] { return launch(candidate); }, stream, options.seconds);
-    if (seconds)
+    if (auto seconds = secondsOf(candidate)) {
       candidate.row.seconds = *seconds;
-    else
+      least = std::min(least, *seconds);
+    } else {
       candidate.refuse(seconds.error());
+    }
   }
   if (Status status = restore(outputs, *before); !status)
     return status.takeError();

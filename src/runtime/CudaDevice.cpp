@@ -59,8 +59,11 @@ private:
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(const Driver &driver, unsigned ordinal) : Device(&counter), driver(driver) {
-    description.name = "cuda:" + std::to_string(ordinal);
+  /// In a context of the host program, or without one in the primary context.
+  CudaDevice(const Driver &driver, unsigned ordinal, Context theirs)
+      : Device(&counter), driver(driver), context(theirs), isPrimary(!theirs) {
+    description.name =
+        "cuda:" + std::to_string(ordinal) + (isPrimary ? "" : " (the program's context)");
   }
   Status start(unsigned ordinal);
 
@@ -158,7 +161,8 @@ public:
 
   const Driver &driver;
   DeviceHandle handle = 0;
-  Context context = nullptr;
+  Context context;
+  const bool isPrimary;
   int major = 0, minor = 0;
   bool hasPools = false;
 
@@ -519,8 +523,8 @@ public:
     Code code = device.driver.cuEventQuery(handle);
     if (code == NotReady)
       return false;
-    if (Status status = device.check(code, "cannot query an event", before()); !status)
-      return status.takeError();
+    if (code != Ok)
+      return device.check(code, "cannot query an event", before()).takeError();
     return true;
   }
   Result<double> secondsSince(const Event &start) const override {
@@ -529,11 +533,9 @@ public:
       return Error{"cannot take the time between events of two devices", {}};
     Current current(device);
     float milliseconds = 0;
-    if (Status status =
-            device.check(device.driver.cuEventElapsedTime(&milliseconds, other->handle, handle),
-                         "cannot take the time between events", before());
-        !status)
-      return status.takeError();
+    if (Code code = device.driver.cuEventElapsedTime(&milliseconds, other->handle, handle);
+        code != Ok)
+      return device.check(code, "cannot take the time between events", before()).takeError();
     return double(milliseconds) * 1e-3;
   }
 
@@ -542,7 +544,7 @@ public:
   std::weak_ptr<StreamOwner> stream; // that it was last recorded on
 
 private:
-  // What a fault is blamed on.
+  // What a fault is blamed on; takes a while.
   std::string before() const { return device.lastKernel(stream.lock().get()); }
 };
 
@@ -984,10 +986,11 @@ Status CudaDevice::start(unsigned ordinal) {
   driver.cuDeviceTotalMem(&bytes, handle);
   description.memoryBytes = bytes;
   hasPools = attribute(MemoryPoolsSupported) != 0;
-  if (Status status = check(driver.cuDevicePrimaryCtxRetain(&context, handle),
-                            "cannot open the primary context of " + name());
-      !status)
-    return status;
+  if (isPrimary)
+    if (Status status = check(driver.cuDevicePrimaryCtxRetain(&context, handle),
+                              "cannot open the primary context of " + name());
+        !status)
+      return status;
   Current current(*this);
   constexpr unsigned nonBlocking = 1;
   if (Status status = check(driver.cuStreamCreate(&side, nonBlocking), "cannot create a stream");
@@ -1164,9 +1167,8 @@ Result<std::unique_ptr<Stream>> CudaDevice::wrapStream(void *native) {
   }
   if (device >= 0 && device != this->handle)
     return refuse("it is a stream of cuda:" + std::to_string(device));
-  return refuse("it is of a context of its own (cuCtxCreate), whose kernels do not reach memory of "
-                "the device's primary context, which Nereid, the CUDA runtime and PyTorch share; "
-                "make it there (cuDevicePrimaryCtxRetain, cuCtxPushCurrent)");
+  return refuse("it is of another context, whose kernels do not reach memory of this one; open the "
+                "device in it (`Device::inContext`)");
 }
 
 Result<std::unique_ptr<Event>> CudaDevice::createEvent() {
@@ -1341,24 +1343,55 @@ unsigned cudaDeviceCount() {
   return unsigned(std::max(count, 0));
 }
 
-Result<Device *> cudaDevice(unsigned ordinal) {
+// In a context of the host program, or in the primary one.
+static Result<Device *> cudaDevice(unsigned ordinal, cuda::Context theirs) {
   auto opened = cuda::driver();
   if (!opened)
     return Error{"cannot open cuda:" + std::to_string(ordinal) + ": " + opened.error().what, {}};
   // Never torn down: the driver may be gone before our static objects are.
-  static auto *registry = new std::map<unsigned, std::unique_ptr<CudaDevice>>();
+  using Key = std::pair<unsigned, cuda::Context>;
+  static auto *registry = new std::map<Key, std::unique_ptr<CudaDevice>>();
   std::lock_guard lock(registryMutex);
-  auto found = registry->find(ordinal);
+  auto found = registry->find({ordinal, theirs});
   if (found != registry->end())
     return static_cast<Device *>(found->second.get());
   if (unsigned count = cudaDeviceCount(); ordinal >= count)
     return Error{"there is no cuda:" + std::to_string(ordinal) + ": the driver sees " +
                      std::to_string(count) + " devices",
                  {}};
-  auto device = std::make_unique<CudaDevice>(**opened, ordinal);
+  auto device = std::make_unique<CudaDevice>(**opened, ordinal, theirs);
   if (Status status = device->start(ordinal); !status)
     return status.takeError();
-  return static_cast<Device *>(registry->emplace(ordinal, std::move(device)).first->second.get());
+  auto [place, isNew] = registry->emplace(Key{ordinal, theirs}, std::move(device));
+  return static_cast<Device *>(place->second.get());
+}
+
+Result<Device *> cudaDevice(unsigned ordinal) { return cudaDevice(ordinal, nullptr); }
+
+Result<Device *> cudaDeviceIn(void *context) {
+  auto opened = cuda::driver();
+  if (!opened)
+    return Error{"cannot use a context of the program: " + opened.error().what, {}};
+  const cuda::Driver &driver = **opened;
+  auto theirs = static_cast<cuda::Context>(context);
+  cuda::DeviceHandle handle = -1;
+  cuda::Code code = theirs ? driver.cuCtxPushCurrent(theirs) : Code(InvalidContext);
+  if (code == cuda::Ok) {
+    cuda::Context popped = nullptr;
+    code = driver.cuCtxGetDevice(&handle);
+    driver.cuCtxPopCurrent(&popped);
+  }
+  if (code != cuda::Ok)
+    return Error{"cannot use a context of the program: " + driver.explain(code), {}};
+  // Whether it is the primary one, asked without making that.
+  unsigned flags = 0;
+  int isActive = 0;
+  if (driver.cuDevicePrimaryCtxGetState(handle, &flags, &isActive) == cuda::Ok && isActive) {
+    auto primary = cudaDevice(unsigned(handle));
+    if (!primary || static_cast<CudaDevice *>(*primary)->context == theirs)
+      return primary;
+  }
+  return cudaDevice(unsigned(handle), theirs);
 }
 
 } // namespace nereid::runtime

@@ -9,6 +9,9 @@ namespace nereid::runtime {
 /// CUDA runtime, PyTorch and most programs share).
 Result<Device *> cudaDevice(unsigned ordinal);
 
+/// The device of a context of the host program (CUcontext); `cudaDevice` for a primary one.
+Result<Device *> cudaDeviceIn(void *context);
+
 /// How many GPUs there are; 0 without a driver.
 unsigned cudaDeviceCount();
 

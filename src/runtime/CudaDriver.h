@@ -110,6 +110,8 @@ struct alignas(64) TensorMap {
   REQUIRED(cuDeviceGetName, 2000, cuDeviceGetName, (char *, int, DeviceHandle))                    \
   REQUIRED(cuDeviceGetAttribute, 2000, cuDeviceGetAttribute, (int *, int, DeviceHandle))           \
   REQUIRED(cuDeviceTotalMem, 3020, cuDeviceTotalMem_v2, (size_t *, DeviceHandle))                  \
+  REQUIRED(cuDevicePrimaryCtxGetState, 7000, cuDevicePrimaryCtxGetState,                           \
+           (DeviceHandle, unsigned *, int *))                                                      \
   REQUIRED(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain, (Context *, DeviceHandle))    \
   REQUIRED(cuCtxGetCurrent, 4000, cuCtxGetCurrent, (Context *))                                    \
   REQUIRED(cuCtxPushCurrent, 4000, cuCtxPushCurrent_v2, (Context))                                 \

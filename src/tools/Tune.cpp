@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -220,6 +221,7 @@ public:
         if (Status status = once(i); !status)
           trial.failure = engine::failureText(status.error());
     judge(contest.trials);
+    double least = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < count; ++i) {
       Trial &trial = contest.trials[i];
       if (!trial.failure.empty())
@@ -227,12 +229,14 @@ public:
       Status status = renew();
       engine::TimeOptions time;
       time.seconds = words.seconds;
+      time.hopeless = engine::hopelessRatio * least;
       auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
       if (!timing) {
         trial.failure = engine::failureText(timing.error());
         continue;
       }
       trial.seconds = timing->median;
+      least = std::min(least, timing->median);
       trial.spread = (timing->p80 - timing->p20) / timing->median;
       trial.row.seconds = timing->median;
       trial.row = engine::stamped(std::move(trial.row));

@@ -11,7 +11,7 @@ Code sticky = Ok;
 
 namespace {
 // A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
-// sm75, nocubin, noptx.
+// sm75, nocubin, noptx; report says how often some functions were called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -35,16 +35,35 @@ void count(const char *what) {
   ++calls[what];
 }
 
+struct Report {
+  ~Report() {
+    for (const auto &[what, times] : calls)
+      if (has("report"))
+        std::fprintf(stderr, "%s: %ld\n", what.c_str(), times);
+  }
+} report;
+
+// Time passes with launches, a millisecond for each four warps.
+float now = 0;
+struct FakeEvent {
+  float at = 0;
+};
+
 constexpr int deviceCount = 2;
 struct FakeContext {
   int device;
 } contexts[deviceCount] = {{0}, {1}};
+bool retained[deviceCount] = {};
 struct FakeStream {
   Context context;
   bool isAlive = true, isCapturing = false;
 };
 StreamHandle lastStream = nullptr;
-std::map<DevicePointer, int> memory; // the device of each block
+struct FakeBlock {
+  size_t bytes;
+  int device;
+};
+std::map<DevicePointer, FakeBlock> memory; // by where it begins
 thread_local Context stack[8];
 thread_local int depth = 0;
 
@@ -87,7 +106,7 @@ Code allocate(DevicePointer *to, size_t bytes) {
     std::memset(block, 0, bytes);
   *to = reinterpret_cast<DevicePointer>(block);
   std::lock_guard lock(mutex);
-  memory[*to] = current() ? contextOf(current())->device : 0;
+  memory[*to] = {bytes, current() ? contextOf(current())->device : 0};
   return Ok;
 }
 Code release(DevicePointer pointer) {
@@ -140,11 +159,15 @@ Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
 }
 Code cuDeviceTotalMem_v2(size_t *bytes, DeviceHandle) { return *bytes = size_t(80) << 30, Ok; }
 Code cuDevicePrimaryCtxRetain(Context *context, DeviceHandle device) {
+  retained[device] = true;
   return *context = reinterpret_cast<Context>(&contexts[device]), Ok;
 }
 Code cuCtxCreate_v2(Context *context, unsigned, DeviceHandle device) {
   *context = stack[depth++] = reinterpret_cast<Context>(new FakeContext{device});
   return Ok;
+}
+Code cuDevicePrimaryCtxGetState(DeviceHandle device, unsigned *flags, int *isActive) {
+  return *flags = 0, *isActive = retained[device], Ok;
 }
 Code cuCtxGetDevice(DeviceHandle *device) {
   return current() ? (*device = contextOf(current())->device, Ok) : Code(InvalidContext);
@@ -185,11 +208,12 @@ Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHand
 Code cuPointerGetAttribute(void *to, int which, DevicePointer pointer) {
   std::lock_guard lock(mutex);
   auto found = memory.upper_bound(pointer);
-  if (found == memory.begin())
+  if (found == memory.begin() ||
+      pointer - std::prev(found)->first >= std::prev(found)->second.bytes)
     return 1;
   *static_cast<int *>(to) = which == PointerMemoryType  ? 2
                             : which == PointerIsManaged ? 0
-                                                        : std::prev(found)->second;
+                                                        : std::prev(found)->second.device;
   return Ok;
 }
 
@@ -221,8 +245,20 @@ Code cuStreamSynchronize(StreamHandle) { return waits("cuStreamSynchronize"), st
 Code cuStreamQuery(StreamHandle) { return hangs ? Code(NotReady) : sticky; }
 Code cuEventSynchronize(EventHandle) { return waits("cuEventSynchronize"), sticky; }
 Code cuEventQuery(EventHandle) { return hangs ? Code(NotReady) : sticky; }
-Code cuEventElapsedTime(float *milliseconds, EventHandle, EventHandle) {
-  return *milliseconds = 1, sticky;
+Code cuEventCreate(EventHandle *event, unsigned) {
+  return *event = reinterpret_cast<EventHandle>(new FakeEvent()), sticky;
+}
+Code cuEventDestroy_v2(EventHandle event) {
+  return delete reinterpret_cast<FakeEvent *>(event), sticky;
+}
+Code cuEventRecord(EventHandle event, StreamHandle) {
+  return reinterpret_cast<FakeEvent *>(event)->at = now, sticky;
+}
+Code cuEventElapsedTime(float *milliseconds, EventHandle start, EventHandle end) {
+  count("cuEventElapsedTime");
+  float passed = reinterpret_cast<FakeEvent *>(end)->at - reinterpret_cast<FakeEvent *>(start)->at;
+  *milliseconds = passed > 0 ? passed : 1;
+  return sticky;
 }
 Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }
 
@@ -247,6 +283,7 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **, vo
   if (reinterpret_cast<Context>(function) != where)
     return InvalidHandle;
   lastStream = config->stream;
+  now += float(config->blockX) / 128;
   return lastStream && streamOf(lastStream)->isCapturing ? Code(Ok) : started();
 }
 Code cuGraphLaunch(GraphExec, StreamHandle) { return sticky ? sticky : started(); }

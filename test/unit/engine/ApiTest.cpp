@@ -1,11 +1,15 @@
 #include "nereid/c.h"
 #include "nereid/engine.h"
 #include "nereid/pack.h"
+#include "runtime/CudaDriver.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -731,6 +735,118 @@ TEST(CApiTest, TellsOfCompilationsAndMessages) {
   nereid_kernel_destroy(kernel);
   nereid_program_destroy(program);
   nereid_engine_destroy(engine);
+}
+
+// On a driver without a GPU (test/fake_cuda), in a process of its own: streams and memory of a host
+// program, through C.
+[[noreturn]] void onStreamsOfTheProgram() {
+  namespace cuda = runtime::cuda;
+  auto check = [](bool good, const char *what) {
+    if (!good) {
+      std::fprintf(stderr, "%s: %s\n", what, nereid_last_error());
+      std::_Exit(1);
+    }
+  };
+  nereid_device *device = nullptr;
+  check(nereid_device_open("cuda:0", &device) == NEREID_OK, "open");
+  const cuda::Driver &driver = **cuda::driver();
+  auto lastStream = reinterpret_cast<void *(*)()>(
+      ::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_last_stream"));
+  cuda::Context contexts[2], popped;
+  cuda::StreamHandle streams[2];
+  cuda::DevicePointer memory[2];
+  for (int i : {0, 1}) {
+    driver.cuDevicePrimaryCtxRetain(&contexts[i], i);
+    driver.cuCtxPushCurrent(contexts[i]);
+    driver.cuStreamCreate(&streams[i], 0);
+    driver.cuMemAlloc(&memory[i], 4);
+    driver.cuCtxPopCurrent(&popped);
+  }
+  nereid_stream *stream = nullptr;
+  check(nereid_stream_wrap(device, streams[1], &stream) == NEREID_FAILED &&
+            std::strstr(nereid_last_error(), "a stream of cuda:1"),
+        "the stream of another device");
+  check(nereid_stream_wrap(device, streams[0], &stream) == NEREID_OK, "wrap");
+
+  constexpr const char *source = "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+                                 "def put(x, VALUE: tl.constexpr):\n    tl.store(x, VALUE)\n";
+  nereid_engine_options options = {sizeof options, nullptr, 1, nullptr, nullptr};
+  nereid_engine *engine = nullptr;
+  nereid_program *program = nullptr;
+  nereid_kernel *kernel = nullptr;
+  check(nereid_engine_create(&options, &engine) == NEREID_OK, "engine");
+  check(nereid_program_load_text(engine, source, std::strlen(source), "put.py", &program) ==
+            NEREID_OK,
+        "program");
+  check(nereid_kernel_get(program, "put", nullptr, &kernel) == NEREID_OK, "kernel");
+  const uint32_t grid[3] = {1, 1, 1};
+  auto launch = [&](cuda::DevicePointer to) {
+    nereid_argument arguments[2] = {{NEREID_ARG_POINTER, NEREID_INT32, nullptr, {0}},
+                                    {NEREID_ARG_INT, NEREID_INT32, nullptr, {7}}};
+    arguments[0].value.pointer = reinterpret_cast<void *>(to);
+    return nereid_kernel_launch(kernel, stream, grid, arguments, 2);
+  };
+  check(launch(memory[1]) == NEREID_FAILED &&
+            std::strstr(nereid_last_error(), "`x`: the memory is cuda:1's, not cuda:0's"),
+        "memory of another device");
+  check(launch(memory[0]) == NEREID_OK && lastStream() == streams[0], "launch");
+  check(nereid_stream_synchronize(stream) == NEREID_OK, "synchronize");
+  nereid_stream_destroy(stream);
+  cuda::Context now = contexts[0];
+  driver.cuCtxGetCurrent(&now);
+  check(!now, "a context was left current");
+  check(driver.cuStreamQuery(streams[0]) == 0 && driver.cuStreamDestroy(streams[0]) == 0,
+        "the program's stream");
+  std::_Exit(0);
+}
+
+class FakeCuda : public testing::Test {
+protected:
+  void SetUp() override {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    const char *path = std::getenv("LD_LIBRARY_PATH");
+    before = path ? path : "";
+    ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
+  }
+  void TearDown() override { ::setenv("LD_LIBRARY_PATH", before.c_str(), 1); }
+  std::string before;
+};
+
+TEST_F(FakeCuda, CLaunchesOnAStreamOfTheProgram) {
+  EXPECT_EXIT(onStreamsOfTheProgram(), testing::ExitedWithCode(0), "");
+}
+
+// Its events say a millisecond for four warps.
+[[noreturn]] void tuneByEvents() {
+  Device device = must(Device::open("cuda:0"));
+  Engine engine = must(Engine::create({.cacheOnDisk = false}));
+  Program program = must(engine.loadText("import triton\nimport triton.language as tl\n\n"
+                                         "@triton.autotune([triton.Config({'BLOCK': 64}, "
+                                         "num_warps=w) for w in (4, 8, 4)], key=['n'])\n"
+                                         "@triton.jit\n"
+                                         "def fill(x, n, BLOCK: tl.constexpr):\n"
+                                         "    i = tl.arange(0, BLOCK)\n"
+                                         "    tl.store(x + i, 1.0, mask=i < n)\n"));
+  Tensor x = must(Tensor::empty(device, DType::Float32, {64}));
+  Kernel fill = must(program.kernel("fill"));
+  auto rows =
+      must(fill.tune(must(device.createStream()), [](const Configuration &) { return Grid(); },
+                     std::array<Argument, 2>{x, 64}, {.seconds = 0.4}));
+  for (const TuneRow &row : rows)
+    std::fprintf(stderr, "%s: %g\n", row.configuration.text().c_str(), row.seconds);
+  // 400 samples, a quarter of them for the one that is hopeless.
+  auto calls = reinterpret_cast<long (*)(const char *)>(
+      ::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_calls"));
+  std::fprintf(stderr, "%ld\n", calls("cuEventElapsedTime"));
+  std::_Exit(rows.size() == 3 && rows[0].seconds == rows[1].seconds &&
+                     std::abs(rows[0].seconds - 1e-3) < 1e-6 &&
+                     std::abs(rows[2].seconds - 2e-3) < 1e-6 && calls("cuEventElapsedTime") == 900
+                 ? 0
+                 : 1);
+}
+
+TEST_F(FakeCuda, TuningMeasuresByEvents) {
+  EXPECT_EXIT(tuneByEvents(), testing::ExitedWithCode(0), "");
 }
 
 // Hooks of configurations and of tuning, by what they leave in memory.

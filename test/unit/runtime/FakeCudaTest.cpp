@@ -243,9 +243,41 @@ TEST_F(FakeCuda, RefusesStreamsAndMemoryOfOthers) {
     said.push_back(unless(now == own, "the host program's context was changed"));
     return said;
   };
-  EXPECT_MESSAGES("", body, "it is of a context of its own (cuCtxCreate)",
+  EXPECT_MESSAGES("", body, "it is of another context, whose kernels do not reach memory of this",
                   "cannot use a stream of the program on cuda:0: it is a stream of cuda:1", "", "",
                   "the memory is cuda:1's, not cuda:0's", "", "");
+}
+
+// Kernels, scratch and streams of a device that is opened in a context of the program are its own.
+TEST_F(FakeCuda, WorksInAContextOfTheProgram) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    const cuda::Driver &driver = **cuda::driver();
+    cuda::Context own = nullptr, primary = nullptr, now = nullptr, theirs = nullptr;
+    driver.cuDevicePrimaryCtxRetain(&primary, 1);
+    ofDriver<int(cuda::Context *, unsigned, int)>("cuCtxCreate_v2")(&own, 0, 1);
+    cuda::StreamHandle handle = nullptr;
+    driver.cuStreamCreate(&handle, 0);
+    driver.cuCtxPopCurrent(&now);
+    Device *mine = *cudaDeviceIn(own);
+    std::vector<std::string> said = {unless(mine == *cudaDeviceIn(own), "two devices"),
+                                     unless(mine != *device("cuda:1"), "the primary context"),
+                                     unless(*cudaDeviceIn(primary) == *device("cuda:1"), "no"),
+                                     text(cudaDeviceIn(nullptr))};
+    auto kernel = load(*mine, {.scratchBytes = 16, .flags = CodeRecords});
+    auto stream = *mine->wrapStream(handle), created = *mine->createStream();
+    driver.cuStreamGetCtx(static_cast<cuda::StreamHandle>(created->native()), &theirs);
+    said.push_back(unless(theirs == own, "a stream of another context"));
+    for (Stream *each : {stream.get(), created.get(), &mine->defaultStream()})
+      said.push_back(text(launch(*each, *kernel)));
+    said.push_back(text(launch((*gpu)->defaultStream(), *kernel)));
+    said.push_back(text((*device("cuda:1"))->wrapStream(handle)));
+    driver.cuCtxGetCurrent(&now);
+    said.push_back(unless(!now, "a context was left current"));
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "", "", "", "cannot use a context of the program", "", "", "", "",
+                  "cannot launch `kernel` on cuda:0: it was loaded for another device",
+                  "it is of another context", "");
 }
 
 // Memory of the program, with the stream that it was asked for.
