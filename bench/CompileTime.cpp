@@ -69,8 +69,11 @@ constexpr Row gpuRows[] = {
      "1, i32:16, i32:16, fp32, 0.0, 0, 64, 64, 64, 64, True, False, \"ieee\"",
      250, 4, "backward.py"},
     {"flash one pass", "flash_attention", "backward_one_pass",
-     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp16:16, *fp16:16, "
-     "i32:16, 1, i32:16, i32:16, i32:16, fp32, 128, 128, 64, 128, True, \"ieee\"",
+     "tensordesc<fp16[1, 1, 64, 128]>, tensordesc<fp16[1, 1, 128, 128]>, tensordesc<fp16[1, 1, "
+     "128, "
+     "128]>, tensordesc<fp16[1, 1, 64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp32[1, 64]>, "
+     "tensordesc<fp32[1, 1, 64, 128]>, tensordesc<fp16[1, 1, 128, 128]>, tensordesc<fp16[1, 1, "
+     "128, 128]>, None, 1, i32:16, i32:16, fp32, 128, 64, 128, True, \"ieee\"",
      250, 8, "one_pass.py"},
 };
 

@@ -70,7 +70,7 @@ for label, call in calls[number].items():
         open(os.path.join(where, f"{number} {kernel}{label}.ptx"), "w").write(text)
 '''
 
-KEEP = {"03": "BLOCK_SIZE_M == 128 and BLOCK_SIZE_N == 256 and BLOCK_SIZE_K == 64", "06": "BLOCK_M == 128 and BLOCK_N == 128 and num_warps == 8"}
+KEEP = {"03": "BLOCK_SIZE_M == 128 and BLOCK_SIZE_N == 256 and BLOCK_SIZE_K == 64", "06": "BLOCK_M == 128 and BLOCK_N == 64 and num_warps == 4"}
 
 
 def main():

@@ -22,7 +22,8 @@ class Autograd(unittest.TestCase):
     def test_agrees_with_torch(self):
         done = self.run_day(DAY / "autograd.py")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual([line.split(":")[0] for line in done.stdout.splitlines()], ["out", "dq", "dk", "dv"])
+        # torch warns where its threads of the backward pass have had no context of a GPU.
+        self.assertEqual([line.split(":")[0] for line in done.stdout.splitlines() if ": greatest error" in line], ["out", "dq", "dk", "dv"], done.stdout)
 
     def test_sees_a_wrong_gradient(self):
         # Without causal masks in the backward pass the outputs agree and gradients do not.

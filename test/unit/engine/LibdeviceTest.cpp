@@ -501,7 +501,7 @@ Status run(engine::Runner &runner, emit::Program &program, size_t number, Case &
 }
 
 // Empty, or what is wrong; `worst` is the greatest error in ulp.
-std::string verify(const Case &c, double bound, double &worst) {
+std::string verify(const Case &c, double bound, double &worst, bool onGpu = false) {
   const Overload &o = c.overload;
   size_t at = o.function.rfind('_');
   std::string mode = at == std::string::npos ? "" : o.function.substr(at + 1),
@@ -588,6 +588,11 @@ std::string verify(const Case &c, double bound, double &worst) {
     // Near a zero of a Bessel function or of lgamma errors are absolute.
     static const std::set<std::string> absolute = {"j0", "j1", "y0", "y1", "jn", "yn", "lgamma"};
     double off = ulpsOff(got, want, o.result == 'd', absolute.contains(o.function) ? 1 : 0);
+    // From 8 on CUDA documents an absolute error of its Bessel functions of f64.
+    Real x = v[o.function == "jn" || o.function == "yn"];
+    if (onGpu && o.result == 'd' && fabsl(x) >= 8 && absolute.contains(o.function) &&
+        o.function != "lgamma" && fabsl(Real(got) - want) <= 5e-12L)
+      continue;
     worst = std::max(worst, off);
     if (!(off <= bound)) {
       char text[64];
@@ -629,7 +634,7 @@ void checkAll(const std::string &device) {
                                device == "ref"   ? bounds.ref
                                : device == "cpu" ? bounds.cpu
                                                  : bounds.gpu,
-                               worst);
+                               worst, device != "ref" && device != "cpu");
     EXPECT_EQ(wrong, "") << what;
     if (worst > 0.501)
       printf("%s: %.2f ulp\n", what.c_str(), worst);
