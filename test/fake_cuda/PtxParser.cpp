@@ -164,7 +164,7 @@ private:
     } else if (name == ".section") {
       at = text.size();
     } else {
-      problem = "directive " + name;
+      problem = "the model does not know the directive " + name;
     }
   }
 
