@@ -478,15 +478,117 @@ struct RemCode {
 
 Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v);
 
-// |x|^y by logarithms, with the sign of x where y is an odd integer.
+Value fma(RegisterEmitter &e, Value a, Value b, Value c) {
+  return e.builder.create<LLVM::FMAOp>(e.loc(), a, b, c);
+}
+Value sub(RegisterEmitter &e, Value a, Value b) {
+  return e.builder.create<arith::SubFOp>(e.loc(), a, b);
+}
+// A product that is rounded by itself, so that what rounding took can be told.
+Value roundedMul(RegisterEmitter &e, Value a, Value b) {
+  return e.assembly("mul.rn.f32 $0, $1, $2;", "=f,f,f", a.getType(), {a, b}, /*pure=*/true);
+}
+// A number as a float of 11 bits, which products with counts of binary digits keep exact, and one.
+struct TwoParts {
+  explicit TwoParts(double value)
+      : high(std::bit_cast<float>(std::bit_cast<uint32_t>(float(value)) & 0xfffff000)),
+        low(float(value - high)) {}
+  float high, low;
+};
+
+// 2^n x for an integer n within [-300, 300], in two steps, of which the second may round.
+Value scale(RegisterEmitter &e, Value x, Value n) {
+  OpBuilder &b = e.builder;
+  auto word = [&](int64_t value) -> Value {
+    return b.create<arith::ConstantOp>(e.loc(), b.getI32IntegerAttr(int32_t(value)));
+  };
+  Value whole = b.create<arith::FPToSIOp>(e.loc(), b.getI32Type(), n);
+  Value half = b.create<arith::ShRSIOp>(e.loc(), whole, word(1));
+  for (Value part : {half, b.create<arith::SubIOp>(e.loc(), whole, half).getResult()}) {
+    Value exponent = b.create<arith::AddIOp>(e.loc(), part, word(127));
+    x = mul(e, x, e.cast(b.create<arith::ShLIOp>(e.loc(), exponent, word(23)), b.getF32Type()));
+  }
+  return x;
+}
+
+// base^x, to 2 ulp as CUDA's: the part of x that is whole digits of the result is taken off
+// exactly.
+Value exactExponential(RegisterEmitter &e, Value x, double base) {
+  OpBuilder &b = e.builder;
+  double digits = std::log2(base);
+  TwoParts digit(1 / digits);
+  Value isNan = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, x, x);
+  Value limited = b.create<arith::MinNumFOp>(
+      e.loc(), b.create<arith::MaxNumFOp>(e.loc(), x, f32(e, -160 / digits)), f32(e, 130 / digits));
+  Value n = b.create<math::RoundEvenOp>(e.loc(), mul(e, limited, f32(e, digits)));
+  Value rest = fma(e, n, f32(e, -digit.high), limited);
+  rest = fma(e, n, f32(e, -digit.low), rest);
+  Value result = scale(e, special(e, "ex2.approx.ftz.f32", mul(e, rest, f32(e, digits))), n);
+  return b.create<arith::SelectOp>(e.loc(), isNan, x, result);
+}
+
+// log2(x) of a normal x > 0 as a sum of two floats, to about 32 bits: with x = 2^n m, m near 1 and
+// q = 2 (m - 1) / (m + 1), log m = q + q^3 / 12 + q^5 / 80 + ...
+std::pair<Value, Value> logarithmInTwo(RegisterEmitter &e, Value x) {
+  OpBuilder &b = e.builder;
+  auto word = [&](uint32_t value) -> Value {
+    return b.create<arith::ConstantOp>(e.loc(), b.getI32IntegerAttr(int32_t(value)));
+  };
+  constexpr uint32_t rootOfHalf = 0x3f3504f3;
+  Value bits = e.cast(x, b.getI32Type());
+  Value raised = b.create<arith::SubIOp>(e.loc(), bits, word(rootOfHalf));
+  Value count = b.create<arith::ShRSIOp>(e.loc(), raised, word(23));
+  Value n = b.create<arith::SIToFPOp>(e.loc(), b.getF32Type(), count);
+  Value m =
+      e.cast(b.create<arith::SubIOp>(e.loc(), bits,
+                                     b.create<arith::ShLIOp>(e.loc(), count, word(23)).getResult()),
+             b.getF32Type());
+  Value less = sub(e, m, f32(e, 1)), more = b.create<arith::AddFOp>(e.loc(), m, f32(e, 1));
+  Value inverse = b.create<arith::DivFOp>(e.loc(), f32(e, 1), more);
+  Value q = roundedMul(e, b.create<arith::AddFOp>(e.loc(), less, less), inverse);
+  // What q lacks: 2 (m - 1) - q (m + 1), where m + 1 is 2 + (m - 1).
+  Value lack = b.create<arith::AddFOp>(e.loc(), sub(e, less, q), sub(e, less, q));
+  lack = mul(e, fma(e, b.create<arith::NegFOp>(e.loc(), q), less, lack), inverse);
+  Value square = mul(e, q, q);
+  Value series = fma(e, square, f32(e, 1.0 / 2304), f32(e, 1.0 / 448));
+  series = fma(e, series, square, f32(e, 1.0 / 80));
+  series = mul(e, fma(e, series, square, f32(e, 1.0 / 12)), square);
+  constexpr double perLog = 1.44269504088896341;
+  float head = float(perLog);
+  Value high = roundedMul(e, q, f32(e, head));
+  Value low = fma(e, q, f32(e, head), b.create<arith::NegFOp>(e.loc(), high));
+  low = fma(e, q, f32(e, perLog - head), low);
+  low = fma(e, lack, f32(e, head), low);
+  low = fma(e, high, series, low);
+  Value sum = b.create<arith::AddFOp>(e.loc(), n, high); // |n| is 0 or more than |high|
+  return {sum, b.create<arith::AddFOp>(e.loc(), sub(e, high, sub(e, sum, n)), low)};
+}
+
+// |x|^y by logarithms, to 4 ulp as CUDA's, with the sign of x where y is an odd integer.
 Value power(RegisterEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder;
   Value size = b.create<math::AbsFOp>(e.loc(), x);
-  Value result = special(e, "ex2.approx.f32", mul(e, y, emitMath("log2", e, size)));
+  auto [high, low] = logarithmInTwo(e, size);
+  Value product = roundedMul(e, y, high);
+  Value rest = fma(e, y, high, b.create<arith::NegFOp>(e.loc(), product));
+  rest = fma(e, y, low, rest);
+  Value limited = b.create<arith::MinNumFOp>(
+      e.loc(), b.create<arith::MaxNumFOp>(e.loc(), product, f32(e, -160)), f32(e, 130));
+  Value n = b.create<math::RoundEvenOp>(e.loc(), limited);
+  Value fraction = b.create<arith::AddFOp>(e.loc(), sub(e, limited, n), rest);
+  Value near = scale(e, special(e, "ex2.approx.ftz.f32", fraction), n);
+  // Of 0, infinity, NaN, denormal numbers and products that are none, digits do not matter or are
+  // not there.
+  Value plain = special(e, "ex2.approx.f32", mul(e, y, special(e, "lg2.approx.f32", size)));
   auto compare = [&](arith::CmpFPredicate predicate, Value p, Value q) -> Value {
     return b.create<arith::CmpFOp>(e.loc(), predicate, p, q);
   };
   using P = arith::CmpFPredicate;
+  auto isWithin = [&](Value value, double least, double most) {
+    return e.both(compare(P::OGE, value, f32(e, least)), compare(P::OLE, value, f32(e, most)));
+  };
+  Value isNear = e.both(isWithin(size, 0x1p-126, 0x1.fffffep127), isWithin(product, -160, 130));
+  Value result = b.create<arith::SelectOp>(e.loc(), isNear, near, plain);
   Value half = mul(e, y, f32(e, 0.5));
   Value isInteger = compare(P::OEQ, b.create<math::FloorOp>(e.loc(), y), y);
   Value isOdd = e.both(isInteger, compare(P::UNE, b.create<math::FloorOp>(e.loc(), half), half));
@@ -573,6 +675,27 @@ struct MathCode {
     return e.undef(v[0].getType());
   }
 };
+// The instruction that a conversion such as `ull2float_rz` is; null for other functions. LLVM takes
+// libdevice's for a conversion to nearest.
+Value emitConversion(StringRef name, RegisterEmitter &e, Value v, Type result) {
+  auto [from, rest] = name.split('2');
+  auto [to, mode] = rest.split('_');
+  StringRef source = llvm::StringSwitch<StringRef>(from)
+                         .Case("int", "s32")
+                         .Case("uint", "u32")
+                         .Case("ll", "s64")
+                         .Case("ull", "u64")
+                         .Default("");
+  StringRef target =
+      llvm::StringSwitch<StringRef>(to).Case("float", "f32").Case("double", "f64").Default("");
+  if (source.empty() || target.empty() || mode.size() != 2)
+    return {};
+  std::string constraints = {'=', target == "f64" ? 'd' : 'f', ',',
+                             source.ends_with("64") ? 'l' : 'r'};
+  mode = mode == "rd" ? "rm" : mode == "ru" ? "rp" : mode; // as PTX calls downwards and upwards
+  return e.assembly(("cvt." + mode + "." + target + "." + source + " $0, $1;").str(), constraints,
+                    result, v, /*pure=*/true);
+}
 struct ExternCode {
   static Value emit(tile::ExternOp op, RegisterEmitter &e, ValueRange v) {
     StringRef name = op.getSymbol();
@@ -581,6 +704,10 @@ struct ExternCode {
       e.unsupported(op, "unknown function `" + name + "`");
       return e.undef(resultElement(op));
     }
+    if (Value converted = emitConversion(name, e, v[0], resultElement(op)))
+      return converted;
+    if (v[0].getType().isF32() && (name == "expf" || name == "exp10f"))
+      return exactExponential(e, v[0], name == "expf" ? M_E : 10);
     value = transforms::expandExtern(
         e.builder, e.loc(), name, v, resultElement(op),
         [&](StringRef function, ValueRange values) { return emitMath(function, e, values); });

@@ -409,6 +409,9 @@ Bounds boundsOf(const Overload &o) {
     bounds.ref = bounds.cpu = 0.5;
     bounds.gpu = f == "sqrt" ? 1 : 0.5;
   }
+  // As CUDA's own are.
+  if (o.result == 'f' && (f == "exp" || f == "exp10" || f == "pow"))
+    bounds.gpu = f == "pow" ? 4 : 2.5;
   if (f.starts_with("fast_"))
     bounds.gpu = INFINITY; // absolute errors, as CUDA documents them
   return bounds;
