@@ -259,9 +259,9 @@ def suite_kernels(arguments):
     folders = sorted(str(spec.parent.relative_to(ROOT)) for spec in ROOT.glob("kernels/*/spec.py"))
     nereid = ROOT / "build" / arguments.preset / "bin" / "nereid"
 
-    def one(folder, devices):
+    def one(folder, devices, *more):
         part = Count()
-        code, output = run([nereid, "test", folder, "--json", *(word for one in devices for word in ("--device", one))], 1200)
+        code, output = run([nereid, "test", folder, "--json", *more, *(word for one in devices for word in ("--device", one))], 1200)
         try:
             rows = json.loads(output[output.index("{") :])["rows"]
         except (ValueError, KeyError):
@@ -290,8 +290,64 @@ def suite_kernels(arguments):
         return count
     for folder in folders:
         count += one(folder, [])
+    # The tuned target with each case, the others with one of each variant and dtype.
+    chips = sorted(CHIPS, key=lambda chip: chip != "sm_90a")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(lambda folder: one(folder, CHIPS), folders):
+        for part in pool.map(lambda folder: one(folder, chips, "--few"), folders):
+            count += part
+    return count
+
+
+# Rows that the model of a GPU refutes, by what is wrong with them.
+REFUTED = {
+    "cross_entropy linear.chunked": "a row's logit is read by one warp and overwritten by others with no barrier between",
+    "paged_attention decode.split_kv_joined": "copies of a sum differ in their last bit, and several warps write theirs to one place",
+}
+
+
+# Of the folders that take long, what a model that is some thousand times slower than a GPU runs.
+MODEL_CASES = {"flash_attention": ["--match", "dtype=f16"], "matmul": ["--match", "dtype=f16"]}
+
+
+def suite_model(arguments):
+    """Kernel folders on the model of a GPU: their code for sm_80, executed instruction by instruction."""
+    import kernel_tests
+
+    build = ROOT / "build" / arguments.preset
+    environment = kernel_tests.model_environment(str(build), str(ROOT))
+    count = Count()
+    if not (build / "fake_cuda" / "libcuda.so.1").exists():
+        count.fail("the model of a GPU was not built")
+        return count
+
+    def one(folder):
+        part = Count()
+        words = ["test", folder, "--json", "--device", "cuda:0", *MODEL_CASES.get(folder.name, [])]
+        code, output = run([build / "bin" / "nereid", *words], 1200, env=environment)
+        try:
+            rows = json.loads(output[output.index('{"rows"') :].splitlines()[0])["rows"]
+        except (ValueError, KeyError):
+            part.fail(f"model: {folder.name}: exit code {code}\n{tail(output)}")
+            return part
+        for row in rows:
+            name = f"{row.get('kernel')} {row.get('variant')}"
+            if row.get("skipped_reason"):
+                part.skipped += 1
+            elif name in REFUTED:
+                part.skipped += 1
+                part.lacking[f"model: {name}: {REFUTED[name]}"] += 1
+            elif row.get("passed") is True:
+                part.passed += 1
+            elif "CUDA_ERROR_INVALID_PTX" in (row.get("failure") or ""):
+                part.skipped += 1
+                unknown = set(re.findall(f"{kernel_tests.UNKNOWN_TO_MODEL} (.*)", output))
+                part.lacking[f"model: {name}: the model does not know {', '.join(sorted(unknown))}"] += 1
+            else:
+                part.fail(f"model: {name} ({row.get('shape')}): {row.get('failure')}")
+        return part
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in pool.map(one, sorted(spec.parent for spec in ROOT.glob("kernels/*/spec.py"))):
             count += part
     return count
 
@@ -389,6 +445,7 @@ SUITES = {
     "sanitizers": suite_sanitizers,
     "lit": suite_lit,
     "kernels": suite_kernels,
+    "model": suite_model,
     "course": suite_course,
     "faults": suite_faults,
     "corpus": suite_corpus,
@@ -396,7 +453,7 @@ SUITES = {
     "lint": suite_lint,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "course", "faults", "corpus", "python"}
+NEED_BUILD = {"unit", "lit", "kernels", "model", "course", "faults", "corpus", "python"}
 DEVICE_SUITES = ["unit", "lit", "kernels", "python"]
 
 

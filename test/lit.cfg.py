@@ -36,10 +36,11 @@ config.environment["PATH"] = os.pathsep.join([programs, llvm_tools, os.environ.g
 for name in ("nereid-opt", "nereid-ast", "nereid"):
     config.substitutions.append((rf"(?<![\w/-])%?{name}(?![\w/.-])", f"{limited} {programs}/{name}"))
 config.substitutions.append(("%root", root))
+config.substitutions.append(("%programs", programs))
 fake_cuda = os.path.join(build, "fake_cuda")
 config.substitutions.append(("%fake_cuda", fake_cuda))
 if os.path.exists(os.path.join(fake_cuda, "libcuda.so.1")):
-    config.available_features.add("fake_cuda")
+    config.available_features |= {"fake_cuda", "model"}
 
 config.available_features |= kernel_tests.devices_here(lit_config.params.get("gpu"))
 ptxas = kernel_tests.find_ptxas(root)

@@ -2,6 +2,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Unbox.h"
 #include "ops/Objects.h"
 
 namespace nereid::emit {
@@ -340,7 +341,7 @@ void Interp::setField(AggregateValue &object, std::string_view name, Value value
     refuse("ImmutableAggregate",
            "field `" + std::string(name) + "` of `" + className + "` can't be assigned to",
            "make a changed copy with `tl.aggregate_replace`");
-  value = Value(unboxed(value));
+  unbox(value);
   if (value.isList())
     value = Value::tuple({value.items().begin(), value.items().end()});
   checkField(className, *field, value);

@@ -2,6 +2,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Unbox.h"
 #include "ops/Objects.h"
 
 #include <cmath>
@@ -16,8 +17,7 @@ void needArgs(Interp &interp, const char *name, std::vector<Value> &args, size_t
     interp.raise("TypeError", "`" + std::string(name) + "` takes " + std::to_string(least) +
                                   (most != least ? " to " + std::to_string(most) : "") +
                                   " arguments, but " + std::to_string(args.size()) + " are given");
-  for (Value &arg : args)
-    arg = Value(unboxed(arg));
+  unbox(args);
 }
 
 // What comes of unknown values is unknown.
@@ -81,7 +81,7 @@ Value minMax(Interp &interp, bool wantsMax, std::vector<Value> &args, Keywords &
     return *unknown;
   bool tiles = false;
   for (Value &item : items) {
-    item = Value(unboxed(item));
+    unbox(item);
     tiles |= item.isTile();
   }
   if (tiles) {

@@ -2,6 +2,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Unbox.h"
 namespace nereid::emit {
 
 using namespace syntax;
@@ -147,11 +148,9 @@ void Interp::bindParameters(const FunctionObject &function, std::vector<Value> a
 Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keywords) {
   const Value callee = unboxed(calleeIn);
   if (inKernel()) {
-    // Copies: an argument may be the last to hold its box.
-    for (Value &arg : args)
-      arg = Value(unboxed(arg));
+    unbox(args);
     for (auto &keyword : keywords)
-      keyword.second = Value(unboxed(keyword.second));
+      unbox(keyword.second);
   }
   if (callee.isCallable()) {
     // The object may be rebound while it runs.
@@ -219,10 +218,9 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
     return replaceFields(args[0], keywords);
   if (!row.build)
     fail("NotCallable", "`" + ops::spelling(row) + "` can't be called here");
-  for (Value &arg : args)
-    arg = Value(unboxed(arg));
+  unbox(args);
   for (auto &keyword : keywords)
-    keyword.second = Value(unboxed(keyword.second));
+    unbox(keyword.second);
   std::erase_if(keywords, [](auto &keyword) {
     return keyword.first == "_semantic" || keyword.first == "_generator" ||
            keyword.first == "_builder";

@@ -480,12 +480,24 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
         argumentAttrs);
     mlir::Block *entry = func.addEntryBlock();
     builder.setInsertionPointToStart(entry);
-    std::vector<Value> arguments;
-    size_t next = 0;
-    for (size_t i = 0; i < parameters.size(); ++i)
-      arguments.push_back(defaults[i] ? unboxed(*defaults[i])
-                                      : bindArgument(*interpreter, classes[i], *entry, next));
-    interpreter->emitBody(*kernel, std::move(arguments), {builder, options, result.diagnostics});
+    // Built anew where a name is read behind the loop that defines it: few kernels do.
+    std::set<WantsLastStep> lastSteps;
+    for (size_t notes = result.diagnostics.size();; result.diagnostics.resize(notes)) {
+      std::vector<Value> arguments;
+      size_t next = 0;
+      for (size_t i = 0; i < parameters.size(); ++i)
+        arguments.push_back(defaults[i] ? unboxed(*defaults[i])
+                                        : bindArgument(*interpreter, classes[i], *entry, next));
+      try {
+        interpreter->emitBody(*kernel, std::move(arguments),
+                              {builder, options, result.diagnostics, lastSteps});
+        break;
+      } catch (WantsLastStep &wanted) {
+        lastSteps.insert(std::move(wanted));
+        entry->clear();
+        builder.setInsertionPointToStart(entry);
+      }
+    }
     builder.create<mlir::func::ReturnOp>(loc);
 
     // What the front end let pass and the verifier refuses is a fault of ours, not of the user.

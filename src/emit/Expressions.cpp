@@ -274,6 +274,8 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   std::string name(binding.name);
   if (binding.unusable) {
     const Unusable &why = *binding.unusable;
+    if (why.loop && inKernel() && !kernel->lastSteps.count({why.loop, name}))
+      throw WantsLastStep{why.loop, name};
     EvalError failure = error(*frame->node, why.code, "`" + name + "` " + why.why, why.hint);
     if (why.where.begin.valid())
       failure.diagnostic.labels.push_back({why.where, "here"});
@@ -283,6 +285,8 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   }
   if (!inKernel())
     return binding.value;
+  if (binding.lastStep)
+    checkLastStep(binding);
   auto *box = binding.value.as<ConstexprBox>();
   if (auto *unknown = unboxed(binding.value).as<Unknown>(); unknown && isGlobal) {
     // What is imported is the host's itself; a value that was assigned may be given.

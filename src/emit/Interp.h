@@ -47,6 +47,15 @@ struct EvalError {
   bool fatal = false;     ///< a limit was reached: no `except` catches it
 };
 
+/// A kernel reads a name behind the run-time loop that defines it: the loop has to hand it on.
+struct WantsLastStep {
+  const syntax::Node *loop;
+  std::string name;
+  bool operator<(const WantsLastStep &other) const {
+    return std::tie(loop, name) < std::tie(other.loop, other.name);
+  }
+};
+
 struct Limits {
   /// Expressions and statements evaluated, a module or kernel; copies of long values count by
   /// length.
@@ -161,6 +170,9 @@ public:
     mlir::OpBuilder &builder;
     const ops::CompileOptions &options;
     std::vector<Diagnostic> &diagnostics; ///< notes and warnings
+    /// Names that run-time loops hand on with the value of their last step. Where another is wanted
+    /// `emitBody` throws it as `WantsLastStep`, and the body has to be built anew.
+    const std::set<WantsLastStep> &lastSteps;
   };
   /// Builds the body of `kernel` at the builder's insertion point, with its parameters bound.
   void emitBody(FunctionObject &kernel, std::vector<Value> arguments, KernelContext context);
@@ -415,6 +427,15 @@ private:
   Value runtimeIfExp(const syntax::IfExp &expr, const Value &condition);
   Tile filler(const Type &type);
   struct Carried;
+  struct HandedOn;
+  /// What the loop hands on of what its body defines; called at the end of the body.
+  std::vector<HandedOn> handedOnBy(const syntax::Stmt &loop, const Names &before);
+  /// Binds those names behind the loop, whose further results are `results`; poisons the others
+  /// that are defined in its body alone.
+  void bindHandedOn(const std::vector<HandedOn> &handedOn, const syntax::Stmt &loop,
+                    mlir::ValueRange results, const LastStep &lastStep);
+  /// A check of the interpreter that the loop ran.
+  void checkLastStep(const Binding &binding);
   std::vector<Carried> carriedBy(const syntax::Stmt &stmt,
                                  const std::set<std::string_view> &settled);
   void setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &range);

@@ -8,9 +8,13 @@
 // Which names a loop carries is not known before its body is built. Each tile of a name that the
 // body assigns *somewhere* starts as an argument of the body; those that come out unchanged are
 // dropped again. A number that the body changes is made a tile, and the body is built once more.
+//
+// What only the body defines is not carried, until code behind the loop reads it: then the kernel
+// is built once more, and that loop hands on what its last step gave the name, or zero.
 
 #include "emit/Interp.h"
 
+#include "ir/OnlyChecked.h"
 #include "ops/Build.h"
 #include "ops/Objects.h"
 
@@ -430,6 +434,91 @@ struct Interp::Carried {
   unsigned arguments;
 };
 
+/// A name that a loop's body defines and code behind the loop reads.
+struct Interp::HandedOn {
+  std::string_view name;
+  Value value; ///< at the end of the body
+  const Node *where;
+  std::optional<Unusable> unusable; ///< why it can't be read behind the loop
+};
+
+std::vector<Interp::HandedOn> Interp::handedOnBy(const Stmt &stmt, const Names &before) {
+  const Node *target = nullptr;
+  std::string_view counter;
+  if (auto *loop = dynCast<For>(&stmt))
+    if (auto *name = dynCast<Name>(loop->target)) {
+      target = name;
+      counter = name->id;
+    }
+  std::vector<HandedOn> found;
+  for (const Binding &binding : frame->locals->all()) {
+    const Binding *known = before.find(binding.name);
+    if (binding.deleted || (known && !known->unusable && binding.name != counter))
+      continue;
+    if (known && known->unusable && known->unusable == binding.unusable)
+      continue; // not of this loop
+    bool isWanted = kernel->lastSteps.count({&stmt, std::string(binding.name)});
+    if (isWanted && binding.unusable && binding.unusable->loop) {
+      std::string name(binding.name);
+      WantsLastStep inner{binding.unusable->loop, name};
+      if (!kernel->lastSteps.count(inner))
+        throw inner;
+    }
+    bool canBe = !binding.unusable;
+    forEachTile(binding.value, [&](const Tile &tile) {
+      canBe &= !tile.type.isVoid() && !tile.type.isDescriptor();
+    });
+    HandedOn one{binding.name, binding.value, binding.where, {}};
+    if (!isWanted || !canBe) {
+      bool isCounter = target && binding.name == counter;
+      one.value = Value();
+      one.unusable =
+          Unusable{"LoopOnly",
+                   isCounter ? "is the variable of a run-time loop that has ended"
+                             : "is defined in the body of a run-time loop only",
+                   isCounter ? "assign it to another name in the body"
+                             : "give it a value before the loop, which may run zero times",
+                   isCounter          ? rangeOf(*target)
+                   : binding.where    ? rangeOf(*binding.where)
+                   : binding.unusable ? binding.unusable->where
+                                      : SourceRange{},
+                   {},
+                   isWanted ? nullptr : &stmt};
+    }
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+void Interp::bindHandedOn(const std::vector<HandedOn> &handedOn, const Stmt &loop,
+                          mlir::ValueRange results, const LastStep &lastStep) {
+  size_t next = 0;
+  for (const HandedOn &one : handedOn) {
+    if (one.unusable) {
+      frame->locals->poison(one.name, *one.unusable);
+      continue;
+    }
+    Value last =
+        mapTiles(one.value, [&](const Tile &tile) { return Tile{results[next++], tile.type}; });
+    frame->locals->set(one.name, last, one.where).lastStep =
+        std::make_shared<const LastStep>(lastStep);
+  }
+}
+
+void Interp::checkLastStep(const Binding &binding) {
+  mlir::OpBuilder &builder = kernel->builder;
+  mlir::Location loc = opContext().loc = location(*frame->node);
+  mlir::Value ran = binding.lastStep->first;
+  if (binding.lastStep->end)
+    ran = builder.create<mlir::arith::CmpIOp>(loc, mlir::arith::CmpIPredicate::slt, ran,
+                                              binding.lastStep->end);
+  auto check = builder.create<tile::AssertOp>(
+      loc, ran,
+      "`" + std::string(binding.name) + "` has no value: the loop that gives it one ran zero times",
+      mlir::Value());
+  check->setAttr(tile::onlyCheckedAttr, builder.getStringAttr("LoopOnly"));
+}
+
 std::vector<Interp::Carried> Interp::carriedBy(const Stmt &stmt,
                                                const std::set<std::string_view> &settled) {
   std::vector<Carried> carried;
@@ -607,6 +696,7 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       });
 
     std::vector<mlir::Value> yields;
+    std::vector<HandedOn> handedOn;
     bool restart = false;
     {
       mlir::OpBuilder::InsertionGuard guard(builder);
@@ -629,33 +719,21 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       frame->node = &stmt;
 
       restart = !yieldCarried(carried, stmt, settled, yields);
-      std::vector<std::string_view> inside;
-      for (const Binding &binding : frame->locals->all())
-        if (!binding.deleted && !before.find(binding.name))
-          inside.push_back(binding.name);
-      std::vector<const Node *> places;
-      for (std::string_view name : inside)
-        places.push_back(frame->locals->find(name)->where);
+      if (!restart)
+        handedOn = handedOnBy(stmt, before);
       *frame->locals = std::move(before);
-      if (!restart) {
-        for (size_t i = 0; i < inside.size(); ++i)
-          frame->locals->poison(inside[i],
-                                {"LoopOnly",
-                                 "is defined in the body of a run-time loop only",
-                                 "give it a value before the loop, which may run zero times",
-                                 places[i] ? rangeOf(*places[i]) : SourceRange{},
-                                 {}});
-        frame->locals->poison(target->id, {"LoopOnly",
-                                           "is the variable of a run-time loop that has ended",
-                                           "assign it to another name in the body",
-                                           rangeOf(*target),
-                                           {}});
-      }
     }
     if (restart) {
       kernel->diagnostics.resize(notes);
       continue;
     }
+    size_t plain = initial.size();
+    for (const HandedOn &one : handedOn)
+      forEachTile(one.value, [&](const Tile &tile) {
+        initial.push_back(building([&] { return ops::zero(opContext(), tile.type); }).value);
+        block->addArgument(tile.value.getType(), loc);
+        yields.push_back(tile.value);
+      });
 
     // Keep the arguments that the body changes.
     llvm::BitVector dropped(block->getNumArguments());
@@ -694,6 +772,8 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
       if (!identical(after, one.before))
         frame->locals->set(one.name, after, one.where);
     }
+    bindHandedOn(handedOn, stmt, loop.getResults().take_back(initial.size() - plain),
+                 {bounds[0].value, bounds[1].value});
     return;
   }
 }
@@ -782,6 +862,8 @@ void Interp::execRuntimeWhile(const While &stmt) {
     mlir::Block *afterBlock = new mlir::Block;
     afterRegion->push_back(afterBlock);
     std::vector<mlir::Value> yields;
+    std::vector<HandedOn> handedOn;
+    std::vector<Tile> last;
     if (!restart) {
       mlir::OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(afterBlock);
@@ -800,22 +882,25 @@ void Interp::execRuntimeWhile(const While &stmt) {
       if (isConstant && !restart)
         failAt(*stmt.test, "EndlessLoop", "the condition of this `while` never changes",
                "make it depend on a run-time value that the body changes");
+      if (!restart)
+        handedOn = handedOnBy(stmt, before);
+      for (const HandedOn &one : handedOn)
+        forEachTile(one.value, [&](const Tile &tile) { last.push_back(tile); });
+      if (std::any_of(handedOn.begin(), handedOn.end(),
+                      [](const HandedOn &one) { return !one.unusable; }))
+        last.push_back(building([&] { return ops::toTile(opContext(), Value(true)); })); // it ran
     }
-    std::vector<std::pair<std::string_view, const Node *>> inside;
-    for (const Binding &binding : frame->locals->all())
-      if (!binding.deleted && !before.find(binding.name))
-        inside.emplace_back(binding.name, binding.where);
     *frame->locals = std::move(before);
     if (restart) {
       kernel->diagnostics.resize(notes);
       continue;
     }
-    for (auto &[name, where] : inside)
-      frame->locals->poison(name, {"LoopOnly",
-                                   "is defined in the body of a run-time loop only",
-                                   "give it a value before the loop, which may run zero times",
-                                   where ? rangeOf(*where) : SourceRange{},
-                                   {}});
+    for (const Tile &tile : last) {
+      initial.push_back(building([&] { return ops::zero(opContext(), tile.type); }).value);
+      passed.push_back(beforeBlock->addArgument(tile.value.getType(), loc));
+      afterBlock->addArgument(tile.value.getType(), loc);
+      yields.push_back(tile.value);
+    }
 
     // Drop what neither the condition nor the body changes.
     llvm::BitVector dropped(beforeBlock->getNumArguments());
@@ -863,6 +948,8 @@ void Interp::execRuntimeWhile(const While &stmt) {
       if (!identical(after, one.before))
         frame->locals->set(one.name, after, one.where);
     }
+    auto results = loop.getResults().take_back(last.size());
+    bindHandedOn(handedOn, stmt, results, {last.empty() ? mlir::Value() : results.back(), {}});
     return execKernel(stmt.orelse, 0, [] {});
   }
 }

@@ -8,6 +8,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Unbox.h"
 #include "ir/TileOps.h"
 #include "ops/Objects.h"
 
@@ -245,7 +246,7 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     Value value = eval(assign.value);
     frame->node = &stmt;
     if (isConstexprAnnotation(annotation)) {
-      value = Value(unboxed(value));
+      unbox(value);
       if (std::optional<Value> number = knownInteger(value))
         value = std::move(*number);
       if (!value.isConstexpr())

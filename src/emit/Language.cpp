@@ -2,6 +2,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Unbox.h"
 #include <cmath>
 
 namespace nereid::emit {
@@ -51,7 +52,7 @@ Value cdiv(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
     interp.raise("TypeError", "`cdiv` takes 2 arguments");
   bool tiles = false;
   for (Value &arg : args) {
-    arg = Value(unboxed(arg));
+    unbox(arg);
     if (arg.as<Unknown>() && !interp.inKernel())
       return unknown(arg.as<Unknown>()->origin);
     tiles |= arg.isTile();

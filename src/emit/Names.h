@@ -26,6 +26,14 @@ struct Unusable {
   std::string hint;
   SourceRange where;             ///< the place that explains it; may be invalid
   std::vector<Diagnostic> notes; ///< the failure behind it, if there was one
+  /// The run-time loop that could hand on what its last step gave the name, or null.
+  const syntax::Node *loop = nullptr;
+};
+
+/// A name whose value is that of the last step of a run-time loop, which may have had none.
+struct LastStep {
+  mlir::Value first, end; ///< the loop ran if `first` is below `end`, or where `end` is null
+                          ///< if `first` is true
 };
 
 /// What a name stands for.
@@ -34,6 +42,7 @@ struct Binding {
   ops::Value value;
   const syntax::Node *where = nullptr;      ///< the assignment; null for what the engine defined
   std::shared_ptr<const Unusable> unusable; ///< set if the name must not be used
+  std::shared_ptr<const LastStep> lastStep; ///< set if it may have no value at run time
   bool deleted = false;
 };
 
@@ -62,6 +71,7 @@ public:
     binding.value = std::move(value);
     binding.where = where;
     binding.unusable = nullptr;
+    binding.lastStep = nullptr;
     binding.deleted = false;
     return binding;
   }
@@ -69,6 +79,7 @@ public:
     Binding &binding = slot(name);
     binding.value = {};
     binding.unusable = std::make_shared<const Unusable>(std::move(why));
+    binding.lastStep = nullptr;
     binding.deleted = false;
   }
   bool erase(std::string_view name) {
@@ -87,7 +98,7 @@ private:
   Binding &slot(std::string_view name) {
     auto [it, isNew] = index.try_emplace(key(name), unsigned(bindings.size()));
     if (isNew)
-      bindings.push_back({name, {}, nullptr, nullptr, false});
+      bindings.push_back({name, {}, nullptr, nullptr, nullptr, false});
     return bindings[it->second];
   }
 

@@ -119,6 +119,7 @@ public:
       : folder(folder), options(options), onRow(onRow) {}
 
   Status run() {
+    folder.setSeed(options.seed);
     for (const std::string &device : options.devices)
       if (auto runner = runnerFor(device); !runner)
         return runner.takeError();
@@ -256,6 +257,11 @@ private:
         open.push_back(i);
     progress.rows += known.size() - open.size();
     progress.compiled = 0;
+    std::string kind = group.full + "\n" + group.which.dtype + "\n" + group.device;
+    if (options.fewCases && group.device != options.devices.front() && seen.contains(kind)) {
+      progress.rows += open.size();
+      open.clear();
+    }
     report();
     if (open.empty())
       return Success{};
@@ -279,6 +285,8 @@ private:
         row.failure = failureText(status.error());
         row.diagnostics = status.error().diagnostics;
       }
+      if (row.skippedReason.empty())
+        seen.insert(kind);
       ++progress.rows;
       onRow(row);
       report();
@@ -493,6 +501,8 @@ private:
       if (!outcome)
         return outcome.takeError();
       isAssembled &= outcome->isAssembled;
+      if (!outcome->code.empty())
+        row.code.push_back(std::move(outcome->code));
       *row.seconds += outcome->seconds;
       *row.compileSeconds += outcome->compileSeconds;
       std::move(outcome->findings.begin(), outcome->findings.end(),
@@ -924,6 +934,7 @@ private:
     if (there == runners.end()) {
       RunnerOptions how;
       how.reference.check = options.check;
+      how.describe = options.describe;
       how.reference.maxOperations = options.maxOperations;
       auto made = Runner::create(device, how);
       if (!made)
@@ -946,6 +957,7 @@ private:
   std::map<std::string, support::Array> wanted; ///< of the reference
   std::string wantedFor;                        ///< the case in `wanted`
   FolderProgress progress;
+  std::set<std::string> seen; ///< variants, dtypes and devices of which a case was run
   FolderInstance kept;
   std::string keptFor; ///< the case in `kept`, if rows may share it
   std::optional<double> keptFlops;

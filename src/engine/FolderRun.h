@@ -33,8 +33,9 @@ struct FolderRow {
   /// What the results were compared with: "reference", or the configuration that ran first; empty
   /// if with nothing.
   std::string comparedWith;
-  std::vector<Diagnostic> diagnostics; ///< the same, where the compiler refused
-  std::vector<ref::Finding> findings;  ///< of checked launches
+  std::vector<Diagnostic> diagnostics;        ///< the same, where the compiler refused
+  std::vector<ref::Finding> findings;         ///< of checked launches
+  std::vector<std::vector<std::string>> code; ///< of a chip's launches, if that is described
   emit::Keywords bindings, configuration;
   std::vector<PeerRow> peers;
 };
@@ -56,6 +57,11 @@ struct FolderRunOptions {
   bool allConfigs = false; ///< else the first configuration
   /// Interpret at most so many useful operations of a case on `ref`; larger ones are skipped there.
   double referenceLimit = 2e9;
+  /// Of the data of all inputs; 0 gives each case the same in every run.
+  uint64_t seed = 0;
+  /// On devices behind the first one case of each variant and dtype will do.
+  bool fewCases = false;
+  bool describe = false;           ///< what the code for a chip is made of
   std::optional<TimeOptions> time; ///< measure; else each launch runs once
   /// Measure again, each time for longer, up to so often while (p80 - p20) / median is above
   /// `widestSpread`.

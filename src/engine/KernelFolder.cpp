@@ -59,6 +59,7 @@ double toDouble(Interp &interp, const Value &value, std::string_view what) {
 struct KernelFolder::State {
   fs::path path;
   std::string name;
+  std::string seedPrefix; ///< makes other data of the same names
   Interp interp{emit::HostOptions{}};
   std::shared_ptr<emit::ModuleObject> spec, reference;
 
@@ -137,9 +138,14 @@ struct KernelFolder::State {
     return prepare.asStr();
   }
 
+  // Of a case's tensors, before their names.
+  std::string seedOf(const FolderCase &which) const {
+    return seedPrefix + name + "/" + which.label + "/";
+  }
+
   // Adds the outputs that are not there yet.
   void buildOutputs(FolderInstance &instance) {
-    std::string seed = name + "/" + instance.which.label + "/";
+    std::string seed = seedOf(instance.which);
     for (auto &[key, value] : entries(interp,
                                       bind(field(instance.which.task, "outputs"),
                                            {&instance.inputs, &instance.which.bindings}),
@@ -319,6 +325,9 @@ std::string bindingsText(const Keywords &bindings) {
 
 KernelFolder::KernelFolder() : state(std::make_unique<State>()) {}
 KernelFolder::~KernelFolder() = default;
+void KernelFolder::setSeed(uint64_t seed) {
+  state->seedPrefix = seed ? std::to_string(seed) + "/" : "";
+}
 const std::string &KernelFolder::name() const { return state->name; }
 const fs::path &KernelFolder::path() const { return state->path; }
 
@@ -476,7 +485,7 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool compute
     State &s = *state;
     FolderInstance instance;
     instance.which = which;
-    std::string seed = s.name + "/" + which.label + "/";
+    std::string seed = s.seedOf(which);
     instance.inputs = entries(s.interp, s.bind(s.field(which.task, "inputs"), {&which.bindings}),
                               "the result of `inputs`");
     const Value *special = findKeyword(which.bindings, "special");
@@ -513,7 +522,7 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool compute
 
 Status KernelFolder::renewOutputs(FolderInstance &instance) {
   return answered<Success>([&] {
-    std::string seed = state->name + "/" + instance.which.label + "/";
+    std::string seed = state->seedOf(instance.which);
     for (auto &[name, value] : instance.outputs)
       if (auto *tensor = value.as<SpecTensor>(); tensor && !findKeyword(instance.inputs, name))
         tensor->allocate(seed + name);
@@ -576,7 +585,7 @@ Result<FolderPlan> KernelFolder::plan(const FolderVariant &variant, const Keywor
         tensor = descriptor->tensor.get();
       if (tensor && !tensor->allocated) {
         tensor->name = "temporary" + std::to_string(temporaries++);
-        tensor->allocate(s.name + "/" + tensor->name);
+        tensor->allocate(s.seedPrefix + s.name + "/" + tensor->name);
       }
     };
     for (const Value &item : s.interp.iterate(result)) {

@@ -52,6 +52,9 @@ public:
   static Result<std::unique_ptr<KernelFolder>> open(const std::filesystem::path &path);
   ~KernelFolder();
 
+  /// Other data for the inputs that are built from here on; 0 is what a folder starts with.
+  void setSeed(uint64_t seed);
+
   const std::string &name() const;
   const std::filesystem::path &path() const;
   std::vector<std::string> tasks() const; ///< the unnamed task is ""

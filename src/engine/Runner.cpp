@@ -1,5 +1,6 @@
 #include "engine/Runner.h"
 
+#include "analysis/Explain.h"
 #include "engine/Compile.h"
 #include "gpu/Ptxas.h"
 #include "launch/LaunchKey.h"
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <mutex>
@@ -650,7 +652,7 @@ private:
 // codes is the best does not matter here.
 class ChipRunner final : public Runner {
 public:
-  explicit ChipRunner(std::string_view chip) { name = chip; }
+  ChipRunner(std::string_view chip, bool describe) : describe(describe) { name = chip; }
 
   Status bind(HostTensor &, std::string, bool) override { return Success{}; }
   Status fetch(HostTensor &) override { return Success{}; }
@@ -678,6 +680,17 @@ public:
     if (!emitted)
       return emitted.takeError();
     outcome.notes = emitted->diagnostics;
+    if (describe) {
+      auto code = described(request.kernel + "(" + specialization->text() + ") " +
+                                optionsText(request.options),
+                            *emitted);
+      if (!code)
+        return code.takeError();
+      outcome.code = *std::move(code);
+      outcome.isAssembled = true;
+      compiled.emplace(std::move(key), true);
+      return outcome;
+    }
     auto isAssembled = assemble(*emitted);
     if (!isAssembled)
       return isAssembled.takeError();
@@ -712,6 +725,38 @@ private:
     return true;
   }
 
+  Result<std::vector<std::string>> described(const std::string &what,
+                                             EmittedKernel &emitted) const {
+    mlir::OwningOpRef<mlir::ModuleOp> module(emitted.module->clone());
+    auto report = pipeline::inspectForGpu(*module, *target::gpuChip(name));
+    if (!report)
+      return report.takeError();
+    if (!report->isAssembled)
+      return Error{"there is no `ptxas` to say what the code is made of", {}};
+    const support::CodeRecord &code = report->artifact->codes().front();
+    std::vector<std::string> out = {what};
+    auto add = [&](std::string line) {
+      if (std::ranges::find(out, line) == out.end())
+        out.push_back(std::move(line));
+    };
+    add("spills " + std::to_string(code.spillStoreBytes + code.spillLoadBytes));
+    for (const std::string &warning : report->warnings)
+      add("warning " + warning.substr(0, warning.find(" in function")));
+    for (const gpu::InstructionFact &fact : report->instructions)
+      if (fact.kind == "wgmma" || fact.kind == "mma.sync" || fact.kind == "bulk tensor")
+        add(fact.name.empty() ? fact.kind : fact.name);
+    for (const gpu::AccessFact &fact : report->accesses) {
+      analysis::SourceLine place = analysis::sourceLine(fact.where);
+      bool isGlobal = fact.space == gpu::MemorySpace::Global;
+      add(std::filesystem::path(place.file).filename().string() + ":" + std::to_string(place.line) +
+          (isGlobal ? " " : " shared ") + fact.what + " " + std::to_string(fact.bytes) +
+          " bytes, " + std::to_string(fact.transactions) + " of " + std::to_string(fact.fewest) +
+          (isGlobal ? " sectors" : " cycles"));
+    }
+    return out;
+  }
+
+  bool describe = false;
   std::map<std::tuple<emit::Program *, std::string, std::string, std::string>, bool> compiled;
 };
 
@@ -738,7 +783,7 @@ Result<std::unique_ptr<Runner>> Runner::create(std::string_view device, RunnerOp
   if (device == "ref")
     return std::unique_ptr<Runner>(std::make_unique<ReferenceRunner>(std::move(options)));
   if (target::gpuChip(device))
-    return std::unique_ptr<Runner>(std::make_unique<ChipRunner>(device));
+    return std::unique_ptr<Runner>(std::make_unique<ChipRunner>(device, options.describe));
   auto found = runtime::device(device);
   if (!found)
     return found.takeError();

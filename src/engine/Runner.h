@@ -56,10 +56,14 @@ struct RunOutcome {
   ref::Statistics statistics;    ///< on `ref` only
   std::vector<Diagnostic> notes; ///< of the compiler
   bool isAssembled = false;      ///< by a chip's runner: there is machine code
+  /// By a chip's runner that describes: the kernel and its specialisation, then what its code is
+  /// made of, each once.
+  std::vector<std::string> code;
 };
 
 struct RunnerOptions {
   ref::Options reference;                                ///< how `ref` runs
+  bool describe = false;                                 ///< what a chip's code is made of
   std::function<void(const ref::Progress &)> onProgress; ///< of launches on `ref`
 };
 

@@ -270,53 +270,83 @@ private:
       chosen[access] = *rows;
   }
 
-  // A vector that meets the rows or columns of a tile in each step of a loop, one that is loaded
-  // there or one that the loop carries: each thread loads its part of it, where that is little. All
-  // but the first one's come from a cache; moving the vector costs two barriers a step.
+  // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
+  // carries: each thread loads its part of it, where that is little. All but the first one's come
+  // from a cache; moving it between threads costs two barriers.
   void followMet(tile::LoadOp load) {
     constexpr unsigned most = 64; // bytes
-    auto shape = tile::shapeOf(load.getType());
-    auto loop = load->getParentOfType<scf::ForOp>();
+    constexpr unsigned mostAccesses = 4;
     // Where there are products, loads wait in rings and are read where they are wanted.
-    if (shape.size() != 1 || !loop || !loop.getBody()->getOps<tile::DotOp>().empty() ||
-        chosen.contains(load) || !places.contains(load))
+    if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !places.count(load) ||
+        !load->getBlock()->getOps<tile::DotOp>().empty())
       return;
+    auto loop = load->getParentOfType<scf::ForOp>();
     std::optional<LinearLayout> met;
     bool agree = true;
-    auto visit = [&](auto &self, Value tile, std::optional<unsigned> axis) -> void {
+    SmallVector<Operation *> path; // that widens it
+    auto visit = [&](auto &self, Value tile) -> void {
+      auto along = [&](Operation *user) {
+        path.push_back(user);
+        self(self, user->getResult(0));
+        path.pop_back();
+      };
+      bool isRepeated =
+          llvm::any_of(path, [](Operation *op) { return isa<tile::BroadcastOp>(op); });
       for (OpOperand &use : tile.getUses()) {
         Operation *user = use.getOwner();
-        auto expand = dyn_cast<tile::ExpandDimsOp>(user);
-        if (expand && !axis) {
-          self(self, expand.getResult(), expand.getAxis());
-        } else if (axis && isa<tile::BroadcastOp>(user)) {
-          self(self, user->getResult(0), axis);
-        } else if (!axis && (isCast(user) || isScaling(user))) {
-          self(self, user->getResult(0), axis);
-        } else if (axis && user->hasTrait<OpTrait::Elementwise>()) {
-          std::optional<LinearLayout> other;
-          for (Value operand : user->getOperands())
-            if (Operation *source = castFrom(operand).getDefiningOp();
-                source && source != load && isa<tile::LoadOp>(source) && places.contains(source) &&
-                tile::shapeOf(operand.getType()) == tile::shapeOf(tile.getType()))
-              other = sliceLayout(accessLayout(source), *axis);
-          auto all = tile::shapeOf(tile.getType()).vec();
-          bool isCarried = llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
-            return isTile(carried) && tile::shapeOf(carried.getType()) == ArrayRef(all);
-          });
-          if (!other && isCarried && accessed.count(all))
-            other = sliceLayout(defaults.at(all), *axis);
-          agree &= other && (!met || *met == *other);
-          met = other;
+        if (isa<tile::ExpandDimsOp, tile::BroadcastOp>(user) ||
+            (!isRepeated && (isCast(user) || isScaling(user)))) {
+          along(user);
+        } else if (isRepeated && user->hasTrait<OpTrait::Elementwise>()) {
+          auto layout = layoutMet(user, tile, load, loop);
+          for (Operation *op : llvm::reverse(path))
+            if (layout)
+              layout = backward(op, 0, *layout, 0);
+          agree &= layout && (!met || *met == *layout);
+          met = layout;
         } else {
           agree = false;
         }
       }
     };
-    visit(visit, load.getResult(), std::nullopt);
+    visit(visit, load.getResult());
     int64_t bytes = tile::bytesInMemory(tile::elementType(load.getType()));
-    if (met && agree && registersOf(*met) * bytes <= most)
+    if (!met || !agree || registersOf(*met) * bytes > most)
+      return;
+    // A loop moves it again in each step. Otherwise it is worth some accesses only, each of which
+    // has an address of its own.
+    unsigned atOnce = std::min(consecutiveRegisters(*met, met->rank() - 1), unsigned(16 / bytes));
+    if ((loop && met->rank() == 1) || registersOf(*met) <= mostAccesses * atOnce)
       chosen[load] = *met;
+  }
+  // The layout of the first load of a shape that a tile is computed of, element by element.
+  std::optional<LinearLayout> layoutOfLoad(Value tile, ArrayRef<int64_t> shape, tile::LoadOp but,
+                                           unsigned depth) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || op == but || !isTile(tile) || tile::shapeOf(tile.getType()) != shape)
+      return std::nullopt;
+    if (isa<tile::LoadOp>(op))
+      return places.count(op) ? std::optional(accessLayout(op)) : std::nullopt;
+    if (depth && op->hasTrait<OpTrait::Elementwise>())
+      for (Value operand : op->getOperands())
+        if (auto layout = layoutOfLoad(operand, shape, but, depth - 1))
+          return layout;
+    return std::nullopt;
+  }
+  // How what `tile` meets in `user` lies: another load, or what the loop carries.
+  std::optional<LinearLayout> layoutMet(Operation *user, Value tile, tile::LoadOp load,
+                                        scf::ForOp loop) {
+    auto shape = tile::shapeOf(tile.getType());
+    for (Value operand : user->getOperands())
+      if (operand != tile)
+        if (auto layout = layoutOfLoad(operand, shape, load, /*depth=*/4))
+          return layout;
+    bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
+                       return isTile(carried) && tile::shapeOf(carried.getType()) == shape;
+                     });
+    if (isCarried && accessed.count(shape.vec()))
+      return defaults.at(shape.vec());
+    return std::nullopt;
   }
   static bool isCast(Operation *op) {
     return op->hasTrait<OpTrait::Elementwise>() && op->getNumOperands() == 1;
@@ -329,16 +359,6 @@ private:
              return !isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source);
            }) == 1;
   }
-  // What a tile is converted from, element by element.
-  static Value castFrom(Value tile) {
-    while (Operation *op = tile.getDefiningOp()) {
-      if (!isCast(op))
-        break;
-      tile = op->getOperand(0);
-    }
-    return tile;
-  }
-
   // The dimension along K of what is loaded for products of wgmma alone, of which it takes elements
   // of this size along K only.
   std::optional<unsigned> depthOfWords(Operation *op) {

@@ -7,15 +7,12 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
 namespace nereid::gpu {
 
 namespace {
-
-using OpSet = llvm::SmallPtrSet<Operation *, 16>;
 
 class Prefetcher {
 public:
@@ -63,25 +60,9 @@ private:
       return false;
     BlockArgument argument =
         analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load.getOperation()));
-    OpSet ops = slice;
-    if (!argument || written.contains(argument) || load->use_empty() ||
-        !llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, ops); }))
-      return false;
-    slice = std::move(ops);
-    return true;
+    return argument && !written.contains(argument) && !load->use_empty() &&
+           slice.add(loop, load->getOperands());
   }
-  // Adds what gives a value, if the number of the step is all that it needs.
-  bool collect(Value value, OpSet &ops) {
-    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
-      return true;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &body || op->getNumRegions() || !isMemoryEffectFree(op) ||
-        !isSpeculatable(op))
-      return false;
-    return !ops.insert(op).second ||
-           llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops); });
-  }
-
   static bool isTile(tile::LoadOp load) { return isa<RankedTensorType>(load.getType()); }
 
   unsigned bytesOfThread() {
@@ -103,7 +84,7 @@ private:
     for (Operation &op : body) {
       auto load = dyn_cast<tile::LoadOp>(op);
       bool isAhead = load && llvm::is_contained(loads, load);
-      if (!isAhead && !slice.contains(&op))
+      if (!isAhead && !slice.ops.contains(&op))
         continue;
       Operation *copy = b.clone(op, mapping);
       if (isAhead) {
@@ -158,7 +139,7 @@ private:
   OpBuilder b;
   StepsAhead later{loop, b};
   SmallVector<tile::LoadOp> loads;
-  OpSet slice; // what gives their addresses and masks
+  StepSlice slice; // what gives their addresses and masks
   llvm::SmallDenseSet<BlockArgument> written;
   unsigned distance = 0;
 };

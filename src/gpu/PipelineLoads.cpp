@@ -1,22 +1,18 @@
 #include "gpu/PipelineLoads.h"
 
 #include "analysis/AxisAnalysis.h"
-#include "analysis/KernelFacts.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
-#include "gpu/RegisterModels.h"
+#include "gpu/LoopPlan.h"
 #include "gpu/Rings.h"
 #include "gpu/StepsAhead.h"
 #include "gpu/TilesAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -28,481 +24,24 @@ namespace {
 
 using OpSet = llvm::SmallPtrSet<Operation *, 16>;
 
-uint64_t transferredBytes(Type type) {
-  auto tile = cast<RankedTensorType>(type);
-  return uint64_t(tile.getNumElements()) * tile::bytesInMemory(tile.getElementType());
-}
-uint64_t bytesOf(Type tile) { return SharedOperand(cast<RankedTensorType>(tile)).bytes(); }
-
-// An operand that `loop` does not change, and that its product reads from shared memory.
-bool mayReside(tile::DotOp dot, unsigned operand, scf::ForOp loop, unsigned warps) {
-  Value tile = dot->getOperand(operand);
-  if (!readsSlots(dot) || !loop.isDefinedOutsideOfLoop(tile) || slotOperand(tile))
-    return false;
-  auto wanted = fragmentsOf(dot, operand == 0, warps);
-  auto type = cast<RankedTensorType>(tile.getType());
-  return (!wanted || layoutOf(type) != *wanted) && readsInPlace(dot, operand, SharedOperand(type));
-}
-
-// A slot for a tile that does not change, which products read through one loop or several.
-struct Resident {
-  Value tile;
-  unsigned reads = 0;  // by products
-  bool isBulk = false; // the copy engine brings it
-  Value ring, arrivals;
-
-  explicit Resident(Value tile) : tile(tile) {}
-  // It brings a block of a descriptor that nobody else wants in registers.
-  bool canBeBulk(Operation *before, const target::GpuChip &chip) const {
-    auto load = tile.getDefiningOp<tile::DescLoadOp>();
-    if (!load || load->getBlock() != before->getBlock() ||
-        size_t(std::distance(tile.use_begin(), tile.use_end())) != reads ||
-        !canCopyInBulk(load.getDesc(), cast<RankedTensorType>(tile.getType()), chip))
-      return false;
-    for (Operation *op = load->getNextNode(); op != before; op = op->getNextNode())
-      if (op->walk([](Operation *inner) {
-              return writesMemory(inner) ? WalkResult::interrupt() : WalkResult::advance();
-            }).wasInterrupted())
-        return false;
-    return true;
-  }
-  uint64_t bytes() const {
-    return bytesOf(tile.getType()) + (isBulk ? SharedOperand::alignment : 0);
-  }
-  void reserve(OpBuilder &b, Location loc) {
-    ring = b.create<RingOp>(
-        loc, RingType::get(b.getContext(), 1, cast<RankedTensorType>(tile.getType())));
-    if (isBulk)
-      arrivals = b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), 1));
-  }
-  void start(OpBuilder &b, Location loc, Value zero) {
-    if (!arrivals)
-      return;
-    auto load = tile.getDefiningOp<tile::DescLoadOp>();
-    Value always = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
-    b.create<ExpectBulkOp>(loc, arrivals, zero, uint32_t(transferredBytes(tile.getType())), always);
-    b.create<CopyBulkOp>(loc, ring, zero, load.getDesc(), load.getOffsets(), arrivals, always);
-  }
-  void finish(OpBuilder &b, Location loc, Value zero) {
-    if (arrivals)
-      b.create<WaitBulkOp>(loc, arrivals, zero, zero);
-    else
-      b.create<WriteSlotOp>(loc, ring, zero, tile);
-  }
-  void addRings(SmallVectorImpl<Value> &rings) const {
-    rings.push_back(ring);
-    if (arrivals)
-      rings.push_back(arrivals);
-  }
-};
-
-// Operands that several loops read, one behind the other, lie in shared memory through all of them.
-// Gives the bytes that they take.
-uint64_t shareResidents(ArrayRef<scf::ForOp> loops, const target::GpuChip &chip, unsigned warps,
-                        uint64_t limit, bool mayBulk) {
-  struct Uses {
-    SmallVector<OpOperand *> operands;
-    llvm::SetVector<Operation *> loops;
-    bool isBulk = false;
-  };
-  llvm::MapVector<Value, Uses> tiles;
-  for (scf::ForOp loop : loops)
-    for (auto dot : loop.getBody()->getOps<tile::DotOp>())
-      for (unsigned i : {0u, 1u})
-        if (mayReside(dot, i, loop, warps)) {
-          Uses &uses = tiles[dot->getOperand(i)];
-          uses.operands.push_back(&dot->getOpOperand(i));
-          uses.loops.insert(loop);
-        }
-  for (auto &[tile, uses] : tiles) {
-    Resident resident(tile);
-    resident.reads = unsigned(uses.operands.size());
-    uses.isBulk = mayBulk && resident.canBeBulk(uses.loops.front(), chip);
-  }
-  uint64_t total = 0;
-  for (auto &[tile, uses] : tiles) {
-    Operation *first = uses.loops.front(), *last = uses.loops.back();
-    Resident resident(tile);
-    resident.isBulk = uses.isBulk;
-    uint64_t bytes = resident.bytes();
-    bool isChain = uses.loops.size() > 1 && llvm::all_of(uses.loops, [&](Operation *loop) {
-                     return loop->getBlock() == first->getBlock();
-                   });
-    if (!isChain || total + bytes > limit)
-      continue;
-    total += bytes;
-    OpBuilder b(first);
-    Location loc = first->getLoc();
-    Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
-    resident.reserve(b, loc);
-    resident.start(b, loc, zero);
-    resident.finish(b, loc, zero);
-    Value slot = b.create<ReadSlotOp>(loc, tile.getType(), resident.ring, zero);
-    for (OpOperand *operand : uses.operands)
-      operand->set(slot);
-    b.setInsertionPointAfter(last);
-    SmallVector<Value> rings;
-    resident.addRings(rings);
-    b.create<DrainOp>(loc, rings);
-    if (resident.isBulk)
-      tile.getDefiningOp()->erase();
-  }
-  return total;
-}
-
-class Pipeliner {
+// Writes a loop anew as its plan says.
+class Pipeliner : LoopPlan {
 public:
   Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit, bool bulk)
-      : loop(loop), body(*loop.getBody()), chip(chip), warps(warps), limit(limit), mayBulk(bulk),
-        b(loop.getContext()) {}
+      : LoopPlan(loop, chip, warps, limit, bulk), b(loop.getContext()) {}
 
   uint64_t run(const analysis::AxisAnalysis &axes) {
-    for (Operation &op : body)
-      if (auto dot = dyn_cast<tile::DotOp>(op))
-        dots.push_back(dot);
-    if (dots.empty())
-      return 0;
-    findResidents();
-    bool writes = loop.walk([&](Operation *op) {
-                        if (BlockArgument sum = summedInto(op))
-                          summed.insert(sum);
-                        else if (writesMemory(op))
-                          return WalkResult::interrupt();
-                        return WalkResult::advance();
-                      })
-                      .wasInterrupted();
-    if (!writes && chip.can(target::AsyncCopy))
-      findCopies(axes);
-    chooseDepth();
-    if (copies.empty() && residents.empty())
+    if (!make(axes))
       return 0;
     rewrite();
-    return residentBytes + slots * slotBytes;
+    return sharedBytes();
   }
 
 private:
-  // A load (or the load of a descriptor's block) that becomes a copy.
-  struct Copy {
-    Operation *load;
-    unsigned vector;
-    bool isBulk;
-    Value ring;
-    bool isLater = false; ///< waited for by itself, in front of the second product
-  };
-
-  // --- what moves ---
-
-  // The argument of the kernel into whose memory an op adds (or the like) without asking what was
-  // there. Reads of other arguments go ahead of it: a program that reads a tensor which it sums
-  // into under another name sees now this, now that, since other programs do so too.
-  static BlockArgument summedInto(Operation *op) {
-    auto atomic = dyn_cast<tile::AtomicRMWOp>(op);
-    if (isa<tile::DescReduceOp>(op) || (atomic && atomic->use_empty()))
-      return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
-    return {};
-  }
-  bool isApartFromSums(Operation *load) {
-    if (summed.empty())
-      return true;
-    BlockArgument argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load));
-    return argument && !summed.contains(argument);
-  }
-
-  void findResidents() {
-    for (tile::DotOp dot : dots)
-      for (unsigned i : {0u, 1u}) {
-        Value operand = dot->getOperand(i);
-        if (!mayReside(dot, i, loop, warps))
-          continue;
-        auto *known = llvm::find_if(residents, [&](Resident &r) { return r.tile == operand; });
-        if (known == residents.end())
-          known = &residents.emplace_back(operand);
-        ++known->reads;
-      }
-    llvm::erase_if(residents, [&](Resident &resident) {
-      resident.isBulk = mayBulk && resident.canBeBulk(loop, chip);
-      uint64_t bytes = resident.bytes();
-      bool isTooMuch = residentBytes + bytes > limit;
-      residentBytes += isTooMuch ? 0 : bytes;
-      return isTooMuch;
-    });
-  }
-  void findCopies(const analysis::AxisAnalysis &axes) {
-    for (Operation &op : body) {
-      unsigned vector = 0;
-      bool isBulk = false;
-      if (auto load = dyn_cast<tile::LoadOp>(op); load && isCopy(load))
-        vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
-      else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
-        vector = descVector(axes, block, layoutOf(block.getType()));
-        // A map that is written again in each step may still be in use.
-        isBulk = mayBulk && loop.isDefinedOutsideOfLoop(block.getDesc()) &&
-                 canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
-      }
-      if (!vector ||
-          (!isBulk &&
-           vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
-          !isApartFromSums(&op) || !feedsProduct(&op) || !addToSlice(&op))
-        continue;
-      copies.push_back({&op, vector, isBulk, {}});
-    }
-    // What others' addresses come from is loaded to registers anyhow.
-    llvm::erase_if(copies, [&](Copy &copy) { return slice.contains(copy.load); });
-  }
-
-  static bool canWaitInRing(Type type) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    return tile && tile.getRank() <= 2 && tile.getElementType().isIntOrFloat() &&
-           tile.getElementTypeBitWidth() >= 8;
-  }
-  static bool isCopy(tile::LoadOp load) {
-    Value other = load.getOther();
-    return canWaitInRing(load.getType()) && !load.getIsVolatile() &&
-           (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
-           (!other || isZero(other));
-  }
-  // `other=0.0` is converted to the type of what is loaded.
-  static bool isZero(Value value) {
-    if (auto convert = value.getDefiningOp<tile::FPToIntOp>())
-      return isZero(convert.getSource());
-    return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
-  }
-  static bool isCopy(tile::DescLoadOp block) {
-    auto desc = cast<tile::DescType>(block.getDesc().getType());
-    return canWaitInRing(block.getType()) && desc.getBlockShape().size() >= 2 &&
-           !desc.getPaddingIsNan();
-  }
-
-  bool feedsProduct(Operation *load) {
-    SmallVector<Operation *> work = {load};
-    OpSet seen;
-    while (!work.empty())
-      for (Operation *user : work.pop_back_val()->getUsers()) {
-        Operation *here = body.findAncestorOpInBlock(*user);
-        if (!here || !seen.insert(here).second)
-          continue;
-        if (isa<tile::DotOp>(here))
-          return true;
-        work.push_back(here);
-      }
-    return false;
-  }
-
-  // Adds the ops that give a load's addresses and mask; they are computed ahead too.
-  bool addToSlice(Operation *load) {
-    OpSet ops = slice;
-    llvm::SmallDenseSet<unsigned> args = aheadArgs;
-    if (!llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, ops, args); }))
-      return false;
-    slice = std::move(ops);
-    aheadArgs = std::move(args);
-    return true;
-  }
-  bool collect(Value value, OpSet &ops, llvm::SmallDenseSet<unsigned> &args) {
-    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
-      return true;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned i = argument.getArgNumber() - 1;
-      return !args.insert(i).second || collect(body.getTerminator()->getOperand(i), ops, args);
-    }
-    Operation *op = value.getDefiningOp();
-    if (op->getBlock() != &body || op->getNumRegions() || isa<tile::DotOp>(op))
-      return false;
-    auto load = dyn_cast<tile::LoadOp>(op);
-    if (load ? load.getIsVolatile() || !isApartFromSums(load)
-             : !isMemoryEffectFree(op) || !isSpeculatable(op))
-      return false;
-    if (!ops.insert(op).second)
-      return true;
-    return llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops, args); });
-  }
-
-  // --- how far ahead ---
-
-  bool isSlot(tile::DotOp dot, unsigned number) {
-    auto source = untransposed(dot->getOperand(number));
-    if (!source)
-      return false;
-    auto [operand, isTransposed] = *source;
-    SharedOperand shared(cast<RankedTensorType>(operand.getType()));
-    if (!readsInPlace(dot, number, isTransposed ? shared.transposed() : shared))
-      return false;
-    return slotOperand(operand) ||
-           llvm::any_of(copies,
-                        [&, tile = operand](Copy &c) { return c.load->getResult(0) == tile; }) ||
-           llvm::any_of(residents, [&, tile = operand](Resident &r) { return r.tile == tile; });
-  }
-
-  // Products of which only the next step wants the sum stay in flight: nobody touches the sum's
-  // registers before, and the operands lie in slots or in registers.
-  void findFlying() {
-    for (tile::DotOp dot : dots)
-      if (isCarriedSum(dot))
-        flying.insert(dot);
-  }
-  bool isCarriedSum(tile::DotOp dot) {
-    if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
-        !isSlot(dot, 1))
-      return false;
-    auto fragments = fragmentsOf(dot, true, warps);
-    return isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
-  }
-
-  // In steps that add to memory, products whose operands lie in slots begin right behind the first
-  // one, and products run on while others are begun, up to where their sums are wanted. In other
-  // steps sums stay in flight into the next one.
-  void findDelayed() {
-    if (turn || summed.empty())
-      return;
-    auto isReady = [&](tile::DotOp dot) {
-      return isWgmma(dot) && isSlot(dot, 0) && isSlot(dot, 1) &&
-             loop.isDefinedOutsideOfLoop(dot.getAcc()) && !flying.contains(dot);
-    };
-    // Of a tile that is no copy yet: it comes from outside, or is the transposed slot.
-    auto hoist = [&](tile::DotOp dot, Operation *after) {
-      SmallVector<Operation *> chain = {dot};
-      for (size_t i = 0; i < chain.size(); ++i)
-        for (Value operand : chain[i]->getOperands())
-          if (Operation *op = operand.getDefiningOp(); op && op->getBlock() == &body &&
-                                                       after->isBeforeInBlock(op) &&
-                                                       !llvm::is_contained(chain, op)) {
-            if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::DescLoadOp>(op))
-              return;
-            chain.push_back(op);
-          }
-      llvm::sort(chain, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      for (Operation *op : chain) {
-        op->moveAfter(after);
-        after = op;
-      }
-    };
-    if (isReady(dots[0]))
-      for (tile::DotOp dot : ArrayRef(dots).drop_front())
-        if (isReady(dot)) {
-          hoist(dot, dots[0]);
-          break;
-        }
-    llvm::sort(dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
-    // The last product that is waited for at once ends all before it.
-    Operation *last = nullptr;
-    for (tile::DotOp dot : dots)
-      if (isWgmma(dot) && !flying.contains(dot))
-        last = dot;
-    for (auto [i, dot] : llvm::enumerate(ArrayRef(dots).drop_back())) {
-      Operation *user = firstUser(dot);
-      if (!user || !dots[i + 1]->isBeforeInBlock(user) || !isWgmma(dots[i + 1]))
-        continue;
-      if (user == body.getTerminator() ? dot != last && isCarriedSum(dot) : isReady(dot))
-        delayed.insert(dot);
-    }
-  }
-  Operation *firstUser(Operation *op) {
-    Operation *first = nullptr;
-    for (Operation *user : op->getUsers())
-      if (Operation *here = body.findAncestorOpInBlock(*user);
-          here && (!first || here->isBeforeInBlock(first)))
-        first = here;
-    return first;
-  }
-  static int64_t multiplyAdds(tile::DotOp dot) {
-    return cast<RankedTensorType>(dot.getType()).getNumElements() *
-           tile::shapeOf(dot.getLhs().getType()).back();
-  }
-
-  // Two long products in a step, and exponentials (or the like) between them: warp groups compute
-  // those in turns, each while the products of another one run.
-  void findTurns() {
-    constexpr int64_t fewest = 1 << 22; // multiply-adds of both
-    // Assembly of the program may use barriers of the same numbers.
-    if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
-        multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest ||
-        analysis::hasInlineAssembly(loop->getParentOfType<FunctionOpInterface>()))
-      return;
-    auto shape = tile::shapeOf(dots[0].getType());
-    for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())
-      if (isa<math::MathDialect>(op->getDialect()))
-        if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-            type && type.getShape() == ArrayRef(shape))
-          turn = op;
-  }
-  // A carried sum of which the product is still in flight when a step begins.
-  bool isFlying(BlockArgument sum) {
-    auto dot =
-        body.getTerminator()->getOperand(sum.getArgNumber() - 1).getDefiningOp<tile::DotOp>();
-    return dot && flying.contains(dot);
-  }
-
-  // What only the second of two long products reads is waited for there: the first one does not
-  // wait for it where steps begin.
-  void findLater() {
-    if (!turn || copies.size() != 2)
-      return;
-    auto reads = [](tile::DotOp dot, Copy &copy) {
-      return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
-        auto source = untransposed(operand);
-        return source && source->first == copy.load->getResult(0);
-      });
-    };
-    Copy &first = copies[0], &second = copies[1];
-    second.isLater = reads(dots[0], first) && !reads(dots[0], second) && reads(dots[1], second);
-  }
-
-  // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
-  // second barrier costs less than copies that start later.
-  bool isLongSum() {
-    constexpr int64_t fewest = 256 * 2048; // cycles, and multiply-adds in one
-    int64_t work = 0;
-    for (tile::DotOp dot : dots) {
-      auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-      if (!flying.contains(dot) || !sum || !sum.hasOneUse())
-        return false;
-      work += multiplyAdds(dot);
-    }
-    return work >= fewest;
-  }
-
-  // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
-  // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
-  // are done in all threads: at the end of step i, behind one barrier with the wait for the next
-  // step's copies, or behind one of its own.
-  void chooseDepth() {
-    int64_t stages = 3;
-    auto module = loop->getParentOfType<ModuleOp>();
-    for (Operation *op : {module.getOperation(), loop.getOperation()})
-      if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
-        stages = attr.getInt();
-    for (Copy &copy : copies)
-      slotBytes += bytesOf(copy.load->getResult(0).getType());
-    hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });
-    isAllBulk = hasBulk && llvm::all_of(copies, [](Copy &copy) { return copy.isBulk; });
-    uint64_t arrivalBytes = hasBulk ? SharedOperand::alignment : 0;
-    residentBytes += arrivalBytes;
-    for (; stages >= 2 && !copies.empty(); --stages)
-      if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
-        slots = unsigned(stages);
-        distance = slots - 1;
-        if (distance > 1)
-          findFlying();
-        findTurns();
-        findDelayed();
-        findLater();
-        waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
-        return;
-      }
-    residentBytes -= arrivalBytes;
-    hasBulk = isAllBulk = false;
-    copies.clear();
-    slice.clear();
-    aheadArgs.clear();
-    slotBytes = 0;
-  }
-
-  // --- the loop again ---
-
   // The addresses of a step's copies; loads among them touch nothing if the step is not run.
   void cloneSlice(IRMapping &mapping, Value active) {
     for (Operation &op : body) {
-      if (!slice.contains(&op) || mapping.contains(op.getResult(0)))
+      if (!slice.ops.contains(&op) || mapping.contains(op.getResult(0)))
         continue;
       Operation *copy = b.clone(op, mapping);
       if (auto load = dyn_cast<tile::LoadOp>(copy))
@@ -563,17 +102,13 @@ private:
   void findEarlyLoads() {
     for (Operation &op : body) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      if (!load || !slice.contains(load))
+      if (!load || !slice.ops.contains(load))
         continue;
-      OpSet ops;
-      llvm::SmallDenseSet<unsigned> args;
-      bool known =
-          llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, ops, args); });
-      bool isPlain = llvm::none_of(ops, [](Operation *op) { return isa<tile::LoadOp>(op); });
-      if (known && isPlain && args.empty()) {
+      StepSlice own;
+      if (own.add(loop, load->getOperands())) {
         early.push_back(load);
-        ops.insert(load);
-        earlySlice.insert(ops.begin(), ops.end());
+        own.ops.insert(load);
+        earlySlice.insert(own.ops.begin(), own.ops.end());
       }
     }
   }
@@ -636,13 +171,13 @@ private:
   // Lets copies run on into the next tile, where they may.
   void findTiles() {
     if (copies.empty() || !residents.empty() || turn ||
-        llvm::any_of(slice, [](Operation *op) { return isa<tile::LoadOp>(op); }))
+        llvm::any_of(slice.ops, [](Operation *op) { return isa<tile::LoadOp>(op); }))
       return;
-    SmallVector<Operation *> ops(slice.begin(), slice.end());
+    SmallVector<Operation *> ops(slice.ops.begin(), slice.ops.end());
     for (Copy &copy : copies)
       ops.push_back(copy.load);
     llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    SmallVector<unsigned> numbers(aheadArgs.begin(), aheadArgs.end());
+    SmallVector<unsigned> numbers(slice.carried.begin(), slice.carried.end());
     llvm::sort(numbers);
     tiles.emplace(loop, b);
     if (!tiles->follow(ops, numbers))
@@ -777,14 +312,14 @@ private:
       for (unsigned step = 0; step < distance; ++step) {
         IRMapping mapping;
         mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
-        for (unsigned i : aheadArgs)
+        for (unsigned i : slice.carried)
           mapping.map(body.getArgument(i + 1), ahead[i]);
         Value slot = later.number(i32, step), active = runsFromStart(step);
         if (isAllBulk)
           startTransfersByOneWarp(mapping, slot, {}, active);
         else
           startCopies(mapping, slot, active);
-        for (unsigned i : aheadArgs)
+        for (unsigned i : slice.carried)
           ahead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
       }
       if (!early.empty())
@@ -806,7 +341,7 @@ private:
     for (unsigned i : carried)
       before.push_back(loop.getInitArgs()[i]);
     if (!tiles) {
-      carriedAhead.assign(aheadArgs.begin(), aheadArgs.end());
+      carriedAhead.assign(slice.carried.begin(), slice.carried.end());
       llvm::sort(carriedAhead);
     }
     // What goes on from tile to tile.
@@ -1148,30 +683,14 @@ private:
     });
   }
 
-  scf::ForOp loop;
-  Block &body;
-  const target::GpuChip &chip;
-  unsigned warps;
-  uint64_t limit;
-  bool mayBulk;
   OpBuilder b;
   StepsAhead later{loop, b};
 
-  SmallVector<tile::DotOp> dots;
-  SmallVector<Copy> copies;
-  SmallVector<Resident> residents;
   SmallVector<tile::LoadOp> early;
-  OpSet slice, earlySlice, live;
-  llvm::SmallDenseSet<BlockArgument> summed; // memory that steps add to
-  llvm::SmallDenseSet<unsigned> aheadArgs, liveArgs;
+  OpSet earlySlice, live;
+  llvm::SmallDenseSet<unsigned> liveArgs;
   std::optional<TilesAhead> tiles;
-  uint64_t residentBytes = 0, slotBytes = 0;
-  unsigned slots = 0, distance = 0;
-  bool hasBulk = false, isAllBulk = false;
   Value arrivals, laterArrivals;
-  bool waitsAtEnd = false;
-  Operation *turn = nullptr; // the first op of a warp group's turn
-  llvm::SmallPtrSet<Operation *, 4> flying, delayed;
   SmallVector<tile::DotOp> begun; // products of a step that may be in flight, as it is emitted
   llvm::SmallDenseSet<Value> waited;
 };

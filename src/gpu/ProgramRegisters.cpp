@@ -29,10 +29,18 @@ struct AssumeRegisters : RegisterModel<AssumeRegisters, tile::AssumeOp> {
     emitter.builder.create<LLVM::AssumeOp>(emitter.loc(), emitter.scalar(op->getOperand(0)));
   }
 };
+// One thread's time for all: what depends on it, such as the end of a loop with barriers in it, is
+// the same for the whole program.
 struct ClockRegisters : RegisterModel<ClockRegisters, tile::ClockOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
-    emitter.setScalar(op->getResult(0), emitter.assembly("mov.u64 $0, %globaltimer;", "=l",
-                                                         emitter.builder.getI64Type(), {}, false));
+    Type type = emitter.builder.getI64Type();
+    Value time = emitter.assembly("mov.u64 $0, %globaltimer;", "=l", type, {}, false);
+    if (op->use_empty())
+      return;
+    Value base = emitter.beginShared(sizeof(uint64_t));
+    emitter.when(emitter.isFirstThread(), [&] { emitter.storeElement(base, type, time); });
+    emitter.barrier();
+    emitter.setScalar(op->getResult(0), emitter.loadElement(base, type));
   }
 };
 struct SmIdRegisters : RegisterModel<SmIdRegisters, tile::SmIdOp> {

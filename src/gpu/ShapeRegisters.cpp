@@ -343,13 +343,11 @@ private:
 // and read some of their registers in each.
 class Passage {
 public:
-  Passage(Value source, Value result)
+  Passage(Value source, Value result, uint64_t most)
       : source(source), from(layoutOf(source.getType())), to(layoutOf(result.getType())),
         shape(shapeOf(source)), element(tile::elementType(source.getType())) {
     pieces.push_back({llvm::to_vector(llvm::seq(0u, registersOf(from))),
                       llvm::to_vector(llvm::seq(0u, registersOf(to)))});
-    constexpr uint64_t most = uint64_t(128)
-                              << 10; // leaves room beside it on every chip that has it
     while (bytes() > most && halve())
       ;
   }
@@ -468,7 +466,8 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
       return rename(emitter, result, source, [](Coordinate at) { return at; });
     if (exchangeLanes(source, result, emitter))
       return;
-    Passage(source, result).emit(emitter, result);
+    // Half of what a block may have leaves room for rings beside it.
+    Passage(source, result, emitter.chip.sharedBytesPerBlock / 2).emit(emitter, result);
   }
 };
 

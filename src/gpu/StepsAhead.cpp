@@ -48,4 +48,31 @@ bool writesMemory(Operation *op) {
   return !effects || effects.hasEffect<MemoryEffects::Write>();
 }
 
+bool StepSlice::add(scf::ForOp loop, ValueRange values,
+                    llvm::function_ref<bool(tile::LoadOp)> mayLoad) {
+  Block *body = loop.getBody();
+  StepSlice with = *this;
+  auto collect = [&](Value value, auto &&collect) -> bool {
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar())
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned i = argument.getArgNumber() - 1;
+      return mayLoad && (!with.carried.insert(i).second ||
+                         collect(body->getTerminator()->getOperand(i), collect));
+    }
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != body || op->getNumRegions() || isa<tile::DotOp>(op))
+      return false;
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load ? !mayLoad || !mayLoad(load) : !isMemoryEffectFree(op) || !isSpeculatable(op))
+      return false;
+    return !with.ops.insert(op).second ||
+           llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, collect); });
+  };
+  if (!llvm::all_of(values, [&](Value v) { return collect(v, collect); }))
+    return false;
+  *this = std::move(with);
+  return true;
+}
+
 } // namespace nereid::gpu

@@ -5,6 +5,10 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
 namespace nereid::gpu {
 
 /// Numbers of later steps of `loop`, built where `b` stands.
@@ -21,6 +25,18 @@ struct StepsAhead {
   mlir::Value runs(mlir::Value variable, unsigned ahead);
   /// Makes `load` touch nothing where `active` is false.
   void addMask(tile::LoadOp load, mlir::Value active);
+};
+
+/// The ops of a loop's step that give some values, so that they can be computed for a later step.
+struct StepSlice {
+  llvm::SmallPtrSet<mlir::Operation *, 16> ops;
+  llvm::SmallDenseSet<unsigned> carried; ///< numbers of the carried values that they start from
+
+  /// Adds what gives `values`, or nothing if that is more than ops without effects. Without
+  /// `mayLoad` they may take nothing but the number of the step; with it also what steps carry,
+  /// and the loads that it allows.
+  bool add(mlir::scf::ForOp loop, mlir::ValueRange values,
+           llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr);
 };
 
 /// True if an op writes memory that a load may read; records of prints and asserts are nobody's

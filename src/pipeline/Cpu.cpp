@@ -8,6 +8,7 @@
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
+#include "transforms/DropChecks.h"
 #include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
@@ -51,6 +52,8 @@ struct HoistReductionsPass : PassWrapper<HoistReductionsPass, OperationPass<Modu
 
 // The passes on tile IR.
 void addCpuPasses(OpPassManager &pm, bool contract) {
+  // What the source leaves undefined is zero.
+  pm.addPass(transforms::createDropChecksPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled.

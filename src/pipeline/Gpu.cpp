@@ -19,6 +19,7 @@
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
+#include "transforms/DropChecks.h"
 #include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
@@ -46,6 +47,8 @@ namespace {
 
 // The passes on tile IR.
 void addTilePasses(OpPassManager &pm) {
+  // What the source leaves undefined is zero.
+  pm.addPass(transforms::createDropChecksPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.

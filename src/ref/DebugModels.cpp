@@ -1,4 +1,5 @@
 // Prints, assertions, promises and what asks the machine.
+#include "ir/OnlyChecked.h"
 #include "ref/Check.h"
 #include "ref/Machine.h"
 #include "ref/Models.h"
@@ -75,15 +76,20 @@ Step decodeAssert(tile::AssertOp op, Decoder &d) {
   bool masked = bool(op.getMask());
   Slot mask = masked ? d.slot(op.getMask()) : Slot();
   std::vector<int64_t> shape(tile::shapeOf(op.getCondition().getType()));
-  return [=, message = op.getMessage().str()](Frame &frame) {
+  std::string code = "AssertFailed", message = "device assertion failed";
+  if (auto undefined = op->getAttrOfType<StringAttr>(tile::onlyCheckedAttr)) {
+    code = undefined.str();
+    message = op.getMessage().str();
+  } else if (!op.getMessage().empty()) {
+    message += ": " + op.getMessage().str();
+  }
+  return [=](Frame &frame) {
     const auto *holds = frame.data<uint8_t>(condition);
     const auto *active = masked ? frame.data<uint8_t>(mask) : nullptr;
     for (uint32_t i = 0; i < condition.count; ++i) {
       if (holds[i] || (active && !active[i]))
         continue;
-      Finding found = frame.machine.finding(frame, Severity::Error, "AssertFailed",
-                                            "device assertion failed" +
-                                                (message.empty() ? "" : ": " + message));
+      Finding found = frame.machine.finding(frame, Severity::Error, code, message);
       found.index = indexOf(i, shape);
       frame.machine.assertionFailed(frame, std::move(found));
     }

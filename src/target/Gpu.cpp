@@ -27,11 +27,12 @@ constexpr GpuChip rows[] = {
 // clang-format on
 
 constexpr GpuBoard boards[] = {
+    // The first of a chip is what a target without a board means: the one it is tuned on.
     // name       chip     SMs   MHz   GB/s
     {"A100", "sm_80", 108, 1410, 2039},   {"A40", "sm_86", 84, 1740, 696},
     {"RTX 3090", "sm_86", 82, 1695, 936}, {"Jetson AGX Orin", "sm_87", 16, 1300, 205},
     {"L40S", "sm_89", 142, 2520, 864},    {"RTX 4090", "sm_89", 128, 2520, 1008},
-    {"H100", "sm_90a", 132, 1830, 3350},  {"H200", "sm_90a", 132, 1830, 4800},
+    {"H200", "sm_90a", 132, 1830, 4800},  {"H100", "sm_90a", 132, 1830, 3350},
     {"B200", "sm_100", 148, 1850, 8000},  {"RTX 5090", "sm_120", 170, 2407, 1792},
 };
 } // namespace

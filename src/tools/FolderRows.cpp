@@ -92,6 +92,9 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
   options.set = words.set;
   options.variants = words.variants;
   options.allConfigs = words.allConfigs;
+  options.seed = words.seed;
+  options.fewCases = words.fewCases;
+  options.describe = words.describe;
   options.tuned = !words.untuned;
   bool progress = !words.json && isatty(2);
   Json rows = Json::array();

@@ -13,7 +13,8 @@ namespace nereid::tools {
 struct FolderWords {
   std::vector<std::string> folders, devices, variants;
   std::string set, match;
-  bool json = false, allConfigs = false, untuned = false;
+  bool json = false, allConfigs = false, untuned = false, fewCases = false, describe = false;
+  uint64_t seed = 0;
 };
 /// Gives the option of the folders themselves.
 CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);

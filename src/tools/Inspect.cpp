@@ -562,9 +562,10 @@ void addWords(CLI::App &app, InspectWords &words) {
   app.add_option("-t,--target", words.chip, "cpu, sm_80, sm_90a, ... (default cpu)");
   app.add_option("-g,--grid", words.grid,
                  "Programs, for waves and the bytes of the launch: \"(cdiv(n, BLOCK),)\"");
-  app.add_option("--board", words.board,
-                 "Whose SMs, clock and memory count: A100, H100, H200, ... (default: the first of "
-                 "the target)");
+  app.add_option(
+      "--board", words.board,
+      "Whose SMs, clock and memory count: A100, H100, H200, ... (default: A100, A40, L40S, "
+      "H200, B200 by target)");
   app.add_option("--cpu", words.level,
                  "Level of the target cpu: x86-64, -v2, -v3, -v4 or native (default)");
 }

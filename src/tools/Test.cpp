@@ -23,12 +23,15 @@ int runTest(const FolderWords &words) {
   for (runtime::Device *device : runtime::devices())
     options.devices.push_back(device->name());
   options.match = words.match;
-  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &) {
+  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
+    if (!row.code.empty())
+      json["code"] = row.code;
     bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;
     ++(isSkipped ? skipped : isFailed ? failed : passed);
     if (isFailed)
       failures.push_back(row.kernel + " " + row.variant + " (" + row.shape + ") on " + row.device +
-                         ": " + row.failure);
+                         ": " + row.failure +
+                         (words.seed ? " (--seed " + std::to_string(words.seed) + ")" : ""));
     table.push_back(
         {row.kernel, row.variant, row.device, row.shape,
          isSkipped  ? "skipped"
@@ -64,6 +67,12 @@ Action addTest(CLI::App &app) {
       ->description("ref, cpu or cuda:N; may be given more than once (default: each one present). "
                     "A chip such as "
                     "sm_90a: compile and assemble for it, run nothing");
+  app.add_option("--seed", words->seed,
+                 "Other data for all inputs; a failure names it (default: 0, each case's own)");
+  app.add_flag("--code", words->describe,
+               "With --json, of a chip's rows: spills, instructions and accesses of each kernel");
+  app.add_flag("--few", words->fewCases,
+               "On devices behind the first, one case of each variant and dtype");
   return [words] { return runTest(*words); };
 }
 

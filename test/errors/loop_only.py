@@ -1,4 +1,5 @@
 # nereid: compile %s:kernel --signature "*fp32, i32" --emit tile
+# A value that each step of a loop gives is that of the last step behind it; one that only some steps give is none.
 import triton
 import triton.language as tl
 
@@ -7,4 +8,7 @@ import triton.language as tl
 def kernel(p, n):
     for i in range(0, n):
         x = tl.load(p + i)
-    tl.store(p, x)  # error: .:17 LoopOnly `x` is defined in the body of a run-time loop only
+        if x > 0:
+            y = x
+    tl.store(p, x)
+    tl.store(p, y)  # error: .:17 LoopOnly `y` is defined in the body of a run-time loop only

@@ -1,5 +1,7 @@
 #include "Driver.h"
 
+#include "PtxMachine.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,8 +12,11 @@
 Code sticky = Ok;
 
 namespace {
+constexpr Code Refuted = Code(1);
+
 // A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
-// sm75, nocubin, noptx; report says how often some functions were called when the process ends.
+// sm75, nocubin, noptx; `runs`: it is an sm_80 whose kernels run, on a model (PtxMachine.h); report
+// says how often some functions were called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -96,6 +101,34 @@ Code giveFunction(Function *function) {
   return *function = reinterpret_cast<Function>(current()), sticky;
 }
 
+bool isAllocated(uint64_t address, unsigned bytes) {
+  std::lock_guard lock(mutex);
+  auto after = memory.upper_bound(DevicePointer(address));
+  return after != memory.begin() &&
+         address + bytes <= std::prev(after)->first + std::prev(after)->second.bytes;
+}
+
+// Code is PTX, and what is called a cubin (test/fake_cuda/ptxas.sh) too.
+struct Loaded {
+  std::shared_ptr<const ptx::Kernel> kernel;
+};
+
+Code launch(const LaunchConfig &config, Function function, void **arguments) {
+  ptx::Launch how{{config.gridX, config.gridY, config.gridZ},
+                  {config.blockX, config.blockY, config.blockZ},
+                  config.sharedBytes,
+                  arguments,
+                  isAllocated};
+  if (const char *seed = std::getenv("FAKE_CUDA_SEED"))
+    how.seed = unsigned(std::atoi(seed));
+  std::string fault = ptx::run(*reinterpret_cast<const Loaded *>(function)->kernel, how);
+  if (fault.empty())
+    return Ok;
+  std::fprintf(stderr, "the model of a GPU: %s\n", fault.c_str());
+  // Not as a GPU, which would be lost: what comes behind may run.
+  return Refuted;
+}
+
 Code allocate(DevicePointer *to, size_t bytes) {
   if (sticky)
     return sticky;
@@ -133,25 +166,31 @@ Code cuGetErrorName(Code code, const char **text) {
           : code == UnsupportedPtxVersion ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
           : code == InvalidHandle         ? "CUDA_ERROR_INVALID_HANDLE"
           : code == 716                   ? "CUDA_ERROR_MISALIGNED_ADDRESS"
+          : code == InvalidPtx            ? "CUDA_ERROR_INVALID_PTX"
+          : code == Refuted               ? "CUDA_ERROR_INVALID_VALUE"
           : code == 719                   ? "CUDA_ERROR_LAUNCH_FAILED"
                                           : "CUDA_ERROR_UNKNOWN";
   return Ok;
 }
 Code cuGetErrorString(Code code, const char **text) {
-  *text = code == NoDevice ? "no CUDA-capable device is detected"
-          : code == 716    ? "misaligned address"
-          : code == 719    ? "unspecified launch failure"
-                           : "an error";
+  *text = code == NoDevice     ? "no CUDA-capable device is detected"
+          : code == 716        ? "misaligned address"
+          : code == 719        ? "unspecified launch failure"
+          : code == InvalidPtx ? "the model of a GPU does not know an instruction"
+          : code == Refuted    ? "the model of a GPU refutes the kernel"
+                               : "an error";
   return Ok;
 }
 Code cuDeviceGetCount(int *count) { return *count = has("nodevice") ? 0 : deviceCount, Ok; }
 Code cuDeviceGet(DeviceHandle *device, int ordinal) { return *device = ordinal, Ok; }
 Code cuDeviceGetName(char *name, int, DeviceHandle) { return std::strcpy(name, "Fake GPU"), Ok; }
 Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
-  bool old = has("sm75");
-  *value = which == CapabilityMajor            ? (old ? 7 : 9)
+  bool old = has("sm75"), runs = has("runs");
+  *value = which == CapabilityMajor            ? (old    ? 7
+                                                  : runs ? 8
+                                                         : 9)
            : which == CapabilityMinor          ? (old ? 5 : 0)
-           : which == SharedBytesPerBlockOptin ? 232448
+           : which == SharedBytesPerBlockOptin ? (runs ? 166912 : 232448)
            : which == 36                       ? 3201000 // memory clock, kHz
            : which == 37                       ? 6144    // bits of the memory bus
                                                : 1;
@@ -192,9 +231,25 @@ Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHan
   std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
   return sticky;
 }
+Code cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return sticky;
+}
+Code cuMemAllocHost_v2(void **to, size_t bytes) { return *to = std::malloc(bytes), sticky; }
+Code cuMemFreeHost(void *pointer) { return std::free(pointer), sticky; }
 Code cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
   waits("cuMemcpyDtoH");
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  return sticky;
+}
+Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, StreamHandle) {
+  if (count <= 64 << 20)
+    std::memset(reinterpret_cast<void *>(to), value, count);
+  return sticky;
+}
+Code cuMemsetD16Async(DevicePointer to, unsigned short value, size_t count, StreamHandle) {
+  for (size_t i = 0; i < count && count <= 32 << 20; ++i)
+    reinterpret_cast<unsigned short *>(to)[i] = value;
   return sticky;
 }
 Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle) {
@@ -265,20 +320,37 @@ Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }
 Code cuFuncGetAttribute(int *value, int which, Function) {
   return *value = which == MaxThreadsPerBlock ? 512 : which == NumRegs ? 128 : 0, sticky;
 }
-Code cuLibraryLoadData(Library *, const void *code, int *, void **, unsigned, int *, void **,
+Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsigned, int *, void **,
                        unsigned) {
-  return load("cuLibraryLoadData", code);
+  if (!has("runs"))
+    return load("cuLibraryLoadData", code);
+  std::string problem;
+  auto kernel = ptx::parse(static_cast<const char *>(code), problem);
+  if (!kernel) {
+    std::fprintf(stderr, "the model of a GPU: %s\n", problem.c_str());
+    return InvalidPtx;
+  }
+  return *library = reinterpret_cast<Library>(new Loaded{kernel}), sticky;
+}
+Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *) {
+  return *kernel = reinterpret_cast<Kernel>(library), sticky;
 }
 Code cuModuleLoadDataEx(Module *, const void *code, unsigned, int *, void **) {
   return load("cuModuleLoadDataEx", code);
 }
-Code cuKernelGetFunction(Function *function, Kernel) { return giveFunction(function); }
+Code cuKernelGetFunction(Function *function, Kernel kernel) {
+  if (has("runs"))
+    return *function = reinterpret_cast<Function>(kernel), sticky;
+  return giveFunction(function);
+}
 Code cuModuleGetFunction(Function *function, Module, const char *) {
   return giveFunction(function);
 }
-Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **, void **) {
+Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **arguments, void **) {
   if (sticky)
     return sticky;
+  if (has("runs"))
+    return launch(*config, function, arguments);
   Context where = config->stream ? streamOf(config->stream)->context : current();
   if (reinterpret_cast<Context>(function) != where)
     return InvalidHandle;

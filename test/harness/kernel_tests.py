@@ -15,7 +15,9 @@ import lit.Test
 from gpu_tools import find_libdevice, find_ptxas
 
 # How a test names a back end, and how the command does.
-DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0"}
+DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0", "model": "cuda:0"}
+# What the model of a GPU (test/fake_cuda) says of code that it cannot run.
+UNKNOWN_TO_MODEL = "the model of a GPU: the model does not know"
 # Seconds of processor time, and by the clock: a busy machine ends nothing that does not hang.
 TIME_LIMIT = 120
 CLOCK_LIMIT = 900
@@ -33,10 +35,16 @@ def devices_here(gpu=None):
     return found
 
 
-def run_command(arguments):
+def model_environment(build, root):
+    """What makes `cuda:0` a model that runs the code for sm_80 on this machine's processor."""
+    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs", "NEREID_CACHE_DIR": os.path.join(build, "model-cache"),
+            "NEREID_PTXAS": os.path.join(root, "test", "fake_cuda", "ptxas.sh")}
+
+
+def run_command(arguments, environment=None):
     """(exit code, stdout, stderr); a code below 0 or from 124 on is a crash or a hang, never a refusal."""
     try:
-        done = subprocess.run(arguments, capture_output=True, timeout=CLOCK_LIMIT, stdin=subprocess.DEVNULL,
+        done = subprocess.run(arguments, capture_output=True, timeout=CLOCK_LIMIT, stdin=subprocess.DEVNULL, env=environment,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (TIME_LIMIT,) * 2))
     except subprocess.TimeoutExpired:
         return -1, "", f"no answer within {CLOCK_LIMIT} s"
@@ -254,10 +262,13 @@ class Expectation:
 
 
 class RunTest(lit.formats.TestFormat):
-    """Each back end that `# run:` names is a test of its own: `shift.py` gives `shift.py/ref` and so on."""
+    """Each back end that `# run:` names is a test of its own: `shift.py` gives `shift.py/ref` and so on. What names `gpu` runs on the
+    model of one as well, where that was built."""
 
     def __init__(self, nereid):
         self.nereid = nereid
+        self.build = os.path.dirname(os.path.dirname(os.path.abspath(nereid)))
+        self.root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
     def getTestsForPath(self, suite, path, lit_config, local_config):
         yield from self.tests_of(suite, path, suite.getSourcePath(path), local_config)
@@ -273,6 +284,8 @@ class RunTest(lit.formats.TestFormat):
             found = directives(file.read(), ["run"])
         # A file that names no back end still is a test, and fails.
         devices = found[0][2].split() if found else ["ref"]
+        if "gpu" in devices and "model" in config.available_features:
+            devices.append("model")
         for device in devices:
             yield lit.Test.Test(suite, path + (device,), config, file_path=source)
 
@@ -289,7 +302,7 @@ class RunTest(lit.formats.TestFormat):
         expectations = directives(text, ["expect"])
         if not expectations:
             return lit.Test.UNRESOLVED, "no `# expect:` line"
-        wrong = []
+        wrong, unknown = [], set()
         for line, _, content in expectations:
             try:
                 expectation = Expectation(content)
@@ -297,10 +310,18 @@ class RunTest(lit.formats.TestFormat):
                 wrong.append(f"{source}:{line}: {error}")
                 continue
             command = expectation.command(self.nereid, source, DEVICES[device])
-            complaint = expectation.judge(*run_command(command))
+            answer = run_command(command, model_environment(self.build, self.root) if device == "model" else None)
+            if device == "model" and UNKNOWN_TO_MODEL in answer[2]:
+                unknown.add(re.search(f"{UNKNOWN_TO_MODEL} (.*)", answer[2])[1])
+                continue
+            complaint = expectation.judge(*answer)
             if complaint:
                 wrong.append(f"{source}:{line}: {complaint}\n  {shown(command)}")
-        return (lit.Test.FAIL, "\n".join(wrong)) if wrong else (lit.Test.PASS, "")
+        if any(content.startswith(f"{device} ") for _, _, content in directives(text, ["xfail"])):
+            return (lit.Test.XFAIL, "\n".join(wrong)) if wrong else (lit.Test.XPASS, "")
+        if wrong:
+            return lit.Test.FAIL, "\n".join(wrong)
+        return (lit.Test.UNSUPPORTED, f"the model does not know {', '.join(sorted(unknown))}") if unknown else (lit.Test.PASS, "")
 
 
 # --- test/errors ------------------------------------------------------------------------------------

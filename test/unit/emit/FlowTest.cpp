@@ -350,17 +350,44 @@ def f(p, n):
   EXPECT_TRUE(e.has("scf.for"));
 }
 
-TEST_F(EmitTest, VariablesOfALoopEndWithIt) {
+TEST_F(EmitTest, LoopsHandOnWhatIsReadBehindThem) {
   Emission e = emit(R"(
 @triton.jit
 def f(p, n):
     for i in range(n):
-        x = i
+        x = i + 1
+        y = i + 2
+    tl.store(p, x)
+)",
+                    "f", "*i32, i32");
+  EXPECT_EQ(e.message(), "");
+  EXPECT_TRUE(e.has("-> (i32)")); // `x` alone
+  EXPECT_TRUE(e.has("tile.only_checked"));
+  // Nobody reads `x` behind the loop: it is carried nowhere.
+  e = emit(R"(
+@triton.jit
+def f(p, n):
+    for i in range(n):
+        x = i + 1
+        tl.store(p, x)
+)",
+           "f", "*i32, i32");
+  EXPECT_EQ(e.message(), "");
+  EXPECT_FALSE(e.has("iter_args"));
+}
+
+TEST_F(EmitTest, WhatOnlySomeStepsDefineEndsWithThem) {
+  Emission e = emit(R"(
+@triton.jit
+def f(p, n):
+    for i in range(n):
+        if i > 3:
+            x = i
     tl.store(p, x)
 )",
                     "f", "*i32, i32");
   EXPECT_EQ(e.code(), "LoopOnly");
-  EXPECT_EQ(e.line(), 8u);
+  EXPECT_EQ(e.line(), 9u);
 }
 
 } // namespace

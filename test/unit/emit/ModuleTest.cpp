@@ -457,9 +457,9 @@ TEST_F(ModuleTest, ModulesWithoutEndAreFewSteps) {
     std::string source;
     for (int i = 0; i < modules; ++i)
       source += "import endless" + std::to_string(i) + "\n";
-    auto begin = std::chrono::steady_clock::now();
+    std::clock_t begin = std::clock(); // others may have the processor
     value(source, "y", options);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return double(std::clock() - begin) / CLOCKS_PER_SEC;
   };
   EXPECT_LT(seconds(100), 20 * seconds(1));
 }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace nereid;
 using namespace nereid::runtime;
@@ -263,6 +264,47 @@ TEST_F(Cuda, CapturesAndReplaysGraphs) {
   EXPECT_EQ(result, std::vector<float>(128, 64.0f));
   uint64_t lost;
   EXPECT_EQ(scratch->takeRecords(lost)->size(), 300u);
+}
+
+// A host program's own context: kernels, scratch and streams are in it, and it is left as it was.
+TEST_F(Cuda, WorksInAContextOfTheProgram) {
+  const cuda::Driver &driver = **cuda::driver();
+  using Create = cuda::Code (*)(cuda::Context *, unsigned, cuda::DeviceHandle);
+  auto create =
+      reinterpret_cast<Create>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuCtxCreate_v2"));
+  ASSERT_TRUE(create);
+  cuda::Context own = nullptr, now = nullptr;
+  cuda::StreamHandle theirs = nullptr;
+  ASSERT_EQ(create(&own, 0, 0), cuda::Ok); // current from here on
+  ASSERT_EQ(driver.cuStreamCreate(&theirs, 1), cuda::Ok);
+  ASSERT_EQ(driver.cuCtxPopCurrent(&now), cuda::Ok);
+  auto found = cudaDeviceIn(own);
+  ASSERT_TRUE(found) << found.error().what;
+  Device &mine = **found;
+  EXPECT_FALSE(gpu->wrapStream(theirs));
+  auto kernel = mine.load(
+      test::makePtxArtifact(recordPtx, {.scratchBytes = 16, .flags = CodeRecords, .numWarps = 1}));
+  ASSERT_TRUE(kernel) << kernel.error().what;
+  auto wrapped = mine.wrapStream(theirs);
+  ASSERT_TRUE(wrapped) << wrapped.error().what;
+  auto created = *mine.createStream();
+  for (Stream *stream : {wrapped->get(), created.get(), &mine.defaultStream()}) {
+    constexpr uint32_t programs = 100;
+    auto out = *mine.allocate(programs * 4, stream);
+    void *argument = out.data();
+    Status status = stream->launch(**kernel, {&argument, 8, {programs, 1, 1}});
+    ASSERT_TRUE(status) << status.error().what;
+    std::vector<uint32_t> cells(programs);
+    ASSERT_TRUE(stream->copy(cells.data(), out.data(), programs * 4));
+    status = stream->synchronize();
+    ASSERT_TRUE(status) << status.error().what;
+    for (uint32_t i = 0; i < programs; ++i)
+      ASSERT_EQ(cells[i], i);
+    uint64_t lost;
+    EXPECT_EQ((*kernel)->takeRecords(lost)->size(), programs);
+  }
+  driver.cuCtxGetCurrent(&now);
+  EXPECT_FALSE(now == own);
 }
 
 TEST_F(Cuda, TimesWithEvents) {

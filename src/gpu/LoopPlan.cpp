@@ -1,0 +1,335 @@
+#include "gpu/LoopPlan.h"
+
+#include "analysis/KernelFacts.h"
+#include "gpu/AssignLayouts.h"
+#include "gpu/BulkCopies.h"
+#include "gpu/RegisterModels.h"
+#include "gpu/Rings.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+bool isZero(Value value) {
+  if (auto convert = value.getDefiningOp<tile::FPToIntOp>())
+    return isZero(convert.getSource());
+  return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+namespace {
+
+// The argument of the kernel into whose memory an op adds (or the like) without asking what was
+// there. Reads of other arguments go ahead of it: a program that reads a tensor which it sums
+// into under another name sees now this, now that, since other programs do so too.
+BlockArgument summedInto(Operation *op) {
+  auto atomic = dyn_cast<tile::AtomicRMWOp>(op);
+  if (isa<tile::DescReduceOp>(op) || (atomic && atomic->use_empty()))
+    return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
+  return {};
+}
+
+bool canWaitInRing(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && tile.getRank() <= 2 && tile.getElementType().isIntOrFloat() &&
+         tile.getElementTypeBitWidth() >= 8;
+}
+
+bool isCopy(tile::LoadOp load) {
+  Value other = load.getOther();
+  return canWaitInRing(load.getType()) && !load.getIsVolatile() &&
+         (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
+         (!other || isZero(other));
+}
+
+bool isCopy(tile::DescLoadOp block) {
+  auto desc = cast<tile::DescType>(block.getDesc().getType());
+  return canWaitInRing(block.getType()) && desc.getBlockShape().size() >= 2 &&
+         !desc.getPaddingIsNan();
+}
+
+int64_t multiplyAdds(tile::DotOp dot) {
+  return cast<RankedTensorType>(dot.getType()).getNumElements() *
+         tile::shapeOf(dot.getLhs().getType()).back();
+}
+
+} // namespace
+
+bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
+  for (Operation &op : body)
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      dots.push_back(dot);
+  if (dots.empty())
+    return false;
+  findResidents();
+  bool writes = loop.walk([&](Operation *op) {
+                      if (BlockArgument sum = summedInto(op))
+                        summed.insert(sum);
+                      else if (writesMemory(op))
+                        return WalkResult::interrupt();
+                      return WalkResult::advance();
+                    })
+                    .wasInterrupted();
+  if (!writes && chip.can(target::AsyncCopy))
+    findCopies(axes);
+  chooseDepth();
+  return !copies.empty() || !residents.empty();
+}
+
+// --- what moves ---
+
+bool LoopPlan::isApartFromSums(Operation *load) {
+  if (summed.empty())
+    return true;
+  BlockArgument argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load));
+  return argument && !summed.contains(argument);
+}
+
+void LoopPlan::findResidents() {
+  for (tile::DotOp dot : dots)
+    for (unsigned i : {0u, 1u}) {
+      Value operand = dot->getOperand(i);
+      if (!mayReside(dot, i, loop, warps))
+        continue;
+      auto *known = llvm::find_if(residents, [&](Resident &r) { return r.tile == operand; });
+      if (known == residents.end())
+        known = &residents.emplace_back(operand);
+      ++known->reads;
+    }
+  llvm::erase_if(residents, [&](Resident &resident) {
+    resident.isBulk = mayBulk && resident.canBeBulk(loop, chip);
+    uint64_t bytes = resident.bytes();
+    bool isTooMuch = residentBytes + bytes > limit;
+    residentBytes += isTooMuch ? 0 : bytes;
+    return isTooMuch;
+  });
+}
+
+void LoopPlan::findCopies(const analysis::AxisAnalysis &axes) {
+  for (Operation &op : body) {
+    unsigned vector = 0;
+    bool isBulk = false;
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && isCopy(load))
+      vector = accessVector(axes, load.getPointer(), load.getMask(), load.getAccessElementType());
+    else if (auto block = dyn_cast<tile::DescLoadOp>(op); block && isCopy(block)) {
+      vector = descVector(axes, block, layoutOf(block.getType()));
+      // A map that is written again in each step may still be in use.
+      isBulk = mayBulk && loop.isDefinedOutsideOfLoop(block.getDesc()) &&
+               canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
+    }
+    if (!vector ||
+        (!isBulk &&
+         vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
+        !isApartFromSums(&op) || !feedsProduct(&op) || !addToSlice(&op))
+      continue;
+    copies.push_back({&op, vector, isBulk, {}});
+  }
+  // What others' addresses come from is loaded to registers anyhow.
+  llvm::erase_if(copies, [&](Copy &copy) { return slice.ops.contains(copy.load); });
+}
+
+bool LoopPlan::feedsProduct(Operation *load) {
+  SmallVector<Operation *> work = {load};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      Operation *here = body.findAncestorOpInBlock(*user);
+      if (!here || !seen.insert(here).second)
+        continue;
+      if (isa<tile::DotOp>(here))
+        return true;
+      work.push_back(here);
+    }
+  return false;
+}
+
+// Adds the ops that give a load's addresses and mask; they are computed ahead too.
+bool LoopPlan::addToSlice(Operation *load) {
+  return slice.add(loop, load->getOperands(), [this](tile::LoadOp one) { return mayGoAhead(one); });
+}
+
+bool LoopPlan::mayGoAhead(tile::LoadOp load) {
+  return !load.getIsVolatile() && isApartFromSums(load);
+}
+
+// --- how far ahead ---
+
+bool LoopPlan::isSlot(tile::DotOp dot, unsigned number) {
+  auto source = untransposed(dot->getOperand(number));
+  if (!source)
+    return false;
+  auto [operand, isTransposed] = *source;
+  SharedOperand shared(cast<RankedTensorType>(operand.getType()));
+  if (!readsInPlace(dot, number, isTransposed ? shared.transposed() : shared))
+    return false;
+  return slotOperand(operand) ||
+         llvm::any_of(copies,
+                      [&, tile = operand](Copy &c) { return c.load->getResult(0) == tile; }) ||
+         llvm::any_of(residents, [&, tile = operand](Resident &r) { return r.tile == tile; });
+}
+
+// Products of which only the next step wants the sum stay in flight: nobody touches the sum's
+// registers before, and the operands lie in slots or in registers.
+void LoopPlan::findFlying() {
+  for (tile::DotOp dot : dots)
+    if (isCarriedSum(dot))
+      flying.insert(dot);
+}
+
+bool LoopPlan::isCarriedSum(tile::DotOp dot) {
+  if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
+      !isSlot(dot, 1))
+    return false;
+  auto fragments = fragmentsOf(dot, true, warps);
+  return isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
+}
+
+// In steps that add to memory, products whose operands lie in slots begin right behind the first
+// one, and products run on while others are begun, up to where their sums are wanted. In other
+// steps sums stay in flight into the next one.
+void LoopPlan::findDelayed() {
+  if (turn || summed.empty())
+    return;
+  auto isReady = [&](tile::DotOp dot) {
+    return isWgmma(dot) && isSlot(dot, 0) && isSlot(dot, 1) &&
+           loop.isDefinedOutsideOfLoop(dot.getAcc()) && !flying.contains(dot);
+  };
+  // Of a tile that is no copy yet: it comes from outside, or is the transposed slot.
+  auto hoist = [&](tile::DotOp dot, Operation *after) {
+    SmallVector<Operation *> chain = {dot};
+    for (size_t i = 0; i < chain.size(); ++i)
+      for (Value operand : chain[i]->getOperands())
+        if (Operation *op = operand.getDefiningOp(); op && op->getBlock() == &body &&
+                                                     after->isBeforeInBlock(op) &&
+                                                     !llvm::is_contained(chain, op)) {
+          if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::DescLoadOp>(op))
+            return;
+          chain.push_back(op);
+        }
+    llvm::sort(chain, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : chain) {
+      op->moveAfter(after);
+      after = op;
+    }
+  };
+  if (isReady(dots[0]))
+    for (tile::DotOp dot : ArrayRef(dots).drop_front())
+      if (isReady(dot)) {
+        hoist(dot, dots[0]);
+        break;
+      }
+  llvm::sort(dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
+  // The last product that is waited for at once ends all before it.
+  Operation *last = nullptr;
+  for (tile::DotOp dot : dots)
+    if (isWgmma(dot) && !flying.contains(dot))
+      last = dot;
+  for (auto [i, dot] : llvm::enumerate(ArrayRef(dots).drop_back())) {
+    Operation *user = firstUser(dot);
+    if (!user || !dots[i + 1]->isBeforeInBlock(user) || !isWgmma(dots[i + 1]))
+      continue;
+    if (user == body.getTerminator() ? dot != last && isCarriedSum(dot) : isReady(dot))
+      delayed.insert(dot);
+  }
+}
+
+Operation *LoopPlan::firstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers())
+    if (Operation *here = body.findAncestorOpInBlock(*user);
+        here && (!first || here->isBeforeInBlock(first)))
+      first = here;
+  return first;
+}
+
+// Two long products in a step, and exponentials (or the like) between them: warp groups compute
+// those in turns, each while the products of another one run.
+void LoopPlan::findTurns() {
+  constexpr int64_t fewest = 1 << 22; // multiply-adds of both
+  // Assembly of the program may use barriers of the same numbers.
+  if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
+      multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest ||
+      analysis::hasInlineAssembly(loop->getParentOfType<FunctionOpInterface>()))
+    return;
+  auto shape = tile::shapeOf(dots[0].getType());
+  for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())
+    if (isa<math::MathDialect>(op->getDialect()))
+      if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+          type && type.getShape() == ArrayRef(shape))
+        turn = op;
+}
+
+// A carried sum of which the product is still in flight when a step begins.
+bool LoopPlan::isFlying(BlockArgument sum) {
+  auto dot = body.getTerminator()->getOperand(sum.getArgNumber() - 1).getDefiningOp<tile::DotOp>();
+  return dot && flying.contains(dot);
+}
+
+// What only the second of two long products reads is waited for there: the first one does not
+// wait for it where steps begin.
+void LoopPlan::findLater() {
+  if (!turn || copies.size() != 2)
+    return;
+  auto reads = [](tile::DotOp dot, Copy &copy) {
+    return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
+      auto source = untransposed(operand);
+      return source && source->first == copy.load->getResult(0);
+    });
+  };
+  Copy &first = copies[0], &second = copies[1];
+  second.isLater = reads(dots[0], first) && !reads(dots[0], second) && reads(dots[1], second);
+}
+
+// True if the tensor cores are busy for so long in a step, and with nothing else between, that a
+// second barrier costs less than copies that start later.
+bool LoopPlan::isLongSum() {
+  constexpr int64_t fewest = 256 * 2048; // cycles, and multiply-adds in one
+  int64_t work = 0;
+  for (tile::DotOp dot : dots) {
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    if (!flying.contains(dot) || !sum || !sum.hasOneUse())
+      return false;
+    work += multiplyAdds(dot);
+  }
+  return work >= fewest;
+}
+
+// Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
+// behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
+// are done in all threads: at the end of step i, behind one barrier with the wait for the next
+// step's copies, or behind one of its own.
+void LoopPlan::chooseDepth() {
+  int64_t stages = 3;
+  auto module = loop->getParentOfType<ModuleOp>();
+  for (Operation *op : {module.getOperation(), loop.getOperation()})
+    if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
+      stages = attr.getInt();
+  for (Copy &copy : copies)
+    slotBytes += bytesOfSlot(copy.load->getResult(0).getType());
+  hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });
+  isAllBulk = hasBulk && llvm::all_of(copies, [](Copy &copy) { return copy.isBulk; });
+  uint64_t arrivalBytes = hasBulk ? SharedOperand::alignment : 0;
+  residentBytes += arrivalBytes;
+  for (; stages >= 2 && !copies.empty(); --stages)
+    if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
+      slots = unsigned(stages);
+      distance = slots - 1;
+      if (distance > 1)
+        findFlying();
+      findTurns();
+      findDelayed();
+      findLater();
+      waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
+      return;
+    }
+  residentBytes -= arrivalBytes;
+  hasBulk = isAllBulk = false;
+  copies.clear();
+  slice = {};
+  slotBytes = 0;
+}
+
+} // namespace nereid::gpu

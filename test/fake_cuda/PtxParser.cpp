@@ -1,0 +1,309 @@
+#include "PtxCode.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+namespace ptx {
+
+namespace {
+
+const std::map<std::string, Type, std::less<>> types = {
+    {"pred", {Kind::Pred, 1}},        {"b8", {Kind::Bits, 1}},      {"b16", {Kind::Bits, 2}},
+    {"b32", {Kind::Bits, 4}},         {"b64", {Kind::Bits, 8}},     {"u8", {Kind::Unsigned, 1}},
+    {"u16", {Kind::Unsigned, 2}},     {"u32", {Kind::Unsigned, 4}}, {"u64", {Kind::Unsigned, 8}},
+    {"s8", {Kind::Signed, 1}},        {"s16", {Kind::Signed, 2}},   {"s32", {Kind::Signed, 4}},
+    {"s64", {Kind::Signed, 8}},       {"f16", {Kind::Half, 2}},     {"bf16", {Kind::Brain, 2}},
+    {"f32", {Kind::Float, 4}},        {"f64", {Kind::Float, 8}},    {"f16x2", {Kind::HalfPair, 4}},
+    {"bf16x2", {Kind::BrainPair, 4}}, {"tf32", {Kind::Float, 4}},
+};
+
+class Parser {
+public:
+  explicit Parser(std::string_view text) : text(text) {}
+
+  std::shared_ptr<const Kernel> parse(std::string &problem) {
+    kernel = std::make_shared<Kernel>();
+    while (problem.empty()) {
+      blanks();
+      if (at == text.size())
+        break;
+      statement(problem);
+    }
+    for (auto &[index, name] : jumps) {
+      auto found = labels.find(name);
+      if (found == labels.end())
+        problem = "the model does not know the label " + name;
+      else
+        kernel->code[index].target = found->second;
+    }
+    return problem.empty() ? kernel : nullptr;
+  }
+
+private:
+  void blanks() {
+    while (at < text.size()) {
+      if (std::isspace(static_cast<unsigned char>(text[at])))
+        ++at;
+      else if (text.substr(at).starts_with("//"))
+        at = std::min(text.find('\n', at), text.size());
+      else
+        break;
+    }
+  }
+  bool take(char wanted) {
+    blanks();
+    if (at == text.size() || text[at] != wanted)
+      return false;
+    ++at;
+    return true;
+  }
+  static bool isWord(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
+  }
+  std::string word() {
+    blanks();
+    size_t start = at;
+    while (at < text.size() && (isWord(text[at]) || (text.substr(at).starts_with("::") && ++at)))
+      ++at;
+    return std::string(text.substr(start, at - start));
+  }
+  void skipTo(char end) {
+    at = std::min(text.find(end, at), text.size());
+    at += at < text.size();
+  }
+
+  void statement(std::string &problem) {
+    if (take('{')) {
+      if (opened)
+        scopes.emplace_back();
+      opened = true;
+      return;
+    }
+    if (take('}')) {
+      if (!scopes.empty())
+        scopes.pop_back();
+      else
+        at = text.size(); // the kernel's end: what follows is for debuggers
+      return;
+    }
+    if (take(';'))
+      return;
+    if (text[at] == '.')
+      return directive(problem);
+    Instruction made;
+    if (take('@')) {
+      made.negated = take('!');
+      made.predicate = int(registerOf(word()));
+    }
+    std::string first = word();
+    if (first.empty()) {
+      problem = "cannot read `" + std::string(text.substr(at, 40)) + "`";
+      return;
+    }
+    if (take(':')) {
+      labels[first] = kernel->code.size();
+      return;
+    }
+    split(first, made, problem);
+    while (problem.empty() && !take(';')) {
+      take(',');
+      made.operands.push_back(operand(made, problem));
+    }
+    kernel->code.push_back(std::move(made));
+  }
+
+  void directive(std::string &problem) {
+    std::string name = word();
+    if (name == ".reg") {
+      word();
+      do {
+        std::string base = word();
+        if (take('<'))
+          skipTo('>');
+        else if (!scopes.empty())
+          scopes.back()[base] = kernel->registers++;
+      } while (take(','));
+      skipTo(';');
+    } else if (name == ".version" || name == ".target" || name == ".address_size" ||
+               name == ".loc" || name == ".file") {
+      skipTo('\n');
+    } else if (name == ".extern" || name == ".shared") {
+      std::string line(text.substr(at, text.find(';', at) - at));
+      skipTo(';');
+      size_t space = line.find_last_of(" \t"), bracket = line.find('[');
+      kernel->symbols[line.substr(space + 1, bracket - space - 1)] = 0;
+    } else if (name == ".visible" || name == ".entry") {
+      skipTo('(');
+      while (!take(')')) {
+        word(); // .param
+        std::string type = word();
+        Parameter made;
+        if (type == ".align") {
+          made.align = std::stoul(word());
+          type = word();
+        }
+        auto found = types.find(type.substr(1));
+        if (found == types.end()) {
+          problem = "parameter of type " + type;
+          return;
+        }
+        made.bytes = found->second.bytes;
+        made.align = std::max<size_t>(made.align, made.bytes);
+        made.name = word();
+        if (take('[')) {
+          made.bytes = std::stoul(word());
+          skipTo(']');
+        }
+        kernel->parameters.push_back(made);
+        take(',');
+      }
+    } else if (name == ".reqntid" || name == ".maxntid" || name == ".minnctapersm" ||
+               name == ".maxnreg") {
+      skipTo('\n');
+    } else if (name == ".section") {
+      at = text.size();
+    } else {
+      problem = "the model does not know the directive " + name;
+    }
+  }
+
+  static void split(const std::string &text, Instruction &made, std::string &problem) {
+    size_t from = 0;
+    std::vector<std::string> parts;
+    while (from <= text.size()) {
+      size_t dot = std::min(text.find('.', from), text.size());
+      parts.push_back(text.substr(from, dot - from));
+      from = dot + 1;
+    }
+    made.name = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) {
+      if (auto found = types.find(parts[i]); found != types.end())
+        made.types.push_back(found->second);
+      else
+        made.words.push_back(parts[i]);
+    }
+    made.full = text;
+    made.op = opOf(made.name);
+    made.isShared = made.has("shared") || made.has("shared::cta");
+    made.isWide = made.has("wide");
+    made.isHi = made.has("hi");
+    made.isFtz = made.has("ftz");
+    made.isSat = made.has("sat");
+    made.isNaN = made.has("NaN");
+    made.isWarp = made.has("warp");
+    if (made.op == Op::unknown_)
+      problem = "the model does not know `" + text + "`";
+  }
+
+  unsigned registerOf(const std::string &name) {
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
+      if (auto found = scope->find(name); found != scope->end())
+        return found->second;
+    auto [found, isNew] = names.try_emplace(name, kernel->registers);
+    kernel->registers += isNew;
+    return found->second;
+  }
+
+  Operand operand(const Instruction &of, std::string &problem) {
+    Operand out;
+    blanks();
+    if (take('[')) {
+      out = operand(of, problem);
+      out.isAddress = true;
+      if (take('+'))
+        out.offset = std::strtoll(word().c_str(), nullptr, 0);
+      else if (take('-'))
+        out.offset = -std::strtoll(word().c_str(), nullptr, 0);
+      take(',');
+      if (!take(']'))
+        problem = "address of `" + of.full + "`";
+      return out;
+    }
+    if (take('{')) {
+      out.kind = Operand::List;
+      do
+        out.list.push_back(operand(of, problem));
+      while (take(','));
+      if (!take('}'))
+        problem = "list of `" + of.full + "`";
+      return out;
+    }
+    bool isNegated = take('!'), isMinus = !isNegated && take('-');
+    std::string name = word();
+    if (name.empty()) {
+      problem = "operand of `" + of.full + "` at `" + std::string(text.substr(at, 30)) + "`";
+      return out;
+    }
+    if (std::isdigit(static_cast<unsigned char>(name[0]))) {
+      out.kind = Operand::Constant;
+      if (name.starts_with("0f") || name.starts_with("0F") || name.starts_with("0d") ||
+          name.starts_with("0D")) {
+        out.bits = std::strtoull(name.c_str() + 2, nullptr, 16);
+        out.isFloat = true;
+      } else {
+        if (name.back() == 'U')
+          name.pop_back();
+        out.bits = std::strtoull(name.c_str(), nullptr, 0);
+      }
+      if (isMinus)
+        out.bits = -out.bits;
+      return out;
+    }
+    if (name == "%tid.x" || name == "%tid.y" || name == "%tid.z" || name == "%laneid" ||
+        name == "%warpid" || name.starts_with("%ctaid.") || name.starts_with("%nctaid.") ||
+        name.starts_with("%ntid.") || name == "%clock" || name == "%clock64" ||
+        name == "%globaltimer") {
+      out.kind = Operand::Special;
+      out.name = name;
+      return out;
+    }
+    bool isLocal = !scopes.empty() && registerOfScope(name);
+    if (name[0] == '%' || isLocal || name == "_") {
+      out.kind = Operand::Register;
+      out.index = registerOf(name);
+      out.isNegated = isNegated;
+      if (take('|'))
+        out.second = int(registerOf(word()));
+      return out;
+    }
+    for (const Parameter &parameter : kernel->parameters)
+      if (parameter.name == name) {
+        out.kind = Operand::Parameter;
+        out.index = unsigned(&parameter - kernel->parameters.data());
+        return out;
+      }
+    if (auto found = kernel->symbols.find(name); found != kernel->symbols.end()) {
+      out.kind = Operand::Constant;
+      out.bits = found->second;
+      return out;
+    }
+    out.kind = Operand::Label;
+    jumps.emplace_back(kernel->code.size(), name);
+    return out;
+  }
+  bool registerOfScope(const std::string &name) const {
+    for (const auto &scope : scopes)
+      if (scope.contains(name))
+        return true;
+    return false;
+  }
+
+  std::string_view text;
+  size_t at = 0;
+  bool opened = false;
+  std::shared_ptr<Kernel> kernel;
+  std::map<std::string, size_t> labels;
+  std::map<std::string, unsigned> names;
+  std::vector<std::map<std::string, unsigned>> scopes; // of inline assembly
+  std::vector<std::pair<size_t, std::string>> jumps;
+};
+
+} // namespace
+
+std::shared_ptr<const Kernel> parse(std::string_view text, std::string &problem) {
+  problem.clear();
+  return Parser(text).parse(problem);
+}
+
+} // namespace ptx
