@@ -121,5 +121,7 @@ def cross_entropy_fused(x_ptr, target_ptr, loss_ptr, dx_ptr, stride_x, stride_dx
     lse, total = row_statistics(x_row, N, SMOOTH, BLOCK)
     tl.store(loss_ptr + first_row + row, loss_of(x_row, target, lse, total, N, smoothing, SMOOTH))
     scale = guarded(scale, target, N)
+    # dx may be x: no warp writes to the row before all have read the target's logit.
+    tl.debug_barrier()
     for start in range(0, N, BLOCK):
         gradient(x_row, dx_row, start + columns, target, lse, scale, N, smoothing, SMOOTH)
