@@ -73,11 +73,7 @@ struct DivLanes : LaneModel<DivLanes, arith::DivFOp> {
     bool isTile = isa<RankedTensorType>(divisor.getType());
     if (isTile)
       divisor = where.width == 1 ? Value() : one(divisor);
-    if (!divisor)
-      return emitQuotient(
-          emitter, isOne(op->getOperand(0)) ? Value() : emitter.lanes(op->getOperand(0), where),
-          emitter.lanes(op->getOperand(1), where));
-    if (!isTile && !(isOfInteger(divisor) && isSameForAllPrograms(divisor)))
+    if (!divisor || !(isTile || (isOfInteger(divisor) && isSameForAllPrograms(divisor))))
       return quotient();
     Value number = emitter.scalar(divisor);
     auto constant = [&](double value) -> Value {

@@ -21,10 +21,6 @@ mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKi
                        tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);
 /// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32. Null for an unknown function.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
-/// x / y of f32, off by less than 2 ulp; without x that of 1. Vectors of AVX-512 by an estimate of
-/// 1 / y and a step of Newton's, in a quarter of the divider's time; where a lane's estimate is no
-/// normal number, by the divider.
-mlir::Value emitQuotient(LaneEmitter &emitter, mlir::Value x, mlir::Value y);
 /// A function of libdevice by its name without `__nv_`. Null for an unknown one.
 mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueRange operands,
                         mlir::Type result);

@@ -269,36 +269,7 @@ Value libraryCall(LaneEmitter &emitter, StringRef function, ValueRange operands)
                          [&](ValueRange scalars) { return emitter.call(name, element, scalars); });
 }
 
-// Which lanes are NaN, zero, infinite or denormal, one bit each; of AVX-512 alone.
-Value isNotNormal(F32 &f, Value x) {
-  constexpr int32_t quietNan = 0x01, zeros = 0x06, infinities = 0x18, denormal = 0x20,
-                    signallingNan = 0x80;
-  OpBuilder &b = f.b;
-  return byVectors(f, {x}, [&](ArrayRef<Value> inputs) -> Value {
-    Value which = b.create<arith::ConstantOp>(
-        f.loc, b.getI32IntegerAttr(quietNan | zeros | infinities | denormal | signallingNan));
-    return b
-        .create<LLVM::CallIntrinsicOp>(f.loc, laneType(b.getI1Type(), vectorOf512),
-                                       b.getStringAttr("llvm.x86.avx512.fpclass.ps.512"),
-                                       ValueRange{inputs[0], which})
-        .getResult(0);
-  });
-}
-
 } // namespace
-
-Value emitQuotient(LaneEmitter &emitter, Value x, Value y) {
-  F32 f{emitter, widthOf(y.getType())};
-  auto exact = [&]() -> Value { return f.b.create<arith::DivFOp>(f.loc, x ? x : f.number(1), y); };
-  if (!has512(f) || f.width < vectorOf512)
-    return exact();
-  Value estimate = call512(f, "llvm.x86.avx512.rcp14.ps.512", {y}, {});
-  return emitter.select(f.anyLane(isNotNormal(f, estimate)), f.real, exact, [&] {
-    Value error = f.fma(f.b.create<arith::NegFOp>(f.loc, y), estimate, f.number(1));
-    Value reciprocal = f.fma(estimate, error, estimate);
-    return x ? f.mul(x, reciprocal) : reciprocal;
-  });
-}
 
 Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
   OpBuilder &b = emitter.builder;
