@@ -213,7 +213,9 @@ Argument Arguments::convertTensor(PyObject *object) {
       }
   }
   Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
-  if (!PyTuple_Check(adapted.get()) || PyTuple_Size(adapted.get()) != 3) {
+  Py_ssize_t size = PyTuple_Check(adapted.get()) ? PyTuple_Size(adapted.get()) : 0;
+  // A list that became a tuple holds no text.
+  if ((size != 3 && size != 4) || !PyUnicode_Check(PyTuple_GetItem(adapted.get(), 1))) {
     kept.push_back(adapted);
     return convert(adapted.get(), 1);
   }
@@ -227,6 +229,12 @@ Argument Arguments::convertTensor(PyObject *object) {
   if (!type)
     raise(PyExc_TypeError, "a tensor's element type is not known");
   place(int(device));
+  if (size == 4 && !work) {
+    void *stream = PyLong_AsVoidPtr(PyTuple_GetItem(adapted.get(), 3));
+    if (!stream && PyErr_Occurred())
+      throw PythonError{};
+    work = stream;
+  }
   return Argument::pointer(address, *type);
 }
 

@@ -83,7 +83,13 @@ Code started() {
 
 Context current() { return depth ? stack[depth - 1] : nullptr; }
 FakeContext *contextOf(Context context) { return reinterpret_cast<FakeContext *>(context); }
-FakeStream *streamOf(StreamHandle stream) { return reinterpret_cast<FakeStream *>(stream); }
+FakeStream *streamOf(StreamHandle stream) {
+  // The default streams are those of the context that is current.
+  thread_local FakeStream byDefault;
+  if (reinterpret_cast<uintptr_t>(stream) <= 2)
+    return byDefault = {current()}, &byDefault;
+  return reinterpret_cast<FakeStream *>(stream);
+}
 
 // A module is loaded, or refused as a driver does that is older than its code.
 Code load(const char *how, const void *code) {

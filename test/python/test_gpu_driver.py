@@ -65,6 +65,28 @@ print(said(lambda: copy_block[(1,)](TensorDescriptor(host, [64], [1], [64]), fir
 print((host == 1).all(), said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
 """
 
+STREAMS = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+driver.fake_cuda_last_stream.restype = ctypes.c_void_p
+
+class OnStream(OnGpu):
+    def __init__(self, array, stream):
+        super().__init__(array)
+        self.__cuda_array_interface__ = {**array.__array_interface__, "stream": stream}
+
+def launched_on(array):
+    add[(1,)](first, array, first, 64, BLOCK=64)
+    return driver.fake_cuda_last_stream()
+
+launched_on(first)
+mine, context = ctypes.c_void_p(), ctypes.c_void_p()
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0
+assert driver.cuStreamCreate(ctypes.byref(mine), 1) == 0
+print(launched_on(first), launched_on(OnStream(host, None)), launched_on(OnStream(host, 2)), launched_on(OnStream(host, mine.value)) == mine.value)
+print(said(lambda: launched_on(OnStream(host, "later"))))
+"""
+
 FACTS = """
 import triton.testing
 active = triton.runtime.driver.active
@@ -122,6 +144,11 @@ class Driver(unittest.TestCase):
         self.assertEqual(found, [mixed.format(cpu, gpu), mixed.format(gpu, cpu), mixed.format(gpu, cpu),
                                  mixed.format(gpu, "cuda:1"), mixed.format(gpu, "cuda:1"), mixed.format(cpu, gpu),
                                  "True nothing"])
+
+    def test_the_stream_that_an_array_names(self):
+        handles, wrong = self.lines(STREAMS)
+        self.assertEqual(handles, "None None 2 True")
+        self.assertRegex(wrong, "^TypeError")
 
     def test_what_a_gpu_tells(self):
         self.assertEqual(self.lines(FACTS), [

@@ -534,7 +534,7 @@ def _device_index(device):
 
 
 def _adapt(value):
-    """An argument that the extension has no path for, as (address, element type, device) or a plain value."""
+    """An argument that the extension has no path for, as (address, element type, device), with the stream that its framework works in where it says so, or a plain value."""
     if isinstance(value, MockTensor):
         return (value.address, dtype_word(value.dtype), current_device() if value.device is None else value.device)
     if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
@@ -546,7 +546,9 @@ def _adapt(value):
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
         where = value.__dlpack_device__()[1] if hasattr(value, "__dlpack_device__") else max(current_device(), 0)
-        return (interface["data"][0], _typestr(interface["typestr"], value), int(where))
+        found = (interface["data"][0], _typestr(interface["typestr"], value), int(where))
+        # 1 and 2 are the default streams of the process and of the thread, for the driver too.
+        return found if interface.get("stream") is None else (*found, interface["stream"])
     interface = getattr(value, "__array_interface__", None)
     if interface is not None and getattr(value, "shape", None) == () and hasattr(value, "item"):
         return value.item()
