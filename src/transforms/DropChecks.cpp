@@ -3,6 +3,8 @@
 #include "ir/OnlyChecked.h"
 #include "ir/TileOps.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 
 namespace nereid::transforms {
