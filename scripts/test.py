@@ -381,6 +381,11 @@ def suite_corpus(arguments):
     return counted("corpus-ci.py", arguments, "--sample", "4")
 
 
+def suite_code(arguments):
+    """What the code of the kernels is made of on sm_90a, with tuned.json, against the checked-in lists."""
+    return counted("code-facts.py", arguments)
+
+
 def suite_python(arguments):
     """The Python package of the build, with NumPy from the index and whatever else this machine's Python has."""
     count = Count()
@@ -448,11 +453,12 @@ SUITES = {
     "course": suite_course,
     "faults": suite_faults,
     "corpus": suite_corpus,
+    "code": suite_code,
     "python": suite_python,
     "lint": suite_lint,
     "fuzz": suite_fuzz,
 }
-NEED_BUILD = {"unit", "lit", "kernels", "model", "course", "faults", "corpus", "python"}
+NEED_BUILD = {"unit", "lit", "kernels", "model", "course", "faults", "corpus", "code", "python"}
 DEVICE_SUITES = ["unit", "lit", "kernels", "python"]
 
 

@@ -120,6 +120,8 @@ public:
 
   Status run() {
     folder.setSeed(options.seed);
+    folder.setHasData(!std::ranges::all_of(
+        options.devices, [](const std::string &device) { return target::gpuChip(device); }));
     for (const std::string &device : options.devices)
       if (auto runner = runnerFor(device); !runner)
         return runner.takeError();

@@ -60,6 +60,7 @@ struct KernelFolder::State {
   fs::path path;
   std::string name;
   std::string seedPrefix; ///< makes other data of the same names
+  bool hasData = true;    ///< else tensors have memory alone
   Interp interp{emit::HostOptions{}};
   std::shared_ptr<emit::ModuleObject> spec, reference;
 
@@ -138,6 +139,13 @@ struct KernelFolder::State {
     return prepare.asStr();
   }
 
+  void allocate(SpecTensor &tensor, const std::string &seed) const {
+    if (hasData)
+      tensor.allocate(seed);
+    else
+      tensor.reserve();
+  }
+
   // Of a case's tensors, before their names.
   std::string seedOf(const FolderCase &which) const {
     return seedPrefix + name + "/" + which.label + "/";
@@ -155,7 +163,7 @@ struct KernelFolder::State {
       if (auto *tensor = value.as<SpecTensor>()) {
         tensor->name = key;
         if (!tensor->allocated)
-          tensor->allocate(seed + key);
+          allocate(*tensor, seed + key);
       }
       instance.outputs.emplace_back(key, value);
     }
@@ -325,6 +333,8 @@ std::string bindingsText(const Keywords &bindings) {
 
 KernelFolder::KernelFolder() : state(std::make_unique<State>()) {}
 KernelFolder::~KernelFolder() = default;
+void KernelFolder::setHasData(bool hasData) { state->hasData = hasData; }
+
 void KernelFolder::setSeed(uint64_t seed) {
   state->seedPrefix = seed ? std::to_string(seed) + "/" : "";
 }
@@ -494,9 +504,10 @@ Result<FolderInstance> KernelFolder::build(const FolderCase &which, bool compute
     for (auto &[name, value] : instance.inputs)
       if (auto *tensor = value.as<SpecTensor>()) {
         tensor->name = name;
-        tensor->allocate(seed + name);
+        s.allocate(*tensor, seed + name);
         if (special && name == planted && info(tensor->dtype).isFloat) {
-          support::plantSpecial(tensor->memory);
+          if (s.hasData)
+            support::plantSpecial(tensor->memory);
           isPlanted = true;
         }
         computed |= tensor->recipe == SpecTensor::Recipe::Computed;
@@ -525,7 +536,7 @@ Status KernelFolder::renewOutputs(FolderInstance &instance) {
     std::string seed = state->seedOf(instance.which);
     for (auto &[name, value] : instance.outputs)
       if (auto *tensor = value.as<SpecTensor>(); tensor && !findKeyword(instance.inputs, name))
-        tensor->allocate(seed + name);
+        state->allocate(*tensor, seed + name);
     return Success{};
   });
 }
@@ -585,7 +596,7 @@ Result<FolderPlan> KernelFolder::plan(const FolderVariant &variant, const Keywor
         tensor = descriptor->tensor.get();
       if (tensor && !tensor->allocated) {
         tensor->name = "temporary" + std::to_string(temporaries++);
-        tensor->allocate(s.seedPrefix + s.name + "/" + tensor->name);
+        s.allocate(*tensor, s.seedPrefix + s.name + "/" + tensor->name);
       }
     };
     for (const Value &item : s.interp.iterate(result)) {

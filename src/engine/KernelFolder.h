@@ -54,6 +54,8 @@ public:
 
   /// Other data for the inputs that are built from here on; 0 is what a folder starts with.
   void setSeed(uint64_t seed);
+  /// Without data tensors have memory that holds anything: enough to compile a launch.
+  void setHasData(bool hasData);
 
   const std::string &name() const;
   const std::filesystem::path &path() const;

@@ -745,14 +745,22 @@ private:
     for (const gpu::InstructionFact &fact : report->instructions)
       if (fact.kind == "wgmma" || fact.kind == "mma.sync" || fact.kind == "bulk tensor")
         add(fact.name.empty() ? fact.kind : fact.name);
+    std::vector<std::pair<std::string, size_t>> accesses; // in the order of their first
     for (const gpu::AccessFact &fact : report->accesses) {
       analysis::SourceLine place = analysis::sourceLine(fact.where);
       bool isGlobal = fact.space == gpu::MemorySpace::Global;
-      add(std::filesystem::path(place.file).filename().string() + ":" + std::to_string(place.line) +
-          (isGlobal ? " " : " shared ") + fact.what + " " + std::to_string(fact.bytes) +
-          " bytes, " + std::to_string(fact.transactions) + " of " + std::to_string(fact.fewest) +
-          (isGlobal ? " sectors" : " cycles"));
+      std::string line = std::filesystem::path(place.file).filename().string() + ":" +
+                         std::to_string(place.line) + (isGlobal ? " " : " shared ") + fact.what +
+                         " " + std::to_string(fact.bytes) + " bytes, " +
+                         std::to_string(fact.transactions) + " of " + std::to_string(fact.fewest) +
+                         (isGlobal ? " sectors" : " cycles");
+      auto found = std::ranges::find(accesses, line, &std::pair<std::string, size_t>::first);
+      if (found == accesses.end())
+        found = accesses.emplace(accesses.end(), std::move(line), 0);
+      found->second += fact.count;
     }
+    for (const auto &[line, count] : accesses)
+      out.push_back(std::to_string(count) + "x " + line);
     return out;
   }
 

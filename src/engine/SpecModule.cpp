@@ -202,6 +202,12 @@ std::optional<Value> SpecTensor::attribute(Interp &, std::string_view name) {
   return std::nullopt;
 }
 
+void SpecTensor::reserve() {
+  memory =
+      support::HostTensor(dtype, shape, strides, offset, support::HostTensor::Content::Untouched);
+  allocated = true;
+}
+
 void SpecTensor::allocate(std::string_view seed) {
   memory = support::HostTensor(dtype, shape, strides, offset);
   allocated = true;

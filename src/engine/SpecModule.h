@@ -31,6 +31,8 @@ struct SpecTensor : emit::NativeObject {
 
   /// Makes the memory, poisons it and fills the elements. `seed` is text that names the tensor.
   void allocate(std::string_view seed);
+  /// Makes the memory alone, for launches that are compiled and never run.
+  void reserve();
   int64_t numel() const;
 
   DType dtype = DType::Float32;

@@ -133,7 +133,7 @@ int64_t least(DType type) {
 } // namespace
 
 HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                       int64_t offset)
+                       int64_t offset, Content content)
     : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset) {
   if (strides_.empty()) {
     strides_.assign(shape_.size(), 1);
@@ -167,7 +167,8 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int6
     throw ArrayError{"no memory for a tensor of shape " + shapeText(shape_) + " (" +
                      std::to_string(bytes_) + " bytes)"};
   memory_ = std::shared_ptr<std::byte>(memory, [](std::byte *p) { std::free(p); });
-  poison();
+  if (content == Content::Poison)
+    poison();
 }
 
 int64_t HostTensor::numel() const {

@@ -19,11 +19,13 @@ namespace nereid::support {
 
 class HostTensor {
 public:
+  enum class Content : uint8_t { Poison, Untouched };
+
   HostTensor() = default;
   /// Row-major without `strides`. `offset` elements lie before the first one. Throws ArrayError if
-  /// the sizes are absurd. The memory holds `poisonByte` everywhere.
+  /// the sizes are absurd. The memory holds `poisonByte` everywhere; untouched memory costs none.
   HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides = {},
-             int64_t offset = 0);
+             int64_t offset = 0, Content content = Content::Poison);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t> &shape() const { return shape_; }

@@ -24,6 +24,7 @@ int runTest(const FolderWords &words) {
     options.devices.push_back(device->name());
   options.match = words.match;
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
+    json["seed"] = words.seed;
     if (!row.code.empty())
       json["code"] = row.code;
     bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;

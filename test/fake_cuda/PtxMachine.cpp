@@ -40,10 +40,27 @@ int64_t signedOf(uint64_t bits, unsigned bytes) {
 float halfToFloat(uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
 uint16_t floatToHalf(double value) { return std::bit_cast<uint16_t>(_Float16(value)); }
 float brainToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-uint16_t floatToBrain(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
+// To odd: rounded to fewer bits afterwards, a number is rounded as if once.
+double oddDouble(double near, long double error) {
+  uint64_t bits = std::bit_cast<uint64_t>(near);
+  if (error == 0 || std::isnan(error) || bits & 1)
+    return near;
+  return std::nextafter(near, error > 0 ? HUGE_VAL : -HUGE_VAL);
+}
+double oddSum(double x, double y) {
+  double sum = x + y, part = sum - x;
+  return std::isfinite(sum) ? oddDouble(sum, (x - (sum - part)) + (y - part)) : sum;
+}
+float oddFloat(double value) {
+  float near = float(value);
+  if (std::isnan(value) || double(near) == value || std::bit_cast<uint32_t>(near) & 1)
+    return near;
+  return std::nextafterf(near, value > near ? HUGE_VALF : -HUGE_VALF);
+}
+uint16_t floatToBrain(double value) {
   if (std::isnan(value))
     return 0x7fff;
+  uint32_t bits = std::bit_cast<uint32_t>(oddFloat(value));
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -67,10 +84,57 @@ uint64_t fromDouble(double value, Type type) {
   case Kind::Half:
     return floatToHalf(value);
   case Kind::Brain:
-    return floatToBrain(float(value));
+    return floatToBrain(value);
   default:
     return type.bytes == 8 ? std::bit_cast<uint64_t>(value) : std::bit_cast<uint32_t>(float(value));
   }
+}
+
+// By a direction; the bits of floats of one sign are in the order of their sizes.
+uint64_t fromDouble(double value, Type type, char rounding) {
+  uint64_t near = fromDouble(value, type), sign = uint64_t(1) << (type.bytes * 8 - 1);
+  double back = toDouble(near, type);
+  if (rounding == 'n' || std::isnan(value) || back == value)
+    return near;
+  bool isUp = rounding == 'p' || (rounding == 'z' && value < 0);
+  if (back > value == !isUp) // on the wrong side of it
+    return isUp == bool(near & sign) ? near - 1 : near + 1;
+  return near;
+}
+
+// What a processor's own arithmetic gives under a rounding of its own.
+class Rounding {
+public:
+  explicit Rounding(char rounding) : before(std::fegetround()) {
+    std::fesetround(rounding == 'z'   ? FE_TOWARDZERO
+                    : rounding == 'm' ? FE_DOWNWARD
+                    : rounding == 'p' ? FE_UPWARD
+                                      : FE_TONEAREST);
+  }
+  ~Rounding() { std::fesetround(before); }
+  Rounding(const Rounding &) = delete;
+
+private:
+  int before;
+};
+template <typename T> T roundedResult(Op name, T x, T y, T z, char rounding) {
+  Rounding scope(rounding);
+  volatile T a = x, b = y, c = z, out = 0; // else the compiler may compute before or after
+  if (name == Op::add_)
+    out = a + b;
+  else if (name == Op::sub_)
+    out = a - b;
+  else if (name == Op::mul_)
+    out = a * b;
+  else if (name == Op::div_)
+    out = a / b;
+  else if (name == Op::sqrt_)
+    out = std::sqrt(a);
+  else if (name == Op::rcp_)
+    out = 1 / a;
+  else
+    out = std::fma(a, b, c);
+  return out;
 }
 
 // --- shared memory ----------------------------------------------------------------------------
@@ -472,8 +536,9 @@ private:
   // --- arithmetic ---
 
   static double flushed(double value, const Instruction &i, Type type) {
-    return i.isFtz && type.bytes == 4 && std::fabs(value) < 0x1p-126 ? std::copysign(0., value)
-                                                                     : value;
+    double least = type.kind == Kind::Half ? 0x1p-14 : 0x1p-126;
+    return i.isFtz && type.bytes <= 4 && std::fabs(value) < least ? std::copysign(0., value)
+                                                                  : value;
   }
 
   uint64_t arithmetic(Op name, Type type, uint64_t a, uint64_t b, uint64_t c,
@@ -492,6 +557,10 @@ private:
     int64_t sa = signedOf(a, type.bytes), sb = signedOf(b, type.bytes);
     a &= maskOf(type.bytes);
     b &= maskOf(type.bytes);
+    if (i.isSat) {
+      int64_t sum = name == Op::add_ ? sa + sb : sa - sb;
+      return uint64_t(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+    }
     if (name == Op::add_)
       return a + b;
     if (name == Op::sub_)
@@ -525,10 +594,22 @@ private:
     double x = flushed(toDouble(a, type), i, type), y = flushed(toDouble(b, type), i, type),
            z = flushed(toDouble(c, type), i, type), out = 0;
     bool isDouble = type.bytes == 8, isFloat = type.bytes == 4;
-    if (name == Op::neg_)
-      return a ^ uint64_t(1) << (type.bytes * 8 - 1);
-    if (name == Op::abs_)
-      return a & ~(uint64_t(1) << (type.bytes * 8 - 1));
+    if (name == Op::neg_ || name == Op::abs_) {
+      uint64_t sign = uint64_t(1) << (type.bytes * 8 - 1), bits = a & maskOf(type.bytes);
+      if (i.isFtz && !std::isnan(x) && x == 0)
+        bits &= sign;
+      return name == Op::neg_ ? bits ^ sign : bits & ~sign;
+    }
+    if (i.rounding != 'n') {
+      if (name != Op::add_ && name != Op::sub_ && name != Op::mul_ && name != Op::div_ &&
+          name != Op::sqrt_ && name != Op::rcp_ && name != Op::fma_ && name != Op::mad_)
+        fail("the model does not know such a rounding");
+      out = isDouble ? roundedResult(name, x, y, z, i.rounding)
+                     : double(roundedResult(name, float(x), float(y), float(z), i.rounding));
+      if (i.isSat)
+        out = std::isnan(out) ? 0 : std::clamp(out, 0., 1.);
+      return fromDouble(flushed(out, i, type), type);
+    }
     // What is rounded to f64 first is rounded right afterwards for + - * / sqrt of f32 and
     // narrower; not so for fma.
     if (name == Op::add_)
@@ -542,15 +623,19 @@ private:
     else if (name == Op::fma_ || name == Op::mad_)
       out = isFloat    ? double(std::fma(float(x), float(y), float(z)))
             : isDouble ? std::fma(x, y, z)
-                       : x * y + z;
+                       : oddSum(x * y, z);
     else if (name == Op::min_ || name == Op::max_) {
-      bool isNan = std::isnan(x) || std::isnan(y);
+      bool isNan = std::isnan(x) || std::isnan(y), isNegative = std::signbit(x) != std::signbit(y);
+      if (i.isXorSign)
+        x = std::fabs(x), y = std::fabs(y);
       if (isNan)
         out = i.isNaN || (std::isnan(x) && std::isnan(y)) ? std::nan("") : std::isnan(x) ? y : x;
       else if (x == y)
         out = std::signbit(x) == (name == Op::min_) ? x : y;
       else
         out = name == Op::min_ ? std::min(x, y) : std::max(x, y);
+      if (i.isXorSign && !std::isnan(out))
+        out = isNegative ? -out : out;
     } else if (name == Op::sqrt_)
       out = std::sqrt(x);
     else if (name == Op::rsqrt_)
@@ -571,12 +656,15 @@ private:
       fail("the model does not know it");
     if (i.isSat)
       out = std::isnan(out) ? 0 : std::clamp(out, 0., 1.);
+    if (i.isRelu && out <= 0)
+      out = 0;
     return fromDouble(flushed(out, i, type), type);
   }
 
-  static bool compares(std::string_view how, Type type, uint64_t a, uint64_t b) {
+  static bool compares(const Instruction &i, Type type, uint64_t a, uint64_t b) {
+    std::string_view how = i.words[0];
     if (type.isFloat()) {
-      double x = toDouble(a, type), y = toDouble(b, type);
+      double x = flushed(toDouble(a, type), i, type), y = flushed(toDouble(b, type), i, type);
       bool isNan = std::isnan(x) || std::isnan(y);
       if (how == "num")
         return !isNan;
@@ -617,17 +705,29 @@ private:
            : i.has("rpi") ? std::ceil(value)
                           : std::trunc(value);
   }
+  static uint64_t narrowed(double value, Type to, const Instruction &i) {
+    if (i.isSat)
+      value = std::isnan(value) ? 0 : std::clamp(value, 0., 1.);
+    if (i.isRelu && value <= 0)
+      value = 0;
+    return fromDouble(flushed(value, i, to), to, i.rounding);
+  }
   uint64_t converted(const Instruction &i) {
     Type to = i.types[0], from = i.types[1];
     if (to.kind == Kind::HalfPair || to.kind == Kind::BrainPair) {
       Type one{to.kind == Kind::HalfPair ? Kind::Half : Kind::Brain, 2};
-      return fromDouble(toDouble(get(i.operands[1], from), from), one) << 16 |
-             fromDouble(toDouble(get(i.operands[2], from), from), one);
+      return narrowed(toDouble(get(i.operands[1], from), from), one, i) << 16 |
+             narrowed(toDouble(get(i.operands[2], from), from), one, i);
     }
     uint64_t bits = get(i.operands[1], from);
     if (!to.isFloat() && !from.isFloat()) {
-      if (i.isSat)
-        fail("the model does not know saturation");
+      if (i.isSat) {
+        __int128 value = from.kind == Kind::Signed ? __int128(signedOf(bits, from.bytes))
+                                                   : __int128(bits & maskOf(from.bytes)),
+                 high = maskOf(to.bytes) >> (to.kind == Kind::Signed),
+                 low = to.kind == Kind::Signed ? -high - 1 : 0;
+        return uint64_t(std::clamp(value, low, high));
+      }
       return from.kind == Kind::Signed ? uint64_t(signedOf(bits, from.bytes)) : bits;
     }
     double value = flushed(toDouble(bits, from), i, from);
@@ -645,23 +745,23 @@ private:
       return isSigned ? uint64_t(int64_t(value)) : uint64_t(value);
     }
     if (!from.isFloat()) { // rounded once
-      if (to.bytes == 4)
-        return std::bit_cast<uint32_t>(from.kind == Kind::Signed ? float(signedOf(bits, from.bytes))
-                                                                 : float(bits));
-      return fromDouble(value, to);
+      long double exact = from.kind == Kind::Signed ? (long double)(signedOf(bits, from.bytes))
+                                                    : (long double)(bits & maskOf(from.bytes));
+      if (to.bytes < 8)
+        return narrowed(oddDouble(double(exact), exact - double(exact)), to, i);
+      double near = double(exact);
+      bool isUp = i.rounding == 'p' || (i.rounding == 'z' && exact < 0);
+      if (i.rounding != 'n' && (isUp ? near < exact : near > exact))
+        near = std::nextafter(near, isUp ? HUGE_VAL : -HUGE_VAL);
+      return fromDouble(near, to);
     }
     if (i.has("rni") || i.has("rzi") || i.has("rmi") || i.has("rpi"))
       value = roundedBy(i, value);
-    if (i.has("rna") && to.bytes == 4) // tf32
-      return (std::bit_cast<uint32_t>(float(value)) + 0x1000) & ~uint32_t(0x1fff);
-    if (i.has("rz") && to.bytes == 4 && from.bytes == 8) {
-      float near = float(value);
-      return std::bit_cast<uint32_t>(
-          std::fabs(double(near)) > std::fabs(value) ? std::nextafterf(near, 0.f) : near);
-    }
-    if (i.isSat)
-      value = std::isnan(value) ? 0 : std::clamp(value, 0., 1.);
-    return fromDouble(flushed(value, i, to), to);
+    if (i.has("rna")) // tf32
+      return std::isnan(value)
+                 ? 0x7fffffff
+                 : (std::bit_cast<uint32_t>(float(value)) + 0x1000) & ~uint32_t(0x1fff);
+    return narrowed(value, to, i);
   }
 
   void execute(const Instruction &i) {
@@ -679,12 +779,13 @@ private:
     if (name == Op::trap_)
       fail("the kernel traps");
     Type type = i.types.empty() ? Type{} : i.types.back();
-    if (name == Op::cvt_)
-      return set(o[0], converted(i), i.types[0]);
+    if (name == Op::cvt_) // into a register that may be wider
+      return set(o[0], extended(converted(i) & maskOf(i.types[0].bytes), i.types[0]),
+                 {Kind::Bits, 8});
     if (name == Op::mov_ || name == Op::cvta_)
       return set(o[0], get(o[1], type), type);
     if (name == Op::setp_) {
-      bool holds = compares(i.words[0], type, get(o[1], type), get(o[2], type));
+      bool holds = compares(i, type, get(o[1], type), get(o[2], type));
       if (o.size() > 3) {
         bool other = get(o[3], {Kind::Pred, 1});
         holds = i.has("and") ? holds && other : i.has("or") ? holds || other : holds != other;
@@ -751,6 +852,17 @@ private:
       for (unsigned bit = 0; bit < 32; ++bit)
         out |= (table >> ((a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1)) & 1) << bit;
       return set(o[0], out, type);
+    }
+    if (name == Op::dp4a_) {
+      uint64_t sum = get(o[3], {Kind::Bits, 4});
+      for (unsigned at = 0; at < 32; at += 8) {
+        auto byteOf = [&](uint64_t word, Type of) {
+          uint64_t byte = word >> at & 255;
+          return of.kind == Kind::Signed ? signedOf(byte, 1) : int64_t(byte);
+        };
+        sum += uint64_t(byteOf(a, i.types[0]) * byteOf(b, i.types[1]));
+      }
+      return set(o[0], sum, {Kind::Bits, 4});
     }
     if (name == Op::popc_)
       return set(o[0], uint64_t(std::popcount(a)), {Kind::Bits, 4});

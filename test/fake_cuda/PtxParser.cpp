@@ -18,6 +18,127 @@ const std::map<std::string, Type, std::less<>> types = {
     {"bf16x2", {Kind::BrainPair, 4}}, {"tf32", {Kind::Float, 4}},
 };
 
+// The words that the machine acts on, or that change nothing that it models, by instruction.
+const std::map<std::string, std::string, std::less<>> known = {
+    {"abs", "ftz"},
+    {"activemask", ""},
+    {"add", "rn rz rm rp ftz sat"},
+    {"and", ""},
+    {"atom", "global shared shared::cta relaxed acquire release acq_rel cta gpu sys noftz "
+             "add min max and or xor exch cas"},
+    {"bar", "sync warp"},
+    {"barrier", "cta sync aligned"},
+    {"bfe", ""},
+    {"bfi", ""},
+    {"bra", "uni"},
+    {"brev", ""},
+    {"clz", ""},
+    {"copysign", ""},
+    {"cos", "approx ftz"},
+    {"cp", "async ca cg shared shared::cta global commit_group wait_group wait_all "
+           "L2::64B L2::128B L2::256B"},
+    {"cvt", "rn rz rm rp rni rzi rmi rpi rna ftz sat relu"},
+    {"cvta", "to global shared"},
+    {"div", "rn rz rm rp approx full ftz"},
+    {"dp4a", ""},
+    {"ex2", "approx ftz"},
+    {"exit", ""},
+    {"fence", "sc acq_rel cta gpu sys cluster proxy async global shared::cta"},
+    {"fma", "rn rz rm rp ftz sat relu"},
+    {"griddepcontrol", "wait launch_dependents"},
+    {"ld",
+     "global shared shared::cta param relaxed acquire volatile weak cta gpu sys nc ca cg cs lu "
+     "cv v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
+     "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint "
+     "L2::64B L2::128B L2::256B"},
+    {"ldmatrix", "sync aligned m8n8 x1 x2 x4 trans shared shared::cta"},
+    {"lg2", "approx ftz"},
+    {"lop3", ""},
+    {"mad", "lo hi wide rn rz rm rp ftz sat"},
+    {"max", "ftz NaN xorsign abs"},
+    {"membar", "cta gl sys"},
+    {"min", "ftz NaN xorsign abs"},
+    {"mma", "sync aligned row col m8n8k4 m16n8k4 m16n8k8 m16n8k16 m16n8k32"},
+    {"mov", ""},
+    {"mul", "lo hi wide rn rz rm rp ftz sat"},
+    {"nanosleep", ""},
+    {"neg", "ftz"},
+    {"not", ""},
+    {"or", ""},
+    {"popc", ""},
+    {"prmt", ""},
+    {"rcp", "rn rz rm rp approx ftz"},
+    {"red", "global shared shared::cta relaxed release cta gpu sys noftz add min max and or xor"},
+    {"redux", "sync add min max and or xor"},
+    {"rem", ""},
+    {"ret", "uni"},
+    {"rsqrt", "approx ftz"},
+    {"selp", ""},
+    {"setp", "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or xor ftz"},
+    {"shf", "l r wrap clamp"},
+    {"shfl", "sync up down bfly idx"},
+    {"shl", ""},
+    {"shr", ""},
+    {"sin", "approx ftz"},
+    {"sqrt", "rn rz rm rp approx ftz"},
+    {"st", "global shared shared::cta relaxed release volatile weak cta gpu sys wb cg cs wt "
+           "v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
+           "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint"},
+    {"sub", "rn rz rm rp ftz sat"},
+    {"tanh", "approx"},
+    {"trap", ""},
+    {"vote", "sync all any ballot"},
+    {"xor", ""},
+};
+
+bool isOneOf(std::string_view word, std::string_view words) {
+  while (!words.empty()) {
+    size_t space = std::min(words.find(' '), words.size());
+    if (words.substr(0, space) == word)
+      return true;
+    words.remove_prefix(std::min(space + 1, words.size()));
+  }
+  return false;
+}
+
+// What of an instruction the machine does not do; empty if nothing is.
+std::string unknownOf(const Instruction &one) {
+  auto words = known.find(one.name);
+  if (one.op == Op::unknown_ || words == known.end())
+    return one.name;
+  for (const std::string &word : one.words)
+    if (!isOneOf(word, words->second))
+      return "." + word;
+  size_t types = one.op == Op::cvt_                          ? 2
+                 : one.op == Op::mma_                        ? 4
+                 : one.op == Op::dp4a_                       ? 2
+                 : one.types.empty() || one.op == Op::fence_ ? one.types.size()
+                                                             : 1;
+  if (one.types.size() != types)
+    return "its types";
+  if (one.types.empty())
+    return {};
+  Type type = one.types[0];
+  bool isNarrow = type.isFloat() && type.kind != Kind::Float, isWhole = !type.isFloat();
+  if (one.op == Op::cvt_) {
+    if ((one.full.find(".tf32") != std::string::npos) != one.has("rna"))
+      return "such a rounding to tf32";
+    if (one.isRelu && isWhole)
+      return ".relu of whole numbers";
+    return {};
+  }
+  if (one.rounding != 'n' && isNarrow)
+    return "such a rounding of narrow floats";
+  if (one.isRelu && (isWhole || !isNarrow))
+    return ".relu";
+  if (one.isSat && isWhole &&
+      (type.kind != Kind::Signed || (one.op != Op::add_ && one.op != Op::sub_)))
+    return ".sat";
+  if (one.isXorSign != one.has("abs"))
+    return one.isXorSign ? ".xorsign" : ".abs";
+  return {};
+}
+
 class Parser {
 public:
   explicit Parser(std::string_view text) : text(text) {}
@@ -32,6 +153,8 @@ public:
     }
     for (auto &[index, name] : jumps) {
       auto found = labels.find(name);
+      if (!problem.empty())
+        break;
       if (found == labels.end())
         problem = "the model does not know the label " + name;
       else
@@ -192,8 +315,12 @@ private:
     made.isSat = made.has("sat");
     made.isNaN = made.has("NaN");
     made.isWarp = made.has("warp");
-    if (made.op == Op::unknown_)
-      problem = "the model does not know `" + text + "`";
+    made.isRelu = made.has("relu");
+    made.isXorSign = made.has("xorsign");
+    made.rounding = made.has("rz") ? 'z' : made.has("rm") ? 'm' : made.has("rp") ? 'p' : 'n';
+    if (std::string unknown = unknownOf(made); !unknown.empty())
+      problem = "the model does not know " +
+                (unknown == made.name ? "`" + text + "`" : unknown + " of `" + text + "`");
   }
 
   unsigned registerOf(const std::string &name) {
