@@ -187,7 +187,7 @@ Instruction floatInstruction(std::string_view op, const Type &type, const Modifi
   if (!fused && !extreme && !compute)
     return {};
   size_t inputs = args.size() - 1;
-  return [=, isMax = op == "max"](State &state) {
+  return [=, op = std::string(op), isMax = op == "max"](State &state) {
     uint64_t result = 0;
     for (unsigned lane = 0; lane < type.lanes; ++lane) {
       double in[3] = {};
@@ -202,6 +202,8 @@ Instruction floatInstruction(std::string_view op, const Type &type, const Modifi
       else if (extreme)
         value = inputs == 3 ? floatMinMax(floatMinMax(in[0], in[1], isMax, m), in[2], isMax, m)
                             : floatMinMax(in[0], in[1], isMax, m);
+      else if (m.towardsZero && (op == "add" || op == "sub"))
+        value = fmaToOdd(in[0], 1, op == "add" ? in[1] : -in[1]);
       else
         value = compute(in[0], in[1], in[2]);
       if (m.relu)

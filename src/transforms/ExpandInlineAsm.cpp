@@ -484,6 +484,23 @@ private:
     return sign ? b.create<math::CopySignOp>(loc, result, sign).getResult() : result;
   }
 
+  // x + y in f64 of which the bits that f32 drops may be dropped: one less where rounding took the
+  // sum away from zero.
+  Value sumTowardsZero(Value x, Value y) {
+    Value sum = make<arith::AddFOp>(x, y), added = make<arith::SubFOp>(sum, x);
+    Value lost = make<arith::AddFOp>(make<arith::SubFOp>(x, make<arith::SubFOp>(sum, added)),
+                                     make<arith::SubFOp>(y, added));
+    Value zero = real(0, b.getF64Type());
+    using P = arith::CmpFPredicate;
+    auto both = [&](P first, P second) {
+      return make<arith::AndIOp>(compareFloats(first, lost, zero),
+                                 compareFloats(second, sum, zero));
+    };
+    Value isBeyond = make<arith::OrIOp>(both(P::OLT, P::OGT), both(P::OGT, P::OLT));
+    Value less = fromBits(make<arith::SubIOp>(asBits(sum), integer(1, 64)), b.getF64Type());
+    return select(isBeyond, less, sum);
+  }
+
   // One lane. Narrow types are computed in a wider one and rounded once.
   Value floatFunction(const Statement &s, Type element, ArrayRef<Value> in) {
     StringRef operation = s.operation();
@@ -510,8 +527,12 @@ private:
       v.push_back(toFloat(x, wide));
     auto done = [&](Value x) { return toFloat(x, element, towardsZero); };
     if (isFused && v.size() == 3)
-      return done(b.create<math::FmaOp>(loc, v[0], v[1], v[2]));
+      return done(towardsZero ? sumTowardsZero(make<arith::MulFOp>(v[0], v[1]), v[2])
+                              : b.create<math::FmaOp>(loc, v[0], v[1], v[2]).getResult());
     if (v.size() == 2) {
+      if (towardsZero && (operation == "add" || operation == "sub"))
+        return done(sumTowardsZero(
+            v[0], operation == "add" ? v[1] : b.create<arith::NegFOp>(loc, v[1]).getResult()));
       if (operation == "add")
         return done(make<arith::AddFOp>(v[0], v[1]));
       if (operation == "sub")

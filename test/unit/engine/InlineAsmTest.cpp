@@ -64,6 +64,11 @@ const std::vector<Text> texts = {
     // floats
     {"add.f32 $0, $1, $2;", "=f,f,f", {Float32, Float32}, Float32},
     {"sub.rz.f32 $0, $1, $2;", "=f,f,f", {Float32, Float32}, Float32},
+    {"mul.f32 $0, $2, 0f20000000; add.rz.f32 $0, $1, $0;", "=&f,f,f", {Float32, Float32}, Float32},
+    {"mul.f32 $0, $2, 0f20000000; fma.rz.f32 $0, $1, $2, $0;",
+     "=&f,f,f",
+     {Float32, Float32},
+     Float32},
     {"fma.rn.f32 $0, $1, $2, $1;", "=f,f,f", {Float32, Float32}, Float32},
     {"mul.ftz.f32 $0, $1, $2;", "=f,f,f", {Float32, Float32}, Float32},
     {"add.sat.f32 $0, $1, $2;", "=f,f,f", {Float32, Float32}, Float32},
