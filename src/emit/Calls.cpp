@@ -2,7 +2,6 @@
 
 #include "emit/Interp.h"
 
-#include "emit/Unbox.h"
 namespace nereid::emit {
 
 using namespace syntax;

@@ -8,7 +8,6 @@
 
 #include "emit/Interp.h"
 
-#include "emit/Unbox.h"
 #include "ir/TileOps.h"
 #include "ops/Objects.h"
 

@@ -293,5 +293,13 @@ inline const Value &unboxed(const Value &value) {
     return box->value;
   return value;
 }
+/// Takes the mark off where the value stands.
+inline void unbox(Value &value) {
+  value = Value(unboxed(value)); // a copy first: the value may be the last to hold its box
+}
+inline void unbox(std::vector<Value> &values) {
+  for (Value &value : values)
+    unbox(value);
+}
 
 } // namespace nereid::emit

@@ -103,8 +103,7 @@ struct Candidate {
 };
 
 // On the host's clock, the median seconds of a launch: samples of several launches each, so that
-// the clock and the wait weigh little. A launch that takes longer than `hopeless` by a quarter of
-// the time is not measured further.
+// the clock and the wait weigh little.
 template <typename Launch>
 Result<double> measure(const Launch &launch, const Stream &stream, double budget, double hopeless) {
   auto sample = [&](int launches) -> Result<double> {
@@ -114,32 +113,18 @@ Result<double> measure(const Launch &launch, const Stream &stream, double budget
         return status.takeError();
     if (Status status = stream.synchronize(); !status)
       return status.takeError();
-    return since(start) / launches;
+    return since(start);
   };
   auto first = sample(1);
   if (!first)
     return first;
   int launches = int(std::clamp(200e-6 / std::max(*first, 1e-9), 1.0, 1000.0));
-  std::vector<double> samples;
-  auto median = [&] {
-    auto middle = samples.begin() + std::ptrdiff_t(samples.size() / 2);
-    std::nth_element(samples.begin(), middle, samples.end());
-    return *middle;
-  };
-  auto start = Clock::now();
-  bool isJudged = false;
-  do {
-    auto one = sample(launches);
-    if (!one)
-      return one;
-    samples.push_back(*one);
-    if (!isJudged && since(start) >= budget / 4) {
-      isJudged = true;
-      if (median() > hopeless)
-        break;
-    }
-  } while (since(start) < budget && samples.size() < 1000);
-  return median();
+  auto timing = engine::sampled(
+      {.seconds = budget, .minSamples = 1, .maxSamples = 1000, .hopeless = hopeless * launches},
+      [&] { return sample(launches); });
+  if (!timing)
+    return timing.takeError();
+  return timing->median / launches;
 }
 
 } // namespace

@@ -499,14 +499,11 @@ struct TwoParts {
 // 2^n x for an integer n within [-300, 300], in two steps, of which the second may round.
 Value scale(RegisterEmitter &e, Value x, Value n) {
   OpBuilder &b = e.builder;
-  auto word = [&](int64_t value) -> Value {
-    return b.create<arith::ConstantOp>(e.loc(), b.getI32IntegerAttr(int32_t(value)));
-  };
   Value whole = b.create<arith::FPToSIOp>(e.loc(), b.getI32Type(), n);
-  Value half = b.create<arith::ShRSIOp>(e.loc(), whole, word(1));
+  Value half = b.create<arith::ShRSIOp>(e.loc(), whole, e.i32(1));
   for (Value part : {half, b.create<arith::SubIOp>(e.loc(), whole, half).getResult()}) {
-    Value exponent = b.create<arith::AddIOp>(e.loc(), part, word(127));
-    x = mul(e, x, e.cast(b.create<arith::ShLIOp>(e.loc(), exponent, word(23)), b.getF32Type()));
+    Value exponent = b.create<arith::AddIOp>(e.loc(), part, e.i32(127));
+    x = mul(e, x, e.cast(b.create<arith::ShLIOp>(e.loc(), exponent, e.i32(23)), b.getF32Type()));
   }
   return x;
 }
@@ -531,17 +528,14 @@ Value exactExponential(RegisterEmitter &e, Value x, double base) {
 // q = 2 (m - 1) / (m + 1), log m = q + q^3 / 12 + q^5 / 80 + ...
 std::pair<Value, Value> logarithmInTwo(RegisterEmitter &e, Value x) {
   OpBuilder &b = e.builder;
-  auto word = [&](uint32_t value) -> Value {
-    return b.create<arith::ConstantOp>(e.loc(), b.getI32IntegerAttr(int32_t(value)));
-  };
   constexpr uint32_t rootOfHalf = 0x3f3504f3;
   Value bits = e.cast(x, b.getI32Type());
-  Value raised = b.create<arith::SubIOp>(e.loc(), bits, word(rootOfHalf));
-  Value count = b.create<arith::ShRSIOp>(e.loc(), raised, word(23));
+  Value raised = b.create<arith::SubIOp>(e.loc(), bits, e.i32(rootOfHalf));
+  Value count = b.create<arith::ShRSIOp>(e.loc(), raised, e.i32(23));
   Value n = b.create<arith::SIToFPOp>(e.loc(), b.getF32Type(), count);
   Value m =
-      e.cast(b.create<arith::SubIOp>(e.loc(), bits,
-                                     b.create<arith::ShLIOp>(e.loc(), count, word(23)).getResult()),
+      e.cast(b.create<arith::SubIOp>(
+                 e.loc(), bits, b.create<arith::ShLIOp>(e.loc(), count, e.i32(23)).getResult()),
              b.getF32Type());
   Value less = sub(e, m, f32(e, 1)), more = b.create<arith::AddFOp>(e.loc(), m, f32(e, 1));
   Value inverse = b.create<arith::DivFOp>(e.loc(), f32(e, 1), more);

@@ -115,8 +115,7 @@ constexpr Row Rows[] = {
     {"inline_asm_elementwise", "elementwise", "asm, constraints, args, dtype, is_pure, pack",
      buildInlineAsm, "PTX applied to `pack` elements at a time.", false, Row::Status::Partial,
      "The interpreter and the CPU know straight-line PTX: no branches, no matrix instructions, "
-     "nothing "
-     "between threads; the CPU no memory accesses in it."},
+     "nothing between threads; the CPU no memory accesses in it."},
     {"map_elementwise", "elementwise", "scalar_fn, *args, pack=1", buildMap,
      "A function of the program applied to each element."},
 };

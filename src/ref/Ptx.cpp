@@ -4,22 +4,18 @@
 #include "ref/Number.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cfenv>
 #include <map>
-#include <optional>
-#include <set>
 
 namespace nereid::ref {
 namespace {
 
 using State = PtxProgram::State;
 using Instruction = PtxProgram::Instruction;
-using ptx::Unknown;
-
 using ptx::Kind;
 using ptx::Operand;
 using ptx::Type;
+using ptx::Unknown;
 
 uint64_t maskOf(unsigned bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 int64_t signExtend(uint64_t value, unsigned bits) {

@@ -117,23 +117,23 @@ public:
 private:
   int before;
 };
+constexpr bool isArithmetic(Op name) {
+  return name == Op::add_ || name == Op::sub_ || name == Op::mul_ || name == Op::div_ ||
+         name == Op::sqrt_ || name == Op::rcp_ || name == Op::fma_ || name == Op::mad_;
+}
+template <typename T> std::remove_volatile_t<T> computed(Op name, T &x, T &y, T &z) {
+  return name == Op::add_    ? x + y
+         : name == Op::sub_  ? x - y
+         : name == Op::mul_  ? x * y
+         : name == Op::div_  ? x / y
+         : name == Op::sqrt_ ? std::sqrt(x)
+         : name == Op::rcp_  ? 1 / x
+                             : std::fma(x, y, z);
+}
 template <typename T> T roundedResult(Op name, T x, T y, T z, char rounding) {
   Rounding scope(rounding);
-  volatile T a = x, b = y, c = z, out = 0; // else the compiler may compute before or after
-  if (name == Op::add_)
-    out = a + b;
-  else if (name == Op::sub_)
-    out = a - b;
-  else if (name == Op::mul_)
-    out = a * b;
-  else if (name == Op::div_)
-    out = a / b;
-  else if (name == Op::sqrt_)
-    out = std::sqrt(a);
-  else if (name == Op::rcp_)
-    out = 1 / a;
-  else
-    out = std::fma(a, b, c);
+  volatile T a = x, b = y, c = z; // else the compiler may compute before or after
+  volatile T out = computed(name, a, b, c);
   return out;
 }
 
@@ -600,30 +600,20 @@ private:
         bits &= sign;
       return name == Op::neg_ ? bits ^ sign : bits & ~sign;
     }
-    if (i.rounding != 'n') {
-      if (name != Op::add_ && name != Op::sub_ && name != Op::mul_ && name != Op::div_ &&
-          name != Op::sqrt_ && name != Op::rcp_ && name != Op::fma_ && name != Op::mad_)
-        fail("the model does not know such a rounding");
+    bool isFused = name == Op::fma_ || name == Op::mad_;
+    if (i.rounding != 'n' && !isArithmetic(name))
+      fail("the model does not know such a rounding");
+    if (i.rounding != 'n')
       out = isDouble ? roundedResult(name, x, y, z, i.rounding)
                      : double(roundedResult(name, float(x), float(y), float(z), i.rounding));
-      if (i.isSat)
-        out = std::isnan(out) ? 0 : std::clamp(out, 0., 1.);
-      return fromDouble(flushed(out, i, type), type);
-    }
-    // What is rounded to f64 first is rounded right afterwards for + - * / sqrt of f32 and
-    // narrower; not so for fma.
-    if (name == Op::add_)
-      out = x + y;
-    else if (name == Op::sub_)
-      out = x - y;
-    else if (name == Op::mul_)
-      out = x * y;
-    else if (name == Op::div_)
-      out = x / y;
-    else if (name == Op::fma_ || name == Op::mad_)
+    else if (isFused)
       out = isFloat    ? double(std::fma(float(x), float(y), float(z)))
             : isDouble ? std::fma(x, y, z)
                        : oddSum(x * y, z);
+    // What is rounded to f64 first is rounded right afterwards for + - * / sqrt of f32 and
+    // narrower; not so for fma.
+    else if (isArithmetic(name))
+      out = computed(name, x, y, z);
     else if (name == Op::min_ || name == Op::max_) {
       bool isNan = std::isnan(x) || std::isnan(y), isNegative = std::signbit(x) != std::signbit(y);
       if (i.isXorSign)
@@ -636,12 +626,8 @@ private:
         out = name == Op::min_ ? std::min(x, y) : std::max(x, y);
       if (i.isXorSign && !std::isnan(out))
         out = isNegative ? -out : out;
-    } else if (name == Op::sqrt_)
-      out = std::sqrt(x);
-    else if (name == Op::rsqrt_)
+    } else if (name == Op::rsqrt_)
       out = 1 / std::sqrt(x);
-    else if (name == Op::rcp_)
-      out = 1 / x;
     else if (name == Op::ex2_)
       out = std::exp2(x);
     else if (name == Op::lg2_)

@@ -1,8 +1,8 @@
 // Inline PTX compiled for a CPU, and for what NEREID_TEST_DEVICE names (`cuda:0`), gives the bits
 // that the interpreter gives, whose meaning of each instruction test/unit/ref/InlineAsmTest.cpp
 // holds.
-#include "emit/Program.h"
-#include "engine/Runner.h"
+#include "ElementwiseKernels.h"
+
 #include "support/FloatFormat.h"
 
 #include <gtest/gtest.h>
@@ -131,20 +131,13 @@ std::unique_ptr<emit::Program> program() {
   emit::SourceUnit unit;
   unit.file = "inline_asm.py";
   unit.text = "import triton\nimport triton.language as tl\n";
-  for (size_t i = 0; i < texts.size(); ++i) {
-    std::string parameters, loads;
-    for (size_t k = 0; k < texts[i].inputs.size(); ++k) {
-      std::string name = "x" + std::to_string(k);
-      parameters += name + ", ";
-      loads += (k ? ", tl.load(" : "tl.load(") + name + " + i)";
-    }
-    unit.text += "\n\n@triton.jit\ndef k" + std::to_string(i) + "(" + parameters +
-                 "y, N: tl.constexpr):\n    i = tl.arange(0, N)\n    tl.store(y + i, "
-                 "tl.inline_asm_elementwise(\"" +
-                 texts[i].ptx + "\", \"" + texts[i].constraints + "\", [" + loads +
-                 "], dtype=" + nameOf(texts[i].output) +
-                 ", is_pure=True, pack=" + std::to_string(texts[i].pack) + "))\n";
-  }
+  for (size_t i = 0; i < texts.size(); ++i)
+    unit.text +=
+        test::elementwiseKernel(i, texts[i].inputs.size(),
+                                std::string("tl.inline_asm_elementwise(\"") + texts[i].ptx +
+                                    "\", \"" + texts[i].constraints + "\", [",
+                                "], dtype=" + nameOf(texts[i].output) +
+                                    ", is_pure=True, pack=" + std::to_string(texts[i].pack) + ")");
   return emit::Program::load(unit).program;
 }
 
@@ -169,42 +162,6 @@ void fill(HostTensor &tensor, std::mt19937_64 &random) {
   }
 }
 
-double valueAt(const HostTensor &tensor, int64_t i) {
-  DType type = tensor.dtype();
-  uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const char *>(tensor.data()) + i * info(type).bytes,
-              info(type).bytes);
-  return type == Float64      ? std::bit_cast<double>(bits)
-         : info(type).isFloat ? support::decodeFloat(support::formatOf(type), uint32_t(bits))
-                              : double(bits);
-}
-
-Status run(engine::Runner &runner, emit::Program &program, size_t number,
-           std::vector<HostTensor> &inputs, HostTensor &output) {
-  engine::RunRequest request;
-  request.program = &program;
-  request.kernel = "k" + std::to_string(number);
-  auto add = [&](HostTensor &tensor) {
-    engine::HostArgument argument;
-    argument.tensor = &tensor;
-    request.arguments.push_back(argument);
-    return runner.bind(tensor, "x" + std::to_string(request.arguments.size()));
-  };
-  for (HostTensor &input : inputs)
-    if (Status status = add(input); !status)
-      return status;
-  if (Status status = add(output); !status)
-    return status;
-  engine::HostArgument size;
-  size.value = launch::Argument::integer(count);
-  request.arguments.push_back(size);
-  if (auto outcome = runner.run(request); !outcome)
-    return outcome.error();
-  Status status = runner.fetch(output);
-  runner.unbindAll();
-  return status;
-}
-
 void expectTheInterpretersBits(const std::string &device) {
   auto kernels = program();
   ASSERT_TRUE(kernels);
@@ -218,9 +175,9 @@ void expectTheInterpretersBits(const std::string &device) {
     for (DType type : text.inputs)
       fill(inputs.emplace_back(type, std::vector<int64_t>{count}), random);
     HostTensor expected(text.output, {count}), got(text.output, {count});
-    Status known = run(**reference, *kernels, number, inputs, expected);
+    Status known = test::runElementwise(**reference, *kernels, number, inputs, expected);
     ASSERT_TRUE(known) << known.error().what;
-    Status status = run(**runner, *kernels, number, inputs, got);
+    Status status = test::runElementwise(**runner, *kernels, number, inputs, got);
     if (!status) {
       ADD_FAILURE() << status.error().what
                     << (status.error().diagnostics.empty()
@@ -228,14 +185,20 @@ void expectTheInterpretersBits(const std::string &device) {
                             : "\n" + status.error().diagnostics.front().message);
       continue;
     }
+    bool isFloat = info(text.output).isFloat;
     for (int64_t i = 0, wrong = 0; i < count && wrong < 3; ++i) {
-      double x = valueAt(got, i), y = valueAt(expected, i);
-      bool agrees = info(text.output).isFloat && std::isnan(y)
-                        ? std::isnan(x)
-                        : x == y || std::fabs(x - y) <= text.bound * std::fabs(y);
+      bool agrees = test::bitsOf(got, i) == test::bitsOf(expected, i);
+      if (isFloat && !agrees) {
+        double x = got.get(i), y = expected.get(i);
+        agrees =
+            std::isnan(y) ? std::isnan(x) : x == y || std::fabs(x - y) <= text.bound * std::fabs(y);
+      }
       if (!agrees && ++wrong)
-        ADD_FAILURE() << "element " << i << " is " << x << ", expected " << y << " of "
-                      << valueAt(inputs[0], i);
+        ADD_FAILURE() << "element " << i << " is "
+                      << (isFloat ? std::to_string(got.get(i)) : std::to_string(got.getInt(i)))
+                      << ", expected "
+                      << (isFloat ? std::to_string(expected.get(i))
+                                  : std::to_string(expected.getInt(i)));
     }
   }
 }

@@ -1,7 +1,6 @@
 // Each libdevice function with each of its types against a definition in long double: on the
 // interpreter, on the CPU, and on what NEREID_TEST_DEVICE names (`cuda:0`).
-#include "emit/Program.h"
-#include "engine/Runner.h"
+#include "ElementwiseKernels.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 
 using namespace nereid;
 using support::HostTensor;
+using test::bitsOf;
 
 namespace {
 
@@ -425,13 +425,6 @@ struct Case {
   HostTensor output;
 };
 
-uint64_t bitsOf(const HostTensor &tensor, int i) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const char *>(tensor.data()) + size_t(i) * tensor.elementBytes(),
-              tensor.elementBytes());
-  return bits;
-}
-
 Case makeCase(const Overload &o) {
   Case made{o, {}, HostTensor(typeOf(o.result), {count})};
   std::mt19937_64 random(7);
@@ -457,50 +450,20 @@ Case makeCase(const Overload &o) {
   return made;
 }
 
-// A kernel for each overload, by its place in the list. All are of one program: a runner keeps what
-// it compiled by the program.
+// A kernel for each overload, by its place in the list.
 std::unique_ptr<emit::Program> programOf(const std::vector<Overload> &all) {
   emit::SourceUnit unit;
   unit.file = "libdevice.py";
   unit.text = "import triton\nimport triton.language as tl\n"
               "from triton.language.extra import libdevice\n";
-  for (size_t i = 0; i < all.size(); ++i) {
-    std::string parameters, loads;
-    for (size_t k = 0; k < all[i].types.size(); ++k) {
-      std::string name = "x" + std::to_string(k);
-      parameters += name + ", ";
-      loads += (k ? ", tl.load(" : "tl.load(") + name + " + i)";
-    }
-    unit.text += "\n\n@triton.jit\ndef k" + std::to_string(i) + "(" + parameters +
-                 "y, N: tl.constexpr):\n    i = tl.arange(0, N)\n    tl.store(y + i, libdevice." +
-                 all[i].function + "(" + loads + "))\n";
-  }
+  for (size_t i = 0; i < all.size(); ++i)
+    unit.text +=
+        test::elementwiseKernel(i, all[i].types.size(), "libdevice." + all[i].function + "(", ")");
   return emit::Program::load(unit).program;
 }
 
 Status run(engine::Runner &runner, emit::Program &program, size_t number, Case &c) {
-  engine::RunRequest request;
-  request.program = &program;
-  request.kernel = "k" + std::to_string(number);
-  auto add = [&](HostTensor &tensor) {
-    engine::HostArgument argument;
-    argument.tensor = &tensor;
-    request.arguments.push_back(argument);
-    return runner.bind(tensor, "x" + std::to_string(request.arguments.size()));
-  };
-  for (HostTensor &input : c.inputs)
-    if (Status status = add(input); !status)
-      return status;
-  if (Status status = add(c.output); !status)
-    return status;
-  engine::HostArgument size;
-  size.value = launch::Argument::integer(count);
-  request.arguments.push_back(size);
-  if (auto outcome = runner.run(request); !outcome)
-    return outcome.error();
-  Status status = runner.fetch(c.output);
-  runner.unbindAll();
-  return status;
+  return test::runElementwise(runner, program, number, c.inputs, c.output);
 }
 
 // Empty, or what is wrong; `worst` is the greatest error in ulp.

@@ -1,5 +1,6 @@
 // What is wrong with a call is told by argument, and nothing is written then: every call, every
 // argument, by the rows that the calls themselves are checked by.
+#include "../runtime/FakeCuda.h"
 #include "Examples.h"
 
 #include <cstdlib>
@@ -233,14 +234,8 @@ TEST_F(BadCalls, SmallWorkspaces) {
 }
 
 TEST_F(BadCalls, OtherDevices) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const char *path = std::getenv("LD_LIBRARY_PATH");
-  std::string before = path ? path : "";
-  ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
-  ::setenv("FAKE_CUDA", "", 1);
+  runtime::test::FakeDriver driver;
   EXPECT_EXIT(callWithTensorsElsewhere(), testing::ExitedWithCode(0), "");
-  ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
-  ::unsetenv("FAKE_CUDA");
 }
 
 TEST_F(BadCalls, Numbers) {

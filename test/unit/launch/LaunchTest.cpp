@@ -1,3 +1,4 @@
+#include "../runtime/FakeCuda.h"
 #include "launch/Launcher.h"
 
 #include "../runtime/TestArtifacts.h"
@@ -387,14 +388,8 @@ TEST(Launcher, ReportsWhatIsWrong) {
 }
 
 TEST(Launcher, RefusesTensorsOfOtherDevices) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const char *path = std::getenv("LD_LIBRARY_PATH");
-  std::string before = path ? path : "";
-  ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
-  ::setenv("FAKE_CUDA", "", 1);
+  test::FakeDriver driver;
   EXPECT_EXIT(launchWithTensorsElsewhere(), testing::ExitedWithCode(0), "");
-  ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
-  ::unsetenv("FAKE_CUDA");
 }
 
 TEST(Packing, FillsEveryKindOfSlot) {

@@ -1,5 +1,6 @@
 // What the runtime makes of a driver's answers, on a driver without a GPU (test/fake_cuda). Each
 // case is a process of its own, because a process opens one driver.
+#include "FakeCuda.h"
 #include "TestArtifacts.h"
 #include "runtime/CudaDevice.h"
 #include "runtime/CudaDriver.h"
@@ -17,20 +18,9 @@ using namespace nereid::support;
 
 namespace {
 
-class FakeCuda : public testing::Test {
+class FakeCuda : public test::FakeCuda {
 protected:
-  void SetUp() override {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
-    const char *path = std::getenv("LD_LIBRARY_PATH");
-    before = path ? path : "";
-    ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
-  }
-  void TearDown() override {
-    ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
-    ::unsetenv("FAKE_CUDA");
-    ::unsetenv("NEREID_WATCHDOG_SECONDS");
-  }
-  std::string before;
+  void TearDown() override { ::unsetenv("NEREID_WATCHDOG_SECONDS"); }
 };
 
 // The process ends well if `body`, given the process's first GPU or why there is none, says what is
