@@ -563,6 +563,9 @@ def main():
             return 1
         pack(arguments.pack, arguments.preset)
         return 0
+    # Nothing that an earlier run left in the user's cache takes part.
+    cache = tempfile.TemporaryDirectory(prefix="nereid-test-cache-")
+    os.environ["NEREID_CACHE_DIR"] = cache.name
     for name in chosen:
         started = time.time()
         count = SUITES[name](arguments)

@@ -93,8 +93,9 @@ struct EngineOptions {
   std::function<void(const CompileEvent &)> onCompile;
   std::function<void(const CompileStep &)> onStep;
   std::function<void(const LaunchEvent &)> onLaunch;
-  /// What the compiler says of a kernel that it compiles, each note once: old spellings, options
-  /// that change nothing, what `tl.static_print` prints (code "StaticPrint").
+  /// What the compiler says of a kernel that it compiles, or said of one whose code comes from a
+  /// cache, each note once: old spellings, options that change nothing, what `tl.static_print`
+  /// prints (code "StaticPrint").
   std::function<void(const std::string &kernel, const Diagnostic &)> onNote;
 };
 

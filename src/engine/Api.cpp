@@ -217,8 +217,10 @@ struct ProgramState {
       if (!made)
         return made.takeError();
       found = *std::move(made);
-    } else if (!onDisk) {
-      return *std::move(found);
+    } else {
+      tellNotes(request.kernel, found->notes());
+      if (!onDisk)
+        return *std::move(found);
     }
     if (engine->options.onCompile) {
       CompileEvent event;

@@ -245,6 +245,8 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
   }
   if (!status)
     return status.takeError();
+  for (const Diagnostic &note : emitted.diagnostics)
+    builder.addNote(note);
   return builder.finish();
 }
 

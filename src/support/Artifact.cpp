@@ -88,6 +88,7 @@ Result<Artifact> Artifact::open(std::span<const uint8_t> bytes, std::shared_ptr<
   view(Section::Sites, artifact.siteRecords);
   view(Section::Operands, artifact.operandRecords);
   view(Section::Expressions, artifact.expressionRecords);
+  view(Section::Notes, artifact.noteRecords);
   view(Section::Texts, artifact.textBytes);
   view(Section::Blobs, artifact.blobBytes);
   if (!fits)
@@ -244,6 +245,11 @@ Status Artifact::check() const {
         !inEnum(expression.role, ExpressionRole::Hook) ||
         !HostExpression::open(blob(expression.code)))
       return damaged("bad expression record");
+
+  for (const NoteRecord &note : noteRecords)
+    if (!is.text(note.code) || !is.text(note.message) || !is.text(note.hint) ||
+        !inEnum(note.severity, Severity::Error) || !is.index(note.location, locationRecords.size()))
+      return damaged("bad note record");
   return Success{};
 }
 
@@ -252,6 +258,22 @@ std::string_view Artifact::option(std::string_view name) const {
     if (text(option.name) == name)
       return text(option.value);
   return {};
+}
+
+std::vector<Diagnostic> Artifact::notes() const {
+  std::vector<Diagnostic> notes;
+  for (const NoteRecord &record : noteRecords) {
+    Diagnostic &note = notes.emplace_back();
+    note.severity = Severity(record.severity);
+    note.code = text(record.code);
+    note.message = text(record.message);
+    note.hint = text(record.hint);
+    if (record.location != none) {
+      const LocationRecord &at = locationRecords[record.location];
+      note.where = {std::string(text(at.file)), {at.line, at.column}, {at.line, at.column}};
+    }
+  }
+  return notes;
 }
 
 const LocationRecord *Artifact::locate(uint32_t code, uint64_t offset) const {
@@ -352,6 +374,14 @@ void ArtifactBuilder::addFact(std::string_view kind, std::string_view name,
   facts.push_back({text(kind), text(name), text(value)});
 }
 
+void ArtifactBuilder::addNote(const Diagnostic &note) {
+  uint32_t location = none;
+  if (!note.where.file.empty())
+    location = addLocation(note.where.file, "", note.where.begin.line, note.where.begin.column);
+  notes.push_back(
+      {text(note.code), text(note.message), text(note.hint), uint32_t(note.severity), location});
+}
+
 Result<Artifact> ArtifactBuilder::finish() const {
   std::vector<uint8_t> bytes(sizeof(ArtifactHeader) + sectionCount * sizeof(SectionEntry));
   SectionEntry entries[sectionCount] = {};
@@ -376,6 +406,7 @@ Result<Artifact> ArtifactBuilder::finish() const {
   putAll(Section::Sites, sites);
   putAll(Section::Operands, operands);
   putAll(Section::Expressions, expressions);
+  putAll(Section::Notes, notes);
   putAll(Section::Texts, texts);
   putAll(Section::Blobs, blobs);
   // A whole number of words, so that artifacts can stand behind each other in a pack.

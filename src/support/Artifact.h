@@ -25,7 +25,7 @@
 
 namespace nereid::support {
 
-inline constexpr uint32_t artifactVersion = 1;
+inline constexpr uint32_t artifactVersion = 2;
 inline constexpr uint32_t none = UINT32_MAX; ///< "no index" in every record below
 
 /// A piece of the text section.
@@ -242,6 +242,19 @@ struct ExpressionRecord {
   Blob code; ///< see support/HostExpression.h
 };
 
+// ---- Notes
+// ----------------------------------------------------------------------------------------
+
+/// What the compiler said of the kernel though it compiled: code that comes from a cache says it
+/// again.
+struct NoteRecord {
+  Text code; ///< of the registry, e.g. "IgnoredOption"
+  Text message;
+  Text hint;
+  uint32_t severity = 0; ///< Severity
+  uint32_t location = none;
+};
+
 // ---- Reading
 // -------------------------------------------------------------------------------------
 
@@ -274,6 +287,8 @@ public:
   std::span<const SiteRecord> sites() const { return siteRecords; }
   std::span<const OperandRecord> operands() const { return operandRecords; }
   std::span<const ExpressionRecord> expressions() const { return expressionRecords; }
+  /// The notes as they were added, without labels and notes of their own.
+  std::vector<Diagnostic> notes() const;
 
   std::string_view text(Text text) const {
     return {reinterpret_cast<const char *>(textBytes.data()) + text.offset, text.size};
@@ -308,6 +323,7 @@ private:
   std::span<const SiteRecord> siteRecords;
   std::span<const OperandRecord> operandRecords;
   std::span<const ExpressionRecord> expressionRecords;
+  std::span<const NoteRecord> noteRecords;
 };
 
 // ---- Building
@@ -329,6 +345,7 @@ public:
   std::vector<SiteRecord> sites;
   std::vector<OperandRecord> operands;
   std::vector<ExpressionRecord> expressions;
+  std::vector<NoteRecord> notes;
 
   Text text(std::string_view text);
   /// Stores bytes at a multiple of 16.
@@ -345,6 +362,7 @@ public:
                        uint32_t column, uint32_t caller = none);
   void addOption(std::string_view name, std::string_view value, OptionSource source);
   void addFact(std::string_view kind, std::string_view name, std::string_view value);
+  void addNote(const Diagnostic &note);
 
   /// Checked by the reader's own rules: a builder that was misused gets the `Error` here and not in
   /// somebody's cache.

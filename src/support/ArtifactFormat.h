@@ -35,6 +35,7 @@ enum class Section : uint32_t {
   Sites,
   Operands,
   Expressions,
+  Notes,
   Texts,
   Blobs,
   Count,
@@ -68,5 +69,6 @@ static_assert(isFlat<LineRecord, 16>);
 static_assert(isFlat<SiteRecord, 28>);
 static_assert(isFlat<OperandRecord, 40>);
 static_assert(isFlat<ExpressionRecord, 32>);
+static_assert(isFlat<NoteRecord, 32>);
 
 } // namespace nereid::support

@@ -1,3 +1,4 @@
+#include "../runtime/FakeCuda.h"
 #include "nereid/c.h"
 #include "nereid/engine.h"
 #include "nereid/pack.h"
@@ -431,6 +432,36 @@ TEST_F(ApiTest, TheNextEngineReadsFromDisk) {
 }
 
 // With no room at all, only what a kernel holds is found again.
+TEST_F(ApiTest, CodeFromACacheSaysWhatItsCompilationSaid) {
+  constexpr const char *chatty = R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def chatty(x, BLOCK: tl.constexpr):
+    tl.static_print("a block of", BLOCK)
+    tl.store(x + tl.arange(0, BLOCK), 0.0)
+)";
+  std::vector<std::string> heard;
+  EngineOptions options;
+  options.cacheDirectory = directory;
+  options.onNote = [&](const std::string &kernel, const Diagnostic &note) {
+    heard.push_back(kernel + ":" + std::to_string(note.where.begin.line) + ": " + note.message);
+  };
+  float x[64];
+  for (bool cached : {false, true}) {
+    heard.clear();
+    Engine one = *Engine::create(options);
+    for (int program = 0; program < 2; ++program) { // the second finds the code in memory
+      Kernel kernel = *(*one.loadText(chatty, "chatty.py")).kernel("chatty");
+      for (int launch = 0; launch < 2; ++launch)
+        ASSERT_TRUE(kernel.launch(cpu().stream(), {1}, {x, named("BLOCK", 64)}));
+    }
+    EXPECT_EQ(heard, std::vector<std::string>(2, "chatty:7: a block of 64"));
+    EXPECT_EQ(one.statistics().compiled, cached ? 0u : 1u);
+  }
+}
+
 TEST_F(ApiTest, TheMemoryOfAnEngineIsBounded) {
   EngineOptions options;
   options.cacheOnDisk = false;
@@ -800,17 +831,7 @@ TEST(CApiTest, TellsOfCompilationsAndMessages) {
   std::_Exit(0);
 }
 
-class FakeCuda : public testing::Test {
-protected:
-  void SetUp() override {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
-    const char *path = std::getenv("LD_LIBRARY_PATH");
-    before = path ? path : "";
-    ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
-  }
-  void TearDown() override { ::setenv("LD_LIBRARY_PATH", before.c_str(), 1); }
-  std::string before;
-};
+using runtime::test::FakeCuda;
 
 TEST_F(FakeCuda, CLaunchesOnAStreamOfTheProgram) {
   EXPECT_EXIT(onStreamsOfTheProgram(), testing::ExitedWithCode(0), "");

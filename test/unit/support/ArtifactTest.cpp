@@ -54,6 +54,13 @@ ArtifactBuilder smallKernel() {
       {builder.text(""), uint32_t(ExpressionRole::Grid), 0, builder.blob(*grid.finish(blocks))});
   builder.addOption("num_warps", "4", OptionSource::Compiler);
   builder.addFact("environment", "USE_FAST", "1");
+  Diagnostic note;
+  note.severity = Severity::Note;
+  note.code = "IgnoredOption";
+  note.message = "`num_ctas=2` changes nothing";
+  note.hint = "leave it out";
+  note.where = {"add.py", {9, 2}, {9, 2}};
+  builder.addNote(note);
   return builder;
 }
 
@@ -78,6 +85,14 @@ TEST(Artifact, GivesBackWhatWasPutIn) {
   EXPECT_EQ(artifact->blob(artifact->codes()[1].code).back(), 0);
   EXPECT_EQ(artifact->option("num_warps"), "4");
   EXPECT_EQ(artifact->option("absent"), "");
+  ASSERT_EQ(artifact->notes().size(), 1u);
+  Diagnostic note = artifact->notes().front();
+  EXPECT_EQ(note.severity, Severity::Note);
+  EXPECT_EQ(note.code + ": " + note.message + "; " + note.hint,
+            "IgnoredOption: `num_ctas=2` changes nothing; leave it out");
+  EXPECT_EQ(note.where.file, "add.py");
+  EXPECT_EQ(note.where.begin.line, 9u);
+  EXPECT_EQ(note.where.begin.column, 2u);
   ASSERT_EQ(artifact->expressions().size(), 1u);
   auto grid = HostExpression::open(artifact->blob(artifact->expressions()[0].code));
   ASSERT_TRUE(grid);
@@ -128,7 +143,9 @@ TEST(Artifact, RefusesOtherVersions) {
   bytes[8] = artifactVersion + 1;
   auto artifact = Artifact::take(bytes);
   ASSERT_FALSE(artifact);
-  EXPECT_NE(artifact.error().what.find("version 2"), std::string::npos) << artifact.error().what;
+  EXPECT_NE(artifact.error().what.find("version " + std::to_string(artifactVersion + 1)),
+            std::string::npos)
+      << artifact.error().what;
 }
 
 // Repairs the checksum, so that damage reaches the structural checks behind it.
@@ -176,6 +193,8 @@ uint64_t touchAll(const Artifact &artifact) {
     text(option.value);
   for (auto &fact : artifact.facts())
     text(fact.value);
+  for (auto &note : artifact.notes())
+    sum += note.message.size() + note.where.file.size();
   return sum;
 }
 
