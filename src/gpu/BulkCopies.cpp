@@ -474,10 +474,13 @@ static void emitTransfers(Op store, StringRef instruction, const Twine &kind, co
                "r,l," + constraintsOf(rank) + "b,~{memory}", {}, operands, false);
   }
   e.assembly("cp.async.bulk.commit_group;", "~{memory}", {}, {}, false);
-  if (store->template getAttrOfType<BoolAttr>(bulkStoreAttr).getValue())
+  if (store->template getAttrOfType<BoolAttr>(bulkStoreAttr).getValue()) {
+    // One thread waits; the others read or tell behind it.
     e.assembly("cp.async.bulk.wait_group 0; fence.proxy.async;", "~{memory}", {}, {}, false);
-  else
+    e.barrier();
+  } else {
     e.mayStillBeRead = true;
+  }
 }
 void emitBulkStore(tile::DescStoreOp store, RegisterEmitter &e) {
   emitTransfers(store, "cp.async.bulk.tensor", "", "bulk store", e);

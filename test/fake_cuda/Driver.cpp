@@ -1,6 +1,7 @@
 #include "Driver.h"
 
 #include "PtxMachine.h"
+#include "TensorMap.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,9 +16,9 @@ namespace {
 constexpr Code Refuted = Code(1);
 
 // A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
-// sm75, nocubin, noptx; `runs`: it is an sm_80 whose kernels run, on a model (PtxMachine.h), and
-// with `lost` a fault of one costs the context as on a GPU; report says how often some functions
-// were called when the process ends.
+// sm75, nocubin, noptx; `runs`: it is an sm_80 whose kernels run, on a model (PtxMachine.h), or
+// with `sm90` an sm_90, and with `lost` a fault of one costs the context as on a GPU; report says
+// how often some functions were called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -195,7 +196,7 @@ Code cuDeviceGetCount(int *count) { return *count = has("nodevice") ? 0 : device
 Code cuDeviceGet(DeviceHandle *device, int ordinal) { return *device = ordinal, Ok; }
 Code cuDeviceGetName(char *name, int, DeviceHandle) { return std::strcpy(name, "Fake GPU"), Ok; }
 Code cuDeviceGetAttribute(int *value, int which, DeviceHandle) {
-  bool old = has("sm75"), runs = has("runs");
+  bool old = has("sm75"), runs = has("runs") && !has("sm90");
   *value = which == CapabilityMajor            ? (old    ? 7
                                                   : runs ? 8
                                                          : 9)
@@ -323,6 +324,34 @@ Code cuEventElapsedTime(float *milliseconds, EventHandle start, EventHandle end)
   count("cuEventElapsedTime");
   float passed = reinterpret_cast<FakeEvent *>(end)->at - reinterpret_cast<FakeEvent *>(start)->at;
   *milliseconds = passed > 0 ? passed : 1;
+  return sticky;
+}
+Code cuTensorMapEncodeTiled(TensorMap *to, int type, uint32_t rank, void *address,
+                            const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+                            const uint32_t *elementStrides, int interleave, int swizzle, int,
+                            int fill) {
+  ptx::TensorMap map;
+  // In the order of `tensormap.replace`, which has f32.ftz before f64.
+  static const uint8_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 11, 12};
+  if (size_t(type) >= sizeof types || !rank || rank > 5)
+    return Refuted;
+  map.address = reinterpret_cast<uint64_t>(address);
+  map.type = types[type];
+  map.lastDimension = uint8_t(rank - 1);
+  for (uint32_t d = 0; d < rank; ++d) {
+    map.sizes[d] = uint32_t(sizes[d]);
+    map.box[d] = box[d];
+    map.elementStrides[d] = elementStrides[d];
+    if (d)
+      map.strides[d - 1] = strides[d - 1];
+  }
+  map.interleave = uint8_t(interleave);
+  map.swizzle = uint8_t(swizzle);
+  map.fill = uint8_t(fill);
+  if (has("runs") && !map.problem().empty())
+    return Refuted;
+  std::memset(to, 0, sizeof *to);
+  std::memcpy(to, &map, sizeof map);
   return sticky;
 }
 Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }

@@ -1,6 +1,7 @@
 #include "PtxCode.h"
 
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,13 +10,18 @@ namespace ptx {
 namespace {
 
 const std::map<std::string, Type, std::less<>> types = {
-    {"pred", {Kind::Pred, 1}},        {"b8", {Kind::Bits, 1}},      {"b16", {Kind::Bits, 2}},
-    {"b32", {Kind::Bits, 4}},         {"b64", {Kind::Bits, 8}},     {"u8", {Kind::Unsigned, 1}},
-    {"u16", {Kind::Unsigned, 2}},     {"u32", {Kind::Unsigned, 4}}, {"u64", {Kind::Unsigned, 8}},
-    {"s8", {Kind::Signed, 1}},        {"s16", {Kind::Signed, 2}},   {"s32", {Kind::Signed, 4}},
-    {"s64", {Kind::Signed, 8}},       {"f16", {Kind::Half, 2}},     {"bf16", {Kind::Brain, 2}},
-    {"f32", {Kind::Float, 4}},        {"f64", {Kind::Float, 8}},    {"f16x2", {Kind::HalfPair, 4}},
+    {"pred", {Kind::Pred, 1}},        {"b8", {Kind::Bits, 1}},
+    {"b16", {Kind::Bits, 2}},         {"b32", {Kind::Bits, 4}},
+    {"b64", {Kind::Bits, 8}},         {"u8", {Kind::Unsigned, 1}},
+    {"u16", {Kind::Unsigned, 2}},     {"u32", {Kind::Unsigned, 4}},
+    {"u64", {Kind::Unsigned, 8}},     {"s8", {Kind::Signed, 1}},
+    {"s16", {Kind::Signed, 2}},       {"s32", {Kind::Signed, 4}},
+    {"s64", {Kind::Signed, 8}},       {"f16", {Kind::Half, 2}},
+    {"bf16", {Kind::Brain, 2}},       {"f32", {Kind::Float, 4}},
+    {"f64", {Kind::Float, 8}},        {"f16x2", {Kind::HalfPair, 4}},
     {"bf16x2", {Kind::BrainPair, 4}}, {"tf32", {Kind::Float, 4}},
+    {"e4m3", {Kind::E4M3, 1}},        {"e5m2", {Kind::E5M2, 1}},
+    {"e4m3x2", {Kind::E4M3Pair, 2}},  {"e5m2x2", {Kind::E5M2Pair, 2}},
 };
 
 // The words that the machine acts on, or that change nothing that it models, by instruction.
@@ -26,8 +32,8 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"and", ""},
     {"atom", "global shared shared::cta relaxed acquire release acq_rel cta gpu sys noftz "
              "add min max and or xor exch cas"},
-    {"bar", "sync warp"},
-    {"barrier", "cta sync aligned"},
+    {"bar", "sync arrive warp"},
+    {"barrier", "cta sync arrive aligned"},
     {"bfe", ""},
     {"bfi", ""},
     {"bra", "uni"},
@@ -36,26 +42,30 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"copysign", ""},
     {"cos", "approx ftz"},
     {"cp", "async ca cg shared shared::cta global commit_group wait_group wait_all "
-           "L2::64B L2::128B L2::256B"},
-    {"cvt", "rn rz rm rp rni rzi rmi rpi rna ftz sat relu"},
-    {"cvta", "to global shared"},
+           "L2::64B L2::128B L2::256B bulk tensor 1d 2d 3d 4d 5d tile shared::cluster "
+           "mbarrier::complete_tx::bytes bulk_group read reduce add min max and or xor"},
+    {"cvt", "rn rz rm rp rni rzi rmi rpi rna ftz sat relu satfinite"},
+    {"cvta", "to global shared local param"},
     {"div", "rn rz rm rp approx full ftz"},
     {"dp4a", ""},
     {"ex2", "approx ftz"},
     {"exit", ""},
-    {"fence", "sc acq_rel cta gpu sys cluster proxy async global shared::cta"},
+    {"fence", "sc acq_rel cta gpu sys cluster proxy async global shared::cta mbarrier_init release "
+              "acquire tensormap::generic"},
     {"fma", "rn rz rm rp ftz sat relu"},
     {"griddepcontrol", "wait launch_dependents"},
-    {"ld",
-     "global shared shared::cta param relaxed acquire volatile weak cta gpu sys nc ca cg cs lu "
-     "cv v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
-     "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint "
-     "L2::64B L2::128B L2::256B"},
+    {"ld", "global shared shared::cta local param relaxed acquire volatile weak cta gpu sys nc ca "
+           "cg cs lu "
+           "cv v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
+           "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint "
+           "L2::64B L2::128B L2::256B"},
     {"ldmatrix", "sync aligned m8n8 x1 x2 x4 trans shared shared::cta"},
     {"lg2", "approx ftz"},
     {"lop3", ""},
     {"mad", "lo hi wide rn rz rm rp ftz sat"},
     {"max", "ftz NaN xorsign abs"},
+    {"mbarrier", "init inval arrive expect_tx try_wait parity shared shared::cta release acquire "
+                 "relaxed cta"},
     {"membar", "cta gl sys"},
     {"min", "ftz NaN xorsign abs"},
     {"mma", "sync aligned row col m8n8k4 m16n8k4 m16n8k8 m16n8k16 m16n8k32"},
@@ -66,9 +76,11 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"not", ""},
     {"or", ""},
     {"popc", ""},
+    {"prefetch", "tensormap"},
     {"prmt", ""},
     {"rcp", "rn rz rm rp approx ftz"},
-    {"red", "global shared shared::cta relaxed release cta gpu sys noftz add min max and or xor"},
+    {"red", "global shared shared::cta relaxed release cta gpu sys noftz add min max and or xor "
+            "v2 v4 v8"},
     {"redux", "sync add min max and or xor"},
     {"rem", ""},
     {"ret", "uni"},
@@ -81,13 +93,17 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"shr", ""},
     {"sin", "approx ftz"},
     {"sqrt", "rn rz rm rp approx ftz"},
-    {"st", "global shared shared::cta relaxed release volatile weak cta gpu sys wb cg cs wt "
+    {"st", "global shared shared::cta local relaxed release volatile weak cta gpu sys wb cg cs wt "
            "v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
            "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint"},
     {"sub", "rn rz rm rp ftz sat"},
     {"tanh", "approx"},
+    {"tensormap", "replace tile global_address rank box_dim global_dim global_stride "
+                  "element_stride elemtype interleave_layout swizzle_mode fill_mode b1024 "
+                  "cp_fenceproxy global shared::cta tensormap::generic release gpu sync aligned"},
     {"trap", ""},
     {"vote", "sync all any ballot"},
+    {"wgmma", "fence commit_group wait_group mma_async sync aligned"},
     {"xor", ""},
 };
 
@@ -107,11 +123,12 @@ std::string unknownOf(const Instruction &one) {
   if (one.op == Op::unknown_ || words == known.end())
     return one.name;
   for (const std::string &word : one.words)
-    if (!isOneOf(word, words->second))
+    if (!isOneOf(word, words->second) && !(one.op == Op::wgmma_ && one.n))
       return "." + word;
   size_t types = one.op == Op::cvt_                          ? 2
                  : one.op == Op::mma_                        ? 4
                  : one.op == Op::dp4a_                       ? 2
+                 : one.op == Op::wgmma_ && one.n             ? 3
                  : one.types.empty() || one.op == Op::fence_ ? one.types.size()
                                                              : 1;
   if (one.types.size() != types)
@@ -125,6 +142,10 @@ std::string unknownOf(const Instruction &one) {
       return "such a rounding to tf32";
     if (one.isRelu && isWhole)
       return ".relu of whole numbers";
+    auto isBytes = [](Type type) { return type.kind >= Kind::E4M3; };
+    if (one.has("satfinite") != isBytes(type) ||
+        (isBytes(one.types[1]) && type.kind != Kind::HalfPair))
+      return "such a conversion";
     return {};
   }
   if (one.rounding != 'n' && isNarrow)
@@ -151,12 +172,15 @@ public:
         break;
       statement(problem);
     }
-    for (auto &[index, name] : jumps) {
-      auto found = labels.find(name);
+    for (auto &[index, names] : jumps) {
+      auto found = labels.end();
+      for (const std::string &name : names) // of the innermost block that has it
+        if (found == labels.end())
+          found = labels.find(name);
       if (!problem.empty())
         break;
       if (found == labels.end())
-        problem = "the model does not know the label " + name;
+        problem = "the model does not know the label " + names.back();
       else
         kernel->code[index].target = found->second;
     }
@@ -198,14 +222,16 @@ private:
 
   void statement(std::string &problem) {
     if (take('{')) {
-      if (opened)
+      if (opened) {
         scopes.emplace_back();
+        numbers.push_back(++lastScope);
+      }
       opened = true;
       return;
     }
     if (take('}')) {
       if (!scopes.empty())
-        scopes.pop_back();
+        scopes.pop_back(), numbers.pop_back();
       else
         at = text.size(); // the kernel's end: what follows is for debuggers
       return;
@@ -225,9 +251,10 @@ private:
       return;
     }
     if (take(':')) {
-      labels[first] = kernel->code.size();
+      labels[nameInScope(first, scopes.size())] = kernel->code.size();
       return;
     }
+    made.line = line;
     split(first, made, problem);
     while (problem.empty() && !take(';')) {
       take(',');
@@ -249,8 +276,19 @@ private:
       } while (take(','));
       skipTo(';');
     } else if (name == ".version" || name == ".target" || name == ".address_size" ||
-               name == ".loc" || name == ".file") {
+               name == ".file") {
       skipTo('\n');
+    } else if (name == ".loc") {
+      word(); // the file
+      line = unsigned(std::strtoul(word().c_str(), nullptr, 10));
+      skipTo('\n');
+    } else if (name == ".local") {
+      std::string declared(text.substr(at, text.find(';', at) - at));
+      skipTo(';');
+      size_t space = declared.find_last_of(" \t"), bracket = declared.find('[');
+      kernel->localBytes = (kernel->localBytes + 15) / 16 * 16;
+      locals[declared.substr(space + 1, bracket - space - 1)] = kernel->localBytes;
+      kernel->localBytes += unsigned(std::strtoul(declared.c_str() + bracket + 1, nullptr, 10));
     } else if (name == ".extern" || name == ".shared") {
       std::string line(text.substr(at, text.find(';', at) - at));
       skipTo(';');
@@ -291,7 +329,7 @@ private:
     }
   }
 
-  static void split(const std::string &text, Instruction &made, std::string &problem) {
+  void split(const std::string &text, Instruction &made, std::string &problem) {
     size_t from = 0;
     std::vector<std::string> parts;
     while (from <= text.size()) {
@@ -308,6 +346,10 @@ private:
     }
     made.full = text;
     made.op = opOf(made.name);
+    if (made.op == Op::mma_ || made.op == Op::wgmma_)
+      for (const std::string &one : made.words)
+        std::sscanf(one.c_str(), "m%un%uk%u", &made.m, &made.n, &made.k);
+    kernel->hasProducts |= made.op == Op::wgmma_;
     made.isShared = made.has("shared") || made.has("shared::cta");
     made.isWide = made.has("wide");
     made.isHi = made.has("hi");
@@ -342,7 +384,8 @@ private:
         out.offset = std::strtoll(word().c_str(), nullptr, 0);
       else if (take('-'))
         out.offset = -std::strtoll(word().c_str(), nullptr, 0);
-      take(',');
+      if (take(',') && (blanks(), text[at] != ']'))
+        out.list.push_back(operand(of, problem)); // coordinates
       if (!take(']'))
         problem = "address of `" + of.full + "`";
       return out;
@@ -380,7 +423,7 @@ private:
     if (name == "%tid.x" || name == "%tid.y" || name == "%tid.z" || name == "%laneid" ||
         name == "%warpid" || name.starts_with("%ctaid.") || name.starts_with("%nctaid.") ||
         name.starts_with("%ntid.") || name == "%clock" || name == "%clock64" ||
-        name == "%globaltimer") {
+        name == "%globaltimer" || name == "%smid") {
       out.kind = Operand::Special;
       out.name = name;
       return out;
@@ -405,9 +448,21 @@ private:
       out.bits = found->second;
       return out;
     }
+    if (auto found = locals.find(name); found != locals.end()) {
+      out.kind = Operand::Local;
+      out.bits = found->second;
+      return out;
+    }
     out.kind = Operand::Label;
-    jumps.emplace_back(kernel->code.size(), name);
+    std::vector<std::string> scoped;
+    for (size_t depth = scopes.size() + 1; depth-- > 0;)
+      scoped.push_back(nameInScope(name, depth));
+    jumps.emplace_back(kernel->code.size(), std::move(scoped));
     return out;
+  }
+  // A label of inline assembly is one of its block.
+  std::string nameInScope(const std::string &name, size_t depth) const {
+    return depth ? name + "@" + std::to_string(numbers[depth - 1]) : name;
   }
   bool registerOfScope(const std::string &name) const {
     for (const auto &scope : scopes)
@@ -423,7 +478,10 @@ private:
   std::map<std::string, size_t> labels;
   std::map<std::string, unsigned> names;
   std::vector<std::map<std::string, unsigned>> scopes; // of inline assembly
-  std::vector<std::pair<size_t, std::string>> jumps;
+  std::vector<unsigned> numbers;                       // of the scopes
+  unsigned lastScope = 0, line = 0;
+  std::map<std::string, unsigned> locals;
+  std::vector<std::pair<size_t, std::vector<std::string>>> jumps;
 };
 
 } // namespace

@@ -15,7 +15,9 @@ import lit.Test
 from gpu_tools import find_libdevice, find_ptxas
 
 # How a test names a back end, and how the command does.
-DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0", "model": "cuda:0"}
+DEVICES = {"ref": "ref", "cpu": "cpu", "gpu": "cuda:0", "model": "cuda:0", "model90": "cuda:0"}
+# Chips that the model of a GPU (test/fake_cuda) can be, and the tests that run on them.
+MODEL_CHIPS = {"model": "sm_80", "model90": "sm_90a"}
 # What the model of a GPU (test/fake_cuda) says of code that it cannot run.
 UNKNOWN_TO_MODEL = "the model of a GPU: the model does not know"
 # Seconds of processor time, and by the clock: a busy machine ends nothing that does not hang.
@@ -35,9 +37,9 @@ def devices_here(gpu=None):
     return found
 
 
-def model_environment(build, root):
-    """What makes `cuda:0` a model that runs the code for sm_80 on this machine's processor."""
-    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs", "NEREID_CACHE_DIR": os.path.join(build, "model-cache"),
+def model_environment(build, root, chip="sm_80"):
+    """What makes `cuda:0` a model that runs the code for a chip on this machine's processor."""
+    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs sm90" if chip == "sm_90a" else "runs", "NEREID_CACHE_DIR": os.path.join(build, "model-cache"),
             "NEREID_PTXAS": os.path.join(root, "test", "fake_cuda", "ptxas.sh")}
 
 
@@ -263,7 +265,7 @@ class Expectation:
 
 class RunTest(lit.formats.TestFormat):
     """Each back end that `# run:` names is a test of its own: `shift.py` gives `shift.py/ref` and so on. What names `gpu` runs on the
-    model of one as well, where that was built."""
+    model of one as well, as each chip that it can be, where that was built."""
 
     def __init__(self, nereid):
         self.nereid = nereid
@@ -285,7 +287,7 @@ class RunTest(lit.formats.TestFormat):
         # A file that names no back end still is a test, and fails.
         devices = found[0][2].split() if found else ["ref"]
         if "gpu" in devices and "model" in config.available_features:
-            devices.append("model")
+            devices += MODEL_CHIPS
         for device in devices:
             yield lit.Test.Test(suite, path + (device,), config, file_path=source)
 
@@ -293,8 +295,9 @@ class RunTest(lit.formats.TestFormat):
         device, source = test.path_in_suite[-1], test.file_path
         if device not in DEVICES:
             return lit.Test.UNRESOLVED, f"no back end `{device}`; known: {', '.join(DEVICES)}"
-        if device not in test.config.available_features:
-            return lit.Test.UNSUPPORTED, f"this machine has no `{device}`"
+        back_end = "model" if device in MODEL_CHIPS else device
+        if back_end not in test.config.available_features:
+            return lit.Test.UNSUPPORTED, f"this machine has no `{back_end}`"
         with open(source) as file:
             text = file.read()
         if not directives(text, ["run"]):
@@ -310,14 +313,15 @@ class RunTest(lit.formats.TestFormat):
                 wrong.append(f"{source}:{line}: {error}")
                 continue
             command = expectation.command(self.nereid, source, DEVICES[device])
-            answer = run_command(command, model_environment(self.build, self.root) if device == "model" else None)
-            if device == "model" and UNKNOWN_TO_MODEL in answer[2]:
+            environment = model_environment(self.build, self.root, MODEL_CHIPS[device]) if device in MODEL_CHIPS else None
+            answer = run_command(command, environment)
+            if device in MODEL_CHIPS and UNKNOWN_TO_MODEL in answer[2]:
                 unknown.add(re.search(f"{UNKNOWN_TO_MODEL} (.*)", answer[2])[1])
                 continue
             complaint = expectation.judge(*answer)
             if complaint:
                 wrong.append(f"{source}:{line}: {complaint}\n  {shown(command)}")
-        if any(content.startswith(f"{device} ") for _, _, content in directives(text, ["xfail"])):
+        if any(content.startswith(f"{back_end} ") for _, _, content in directives(text, ["xfail"])):
             return (lit.Test.XFAIL, "\n".join(wrong)) if wrong else (lit.Test.XPASS, "")
         if wrong:
             return lit.Test.FAIL, "\n".join(wrong)

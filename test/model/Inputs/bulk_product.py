@@ -1,0 +1,21 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        acc = tl.dot(a.load([0, start]), b.load([start, 0]), acc)
+    c.store([0, 0], acc.to(tl.float16))
+
+
+# The same, of descriptors that the kernel makes.
+@triton.jit
+def product_of_made(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    x = tl.make_tensor_descriptor(a, [BM, K], [K, 1], [BM, BK])
+    y = tl.make_tensor_descriptor(b, [K, BN], [BN, 1], [BK, BN])
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        acc = tl.dot(x.load([0, start]), y.load([start, 0]), acc)
+    tl.make_tensor_descriptor(c, [BM, BN], [BN, 1], [BM, BN]).store([0, 0], acc.to(tl.float16))
