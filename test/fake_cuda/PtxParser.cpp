@@ -151,12 +151,15 @@ public:
         break;
       statement(problem);
     }
-    for (auto &[index, name] : jumps) {
-      auto found = labels.find(name);
+    for (auto &[index, names] : jumps) {
+      auto found = labels.end();
+      for (const std::string &name : names) // of the innermost block that has it
+        if (found == labels.end())
+          found = labels.find(name);
       if (!problem.empty())
         break;
       if (found == labels.end())
-        problem = "the model does not know the label " + name;
+        problem = "the model does not know the label " + names.back();
       else
         kernel->code[index].target = found->second;
     }
@@ -198,14 +201,16 @@ private:
 
   void statement(std::string &problem) {
     if (take('{')) {
-      if (opened)
+      if (opened) {
         scopes.emplace_back();
+        numbers.push_back(++lastScope);
+      }
       opened = true;
       return;
     }
     if (take('}')) {
       if (!scopes.empty())
-        scopes.pop_back();
+        scopes.pop_back(), numbers.pop_back();
       else
         at = text.size(); // the kernel's end: what follows is for debuggers
       return;
@@ -225,7 +230,7 @@ private:
       return;
     }
     if (take(':')) {
-      labels[first] = kernel->code.size();
+      labels[nameInScope(first, scopes.size())] = kernel->code.size();
       return;
     }
     split(first, made, problem);
@@ -338,9 +343,10 @@ private:
     if (take('[')) {
       out = operand(of, problem);
       out.isAddress = true;
-      if (take('+'))
-        out.offset = std::strtoll(word().c_str(), nullptr, 0);
-      else if (take('-'))
+      if (take('+')) {
+        bool isMinus = take('-');
+        out.offset = std::strtoll(word().c_str(), nullptr, 0) * (isMinus ? -1 : 1);
+      } else if (take('-'))
         out.offset = -std::strtoll(word().c_str(), nullptr, 0);
       take(',');
       if (!take(']'))
@@ -406,8 +412,15 @@ private:
       return out;
     }
     out.kind = Operand::Label;
-    jumps.emplace_back(kernel->code.size(), name);
+    std::vector<std::string> names;
+    for (size_t depth = scopes.size() + 1; depth-- > 0;)
+      names.push_back(nameInScope(name, depth));
+    jumps.emplace_back(kernel->code.size(), std::move(names));
     return out;
+  }
+  // Labels of inline assembly are those of its own block.
+  std::string nameInScope(const std::string &name, size_t depth) const {
+    return depth ? name + " " + std::to_string(numbers[depth - 1]) : name;
   }
   bool registerOfScope(const std::string &name) const {
     for (const auto &scope : scopes)
@@ -423,7 +436,9 @@ private:
   std::map<std::string, size_t> labels;
   std::map<std::string, unsigned> names;
   std::vector<std::map<std::string, unsigned>> scopes; // of inline assembly
-  std::vector<std::pair<size_t, std::string>> jumps;
+  std::vector<unsigned> numbers;                       // of those scopes
+  unsigned lastScope = 0;
+  std::vector<std::pair<size_t, std::vector<std::string>>> jumps;
 };
 
 } // namespace
