@@ -23,7 +23,7 @@ Outcome compile(const std::string &source, unsigned seed, Code &made) {
   module.get()->setAttr(tile::noFpFusionAttr, b.getUnitAttr()); // the interpreter never does
   module.get()->setAttr(tile::numStagesAttr, b.getI32IntegerAttr(int32_t(1 + random() % 4)));
   pipeline::GpuOptions options;
-  options.numWarps = 1u << random() % 4;
+  options.numWarps = 1u << (random() % 16 ? random() % 4 : 4);
   options.assemble = false;
   // For a look at one kernel: NEREID_FUZZ_EMIT is a number of a stage.
   if (const char *stage = std::getenv("NEREID_FUZZ_EMIT")) {

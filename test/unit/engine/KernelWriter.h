@@ -46,6 +46,9 @@ public:
     if (chance(8))
       row = 512;
     isAligned = chance(60);
+    const Shape wides[] = {{32, 32}, {64, 16}, {8, 64}, {4, 128}, {128, 8}};
+    if (chance(35))
+      wide = wides[pick(5)];
     // What is only read may be read ahead of time.
     if (isGpu)
       written = 1 + pick((1 << workArrays) - 1);
@@ -57,7 +60,7 @@ public:
     // Something of every type to begin with, or of some.
     for (unsigned array : {0u, 2u, 3u, 6u, 7u + pick(2)})
       if (isLong || chance(40))
-        loaded(chance(50) ? Shape{row} : Shape{16, 4}, array);
+        loaded(chance(50) ? Shape{row} : wide, array);
     block(isLong ? 6 + pick(14) : 2 + pick(6), 0);
     // What is left unused would be dropped before it is tested; of the rest a few are looked at.
     std::map<std::string, unsigned> mentions;
@@ -152,8 +155,16 @@ private:
         fitting.push_back(&tile);
     return fitting.empty() ? nullptr : fitting[pick(fitting.size())];
   }
-  Tile any() { return tiles[pick(tiles.size())]; }
+  // Often one of the newest: what the ops before have made.
+  Tile any() {
+    size_t newest = std::min<size_t>(tiles.size(), 12);
+    return chance(40) ? tiles[tiles.size() - 1 - pick(newest)] : tiles[pick(tiles.size())];
+  }
   Tile some(const Shape &shape, const std::string &element) {
+    if (chance(30))
+      for (auto tile = tiles.rbegin(); tile != tiles.rend(); ++tile)
+        if (tile->shape == shape && tile->element == element)
+          return *tile;
     if (const Tile *tile =
             find([&](const Tile &t) { return t.shape == shape && t.element == element; }))
       return *tile;
@@ -500,7 +511,7 @@ private:
   void reshape() {
     Tile a = any();
     if (a.shape.empty()) {
-      Shape shape = chance(50) ? Shape{row} : Shape{16, 4};
+      Shape shape = chance(50) ? Shape{row} : wide;
       define(shape, a.element,
              "tile.splat " + a.name + " : " + type(a) + " -> " + type(shape, a.element));
       return;
@@ -924,42 +935,99 @@ private:
 
   // An operand of which each step reads another piece.
   struct Stream {
-    unsigned array;
+    std::string base, element, target; // `target`: what it is multiplied as
     Shape stored;
-    bool isTurned, isCarried, isMasked;
+    bool isTurned, isCarried, isMasked, isDescribed, isTabled;
     int64_t step;
     Tile offsets, in; // `in`: what the mask lets through
-    std::string start, pointer;
+    std::string start, pointer, described;
 
-    std::string element() const { return smallElementsText[array]; }
-    std::string types() const { return type(stored, "!tile.ptr<" + element() + ">"); }
+    std::string types() const { return type(stored, "!tile.ptr<" + element + ">"); }
   };
-  Stream stream(unsigned array, const Shape &shape) {
+  Stream stream(const std::string &base, const std::string &element, const std::string &target,
+                const Shape &shape) {
     Stream out;
-    out.array = array;
+    out.base = base;
+    out.element = element;
+    out.target = target;
     out.isTurned = chance(40);
     out.stored = out.isTurned ? Shape{shape[1], shape[0]} : shape;
-    out.isCarried = chance(50);
-    out.isMasked = chance(40);
+    out.isDescribed = chance(20);
+    out.isTabled = !out.isDescribed && !mayWrite(1) && chance(25);
+    out.isCarried = !out.isDescribed && !out.isTabled && chance(50);
+    out.isMasked = !out.isDescribed && chance(40);
     out.step = chance(80) ? 16 * (1 + pick(8)) : 1 + pick(40);
+    if (out.isDescribed) {
+      out.described = fresh();
+      std::string rows = number("i64", 8 + pick(100)), columns = number("i64", 8 + pick(100)),
+                  stride = number("i64", 128), one = number("i64", 1);
+      line(out.described + " = tile.make_desc " + base + ", [" + rows + ", " + columns + "], [" +
+           stride + ", " + one + "] : !tile.ptr<" + element + "> -> " +
+           descriptorType(out.stored, element));
+      return out;
+    }
     out.offsets = strided(out.stored);
     if (out.isMasked)
       out.in = prefix(out.stored);
     if (out.isCarried)
-      out.start = pointersTo("%q" + std::to_string(array), out.element(), out.offsets);
+      out.start = pointersTo(base, element, out.offsets);
     return out;
   }
   // The piece of step `i`.
   Tile piece(const Stream &of, const Tile &i) {
+    Tile tile = loadedPiece(of, i);
+    bool isEarly = chance(50);
+    if (of.element != of.target && isEarly)
+      tile = converted(tile, "arith.sitofp", of.target);
+    if (of.isTurned)
+      tile = transposed(tile);
+    return tile.element == of.target ? tile : converted(tile, "arith.sitofp", of.target);
+  }
+  Tile loadedPiece(const Stream &of, const Tile &i) {
+    if (of.isDescribed) {
+      Tile by = scalar("i32", "arith.constant " + std::to_string(8 * pick(5)) + " : i32");
+      Tile far = scalar("i32", "arith.muli " + i.name + ", " + by.name + " : i32");
+      std::string other = number("i32", int(pick(40)) - 10);
+      return define(of.stored, of.element,
+                    "tile.desc_load " + of.described + "[" +
+                        (chance(50) ? far.name + ", " + other : other + ", " + far.name) +
+                        "] : " + descriptorType(of.stored, of.element) + " -> " +
+                        type(of.stored, of.element));
+    }
     std::string where = of.pointer;
-    if (!of.isCarried) {
+    if (of.isTabled) { // rows whose numbers are read from memory
+      Shape line = {of.stored[0], 1};
+      Tile places = linear({of.stored[0]});
+      Tile far = splat(i, places.shape);
+      places = define(places.shape, "i32",
+                      "arith.addi " + places.name + ", " + far.name + " : " + type(far));
+      std::string table = pointersTo("%p1", "i32", places);
+      Tile rows = define(places.shape, "i32",
+                         "tile.load " + table + " : " + type(places.shape, "!tile.ptr<i32>") +
+                             " -> " + type(places));
+      Tile bound = define(places.shape, "i32", "arith.constant dense<100> : " + type(places));
+      rows = define(places.shape, "i32",
+                    "tile.remui " + rows.name + ", " + bound.name + " : " + type(rows));
+      Tile stride = define(places.shape, "i32", "arith.constant dense<64> : " + type(places));
+      rows = define(places.shape, "i32",
+                    "arith.muli " + rows.name + ", " + stride.name + " : " + type(rows));
+      Tile column = define(line, "i32",
+                           "tile.expand_dims " + rows.name + " axis 1 : " + type(rows) + " -> " +
+                               type(line, "i32"));
+      Tile all = define(of.stored, "i32",
+                        "tile.broadcast " + column.name + " : " + type(column) + " -> " +
+                            type(of.stored, "i32"));
+      Tile offsets = define(of.stored, "i32",
+                            "arith.addi " + all.name + ", " + of.offsets.name + " : " + type(all));
+      where = pointersTo(of.base, of.element, offsets);
+    } else if (!of.isCarried) {
       Tile by = scalar("i32", "arith.constant " + std::to_string(of.step) + " : i32");
       Tile far = scalar("i32", "arith.muli " + i.name + ", " + by.name + " : i32");
-      std::string base = "%q" + std::to_string(of.array);
+      std::string base = of.base;
       Tile offsets = of.offsets;
       if (chance(50)) {
         std::string moved = fresh();
-        line(moved + " = tile.addptr " + base + ", " + far.name + " : !tile.ptr<" + of.element() +
+        line(moved + " = tile.addptr " + base + ", " + far.name + " : !tile.ptr<" + of.element +
              ">, i32");
         base = moved;
       } else {
@@ -967,7 +1035,7 @@ private:
         offsets = define(of.stored, "i32",
                          "arith.addi " + offsets.name + ", " + all.name + " : " + type(all));
       }
-      where = pointersTo(base, of.element(), offsets);
+      where = pointersTo(base, of.element, offsets);
     }
     std::string options;
     if (of.isMasked) {
@@ -981,16 +1049,16 @@ private:
       }
       options = " mask " + in.name + " : " + type(in);
       if (chance(60)) {
-        Tile other = define(of.stored, of.element(),
-                            std::string("arith.constant dense<") + (chance(80) ? "0.0" : "3.0") +
-                                "> : " + type(of.stored, of.element()));
+        Tile other =
+            define(of.stored, of.element,
+                   std::string("arith.constant dense<") + (chance(80) ? "0" : "3") +
+                       (isFloat(of.element) ? ".0" : "") + "> : " + type(of.stored, of.element));
         options += " other " + other.name + " : " + type(other);
       }
     }
-    Tile tile = define(of.stored, of.element(),
-                       "tile.load " + where + options + " : " + of.types() + " -> " +
-                           type(of.stored, of.element()));
-    return of.isTurned ? transposed(tile) : tile;
+    return define(of.stored, of.element,
+                  "tile.load " + where + options + " : " + of.types() + " -> " +
+                      type(of.stored, of.element));
   }
 
   // A product summed over steps, perhaps with a second one behind it as in attention, perhaps in a
@@ -1004,24 +1072,45 @@ private:
       unsigned array = pick(smallArrays);
       bool isSecond = array < 2 && chance(35), isResident = chance(30),
            isOfRows = isSecond && chance(50);
-      Stream a = stream(array, {m, k}), b = stream(array, {k, n});
+      std::string base = "%q" + std::to_string(array), element = smallElementsText[array],
+                  sums = "f32";
+      // Bytes are multiplied as they are, or as halves, on either side.
+      bool mayBeBytes = !mayWrite(3) && !isSecond && chance(50), isWhole = mayBeBytes && chance(40);
+      if (isWhole) {
+        base = "%p3";
+        element = "i8";
+        sums = "i32";
+        isResident = false;
+      }
+      auto made = [&](const Shape &shape) {
+        return mayBeBytes && array < 2 && !isWhole && chance(50)
+                   ? stream("%p3", "i8", element, shape)
+                   : stream(base, element, element, shape);
+      };
+      Stream a = made({m, k}), b = made({k, n});
       std::vector<Stream *> streams = {&b};
       std::optional<Stream> c;
       if (isSecond)
-        streams.push_back(&c.emplace(stream(array, {n, width})));
+        streams.push_back(&c.emplace(stream(base, element, element, {n, width})));
       Tile resident = {"", "", {}};
       if (isResident)
         resident = small(array, {m, k});
       else
         streams.push_back(&a);
       Shape shape = {m, isSecond ? width : n};
-      Tile sum = constant(shape, "f32"), zero = constant({}, "i32"),
+      bool addsInSteps = mayWrite(0) && sums == "f32" && chance(20);
+      std::string addsTo;
+      if (addsInSteps)
+        addsTo = pointers(0, linear(shape), Access::Write);
+      Tile sum = constant(shape, sums), zero = constant({}, "i32"),
            one = scalar("i32", "arith.constant 1 : i32");
       zero = scalar("i32", "arith.constant 0 : i32");
       Tile first = chance(80) ? zero : scalar("i32", "arith.constant 1 : i32"), count = trips(),
            by = chance(80) ? one : scalar("i32", "arith.constant 2 : i32");
       // One loop, whose results are the sum and the pointers of the streams that are carried.
       auto loop = [&](const Tile &begin) {
+        if (addsInSteps)
+          touch(0, Access::Write);
         std::string i = fresh(), carried = fresh(), results = fresh(), types = type(sum);
         std::string args = carried + " = " + begin.name;
         unsigned number = 1;
@@ -1041,7 +1130,7 @@ private:
           Tile step{i, "i32", {}};
           tiles.push_back(step);
           Tile left = isResident ? resident : piece(a, step), right = piece(b, step);
-          Tile acc{carried, "f32", shape}, made = acc;
+          Tile acc{carried, sums, shape}, made = acc;
           if (isSecond) {
             Tile scores = dot(left, right, constant({m, n}, "f32"));
             if (isOfRows) {
@@ -1064,12 +1153,18 @@ private:
           } else if (chance(70)) {
             made = dot(left, right, acc);
           } else { // summed by hand
-            Tile product = dot(left, right, constant(shape, "f32"));
-            made = define(shape, "f32",
-                          "arith.addf " + acc.name + ", " + product.name + " : " + type(acc));
+            Tile product = dot(left, right, constant(shape, sums));
+            made = define(shape, sums,
+                          (sums == "f32" ? "arith.addf " : "arith.addi ") + acc.name + ", " +
+                              product.name + " : " + type(acc));
           }
           if (chance(20))
             elementwise();
+          if (addsInSteps) // in the same threads in each step
+            define(shape, sums,
+                   "tile.atomic_rmw <fadd>, <relaxed>, <gpu>, " + addsTo + ", " + made.name +
+                       " : " + type(shape, "!tile.ptr<f32>") + ", " + type(made) + " -> " +
+                       type(made));
           std::string yields = made.name;
           for (Stream *one : moving) {
             Tile far = define(one->stored, "i32",
@@ -1083,7 +1178,7 @@ private:
           line("scf.yield " + yields + " : " + types);
         });
         line(chance(70) ? "} {tile.num_stages = " + std::to_string(1 + pick(4)) + " : i32}" : "}");
-        return Tile{number > 1 ? results + "#0" : results, "f32", shape};
+        return Tile{number > 1 ? results + "#0" : results, sums, shape};
       };
       if (chance(70)) {
         left = loop(sum);
@@ -1096,7 +1191,9 @@ private:
            ") : i32 {");
       inRegion([&] {
         Tile number{tile, "i32", {}};
-        Tile begin = splat(scalar("f32", "arith.sitofp " + tile + " : i32 to f32"), shape);
+        Tile begin =
+            splat(sums == "i32" ? number : scalar("f32", "arith.sitofp " + tile + " : i32 to f32"),
+                  shape);
         // The tiles differ in where they begin.
         if (chance(60))
           for (Stream *one : streams)
@@ -1108,15 +1205,16 @@ private:
               one->start = moved;
             }
         Tile made = loop(begin);
-        if (mayWrite(0) && chance(40))
+        if (mayWrite(0) && sums == "f32" && chance(40))
           line("tile.store " + pointers(0, linear(shape), Access::Write) + ", " + made.name +
                " : " + type(shape, "!tile.ptr<f32>") + ", " + type(made));
-        Tile next =
-            define(shape, "f32", "arith.addf " + carried + ", " + made.name + " : " + type(made));
+        Tile next = define(shape, sums,
+                           (sums == "f32" ? "arith.addf " : "arith.addi ") + carried + ", " +
+                               made.name + " : " + type(made));
         line("scf.yield " + next.name + " : " + type(next));
       });
       line(chance(50) ? "} {tile.flatten}" : "}");
-      left = Tile{results, "f32", shape};
+      left = Tile{results, sums, shape};
     });
     tiles.push_back(*left);
   }
@@ -1258,6 +1356,26 @@ private:
                  "tile.trans " + x.name + " [0, 2, 1] : " + type(x) + " -> " + type(cut, e));
       a = define({count}, e,
                  "tile.reshape " + x.name + " : " + type(x) + " -> " + type({count}, e));
+    }
+  }
+
+  // Several reductions of one shape that nothing separates.
+  void reductions() {
+    const Tile *found = find([](const Tile &t) {
+      return !t.shape.empty() && !isByteFloat(t.element) && elements(t.shape) >= 32;
+    });
+    if (!found)
+      return;
+    Shape shape = found->shape, outer = shape;
+    unsigned axis = pick(shape.size());
+    outer.erase(outer.begin() + axis);
+    for (unsigned count = 2 + pick(2); count > 0; --count) {
+      const Tile *other =
+          find([&](const Tile &t) { return t.shape == shape && !isByteFloat(t.element); });
+      Tile a = *other;
+      define(outer, a.element,
+             "tile.reduce(" + a.name + ") axis " + std::to_string(axis) + " : (" + type(a) +
+                 ") -> " + type(outer, a.element) + combine(a.element, chance(15)));
     }
   }
 
@@ -1603,7 +1721,7 @@ private:
 
   void block(unsigned count, unsigned depth) {
     for (unsigned i = 0; i < count; ++i) {
-      uint32_t kind = pick(109);
+      uint32_t kind = pick(111);
       if (kind < 35)
         elementwise();
       else if (kind < 48)
@@ -1630,6 +1748,8 @@ private:
         atomic();
       else if (kind < 96)
         ragged();
+      else if (kind >= 109)
+        reductions();
       else if (kind >= 107)
         exchange();
       else if (kind >= 105)
@@ -1665,6 +1785,7 @@ private:
   std::vector<Tile> tiles;
   unsigned next = 0;
   int64_t row = 64; // lanes of most tiles
+  Shape wide = {16, 4};
   bool inWhile = false;
   int64_t kept[arrayCount] = {workElements, workElements, workElements, workElements, 0, 0,
                               workElements, workElements, workElements};
