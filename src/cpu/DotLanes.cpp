@@ -7,6 +7,7 @@
 // A group is what one instruction multiplies for one accumulator: an element, two bf16
 // (`vdpbf16ps`), four bytes (`vpdpbusd`).
 #include "cpu/LaneModels.h"
+#include "cpu/NextRound.h"
 #include "cpu/ProductExtents.h"
 #include "transforms/Expansions.h"
 
@@ -66,7 +67,14 @@ public:
     ends.push_back(columnEnd ? emitter.ceilDiv(columnEnd, width * vectors) : Value());
     ends.push_back(rowEnd ? emitter.ceilDiv(rowEnd, rows) : Value());
     // Panels outside: one stays in the nearest cache while all rows pass.
-    auto one = [&](const Lanes &at) { block(at.position); };
+    NextRound next(dot, emitter);
+    int64_t parts = 1;
+    for (int64_t extent : blocks)
+      parts *= extent;
+    auto one = [&](const Lanes &at) {
+      next.fetch(emitter.linear(blocks, at.position), parts);
+      block(at.position);
+    };
     emitter.forEach(blocks, blocks.size() - 1, 1, one, ends);
   }
 
