@@ -380,9 +380,10 @@ private:
     if (take('[')) {
       out = operand(of, problem);
       out.isAddress = true;
-      if (take('+'))
-        out.offset = std::strtoll(word().c_str(), nullptr, 0);
-      else if (take('-'))
+      if (take('+')) {
+        bool isMinus = take('-');
+        out.offset = std::strtoll(word().c_str(), nullptr, 0) * (isMinus ? -1 : 1);
+      } else if (take('-'))
         out.offset = -std::strtoll(word().c_str(), nullptr, 0);
       if (take(',') && (blanks(), text[at] != ']'))
         out.list.push_back(operand(of, problem)); // coordinates
