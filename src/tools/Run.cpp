@@ -3,6 +3,7 @@
 #include "engine/Files.h"
 #include "runtime/Recorder.h"
 #include "support/Npy.h"
+#include "support/Spelling.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <unistd.h>
@@ -132,10 +134,72 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
   return failed ? exitRefused : exitDone;
 }
 
+Error noTensor(const std::string &option, const std::string &name, CallArguments &arguments) {
+  support::Spelling spelling(name);
+  std::string all;
+  for (engine::SpecTensor *tensor : arguments.tensors()) {
+    spelling.consider(tensor->name);
+    all += (all.empty() ? "there are `" : ", `") + tensor->name + "`";
+  }
+  return {
+      "`" + option + " " + name + "`: there is no tensor of that name; " +
+          (spelling.best().empty() ? all.empty() ? "no argument is one" : all : spelling.hint()),
+      {}};
+}
+
+// What the handler of a fault reads: nothing may be allocated there.
+struct Fenced {
+  uintptr_t begin, end;
+  std::string name;
+};
+std::vector<Fenced> fenced;
+std::string faulty;
+
+void tellFault(int, siginfo_t *what, void *) {
+  const auto at = uintptr_t(what->si_addr);
+  auto say = [](std::string_view text) {
+    if (::write(2, text.data(), text.size()) < 0)
+      return;
+  };
+  say("nereid: error: ");
+  say(faulty);
+  const Fenced *nearest = nullptr;
+  for (const Fenced &one : fenced)
+    if (at >= one.begin && (!nearest || one.begin > nearest->begin))
+      nearest = &one;
+  constexpr uintptr_t near = 1 << 16;
+  if (nearest && at - nearest->end < near) {
+    say(" accesses memory behind the end of `");
+    say(nearest->name);
+    say("`");
+  } else {
+    say(" accesses memory outside of all tensors");
+  }
+  say("\n   hint: `nereid check` with the same words says in which line\n");
+  ::_exit(exitRefused);
+}
+
+// From here on a fault is one of the kernel.
+void tellFaults(const std::string &kernel, CallArguments &arguments) {
+  faulty = "`" + kernel + "`";
+  for (engine::SpecTensor *tensor : arguments.tensors()) {
+    const auto begin = uintptr_t(tensor->memory.allocation());
+    fenced.push_back({begin, begin + tensor->memory.allocationBytes(), tensor->name});
+  }
+  struct sigaction action = {};
+  action.sa_sigaction = tellFault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
 int execute(const RunWords &words, bool check) {
   auto chosen = chooseKernel(words);
   if (!chosen)
     return refuse(chosen.error());
+  // A compiled kernel that leaves its tensors is told so, before it harms what lies behind them.
+  const bool isFenced = !check && words.device == "cpu";
+  support::HostTensor::fence(isFenced);
   CallArguments arguments(words.seed);
   std::vector<std::string> all = words.arguments;
   all.insert(all.end(), words.constants.begin(), words.constants.end());
@@ -143,7 +207,7 @@ int execute(const RunWords &words, bool check) {
     return refuse(status.error());
   for (const std::string &name : words.print)
     if (!arguments.tensor(name))
-      return refuse(Error{"`--print " + name + "`: there is no tensor of that name", {}});
+      return refuse(noTensor("--print", name, arguments));
 
   engine::RunRequest request;
   request.program = chosen->program.get();
@@ -185,10 +249,14 @@ int execute(const RunWords &words, bool check) {
       return refuse(status.error());
   if (words.repeat)
     runtime::recorder().enable(true);
+  if (isFenced)
+    tellFaults(chosen->name, arguments);
   auto outcome = (*runner)->run(request);
   for (int i = 1; i < words.repeat && outcome; ++i)
     outcome = (*runner)->run(request);
   line.clear();
+  ::signal(SIGSEGV, SIG_DFL);
+  ::signal(SIGBUS, SIG_DFL);
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);
@@ -198,8 +266,10 @@ int execute(const RunWords &words, bool check) {
   for (const std::string &word : words.save) {
     size_t equals = word.find('=');
     auto *tensor = arguments.tensor(word.substr(0, equals));
-    if (equals == std::string::npos || !tensor)
+    if (equals == std::string::npos)
       return refuse(Error{"`--save " + word + "` is not TENSOR=FILE.npy", {}});
+    if (!tensor)
+      return refuse(noTensor("--save", word.substr(0, equals), arguments));
     auto bytes = support::writeNpy(tensor->dtype, tensor->shape, tensor->memory.packed());
     if (Status status = engine::writeFile(
             word.substr(equals + 1), {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
