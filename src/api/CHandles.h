@@ -26,9 +26,10 @@ namespace nereid::c {
 nereid_status fail(nereid_status status, std::string_view what);
 
 /// Runs `body`, which gives a Status; whatever it throws ends here.
-template <typename Body> nereid_status guarded(bool valid, Body body) {
+template <typename Body>
+nereid_status guarded(bool valid, Body body, const char *call = __builtin_FUNCTION()) {
   if (!valid)
-    return fail(NEREID_BAD_CALL, "a null handle or pointer");
+    return fail(NEREID_BAD_CALL, "a null handle or pointer is given to " + std::string(call));
   try {
     Status status = body();
     return status ? NEREID_OK : fail(NEREID_FAILED, describe(status.error()));
@@ -41,8 +42,9 @@ template <typename Body> nereid_status guarded(bool valid, Body body) {
   }
 }
 
-/// Puts a value into a new handle.
+/// Puts a value into a new handle, which is null if there is none.
 template <typename Handle, typename T> Status give(Handle **to, Result<T> value) {
+  *to = nullptr;
   if (!value)
     return value.takeError();
   *to = new Handle{*std::move(value)};
