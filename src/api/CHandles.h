@@ -113,6 +113,9 @@ private:
 // A structure of the caller as far as it knows it; the rest is zero.
 template <typename Options> Options sized(const Options *given) {
   Options options = {};
+  if (given && given->size < sizeof given->size)
+    throw std::runtime_error("`size` of the options is " + std::to_string(given->size) +
+                             ": it says how much of them the program knows, `sizeof options`");
   if (given)
     std::memcpy(static_cast<void *>(&options), given, std::min(given->size, sizeof options));
   return options;

@@ -171,6 +171,29 @@ class InstalledTree(unittest.TestCase):
                 "Exception: a name of `nereid::tl` is used outside of a kernel that is being recorded",
                 "runtime_error: while recording", "runtime_error: in a grid"], compiler)
 
+    def test_arguments_that_outlive_their_tensors_are_warned_of(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
+        flags = run("pkg-config", "--cflags", "nereid", env=environment).split()
+        (self.folder / "borrowed.cpp").write_text("""
+#include <nereid/engine.h>
+using namespace nereid;
+Status good(const Kernel &kernel, const Stream &stream, const Tensor &x) {
+  const Argument arguments[] = {x, 3, "text"};
+  kernel(stream, {1}, must(x.view({1})), 3);
+  return kernel.launch(stream, {1}, arguments);
+}
+#ifdef BAD
+Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
+  const Argument arguments[] = {must(x.view({1})), 3};
+  return kernel.launch(stream, {1}, arguments);
+}
+#endif
+""")
+        command = ["clang++-19", "-std=c++20", "-Werror", "-fsyntax-only", *flags, self.folder / "borrowed.cpp"]
+        run(*command)
+        with self.assertRaisesRegex(AssertionError, "will be destroyed at the end of the full-expression"):
+            run(*command, "-DBAD")
+
     def test_pack_without_compiler(self):
         # Ten kernels in a pack, each of another signature; the program links the runtime alone.
         nereid = self.prefix / "bin" / "nereid"

@@ -792,6 +792,14 @@ TEST(CApiTest, BadCallsAreRefused) {
             NEREID_OK);
   nereid_kernel *kernel = nullptr;
   EXPECT_EQ(nereid_kernel_get(program, "missing", nullptr, &kernel), NEREID_FAILED);
+  EXPECT_EQ(kernel, nullptr);
+  nereid_compile_options unsized = {};
+  unsized.num_warps = 8;
+  EXPECT_EQ(nereid_kernel_get(program, "show", &unsized, &kernel), NEREID_FAILED);
+  EXPECT_NE(std::string(nereid_last_error()).find("`size` of the options is 0"), std::string::npos);
+  EXPECT_EQ(nereid_kernel_get(nullptr, "show", nullptr, &kernel), NEREID_BAD_CALL);
+  EXPECT_EQ(std::string(nereid_last_error()),
+            "a null handle or pointer is given to nereid_kernel_get");
   ASSERT_EQ(nereid_kernel_get(program, "show", nullptr, &kernel), NEREID_OK);
   nereid_device *device = nullptr;
   ASSERT_EQ(nereid_device_open("cpu", &device), NEREID_OK);
