@@ -4,6 +4,7 @@
 #include "runtime/Recorder.h"
 #include "support/Npy.h"
 #include "support/Spelling.h"
+#include "tools/Faults.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <unistd.h>
@@ -147,52 +147,6 @@ Error noTensor(const std::string &option, const std::string &name, CallArguments
       {}};
 }
 
-// What the handler of a fault reads: nothing may be allocated there.
-struct Fenced {
-  uintptr_t begin, end;
-  std::string name;
-};
-std::vector<Fenced> fenced;
-std::string faulty;
-
-void tellFault(int, siginfo_t *what, void *) {
-  const auto at = uintptr_t(what->si_addr);
-  auto say = [](std::string_view text) {
-    if (::write(2, text.data(), text.size()) < 0)
-      return;
-  };
-  say("nereid: error: ");
-  say(faulty);
-  const Fenced *nearest = nullptr;
-  for (const Fenced &one : fenced)
-    if (at >= one.begin && (!nearest || one.begin > nearest->begin))
-      nearest = &one;
-  constexpr uintptr_t near = 1 << 16;
-  if (nearest && at - nearest->end < near) {
-    say(" accesses memory behind the end of `");
-    say(nearest->name);
-    say("`");
-  } else {
-    say(" accesses memory outside of all tensors");
-  }
-  say("\n   hint: `nereid check` with the same words says in which line\n");
-  ::_exit(exitRefused);
-}
-
-// From here on a fault is one of the kernel.
-void tellFaults(const std::string &kernel, CallArguments &arguments) {
-  faulty = "`" + kernel + "`";
-  for (engine::SpecTensor *tensor : arguments.tensors()) {
-    const auto begin = uintptr_t(tensor->memory.allocation());
-    fenced.push_back({begin, begin + tensor->memory.allocationBytes(), tensor->name});
-  }
-  struct sigaction action = {};
-  action.sa_sigaction = tellFault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  ::sigaction(SIGSEGV, &action, nullptr);
-  ::sigaction(SIGBUS, &action, nullptr);
-}
-
 int execute(const RunWords &words, bool check) {
   auto chosen = chooseKernel(words);
   if (!chosen)
@@ -249,14 +203,19 @@ int execute(const RunWords &words, bool check) {
       return refuse(status.error());
   if (words.repeat)
     runtime::recorder().enable(true);
-  if (isFenced)
-    tellFaults(chosen->name, arguments);
+  if (isFenced) {
+    std::vector<Fenced> fenced;
+    for (engine::SpecTensor *tensor : arguments.tensors()) {
+      const auto begin = uintptr_t(tensor->memory.allocation());
+      fenced.push_back({begin, begin + tensor->memory.allocationBytes(), tensor->name});
+    }
+    tellFaults("`" + chosen->name + "`", std::move(fenced));
+  }
   auto outcome = (*runner)->run(request);
   for (int i = 1; i < words.repeat && outcome; ++i)
     outcome = (*runner)->run(request);
   line.clear();
-  ::signal(SIGSEGV, SIG_DFL);
-  ::signal(SIGBUS, SIG_DFL);
+  forgetFaults();
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);
@@ -307,7 +266,11 @@ Action addRun(CLI::App &app) {
       ->allow_extra_args(false);
   app.add_flag("--wide", words->wide,
                "Every float in f64 and nothing rounded but what is stored at the end (ref)");
-  return [words] {
+  auto verify = std::make_shared<bool>(false);
+  app.add_flag("--check", *verify, "Verify every access: `nereid check`");
+  return [words, verify] {
+    if (*verify)
+      return execute(*words, true);
     if (words->wide && words->device != "ref")
       return refuse(Error{"only the interpreter computes `--wide`: add `--device ref`", {}});
     return execute(*words, false);

@@ -228,7 +228,7 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
             self.assertEqual(set(output[0].split(", ")), {"add", "softmax", "matmul", "attention"})
             self.assertEqual(output[1:], ["0 of 5000 sums are wrong",
                                           "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu",
-                                          "refused: the pack has no kernel `nothing`"])
+                                          "refused: the pack has no kernel `nothing`; there are `add`, `softmax`, `matmul`, `attention`"])
         damaged = bytearray(pack.read_bytes())
         damaged[100] ^= 1
         pack.write_bytes(damaged)
