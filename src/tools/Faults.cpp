@@ -5,6 +5,7 @@
 #include <csignal>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace nereid::tools {
 
