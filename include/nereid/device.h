@@ -56,6 +56,8 @@ struct MemoryUse {
 /// A point in a stream.
 class NEREID_API Event {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return impl != nullptr; }
   /// Waits until the point is reached.
   Status synchronize() const;
   /// Whether it is reached.
@@ -72,6 +74,8 @@ private:
 /// Launches recorded from a stream, to be run again with the same arguments.
 class NEREID_API Graph {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return impl != nullptr; }
   size_t nodeCount() const;
 
 private:
@@ -83,6 +87,8 @@ private:
 /// pool. An error of queued work may come from a later call.
 class NEREID_API Stream {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return impl != nullptr; }
   Device device() const;
   /// CUstream; null on a CPU.
   void *native() const;

@@ -139,6 +139,8 @@ struct BindingAccess; // what bindings of other languages and nereid/kernels.h r
 /// first launched so.
 class NEREID_API Kernel {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return state != nullptr; }
   const std::string &name() const;
   std::span<const KernelParameter> parameters() const;
 
@@ -206,6 +208,8 @@ private:
 /// A source file: its module-level code has run in a closed evaluator.
 class NEREID_API Program {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return state != nullptr; }
   /// Names of all kernels, in order of lines.
   std::vector<std::string> kernels() const;
   /// Fails if there is none of that name, or if its definition cannot be evaluated.

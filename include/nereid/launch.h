@@ -30,15 +30,23 @@ template <typename T> T must(Result<T> result) {
   return *std::move(result);
 }
 
-/// An argument of a launch: a small view, good until the launch returns. Numbers are typed as
+// Clang warns where what is viewed ends before the view.
+#ifdef __clang__
+#define NEREID_BORROWED [[clang::lifetimebound]]
+#else
+#define NEREID_BORROWED
+#endif
+
+/// An argument of a launch: a small view. The tensor, descriptor, text or list that it is made from
+/// lives until the launch returns; temporaries do only in the call itself. Numbers are typed as
 /// Triton types Python's: an int is int32 if it fits, a float is float32; parameters with an
 /// annotation take that type.
 class NEREID_API Argument {
 public:
   /// The parameter's default.
   Argument() : bits(0) {}
-  Argument(const Tensor &tensor);
-  Argument(const TensorDescriptor &descriptor);
+  Argument(const Tensor &tensor NEREID_BORROWED);
+  Argument(const TensorDescriptor &descriptor NEREID_BORROWED);
   Argument(DType type);
   Argument(std::nullptr_t) : Argument() { kind = None; }
   Argument(bool value) : Argument() {
@@ -68,10 +76,10 @@ public:
                  DTypeOf<std::remove_cv_t<T>>::value) {}
   Argument(const void *pointer, DType pointee);
   /// A string for a `tl.constexpr` parameter.
-  Argument(std::string_view text);
+  Argument(std::string_view text NEREID_BORROWED);
   Argument(const char *text) : Argument(std::string_view(text)) {}
   /// A tuple. A launch with one allocates.
-  Argument(std::span<const Argument> elements);
+  Argument(std::span<const Argument> elements NEREID_BORROWED);
 
   std::string_view name; ///< of the parameter; empty: by position
 

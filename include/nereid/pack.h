@@ -18,6 +18,8 @@ struct PackedKernelState;
 /// A kernel of a pack. Any number of threads may launch it.
 class NEREID_API PackedKernel {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return state != nullptr; }
   const std::string &name() const;
   std::span<const KernelParameter> parameters() const;
 
@@ -45,6 +47,8 @@ private:
 /// A pack that is mapped. Its file may be replaced, by renaming, but not changed.
 class NEREID_API Pack {
 public:
+  /// Of one that is default-constructed or moved from all calls fail.
+  explicit operator bool() const { return state != nullptr; }
   /// Fails on what is no pack, a pack of another version or a damaged one, and if the program was
   /// compiled with headers of another version.
   static Result<Pack> open(const std::string &path) {

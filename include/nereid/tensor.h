@@ -107,6 +107,7 @@ class NEREID_API TensorDescriptor {
 public:
   /// Of 1 to 5 dimensions. Elements out of bounds read as zero, or as NaN if `padNan`.
   static Result<TensorDescriptor> make(const Tensor &tensor, Shape block, bool padNan = false);
+  explicit operator bool() const { return impl != nullptr; }
   const launch::DescriptorArgument &internal() const { return *impl; }
 
 private:

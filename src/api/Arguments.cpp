@@ -46,7 +46,9 @@ Argument::Argument(const Tensor &tensor)
     : kind(tensor ? TensorView : None), type(tensor ? tensor.internal().type() : DType::Int32),
       object(tensor ? &tensor.internal() : nullptr) {}
 Argument::Argument(const TensorDescriptor &descriptor)
-    : kind(Descriptor), type(descriptor.internal().tensor.type()), object(&descriptor.internal()) {}
+    : kind(descriptor ? Descriptor : None),
+      type(descriptor ? descriptor.internal().tensor.type() : DType::Int32),
+      object(descriptor ? &descriptor.internal() : nullptr) {}
 Argument::Argument(DType type) : kind(Type), type(type), bits(0) {}
 Argument::Argument(const void *pointer, DType pointee)
     : kind(Pointer), type(pointee), object(pointer) {}

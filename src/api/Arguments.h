@@ -3,6 +3,7 @@
 
 #include "launch/Launcher.h"
 #include "nereid/launch.h"
+#include "support/Spelling.h"
 
 #include <algorithm>
 #include <memory>
@@ -99,8 +100,7 @@ public:
           if (signature.parameters[parameter].name == given[i].name)
             break;
         if (parameter == count) [[unlikely]]
-          return cannotLaunch(signature,
-                              "it has no parameter `" + std::string(given[i].name) + "`");
+          return noParameter(signature, given[i].name);
         if (at[parameter].kind != launch::Argument::Kind::Default && !isFree(parameter))
             [[unlikely]]
           return cannotLaunch(signature, "`" + std::string(given[i].name) + "` is given twice");
@@ -117,6 +117,13 @@ public:
   }
 
 private:
+  static Error noParameter(const launch::Signature &signature, std::string_view name) {
+    support::Spelling spelling{std::string(name)};
+    for (const launch::Parameter &parameter : signature.parameters)
+      spelling.consider(parameter.name);
+    return cannotLaunch(signature, "it has no parameter `" + std::string(name) + "`" +
+                                       (spelling.best().empty() ? "" : "; " + spelling.hint()));
+  }
   static Error cannotLaunch(const launch::Signature &signature, const std::string &why) {
     return Error{"cannot launch `" + signature.name + "`: " + why, {}};
   }

@@ -26,9 +26,10 @@ namespace nereid::c {
 nereid_status fail(nereid_status status, std::string_view what);
 
 /// Runs `body`, which gives a Status; whatever it throws ends here.
-template <typename Body> nereid_status guarded(bool valid, Body body) {
+template <typename Body>
+nereid_status guarded(bool valid, Body body, const char *call = __builtin_FUNCTION()) {
   if (!valid)
-    return fail(NEREID_BAD_CALL, "a null handle or pointer");
+    return fail(NEREID_BAD_CALL, "a null handle or pointer is given to " + std::string(call));
   try {
     Status status = body();
     return status ? NEREID_OK : fail(NEREID_FAILED, describe(status.error()));
@@ -41,8 +42,9 @@ template <typename Body> nereid_status guarded(bool valid, Body body) {
   }
 }
 
-/// Puts a value into a new handle.
+/// Puts a value into a new handle, which is null if there is none.
 template <typename Handle, typename T> Status give(Handle **to, Result<T> value) {
+  *to = nullptr;
   if (!value)
     return value.takeError();
   *to = new Handle{*std::move(value)};
@@ -111,6 +113,9 @@ private:
 // A structure of the caller as far as it knows it; the rest is zero.
 template <typename Options> Options sized(const Options *given) {
   Options options = {};
+  if (given && given->size < sizeof given->size)
+    throw std::runtime_error("`size` of the options is " + std::to_string(given->size) +
+                             ": it says how much of them the program knows, `sizeof options`");
   if (given)
     std::memcpy(static_cast<void *>(&options), given, std::min(given->size, sizeof options));
   return options;

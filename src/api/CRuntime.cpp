@@ -43,6 +43,7 @@ const char *nereid_last_error(void) { return lastError.c_str(); }
 const char *nereid_version(void) { return NEREID_VERSION; }
 
 static Status giveDevice(nereid_device **device, Result<Device> opened) {
+  *device = nullptr;
   if (!opened)
     return opened.takeError();
   *device = new nereid_device{*std::move(opened), {}, {}};
@@ -100,6 +101,7 @@ nereid_status nereid_stream_copy(nereid_stream *stream, void *to, const void *fr
 
 nereid_status nereid_pack_open(const char *path, nereid_pack **pack) {
   return guarded(path && pack, [&]() -> Status {
+    *pack = nullptr;
     auto opened = Pack::open(path);
     if (!opened)
       return opened.takeError();

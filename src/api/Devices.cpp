@@ -1,4 +1,5 @@
 // The public classes of devices and tensors, over those of the runtime.
+#include "api/Empty.h"
 #include "launch/Argument.h"
 #include "nereid/tensor.h"
 #include "runtime/CpuDevice.h"
@@ -40,26 +41,53 @@ Executor::~Executor() = default;
 
 // ---- Events, graphs, streams
 
-Status Event::synchronize() const { return impl->synchronize(); }
-Result<bool> Event::query() const { return impl->query(); }
+namespace {
+Error noEvent() { return emptyHandle("Event", "Device::createEvent"); }
+Error noStream() { return emptyHandle("Stream", "Device::stream"); }
+Error noGraph() { return emptyHandle("Graph", "Stream::endCapture"); }
+Error noTensor() { return emptyHandle("Tensor", "Tensor::wrap"); }
+} // namespace
+
+Status Event::synchronize() const { return impl ? impl->synchronize() : noEvent(); }
+Result<bool> Event::query() const {
+  if (!impl)
+    return noEvent();
+  return impl->query();
+}
 Result<double> Event::secondsSince(const Event &start) const {
+  if (!impl || !start.impl)
+    return noEvent();
   return impl->secondsSince(*start.impl);
 }
 
-size_t Graph::nodeCount() const { return impl->nodeCount(); }
+size_t Graph::nodeCount() const { return impl ? impl->nodeCount() : 0; }
 
-Device Stream::device() const { return Device(&impl->device()); }
-void *Stream::native() const { return impl->native(); }
-Status Stream::synchronize() const { return impl->synchronize(); }
-Status Stream::record(const Event &event) const { return impl->record(*event.impl); }
-Status Stream::wait(const Event &event) const { return impl->wait(*event.impl); }
+Device Stream::device() const { return Device(impl ? &impl->device() : &runtime::cpuDevice()); }
+void *Stream::native() const { return impl ? impl->native() : nullptr; }
+Status Stream::synchronize() const { return impl ? impl->synchronize() : noStream(); }
+Status Stream::record(const Event &event) const {
+  return !impl ? noStream() : !event.impl ? noEvent() : impl->record(*event.impl);
+}
+Status Stream::wait(const Event &event) const {
+  return !impl ? noStream() : !event.impl ? noEvent() : impl->wait(*event.impl);
+}
 Status Stream::copy(void *to, const void *from, size_t bytes) const {
+  if (!impl)
+    return noStream();
+  if (bytes && (!to || !from))
+    return Error{"cannot copy " + std::to_string(bytes) + " bytes " +
+                     (to ? "from a null pointer" : "to a null pointer"),
+                 {}};
   return impl->copy(to, from, bytes);
 }
-Status Stream::beginCapture() const { return impl->beginCapture(); }
-Status Stream::launch(const Graph &graph) const { return impl->launch(*graph.impl); }
+Status Stream::beginCapture() const { return impl ? impl->beginCapture() : noStream(); }
+Status Stream::launch(const Graph &graph) const {
+  return !impl ? noStream() : !graph.impl ? noGraph() : impl->launch(*graph.impl);
+}
 
 Result<Graph> Stream::endCapture() const {
+  if (!impl)
+    return noStream();
   auto graph = impl->endCapture();
   if (!graph)
     return graph.takeError();
@@ -205,6 +233,8 @@ Result<Tensor> Tensor::empty(const Device &device, DType type, Shape shape) {
 }
 
 Result<Tensor> Tensor::view(Shape shape, Shape strides, int64_t first) const {
+  if (!impl)
+    return noTensor();
   const uint64_t width = uint64_t(info(type()).bytes), all = bytes() / width;
   auto outside = [&](const std::string &what) {
     return Error{"a view of " + what + " of a tensor that spans " + std::to_string(all), {}};
@@ -224,22 +254,33 @@ Result<Tensor> Tensor::view(Shape shape, Shape strides, int64_t first) const {
   return Tensor(std::make_shared<const runtime::Tensor>(*std::move(made)));
 }
 
-void *Tensor::data() const { return impl->data(); }
-Device Tensor::device() const { return Device(impl->device()); }
-DType Tensor::type() const { return impl->type(); }
-std::span<const int64_t> Tensor::shape() const { return impl->shape(); }
-std::span<const int64_t> Tensor::strides() const { return impl->strides(); }
-int64_t Tensor::size() const { return impl->numel(); }
-size_t Tensor::bytes() const { return size_t(impl->spanBytes()); }
-bool Tensor::isContiguous() const { return impl->isContiguous(); }
+// One without memory is of no elements.
+void *Tensor::data() const { return impl ? impl->data() : nullptr; }
+Device Tensor::device() const { return Device(impl ? impl->device() : &runtime::cpuDevice()); }
+DType Tensor::type() const { return impl ? impl->type() : DType::Float32; }
+std::span<const int64_t> Tensor::shape() const {
+  return impl ? impl->shape() : std::span<const int64_t>();
+}
+std::span<const int64_t> Tensor::strides() const {
+  return impl ? impl->strides() : std::span<const int64_t>();
+}
+int64_t Tensor::size() const { return impl ? impl->numel() : 0; }
+size_t Tensor::bytes() const { return impl ? size_t(impl->spanBytes()) : 0; }
+bool Tensor::isContiguous() const { return !impl || impl->isContiguous(); }
 
 namespace {
 // Copies `tensor` to or from the host and waits.
 Status transfer(const Tensor &tensor, void *to, const void *from) {
+  if (!tensor)
+    return noTensor();
   if (!tensor.isContiguous())
     return Error{"cannot copy a tensor with gaps: its strides are not row-major", {}};
   if (tensor.size() == 0)
     return Success{};
+  if (!to || !from)
+    return Error{"cannot copy " + std::to_string(tensor.bytes()) +
+                     " bytes of a tensor: the pointer of the host is null",
+                 {}};
   runtime::Device &device = tensor.device().internal();
   // Earlier work on any stream may still use the memory.
   if (Status status = device.synchronize(); !status)
@@ -254,6 +295,8 @@ Status Tensor::upload(const void *host) const { return transfer(*this, data(), h
 Status Tensor::download(void *host) const { return transfer(*this, host, data()); }
 
 Result<TensorDescriptor> TensorDescriptor::make(const Tensor &tensor, Shape block, bool padNan) {
+  if (!tensor)
+    return noTensor();
   auto made = std::make_shared<launch::DescriptorArgument>();
   size_t rank = tensor.shape().size();
   if (rank == 0 || rank > made->block.size())
@@ -360,6 +403,8 @@ Result<Tensor> Tensor::fromDLPack(DLManagedTensor *managed) {
 }
 
 Result<DLManagedTensor *> Tensor::toDLPack() const {
+  if (!impl)
+    return noTensor();
   const DLTypeRow *row = std::find_if(std::begin(dlTypes), std::end(dlTypes),
                                       [&](const DLTypeRow &one) { return one.type == type(); });
   if (row == std::end(dlTypes))

@@ -1,6 +1,7 @@
 // The public classes of packs.
 #include "launch/Pack.h"
 
+#include "api/Empty.h"
 #include "api/PerDevice.h"
 #include "nereid/pack.h"
 
@@ -58,15 +59,23 @@ Result<Pack> Pack::map(const std::string &path) {
 
 std::vector<std::string> Pack::kernels() const {
   std::vector<std::string> names;
+  if (!state)
+    return names;
   for (const launch::PackedKernelRow &row : state->pack.kernels())
     names.push_back(row.signature.name);
   return names;
 }
 
 Result<PackedKernel> Pack::kernel(std::string_view name) const {
+  if (!state)
+    return emptyHandle("Pack", "Pack::open");
   const launch::PackedKernelRow *row = state->pack.find(name);
-  if (!row)
-    return Error{"the pack has no kernel `" + std::string(name) + "`", {}};
+  if (!row) {
+    std::string there;
+    for (const std::string &one : kernels())
+      there += (there.empty() ? "; there are `" : ", `") + one + "`";
+    return Error{"the pack has no kernel `" + std::string(name) + "`" + there, {}};
+  }
   PackedKernel kernel;
   kernel.state = std::make_shared<PackedKernelState>();
   kernel.state->pack = state;
@@ -76,11 +85,22 @@ Result<PackedKernel> Pack::kernel(std::string_view name) const {
   return kernel;
 }
 
-const std::string &PackedKernel::name() const { return state->row->signature.name; }
-std::span<const KernelParameter> PackedKernel::parameters() const { return state->parameters; }
+namespace {
+Error noKernel() { return emptyHandle("PackedKernel", "Pack::kernel"); }
+} // namespace
+
+const std::string &PackedKernel::name() const {
+  return state ? state->row->signature.name : emptyName;
+}
+std::span<const KernelParameter> PackedKernel::parameters() const {
+  return state ? std::span<const KernelParameter>(state->parameters)
+               : std::span<const KernelParameter>();
+}
 
 Status PackedKernel::launch(const Stream &stream, Grid grid,
                             std::span<const Argument> arguments) const {
+  if (!state || !stream) [[unlikely]]
+    return state ? emptyHandle("Stream", "Device::stream") : noKernel();
   runtime::Stream &on = stream.internal();
   launch::Launcher &launcher = state->on(on.device()).launcher;
   launch::Launcher::Grid size = {grid.x, grid.y, grid.z};
@@ -94,6 +114,8 @@ Status PackedKernel::launch(const Stream &stream, Grid grid,
 }
 
 Status PackedKernel::prepare(const Device &device, std::span<const Argument> arguments) const {
+  if (!state)
+    return noKernel();
   BoundArguments bound(state->parameters.size());
   if (Status status = bound.bind(state->row->signature, arguments, never); !status)
     return status;
@@ -103,6 +125,8 @@ Status PackedKernel::prepare(const Device &device, std::span<const Argument> arg
 }
 
 Result<std::vector<KernelMessage>> PackedKernel::takeMessages() const {
+  if (!state)
+    return noKernel();
   return nereid::takeMessages(state->devices);
 }
 

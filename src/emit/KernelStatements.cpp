@@ -312,7 +312,9 @@ void Interp::execKernelSimple(const Stmt &stmt) {
   default:
     failAt(stmt, "UnsupportedSyntax",
            std::string(constructName(stmt)) + " is not part of the kernel language",
-           isa<Try>(&stmt) ? "kernels raise nothing: guard with `if`, or mask the access" : "");
+           isa<Try>(&stmt) ? "kernels raise nothing: guard with `if`, or mask the access"
+           : isa<Import>(&stmt) || isa<ImportFrom>(&stmt) ? "import at the top of the file"
+                                                          : "");
   }
 }
 

@@ -1,4 +1,5 @@
 // The public classes Engine, Program and Kernel.
+#include "api/Empty.h"
 #include "api/PerDevice.h"
 #include "engine/BindingAccess.h"
 #include "engine/BuildId.h"
@@ -74,9 +75,14 @@ Result<Engine> Engine::make(EngineOptions options) {
   return engine;
 }
 
-void Engine::freeze(Freeze mode) const { state->freeze = mode; }
+void Engine::freeze(Freeze mode) const {
+  if (state)
+    state->freeze = mode;
+}
 
 EngineStatistics Engine::statistics() const {
+  if (!state)
+    return {};
   return {state->compiled, state->fromMemory, state->fromDisk, state->disk.damaged(),
           state->disk.notStored()};
 }
@@ -322,7 +328,13 @@ Result<std::shared_ptr<ProgramState>> openProgram(std::shared_ptr<EngineState> e
 }
 } // namespace
 
+namespace {
+Error noEngine() { return emptyHandle("Engine", "Engine::create"); }
+} // namespace
+
 Result<Program> Engine::load(const std::string &path) const {
+  if (!state)
+    return noEngine();
   auto loaded = engine::loadProgram(path);
   if (!loaded)
     return loaded.takeError();
@@ -337,6 +349,8 @@ Result<Program> Engine::load(const std::string &path) const {
 }
 
 Result<Program> Engine::loadText(std::string_view text, std::string_view name) const {
+  if (!state)
+    return noEngine();
   emit::SourceUnit unit;
   unit.text = text;
   unit.file = name;
@@ -370,7 +384,40 @@ Result<Program> Engine::load(const tl::Module &module) const {
   return program;
 }
 
+namespace {
+Error noProgram() { return emptyHandle("Program", "Engine::load"); }
+Error noKernel() { return emptyHandle("Kernel", "Program::kernel"); }
+Error noStream() { return emptyHandle("Stream", "Device::stream"); }
+
+// What no compiler of a device would take, said where the options are given.
+Status areOptions(const CompileOptions &options) {
+  auto wrong = [](const char *name, int value, const char *range) {
+    return Error{std::string("`") + name + "` of the compile options is " + std::to_string(value) +
+                     "; it is " + range,
+                 {}};
+  };
+  if (options.numWarps < 1 || options.numWarps > 32 || (options.numWarps & (options.numWarps - 1)))
+    return wrong("numWarps", options.numWarps, "a power of two up to 32");
+  if (options.numStages < 1)
+    return wrong("numStages", options.numStages, "1 or more");
+  if (options.numCtas < 1)
+    return wrong("numCtas", options.numCtas, "1 or more");
+  constexpr std::string_view precisions[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
+  if (std::find(std::begin(precisions), std::end(precisions), options.inputPrecision) ==
+      std::end(precisions))
+    return Error{"`inputPrecision` of the compile options is \"" + options.inputPrecision +
+                     "\"; it can be \"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\" or \"bf16x6\"",
+                 {}};
+  if (options.maxRegisters < 0 || options.maxRegisters > 255)
+    return wrong("maxRegisters", options.maxRegisters,
+                 "up to 255, and 0 leaves it to the compiler");
+  return Success{};
+}
+} // namespace
+
 std::vector<std::string> Program::kernels() const {
+  if (!state)
+    return {};
   std::lock_guard lock(state->mutex);
   std::vector<std::string> names;
   for (const emit::KernelSummary &kernel : state->program->kernels())
@@ -379,11 +426,15 @@ std::vector<std::string> Program::kernels() const {
 }
 
 std::vector<std::string> Program::recordedKeys() const {
+  if (!state)
+    return {};
   std::lock_guard lock(state->mutex);
   return {state->recorded.begin(), state->recorded.end()};
 }
 
 Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
+  if (!state)
+    return noProgram();
   std::vector<Request> requests;
   for (const std::string &line : keys) {
     auto request = Request::parse(line);
@@ -404,6 +455,8 @@ Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
 }
 
 Status Program::pack(const std::string &path, std::span<const std::string> keys, bool add) const {
+  if (!state)
+    return noProgram();
   engine::PackFile file(path);
   if (add)
     if (Status status = file.read(); !status)
@@ -536,6 +589,22 @@ struct KernelState {
     return launch;
   }
 
+  /// Whoever launches an autotuned kernel as it is learns where its constants come from.
+  Error withoutConfiguration(Error error) const {
+    if (!chosen.empty())
+      return error;
+    for (Diagnostic &diagnostic : error.diagnostics) {
+      if (diagnostic.code != "SignatureMismatch")
+        continue;
+      std::lock_guard lock(program->mutex);
+      auto all = program->program->configurations(signature.name);
+      if (all && !all->empty())
+        diagnostic.hint = "`@triton.autotune` leaves that to a configuration: launch "
+                          "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`";
+    }
+    return error;
+  }
+
   /// A launch whose arguments are bound by name and looked at one by one.
   Status launchBound(launch::Launcher &launcher, runtime::Stream &stream,
                      launch::Launcher::Grid grid, std::span<const Argument> arguments) const {
@@ -548,7 +617,7 @@ struct KernelState {
         return status;
     auto launched = launcher.launchPrepared(stream, bound.all(), grid);
     if (!launched)
-      return launched.takeError();
+      return withoutConfiguration(launched.takeError());
     if (onLaunch) [[unlikely]] {
       runtime::TraceEvent work;
       runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid[0]) * grid[1] * grid[2],
@@ -597,6 +666,10 @@ private:
 };
 
 Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &options) const {
+  if (!state)
+    return noProgram();
+  if (Status status = areOptions(options); !status)
+    return status.takeError();
   auto signature = [&] {
     std::lock_guard lock(state->mutex);
     return engine::signatureOf(*state->program, std::string(name));
@@ -627,10 +700,15 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   return kernel;
 }
 
-const std::string &Kernel::name() const { return state->signature.name; }
-std::span<const KernelParameter> Kernel::parameters() const { return state->parameters; }
+const std::string &Kernel::name() const { return state ? state->signature.name : emptyName; }
+std::span<const KernelParameter> Kernel::parameters() const {
+  return state ? std::span<const KernelParameter>(state->parameters)
+               : std::span<const KernelParameter>();
+}
 
 Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const {
+  if (!state || !stream) [[unlikely]]
+    return state ? noStream() : noKernel();
   runtime::Stream &on = stream.internal();
   launch::Launcher &launcher = state->on(on.device()).launcher;
   launch::Launcher::Grid size = {grid.x, grid.y, grid.z};
@@ -643,11 +721,13 @@ Status Kernel::launch(const Stream &stream, Grid grid, std::span<const Argument>
 }
 
 Status Kernel::prepare(const Device &device, std::span<const Argument> arguments) const {
+  if (!state)
+    return noKernel();
   BoundArguments bound(state->signature.parameters.size());
   if (Status status = state->bind(arguments, bound); !status)
     return status;
   if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
-    return prepared.takeError();
+    return state->withoutConfiguration(prepared.takeError());
   return Success{};
 }
 
@@ -691,6 +771,8 @@ engine::BindingAccess::emit(const Kernel &kernel, std::span<const launch::Argume
 }
 
 Result<std::vector<KernelMessage>> Kernel::takeMessages() const {
+  if (!state)
+    return noKernel();
   return nereid::takeMessages(state->devices);
 }
 
@@ -742,6 +824,8 @@ Configuration configurationOf(const KernelState &kernel, const emit::LaunchChoic
 } // namespace
 
 Result<std::vector<Configuration>> Kernel::configurations() const {
+  if (!state)
+    return noKernel();
   ProgramState &program = *state->program;
   std::lock_guard lock(program.mutex);
   auto known = program.program->configurations(name());
@@ -760,6 +844,8 @@ Result<std::vector<Configuration>> Kernel::configurations() const {
 
 Result<std::vector<Configuration>>
 Kernel::configurations(std::span<const Argument> arguments) const {
+  if (!state)
+    return noKernel();
   std::lock_guard lock(state->program->mutex);
   auto launch = state->tunedLaunch("", arguments);
   if (!launch)
@@ -780,6 +866,8 @@ Kernel::configurations(std::span<const Argument> arguments) const {
 
 Result<Configuration> Kernel::configuration(const Device &device,
                                             std::span<const Argument> arguments) const {
+  if (!state)
+    return noKernel();
   std::lock_guard lock(state->program->mutex);
   auto launch = state->tunedLaunch(device.name(), arguments);
   if (!launch)
@@ -897,6 +985,8 @@ Status Kernel::callHook(const Stream &stream, std::span<const Argument> argument
 }
 
 Result<Kernel> Kernel::with(const Configuration &configuration) const {
+  if (!state)
+    return noKernel();
   CompileOptions options = configuration.options;
   options.debug = state->options.debug;
   options.inputPrecision = state->options.defaultInputPrecision;

@@ -1,4 +1,5 @@
 // Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
+#include "api/Empty.h"
 #include "engine/KernelParts.h"
 #include "engine/Timing.h"
 #include "nereid/engine.h"
@@ -133,6 +134,11 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
                                           const std::function<Grid(const Configuration &)> &grid,
                                           std::span<const Argument> arguments,
                                           const TuneOptions &options) const {
+  if (!grid)
+    return Error{"tuning `" + name() + "` needs a function that gives the grid of a configuration",
+                 {}};
+  if (!stream)
+    return emptyHandle("Stream", "Device::stream");
   auto all = configurations(arguments);
   if (!all)
     return all.takeError();
@@ -161,13 +167,20 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   };
 
   std::vector<Candidate> candidates(all->size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    TuneRow &row = candidates[i].row;
+    row.configuration = (*all)[i];
+    if (i < parts->refused.size() && !parts->refused[i].empty())
+      row.failure = parts->refused[i];
+    else if (Grid size = grid((*all)[i]); !size.x || !size.y || !size.z) // it would be the fastest
+      row.failure = "its grid of (" + std::to_string(size.x) + ", " + std::to_string(size.y) +
+                    ", " + std::to_string(size.z) +
+                    ") has no program; `Configuration::integer` is 0 for a name that is not there";
+  }
   support::onEveryCore(candidates.size(), [&](size_t i) {
     Candidate &candidate = candidates[i];
-    candidate.row.configuration = (*all)[i];
-    if (i < parts->refused.size() && !parts->refused[i].empty()) {
-      candidate.row.failure = parts->refused[i];
+    if (!candidate.row.failure.empty())
       return;
-    }
     auto kernel = with((*all)[i]);
     if (!kernel) {
       candidate.refuse(kernel.error());

@@ -3,6 +3,7 @@
 #include "kernels/Choose.h"
 #include "kernels/Folders.h"
 
+#include "api/Empty.h"
 #include "emit/SourceUnit.h"
 #include "engine/BindingAccess.h"
 #include "runtime/Device.h"
@@ -421,6 +422,10 @@ struct LibraryState {
   }
 
   Status run(const Stream &stream, Operation operation, const void *call, bool onlyPrepare) {
+    if (!stream)
+      return Error{"`" + std::string(rowOf(operation).name) +
+                       "`: " + emptyHandle("Stream", "Device::stream").what,
+                   {}};
     Device device = stream.device();
     auto bound = bind(rowOf(operation), call, &device);
     if (!bound)
@@ -471,14 +476,20 @@ Result<Library> Library::create(const Engine &engine, LibraryOptions options) {
 }
 
 Status Library::run(const Stream &stream, Operation operation, const void *call) const {
+  if (!state)
+    return emptyHandle("Library", "Library::create");
   return state->run(stream, operation, call, false);
 }
 
 Status Library::prepare(const Stream &stream, Operation operation, const void *call) const {
+  if (!state)
+    return emptyHandle("Library", "Library::create");
   return state->run(stream, operation, call, true);
 }
 
 Result<Choice> Library::choose(Operation operation, const void *call) const {
+  if (!state)
+    return emptyHandle("Library", "Library::create");
   auto bound = bind(rowOf(operation), call, nullptr);
   if (!bound)
     return bound.takeError();
@@ -507,12 +518,17 @@ Result<Choice> Library::choose(Operation operation, const void *call) const {
 }
 
 void Library::freeze(bool frozen) const {
-  state->kernels.freeze(frozen ? Freeze::Refuse : Freeze::Off);
+  if (state)
+    state->kernels.freeze(frozen ? Freeze::Refuse : Freeze::Off);
 }
 
-std::vector<std::string> Library::recordedKeys() const { return state->kernels.recordedKeys(); }
+std::vector<std::string> Library::recordedKeys() const {
+  return state ? state->kernels.recordedKeys() : std::vector<std::string>();
+}
 
 Result<size_t> Library::buildAhead(std::span<const std::string> keys) const {
+  if (!state)
+    return emptyHandle("Library", "Library::create");
   return state->kernels.buildAhead(keys);
 }
 

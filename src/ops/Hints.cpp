@@ -115,6 +115,9 @@ Value buildStaticAssert(OpContext &context, Args args) {
 bool isPrintable(char c) { return (c >= 0x20 && c < 0x7f) || (c >= '\t' && c <= '\r'); }
 
 Value buildDevicePrint(OpContext &context, Args args) {
+  if (!args[0].isStr())
+    fail("WrongArgument", "`prefix` must be a string, not " + describe(args[0]),
+         "a text comes first, then what is printed: `print(\"i\", i)`");
   std::string prefix = strArgument(args[0], "prefix");
   for (char c : prefix)
     if (!isPrintable(c))

@@ -83,7 +83,8 @@ void checkPointer(std::string_view operation, const Type &a, const Type &b, bool
     return;
   if (!allowed)
     failOperands(operation, a, b,
-                 "cast a pointer with `.to(tl.int64)` to compute with its address");
+                 "what it points at is read with `tl.load`; to compute with its address, cast it "
+                 "with `.to(tl.int64)`");
   if (b.isPointer() && !(a == b))
     failOperands(operation, a, b, "cast one pointer to the other's type");
   if (b.isFloat())

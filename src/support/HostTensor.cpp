@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 #include <limits>
 #include <mutex>
 #include <numbers>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 namespace nereid::support {
 
@@ -132,6 +135,35 @@ int64_t least(DType type) {
 
 } // namespace
 
+namespace {
+
+std::atomic<bool> isFenced = false;
+
+using Memory = std::shared_ptr<std::byte>;
+
+Memory allocated(size_t bytes) {
+  return Memory(static_cast<std::byte *>(allocateHost(bytes, alignment)),
+                [](std::byte *p) { std::free(p); });
+}
+
+// The end lies less than an alignment in front of a page without access.
+Memory allocatedFenced(size_t bytes) {
+  const size_t page = size_t(::sysconf(_SC_PAGESIZE));
+  const size_t room = (bytes + alignment - 1) / alignment * alignment;
+  const size_t pages = (room + page - 1) / page * page;
+  void *mapped = ::mmap(nullptr, pages + page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED)
+    return nullptr;
+  auto *start = static_cast<std::byte *>(mapped);
+  ::mprotect(start + pages, page, PROT_NONE);
+  return Memory(start + pages - room, [=](std::byte *) { ::munmap(mapped, pages + page); });
+}
+
+} // namespace
+
+void HostTensor::fence(bool wanted) { isFenced = wanted; }
+
 HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
                        int64_t offset, Content content)
     : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset) {
@@ -162,11 +194,10 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int6
     dense_ &= strides_[d] == dense || shape_[d] <= 1;
   size_t elements = empty ? size_t(offset) : size_t(last) + 1;
   bytes_ = elements * elementBytes();
-  auto *memory = static_cast<std::byte *>(allocateHost(bytes_, alignment));
-  if (!memory)
+  memory_ = isFenced ? allocatedFenced(bytes_) : allocated(bytes_);
+  if (!memory_)
     throw ArrayError{"no memory for a tensor of shape " + shapeText(shape_) + " (" +
                      std::to_string(bytes_) + " bytes)"};
-  memory_ = std::shared_ptr<std::byte>(memory, [](std::byte *p) { std::free(p); });
   if (content == Content::Poison)
     poison();
 }

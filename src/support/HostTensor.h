@@ -35,6 +35,10 @@ public:
   /// Row-major without gaps, so that each element has a place of its own.
   bool isDense() const { return dense_; }
 
+  /// Tensors made from here on end in front of a page that no access passes: what a kernel does
+  /// behind them ends the process there, and leaves the memory of others alone.
+  static void fence(bool wanted);
+
   /// The first element.
   void *data() const { return memory_ ? memory_.get() + offset_ * elementBytes() : nullptr; }
   /// All of the allocation, gaps and offset included.

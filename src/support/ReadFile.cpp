@@ -1,7 +1,9 @@
 #include "support/ReadFile.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
+#include <system_error>
 
 namespace nereid::support {
 
@@ -10,8 +12,12 @@ Result<std::string> readFile(const std::filesystem::path &path, uint64_t most) {
   if (std::filesystem::is_directory(path, failed))
     return Error{"`" + path.string() + "` is a directory", {}};
   std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{"cannot read `" + path.string() + "`", {}};
+  if (!in) {
+    int reason = errno;
+    return Error{"cannot read `" + path.string() +
+                     "`: " + std::generic_category().message(reason ? reason : EIO),
+                 {}};
+  }
   std::string bytes;
   constexpr uint64_t least = 64 << 10;
   // Pipes and files of /proc do not know their size; the others are read at once.

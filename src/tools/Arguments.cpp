@@ -167,6 +167,20 @@ emit::Keywords callNames() {
                             "u32",  "u64",  "f16",    "bf16", "f32",    "f64",     "fp16",
                             "fp32", "fp64", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"})
     names.emplace_back(dtype, Value::str(dtype));
+  // As NumPy, torch and `tl` call them.
+  for (auto [word, dtype] : {std::pair("float16", "f16"),
+                             {"bfloat16", "bf16"},
+                             {"float32", "f32"},
+                             {"float64", "f64"},
+                             {"int8", "i8"},
+                             {"int16", "i16"},
+                             {"int32", "i32"},
+                             {"int64", "i64"},
+                             {"uint8", "u8"},
+                             {"uint16", "u16"},
+                             {"uint32", "u32"},
+                             {"uint64", "u64"}})
+    names.emplace_back(word, Value::str(dtype));
   return names;
 }
 

@@ -69,7 +69,8 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   if (words.chip == "cpu") {
     if (auto form = cpuForms.find(words.form); form != cpuForms.end())
       return pipeline::emitForCpu(*emitted.module, form->second);
-    return Error{"`--emit " + words.form + "` is not for the target cpu", {}};
+    std::string hint = gpuForms.contains(words.form) ? ": name a chip, as `--target sm_90a`" : "";
+    return Error{"`--emit " + words.form + "` is not for the target cpu" + hint, {}};
   }
   auto chips = target::gpuTargets(words.chip);
   if (words.form == "obj")
@@ -212,7 +213,7 @@ int compile(const CompileWords &words) {
         return refuse(status.error());
       return done({words.out, std::filesystem::path(words.out).replace_extension(".h").string()});
     }
-    if (words.form != "obj")
+    if (words.form != "obj" || isatty(1))
       return refuse(Error{"`--emit " + words.form + "` writes two files: name one with `-o`", {}});
   }
   if (words.form == "pack") {

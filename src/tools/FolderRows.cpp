@@ -45,9 +45,6 @@ Error noSuchCase(const FolderWords &words) {
   return {"no case has a label that contains `" + words.match + "`", {}};
 }
 
-namespace {
-
-// A variant that no folder has is a mistake, and no run of nothing.
 Status checkVariants(const FolderWords &words) {
   std::set<std::string> known;
   for (const std::string &path : words.folders) {
@@ -79,8 +76,6 @@ Status checkVariants(const FolderWords &words) {
   }
   return Success{};
 }
-
-} // namespace
 
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &, Json &)> &each) {

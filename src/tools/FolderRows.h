@@ -24,6 +24,9 @@ CLI::Option *addFolderWords(CLI::App &app, FolderWords &words);
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
                         const std::function<std::string(const engine::FolderRow &, Json &)> &each);
 
+/// Fails if a variant is wanted that no folder has: it is a mistake, and no run of nothing.
+Status checkVariants(const FolderWords &words);
+
 /// That `--match` left nothing.
 Error noSuchCase(const FolderWords &words);
 

@@ -31,23 +31,27 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
       ->allow_extra_args(false);
   app.add_option("--define", words.defines, "NAME=VALUE at module level")->allow_extra_args(false);
   app.add_option("--seed", words.seed, "Seed of random arguments");
-  app.add_option("-w,--num-warps,--num_warps", words.numWarps, "Warps a program (default 4)");
+  app.add_option("-w,--num-warps,--num_warps", words.numWarps, "Warps a program (default 4)")
+      ->check(CLI::IsMember({1, 2, 4, 8, 16, 32}));
   app.add_option("--num-stages,--num_stages", words.numStages,
-                 "Stages of pipelined loops (default 3)");
+                 "Stages of pipelined loops (default 3)")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--num-ctas,--num_ctas", words.numCtas,
-                 "Taken for Triton's sake: a program is one block");
+                 "Taken for Triton's sake: a program is one block")
+      ->check(CLI::Range(1, 16));
   app.add_flag("--launch-pdl,--launch_pdl", words.launchPdl,
                "Start before the launch ahead has ended, where the kernel calls gdc_wait");
   app.add_flag("--launch-cooperative-grid,--launch_cooperative_grid", words.launchCooperative,
                "Run all programs at once, or fail");
-  app.add_option("--maxnreg", words.maxnreg, "Registers a thread");
+  app.add_option("--maxnreg", words.maxnreg, "Registers a thread")->check(CLI::Range(0, 255));
   app.add_option(
       "--config", words.configuration,
       "Which configuration of an autotuned kernel, counted from 0 (default: the one that "
       "was tuned, else the first)");
   app.add_option("--tuned", words.tuned,
                  "Tuning file (default: tuned.json beside the kernel's file)");
-  app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee");
+  app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee")
+      ->check(CLI::IsMember({"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}));
   app.add_flag("--debug", words.debug, "Keep device_assert");
   app.add_flag("--no-fp-fusion", words.noFpFusion, "Round a * b before + c");
   app.add_flag("--no-reflect-ftz", words.noReflectFtz,
@@ -57,15 +61,22 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
 
 Result<ChosenKernel> chooseKernel(const KernelWords &words) {
   auto [file, name] = splitTarget(words.target);
+  if (file.empty())
+    return Error{"`" + words.target + "` names no file: a kernel is FILE.py:KERNEL", {}};
   auto program = engine::loadProgram(file, words.defines);
   if (!program)
     return program.takeError();
   ChosenKernel chosen{std::move(*program), name};
   if (name.empty()) {
     auto kernels = chosen.program->kernels();
+    if (kernels.empty())
+      return Error{"`" + file + "` has no kernel, a function under `@triton.jit`", {}};
+    std::string names;
+    for (const auto &kernel : kernels)
+      names += (names.empty() ? "`" : ", `") + kernel.name + "`";
     if (kernels.size() != 1)
-      return Error{"`" + file + "` has " + std::to_string(kernels.size()) +
-                       " kernels: name one as " + file + ":KERNEL",
+      return Error{"`" + file + "` has " + std::to_string(kernels.size()) + " kernels, " + names +
+                       ": name one as " + file + ":" + kernels[0].name,
                    {}};
     chosen.name = kernels[0].name;
   }
@@ -119,10 +130,17 @@ Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
   auto file = engine::TuningFile::read(tuningPath(words));
   if (!file)
     return file.takeError();
+  if (words.configuration) {
+    auto all = launch.program->configurations(launch.kernel);
+    if (all && !all->empty() && *words.configuration >= all->size())
+      return Error{"`--config " + std::to_string(*words.configuration) + "`: `" + launch.kernel +
+                       "` has " + std::to_string(all->size()) + ", counted from 0",
+                   {}};
+  }
   auto choices = engine::chooseConfiguration(launch, &*file, words.configuration);
   if (!choices)
     return choices.takeError();
-  if (words.configuration && choices->configurations.empty())
+  if (words.configuration && choices && choices->configurations.empty())
     return Error{"`--config`: `" + launch.kernel + "` is not autotuned", {}};
   // A single configuration is no choice to speak of.
   if (size_t count = choices->configurations.size(); count > 1 && !words.json)

@@ -3,6 +3,8 @@
 #include "engine/Files.h"
 #include "runtime/Recorder.h"
 #include "support/Npy.h"
+#include "support/Spelling.h"
+#include "tools/Faults.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
@@ -132,10 +134,26 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
   return failed ? exitRefused : exitDone;
 }
 
+Error noTensor(const std::string &option, const std::string &name, CallArguments &arguments) {
+  support::Spelling spelling(name);
+  std::string all;
+  for (engine::SpecTensor *tensor : arguments.tensors()) {
+    spelling.consider(tensor->name);
+    all += (all.empty() ? "there are `" : ", `") + tensor->name + "`";
+  }
+  return {
+      "`" + option + " " + name + "`: there is no tensor of that name; " +
+          (spelling.best().empty() ? all.empty() ? "no argument is one" : all : spelling.hint()),
+      {}};
+}
+
 int execute(const RunWords &words, bool check) {
   auto chosen = chooseKernel(words);
   if (!chosen)
     return refuse(chosen.error());
+  // A compiled kernel that leaves its tensors is told so, before it harms what lies behind them.
+  const bool isFenced = !check && words.device == "cpu";
+  support::HostTensor::fence(isFenced);
   CallArguments arguments(words.seed);
   std::vector<std::string> all = words.arguments;
   all.insert(all.end(), words.constants.begin(), words.constants.end());
@@ -143,7 +161,7 @@ int execute(const RunWords &words, bool check) {
     return refuse(status.error());
   for (const std::string &name : words.print)
     if (!arguments.tensor(name))
-      return refuse(Error{"`--print " + name + "`: there is no tensor of that name", {}});
+      return refuse(noTensor("--print", name, arguments));
 
   engine::RunRequest request;
   request.program = chosen->program.get();
@@ -185,10 +203,19 @@ int execute(const RunWords &words, bool check) {
       return refuse(status.error());
   if (words.repeat)
     runtime::recorder().enable(true);
+  if (isFenced) {
+    std::vector<Fenced> fenced;
+    for (engine::SpecTensor *tensor : arguments.tensors()) {
+      const auto begin = uintptr_t(tensor->memory.allocation());
+      fenced.push_back({begin, begin + tensor->memory.allocationBytes(), tensor->name});
+    }
+    tellFaults("`" + chosen->name + "`", std::move(fenced));
+  }
   auto outcome = (*runner)->run(request);
   for (int i = 1; i < words.repeat && outcome; ++i)
     outcome = (*runner)->run(request);
   line.clear();
+  forgetFaults();
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);
@@ -198,8 +225,10 @@ int execute(const RunWords &words, bool check) {
   for (const std::string &word : words.save) {
     size_t equals = word.find('=');
     auto *tensor = arguments.tensor(word.substr(0, equals));
-    if (equals == std::string::npos || !tensor)
+    if (equals == std::string::npos)
       return refuse(Error{"`--save " + word + "` is not TENSOR=FILE.npy", {}});
+    if (!tensor)
+      return refuse(noTensor("--save", word.substr(0, equals), arguments));
     auto bytes = support::writeNpy(tensor->dtype, tensor->shape, tensor->memory.packed());
     if (Status status = engine::writeFile(
             word.substr(equals + 1), {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
@@ -237,7 +266,11 @@ Action addRun(CLI::App &app) {
       ->allow_extra_args(false);
   app.add_flag("--wide", words->wide,
                "Every float in f64 and nothing rounded but what is stored at the end (ref)");
-  return [words] {
+  auto verify = std::make_shared<bool>(false);
+  app.add_flag("--check", *verify, "Verify every access: `nereid check`");
+  return [words, verify] {
+    if (*verify)
+      return execute(*words, true);
     if (words->wide && words->device != "ref")
       return refuse(Error{"only the interpreter computes `--wide`: add `--device ref`", {}});
     return execute(*words, false);

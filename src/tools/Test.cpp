@@ -1,5 +1,7 @@
 // nereid test FOLDER...: each case of each variant against the reference.
 #include "runtime/Device.h"
+#include "support/HostTensor.h"
+#include "tools/Faults.h"
 #include "tools/FolderRows.h"
 
 #include <cstdio>
@@ -23,6 +25,13 @@ int runTest(const FolderWords &words) {
   for (runtime::Device *device : runtime::devices())
     options.devices.push_back(device->name());
   options.match = words.match;
+  support::HostTensor::fence(true);
+  options.onStart = [](const engine::FolderRow &row) {
+    if (row.device == "cpu")
+      tellFaults("`" + row.kernel + "` " + row.variant + " (" + row.shape + ") on cpu");
+    else
+      forgetFaults();
+  };
   auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
     json["seed"] = words.seed;
     if (!row.code.empty())

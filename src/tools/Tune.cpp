@@ -155,6 +155,14 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   auto folder = engine::KernelFolder::open(path);
   if (!folder)
     return folder.takeError();
+  FolderWords wanted;
+  wanted.folders = words.targets;
+  std::erase_if(wanted.folders,
+                [](const std::string &target) { return !std::filesystem::is_directory(target); });
+  wanted.variants = words.variants;
+  wanted.match = words.match;
+  if (Status status = checkVariants(wanted); !status)
+    return status;
   auto source = (*folder)->sourceHash();
   if (!source)
     return source.takeError();
@@ -225,6 +233,11 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   });
   if (!status)
     return status;
+  if (contests.empty())
+    return words.match.empty() ? Error{"`" + path + "` has nothing to tune in `--cases " +
+                                           words.set + "` on the devices here",
+                                       {}}
+                               : noSuchCase(wanted);
   std::vector<engine::TuningRow> rows;
   for (Contest &contest : contests)
     for (engine::TuningRow &row : report.add(std::move(contest)))
@@ -471,6 +484,8 @@ int runTune(TuneWords words, Attempts &attempts) {
   for (const std::string &target : words.targets) {
     words.target = target;
     bool isFolder = std::filesystem::is_directory(target);
+    if (!isFolder && target.find(".py") == std::string::npos)
+      return refuse(Error{"`" + target + "` is neither a kernel folder nor FILE.py:KERNEL", {}});
     if (Status status = isFolder ? tuneFolder(words, target, attempts, report)
                                  : tuneKernel(words, attempts, report);
         !status)

@@ -19,6 +19,40 @@ def run(*command, **more):
     return done.stdout
 
 
+# What is thrown in the library or by what it calls back arrives in the program.
+THROWS = r"""
+#include <nereid/engine.h>
+#include <nereid/tl.h>
+#include <cstdio>
+using namespace nereid;
+
+template <typename Body> void caught(Body body) {
+  try {
+    body();
+    std::puts("nothing");
+  } catch (const Exception &failure) {
+    std::printf("Exception: %s\n", failure.what());
+  } catch (const std::runtime_error &failure) {
+    std::printf("runtime_error: %s\n", failure.what());
+  }
+}
+
+int main() {
+  caught([] { tl::program_id(0); });
+  caught([] { tl::Module("m").kernel("f", "x", [](tl::Value x) { tl::store(x, 1.0); throw std::runtime_error("while recording"); }); });
+  caught([] {
+    tl::Module module("m");
+    module.kernel("f", "x, BLOCK: tl.constexpr", [](tl::Value x, tl::Value) { tl::store(x, 1.0); },
+                  {.decorators = {"@triton.autotune([triton.Config({'BLOCK': b}) for b in (1, 2)], key=[])"}});
+    Kernel kernel = must(must(must(Engine::create()).load(module)).kernel("f"));
+    float x = 0;
+    const Argument arguments[] = {&x};
+    must(kernel.tune(must(Device::open("cpu")).stream(), [](const Configuration &) -> Grid { throw std::runtime_error("in a grid"); }, arguments));
+  });
+}
+"""
+
+
 @unittest.skipUnless((BUILD / "lib/libnereid.so").exists(), f"no library in {BUILD}")
 class InstalledTree(unittest.TestCase):
     @classmethod
@@ -126,6 +160,40 @@ class InstalledTree(unittest.TestCase):
             program, *flags, "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid.so")).parent))
         run(program, ROOT / "kernels", env=self.environment)
 
+    def test_exceptions_pass_through_the_library(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
+        flags = run("pkg-config", "--cflags", "--libs", "nereid", env=environment).split()
+        (self.folder / "throws.cpp").write_text(THROWS)
+        for compiler in filter(shutil.which, ("clang++-19", "g++")):
+            run(compiler, "-std=c++20", self.folder / "throws.cpp", "-o", self.folder / "throws", *flags,
+                "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid.so")).parent))
+            self.assertEqual(run(self.folder / "throws", env=self.environment).splitlines(), [
+                "Exception: a name of `nereid::tl` is used outside of a kernel that is being recorded",
+                "runtime_error: while recording", "runtime_error: in a grid"], compiler)
+
+    def test_arguments_that_outlive_their_tensors_are_warned_of(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
+        flags = run("pkg-config", "--cflags", "nereid", env=environment).split()
+        (self.folder / "borrowed.cpp").write_text("""
+#include <nereid/engine.h>
+using namespace nereid;
+Status good(const Kernel &kernel, const Stream &stream, const Tensor &x) {
+  const Argument arguments[] = {x, 3, "text"};
+  kernel(stream, {1}, must(x.view({1})), 3);
+  return kernel.launch(stream, {1}, arguments);
+}
+#ifdef BAD
+Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
+  const Argument arguments[] = {must(x.view({1})), 3};
+  return kernel.launch(stream, {1}, arguments);
+}
+#endif
+""")
+        command = ["clang++-19", "-std=c++20", "-Werror", "-fsyntax-only", *flags, self.folder / "borrowed.cpp"]
+        run(*command)
+        with self.assertRaisesRegex(AssertionError, "will be destroyed at the end of the full-expression"):
+            run(*command, "-DBAD")
+
     def test_pack_without_compiler(self):
         # Ten kernels in a pack, each of another signature; the program links the runtime alone.
         nereid = self.prefix / "bin" / "nereid"
@@ -160,7 +228,7 @@ class InstalledTree(unittest.TestCase):
             self.assertEqual(set(output[0].split(", ")), {"add", "softmax", "matmul", "attention"})
             self.assertEqual(output[1:], ["0 of 5000 sums are wrong",
                                           "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu",
-                                          "refused: the pack has no kernel `nothing`"])
+                                          "refused: the pack has no kernel `nothing`; there are `add`, `softmax`, `matmul`, `attention`"])
         damaged = bytearray(pack.read_bytes())
         damaged[100] ^= 1
         pack.write_bytes(damaged)

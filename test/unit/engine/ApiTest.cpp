@@ -184,7 +184,7 @@ TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
     return status ? std::string("launched") : status.error().what;
   };
   EXPECT_EQ(what({x, x, 64, 1.0, named("BLOK", 64)}),
-            "cannot launch `scale`: it has no parameter `BLOK`");
+            "cannot launch `scale`: it has no parameter `BLOK`; did you mean `BLOCK`?");
   EXPECT_EQ(what({x, x, 64, 1.0, 64, named("n", 3)}), "cannot launch `scale`: `n` is given twice");
   EXPECT_EQ(what({x, x, 64, 1.0, 64, 7}),
             "cannot launch `scale`: 6 arguments, it has 5 parameters");
@@ -283,6 +283,100 @@ TEST_F(ApiTest, TuningTakesNoWrongConfiguration) {
   best(cpu().stream(), grid(rows[0].configuration), tensor, 1000);
   EXPECT_EQ(x, std::vector<float>(1000, 8));
   EXPECT_FALSE(kernel(one, "pair").tune(cpu().stream(), grid, arguments, options));
+}
+
+TEST_F(ApiTest, EmptyHandlesSayWhatGivesThem) {
+  auto says = [](const auto &failed, const char *type) {
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().what.find(std::string("this `") + type + "` is empty"),
+              std::string::npos)
+        << failed.error().what;
+  };
+  Stream stream = cpu().stream();
+  std::vector<float> x(64, 1);
+  Tensor tensor = must(Tensor::wrap(std::span(x), {64}));
+  const Argument arguments[] = {tensor, 64};
+  says(Kernel().launch(stream, {1}, arguments), "Kernel");
+  says(Kernel().prepare(cpu(), arguments), "Kernel");
+  says(Kernel().configurations(), "Kernel");
+  says(Kernel().configurations(arguments), "Kernel");
+  says(Kernel().configuration(cpu(), arguments), "Kernel");
+  says(Kernel().with({}), "Kernel");
+  says(Kernel().tune(stream, [](const Configuration &) { return Grid(); }, arguments), "Kernel");
+  says(Kernel().takeMessages(), "Kernel");
+  EXPECT_EQ(Kernel().name(), "");
+  EXPECT_TRUE(Kernel().parameters().empty());
+  says(Program().kernel("f"), "Program");
+  says(Program().pack("pack", {}), "Program");
+  says(Program().buildAhead({}), "Program");
+  says(Engine().load("text.py"), "Engine");
+  says(Engine().loadText(""), "Engine");
+  says(PackedKernel().launch(stream, {1}, arguments), "PackedKernel");
+  says(PackedKernel().prepare(cpu(), arguments), "PackedKernel");
+  says(Pack().kernel("f"), "Pack");
+  says(Stream().synchronize(), "Stream");
+  says(Stream().copy(x.data(), x.data(), 4), "Stream");
+  says(Stream().beginCapture(), "Stream");
+  says(Stream().endCapture(), "Stream");
+  says(stream.record(Event()), "Event");
+  says(stream.wait(Event()), "Event");
+  says(Event().synchronize(), "Event");
+  says(Event().query(), "Event");
+  says(stream.launch(Graph()), "Graph");
+  EXPECT_EQ(Graph().nodeCount(), 0u);
+  says(Tensor().view({1}), "Tensor");
+  says(Tensor().download(x.data()), "Tensor");
+  says(Tensor().toDLPack(), "Tensor");
+  says(TensorDescriptor::make(Tensor(), {1}), "Tensor");
+  EXPECT_EQ(Tensor().shape().size() + size_t(Tensor().size()) + Tensor().bytes(), 0u);
+  EXPECT_FALSE(Stream() || Event() || Graph() || Kernel() || Program() || TensorDescriptor());
+  Engine one = engine();
+  says(kernel(one, "scale").launch(Stream(), {1}, arguments), "Stream");
+  EXPECT_FALSE(stream.copy(nullptr, x.data(), 4));
+  EXPECT_FALSE(tensor.upload(nullptr));
+}
+
+TEST_F(ApiTest, OptionsThatNoCompilerTakesAreRefused) {
+  Engine one = engine();
+  Program program = must(one.loadText(text, "text.py"));
+  for (auto [change, words] :
+       std::initializer_list<std::pair<void (*)(CompileOptions &), const char *>>{
+           {[](CompileOptions &o) { o.numWarps = 3; }, "`numWarps` of the compile options is 3"},
+           {[](CompileOptions &o) { o.numWarps = 64; }, "a power of two up to 32"},
+           {[](CompileOptions &o) { o.numStages = 0; }, "`numStages`"},
+           {[](CompileOptions &o) { o.numCtas = -1; }, "`numCtas`"},
+           {[](CompileOptions &o) { o.maxRegisters = 256; }, "`maxRegisters`"},
+           {[](CompileOptions &o) { o.inputPrecision = "fp32"; }, "it can be \"tf32\""}}) {
+    CompileOptions options;
+    change(options);
+    auto kernel = program.kernel("scale", options);
+    ASSERT_FALSE(kernel) << words;
+    EXPECT_NE(kernel.error().what.find(words), std::string::npos) << kernel.error().what;
+  }
+}
+
+TEST_F(ApiTest, MistakesAroundConfigurationsAreExplained) {
+  Engine one = engine();
+  Kernel increment = kernel(one, "increment");
+  std::vector<float> x(1000, 7);
+  Tensor tensor = must(Tensor::wrap(std::span(x), {1000}));
+  const Argument arguments[] = {tensor, 1000};
+  // Which of its constants a configuration chooses, a launch of the kernel itself does not know.
+  Status status = increment.launch(cpu().stream(), {1}, arguments);
+  ASSERT_FALSE(status);
+  EXPECT_NE(describe(status.error()).find("`kernel.with(c)`"), std::string::npos)
+      << describe(status.error());
+  auto fails = [&](const std::function<Grid(const Configuration &)> &grid, const char *words) {
+    auto rows = increment.tune(cpu().stream(), grid, arguments, {.seconds = 0.001});
+    ASSERT_FALSE(rows);
+    EXPECT_NE(rows.error().what.find(words), std::string::npos) << rows.error().what;
+  };
+  fails(nullptr, "needs a function that gives the grid");
+  fails([](const Configuration &c) { return Grid{uint32_t(c.integer("BLOK"))}; },
+        "its grid of (0, 1, 1) has no program");
+  status = increment.launch(cpu().stream(), {1}, {tensor, 1000, named("BLOK", 64)});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().what.find("did you mean `BLOCK`?"), std::string::npos);
 }
 
 TEST_F(ApiTest, DecoratorsSeeTheArguments) {
@@ -698,6 +792,14 @@ TEST(CApiTest, BadCallsAreRefused) {
             NEREID_OK);
   nereid_kernel *kernel = nullptr;
   EXPECT_EQ(nereid_kernel_get(program, "missing", nullptr, &kernel), NEREID_FAILED);
+  EXPECT_EQ(kernel, nullptr);
+  nereid_compile_options unsized = {};
+  unsized.num_warps = 8;
+  EXPECT_EQ(nereid_kernel_get(program, "show", &unsized, &kernel), NEREID_FAILED);
+  EXPECT_NE(std::string(nereid_last_error()).find("`size` of the options is 0"), std::string::npos);
+  EXPECT_EQ(nereid_kernel_get(nullptr, "show", nullptr, &kernel), NEREID_BAD_CALL);
+  EXPECT_EQ(std::string(nereid_last_error()),
+            "a null handle or pointer is given to nereid_kernel_get");
   ASSERT_EQ(nereid_kernel_get(program, "show", nullptr, &kernel), NEREID_OK);
   nereid_device *device = nullptr;
   ASSERT_EQ(nereid_device_open("cpu", &device), NEREID_OK);

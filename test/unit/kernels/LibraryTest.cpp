@@ -71,7 +71,7 @@ TEST(Library, TakesTheNearestMeasuredShape) {
   tables.write("{\"config\": 1}");
   auto broken = Library::create(engine, {.tuned = tables.folder.string()});
   ASSERT_FALSE(broken.ok());
-  EXPECT_NE(broken.error().what.find("row 0 cannot be read"), std::string::npos);
+  EXPECT_NE(broken.error().what.find("row 0 of `rows` cannot be read"), std::string::npos);
 }
 
 TEST(Library, ANormWithAResidualHasRowsOfItsOwn) {
