@@ -145,8 +145,10 @@ void Multiprocessor::fence(const Instruction &i) {
     nextStep(currentWarp);
   }
   if (i.has("tensormap::generic") && i.has("acquire"))
-    if (auto map = madeMaps.find(address(i.operands[0])); map != madeMaps.end())
-      map->second |= uint64_t(1) << currentWarp;
+    if (auto map = madeMaps.find(address(i.operands[0])); map != madeMaps.end()) {
+      map->second.emplace_back(currentWarp, warps[currentWarp].knows.seen.of[currentWarp]);
+      nextStep(currentWarp);
+    }
 }
 
 // --- copies -------------------------------------------------------------------------------------
@@ -245,8 +247,12 @@ TensorMap Multiprocessor::mapAt(uint64_t at) {
         kernel.parameters[p].bytes >= 128 && at == reinterpret_cast<uint64_t>(launch.arguments[p]);
   if (!isParameter && (at % 64 || !launch.isAllocated(at, 128)))
     fail("a tensor map outside of all allocations, or not aligned");
-  if (auto made = madeMaps.find(at); made != madeMaps.end() && !(made->second >> currentWarp & 1))
-    fail("a tensor map that the kernel made, without `fence.proxy.tensormap` before");
+  // A fence of another warp does, if it was before.
+  const Steps &seen = warps[currentWarp].knows.seen;
+  if (auto made = madeMaps.find(at); made != madeMaps.end())
+    if (std::none_of(made->second.begin(), made->second.end(),
+                     [&](const auto &by) { return by.second <= seen.of[by.first]; }))
+      fail("a tensor map that the kernel made, without `fence.proxy.tensormap` before");
   TensorMap map;
   std::memcpy(&map, reinterpret_cast<const void *>(at), sizeof map);
   if (std::string problem = map.problem(); !problem.empty())
@@ -424,7 +430,7 @@ void Multiprocessor::publishMap(unsigned warp, const Instruction &i) {
   inGlobal(to, 128);
   shared.noteRead({from, 128}, toucher());
   std::memcpy(reinterpret_cast<void *>(to), shared.at(from), 128);
-  madeMaps[to] = 0;
+  madeMaps[to].clear();
 }
 
 } // namespace ptx

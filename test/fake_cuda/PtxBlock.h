@@ -156,8 +156,8 @@ private:
   std::map<unsigned, NamedBarrier> barriers;
   std::map<uint64_t, Mbarrier> mbarriers;
   std::vector<Transfer> transfers;
-  // Maps that a kernel made, and the warps that have acquired them.
-  std::map<uint64_t, uint64_t> madeMaps;
+  // Maps that a kernel made, and which warps have acquired them in which steps.
+  std::map<uint64_t, std::vector<std::pair<unsigned, uint32_t>>> madeMaps;
   std::vector<std::vector<size_t>> productsOfGroups; // what each warp group begins, in order
   // How many transfers end before they are waited for, in sixteenths.
   unsigned haste = 0;

@@ -380,10 +380,9 @@ private:
     if (take('[')) {
       out = operand(of, problem);
       out.isAddress = true;
-      if (take('+'))
-        out.offset = std::strtoll(word().c_str(), nullptr, 0);
-      else if (take('-'))
-        out.offset = -std::strtoll(word().c_str(), nullptr, 0);
+      bool isBehind = take('+'), isBefore = take('-'); // or both: `+-16`
+      if (isBehind || isBefore)
+        out.offset = (isBefore ? -1 : 1) * std::strtoll(word().c_str(), nullptr, 0);
       if (take(',') && (blanks(), text[at] != ']'))
         out.list.push_back(operand(of, problem)); // coordinates
       if (!take(']'))
