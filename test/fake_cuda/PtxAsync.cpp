@@ -139,9 +139,12 @@ void Multiprocessor::fence(const Instruction &i) {
   if (i.has("mbarrier_init") || isAsync)
     for (auto &[at, barrier] : mbarriers)
       barrier.isFenced |= barrier.initialiser == currentWarp;
-  if (isAsync && !i.has("global")) {
+  if (isAsync) {
     Knowledge &knows = warps[currentWarp].knows;
-    knows.fenced.join(knows.seen);
+    if (!i.has("global"))
+      knows.fenced.join(knows.seen);
+    if (!i.has("shared::cta"))
+      knows.fencedGlobal.join(knows.seen);
     nextStep(currentWarp);
   }
   if (i.has("tensormap::generic") && i.has("acquire"))
@@ -281,10 +284,23 @@ void Multiprocessor::bulkCopy(const Instruction &i) {
   Range range = rangeOf(transfer);
   if (range.at % 128)
     fail("a bulk copy at " + std::to_string(range.at) + " of shared memory, no multiple of 128");
-  for (unsigned r = 0; r < rowsOf(transfer.map); ++r)
-    if (Row part = rowOf(transfer, r);
-        part.to && !launch.isAllocated(part.address + part.from, part.to - part.from))
+  const Knowledge &knows = warps[currentWarp].knows;
+  for (unsigned r = 0; r < rowsOf(transfer.map); ++r) {
+    Row part = rowOf(transfer, r);
+    if (!part.to)
+      continue;
+    uint64_t first = part.address + part.from, end = part.address + part.to;
+    if (!launch.isAllocated(first, part.to - part.from))
       fail("global memory outside of all allocations");
+    for (uint64_t piece = first / 16; transfer.isLoad && piece <= (end - 1) / 16; ++piece)
+      if (auto written = writtenGlobal.find(piece);
+          written != writtenGlobal.end() &&
+          std::min(knows.seen.of[written->second.first],
+                   knows.fencedGlobal.of[written->second.first]) < written->second.second)
+        fail("the copy engine reads global memory that warp " +
+             std::to_string(written->second.first) +
+             " has written without a barrier and `fence.proxy.async` between");
+  }
   if (transfer.isLoad) {
     transfer.mbarrier = address(i.operands[2]);
     if (!mbarrierAt(transfer.mbarrier).isFenced)

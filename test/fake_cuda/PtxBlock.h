@@ -7,6 +7,7 @@
 
 #include <map>
 #include <random>
+#include <unordered_map>
 
 namespace ptx {
 
@@ -107,6 +108,7 @@ private:
   uint8_t *localOf(uint64_t at, unsigned bytes);
   void read(const Instruction &i, uint64_t at, unsigned bytes, uint8_t *to);
   void write(const Instruction &i, uint64_t at, unsigned bytes, const uint8_t *from);
+  void noteGlobalWrite(uint64_t at, unsigned bytes);
   void loadOrStore(const Instruction &i);
   void atomic(const Instruction &i);
   void execute(const Instruction &i);
@@ -158,6 +160,9 @@ private:
   std::vector<Transfer> transfers;
   // Maps that a kernel made, and which warps have acquired them in which steps.
   std::map<uint64_t, std::vector<std::pair<unsigned, uint32_t>>> madeMaps;
+  // By 16 bytes of global memory, which warp of the block has written there last and in which step;
+  // only in kernels with bulk copies.
+  std::unordered_map<uint64_t, std::pair<unsigned, uint32_t>> writtenGlobal;
   std::vector<std::vector<size_t>> productsOfGroups; // what each warp group begins, in order
   // How many transfers end before they are waited for, in sixteenths.
   unsigned haste = 0;

@@ -350,6 +350,7 @@ private:
       for (const std::string &one : made.words)
         std::sscanf(one.c_str(), "m%un%uk%u", &made.m, &made.n, &made.k);
     kernel->hasProducts |= made.op == Op::wgmma_;
+    kernel->hasBulkCopies |= made.op == Op::cp_ && made.has("tensor");
     made.isShared = made.has("shared") || made.has("shared::cta");
     made.isWide = made.has("wide");
     made.isHi = made.has("hi");
