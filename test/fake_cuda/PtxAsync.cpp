@@ -3,7 +3,9 @@
 #include "PtxArithmetic.h"
 #include "PtxBlock.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace ptx {
@@ -59,8 +61,7 @@ Mbarrier &Multiprocessor::mbarrierAt(uint64_t at) {
 }
 
 void Multiprocessor::mbarrier(const Instruction &i) {
-  bool hasResult = i.has("arrive") || i.has("test_wait");
-  const Operand *operands = &i.operands[hasResult];
+  const Operand *operands = &i.operands[i.has("arrive")]; // behind a result
   uint64_t at = address(operands[0]);
   auto value = [&](unsigned n) { return uint32_t(get(operands[n], {Kind::Bits, 4})); };
   if (i.has("init")) {
@@ -94,11 +95,10 @@ void Multiprocessor::mbarrier(const Instruction &i) {
   }
   if (i.has("expect_tx"))
     barrier.bytes += value(1);
-  if (i.has("arrive"))
-    return arriveAt(barrier, operands[1].kind != Operand::Label && !i.has("expect_tx") &&
-                                     i.operands.size() > 2
-                                 ? value(1)
-                                 : 1);
+  if (i.has("arrive")) {
+    bool hasCount = !i.has("expect_tx") && i.operands.size() > 2;
+    return arriveAt(barrier, hasCount ? value(1) : 1);
+  }
   if (!i.has("expect_tx"))
     fail("the model does not know it");
 }
