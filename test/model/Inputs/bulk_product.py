@@ -29,3 +29,14 @@ def product_of_written(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.co
         tl.store(a + tl.arange(0, BM)[:, None] * K + start + k[None, :], tl.full((BM, BK), 1.0, tl.float16))
     tl.debug_barrier()
     product_of_made(a, b, c, K, BM, BN, BK)
+
+
+# Two long products a step and exponentials between them: warp groups take turns.
+@triton.jit
+def weighted(a, b, v, c, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    x = a.load([0, 0])
+    acc = tl.zeros((BM, BK), tl.float32)
+    for n in range(0, N, BN):
+        weights = tl.exp2(tl.dot(x, b.load([n, 0]).T) - 128)
+        acc = tl.dot(weights.to(tl.float16), v.load([n, 0]), acc)
+    tl.store(c + tl.arange(0, BM)[:, None] * BK + tl.arange(0, BK)[None, :], acc)
