@@ -58,6 +58,14 @@ struct Mbarrier {
   Knowledge gathered, visible; // of the phase that runs, and of those that are over
 };
 
+/// Who has touched a byte of global memory last; of several readers two.
+struct GlobalByte {
+  struct By {
+    unsigned warp = 0;
+    uint32_t step = 0;
+  } written, read, readBefore;
+};
+
 /// A transfer of the copy engine that has begun.
 struct Transfer {
   TensorMap map;
@@ -109,6 +117,7 @@ private:
   void read(const Instruction &i, uint64_t at, unsigned bytes, uint8_t *to);
   void write(const Instruction &i, uint64_t at, unsigned bytes, const uint8_t *from);
   void noteGlobalWrite(uint64_t at, unsigned bytes);
+  void noteGlobal(uint64_t at, unsigned bytes, const uint8_t *values); ///< null: a read
   void loadOrStore(const Instruction &i);
   void atomic(const Instruction &i);
   void execute(const Instruction &i);
@@ -163,7 +172,8 @@ private:
   // By 16 bytes of global memory, which warp of the block has written there last and in which step;
   // only in kernels with bulk copies.
   std::unordered_map<uint64_t, std::pair<unsigned, uint32_t>> writtenGlobal;
-  std::vector<std::vector<size_t>> productsOfGroups; // what each warp group begins, in order
+  std::unordered_map<uint64_t, GlobalByte> globalBytes; // if their order is checked
+  std::vector<std::vector<size_t>> productsOfGroups;    // what each warp group begins, in order
   // How many transfers end before they are waited for, in sixteenths.
   unsigned haste = 0;
   uint64_t steps = 0;

@@ -82,6 +82,7 @@ void Multiprocessor::begin() {
   transfers.clear();
   madeMaps.clear();
   writtenGlobal.clear();
+  globalBytes.clear();
   productsOfGroups.assign((warps.size() + 3) / 4, {});
   constexpr unsigned hastes[] = {0, 4, 16};
   haste = hastes[random() % 3];
@@ -338,6 +339,33 @@ void Multiprocessor::noteGlobalWrite(uint64_t at, unsigned bytes) {
   for (uint64_t piece = at / 16; kernel.hasBulkCopies && piece <= (at + bytes - 1) / 16; ++piece)
     writtenGlobal[piece] = {currentWarp, warps[currentWarp].knows.seen.of[currentWarp]};
 }
+void Multiprocessor::noteGlobal(uint64_t at, unsigned bytes, const uint8_t *values) {
+  if (!launch.ordersGlobal)
+    return;
+  const Steps &seen = warps[currentWarp].knows.seen;
+  auto check = [&](const GlobalByte::By &other, const char *what) {
+    if (seen.of[other.warp] < other.step)
+      fail(std::to_string(bytes) + " bytes of global memory are " + (values ? "written" : "read") +
+           " by warp " + std::to_string(currentWarp) + " and " + what + " by warp " +
+           std::to_string(other.warp) + " without a barrier between");
+  };
+  for (unsigned k = 0; k < bytes; ++k) {
+    GlobalByte &byte = globalBytes[at + k];
+    GlobalByte::By now{currentWarp, seen.of[currentWarp]};
+    if (!values || *reinterpret_cast<const uint8_t *>(at + k) != values[k]) {
+      check(byte.written, "written");
+      if (values)
+        check(byte.read, "read"), check(byte.readBefore, "read");
+    }
+    if (values) {
+      byte.written = now;
+    } else {
+      if (byte.read.warp != now.warp)
+        byte.readBefore = byte.read;
+      byte.read = now;
+    }
+  }
+}
 // Null if it is not of the thread's own memory.
 uint8_t *Multiprocessor::localOf(uint64_t at, unsigned bytes) {
   if (at - localBase >= current->local.size() + 1)
@@ -355,7 +383,7 @@ void Multiprocessor::read(const Instruction &i, uint64_t at, unsigned bytes, uin
     std::memcpy(to, local, bytes);
   } else {
     if (!i.has("param"))
-      inGlobal(at, bytes);
+      inGlobal(at, bytes), noteGlobal(at, bytes, nullptr);
     std::memcpy(to, reinterpret_cast<const void *>(at), bytes);
   }
 }
@@ -368,6 +396,7 @@ void Multiprocessor::write(const Instruction &i, uint64_t at, unsigned bytes, co
   } else {
     inGlobal(at, bytes);
     noteGlobalWrite(at, bytes);
+    noteGlobal(at, bytes, from);
     std::memcpy(reinterpret_cast<void *>(at), from, bytes);
   }
 }
