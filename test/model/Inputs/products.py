@@ -132,7 +132,8 @@ def made(rng):
         if way == "made" and rng.random() < 0.6 and (N * 4) % 16 == 0:
             store = "tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN]).store([m, n], acc)"
         text = PRODUCT.format(**parts, sum="tl.int32" if dtype == "i8" else "tl.float32", between=between, store=store,
-                              tiles=f"tl.range(tl.program_id(0), {tiles}, tl.num_programs(0){flatten})" if is_persistent else "range(tl.program_id(0), tl.program_id(0) + 1)")
+                              tiles=f"tl.range(tl.program_id(0), {tiles}, tl.num_programs(0){flatten})" if is_persistent else "range(tl.program_id(0), "
+                              "tl.program_id(0) + 1)")
     arguments.update(c=f"zeros({out},{'i32' if dtype == 'i8' else 'f32'})", M=M, N=N, K=K)
     options = ["--num-warps", warps, "--num-stages", rng.choice([1, 2, 3, 4])]
     return text, grid, dict(BM=bm, BN=bn, BK=bk), arguments, [str(option) for option in options]
@@ -169,7 +170,7 @@ def main():
                 difference = max(abs(x - y) for x, y in zip(*answers)) / most if most else 1
             if difference == "an error" or not difference < 0.01:
                 wrong += 1
-                print(f"seed {seed}, number {number}: {difference}\n{text}\n{words} {options} grid {grid}\n" + "\n".join(str(answer)[:900] for answer in answers))
+                print(f"seed {seed}, number {number}: {difference}\n{text}\n{words} {options} grid {grid}", *(str(answer)[:900] for answer in answers), sep="\n")
     print(f"{last - first - wrong - refused} of {last - first - refused} agree")
 
 
