@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Fuzz one target or all: `./dev fuzz [TARGET] [SECONDS]`. What crashes lands in build/asan/fuzz/found/TARGET; minimise it and
-commit it to test/fuzz/corpus/TARGET, where every test run replays it."""
+commit it to test/fuzz/corpus/TARGET, where every test run replays it.
+
+The targets `cpu` and `gpu` run random kernels, of which an engine must make what the interpreter makes; their finds land in
+build/release/fuzz/found."""
 import argparse
 import os
 import pathlib
@@ -22,6 +25,24 @@ def targets():
     """test/fuzz/FuzzParser.cpp is the target `parser`."""
     names = (path.stem for path in sorted((ROOT / "test" / "fuzz").glob("*.cpp")))
     return [re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("Fuzz")).lower() for name in names]
+
+
+# Targets that are tests of a unit program: by random kernels, from a fresh seed.
+ENGINES = {"cpu": "CpuFuzz.AgreesWithTheInterpreter", "gpu": "GpuFuzz.AgreesWithTheInterpreter"}
+
+
+def run_engine(name, seconds, slack=300):
+    """(exit code or None for a hang, output). `seconds` are of processor time, of two threads."""
+    found = ROOT / "build" / "release" / "fuzz" / "found"
+    found.mkdir(parents=True, exist_ok=True)
+    settings = {"NEREID_FUZZ_SEED": "new", "NEREID_FUZZ_SECONDS": str(seconds), "NEREID_FUZZ_ROUNDS": "4000000000",
+                "NEREID_FUZZ_FOUND": str(found)}
+    try:
+        done = subprocess.run(["build/release/bin/unit_engine", f"--gtest_filter={ENGINES[name]}"], cwd=ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=3 * seconds + slack, env={**os.environ, **settings})
+        return done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace")
 
 
 def build(targets):
@@ -68,7 +89,7 @@ def run(name, seconds, slack=300, seed=0):
 
 
 def main():
-    known = targets()
+    known = targets() + list(ENGINES)
     parser = argparse.ArgumentParser(prog="./dev fuzz", description="Search for inputs that crash, hang or eat memory.")
     parser.add_argument("words", nargs="*", metavar="TARGET|SECONDS",
                         help=f"of {' '.join(known)} (default: all), and how long each (default: 600)")
@@ -78,18 +99,22 @@ def main():
     if unknown:
         parser.error(f"no target {', '.join(f'`{name}`' for name in sorted(unknown))}; there are {' '.join(known)}")
     chosen = words or known
-    build([f"fuzz_{name}" for name in chosen])
+    if set(chosen) - set(ENGINES):
+        build([f"fuzz_{name}" for name in chosen if name not in ENGINES])
+    if set(chosen) & set(ENGINES):
+        check(["ninja", "-C", "build/release", "-j", os.environ.get("JOBS", str(os.cpu_count())), "unit_engine"])
     failed = 0
     for name in chosen:
         print(f"{name}: {seconds} s ...", flush=True)
-        code, output = run(name, seconds)
-        done = re.search(r"stat::number_of_executed_units:\s*(\d+)", output)
+        code, output = run_engine(name, seconds) if name in ENGINES else run(name, seconds)
+        done = re.search(r"stat::number_of_executed_units:\s*(\d+)|(?<=: )(\d+) kernels from seed", output)
         if code == 0:
-            print(f"{name}: clean, {done.group(1) if done else '?'} inputs")
+            print(f"{name}: clean, {(done.group(1) or done.group(2)) if done else '?'} inputs")
         else:
             failed += 1
             print("\n".join(output.splitlines()[-60:]))
-            print(f"{name}: {'hangs' if code is None else 'found a fault'}; see build/asan/fuzz/found/{name}")
+            print(f"{name}: {'hangs' if code is None else 'found a fault'}; see build/"
+                  f"{'release/fuzz/found' if name in ENGINES else f'asan/fuzz/found/{name}'}")
     return 1 if failed else 0
 
 

@@ -25,7 +25,7 @@ class Module; // nereid/tl.h
 struct CompileOptions {
   int numWarps = 4;                    ///< warps of a program
   int numStages = 3;                   ///< stages of pipelined loops
-  int numCtas = 1;                     ///< taken for Triton's sake: a program is one block
+  int numCtas = 1;                     ///< taken for Triton's sake: a program stays one block
   int maxRegisters = 0;                ///< of a thread; 0: the compiler's choice
   bool debug = false;                  ///< keep `tl.device_assert`
   bool fpFusion = true;                ///< `a * b + c` may be rounded once (`enable_fp_fusion`)
@@ -124,7 +124,7 @@ struct TuneOptions {
 struct TuneRow {
   Configuration configuration;
   double seconds = 0;  ///< of one launch, median
-  std::string failure; ///< why it cannot be taken: it does not compile, or its result differs
+  std::string failure; ///< why it cannot be taken: it does not compile, its result differs, ...
 };
 
 struct KernelState;
@@ -183,6 +183,9 @@ public:
   /// Compiles all configurations in parallel, then times them one by one on `stream`. Gives the
   /// fastest first and those that cannot be taken last; fails if there is none that can. The
   /// fastest is kept in the engine's tuning file, if it has one.
+  /// A configuration that faults on a GPU takes the device from the process: tuning then fails and
+  /// says which one it was. It is kept as refused in the engine's tuning file, and the next process
+  /// passes over it (`nereid tune` goes on by itself).
   /// `arguments` leave the configurations' constants out, `grid` says how many programs one needs.
   Result<std::vector<TuneRow>> tune(const Stream &stream,
                                     const std::function<Grid(const Configuration &)> &grid,
@@ -196,7 +199,7 @@ private:
   Result<Tuned> tunedParts(const Stream &stream, std::span<const Argument> arguments) const;
   Status callHook(const Stream &stream, std::span<const Argument> arguments, bool isAfter) const;
   Status keepTuned(const Device &device, std::span<const Argument> arguments, size_t configuration,
-                   double seconds) const;
+                   double seconds, const std::string &failure = {}) const;
   std::shared_ptr<KernelState> state;
 };
 

@@ -295,6 +295,37 @@ Argument Arguments::convertDescriptor(PyObject *object) {
   return Argument::descriptor(*descriptors.back());
 }
 
+Ref describeDlpack(PyObject *capsule) {
+  struct Versioned {
+    uint32_t major, minor;
+    void *manager, *release;
+    uint64_t flags;
+    DlTensor tensor;
+  };
+  const DlTensor *tensor = nullptr;
+  if (PyCapsule_IsValid(capsule, "dltensor")) {
+    tensor = static_cast<DlTensor *>(PyCapsule_GetPointer(capsule, "dltensor"));
+  } else if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    auto *one = static_cast<Versioned *>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    tensor = one->major == 1 ? &one->tensor : nullptr;
+  }
+  auto type = tensor && tensor->dtype.lanes == 1 ? dtypeOf(tensor->dtype) : std::nullopt;
+  if (!type || (tensor->device.type != DlCpu && tensor->device.type != DlCuda))
+    return {};
+  auto listed = [&](const int64_t *numbers) {
+    Ref list = Ref::take(PyTuple_New(tensor->rank));
+    for (int32_t i = 0; i < tensor->rank; ++i)
+      check(PyTuple_SetItem(list.get(), i, PyLong_FromLongLong(numbers[i])));
+    return list;
+  };
+  Ref strides = tensor->strides ? listed(tensor->strides) : Ref::borrow(Py_None);
+  return Ref::take(Py_BuildValue(
+      "(NNiNN)", PyLong_FromVoidPtr(static_cast<char *>(tensor->data) + tensor->byteOffset),
+      str(info(*type).signature).release(),
+      tensor->device.type == DlCpu ? cpuDevice : int(tensor->device.index),
+      listed(tensor->shape).release(), strides.release()));
+}
+
 // ---- Values
 
 Argument Arguments::convert(PyObject *object, int depth) {

@@ -63,6 +63,10 @@ private:
   std::optional<void *> work;
 };
 
+/// (address, signature of the element type, device, shape, strides in elements or None) of what
+/// `__dlpack__` gives, which stays as it is; null for memory or elements that no kernel takes.
+Ref describeDlpack(PyObject *capsule);
+
 /// The engine's device behind an index.
 Device deviceOf(int index);
 /// The stream that a launch on a device goes to.

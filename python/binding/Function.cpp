@@ -3,6 +3,7 @@
 #include "binding/Function.h"
 
 #include "binding/Arguments.h"
+#include "binding/Measuring.h"
 #include "binding/Messages.h"
 #include "binding/Units.h"
 
@@ -599,6 +600,7 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
       Unlocked unlocked;
       prepared = BindingAccess::launch(kernel, stream, size, arguments.all());
     }
+    noteLaunch(device, native);
     if (onGpu && prepared)
       onGpu->queued((*prepared)->kernel, device, native);
   }

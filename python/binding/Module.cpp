@@ -1,6 +1,7 @@
 // The extension `nereid._C`.
 #include "binding/Arguments.h"
 #include "binding/Function.h"
+#include "binding/Measuring.h"
 #include "binding/Messages.h"
 #include "binding/Threads.h"
 
@@ -170,6 +171,7 @@ PyMODINIT_FUNC __attribute__((visibility("default"))) PyInit__C() {
   return guarded([&] {
     Ref module = Ref::take(PyModule_Create(&definition));
     addTypes(module.get());
+    addMeasuring(module.get());
     check(PyModule_AddStringConstant(module.get(), "version", NEREID_VERSION));
     return module;
   });

@@ -49,8 +49,24 @@ enum nereid_cuda_status {
   NEREID_CUDA_NO_CODE = 10002,    /* the object holds no code that the device can run */
   NEREID_CUDA_BAD_GRID = 10003,   /* x from 2^31 up, y or z from 2^16 up */
   NEREID_CUDA_UNALIGNED = 10004,  /* an argument is not the multiple that the signature promises */
-  NEREID_CUDA_CONTEXTS = 10005    /* the kernel was loaded in 16 contexts already */
+  NEREID_CUDA_CONTEXTS = 10005,   /* the kernel was loaded in 16 contexts already */
+  NEREID_CUDA_OLD_DRIVER = 10006  /* the driver cannot start all programs of a launch at once */
 };
+
+/* As the driver has them: CUlaunchAttribute and CUlaunchConfig. */
+typedef struct nereid_cuda_attribute {
+  int id, unused;
+  union {
+    int flag;
+    char room[64];
+  } value;
+} nereid_cuda_attribute;
+typedef struct nereid_cuda_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  nereid_cuda_attribute *attributes;
+  unsigned count;
+} nereid_cuda_config;
 
 /* What is used of the driver. */
 typedef struct nereid_cuda_driver {
@@ -65,6 +81,7 @@ typedef struct nereid_cuda_driver {
   int (*function)(void **, void *, const char *);
   int (*function_set)(void *, int, int);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+  int (*launch_with)(const nereid_cuda_config *, void *, void **, void **); /* null before CUDA 11.8 */
   int (*text)(int, const char **);
 } nereid_cuda_driver;
 
@@ -74,6 +91,7 @@ typedef struct nereid_cuda_code {
   const char *entry;
   int is_ptx, capability, only_this; /* 90: compute capability 9.0 */
   unsigned threads, shared, blocks;  /* of a block, of a block, of a program */
+  int early, together; /* starts before the launch ahead has ended; all programs at once, or none */
 } nereid_cuda_code;
 
 /* What was loaded, a row a context. */
@@ -114,6 +132,8 @@ static inline nereid_cuda_driver *nereid_cuda_open(void) {
     NEREID_CUDA_FIND(launch, "cuLaunchKernel")
     NEREID_CUDA_FIND(text, "cuGetErrorString")
 #undef NEREID_CUDA_FIND
+    if (driver.state == 1)
+      *(void **)(void *)&driver.launch_with = dlsym(library, "cuLaunchKernelEx");
     if (driver.state == 1 && driver.init(0))
       driver.state = 2;
   }
@@ -138,6 +158,8 @@ static inline const char *nereid_cuda_text(int status) {
     return "an argument is not the multiple that the kernel was compiled for";
   case NEREID_CUDA_CONTEXTS:
     return "the kernel is loaded in 16 contexts already";
+  case NEREID_CUDA_OLD_DRIVER:
+    return "the CUDA driver is too old to start all programs of a launch at once: CUDA 11.8 is needed";
   }
   driver = nereid_cuda_open();
   if (driver && !driver->text(status, &text) && text)
@@ -188,6 +210,31 @@ static inline int nereid_cuda_find(nereid_cuda_driver *driver, nereid_cuda_kerne
   kernel->loaded[kernel->count++].code = *code;
   return NEREID_CUDA_OK;
 }
+
+static inline int nereid_cuda_launch(nereid_cuda_driver *driver, void *function, const nereid_cuda_code *code,
+                                     unsigned gx, unsigned gy, unsigned gz, void *stream, void **places) {
+  nereid_cuda_attribute attributes[2];
+  nereid_cuda_config config = {{0, 0, 0}, {0, 1, 1}, 0, 0, 0, 0};
+  /* What starts early waits in the kernel, where there is anything to wait for: in order it is right too. */
+  if (!driver->launch_with && !code->together)
+    return driver->launch(function, gx, gy, gz, code->threads, 1, 1, code->shared, stream, places, 0);
+  if (!driver->launch_with)
+    return NEREID_CUDA_OLD_DRIVER;
+  config.grid[0] = gx;
+  config.grid[1] = gy;
+  config.grid[2] = gz;
+  config.block[0] = code->threads;
+  config.shared = code->shared;
+  config.stream = stream;
+  config.attributes = attributes;
+  if (code->early)
+    attributes[config.count++].id = 6; /* PROGRAMMATIC_STREAM_SERIALIZATION */
+  if (code->together)
+    attributes[config.count++].id = 2; /* COOPERATIVE */
+  attributes[0].unused = attributes[1].unused = 0;
+  attributes[0].value.flag = attributes[1].value.flag = 1;
+  return driver->launch_with(&config, function, places, 0);
+}
 #endif
 
 /* In the object. */
@@ -217,8 +264,7 @@ $ASSIGNMENTS  block.context = 0;
   nereid_cuda_unlock(&kernel.lock);
   if (status)
     return status;
-  return driver->launch(function, gx * code->blocks, gy, gz, code->threads, 1, 1, code->shared,
-                        stream, places, 0);
+  return nereid_cuda_launch(driver, function, code, gx * code->blocks, gy, gz, stream, places);
 }
 
 #ifdef __cplusplus
@@ -232,9 +278,8 @@ Status standsAlone(const Artifact &artifact) {
   for (const CodeRecord &code : artifact.codes()) {
     if (code.flags & support::CodeRecords)
       return Error{name + " prints or asserts, which needs the runtime: it cannot stand alone", {}};
-    if (code.scratchBytes || (code.flags & support::CodeCooperative))
-      return Error{name + " needs memory or launches that the runtime makes: it cannot stand alone",
-                   {}};
+    if (code.scratchBytes)
+      return Error{name + " needs memory that the runtime makes: it cannot stand alone", {}};
     if (code.cluster[0] * code.cluster[1] * code.cluster[2] > 1)
       return Error{name + " runs in clusters, which a program without the runtime cannot launch",
                    {}};
@@ -287,7 +332,8 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
              (row.isPtx() ? "1, " : "0, ") + std::to_string(row.chip->capability) + ", " +
              (row.chip->onlyThisChip ? "1, " : "0, ") + std::to_string(code.numWarps * 32) + ", " +
              std::to_string(code.sharedBytes) + ", " + std::to_string(code.blocksPerProgram) +
-             "},\n";
+             (code.flags & support::CodePdl ? ", 1" : ", 0") +
+             (code.flags & support::CodeCooperative ? ", 1" : ", 0") + "},\n";
     blocks = std::max(blocks, code.blocksPerProgram);
   }
   auto object = pipeline::dataObject(symbols);

@@ -796,7 +796,7 @@ Result<Configuration> Kernel::configuration(const Device &device,
 }
 
 Status Kernel::keepTuned(const Device &device, std::span<const Argument> arguments,
-                         size_t configuration, double seconds) const {
+                         size_t configuration, double seconds, const std::string &failure) const {
   const std::string &path = state->program->engine->options.tuningFile;
   if (path.empty())
     return Success{};
@@ -814,6 +814,7 @@ Status Kernel::keepTuned(const Device &device, std::span<const Argument> argumen
     return row.takeError();
   row->config = engine::toBindings(choices->configurations[configuration]);
   row->seconds = seconds;
+  row->failure = failure;
   engine::TuningRow kept = engine::stamped(*std::move(row));
   return engine::TuningFile::merge(path, {&kept, 1});
 }
@@ -821,6 +822,7 @@ Status Kernel::keepTuned(const Device &device, std::span<const Argument> argumen
 Result<Kernel::Tuned> Kernel::tunedParts(const Stream &stream,
                                          std::span<const Argument> arguments) const {
   Tuned parts;
+  parts.tuningFile = state->program->engine->options.tuningFile;
   BoundArguments bound(state->signature.parameters.size());
   if (Status status = state->bind(arguments, bound); !status)
     return status.takeError();
@@ -829,7 +831,19 @@ Result<Kernel::Tuned> Kernel::tunedParts(const Stream &stream,
     auto launch = state->tunedLaunch(stream.device().name(), arguments);
     if (!launch)
       return launch.takeError();
-    return engine::chooseConfiguration(*launch, nullptr);
+    auto found = engine::chooseConfiguration(*launch, nullptr);
+    if (!found)
+      return found;
+    auto file = state->program->tuned();
+    auto row = engine::tuningRow(*launch, *found);
+    if (!file || !row)
+      return !file ? file.takeError() : row.takeError();
+    for (const emit::Configuration &one : found->configurations) {
+      const engine::TuningRow *refusal = file->refusal(*row, engine::toBindings(one));
+      parts.refused.push_back(refusal ? engine::refusedBefore(*refusal, state->program->tuningFile)
+                                      : "");
+    }
+    return found;
   }();
   if (!choices)
     return choices.takeError();

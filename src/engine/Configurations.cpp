@@ -71,7 +71,13 @@ Result<emit::LaunchChoices> chooseConfiguration(const TunedLaunch &launch, const
   for (size_t i = 0; row && i < choices->configurations.size(); ++i)
     if (sameBindings(toBindings(choices->configurations[i]), row->config))
       return launch.program->choose(launch.kernel, launch.given, i);
-  return choices;
+  size_t first = 0;
+  while (first < choices->configurations.size() &&
+         file->refusal(*wanted, toBindings(choices->configurations[first])))
+    ++first;
+  if (first == 0 || first == choices->configurations.size())
+    return choices;
+  return launch.program->choose(launch.kernel, launch.given, first);
 }
 
 } // namespace nereid::engine

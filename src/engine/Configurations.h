@@ -24,7 +24,8 @@ Bindings toBindings(const emit::Keywords &values);
 Bindings toBindings(const emit::Configuration &configuration);
 
 /// What the kernel's decorators choose: configuration `index` of those that survive pruning;
-/// without it the one that `file` (may be null) has for this launch, else the first.
+/// without it the one that `file` (may be null) has for this launch, else the first that the file
+/// does not refuse.
 Result<emit::LaunchChoices> chooseConfiguration(const TunedLaunch &launch, const TuningFile *file,
                                                 std::optional<size_t> index = {});
 

@@ -281,6 +281,8 @@ private:
     for (size_t i = 0; i < open.size(); ++i) {
       const Keywords &config = group.configs[open[i]];
       FolderRow row = rowOf(folder, group, config);
+      if (options.onStart)
+        options.onStart(row);
       if (Status status = measure(group, config, &ahead[i], true, row); !status) {
         row.passed = false;
         row.refused = true;
@@ -337,10 +339,13 @@ private:
   // The configuration that was measured to be best, if the spec still has it, else the first.
   const Keywords &chosen(const FolderCase &which, const FolderVariant &variant,
                          const std::string &full, const std::string &device) const {
-    const TuningRow *row =
-        options.tuned ? tuned.find(tuningRow(full, device, source, which.bindings)) : nullptr;
+    const TuningRow launch = tuningRow(full, device, source, which.bindings);
+    const TuningRow *row = options.tuned ? tuned.find(launch) : nullptr;
     for (const Keywords &config : variant.configs)
       if (row && sameBindings(toBindings(config), row->config))
+        return config;
+    for (const Keywords &config : variant.configs)
+      if (!options.tuned || !tuned.refusal(launch, toBindings(config)))
         return config;
     return variant.configs.front();
   }

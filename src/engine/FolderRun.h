@@ -74,6 +74,7 @@ struct FolderRunOptions {
   double compareUpTo = 0;
   /// Whether a row is known already, and then whether it was good; such a row is not run.
   std::function<std::optional<bool>(const FolderRow &)> known;
+  std::function<void(const FolderRow &)> onStart;         ///< before a row is run
   std::function<void(const FolderProgress &)> onProgress; ///< called by any thread, one at a time
   /// The configuration of `tuned.json` goes before the first one.
   bool tuned = true;

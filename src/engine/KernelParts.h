@@ -12,6 +12,8 @@ namespace nereid {
 struct Kernel::Tuned {
   std::vector<std::pair<Tensor, bool>> tensors; ///< true: to be filled with zeros
   bool hasHooks = false;
+  std::vector<std::string> refused; ///< by configuration: why it is passed over, if it is
+  std::string tuningFile;           ///< that tuning writes; empty if there is none
 };
 
 } // namespace nereid

@@ -164,6 +164,10 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   support::onEveryCore(candidates.size(), [&](size_t i) {
     Candidate &candidate = candidates[i];
     candidate.row.configuration = (*all)[i];
+    if (i < parts->refused.size() && !parts->refused[i].empty()) {
+      candidate.row.failure = parts->refused[i];
+      return;
+    }
     auto kernel = with((*all)[i]);
     if (!kernel) {
       candidate.refuse(kernel.error());
@@ -173,6 +177,26 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
       candidate.refuse(status.error());
   });
+
+  // After a fault the driver answers nothing more: there is nothing to go on with here.
+  runtime::Device &device = stream.device().internal();
+  auto refused = [&](Candidate &candidate, const Error &error) -> Status {
+    candidate.refuse(error);
+    if (device.usable())
+      return Success{};
+    std::string what = "tuning `" + name() + "` ends at the configuration `" +
+                       candidate.row.configuration.text() + "`: " + describe(error);
+    Status kept = keepTuned(stream.device(), arguments, size_t(&candidate - candidates.data()), 0,
+                            describe(error));
+    if (!kept)
+      what += "; " + kept.error().what;
+    else if (parts->tuningFile.empty())
+      what += "; with an `EngineOptions::tuningFile` the next process would pass over it";
+    else
+      what +=
+          "; `" + parts->tuningFile + "` refuses it from now on: start the process again to go on";
+    return Error{std::move(what), {}};
+  };
 
   // Each once on the same contents; configurations that agree form groups.
   std::vector<std::vector<Candidate *>> groups;
@@ -185,7 +209,8 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     if (status)
       status = stream.synchronize();
     if (!status) {
-      candidate.refuse(status.error());
+      if (Status goesOn = refused(candidate, status.error()); !goesOn)
+        return goesOn.takeError();
       continue;
     }
     auto results = contents(outputs);
@@ -210,7 +235,6 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
         candidate->kernel.reset();
       }
 
-  runtime::Device &device = stream.device().internal();
   engine::EventTimer timer(device);
   double least = std::numeric_limits<double>::infinity();
   auto secondsOf = [&](const Candidate &candidate) -> Result<double> {
@@ -232,8 +256,8 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     if (auto seconds = secondsOf(candidate)) {
       candidate.row.seconds = *seconds;
       least = std::min(least, *seconds);
-    } else {
-      candidate.refuse(seconds.error());
+    } else if (Status goesOn = refused(candidate, seconds.error()); !goesOn) {
+      return goesOn.takeError();
     }
   }
   if (Status status = restore(outputs, *before); !status)

@@ -30,7 +30,7 @@ constexpr std::pair<const char *, std::string TuningRow::*> fields[] = {
     {"source", &TuningRow::source},
 };
 constexpr std::pair<const char *, std::string TuningRow::*> stamps[] = {
-    {"date", &TuningRow::date}, {"nereid", &TuningRow::nereid}};
+    {"why", &TuningRow::failure}, {"date", &TuningRow::date}, {"nereid", &TuningRow::nereid}};
 
 Json toJson(const Constant &constant) {
   switch (constant.kind) {
@@ -170,12 +170,20 @@ Result<TuningFile> TuningFile::parse(std::string_view text, const std::string &n
                   std::to_string(version));
   if (!json.contains("rows") || !json["rows"].is_array())
     return broken("it has no list of rows");
+  if (json.contains("refused") && !json["refused"].is_array())
+    return broken("what it refuses is no list of rows");
   TuningFile file;
-  for (const Json &one : json["rows"]) {
-    auto row = rowFrom(one);
-    if (!row)
-      return broken("row " + std::to_string(file.all.size()) + " cannot be read");
-    file.all.push_back(*std::move(row));
+  for (auto [name, rows] : {std::pair("rows", &file.all), {"refused", &file.refused}}) {
+    if (!json.contains(name))
+      continue;
+    for (const Json &one : json[name]) {
+      auto row = rowFrom(one);
+      if (!row)
+        return broken("row " + std::to_string(rows->size()) + " of `" + name + "` cannot be read");
+      if (rows == &file.refused && row->failure.empty())
+        row->failure = "somebody wrote so";
+      rows->push_back(*std::move(row));
+    }
   }
   return file;
 }
@@ -199,33 +207,54 @@ const TuningRow *TuningFile::find(const TuningRow &launch) const {
   return best;
 }
 
+const TuningRow *TuningFile::refusal(const TuningRow &launch, const Bindings &config) const {
+  for (const TuningRow &row : refused)
+    if (row.serves(launch) && sameBindings(row.config, config) &&
+        (row.nereid.empty() || row.nereid == NEREID_VERSION))
+      return &row;
+  return nullptr;
+}
+
 void TuningFile::set(TuningRow row) {
-  std::erase_if(all, [&](const TuningRow &old) {
+  auto isOfLaunch = [&](const TuningRow &old) {
     return old.target == row.target && old.device == row.device && old.kernel == row.kernel &&
            old.variant == row.variant && sameBindings(old.which, row.which);
+  };
+  std::erase_if(refused, [&](const TuningRow &old) {
+    return isOfLaunch(old) && sameBindings(old.config, row.config);
   });
+  if (!row.failure.empty()) {
+    refused.push_back(std::move(row));
+    return;
+  }
+  std::erase_if(all, isOfLaunch);
   all.push_back(std::move(row));
 }
 
 std::string TuningFile::text() const {
-  std::string out = "{\"version\": " + std::to_string(version) + ", \"rows\": [";
-  const char *before = "\n";
-  for (const TuningRow &row : all) {
-    Json json = Json::object();
-    for (auto [name, member] : fields)
-      if (!(row.*member).empty())
-        json[name] = row.*member;
-    json["case"] = toJson(row.which);
-    json["config"] = toJson(row.config);
-    json["seconds"] = row.seconds;
-    for (auto [name, member] : stamps)
-      if (!(row.*member).empty())
-        json[name] = row.*member;
-    // One row a line, for diffs and merges.
-    out += before + json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    before = ",\n";
-  }
-  return out + (all.empty() ? "]}\n" : "\n]}\n");
+  auto listed = [](const std::vector<TuningRow> &rows) {
+    std::string out = "[";
+    const char *before = "\n";
+    for (const TuningRow &row : rows) {
+      Json json = Json::object();
+      for (auto [name, member] : fields)
+        if (!(row.*member).empty())
+          json[name] = row.*member;
+      json["case"] = toJson(row.which);
+      json["config"] = toJson(row.config);
+      if (row.failure.empty())
+        json["seconds"] = row.seconds;
+      for (auto [name, member] : stamps)
+        if (!(row.*member).empty())
+          json[name] = row.*member;
+      // One row a line, for diffs and merges.
+      out += before + json.dump(-1, ' ', false, Json::error_handler_t::replace);
+      before = ",\n";
+    }
+    return out + (rows.empty() ? "]" : "\n]");
+  };
+  return "{\"version\": " + std::to_string(version) + ", \"rows\": " + listed(all) +
+         (refused.empty() ? "" : ", \"refused\": " + listed(refused)) + "}\n";
 }
 
 Status TuningFile::merge(const fs::path &path, std::span<const TuningRow> rows) {
@@ -261,6 +290,11 @@ Status TuningFile::merge(const fs::path &path, std::span<const TuningRow> rows) 
     return fail("the folder takes no file");
   }
   return Success{};
+}
+
+std::string refusedBefore(const TuningRow &refusal, const fs::path &path) {
+  return "refused" + (refusal.date.empty() ? "" : " since " + refusal.date) + ": " +
+         refusal.failure + "; to try it again, remove it from `refused` of `" + path.string() + "`";
 }
 
 TuningRow stamped(TuningRow row) {

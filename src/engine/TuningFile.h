@@ -31,6 +31,7 @@ struct TuningRow {
 
   Bindings config; ///< NAME, value; num_warps, num_stages, num_ctas and maxnreg among them
   double seconds = 0;
+  std::string failure;      ///< why the configuration is refused; empty of one that was measured
   std::string date, nereid; ///< when and by which version
 
   /// Whether all that this row names is so in `launch`.
@@ -47,7 +48,11 @@ public:
 
   /// The row that names most of those that serve the launch, the last of equals; null if none does.
   const TuningRow *find(const TuningRow &launch) const;
-  /// Adds a row in place of those for the same launch, whatever their source was.
+  /// What `config` did in such a launch of the same source by this version, so that it must not be
+  /// launched again; null if nothing of the kind is known.
+  const TuningRow *refusal(const TuningRow &launch, const Bindings &config) const;
+  /// Adds a row in place of those for the same launch, whatever their source was. One with a
+  /// failure stands beside them; it is forgotten when its configuration is measured after all.
   void set(TuningRow row);
   std::span<const TuningRow> rows() const { return all; }
   std::string text() const;
@@ -57,8 +62,11 @@ public:
   static Status merge(const std::filesystem::path &path, std::span<const TuningRow> rows);
 
 private:
-  std::vector<TuningRow> all;
+  std::vector<TuningRow> all, refused;
 };
+
+/// What people read of a refusal in the file at `path`.
+std::string refusedBefore(const TuningRow &refusal, const std::filesystem::path &path);
 
 /// A row for now and this version.
 TuningRow stamped(TuningRow row);

@@ -1,7 +1,9 @@
 #include "gpu/Codegen.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -38,10 +40,48 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip, 
       target->createTargetMachine(triple, name, features, options, llvm::Reloc::PIC_));
 }
 
+// Two bytes as a vector pass through local memory where they become a number or come of one, or of
+// memory: LLVM has registers for four. Written as a number of 16 bits instead.
+static void splitBytePairs(llvm::Function &function) {
+  llvm::IRBuilder<> b(function.getContext());
+  llvm::Type *pair = llvm::FixedVectorType::get(b.getInt8Ty(), 2), *number = b.getInt16Ty();
+  auto toNumber = [&](llvm::Value *vector) {
+    llvm::Value *low = b.CreateZExt(b.CreateExtractElement(vector, uint64_t(0)), number),
+                *high = b.CreateZExt(b.CreateExtractElement(vector, uint64_t(1)), number);
+    return b.CreateOr(low, b.CreateShl(high, 8));
+  };
+  auto toPair = [&](llvm::Value *bits) {
+    llvm::Value *low = b.CreateTrunc(bits, b.getInt8Ty()),
+                *high = b.CreateTrunc(b.CreateLShr(bits, 8), b.getInt8Ty());
+    llvm::Value *vector = b.CreateInsertElement(llvm::PoisonValue::get(pair), low, uint64_t(0));
+    return b.CreateInsertElement(vector, high, uint64_t(1));
+  };
+  for (llvm::Instruction &one : llvm::make_early_inc_range(llvm::instructions(function))) {
+    b.SetInsertPoint(&one);
+    auto *cast = llvm::dyn_cast<llvm::BitCastInst>(&one);
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&one); load && load->getType() == pair) {
+      one.replaceAllUsesWith(toPair(b.CreateAlignedLoad(number, load->getPointerOperand(),
+                                                        load->getAlign(), load->isVolatile())));
+    } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&one);
+               store && store->getValueOperand()->getType() == pair) {
+      b.CreateAlignedStore(toNumber(store->getValueOperand()), store->getPointerOperand(),
+                           store->getAlign(), store->isVolatile());
+    } else if (cast && cast->getSrcTy() == pair && cast->getDestTy() == number) {
+      one.replaceAllUsesWith(toNumber(cast->getOperand(0)));
+    } else if (cast && cast->getSrcTy() == number && cast->getDestTy() == pair) {
+      one.replaceAllUsesWith(toPair(cast->getOperand(0)));
+    } else {
+      continue;
+    }
+    one.eraseFromParent();
+  }
+}
+
 void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
   module.setTargetTriple(triple);
   module.setDataLayout(machine.createDataLayout());
-  for (llvm::Function &function : module)
+  for (llvm::Function &function : module) {
+    splitBytePairs(function);
     for (llvm::BasicBlock &block : function)
       for (llvm::Instruction &instruction : block) {
         auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -57,6 +97,7 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
         if (ptx.contains(".sync") || ptx.contains(".aligned"))
           call->setConvergent();
       }
+  }
 }
 
 Status checkSelectable(const llvm::Module &module) {

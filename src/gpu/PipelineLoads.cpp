@@ -2,11 +2,10 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/BesideProducts.h"
 #include "gpu/BulkCopies.h"
-#include "gpu/LoopPlan.h"
+#include "gpu/CopiesAhead.h"
 #include "gpu/Rings.h"
-#include "gpu/StepsAhead.h"
-#include "gpu/TilesAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,10 +24,9 @@ namespace {
 using OpSet = llvm::SmallPtrSet<Operation *, 16>;
 
 // Writes a loop anew as its plan says.
-class Pipeliner : LoopPlan {
+class Pipeliner : CopiesAhead {
 public:
-  Pipeliner(scf::ForOp loop, const target::GpuChip &chip, unsigned warps, uint64_t limit, bool bulk)
-      : LoopPlan(loop, chip, warps, limit, bulk), b(loop.getContext()) {}
+  using CopiesAhead::CopiesAhead;
 
   uint64_t run(const analysis::AxisAnalysis &axes) {
     if (!make(axes))
@@ -38,96 +36,6 @@ public:
   }
 
 private:
-  // The addresses of a step's copies; loads among them touch nothing if the step is not run.
-  void cloneSlice(IRMapping &mapping, Value active) {
-    for (Operation &op : body) {
-      if (!slice.ops.contains(&op) || mapping.contains(op.getResult(0)))
-        continue;
-      Operation *copy = b.clone(op, mapping);
-      if (auto load = dyn_cast<tile::LoadOp>(copy))
-        later.addMask(load, active);
-    }
-  }
-  void startCopies(IRMapping &mapping, Value slot, Value active) {
-    cloneSlice(mapping, active);
-    startTransfers(mapping, slot, active);
-  }
-  // Copies of whole blocks by a warp alone: the others pass them by. With `phase` they wait until
-  // the slot is free.
-  void startTransfersByOneWarp(IRMapping &mapping, Value slot, Value phase, Value active) {
-    Location loc = loop.getLoc();
-    cloneSlice(mapping, active);
-    Value mine = b.create<arith::AndIOp>(loc, active,
-                                         b.create<IsCopyingWarpOp>(loc, b.getI1Type()).getResult());
-    auto branch = b.create<scf::IfOp>(loc, mine);
-    OpBuilder::InsertionGuard inside(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    // The slot of the step before: freed as often as this step's slot was filled before.
-    if (phase)
-      b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
-    startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
-  }
-  void startTransfers(IRMapping &mapping, Value slot, Value active) {
-    for (bool isLater : {false, true}) {
-      uint64_t bytes = 0;
-      for (Copy &copy : copies)
-        if (copy.isBulk && copy.isLater == isLater)
-          bytes += transferredBytes(copy.load->getResult(0).getType());
-      if (bytes)
-        b.create<ExpectBulkOp>(loop.getLoc(), isLater ? laterArrivals : arrivals, slot,
-                               uint32_t(bytes), active);
-    }
-    for (Copy &copy : copies) {
-      auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
-      if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
-        b.create<CopyAsyncOp>(load.getLoc(), copy.ring, slot, ahead(load.getPointer()),
-                              ahead(load.getMask()), active, copy.vector);
-        continue;
-      }
-      auto block = cast<tile::DescLoadOp>(copy.load);
-      SmallVector<Value> offsets(llvm::map_range(block.getOffsets(), ahead));
-      if (copy.isBulk)
-        b.create<CopyBulkOp>(block.getLoc(), copy.ring, slot, block.getDesc(), offsets,
-                             copy.isLater ? laterArrivals : arrivals, active);
-      else
-        b.create<CopyDescOp>(block.getLoc(), copy.ring, slot, ahead(block.getDesc()), offsets,
-                             active, copy.vector);
-    }
-    if (!isAllBulk)
-      b.create<CommitCopiesOp>(loop.getLoc());
-  }
-
-  // Loads that addresses come from, whose own addresses need the variable alone: they start one
-  // step before the copies that wait for them.
-  void findEarlyLoads() {
-    for (Operation &op : body) {
-      auto load = dyn_cast<tile::LoadOp>(op);
-      if (!load || !slice.ops.contains(load))
-        continue;
-      StepSlice own;
-      if (own.add(loop, load->getOperands())) {
-        early.push_back(load);
-        own.ops.insert(load);
-        earlySlice.insert(own.ops.begin(), own.ops.end());
-      }
-    }
-  }
-  SmallVector<Value> startEarly(Value variable, Value active) {
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), variable);
-    for (Operation &op : body) {
-      if (!earlySlice.contains(&op))
-        continue;
-      Operation *copy = b.clone(op, mapping);
-      if (auto load = dyn_cast<tile::LoadOp>(copy))
-        later.addMask(load, active);
-    }
-    SmallVector<Value> values;
-    for (tile::LoadOp load : early)
-      values.push_back(mapping.lookup(load.getResult()));
-    return values;
-  }
-
   // Ops and carried values that the steps need besides the copies.
   void findLive() {
     SmallVector<Value> work;
@@ -166,22 +74,6 @@ private:
   Value ringOf(Type tile, unsigned count) {
     return b.create<RingOp>(loop.getLoc(),
                             RingType::get(b.getContext(), count, cast<RankedTensorType>(tile)));
-  }
-
-  // Lets copies run on into the next tile, where they may.
-  void findTiles() {
-    if (copies.empty() || !residents.empty() || turn ||
-        llvm::any_of(slice.ops, [](Operation *op) { return isa<tile::LoadOp>(op); }))
-      return;
-    SmallVector<Operation *> ops(slice.ops.begin(), slice.ops.end());
-    for (Copy &copy : copies)
-      ops.push_back(copy.load);
-    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    SmallVector<unsigned> numbers(slice.carried.begin(), slice.carried.end());
-    llvm::sort(numbers);
-    tiles.emplace(loop, b);
-    if (!tiles->follow(ops, numbers))
-      tiles.reset();
   }
 
   // Where products are in flight behind the loop, tiles without a step are a loop of their own:
@@ -225,45 +117,6 @@ private:
     outer->setDiscardableAttrs(attributes);
     tiles->setLoop(outer);
     return outer.getRegionIterArgs().take_back(values.size());
-  }
-
-  // Starts the copies at `at` to a slot, and gives where the next ones stand. With `phase` they
-  // wait until the slot is free.
-  SmallVector<Value> startNext(ValueRange at, Value slot, Value phase) {
-    Location loc = loop.getLoc();
-    if (!isAllBulk) {
-      IRMapping mapping = tiles->valuesAt(at);
-      startCopies(mapping, slot, TilesAhead::exists(at));
-      return tiles->next(at, mapping);
-    }
-    // Only the warp that starts copies knows.
-    Value mine = b.create<IsCopyingWarpOp>(loc, b.getI1Type());
-    auto branch = b.create<scf::IfOp>(loc, TypeRange(at), mine, true);
-    OpBuilder::InsertionGuard inside(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    b.create<scf::YieldOp>(loc, at);
-    b.setInsertionPointToStart(branch.thenBlock());
-    IRMapping mapping = tiles->valuesAt(at);
-    cloneSlice(mapping, {});
-    auto start = b.create<scf::IfOp>(loc, TilesAhead::exists(at));
-    b.setInsertionPointToStart(start.thenBlock());
-    if (phase)
-      b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
-    startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
-    b.setInsertionPointAfter(start);
-    b.create<scf::YieldOp>(loc, tiles->next(at, mapping));
-    return SmallVector<Value>(branch.getResults());
-  }
-  // The first copies of all tiles.
-  SmallVector<Value> startFirst() {
-    Location loc = loop.getLoc();
-    Type i32 = b.getI32Type();
-    auto steps = b.create<scf::ForOp>(loc, later.number(i32, 0), later.number(i32, distance),
-                                      later.number(i32, 1), tiles->first());
-    OpBuilder::InsertionGuard inside(b);
-    b.setInsertionPointToStart(steps.getBody());
-    b.create<scf::YieldOp>(loc, startNext(steps.getRegionIterArgs(), steps.getInductionVar(), {}));
-    return SmallVector<Value>(steps.getResults());
   }
 
   void rewrite() {
@@ -414,7 +267,7 @@ private:
       if (resident.isBulk)
         resident.tile.getDefiningOp()->erase();
     if (tiles && !flying.empty())
-      computeBesideProducts(made);
+      computeBesideProducts(b, made);
   }
   // A sum of which the product does not read the registers in the first step.
   bool startsAtZero(BlockArgument sum) {
@@ -425,74 +278,6 @@ private:
     return use.getOwner() == body.getTerminator()->getOperand(i).getDefiningOp() &&
            use.getOperandNumber() == 2 && isZero(loop.getInitArgs()[i]);
   }
-  // Numbers that what follows the loop is made of, such as where sums are stored, are computed in
-  // its first step, beside products: behind the loop the tensor cores would wait for them.
-  void computeBesideProducts(scf::ForOp made) {
-    auto isBehind = [&](Operation *user) {
-      Operation *here = made->getBlock()->findAncestorOpInBlock(*user);
-      return here && made->isBeforeInBlock(here);
-    };
-    // Of what stands before the loop the copies want nothing any more.
-    for (Operation *op = made->getPrevNode(); op;) {
-      Operation *before = op->getPrevNode();
-      if (isOpTriviallyDead(op))
-        op->erase();
-      else if (isNumber(op) && llvm::all_of(op->getUsers(), isBehind))
-        op->moveAfter(made);
-      op = before;
-    }
-    llvm::SmallSetVector<Operation *, 16> ops;
-    for (Operation *op = made->getNextNode(); op; op = op->getNextNode())
-      if (isNumber(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-            Operation *source = operand.getDefiningOp();
-            return !source || source->getBlock() != made->getBlock() ||
-                   source->isBeforeInBlock(made) || ops.contains(source);
-          }))
-        ops.insert(op);
-    SmallVector<Value> numbers, none;
-    for (Operation *op : ops)
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !ops.contains(user); }))
-        numbers.push_back(op->getResult(0));
-    if (numbers.empty())
-      return;
-    b.setInsertionPoint(made);
-    for (Value number : numbers)
-      none.push_back(
-          b.create<arith::ConstantOp>(made.getLoc(), b.getIntegerAttr(number.getType(), 0)));
-    IRRewriter rewriter(b);
-    auto compute = [&](OpBuilder &b, Location loc, ArrayRef<BlockArgument> known) {
-      auto steps = cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
-      auto branch = b.create<scf::IfOp>(loc, TypeRange(numbers), isFirstStep(b, steps), true);
-      OpBuilder::InsertionGuard inside(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      IRMapping mapping;
-      for (Operation *op : ops)
-        b.clone(*op, mapping);
-      SmallVector<Value> computed;
-      for (Value number : numbers)
-        computed.push_back(mapping.lookup(number));
-      b.create<scf::YieldOp>(loc, computed);
-      b.setInsertionPointToStart(branch.elseBlock());
-      b.create<scf::YieldOp>(loc, SmallVector<Value>(known.begin(), known.end()));
-      return SmallVector<Value>(branch.getResults());
-    };
-    auto with = made.replaceWithAdditionalYields(rewriter, none, false, compute);
-    auto steps = cast<scf::ForOp>(with->getOperation());
-    for (auto [number, result] : llvm::zip(numbers, steps.getResults().take_back(numbers.size())))
-      number.replaceAllUsesWith(result);
-    for (Operation *op : llvm::reverse(ops))
-      op->erase();
-  }
-  static bool isNumber(Operation *op) {
-    return op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
-           !op->getNumRegions() && isMemoryEffectFree(op) && isSpeculatable(op) &&
-           !isa<arith::ConstantOp>(op);
-  }
-  static Value isFirstStep(OpBuilder &b, scf::ForOp steps) {
-    return b.create<arith::CmpIOp>(steps.getLoc(), arith::CmpIPredicate::eq,
-                                   steps.getInductionVar(), steps.getLowerBound());
-  }
-
   void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
     Location loc = loop.getLoc();
     Value variable = made.getInductionVar();
@@ -683,14 +468,8 @@ private:
     });
   }
 
-  OpBuilder b;
-  StepsAhead later{loop, b};
-
-  SmallVector<tile::LoadOp> early;
-  OpSet earlySlice, live;
+  OpSet live;
   llvm::SmallDenseSet<unsigned> liveArgs;
-  std::optional<TilesAhead> tiles;
-  Value arrivals, laterArrivals;
   SmallVector<tile::DotOp> begun; // products of a step that may be in flight, as it is emitted
   llvm::SmallDenseSet<Value> waited;
 };

@@ -32,18 +32,33 @@ Config tileRule(const Tile (&tiles)[count], int64_t m, int64_t n, int64_t batche
 constexpr Tile gpuTiles[] = {
     {128, 256, 64, 8, 3}, {128, 128, 64, 8, 3}, {64, 128, 32, 4, 4}, {64, 64, 32, 4, 3}};
 constexpr Tile lowTiles[] = {{16, 128, 64, 4, 4}};
-constexpr Tile cpuTiles[] = {{64, 64, 64, 4, 3}, {32, 64, 32, 4, 3}};
-constexpr Tile lowCpuTiles[] = {{16, 64, 32, 4, 3}};
+// A CPU packs both tiles: the larger, the less.
+constexpr Tile cpuTiles[] = {
+    {128, 128, 128, 4, 3}, {64, 128, 128, 4, 3}, {64, 64, 64, 4, 3}, {32, 64, 32, 4, 3}};
+// Few rows take the time of reading b: as much as possible of it where its elements lie adjacent
+// (docs/design/cpu-speed.md, "A few rows times a matrix").
+constexpr Tile lowCpuTiles[] = {
+    {16, 512, 16, 4, 3}, {16, 256, 32, 4, 3}, {16, 128, 64, 4, 3}, {16, 64, 32, 4, 3}};
+constexpr Tile lowCpuTilesAlongK[] = {{16, 16, 512, 4, 3}};
+constexpr Tile lowByteTiles[] = {{16, 64, 32, 4, 3}};
 
-Config tilesFor(int64_t m, int64_t n, int64_t batches, const Bound &bound) {
-  if (m <= 16)
-    return bound.isCpu ? tileRule(lowCpuTiles, m, n, batches, bound)
-                       : tileRule(lowTiles, m, n, batches, bound);
-  return bound.isCpu ? tileRule(cpuTiles, m, n, batches, bound)
-                     : tileRule(gpuTiles, m, n, batches, bound);
+/// `b`: the right operands, [..., K, N].
+Config tilesFor(int64_t m, int64_t n, int64_t batches, const Tensor &b, const Bound &bound) {
+  if (m > 16)
+    return bound.isCpu ? tileRule(cpuTiles, m, n, batches, bound)
+                       : tileRule(gpuTiles, m, n, batches, bound);
+  if (!bound.isCpu)
+    return tileRule(lowTiles, m, n, batches, bound);
+  if (info(b.type()).bytes == 1) // packed, as they are multiplied four at a time
+    return tileRule(lowByteTiles, m, n, batches, bound);
+  return b.strides()[b.strides().size() - 2] == 1
+             ? tileRule(lowCpuTilesAlongK, m, n, batches, bound)
+             : tileRule(lowCpuTiles, m, n, batches, bound);
 }
 
-Config productRule(const Bound &bound) { return tilesFor(bound['M'], bound['N'], 1, bound); }
+template <typename Call> Config productRule(const Bound &bound) {
+  return tilesFor(bound['M'], bound['N'], 1, bound.as<Call>().b, bound);
+}
 
 // ---- matmul
 
@@ -218,7 +233,7 @@ constexpr Variant matmulVariants[] = {
        return matmulDescribed(bound, config, to, matmulPersistent, true);
      },
      persistentDoesNotPay},
-    {"grouped row_order", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule,
+    {"grouped row_order", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule<Matmul>,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<Matmul>();
        auto a = call.a.strides(), b = call.b.strides(), c = call.c.strides();
@@ -248,13 +263,13 @@ constexpr Variant matmulVariants[] = {
             named("scale_ptr", call.scale),
             named("alpha", call.alpha == 1 ? Argument(nullptr) : Argument(call.alpha))});
      }},
-    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", needsPointers, productRule,
+    {"descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", needsPointers, productRule<Matmul>,
      [](const Bound &bound, const Config &config, Launches &to) {
        return matmulDescribed(bound, config, to, matmulDescriptors, false);
      }},
     {"stream_k", "BLOCK_M BLOCK_N BLOCK_K GROUP_M PROGRAMS", needsPlain,
      [](const Bound &bound) {
-       Config config = productRule(bound);
+       Config config = productRule<Matmul>(bound);
        config.set("PROGRAMS", bound.units);
        return config;
      },
@@ -320,7 +335,7 @@ constexpr ArgumentRow matmulBatchedArguments[] = {
 };
 
 Config batchedRule(const Bound &bound) {
-  return tilesFor(bound['M'], bound['N'], bound['B'], bound);
+  return tilesFor(bound['M'], bound['N'], bound['B'], bound.as<MatmulBatched>().b, bound);
 }
 
 const char *batchedNeedsPointers(const Bound &bound) {
@@ -409,7 +424,7 @@ Result<std::string> verifyGrouped(const Bound &bound, const Stream &stream) {
 /// Rows are shared by the groups about evenly, as far as a rule can know.
 Config groupedRule(const Bound &bound) {
   int64_t each = blocks(bound['T'], std::max<int64_t>(bound['G'], 1));
-  return tilesFor(each, bound['N'], bound['G'], bound);
+  return tilesFor(each, bound['N'], bound['G'], bound.as<MatmulGrouped>().b, bound);
 }
 
 template <bool searches>
@@ -506,7 +521,7 @@ std::string checkScaled(Bound &bound) {
 }
 
 constexpr Variant matmulScaledVariants[] = {
-    {"rows.pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule,
+    {"rows.pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule<MatmulScaled>,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MatmulScaled>();
        const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
@@ -523,7 +538,7 @@ constexpr Variant matmulScaledVariants[] = {
        auto &call = bound.as<MatmulScaled>();
        return whyNotDescribed({&call.a, &call.b, &call.c});
      },
-     productRule,
+     productRule<MatmulScaled>,
      [](const Bound &bound, const Config &config, Launches &to) -> Status {
        auto &call = bound.as<MatmulScaled>();
        const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];

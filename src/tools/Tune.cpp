@@ -3,6 +3,7 @@
 #include "runtime/Device.h"
 #include "support/Array.h"
 #include "support/EveryCore.h"
+#include "tools/Attempts.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Verbs.h"
@@ -30,8 +31,23 @@ struct Trial {
   std::string config;
   std::optional<double> seconds, spread;
   std::string failure;
-  engine::TuningRow row;
+  engine::TuningRow row; ///< to be kept of the best, and of those that are `refused`
+  bool refused = false;  ///< it cost a process, now or when the file was written
 };
+
+// Notes that a trial cost an earlier attempt its process.
+void refuseTrial(Trial &trial, const std::string &why) {
+  trial.failure = trial.row.failure = why;
+  trial.row = engine::stamped(std::move(trial.row));
+  trial.refused = true;
+}
+
+// Ends this attempt if the trial that runs has lost its device.
+void goOnOrLose(Attempts &attempts, const std::string &device, const std::string &failure) {
+  auto found = runtime::device(device);
+  if (found && !(*found)->usable())
+    attempts.lose(failure);
+}
 
 /// The trials of one launch, and what they are about.
 struct Contest {
@@ -43,8 +59,8 @@ class Report {
 public:
   explicit Report(const TuneWords &words) : words(words) {}
 
-  /// The row to keep, if a configuration can be taken.
-  std::optional<engine::TuningRow> add(Contest contest) {
+  /// The rows to keep: of the best configuration, if one can be taken, and of what is refused.
+  std::vector<engine::TuningRow> add(Contest contest) {
     auto &trials = contest.trials;
     std::stable_sort(trials.begin(), trials.end(), [](const Trial &a, const Trial &b) {
       return std::pair(!a.failure.empty(), a.seconds.value_or(0)) <
@@ -52,6 +68,10 @@ public:
     });
     size_t good = size_t(std::count_if(trials.begin(), trials.end(),
                                        [](const Trial &trial) { return trial.failure.empty(); }));
+    std::vector<engine::TuningRow> kept;
+    for (const Trial &trial : trials)
+      if (trial.refused)
+        kept.push_back(trial.row);
     Json list = Json::array();
     std::string place = contest.kernel + (contest.variant.empty() ? "" : " " + contest.variant) +
                         (contest.shape.empty() ? "" : " (" + contest.shape + ")") + " on " +
@@ -73,7 +93,7 @@ public:
       failed = true;
       table.push_back({contest.kernel, contest.variant, contest.device, contest.shape, "-", "-",
                        "-", "-", "0/" + std::to_string(trials.size())});
-      return std::nullopt;
+      return kept;
     }
     const Trial &best = trials[0], &worst = trials[good - 1];
     auto micro = [](const std::optional<double> &seconds) {
@@ -86,7 +106,8 @@ public:
          std::to_string(good) + "/" + std::to_string(trials.size())});
     if (good > 1 && best.spread && *best.seconds * (1 + *best.spread) >= *trials[1].seconds)
       remarks.push_back(place + ": " + trials[1].config + " is as good within the spread");
-    return best.row;
+    kept.push_back(best.row);
+    return kept;
   }
 
   int finish() const {
@@ -125,7 +146,12 @@ Status keep(const TuneWords &words, const std::string &path,
   return engine::TuningFile::merge(path, rows);
 }
 
-Status tuneFolder(const TuneWords &words, const std::string &path, Report &report) {
+Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &attempts,
+                  Report &report) {
+  std::string tuned = (std::filesystem::path(path) / "tuned.json").string();
+  auto file = engine::TuningFile::read(tuned);
+  if (!file)
+    return file.takeError();
   auto folder = engine::KernelFolder::open(path);
   if (!folder)
     return folder.takeError();
@@ -141,37 +167,76 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Report &repor
   options.time.emplace();
   options.time->seconds = words.seconds;
   std::vector<Contest> contests; // configurations of a launch follow each other
-  Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
-    if (!row.skippedReason.empty())
-      return;
+  auto stepOf = [&](const engine::FolderRow &row) {
+    return path + " " + row.variant + " (" + row.shape + ") on " + row.device + ", " + row.config;
+  };
+  auto trialOf = [&](const engine::FolderRow &row) {
+    Trial trial;
+    trial.config = row.config;
+    trial.row = engine::tuningRow(row.variant, row.device, *source, row.bindings);
+    trial.row.config = engine::toBindings(row.configuration);
+    return trial;
+  };
+  auto measured = [](Trial &trial, double seconds) {
+    trial.seconds = trial.row.seconds = seconds;
+    trial.row = engine::stamped(std::move(trial.row));
+  };
+  auto add = [&](const engine::FolderRow &row, Trial trial) {
     if (contests.empty() || contests.back().variant != row.variant ||
         contests.back().device != row.device || contests.back().shape != row.shape)
       contests.push_back({row.kernel, row.variant, row.device, row.shape, {}});
-    Trial trial{row.config, row.seconds, {}, row.failure, {}};
-    if (row.failure.empty() && row.p20 && row.p80 && *row.seconds > 0)
-      trial.spread = (*row.p80 - *row.p20) / *row.seconds;
-    if (row.failure.empty()) {
-      trial.row = engine::tuningRow(row.variant, row.device, *source, row.bindings);
-      trial.row.config = engine::toBindings(row.configuration);
-      trial.row.seconds = *row.seconds;
-      trial.row = engine::stamped(std::move(trial.row));
-    }
     contests.back().trials.push_back(std::move(trial));
+  };
+  options.known = [&](const engine::FolderRow &row) -> std::optional<bool> {
+    Trial trial = trialOf(row);
+    if (const std::string *why = attempts.lost(stepOf(row))) {
+      refuseTrial(trial, *why);
+    } else if (const auto *refusal = file->refusal(trial.row, trial.row.config)) {
+      trial.failure = engine::refusedBefore(*refusal, tuned);
+    } else if (const Json *known = attempts.known(stepOf(row))) {
+      trial.failure = known->at("failure");
+      if (trial.failure.empty())
+        measured(trial, known->at("seconds"));
+      if (known->contains("spread"))
+        trial.spread = known->at("spread");
+    } else {
+      return std::nullopt;
+    }
+    bool passed = trial.failure.empty();
+    add(row, std::move(trial));
+    return passed;
+  };
+  options.onStart = [&](const engine::FolderRow &row) { attempts.begins(stepOf(row)); };
+  Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
+    goOnOrLose(attempts, row.device, row.failure);
+    if (!row.skippedReason.empty())
+      return;
+    Trial trial = trialOf(row);
+    trial.failure = row.failure;
+    Json result = {{"failure", row.failure}};
+    if (row.failure.empty()) {
+      measured(trial, *row.seconds);
+      result["seconds"] = *row.seconds;
+      if (row.p20 && row.p80 && *row.seconds > 0)
+        result["spread"] = *(trial.spread = (*row.p80 - *row.p20) / *row.seconds);
+    }
+    attempts.ends(stepOf(row), result);
+    add(row, std::move(trial));
   });
   if (!status)
     return status;
   std::vector<engine::TuningRow> rows;
   for (Contest &contest : contests)
-    if (auto row = report.add(std::move(contest)))
-      rows.push_back(*std::move(row));
-  return keep(words, (std::filesystem::path(path) / "tuned.json").string(), rows);
+    for (engine::TuningRow &row : report.add(std::move(contest)))
+      rows.push_back(std::move(row));
+  return keep(words, tuned, rows);
 }
 
 // An autotuned kernel on given arguments.
 class KernelTuner {
 public:
-  KernelTuner(const TuneWords &words, std::string device)
-      : words(words), device(std::move(device)), arguments(words.seed) {}
+  KernelTuner(const TuneWords &words, std::string device, Attempts &attempts)
+      : words(words), device(std::move(device)), attempts(attempts), arguments(words.seed) {}
 
   Result<Contest> run() {
     auto file = chooseKernel(words);
@@ -192,6 +257,9 @@ public:
     auto row = engine::tuningRow(launch, *choices);
     if (!row)
       return row.takeError();
+    auto tuned = engine::TuningFile::read(tuningPath(words));
+    if (!tuned)
+      return tuned.takeError();
     auto made = engine::Runner::create(device);
     if (!made)
       return made.takeError();
@@ -211,21 +279,41 @@ public:
       trial.config = choices->configurations[i].text();
       trial.row = *row;
       trial.row.config = engine::toBindings(choices->configurations[i]);
-      if (Status status = prepare(launch, i); !status)
+      if (const std::string *why = attempts.lost(step(trial)))
+        refuseTrial(trial, *why);
+      else if (const auto *refusal = tuned->refusal(*row, trial.row.config))
+        trial.failure = engine::refusedBefore(*refusal, tuningPath(words));
+      else if (Status status = prepare(launch, i); !status)
         trial.failure = engine::failureText(status.error());
       contest.trials.push_back(std::move(trial));
     }
     compile(contest.trials);
     for (size_t i = 0; i < count; ++i)
-      if (Trial &trial = contest.trials[i]; trial.failure.empty())
-        if (Status status = once(i); !status)
+      if (Trial &trial = contest.trials[i]; trial.failure.empty()) {
+        attempts.begins(step(trial));
+        if (Status status = once(i); !status) {
           trial.failure = engine::failureText(status.error());
+          goOnOrLose(attempts, device, trial.failure);
+        }
+        attempts.ends(step(trial), {});
+      }
     judge(contest.trials);
     double least = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < count; ++i) {
       Trial &trial = contest.trials[i];
       if (!trial.failure.empty())
         continue;
+      auto measured = [&](double seconds, double spread) {
+        trial.seconds = trial.row.seconds = seconds;
+        trial.spread = spread;
+        trial.row = engine::stamped(std::move(trial.row));
+        least = std::min(least, seconds);
+      };
+      if (const Json *known = attempts.known(step(trial) + ", timed")) {
+        measured(known->at("seconds"), known->at("spread"));
+        continue;
+      }
+      attempts.begins(step(trial));
       Status status = renew();
       engine::TimeOptions time;
       time.seconds = words.seconds;
@@ -233,18 +321,21 @@ public:
       auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
       if (!timing) {
         trial.failure = engine::failureText(timing.error());
+        goOnOrLose(attempts, device, trial.failure);
         continue;
       }
-      trial.seconds = timing->median;
-      least = std::min(least, timing->median);
-      trial.spread = (timing->p80 - timing->p20) / timing->median;
-      trial.row.seconds = timing->median;
-      trial.row = engine::stamped(std::move(trial.row));
+      measured(timing->median, (timing->p80 - timing->p20) / timing->median);
+      attempts.ends(step(trial) + ", timed",
+                    {{"seconds", *trial.seconds}, {"spread", *trial.spread}});
     }
     return contest;
   }
 
 private:
+  std::string step(const Trial &trial) const {
+    return words.target + " on " + device + ", " + trial.config;
+  }
+
   // The tensors as they were given.
   Status renew() {
     runner->unbindAll();
@@ -354,6 +445,7 @@ private:
 
   const TuneWords &words;
   std::string device;
+  Attempts &attempts;
   ChosenKernel chosen;
   CallArguments arguments;
   std::unique_ptr<engine::Runner> runner;
@@ -362,24 +454,25 @@ private:
   std::vector<std::vector<support::Array>> results;
 };
 
-Status tuneKernel(const TuneWords &words, Report &report) {
+Status tuneKernel(const TuneWords &words, Attempts &attempts, Report &report) {
   std::vector<engine::TuningRow> rows;
   for (const std::string &device : devicesOf(words)) {
-    auto contest = KernelTuner(words, device).run();
+    auto contest = KernelTuner(words, device, attempts).run();
     if (!contest)
       return contest.takeError();
-    if (auto row = report.add(std::move(*contest)))
-      rows.push_back(*std::move(row));
+    for (engine::TuningRow &row : report.add(std::move(*contest)))
+      rows.push_back(std::move(row));
   }
   return keep(words, tuningPath(words), rows);
 }
 
-int runTune(TuneWords words) {
+int runTune(TuneWords words, Attempts &attempts) {
   Report report(words);
   for (const std::string &target : words.targets) {
     words.target = target;
     bool isFolder = std::filesystem::is_directory(target);
-    if (Status status = isFolder ? tuneFolder(words, target, report) : tuneKernel(words, report);
+    if (Status status = isFolder ? tuneFolder(words, target, attempts, report)
+                                 : tuneKernel(words, attempts, report);
         !status)
       return refuse(status.error());
   }
@@ -407,7 +500,9 @@ Action addTune(CLI::App &app) {
   app.add_flag("--dry-run", words->dryRun, "Write no tuning file");
   app.add_option("-g,--grid", words->grid, "Programs of a kernel: \"(cdiv(n, BLOCK),)\"");
   addKernelOptions(app, *words);
-  return [words] { return runTune(*words); };
+  return [words] {
+    return Attempts::run([&](Attempts &attempts) { return runTune(*words, attempts); });
+  };
 }
 
 } // namespace nereid::tools

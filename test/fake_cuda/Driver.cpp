@@ -17,8 +17,9 @@ constexpr Code Refuted = Code(1);
 
 // A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
 // sm75, nocubin, noptx; `runs`: it is an sm_80 whose kernels run, on a model (PtxMachine.h), or
-// with `sm90` an sm_90, and with `ordered` accesses of a block to global memory need an order;
-// report says how often some functions were called when the process ends.
+// with `sm90` an sm_90, with `ordered` accesses of a block to global memory need an order, and with
+// `lost` a fault of one costs the context as on a GPU; report says how often some functions were
+// called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -134,7 +135,8 @@ Code launch(const LaunchConfig &config, Function function, void **arguments) {
   if (fault.empty())
     return Ok;
   std::fprintf(stderr, "the model of a GPU: %s\n", fault.c_str());
-  // Not as a GPU, which would be lost: what comes behind may run.
+  if (has("lost")) // as a GPU: the launch is queued, and whatever comes behind it fails
+    return sticky = 700, Ok;
   return Refuted;
 }
 
@@ -177,6 +179,7 @@ Code cuGetErrorName(Code code, const char **text) {
           : code == 716                   ? "CUDA_ERROR_MISALIGNED_ADDRESS"
           : code == InvalidPtx            ? "CUDA_ERROR_INVALID_PTX"
           : code == Refuted               ? "CUDA_ERROR_INVALID_VALUE"
+          : code == 700                   ? "CUDA_ERROR_ILLEGAL_ADDRESS"
           : code == 719                   ? "CUDA_ERROR_LAUNCH_FAILED"
                                           : "CUDA_ERROR_UNKNOWN";
   return Ok;
@@ -184,6 +187,7 @@ Code cuGetErrorName(Code code, const char **text) {
 Code cuGetErrorString(Code code, const char **text) {
   *text = code == NoDevice     ? "no CUDA-capable device is detected"
           : code == 716        ? "misaligned address"
+          : code == 700        ? "an illegal memory access was encountered"
           : code == 719        ? "unspecified launch failure"
           : code == InvalidPtx ? "the model of a GPU does not know an instruction"
           : code == Refuted    ? "the model of a GPU refutes the kernel"
@@ -386,8 +390,13 @@ Code cuModuleGetFunction(Function *function, Module, const char *) {
 Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **arguments, void **) {
   if (sticky)
     return sticky;
-  if (has("runs"))
+  for (unsigned i = 0; i < config->attributeCount; ++i)
+    if (config->attributes[i].value.flag)
+      count(("attribute " + std::to_string(config->attributes[i].id)).c_str());
+  if (has("runs")) {
+    now += float(config->blockX) / 128;
     return launch(*config, function, arguments);
+  }
   Context where = config->stream ? streamOf(config->stream)->context : current();
   if (reinterpret_cast<Context>(function) != where)
     return InvalidHandle;
@@ -397,7 +406,8 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
 }
 Code cuGraphLaunch(GraphExec, StreamHandle) { return sticky ? sticky : started(); }
 
-/// How often a function was called; the stream of the last launch.
+/// How often a function was called, or "attribute 6" was set for a launch; the stream of the last
+/// launch.
 long fake_cuda_calls(const char *what) {
   std::lock_guard lock(mutex);
   return calls[what];

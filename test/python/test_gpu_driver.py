@@ -9,6 +9,7 @@ import unittest
 
 from nereid import _C
 
+PTXAS = pathlib.Path(__file__).resolve().parents[1] / "fake_cuda/ptxas.sh"
 FAKE = pathlib.Path(_C.__file__).resolve().parents[2] / "fake_cuda"
 
 START = """
@@ -123,17 +124,113 @@ if child == 0:
 print("child", os.waitpid(child, 0)[1])
 """
 
+# Memory of the GPU without any framework: by address, by `__cuda_array_interface__`, by DLPack.
+MEMORY = """
+import ctypes
+from nereid import _C
+cuda = ctypes.CDLL("libcuda.so.1")
+
+context = ctypes.c_void_p()
+assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxPushCurrent_v2(context) == 0
+
+def allocated(array):
+    address = ctypes.c_void_p()
+    assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(array.nbytes)) == 0
+    _C.write(0, address.value, array.tobytes())
+    return address.value
+
+class Interface:
+    def __init__(self, array):
+        self.address, self.like = allocated(array), array
+        self.__cuda_array_interface__ = {"data": (self.address, False), "shape": array.shape, "typestr": array.dtype.str, "version": 3}
+    def now(self):
+        return np.frombuffer(_C.read(0, self.address, self.like.nbytes), self.like.dtype)
+
+class Pointer(Interface):
+    def __init__(self, array):
+        super().__init__(array)
+        del self.__cuda_array_interface__
+        self.shape, self.dtype, self.device = array.shape, array.dtype.name, "cuda:0"
+    def data_ptr(self):
+        return self.address
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("index", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64), ("manager", ctypes.c_void_p), ("release", ctypes.c_void_p)]
+
+class Dlpack(Interface):
+    def __init__(self, array):
+        super().__init__(array)
+        del self.__cuda_array_interface__
+        self.extents = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.described = DLTensor(self.address, 2, 0, array.ndim, {"f": 2, "i": 0}[array.dtype.kind], 8 * array.itemsize, 1,
+                                  ctypes.addressof(self.extents), None, 0, None, None)
+    def __dlpack_device__(self):
+        return 2, 0
+    def __dlpack__(self, stream=None):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.described), b"dltensor", None)
+"""
+
+# The fewer warps, the faster: time passes so in this driver. One configuration computes something else.
+TUNED = MEMORY + """
+import warnings
+warnings.simplefilter("always")
+for kind in (Interface, Pointer, Dlpack):
+    @triton.autotune([triton.Config({"BLOCK": 32, "FACTOR": f}, num_warps=w) for f, w in ((3, 8), (5, 1), (3, 2), (3, 4))],
+                     key=["n"], reset_to_zero=["count"], restore_value=["y"], warmup=1, rep=4)
+    @triton.jit
+    def scale(x, y, count, n, BLOCK: tl.constexpr, FACTOR: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y + i, tl.load(y + i, mask=i < n) + FACTOR * tl.load(x + i, mask=i < n), mask=i < n)
+        tl.store(count + tl.program_id(0), tl.load(count + tl.program_id(0)) + 1)
+
+    x, y, count = kind(np.arange(100, dtype="f4")), kind(np.ones(100, "f4")), kind(np.zeros(4, "i4"))
+    with warnings.catch_warnings(record=True) as told:
+        scale[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, count, 100)
+    print(scale.best_config.num_warps, [str(one.message)[:72] for one in told])
+    print((y.now() == 1 + 3 * np.arange(100)).all(), count.now().tolist())
+"""
+
+FAULTY = MEMORY + """
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64, 128)], key=["n"], warmup=1, rep=2)
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i + (1 << 44 if BLOCK == 64 else 0), 7.0, mask=i < n)
+
+x = Interface(np.zeros(100, "f4"))
+print(said(lambda: fill[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, 100)))
+if len(sys.argv) > 1:
+    print((x.now() == 7).all(), fill.best_config.kwargs["BLOCK"] != 64)
+"""
+
 
 @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "there is no build with a driver for tests")
 class Driver(unittest.TestCase):
-    def lines(self, text, scenario=""):
+    def test_tuning_without_a_framework(self):
+        found = self.lines(TUNED, "runs", NEREID_PTXAS=str(PTXAS))
+        wrong = "autotune of `scale`: the configuration (BLOCK: 32, FACTOR: 5, num_warps: 1"
+        self.assertEqual(found, [f"2 ['{wrong[:72]}']", "True [1, 1, 1, 1]"] * 3)
+
+    def test_a_configuration_that_faults(self):
+        with tempfile.TemporaryDirectory() as cache:
+            told, = self.lines(FAULTY, "runs lost", NEREID_PTXAS=str(PTXAS), NEREID_CACHE_DIR=cache)[1:]
+            self.assertRegex(told, r"^RuntimeError: autotune of `fill` ends at the configuration \(BLOCK: 64, .*ILLEGAL_ADDRESS.*"
+                                   r"; `.*faults.json` refuses it from now on: start the program again to go on")
+            self.assertEqual(self.lines(FAULTY, "runs lost", "again", NEREID_PTXAS=str(PTXAS), NEREID_CACHE_DIR=cache),
+                             ["nothing", "True True"])
+
+    def lines(self, text, scenario="", *words, **variables):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "program.py"
             path.write_text(START + text)
-            done = subprocess.run([sys.executable, "-m", "nereid", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            done = subprocess.run([sys.executable, "-m", "nereid", path, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, timeout=120, cwd=folder,
                                   env={**os.environ, "LD_LIBRARY_PATH": str(FAKE), "FAKE_CUDA": scenario,
-                                       "NEREID_CACHE_DIR": folder})
+                                       "NEREID_CACHE_DIR": folder, **variables})
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout.splitlines()
 

@@ -141,7 +141,30 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   printf("x[1] %g\n", (*(float **)parameters[0])[1]);
   return function && !extra ? 0 : 1;
 }
+#ifndef OLD
+struct attribute { int id, pad, flag; char rest[60]; };
+struct config { unsigned grid[3], block[3], shared; void *stream; struct attribute *attributes; unsigned count; };
+int cuLaunchKernelEx(const struct config *how, void *function, void **parameters, void **extra) {
+  for (unsigned i = 0; i < how->count; ++i)
+    printf("attribute %d = %d\n", how->attributes[i].id, how->attributes[i].flag);
+  return cuLaunchKernel(function, how->grid[0], how->grid[1], how->grid[2], how->block[0], how->block[1], how->block[2],
+                        how->shared, how->stream, parameters, extra);
+}
+#endif
 int cuGetErrorString(int code, const char **text) { return *text = "a fake error", code == 0; }
+"""
+
+# The one launch of all of these waits for the one ahead of it by itself.
+WAITS = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_wait()
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+    tl.extra.cuda.gdc_launch_dependents()
 """
 
 LAUNCH = r"""
@@ -251,14 +274,14 @@ class AheadOfTimeGpu(unittest.TestCase):
         self.folder = pathlib.Path(self.temporary.name)
         self.addCleanup(self.temporary.cleanup)
 
-    def build(self, targets, compiler="clang-19"):
-        run(NEREID, "compile", ROOT / "kernels/vector_add/kernel.py:add", "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
-            "--emit", "obj", "--target", targets, "-o", self.folder / "add.o")
+    def build(self, targets, compiler="clang-19", kernel=ROOT / "kernels/vector_add/kernel.py:add", words=(), driver=()):
+        run(NEREID, "compile", kernel, "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
+            "--emit", "obj", "--target", targets, *words, "-o", self.folder / "add.o")
         (self.folder / "main.c").write_text(LAUNCH)
         (self.folder / "fake.c").write_text(FAKE_DRIVER)
         run(compiler, "-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-I", self.folder, self.folder / "main.c",
             self.folder / "add.o", "-o", self.folder / "main")
-        run("clang-19", "-shared", "-fPIC", self.folder / "fake.c", "-o", self.folder / "libcuda.so.1")
+        run("clang-19", *driver, "-shared", "-fPIC", self.folder / "fake.c", "-o", self.folder / "libcuda.so.1")
 
     def launch(self, capability, **more):
         return run(self.folder / "main", env={"LD_LIBRARY_PATH": str(self.folder), "FAKE_CAPABILITY": str(capability), **more})
@@ -277,6 +300,26 @@ class AheadOfTimeGpu(unittest.TestCase):
             # Loaded once, launched twice, with the arguments where the kernel looks for them.
             self.assertEqual(told[2:6], ["launch 5 1 1 x 128 1 1 shared 0 stream 0 n 4096 hidden 0", "x[1] 2"] * 2)
             self.assertEqual(told[6:], ["unaligned 1, grid 1, empty 0"])
+
+    def test_how_a_launch_starts(self):
+        (self.folder / "waits.py").write_text(WAITS)
+        early, together = "attribute 6 = 1", "attribute 2 = 1"  # as the driver numbers them
+        for words, found in (([], []), (["--launch-pdl"], [early]), (["--launch-cooperative-grid"], [together]),
+                             (["--launch-pdl", "--launch-cooperative-grid"], [early, together])):
+            self.build("sm_80,sm_90a", kernel=f"{self.folder}/waits.py:add", words=words)
+            told = self.launch(90).splitlines()
+            self.assertEqual([line for line in told if line.startswith("attribute")], 2 * found, words)
+            self.assertIn("launch 5 1 1 x 128 1 1 shared 0 stream 0 n 4096 hidden 0", told)
+            # The chip of the other code has no such waits.
+            told = self.launch(80).splitlines()
+            self.assertEqual([line for line in told if line.startswith("attribute")], 2 * [one for one in found if one != early])
+        # With a driver that knows no attributes a launch starts in order; not that all programs run at once.
+        self.assertIn("refused 10006: the CUDA driver is too old to start all programs", self.rebuilt(words))
+        self.assertIn("launch 5 1 1", self.rebuilt(["--launch-pdl"]))
+
+    def rebuilt(self, words):
+        self.build("sm_90a", kernel=f"{self.folder}/waits.py:add", words=words, driver=["-DOLD"])
+        return self.launch(90)
 
     def test_devices_without_code_are_refused(self):
         self.build("sm_90a")

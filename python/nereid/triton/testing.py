@@ -5,7 +5,7 @@ import math
 import os
 import time
 
-from .runtime.driver import current_device
+from .runtime.driver import current_device, gpu_torch
 
 
 def _mode():
@@ -47,7 +47,7 @@ def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="m
     """`least` is what another call took, in milliseconds, which this one is to beat: it is not measured further if its first samples all take twice as
     long, or those of the first quarter 1.2 times, and what `warmup` is for has happened."""
     assert return_mode in ("min", "max", "mean", "median", "all")
-    measure = _samples_gpu if current_device() >= 0 else _samples_cpu
+    measure = _samples_cpu if current_device() < 0 else _samples_torch if gpu_torch() else _samples_gpu
     if least < math.inf:
         warmup /= 5
     return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least), quantiles, return_mode)
@@ -83,6 +83,30 @@ def _samples_cpu(fn, warmup, rep, grad_to_none, least):
 
 
 def _samples_gpu(fn, warmup, rep, grad_to_none, least):
+    """In the stream that the launches of `fn` go to."""
+    from nereid import _C
+
+    fn()
+    device, stream = _C.last_launch()
+    if device < 0:  # its tensors lie on the CPU
+        return _samples_cpu(fn, warmup, rep, grad_to_none, least)
+    _C.synchronize(device)
+    cache = _C.buffer(device, 256 << 20)
+
+    def timed(count):
+        events = []
+        for _ in range(count):
+            _clear(grad_to_none)
+            _C.overwrite(cache, device, stream)
+            begin = _C.event(device, stream)
+            fn()
+            events.append((begin, _C.event(device, stream)))
+        return [_C.milliseconds(*pair) for pair in events], _C.milliseconds(events[0][0], events[-1][1])
+
+    return _in_time(timed, fn, warmup, rep, least)
+
+
+def _samples_torch(fn, warmup, rep, grad_to_none, least):
     import torch
 
     fn()
@@ -101,6 +125,11 @@ def _samples_gpu(fn, warmup, rep, grad_to_none, least):
         torch.cuda.synchronize()
         return [begin.elapsed_time(end) for begin, end in zip(starts, ends)], starts[0].elapsed_time(ends[-1])
 
+    return _in_time(timed, fn, warmup, rep, least)
+
+
+def _in_time(timed, fn, warmup, rep, least):
+    """Samples of `timed(count)`, which gives `count` of them and how long they took together."""
     if _mode():
         return timed(1)[0]
     # `warmup` and `rep` are the time that all of it takes, which for a short call is the cache's.
@@ -114,8 +143,8 @@ def _samples_gpu(fn, warmup, rep, grad_to_none, least):
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """The same with the calls recorded in a CUDA graph; on a CPU as `do_bench`."""
-    if current_device() < 0:
+    """The same with the calls recorded in a CUDA graph; as `do_bench` on a CPU, and without torch, which has the graphs."""
+    if current_device() < 0 or not gpu_torch():
         return do_bench(fn, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode)
     import torch
 

@@ -870,6 +870,56 @@ TEST_F(FakeCuda, TuningMeasuresByEvents) {
   EXPECT_EXIT(tuneByEvents(), testing::ExitedWithCode(0), "");
 }
 
+// One of its configurations stores far outside of the tensor.
+[[noreturn]] void tuneWithAFault(const std::string &file) {
+  EngineOptions options;
+  options.cacheOnDisk = false;
+  options.tuningFile = file;
+  Engine engine = must(Engine::create(options));
+  Program program = must(engine.loadText(R"(
+import triton
+import triton.language as tl
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (16, 32, 64)], key=["n"])
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i + (1 << 44 if BLOCK == 16 else 0), 1.0, mask=i < n)
+)"));
+  Device device = must(Device::open("cuda:0"));
+  Tensor x = must(Tensor::empty(device, DType::Float32, {64}));
+  Kernel fill = must(program.kernel("fill"));
+  const std::array<Argument, 2> arguments = {x, 16};
+  auto rows = fill.tune(must(device.createStream()), [](const Configuration &) { return Grid(); },
+                        arguments, {.seconds = 0.001});
+  if (!rows)
+    std::fprintf(stderr, "%s\n", rows.error().what.c_str());
+  else
+    std::fprintf(stderr, "%s, not %s: %s\n",
+                 must(fill.configuration(device, arguments)).text().c_str(),
+                 rows->back().configuration.text().c_str(), rows->back().failure.c_str());
+  std::_Exit(rows ? 0 : 1);
+}
+
+TEST_F(FakeCuda, AConfigurationThatFaultsIsPassedOverByTheNextProcess) {
+  ::setenv("FAKE_CUDA", "runs lost", 1);
+  ::setenv("NEREID_PTXAS", NEREID_SOURCE_DIR "/test/fake_cuda/ptxas.sh", 1);
+  // The processes of a death test come here too.
+  auto fileOf = [](pid_t pid) {
+    return (fs::temp_directory_path() / ("nereid-fault-" + std::to_string(pid))).string();
+  };
+  const std::string file = fileOf(::getppid());
+  EXPECT_EXIT(tuneWithAFault(file), testing::ExitedWithCode(1),
+              "tuning `fill` ends at the configuration `BLOCK=16 num_warps=4 num_stages=3`: "
+              ".*ILLEGAL_ADDRESS.*; `.*` refuses it from now on: start the process again");
+  EXPECT_EXIT(tuneWithAFault(file), testing::ExitedWithCode(0),
+              "BLOCK=(32|64) .*, not BLOCK=16 .*: refused since .*ILLEGAL_ADDRESS");
+  fs::remove(fileOf(::getpid()));
+  EXPECT_EXIT(tuneWithAFault(""), testing::ExitedWithCode(1),
+              "with an `EngineOptions::tuningFile` the next process would pass over it");
+  ::unsetenv("NEREID_PTXAS");
+}
+
 // Hooks of configurations and of tuning, by what they leave in memory.
 constexpr const char *hooked = R"(
 import triton

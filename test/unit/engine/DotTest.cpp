@@ -232,6 +232,33 @@ TEST(CpuDot, EveryTypeOrderAndLevelIsExact) {
       }
 }
 
+// Few rows by columns that lie adjacent along a long K are multiplied without being packed.
+TEST(CpuDot, FewRowsAreExact) {
+  struct Size {
+    int m, n;
+  };
+  const Size sizes[] = {{16, 16}, {1, 32}, {2, 4}, {8, 1}};
+  for (const auto &options : featureLevels())
+    for (const Size &size : sizes) {
+      DotCase of;
+      of.m = size.m, of.n = size.n, of.turnedRhs = true;
+      of.batch = size.m == 2 ? 2 : 0;
+      of.byOp = size.m == 1, of.turnedLhs = size.m == 8;
+      of.k = 256, of.element = of.sum = "f32";
+      check<float, float>(of, options, -9, 9);
+      of.element = "f16";
+      check<_Float16, float>(of, options, -9, 9);
+      of.k = 512, of.element = "bf16";
+      check<BFloat16, float>(of, options, -9, 9);
+      of.k = 128, of.element = of.sum = "f64";
+      check<double, double>(of, options, -9, 9);
+      of.k = 1024, of.element = "i8", of.sum = "i32";
+      check<int8_t, int32_t>(of, options, -128, 127);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 // The types that have instructions of their own, in every order, on what this machine has.
 TEST(CpuDot, GroupedInstructionsAreExact) {
   for (int order = 0; order < 16; ++order)

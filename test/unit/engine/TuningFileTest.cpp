@@ -108,6 +108,41 @@ TEST_F(TuningFileTest, OthersRowsStayWhenFilesAreMerged) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
+TEST_F(TuningFileTest, ARefusalIsOfOneConfigurationSourceAndVersion) {
+  TuningRow bad = stamped(row(7, 64));
+  bad.failure = "it faulted";
+  TuningRow good = row(7, 32), other = row(8, 64);
+  const TuningRow both[] = {good, bad};
+  ASSERT_TRUE(TuningFile::merge(path, both));
+  auto file = TuningFile::read(path);
+  ASSERT_TRUE(file) << file.error().what;
+  EXPECT_EQ(file->rows().size(), 1u);
+  EXPECT_EQ(block(file->find(good)), 32); // a refusal is nothing that was measured
+  ASSERT_NE(file->refusal(good, bad.config), nullptr);
+  EXPECT_EQ(file->refusal(good, bad.config)->failure, "it faulted");
+  EXPECT_EQ(refusedBefore(*file->refusal(good, bad.config), "f.json"),
+            "refused since " + bad.date +
+                ": it faulted; to try it again, remove it from `refused` of `f.json`");
+  EXPECT_EQ(file->refusal(good, good.config), nullptr);
+  EXPECT_EQ(file->refusal(other, bad.config), nullptr);
+  TuningRow edited = good;
+  edited.source = "4567";
+  EXPECT_EQ(file->refusal(edited, bad.config), nullptr);
+  // Another version may have mended it.
+  bad.nereid = "0.0.1";
+  file->set(bad);
+  EXPECT_EQ(file->refusal(good, bad.config), nullptr);
+  // Nor does it hold when the configuration was measured after all.
+  bad = stamped(bad);
+  file->set(bad);
+  ASSERT_NE(file->refusal(good, bad.config), nullptr);
+  TuningRow mended = bad;
+  mended.failure.clear();
+  file->set(mended);
+  EXPECT_EQ(file->refusal(good, bad.config), nullptr);
+  EXPECT_EQ(file->text().find("refused"), std::string::npos);
+}
+
 TEST_F(TuningFileTest, WhatIsNoTuningFileIsRefusedAndKept) {
   EXPECT_TRUE(TuningFile::read(path)->rows().empty()); // there is none
   const std::pair<const char *, const char *> wrong[] = {
@@ -115,8 +150,12 @@ TEST_F(TuningFileTest, WhatIsNoTuningFileIsRefusedAndKept) {
       {"[]", "it has no version"},
       {"{\"version\": 2, \"rows\": []}", "it is of version 2, this Nereid reads 1"},
       {"{\"version\": 1}", "it has no list of rows"},
-      {"{\"version\": 1, \"rows\": [{\"config\": {\"A\": [1]}}]}", "row 0 cannot be read"},
-      {"{\"version\": 1, \"rows\": [{\"config\": {}, \"target\": 3}]}", "row 0 cannot be read"},
+      {"{\"version\": 1, \"rows\": [{\"config\": {\"A\": [1]}}]}",
+       "row 0 of `rows` cannot be read"},
+      {"{\"version\": 1, \"rows\": [{\"config\": {}, \"target\": 3}]}",
+       "row 0 of `rows` cannot be read"},
+      {"{\"version\": 1, \"rows\": [], \"refused\": 3}", "what it refuses is no list of rows"},
+      {"{\"version\": 1, \"rows\": [], \"refused\": [{}]}", "row 0 of `refused` cannot be read"},
   };
   for (auto [text, why] : wrong) {
     std::ofstream(path) << text;

@@ -184,6 +184,27 @@ template <typename Signature> Signature *ofDriver(const char *name) {
 long calls(const char *name) { return ofDriver<long(const char *)>("fake_cuda_calls")(name); }
 std::string unless(bool good, const char *problem) { return good ? "" : problem; }
 
+TEST_F(FakeCuda, TellsTheDriverHowALaunchStarts) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    std::vector<std::string> said;
+    auto stream = *(*gpu)->createStream();
+    auto launched = [&](uint32_t flags, uint32_t scratch, long early, long together) {
+      long before[] = {calls("attribute 6"), calls("attribute 2")};
+      auto kernel = load(**gpu, {.scratchBytes = scratch, .flags = flags});
+      said.push_back(text(launch(*stream, *kernel)));
+      said.push_back(unless(calls("attribute 6") - before[0] == early, "another early start"));
+      said.push_back(unless(calls("attribute 2") - before[1] == together, "another cooperation"));
+    };
+    launched(0, 0, 0, 0);
+    launched(CodePdl, 0, 1, 0);
+    launched(CodeCooperative, 0, 0, 1);
+    launched(CodePdl | CodeCooperative, 0, 1, 1);
+    launched(CodePdl, 16, 0, 0); // launches that share scratch must not overlap
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "", "", "", "", "", "", "", "", "", "", "", "", "", "", "");
+}
+
 TEST_F(FakeCuda, LaunchesOnAStreamOfTheProgram) {
   auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
     const cuda::Driver &driver = **cuda::driver();

@@ -2,12 +2,15 @@
 import os
 import sys
 
+from nereid import _C
+
+from ..language import core
 from ..tools.tensor_descriptor import TensorDescriptor
 
 # Configurations sum in different orders and precisions; a wrong one is off by more than that, measured against the tensor's largest element.
 _tolerances = {8: 1e-9, 4: 2e-3, 2: 3e-2, 1: 0.3}
-# Bytes of all tensors of a launch that are copied: on a CPU, on a GPU.
-_most = (16 << 20, 2 << 30)
+# Bytes of all tensors of a launch that are copied: on a CPU, on a GPU, from a GPU to the host.
+_most, _most_on_gpu, _most_from_gpu = 16 << 20, 2 << 30, 64 << 20
 # Results of these many kinds say nothing of who is right.
 _most_kinds = 4
 
@@ -83,6 +86,76 @@ class _NumPy:
             return bool(((a == b) | (abs(a - b) <= tolerance * size) | (numpy.isnan(a) & numpy.isnan(b))).all())
 
 
+class Memory:
+    """What a framework without copies of its own has on a device: `__cuda_array_interface__`, DLPack, `data_ptr()`. Contents
+    are bytes on the host, from the first element in memory to the last."""
+    on_gpu = True
+
+    def __init__(self, value):
+        from .jit import _adapt
+
+        self.address, self.word, self.device = _adapt(value)[:3]
+        interface = getattr(value, "__cuda_array_interface__", None)
+        if interface is not None:
+            shape, strides = interface["shape"], interface.get("strides")
+        elif hasattr(value, "shape"):
+            shape, strides = value.shape, None
+            if callable(getattr(value, "stride", None)):
+                strides = [step * self._width() for step in value.stride()]
+        else:
+            shape, strides = _C.dlpack(value.__dlpack__(stream=1))[3:]
+            strides = strides and [step * self._width() for step in strides]
+        dense, plain = self._width(), []
+        for extent in reversed(shape):
+            plain.insert(0, dense)
+            dense *= extent
+        strides = plain if strides is None else strides
+        self.is_dense = all(extent < 2 or step == other for extent, step, other in zip(shape, strides, plain))
+        ends = [0 if 0 in shape else (extent - 1) * step for extent, step in zip(shape, strides)]
+        self.address += sum(end for end in ends if end < 0)
+        self.bytes = 0 if 0 in shape else sum(map(abs, ends)) + self._width()
+        self.key = (self.address, tuple(shape), tuple(strides))
+
+    def _width(self):
+        return core._by_signature[self.word].primitive_bitwidth + 7 >> 3
+
+    @property
+    def tensor(self):
+        return _C.read(self.device, self.address, self.bytes)
+
+    def copy(self):
+        return self.tensor
+
+    def put(self, values):
+        _C.write(self.device, self.address, values)
+
+    @staticmethod
+    def equal(a, b):
+        return a == b
+
+    def agree(self, a, b):
+        return _NumPy.agree(self._numbers(a), self._numbers(b))
+
+    def _numbers(self, contents):
+        import numpy
+
+        if self.word == "bf16":
+            return (numpy.frombuffer(contents, "u2").astype("u4") << 16).view("f4")
+        kind = "f" if self.word.startswith("fp") else "u" if self.word.startswith("u") else "i"
+        return numpy.frombuffer(contents, f"{kind}{self._width()}")
+
+    def is_comparable(self):
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            return False
+        return self.bytes % self._width() == 0 and not self.word.startswith("fp8")
+
+
+def is_memory(value):
+    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack_device__") or hasattr(value, "data_ptr")
+
+
 def _tensors(arguments):
     """One of the above for each tensor; None if there is one that they do not know."""
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
@@ -90,7 +163,7 @@ def _tensors(arguments):
     for value in arguments.values():
         if isinstance(value, TensorDescriptor):
             value = value.base
-        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        if not is_memory(value) and not (hasattr(value, "dtype") and hasattr(value, "shape")):
             continue
         if torch and type(value) in (torch.Tensor, torch.nn.Parameter):
             one = _Torch(value)
@@ -98,6 +171,10 @@ def _tensors(arguments):
             one = _NumPy(value)
         elif numpy and isinstance(value, numpy.generic):
             continue
+        elif is_memory(value) and type(value).__module__.partition(".")[0] != "torch":
+            one = Memory(value)
+            if one.device < 0 or not one.is_comparable():
+                return None
         else:
             return None
         found[one.key] = one
@@ -115,21 +192,22 @@ class Results:
         tensors = _tensors(arguments)
         if not tensors:
             return None
-        on_gpu = any(one.on_gpu for one in tensors)
-        most = _most[on_gpu]
-        if on_gpu:
+        most = _most
+        if any(isinstance(one, Memory) for one in tensors):
+            most = _most_from_gpu
+        elif any(one.on_gpu for one in tensors):
             import torch
 
             if torch.cuda.is_current_stream_capturing():
                 return None
-            most = min(most, torch.cuda.mem_get_info()[0] // 8)
+            most = min(_most_on_gpu, torch.cuda.mem_get_info()[0] // 8)
         if sum(one.bytes for one in tensors) > most or "atomic" in built[0].asm["ttir"]:
             return None
-        return cls(tensors, on_gpu)
+        return cls(tensors)
 
-    def __init__(self, tensors, on_gpu):
+    def __init__(self, tensors):
         self._before = [(one, one.copy()) for one in tensors]
-        if on_gpu:  # launches may go to another stream
+        if any(isinstance(one, _Torch) and one.on_gpu for one in tensors):  # launches may go to another stream
             import torch
 
             torch.cuda.synchronize()

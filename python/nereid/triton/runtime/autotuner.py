@@ -4,14 +4,17 @@ import concurrent.futures
 import copy
 import functools
 import inspect
+import json
 import os
 import time
 import warnings
 
+from nereid import _C
+
 from .. import knobs
 from ..tools.tensor_descriptor import TensorDescriptor
-from ._results import Results
-from .driver import driver
+from ._results import Memory, Results
+from .driver import current_device, driver
 from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
 
@@ -54,16 +57,37 @@ class Config:
         return isinstance(other, Config) and self._key() == other._key()
 
 
+def _memory(tensor):
+    found = Memory(tensor)
+    if not found.is_dense:
+        raise TypeError(f"autotune cannot reset or restore a tensor of type {type(tensor).__qualname__} that is not contiguous and has no "
+                        "`zero_()` and `copy_()` of its own")
+    return found
+
+
 def _zero(tensor):
-    tensor.zero_() if hasattr(tensor, "zero_") else tensor.fill(0)
+    if hasattr(tensor, "zero_"):
+        tensor.zero_()
+    elif hasattr(tensor, "fill"):
+        tensor.fill(0)
+    else:
+        memory = _memory(tensor)
+        memory.put(bytes(memory.bytes))
 
 
 def _copy(tensor):
-    return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
+    if hasattr(tensor, "clone") or hasattr(tensor, "copy"):
+        return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
+    return _memory(tensor).copy()
 
 
 def _put(tensor, values):
-    tensor.copy_(values) if hasattr(tensor, "copy_") else tensor.__setitem__(..., values)
+    if hasattr(tensor, "copy_"):
+        tensor.copy_(values)
+    elif type(values) is bytes:
+        _memory(tensor).put(values)
+    else:
+        tensor[...] = values
 
 
 _text = functools.lru_cache(256)(str)  # numpy's types take long to spell
@@ -73,6 +97,41 @@ def _kernel(decorator, fn):
     if not hasattr(fn, "arg_names"):
         raise TypeError(f"triton.{decorator} decorates a kernel, not {fn!r}: `@triton.jit` goes below it")
     return fn
+
+
+class _Faults:
+    """Configurations that cost an earlier process its GPU, kept beside what `cache_results` keeps: of the same kernel, arguments,
+    and version of Nereid."""
+
+    def __init__(self, path):
+        self.path, self.names = path.removesuffix(".json") + ".faults.json", []
+        try:
+            with open(self.path) as file:
+                found = json.load(file)
+            self.names = list(found["configs"]) if found["nereid"] == _C.version else []
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+
+    def add(self, config):
+        self.names.append(str(config))
+        try:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with open(f"{self.path}.{os.getpid()}", "w") as file:
+                json.dump({"nereid": _C.version, "configs": self.names}, file)
+            os.replace(f"{self.path}.{os.getpid()}", self.path)
+        except OSError as failure:
+            return f"it cannot be kept as refused: {failure}"
+        return f"`{self.path}` refuses it from now on: start the program again to go on"
+
+
+def _is_lost():
+    """Whether the device of the last launch is lost, which another framework may have noticed first."""
+    device = _C.last_launch()[0]
+    try:
+        _C.synchronize(device)
+    except Exception:
+        pass
+    return not _C.usable(device)
 
 
 class Autotuner(KernelInterface):
@@ -102,6 +161,7 @@ class Autotuner(KernelInterface):
         self._do_bench = do_bench
         self.nargs = None
         self._least = float("inf")  # milliseconds of the fastest configuration so far
+        self._results = self._faults = None  # of the tuning that runs
         self.bench_time = None
         self.best_config = None
 
@@ -152,11 +212,12 @@ class Autotuner(KernelInterface):
         with concurrent.futures.ThreadPoolExecutor(builtins.min(len(configs), os.cpu_count() or 1)) as pool:
             return [built for built in pool.map(one, configs) if built is not None]
 
-    def _bench(self, *args, config, results=None, **meta):
+    def _bench(self, *args, config, **meta):
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
         full = {**self.nargs, **current}
+        results = self._results
 
         def call():
             nonlocal results
@@ -185,6 +246,11 @@ class Autotuner(KernelInterface):
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {failure}")
             return [float("inf")] * 3
+        except Exception as failure:
+            if not self._faults or not _is_lost():
+                raise
+            raise RuntimeError(f"autotune of `{self.base_fn.__name__}` ends at the configuration ({config}): {failure}; "
+                               f"{self._faults.add(config)}") from failure
 
     def _disk_path(self, key, configs):
         import hashlib
@@ -200,8 +266,6 @@ class Autotuner(KernelInterface):
         return os.path.join(folder, hashlib.sha256(text.encode()).hexdigest() + f".{self.base_fn.__name__}.json")
 
     def _from_disk(self, key, configs, benchmark):
-        import json
-
         if not self.cache_results or any(config.pre_hook for config in configs):
             benchmark()
             return False
@@ -257,11 +321,16 @@ class Autotuner(KernelInterface):
 
                 def benchmark():
                     start = time.time()
-                    built = self._build(args, pruned, kwargs)
-                    timings, self._least = {}, float("inf")
-                    results = Results.of(built, {**self.nargs, **kwargs})
-                    for config in pruned:
-                        timings[config] = found = self._bench(*args, config=config, results=results, **kwargs)
+                    self._faults = _Faults(self._disk_path(key, self.configs)) if current_device() >= 0 else None
+                    wanted = [config for config in pruned if not self._faults or str(config) not in self._faults.names]
+                    if not wanted:
+                        raise AutotunerError(f"each configuration of `{self.base_fn.__name__}` has faulted before; remove "
+                                             f"`{self._faults.path}` to try them again")
+                    built = self._build(args, wanted, kwargs)
+                    timings, self._least = {config: [float("inf")] * 3 for config in pruned}, float("inf")
+                    self._results = results = Results.of(built, {**self.nargs, **kwargs})
+                    for config in wanted:
+                        timings[config] = found = self._bench(*args, config=config, **kwargs)
                         self._least = builtins.min(self._least, found[0] if isinstance(found, (list, tuple)) else found)
                     for config, count in results.wrong() if results else ():
                         warnings.warn(f"autotune of `{self.base_fn.__name__}`: the configuration ({config}) gives other results than {count} "

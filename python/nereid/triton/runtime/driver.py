@@ -28,17 +28,23 @@ def _torch():
     return sys.modules.get("torch")
 
 
+def gpu_torch():
+    """torch, where the program has imported it and it sees a GPU; else None."""
+    torch = _torch()
+    return torch if torch is not None and torch.cuda.is_available() else None
+
+
 def current_device():
     """The index of the current GPU; -1 is the CPU."""
     if not _gpu_count():
         return -1
-    torch = _torch()
-    return torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0
+    torch = gpu_torch()
+    return torch.cuda.current_device() if torch else 0
 
 
 def current_stream(index):
-    torch = _torch()
-    if index < 0 or torch is None or not torch.cuda.is_available():
+    torch = gpu_torch()
+    if index < 0 or not torch:
         return 0
     return torch.cuda.current_stream(index).cuda_stream
 

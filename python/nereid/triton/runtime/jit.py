@@ -445,7 +445,7 @@ def stand_in(value):
     adapted = _adapt(value)
     if type(adapted) is not tuple:
         return adapted
-    address, word, device = adapted
+    address, word, device = adapted[:3]
     return MockTensor(core._by_signature[word], aligned=address % 16 == 0, device=device)
 
 
@@ -525,6 +525,8 @@ def dtype_word(dtype):
 
 def _device_index(device):
     kind = getattr(device, "type", device)
+    if isinstance(kind, str) and kind.startswith("cuda:") and kind[5:].isdigit():
+        return int(kind[5:])
     if kind in (None, "cpu"):
         return -1
     if kind == "cuda":
@@ -584,6 +586,9 @@ def _typestr(text, value):
 
 
 def _from_dlpack(value):
+    if value.__dlpack_device__()[0] == 2:  # on a GPU, ready for work in its default stream
+        if found := _C.dlpack(value.__dlpack__(stream=1)):
+            return found[:3]
     try:
         import numpy
 

@@ -1,0 +1,2 @@
+def reference(x):
+    return dict(y=x * 2)
