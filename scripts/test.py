@@ -304,29 +304,36 @@ REFUTED = {
 }
 
 
-# Of the folders that take long, what a model that is some thousand times slower than a GPU runs.
-MODEL_CASES = {"flash_attention": ["--match", "dtype=f16"], "matmul": ["--match", "dtype=f16"]}
+# What the model of a GPU runs of folders, where that is not all cases with the configurations of choice: more configurations of
+# the code for Hopper, of which they decide what runs beside what; of what takes long, a part.
+MODEL_RUNS = {
+    "sm_90a": {
+        "matmul": [[], ["--all-configs", "--match", "M=70 N=136 K=64 dtype=f16 bias=True activation=silu"]],
+        "flash_attention": [[], ["--all-configs", "--match", "B=2 H=2 M=100 D=64 dtype=f16"]],
+    },
+    "sm_80": {"flash_attention": [["--match", "dtype=f16"]], "matmul": [["--match", "dtype=f16"]]},
+}
 
 
 def suite_model(arguments):
-    """Kernel folders on the model of a GPU: their code for sm_80, executed instruction by instruction."""
+    """Kernel folders on the model of a GPU: their code for Hopper and for sm_80, executed instruction by instruction."""
     import kernel_tests
 
     build = ROOT / "build" / arguments.preset
-    environment = kernel_tests.model_environment(str(build), str(ROOT))
     count = Count()
     if not (build / "fake_cuda" / "libcuda.so.1").exists():
         count.fail("the model of a GPU was not built")
         return count
 
-    def one(folder):
+    def one(task):
+        chip, folder, more = task
         part = Count()
-        words = ["test", folder, "--json", "--device", "cuda:0", *MODEL_CASES.get(folder.name, [])]
-        code, output = run([build / "bin" / "nereid", *words], 1200, env=environment)
+        environment = kernel_tests.model_environment(str(build), str(ROOT), chip)
+        code, output = run([build / "bin" / "nereid", "test", folder, "--json", "--device", "cuda:0", *more], 1200, env=environment)
         try:
             rows = json.loads(output[output.index('{"rows"') :].splitlines()[0])["rows"]
         except (ValueError, KeyError):
-            part.fail(f"model: {folder.name}: exit code {code}\n{tail(output)}")
+            part.fail(f"model of {chip}: {folder.name}: exit code {code}\n{tail(output)}")
             return part
         for row in rows:
             name = f"{row.get('kernel')} {row.get('variant')}"
@@ -340,13 +347,17 @@ def suite_model(arguments):
             elif "CUDA_ERROR_INVALID_PTX" in (row.get("failure") or ""):
                 part.skipped += 1
                 unknown = set(re.findall(f"{kernel_tests.UNKNOWN_TO_MODEL} (.*)", output))
-                part.lacking[f"model: {name}: the model does not know {', '.join(sorted(unknown))}"] += 1
+                part.lacking[f"model of {chip}: {name}: the model does not know {', '.join(sorted(unknown))}"] += 1
             else:
-                part.fail(f"model: {name} ({row.get('shape')}): {row.get('failure')}")
+                part.fail(f"model of {chip}: {name} ({row.get('shape')}): {row.get('failure')}")
         return part
 
+    folders = sorted(spec.parent for spec in ROOT.glob("kernels/*/spec.py"))
+    tasks = [(chip, folder, more) for chip in MODEL_RUNS for folder in folders for more in MODEL_RUNS[chip].get(folder.name, [[]])]
+    # Those that take long come first.
+    tasks.sort(key=lambda task: task[1].name not in {"flash_attention", "matmul", "paged_attention"})
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(one, sorted(spec.parent for spec in ROOT.glob("kernels/*/spec.py"))):
+        for part in pool.map(one, tasks):
             count += part
     return count
 

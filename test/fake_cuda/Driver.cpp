@@ -17,8 +17,9 @@ constexpr Code Refuted = Code(1);
 
 // A word of FAKE_CUDA: nodevice, noinit, old, cuda118, oom, trap, misaligned, hang, resources,
 // sm75, nocubin, noptx; `runs`: it is an sm_80 whose kernels run, on a model (PtxMachine.h), or
-// with `sm90` an sm_90, and with `lost` a fault of one costs the context as on a GPU; report says
-// how often some functions were called when the process ends.
+// with `sm90` an sm_90, with `ordered` accesses of a block to global memory need an order, and with
+// `lost` a fault of one costs the context as on a GPU; report says how often some functions were
+// called when the process ends.
 bool has(const char *word) {
   const char *scenario = std::getenv("FAKE_CUDA");
   return scenario && (" " + std::string(scenario) + " ").find(" " + std::string(word) + " ") !=
@@ -129,6 +130,7 @@ Code launch(const LaunchConfig &config, Function function, void **arguments) {
                   isAllocated};
   if (const char *seed = std::getenv("FAKE_CUDA_SEED"))
     how.seed = unsigned(std::atoi(seed));
+  how.ordersGlobal = has("ordered");
   std::string fault = ptx::run(*reinterpret_cast<const Loaded *>(function)->kernel, how);
   if (fault.empty())
     return Ok;

@@ -3,7 +3,9 @@
 #include "PtxArithmetic.h"
 #include "PtxBlock.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace ptx {
@@ -59,8 +61,7 @@ Mbarrier &Multiprocessor::mbarrierAt(uint64_t at) {
 }
 
 void Multiprocessor::mbarrier(const Instruction &i) {
-  bool hasResult = i.has("arrive") || i.has("test_wait");
-  const Operand *operands = &i.operands[hasResult];
+  const Operand *operands = &i.operands[i.has("arrive")]; // behind a result
   uint64_t at = address(operands[0]);
   auto value = [&](unsigned n) { return uint32_t(get(operands[n], {Kind::Bits, 4})); };
   if (i.has("init")) {
@@ -94,11 +95,10 @@ void Multiprocessor::mbarrier(const Instruction &i) {
   }
   if (i.has("expect_tx"))
     barrier.bytes += value(1);
-  if (i.has("arrive"))
-    return arriveAt(barrier, operands[1].kind != Operand::Label && !i.has("expect_tx") &&
-                                     i.operands.size() > 2
-                                 ? value(1)
-                                 : 1);
+  if (i.has("arrive")) {
+    bool hasCount = !i.has("expect_tx") && i.operands.size() > 2;
+    return arriveAt(barrier, hasCount ? value(1) : 1);
+  }
   if (!i.has("expect_tx"))
     fail("the model does not know it");
 }
@@ -139,14 +139,19 @@ void Multiprocessor::fence(const Instruction &i) {
   if (i.has("mbarrier_init") || isAsync)
     for (auto &[at, barrier] : mbarriers)
       barrier.isFenced |= barrier.initialiser == currentWarp;
-  if (isAsync && !i.has("global")) {
+  if (isAsync) {
     Knowledge &knows = warps[currentWarp].knows;
-    knows.fenced.join(knows.seen);
+    if (!i.has("global"))
+      knows.fenced.join(knows.seen);
+    if (!i.has("shared::cta"))
+      knows.fencedGlobal.join(knows.seen);
     nextStep(currentWarp);
   }
   if (i.has("tensormap::generic") && i.has("acquire"))
-    if (auto map = madeMaps.find(address(i.operands[0])); map != madeMaps.end())
-      map->second |= uint64_t(1) << currentWarp;
+    if (auto map = madeMaps.find(address(i.operands[0])); map != madeMaps.end()) {
+      map->second.emplace_back(currentWarp, warps[currentWarp].knows.seen.of[currentWarp]);
+      nextStep(currentWarp);
+    }
 }
 
 // --- copies -------------------------------------------------------------------------------------
@@ -178,7 +183,8 @@ void Multiprocessor::asyncCopy(const Instruction &i) {
     Copy copy{address(i.operands[1]), address(i.operands[0]), unsigned(get(i.operands[2])), 0};
     copy.given = i.operands.size() > 3 ? unsigned(get(i.operands[3], {Kind::Bits, 4})) : copy.bytes;
     if (copy.given)
-      inGlobal(copy.from, copy.given == copy.bytes ? copy.bytes : 1);
+      inGlobal(copy.from, copy.given == copy.bytes ? copy.bytes : 1),
+          noteGlobal(copy.from, copy.given, nullptr);
     shared.beginFilling({copy.to, copy.bytes}, toucher());
     current->open.push_back(copy);
   }
@@ -245,8 +251,12 @@ TensorMap Multiprocessor::mapAt(uint64_t at) {
         kernel.parameters[p].bytes >= 128 && at == reinterpret_cast<uint64_t>(launch.arguments[p]);
   if (!isParameter && (at % 64 || !launch.isAllocated(at, 128)))
     fail("a tensor map outside of all allocations, or not aligned");
-  if (auto made = madeMaps.find(at); made != madeMaps.end() && !(made->second >> currentWarp & 1))
-    fail("a tensor map that the kernel made, without `fence.proxy.tensormap` before");
+  // A fence of another warp does, if it was before.
+  const Steps &seen = warps[currentWarp].knows.seen;
+  if (auto made = madeMaps.find(at); made != madeMaps.end())
+    if (std::none_of(made->second.begin(), made->second.end(),
+                     [&](const auto &by) { return by.second <= seen.of[by.first]; }))
+      fail("a tensor map that the kernel made, without `fence.proxy.tensormap` before");
   TensorMap map;
   std::memcpy(&map, reinterpret_cast<const void *>(at), sizeof map);
   if (std::string problem = map.problem(); !problem.empty())
@@ -275,10 +285,23 @@ void Multiprocessor::bulkCopy(const Instruction &i) {
   Range range = rangeOf(transfer);
   if (range.at % 128)
     fail("a bulk copy at " + std::to_string(range.at) + " of shared memory, no multiple of 128");
-  for (unsigned r = 0; r < rowsOf(transfer.map); ++r)
-    if (Row part = rowOf(transfer, r);
-        part.to && !launch.isAllocated(part.address + part.from, part.to - part.from))
+  const Knowledge &knows = warps[currentWarp].knows;
+  for (unsigned r = 0; r < rowsOf(transfer.map); ++r) {
+    Row part = rowOf(transfer, r);
+    if (!part.to)
+      continue;
+    uint64_t first = part.address + part.from, end = part.address + part.to;
+    if (!launch.isAllocated(first, part.to - part.from))
       fail("global memory outside of all allocations");
+    for (uint64_t piece = first / 16; transfer.isLoad && piece <= (end - 1) / 16; ++piece)
+      if (auto written = writtenGlobal.find(piece);
+          written != writtenGlobal.end() &&
+          std::min(knows.seen.of[written->second.first],
+                   knows.fencedGlobal.of[written->second.first]) < written->second.second)
+        fail("the copy engine reads global memory that warp " +
+             std::to_string(written->second.first) +
+             " has written without a barrier and `fence.proxy.async` between");
+  }
   if (transfer.isLoad) {
     transfer.mbarrier = address(i.operands[2]);
     if (!mbarrierAt(transfer.mbarrier).isFenced)
@@ -424,7 +447,7 @@ void Multiprocessor::publishMap(unsigned warp, const Instruction &i) {
   inGlobal(to, 128);
   shared.noteRead({from, 128}, toucher());
   std::memcpy(reinterpret_cast<void *>(to), shared.at(from), 128);
-  madeMaps[to] = 0;
+  madeMaps[to].clear();
 }
 
 } // namespace ptx

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <random>
+#include <unordered_map>
 
 namespace ptx {
 
@@ -55,6 +56,14 @@ struct Mbarrier {
   int64_t bytes = 0; // that are expected and have not come
   bool isAlive = false, isFenced = false;
   Knowledge gathered, visible; // of the phase that runs, and of those that are over
+};
+
+/// Who has touched a byte of global memory last; of several readers two.
+struct GlobalByte {
+  struct By {
+    unsigned warp = 0;
+    uint32_t step = 0;
+  } written, read, readBefore;
 };
 
 /// A transfer of the copy engine that has begun.
@@ -107,6 +116,8 @@ private:
   uint8_t *localOf(uint64_t at, unsigned bytes);
   void read(const Instruction &i, uint64_t at, unsigned bytes, uint8_t *to);
   void write(const Instruction &i, uint64_t at, unsigned bytes, const uint8_t *from);
+  void noteGlobalWrite(uint64_t at, unsigned bytes);
+  void noteGlobal(uint64_t at, unsigned bytes, const uint8_t *values); ///< null: a read
   void loadOrStore(const Instruction &i);
   void atomic(const Instruction &i);
   void execute(const Instruction &i);
@@ -156,9 +167,13 @@ private:
   std::map<unsigned, NamedBarrier> barriers;
   std::map<uint64_t, Mbarrier> mbarriers;
   std::vector<Transfer> transfers;
-  // Maps that a kernel made, and the warps that have acquired them.
-  std::map<uint64_t, uint64_t> madeMaps;
-  std::vector<std::vector<size_t>> productsOfGroups; // what each warp group begins, in order
+  // Maps that a kernel made, and which warps have acquired them in which steps.
+  std::map<uint64_t, std::vector<std::pair<unsigned, uint32_t>>> madeMaps;
+  // By 16 bytes of global memory, which warp of the block has written there last and in which step;
+  // only in kernels with bulk copies.
+  std::unordered_map<uint64_t, std::pair<unsigned, uint32_t>> writtenGlobal;
+  std::unordered_map<uint64_t, GlobalByte> globalBytes; // if their order is checked
+  std::vector<std::vector<size_t>> productsOfGroups;    // what each warp group begins, in order
   // How many transfers end before they are waited for, in sixteenths.
   unsigned haste = 0;
   uint64_t steps = 0;

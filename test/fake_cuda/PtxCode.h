@@ -100,8 +100,9 @@ struct Kernel {
   std::vector<Instruction> code;
   std::map<std::string, uint64_t> symbols; // places in shared memory
   unsigned registers = 0;
-  unsigned localBytes = 0;  // of a thread
-  bool hasProducts = false; // wgmma
+  unsigned localBytes = 0;    // of a thread
+  bool hasProducts = false;   // wgmma
+  bool hasBulkCopies = false; // of tensors
 };
 
 } // namespace ptx

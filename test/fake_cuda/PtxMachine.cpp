@@ -68,7 +68,7 @@ void Multiprocessor::begin() {
     all.seen.join(warp.knows.seen);
   for (const auto &[at, barrier] : mbarriers)
     all.seen.join(barrier.visible.seen);
-  all.fenced = all.seen;
+  all.fenced = all.fencedGlobal = all.seen;
   for (Warp &warp : warps) {
     warp = {};
     warp.knows = all;
@@ -81,6 +81,8 @@ void Multiprocessor::begin() {
     barrier.isAlive = false;
   transfers.clear();
   madeMaps.clear();
+  writtenGlobal.clear();
+  globalBytes.clear();
   productsOfGroups.assign((warps.size() + 3) / 4, {});
   constexpr unsigned hastes[] = {0, 4, 16};
   haste = hastes[random() % 3];
@@ -333,6 +335,37 @@ void Multiprocessor::inGlobal(uint64_t at, unsigned bytes) const {
   if (!launch.isAllocated(at, bytes))
     fail("global memory outside of all allocations");
 }
+void Multiprocessor::noteGlobalWrite(uint64_t at, unsigned bytes) {
+  for (uint64_t piece = at / 16; kernel.hasBulkCopies && piece <= (at + bytes - 1) / 16; ++piece)
+    writtenGlobal[piece] = {currentWarp, warps[currentWarp].knows.seen.of[currentWarp]};
+}
+void Multiprocessor::noteGlobal(uint64_t at, unsigned bytes, const uint8_t *values) {
+  if (!launch.ordersGlobal)
+    return;
+  const Steps &seen = warps[currentWarp].knows.seen;
+  auto check = [&](const GlobalByte::By &other, const char *what) {
+    if (seen.of[other.warp] < other.step)
+      fail(std::to_string(bytes) + " bytes of global memory are " + (values ? "written" : "read") +
+           " by warp " + std::to_string(currentWarp) + " and " + what + " by warp " +
+           std::to_string(other.warp) + " without a barrier between");
+  };
+  for (unsigned k = 0; k < bytes; ++k) {
+    GlobalByte &byte = globalBytes[at + k];
+    GlobalByte::By now{currentWarp, seen.of[currentWarp]};
+    if (!values || *reinterpret_cast<const uint8_t *>(at + k) != values[k]) {
+      check(byte.written, "written");
+      if (values)
+        check(byte.read, "read"), check(byte.readBefore, "read");
+    }
+    if (values) {
+      byte.written = now;
+    } else {
+      if (byte.read.warp != now.warp)
+        byte.readBefore = byte.read;
+      byte.read = now;
+    }
+  }
+}
 // Null if it is not of the thread's own memory.
 uint8_t *Multiprocessor::localOf(uint64_t at, unsigned bytes) {
   if (at - localBase >= current->local.size() + 1)
@@ -350,7 +383,7 @@ void Multiprocessor::read(const Instruction &i, uint64_t at, unsigned bytes, uin
     std::memcpy(to, local, bytes);
   } else {
     if (!i.has("param"))
-      inGlobal(at, bytes);
+      inGlobal(at, bytes), noteGlobal(at, bytes, nullptr);
     std::memcpy(to, reinterpret_cast<const void *>(at), bytes);
   }
 }
@@ -362,6 +395,8 @@ void Multiprocessor::write(const Instruction &i, uint64_t at, unsigned bytes, co
     std::memcpy(local, from, bytes);
   } else {
     inGlobal(at, bytes);
+    noteGlobalWrite(at, bytes);
+    noteGlobal(at, bytes, from);
     std::memcpy(reinterpret_cast<void *>(at), from, bytes);
   }
 }
@@ -407,7 +442,7 @@ void Multiprocessor::atomic(const Instruction &i) {
   if (i.isShared)
     shared.check({at, count * type.bytes});
   else
-    inGlobal(at, count * type.bytes);
+    inGlobal(at, count * type.bytes), noteGlobalWrite(at, count * type.bytes);
   for (unsigned k = 0; k < count; ++k, at += type.bytes) {
     uint8_t *memory = i.isShared ? shared.at(at) : reinterpret_cast<uint8_t *>(at);
     uint64_t old = 0, value = get(count > 1 ? from[1].list[k] : from[1], type), made = value;

@@ -24,6 +24,9 @@ struct Launch {
   /// Whether so many bytes of global memory may be accessed.
   std::function<bool(uint64_t address, unsigned bytes)> isAllocated;
   unsigned seed = 1; ///< of the order of the warps
+  /// Whether accesses of a block's warps to global memory need an order as those to shared memory
+  /// do.
+  bool ordersGlobal = false;
 };
 
 /// Runs all blocks, one after the other. Empty, or what went wrong.

@@ -350,6 +350,7 @@ private:
       for (const std::string &one : made.words)
         std::sscanf(one.c_str(), "m%un%uk%u", &made.m, &made.n, &made.k);
     kernel->hasProducts |= made.op == Op::wgmma_;
+    kernel->hasBulkCopies |= made.op == Op::cp_ && made.has("tensor");
     made.isShared = made.has("shared") || made.has("shared::cta");
     made.isWide = made.has("wide");
     made.isHi = made.has("hi");
@@ -380,11 +381,9 @@ private:
     if (take('[')) {
       out = operand(of, problem);
       out.isAddress = true;
-      if (take('+')) {
-        bool isMinus = take('-');
-        out.offset = std::strtoll(word().c_str(), nullptr, 0) * (isMinus ? -1 : 1);
-      } else if (take('-'))
-        out.offset = -std::strtoll(word().c_str(), nullptr, 0);
+      bool isBehind = take('+'), isBefore = take('-'); // or both: `+-16`
+      if (isBehind || isBefore)
+        out.offset = (isBefore ? -1 : 1) * std::strtoll(word().c_str(), nullptr, 0);
       if (take(',') && (blanks(), text[at] != ']'))
         out.list.push_back(operand(of, problem)); // coordinates
       if (!take(']'))

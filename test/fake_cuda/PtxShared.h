@@ -26,11 +26,12 @@ struct Steps {
 struct Knowledge {
   Steps seen;
   /// What a fence showed to the async proxy, that is to tensor cores and the copy engine (PTX ISA,
-  /// "Async proxy").
-  Steps fenced;
+  /// "Async proxy"), of shared and of global memory.
+  Steps fenced, fencedGlobal;
   void join(const Knowledge &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
+    fencedGlobal.join(other.fencedGlobal);
   }
 };
 

@@ -39,8 +39,8 @@ def devices_here(gpu=None):
 
 def model_environment(build, root, chip="sm_80"):
     """What makes `cuda:0` a model that runs the code for a chip on this machine's processor."""
-    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs sm90" if chip == "sm_90a" else "runs", "NEREID_CACHE_DIR": os.path.join(build, "model-cache"),
-            "NEREID_PTXAS": os.path.join(root, "test", "fake_cuda", "ptxas.sh")}
+    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs sm90" if chip == "sm_90a" else "runs",
+            "NEREID_CACHE_DIR": os.path.join(build, "model-cache"), "NEREID_PTXAS": os.path.join(root, "test", "fake_cuda", "ptxas.sh")}
 
 
 def run_command(arguments, environment=None):

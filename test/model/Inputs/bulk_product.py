@@ -19,3 +19,24 @@ def product_of_made(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
     for start in range(0, K, BK):
         acc = tl.dot(x.load([0, start]), y.load([start, 0]), acc)
     tl.make_tensor_descriptor(c, [BM, BN], [BN, 1], [BM, BN]).store([0, 0], acc.to(tl.float16))
+
+
+# The kernel itself writes what it loads.
+@triton.jit
+def product_of_written(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    k = tl.arange(0, BK)
+    for start in range(0, K, BK):
+        tl.store(a + tl.arange(0, BM)[:, None] * K + start + k[None, :], tl.full((BM, BK), 1.0, tl.float16))
+    tl.debug_barrier()
+    product_of_made(a, b, c, K, BM, BN, BK)
+
+
+# Two long products a step and exponentials between them: warp groups take turns.
+@triton.jit
+def weighted(a, b, v, c, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    x = a.load([0, 0])
+    acc = tl.zeros((BM, BK), tl.float32)
+    for n in range(0, N, BN):
+        weights = tl.exp2(tl.dot(x, b.load([n, 0]).T) - 128)
+        acc = tl.dot(weights.to(tl.float16), v.load([n, 0]), acc)
+    tl.store(c + tl.arange(0, BM)[:, None] * BK + tl.arange(0, BK)[None, :], acc)
