@@ -64,6 +64,7 @@ def start(counts_ptr, offsets_ptr, BLOCKS, E, BLOCK_B: tl.constexpr, BLOCK_E: tl
         mask = (first + rows[:, None] < BLOCKS) & (experts[None, :] < E)
         place = counts_ptr + (first + rows[:, None]) * E + experts[None, :]
         counts = tl.load(place, mask=mask, other=0)
+        tl.debug_barrier()  # all copies of the counts are loaded before one is overwritten
         tl.store(place, before[None, :] + tl.cumsum(counts, axis=0) - counts, mask=mask)
         before += tl.sum(counts, axis=0)
 
