@@ -422,6 +422,8 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
   }
   if (name.starts_with("triton."))
     return make([name, otherwise](Interp &in, std::string_view attributeName) {
+      if (name == "triton.runtime" && (attributeName == "jit" || attributeName == "autotuner"))
+        return in.nativeModule(name + "." + std::string(attributeName));
       std::optional<Value> value;
       static constexpr std::string_view shared[] = {
           "jit",  "autotune",        "heuristics",        "Config",

@@ -75,12 +75,21 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
 }
 
 // A third of what O3 runs, for the same loops: a kernel is one function of vectors that calls
-// nothing to be inlined, and its loops come blocked.
-constexpr llvm::StringLiteral llvmPasses =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop(indvars,loop-deletion),gvn,dse,adce,"
-    "simplifycfg<sink-common-insts;hoist-common-insts>,instsimplify)";
+// nothing to be inlined, and its loops come blocked. What looks at each loop by its number of steps
+// takes time that grows faster than the number of loops, of which a sorting network that is written
+// out has thousands, of two steps each.
+std::string llvmPassesFor(const llvm::Module &module) {
+  size_t blocks = 0;
+  for (const llvm::Function &function : module)
+    blocks += function.size();
+  bool hasManyLoops = blocks > 2000;
+  return std::string(
+             "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,") +
+         (hasManyLoops ? "loop-mssa(licm)," : "loop-mssa(loop-rotate,licm),") +
+         "simplifycfg,instcombine<no-verify-fixpoint>," +
+         (hasManyLoops ? "" : "loop(indvars,loop-deletion),") +
+         "gvn,dse,adce,simplifycfg<sink-common-insts;hoist-common-insts>,instsimplify)";
+}
 
 template <typename T> std::string printed(T &&thing) {
   std::string text;
@@ -216,7 +225,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   cpu::prepare(*llvmModule, *machine);
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine,
-                       options.optimize ? llvmPasses : "function(early-cse)");
+                       options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)");
   if (unsigned bytes = cpu::processorOf(options.features).vectorBytes; bytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, bytes);
   if (stage == CpuStage::Llvm)

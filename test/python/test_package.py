@@ -1,6 +1,7 @@
 """The package on arrays of NumPy: launches, options, closures, errors, `import triton`, bad input."""
 import contextlib
 import io
+import math
 import os
 import pathlib
 import subprocess
@@ -320,6 +321,40 @@ class Launches(unittest.TestCase):
                 disassembler.chmod(0o755)
                 with unittest.mock.patch.dict(os.environ, {"TRITON_NVDISASM_PATH": str(disassembler)}):
                     self.assertEqual(int(kernel.asm["sass"]), len(kernel.asm["cubin"]))
+
+    def test_compiled_with_a_descriptor_for_a_gpu_that_is_not_here(self):
+        @triton.jit
+        def rows(source, out, BLOCK: tl.constexpr):
+            at = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+            tl.store(out + at, source.load([0, 0]))
+
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        source = triton.compiler.ASTSource(rows, {"source": "tensordesc<fp16[64, 64]>", "out": "*fp16", "BLOCK": "constexpr"}, {"BLOCK": 64})
+        self.assertIn(".target sm_90a", triton.compile(source, target=target).asm["ptx"])
+        wrong = triton.compiler.ASTSource(rows, {"source": "tensordesc<fp16>", "out": "*fp16"}, {"BLOCK": 64})
+        with self.assertRaisesRegex(ValueError, "type of `source` is not of the form"):
+            triton.compile(wrong, target=target)
+
+    def test_a_kernel_holds_no_tensor_of_a_descriptor(self):
+        x, out = np.arange(16, dtype="f4"), np.zeros(16, "f4")
+        held = sys.getrefcount(x)
+        kernel = copy_block[(1, )](triton.tools.tensor_descriptor.TensorDescriptor(x, [16], [1], [16]), out, 16)
+        self.assertIn("tile", kernel.asm["ttir"])
+        np.testing.assert_array_equal(out, x)
+        self.assertEqual(sys.getrefcount(x), held)
+
+    def test_functions_of_the_language_known_while_compiling(self):
+        integer = triton.constexpr_function(tl.core.get_int_dtype)
+        logarithm = triton.constexpr_function(math.log2)
+
+        @triton.jit
+        def bits(x, out):
+            kind: tl.constexpr = integer(bitwidth=x.dtype.element_ty.primitive_bitwidth, signed=True)
+            tl.store(out, tl.load(x).to(kind, bitcast=True) + int(logarithm(8)))
+
+        out = np.zeros(1, "i4")
+        bits[(1, )](np.full(1, 1.0, "f4"), out)
+        self.assertEqual(out[0], 0x3F800003)
 
     def test_options_that_change_nothing_are_told_once(self):
         @triton.jit

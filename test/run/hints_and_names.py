@@ -55,6 +55,15 @@ def known(p: tl.const, y):
     tl.store(y, tl.load(p) + pair[1])
 
 
+# A function of the language stays itself.
+integer_type = triton.runtime.jit.constexpr_function(tl.core.get_int_dtype)
+
+
+@triton.jit
+def bits(x, y):
+    tl.store(y, tl.load(x).to(integer_type(bitwidth=x.dtype.element_ty.primitive_bitwidth, signed=True), bitcast=True))
+
+
 # `tl.cdiv` of constexprs is a tile that the annotation makes a number again.
 @triton.jit
 def annotated(y, N: tl.constexpr, B: tl.constexpr):
@@ -67,3 +76,4 @@ def annotated(y, N: tl.constexpr, B: tl.constexpr):
 # expect: narrow(x=[-3.5, 200, 7]:f32, N=1) -> y == [-3] and z:i32 == [0]
 # expect: known(p=[40]:i32) -> y:i32 == [42]
 # expect: annotated[5](N=100, B=32) -> y:i32 == [4, 4, 4, 4]
+# expect: bits(x=[1]:f32) -> y:i32 == [1065353216]

@@ -1,5 +1,6 @@
 """What a launch gives back, and compilation without a launch."""
 import os
+import re
 import types
 
 from .. import knobs
@@ -159,6 +160,20 @@ class CompiledKernel:
         return None
 
 
+def _descriptor(name, kind, device):
+    """A descriptor of the class that `tensordesc<fp16[64, 32]>` names, without memory."""
+    from ..language import str_to_ty
+    from ..runtime.jit import MockTensor
+    from ..tools.tensor_descriptor import TensorDescriptor
+
+    parts = re.fullmatch(r"tensordesc<(\w+)\[([\d, ]+)\].*>", kind)
+    if parts is None:
+        raise ValueError(f"the type of `{name}` is not of the form `tensordesc<fp16[64, 32]>`: {kind!r}")
+    block = [int(size) for size in parts[2].split(",")]
+    base = MockTensor(str_to_ty(parts[1]), shape=[16 * size for size in block], device=device)
+    return TensorDescriptor(base, base.shape, list(base.stride()), block)
+
+
 class ASTSource:
     """A function with the types of its parameters, its constants and what is known of the others: `attrs` maps
     `(index,)` to `[["tt.divisibility", 16]]`."""
@@ -192,6 +207,8 @@ class ASTSource:
                 values[name] = self.constants.get(name)
             elif isinstance(kind, str) and kind.startswith("*"):
                 values[name] = MockTensor(str_to_ty(kind).element_ty, aligned=aligned or not self.attrs, device=device)
+            elif isinstance(kind, str) and kind.startswith("tensordesc<"):
+                values[name] = _descriptor(name, kind, device)
             elif kind is not None:
                 values[name] = 0.5 if kind.startswith(("fp", "bf")) else (
                     (2**33 if kind in ("i64", "u64") else 0) + (16 if aligned else 2))

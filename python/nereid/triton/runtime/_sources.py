@@ -337,6 +337,8 @@ class Closure:
         if isinstance(value, JITFunction):
             return ("a", value._add_to(self), value.fn.__name__)
         if isinstance(value, ConstexprFunction):
+            if not isinstance(value.fn, types.FunctionType) or native_name(value.fn.__module__ or ""):
+                return self.value(value.fn)  # known while compiling as it is
             return ("a", self.function(value.fn, "constexpr_function"), value.fn.__name__)
         if isinstance(inner, JITFunction) or isinstance(getattr(value, "fn", None), JITFunction):
             return self.value(inner or value.fn)

@@ -1,6 +1,7 @@
 """`triton.jit` and what it makes. A launch is one call into the extension, which has the engine; here are the options,
 the hooks, and the way from a function to the source units that the engine compiles."""
 import atexit
+import dataclasses
 import functools
 import inspect
 import os
@@ -418,7 +419,7 @@ class MockTensor:
         return value
 
     def __init__(self, dtype, shape=None, aligned=True, device=None):
-        self.dtype, self.shape, self.address, self.device = dtype, shape or [1], 0 if aligned else 1, device
+        self.dtype, self.shape, self.address, self.device = dtype, shape or [1], 16 if aligned else 1, device
 
     def stride(self):
         strides = [1]
@@ -439,6 +440,8 @@ def stand_in(value):
     if isinstance(value, tuple):
         each = map(stand_in, value)
         return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
+    if hasattr(value, "block_shape") and dataclasses.is_dataclass(value):
+        return dataclasses.replace(value, base=stand_in(value.base))
     if isinstance(value, MockTensor) or not (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__")
                                              or hasattr(value, "__dlpack__")):
         return value
