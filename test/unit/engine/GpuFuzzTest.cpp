@@ -125,7 +125,7 @@ Subject subjectOf(const char *chip, Features &features) {
 
 void expectAgreementOn(const char *chip) {
   Features features;
-  expectAgreement(subjectOf(chip, features), 2000, 45);
+  expectAgreement(subjectOf(chip, features), 2000, 30);
   features.print();
 }
 TEST(GpuFuzz, AgreesOnAmpere) { expectAgreementOn("sm_80"); }
@@ -247,7 +247,6 @@ TEST(GpuFuzz, CatchesPlantedMiscompilesOnHopper) {
        "$1{$3, $2}"},
       {"(\\.bulk_group \\[%rd\\d+, )\\{(%r\\d+), (%r\\d+)\\}", "$1{$3, $2}"},
       {"cp\\.async\\.bulk\\.wait_group 0;", ""},
-      {"cp\\.async\\.bulk\\.wait_group\\.read 0;", ""},
       {"(swizzle_mode\\S+ \\[%r\\d+\\]), [123];", "$1, 0;"},
       {"(box_dim\\S+ \\[%r\\d+\\], 0), \\d+;", "$1, 4;"},
       {"(global_dim\\S+ \\[%r\\d+\\], 0), %r\\d+;", "$1, 3;"},
