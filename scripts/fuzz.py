@@ -2,7 +2,7 @@
 """Fuzz one target or all: `./dev fuzz [TARGET] [SECONDS]`. What crashes lands in build/asan/fuzz/found/TARGET; minimise it and
 commit it to test/fuzz/corpus/TARGET, where every test run replays it.
 
-The targets `cpu` and `gpu` run random kernels, of which an engine must make what the interpreter makes; their finds land in
+The targets `cpu`, `ampere` and `hopper` run random kernels, of which an engine must make what the interpreter makes; their finds land in
 build/release/fuzz/found."""
 import argparse
 import os
@@ -28,7 +28,7 @@ def targets():
 
 
 # Targets that are tests of a unit program: by random kernels, from a fresh seed.
-ENGINES = {"cpu": "CpuFuzz.AgreesWithTheInterpreter", "gpu": "GpuFuzz.AgreesWithTheInterpreter"}
+ENGINES = {"cpu": "CpuFuzz.AgreesWithTheInterpreter", "ampere": "GpuFuzz.AgreesOnAmpere", "hopper": "GpuFuzz.AgreesOnHopper"}
 
 
 def run_engine(name, seconds, slack=300):

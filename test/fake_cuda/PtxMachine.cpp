@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace ptx {
 
@@ -213,8 +214,7 @@ bool Multiprocessor::runWarp(unsigned warp) {
 bool Multiprocessor::runThread(unsigned warp, unsigned l) {
   as(warp, l);
   Thread &thread = *current;
-  bool hasMoved = false;
-  thread.isStalled = false;
+  bool hasMoved = false, wasStalled = std::exchange(thread.isStalled, false);
   while (!thread.done) {
     if (thread.pc >= kernel.code.size()) {
       thread.done = true;
@@ -239,9 +239,13 @@ bool Multiprocessor::runThread(unsigned warp, unsigned l) {
     }
     try {
       if (i.op == Op::mbarrier_ && i.has("try_wait")) {
-        thread.isStalled = !tryWait(i);
-        if (thread.isStalled)
-          break;
+        if (!tryWait(i)) {
+          // A wait may end without what it waits for: code asks again.
+          thread.isStalled = wasStalled || random() % 4 != 0;
+          if (thread.isStalled)
+            break;
+          set(i.operands[0], 0, {Kind::Pred, 1});
+        }
       } else {
         execute(i);
       }

@@ -31,7 +31,7 @@ constexpr unsigned workArrays = 4, arrayCount = 9;
 // Small whole numbers that nobody writes: sums of their products are exact in any order.
 constexpr const char *smallElementsText[] = {"f16", "bf16", "f32", "f8E5M2"};
 constexpr unsigned smallArrays = 4;
-constexpr int64_t smallElements = 16384;
+constexpr int64_t smallElements = 32768;
 
 // Writes a well-formed kernel, one random op after the other.
 class KernelWriter {
@@ -61,7 +61,12 @@ public:
     for (unsigned array : {0u, 2u, 3u, 6u, 7u + pick(2)})
       if (isLong || chance(40))
         loaded(chance(50) ? Shape{row} : wide, array);
+    // What GPUs have most code for.
+    if (isGpu && chance(40))
+      steps();
     block(isLong ? 6 + pick(14) : 2 + pick(6), 0);
+    if (isGpu && chance(20))
+      chance(60) ? steps() : rows();
     // What is left unused would be dropped before it is tested; of the rest a few are looked at.
     std::map<std::string, unsigned> mentions;
     std::string code = text.str();
@@ -1066,8 +1071,8 @@ private:
   void steps() {
     std::optional<Tile> left;
     scoped([&] {
-      const int64_t extents[] = {16, 16, 32, 64};
-      int64_t m = extents[pick(4)], n = extents[pick(4)], k = extents[pick(4)],
+      const int64_t extents[] = {16, 32, 64, 64};
+      int64_t m = chance(10) ? 128 : extents[pick(4)], n = extents[pick(4)], k = extents[pick(4)],
               width = extents[pick(3)];
       unsigned array = pick(smallArrays);
       bool isSecond = array < 2 && chance(35), isResident = chance(30),
