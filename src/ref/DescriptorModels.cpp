@@ -180,6 +180,7 @@ template <typename Op> Step decodeWrite(Op op, Decoder &d) {
 
 Step decodeReduceInto(tile::DescReduceOp op, Decoder &d) {
   BlockAccess access(op, op.getValue().getType(), AccessKind::Atomic, d);
+  access.site.answers = false;
   Slot value = d.slot(op.getValue());
   return [=, kind = op.getKind()](Frame &frame) {
     const auto *from = frame.data<std::byte>(value);

@@ -436,10 +436,10 @@ void Machine::look(Frame &frame) {
 void Machine::beginAccess(Frame &frame, const AccessSite &site) {
   if (preemptive)
     preempt(frame);
-  if (site.kind != AccessKind::Store)
+  if (site.kind != AccessKind::Store && site.answers) {
     ++frame.reads;
-  if (site.kind == AccessKind::Atomic || site.kind == AccessKind::VolatileLoad)
-    ++frame.syncReads;
+    frame.syncReads += site.kind != AccessKind::Load;
+  }
   if (checker)
     checker->beginAccess(frame, site);
 }

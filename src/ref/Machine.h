@@ -76,6 +76,7 @@ struct AccessSite {
   bool masked = false;     ///< there is a mask, true where elements are accessed
   bool overwrites = false; ///< an atomic whose result in memory does not depend on what was there
   bool compares = false;   ///< an atomic that writes only where memory has an expected value
+  bool answers = true;     ///< somebody looks at what it reads, so that a loop can wait for it
   bool isWrite() const { return kind == AccessKind::Store || kind == AccessKind::Atomic; }
 };
 

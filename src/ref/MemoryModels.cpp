@@ -219,6 +219,7 @@ Step decodeAtomicRMW(tile::AtomicRMWOp op, Decoder &d) {
   Mask mask(op.getMask(), d);
   AccessSite site = siteOf(AccessKind::Atomic, op.getPointer(), mask.present, op.getSem());
   site.overwrites = op.getKind() == tile::AtomicKind::Xchg;
+  site.answers = !op->use_empty();
   Storage inMemory = Decoder::storageInMemory(op.getValue().getType());
   if (isFloatKind(op.getKind()) != isFloat(inMemory) && op.getKind() != tile::AtomicKind::Xchg)
     d.unsupported(op, "this kind of atomic does not fit its element type");
