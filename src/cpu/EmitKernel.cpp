@@ -71,6 +71,10 @@ private:
   void emitRowLoop(const FusionPlan::RowLoop &loop) {
     SmallVector<RowTask> tasks;
     SmallVector<Value> results;
+    const FusionPlan::LeavingRow *leaving = emitter.plan.leavingRow();
+    bool leaves = leaving && llvm::is_contained(loop.ops, leaving->row.getDefiningOp());
+    if (leaves)
+      tasks.push_back(emitter.leave());
     for (Operation *op : loop.ops) {
       if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
         tasks.push_back(reducing(reduce, emitter));
@@ -82,6 +86,8 @@ private:
     SmallVector<Value> values = alongRow(tasks, loop);
     for (auto [result, value] : llvm::zip(results, values))
       emitter.setScalar(result, value);
+    if (leaves)
+      b.create<LLVM::StoreOp>(emitter.loc(), emitter.index(0), emitter.program.leavingCount);
   }
 
   // --- values that cross regions: tiles lie in buffers, descriptors are several scalars ---
@@ -234,7 +240,7 @@ private:
   SmallVector<Value> alongRow(ArrayRef<RowTask> tasks, const FusionPlan::RowLoop &loop) {
     Lanes row;
     row.position = {emitter.index(0)};
-    int64_t extent = tile::shapeOf(tasks.front().tiles.front().getType())[0];
+    int64_t extent = tile::shapeOf(tasks.back().tiles.front().getType())[0];
     return emitter.alongRow(row, extent, tasks, loop.ahead);
   }
 
@@ -377,6 +383,15 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   for (auto [argument, slot] : llvm::zip(kernel.getArguments(), facts.slots))
     bindArgument(emitter, argument, slot, packed);
 
+  if (plan.leavingRow()) {
+    auto slot = [&](Type type) -> Value {
+      Value made = b.create<LLVM::AllocaOp>(loc, pointer, type, emitter.index(1));
+      b.create<LLVM::StoreOp>(loc, emitter.zero(type), made);
+      return made;
+    };
+    program.leavingTo = slot(pointer);
+    program.leavingCount = slot(i64);
+  }
   Value first = entry->getArgument(0);
   Value last = b.create<arith::AddIOp>(loc, first, entry->getArgument(1));
   auto programs = b.create<scf::ForOp>(loc, first, last, emitter.index(1));
@@ -407,6 +422,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     walker.emit(kernel.getFunctionBody().front());
   }
   b.setInsertionPointToEnd(entry);
+  if (plan.leavingRow())
+    emitter.leaveAll();
   // What went past the cache is not seen by others before this.
   if (program.streams)
     b.create<LLVM::CallIntrinsicOp>(loc, TypeRange{}, "llvm.x86.sse.sfence", ValueRange{});

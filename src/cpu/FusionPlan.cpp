@@ -98,6 +98,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel
   findStreams();
   joinRows();
   fetchAhead();
+  findLeavingRow();
 }
 
 const FusionPlan::Stored *FusionPlan::stored(Value tile) const {
@@ -669,6 +670,38 @@ void FusionPlan::fetchAhead() {
   });
 }
 
+void FusionPlan::findLeavingRow() {
+  // Shorter rows leave the processor while the next one is read (docs/design/cpu-speed.md).
+  constexpr uint64_t leastBytes = 8 << 10;
+  auto store = writers.empty() ? tile::StoreOp() : dyn_cast<tile::StoreOp>(writers.back());
+  if (!store || !mayStream(store) || store->getParentOp() != kernel || tested.contains(store) ||
+      !isRow(store.getPointer()) || !rowsAreRanges(store.getPointer()))
+    return;
+  auto all = roots();
+  const Root *last = llvm::find_if(all, [&](const Root &root) { return root.place == store; });
+  if (last == all.end())
+    return;
+  Cone used = cone(*last);
+  for (Value row : used.leaves) {
+    const RowLoop *loop = row.getDefiningOp() ? rowLoop(row.getDefiningOp()) : nullptr;
+    // Element by element in the same place, in a loop that fetches: then the next program's comes
+    // soon, and is as long.
+    if (!loop || loop->ahead.empty() || row.getType() != store.getValue().getType() ||
+        row.getDefiningOp()->getBlock() != store->getBlock() || used.displaced.contains(row) ||
+        bufferBytes(row.getType()) < leastBytes)
+      continue;
+    bool isShared = llvm::any_of(storedTiles, [&](auto &pair) {
+      return pair.second.sameAs == row || (pair.first == row && pair.second.sameAs);
+    });
+    bool isReadLater = llvm::any_of(all, [&](const Root &root) {
+      return root.place != store && cone(root).leaves.contains(row) &&
+             (root.place->getBlock() != store->getBlock() || store->isBeforeInBlock(root.place));
+    });
+    if (!isShared && !isReadLater)
+      leaving = LeavingRow{store, row};
+  }
+}
+
 std::vector<FusionPlan::Loop> FusionPlan::loops() const {
   std::vector<Loop> out;
   for (const Root &root : roots()) {
@@ -728,7 +761,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
     if (runsInYield(root.place))
       os << " with what is yielded";
     if (mayStream(root.place))
-      os << " may stream";
+      os << (leaving && leaving->store == root.place ? " may stream while the next program computes"
+                                                     : " may stream");
     if (!used.leaves.empty()) {
       os << " reads";
       for (Value leaf : used.leaves) {

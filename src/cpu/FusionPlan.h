@@ -59,6 +59,16 @@ public:
   /// than the cache holds may write past it.
   bool mayStream(mlir::Operation *store) const { return streaming.contains(store); }
 
+  /// A row that goes past the cache while the next program computes: `store` puts it in the buffer
+  /// of `row`, from which it is computed, and it leaves where the next program computes that. So
+  /// writing to memory and arithmetic run at one time. Programs may run in any order, so none can
+  /// tell.
+  struct LeavingRow {
+    tile::StoreOp store;
+    mlir::Value row;
+  };
+  const LeavingRow *leavingRow() const { return leaving ? &*leaving : nullptr; }
+
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
@@ -118,6 +128,7 @@ private:
   void joinYields(mlir::scf::ForOp loop);
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
+  void findLeavingRow();
   bool rowsAreRanges(mlir::Value pointers) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
@@ -136,6 +147,7 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>> aheadInStores;
   llvm::DenseSet<mlir::Operation *> ahead;
+  std::optional<LeavingRow> leaving;
   uint64_t bytes = 0;
 };
 

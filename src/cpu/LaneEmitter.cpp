@@ -207,6 +207,38 @@ RowTask LaneEmitter::materializing(Value tile) {
   return task;
 }
 
+void LaneEmitter::leave(const Lanes &where, Value count) {
+  Value waits =
+      builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ult, where.position[0], count);
+  when(waits, [&] {
+    Buffer from = buffer(plan.leavingRow()->row);
+    Value to = builder.create<LLVM::LoadOp>(
+        location, LLVM::LLVMPointerType::get(builder.getContext()), program.leavingTo);
+    to = elementAddress(to, where.position[0], from.element);
+    Value value = read(from, where);
+    if (where.width * tile::bytesInMemory(from.element) % lineBytes == 0)
+      streamElements(to, value);
+    else
+      storeElements(to, from.element, where.width, value, {});
+  });
+}
+
+RowTask LaneEmitter::leave() {
+  RowTask task;
+  Value count = builder.create<LLVM::LoadOp>(location, builder.getI64Type(), program.leavingCount);
+  task.body = [this, count](const Lanes &where, ValueRange) -> SmallVector<Value> {
+    leave(where, count);
+    return {};
+  };
+  return task;
+}
+
+void LaneEmitter::leaveAll() {
+  auto shape = tile::shapeOf(plan.leavingRow()->row.getType());
+  Value count = builder.create<LLVM::LoadOp>(location, builder.getI64Type(), program.leavingCount);
+  forEach(shape, 0, preferredWidth(shape, 0), [&](const Lanes &where) { leave(where, count); });
+}
+
 void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert,
                        ArrayRef<Value> ends) {
   auto source = [&](const Lanes &where) {

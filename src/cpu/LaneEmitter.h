@@ -49,6 +49,9 @@ struct ProgramValues {
   mlir::Value count;   ///< i64: programs of the launch times trips of the loops that are open here
   mlir::Value streamAbove; ///< i64: bytes of a launch; 0: nothing streams
   bool streams = false;    ///< some store may go past the cache
+  // Of the row that leaves while the next program computes (FusionPlan::LeavingRow), in memory:
+  mlir::Value leavingTo;    ///< where it goes: !llvm.ptr
+  mlir::Value leavingCount; ///< how many of its first elements are in the buffer: i64
 };
 
 /// How a loop along a row is cut where masks end (Sweep.cpp).
@@ -145,6 +148,11 @@ public:
                                           llvm::ArrayRef<mlir::Operation *> ahead = {});
   /// Notes where `load`, which stands here, reads, so that its next round can be fetched ahead.
   void noteStart(tile::LoadOp load);
+  /// Work along a row that sends the row of the program before on its way, from where the lanes
+  /// of this one's will be put.
+  RowTask leave();
+  /// Sends what is left of it, behind the last program.
+  void leaveAll();
   /// Work along a row that computes a stored tile of one row into its buffer.
   RowTask materializing(mlir::Value tile);
   /// Emits `body` where all lanes of `masks` are known to be `value`.
@@ -255,6 +263,7 @@ private:
     bool operator<(const LaneKey &other) const;
   };
   void fetch(tile::LoadOp load, const Lanes &lanes);
+  void leave(const Lanes &lanes, mlir::Value count);
   static LaneKey keyOf(mlir::Value tile, const Lanes &lanes);
   // Lanes already emitted in the loops that are open here, innermost last.
   std::vector<std::map<LaneKey, mlir::Value>> memo;

@@ -253,6 +253,10 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
           llvm::function_ref<Value(const Lanes &)> values) {
     Value unaligned = streamMask(store, emitter);
     Type element = store.getAccessElementType();
+    const FusionPlan::LeavingRow *leaving = emitter.plan.leavingRow();
+    Value leaves = unaligned && leaving && leaving->store == store
+                       ? mayLeave(store, unaligned, emitter)
+                       : Value();
     return [=, &emitter](const Lanes &where) mutable {
       if (store.getMask() && emitter.assumedMask(store.getMask()) == false)
         return;
@@ -265,13 +269,39 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
                    where.width * tile::bytesInMemory(element) % LaneEmitter::lineBytes == 0;
       if (!unaligned || mask || !adjacent || !lines)
         return plain();
-      OpBuilder &b = emitter.builder;
-      Value at = b.create<LLVM::PtrToIntOp>(emitter.loc(), b.getI64Type(), pointer);
-      Value cached = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne,
-                                             b.create<arith::AndIOp>(emitter.loc(), at, unaligned),
-                                             emitter.index(0));
-      emitter.either(cached, plain, [&] { emitter.streamElements(pointer, value); });
+      if (leaves)
+        return emitter.either(
+            leaves,
+            [&] {
+              emitter.write(emitter.buffer(leaving->row), where, value);
+              emitter.builder.create<LLVM::StoreOp>(
+                  emitter.loc(), emitter.add(where.position[0], emitter.index(where.width)),
+                  emitter.program.leavingCount);
+            },
+            plain);
+      emitter.either(isOff(pointer, unaligned, emitter), plain,
+                     [&] { emitter.streamElements(pointer, value); });
     };
+  }
+
+  // True if the address has some of these bits.
+  static Value isOff(Value pointer, Value bits, LaneEmitter &emitter) {
+    OpBuilder &b = emitter.builder;
+    Value at = b.create<LLVM::PtrToIntOp>(emitter.loc(), b.getI64Type(), pointer);
+    return b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne,
+                                   b.create<arith::AndIOp>(emitter.loc(), at, bits),
+                                   emitter.index(0));
+  }
+
+  // Notes where the row goes if it leaves during the next program, and says whether it does.
+  static Value mayLeave(tile::StoreOp store, Value unaligned, LaneEmitter &emitter) {
+    Lanes start;
+    start.position = {emitter.index(0)};
+    Value to = emitter.lanes(store.getPointer(), start);
+    OpBuilder &b = emitter.builder;
+    b.create<LLVM::StoreOp>(emitter.loc(), to, emitter.program.leavingTo);
+    return b.create<arith::XOrIOp>(emitter.loc(), isOff(to, unaligned, emitter),
+                                   emitter.constant(b.getI1Type(), 1));
   }
 
   // `computed`: what `values` asks for lanes of, if not for those of a buffer.

@@ -220,6 +220,45 @@ TEST(CpuKernels, Softmax) {
   }
 }
 
+// Long rows of a large launch leave while the next program computes: all of them, wherever they
+// begin, and also where they take the place of what they are computed from.
+TEST(CpuKernels, RowsThatLeaveDuringTheNextProgram) {
+  std::string text = softmax;
+  for (size_t at; (at = text.find("1024")) != std::string::npos;)
+    text.replace(at, 4, "4096");
+  const int rows = int(target::hostCacheBytes() / 4 / (4096 * sizeof(float))) + 3;
+  if (rows < 4 || rows > 1 << 14)
+    GTEST_SKIP() << "the cache is of unknown size, or too large for a test";
+  for (const char *level : {"native", "x86-64-v3"}) {
+    auto features = target::cpuLevel(level);
+    if (!features || !target::hostCpuFeatures().covers(*features))
+      continue;
+    auto kernel = compileForCpu(text, {*features});
+    ASSERT_TRUE(kernel.kernel) << kernel.failure;
+    for (int n : {4096, 4000, 4001, 70})
+      for (bool inPlace : {false, true}) {
+        auto x = randomFloats(rows * n, 3);
+        std::vector<float> memory(x.size() + 32, -1);
+        auto address = reinterpret_cast<uintptr_t>(memory.data());
+        float *y = reinterpret_cast<float *>((address + 63) / 64 * 64);
+        if (inPlace)
+          std::copy(x.begin(), x.end(), y);
+        kernel.run(Arguments().add(inPlace ? y : x.data()).add(y).add(int32_t(n)),
+                   {uint32_t(rows), 1, 1});
+        for (int row = 0; row < rows; row += row + 31 < rows ? 31 : 1) {
+          float most = *std::max_element(&x[row * n], &x[row * n] + n), sum = 0;
+          for (int i = 0; i < n; ++i)
+            sum += std::exp(x[row * n + i] - most);
+          for (int i = 0; i < n; ++i) {
+            float want = std::exp(x[row * n + i] - most) / sum;
+            ASSERT_NEAR(y[row * n + i], want, 1e-4f * want) << n << " " << row << " " << i;
+          }
+        }
+        ASSERT_EQ(y[x.size()], -1.f) << "written past the end";
+      }
+  }
+}
+
 // The largest and the smallest number of a row, NaN passed over; NaN if there is no number.
 TEST(CpuKernels, ExtremesPassNanOver) {
   auto kernel = compileForCpu(R"(
