@@ -74,7 +74,7 @@ private:
     const FusionPlan::LeavingRow *leaving = emitter.plan.leavingRow();
     bool leaves = leaving && llvm::is_contained(loop.ops, leaving->row.getDefiningOp());
     if (leaves)
-      tasks.push_back(emitter.leave());
+      tasks.push_back(emitter.leaving());
     for (Operation *op : loop.ops) {
       if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
         tasks.push_back(reducing(reduce, emitter));

@@ -223,7 +223,7 @@ void LaneEmitter::leave(const Lanes &where, Value count) {
   });
 }
 
-RowTask LaneEmitter::leave() {
+RowTask LaneEmitter::leaving() {
   RowTask task;
   Value count = builder.create<LLVM::LoadOp>(location, builder.getI64Type(), program.leavingCount);
   task.body = [this, count](const Lanes &where, ValueRange) -> SmallVector<Value> {

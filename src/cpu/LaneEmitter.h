@@ -150,7 +150,7 @@ public:
   void noteStart(tile::LoadOp load);
   /// Work along a row that sends the row of the program before on its way, from where the lanes
   /// of this one's will be put.
-  RowTask leave();
+  RowTask leaving();
   /// Sends what is left of it, behind the last program.
   void leaveAll();
   /// Work along a row that computes a stored tile of one row into its buffer.
