@@ -384,13 +384,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     bindArgument(emitter, argument, slot, packed);
 
   if (plan.leavingRow()) {
-    auto slot = [&](Type type) -> Value {
-      Value made = b.create<LLVM::AllocaOp>(loc, pointer, type, emitter.index(1));
-      b.create<LLVM::StoreOp>(loc, emitter.zero(type), made);
-      return made;
-    };
-    program.leavingTo = slot(pointer);
-    program.leavingCount = slot(i64);
+    program.leavingTo = emitter.zeroSlot();
+    program.leavingCount = emitter.zeroSlot();
   }
   Value first = entry->getArgument(0);
   Value last = b.create<arith::AddIOp>(loc, first, entry->getArgument(1));

@@ -697,8 +697,10 @@ void FusionPlan::findLeavingRow() {
       return root.place != store && cone(root).leaves.contains(row) &&
              (root.place->getBlock() != store->getBlock() || store->isBeforeInBlock(root.place));
     });
-    if (!isShared && !isReadLater)
+    if (!isShared && !isReadLater) {
       leaving = LeavingRow{store, row};
+      return;
+    }
   }
 }
 

@@ -217,6 +217,11 @@ public:
   /// Stores whole lines past the cache, at an address that is a multiple of `lineBytes`.
   void streamElements(mlir::Value pointer, mlir::Value value);
   static constexpr int64_t lineBytes = 64;
+  /// Fetches what `bytes` from `pointer` on lie in. `hint`: 3 for the first cache, 2 for the
+  /// second.
+  void fetchLines(mlir::Value pointer, int64_t bytes, int32_t hint);
+  /// Eight bytes on the stack that are zero before the first program and stay from one to the next.
+  mlir::Value zeroSlot();
   /// Calls one of support/CpuSymbols.def.
   mlir::Value call(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange arguments);
   /// Applies scalar code to each lane; for what the processor has no vectors for.

@@ -256,11 +256,7 @@ void NextRound::fetch(Value part, int64_t parts) {
         if (d != moving.dim)
           where.position[d] = take(shape[d]);
       Value at = emitter.elementAddress(moving.address(where), moving.bytes, b.getI8Type());
-      for (int64_t line = 0; line < piece; ++line) {
-        Value next =
-            emitter.elementAddress(at, emitter.index(line * LaneEmitter::lineBytes), b.getI8Type());
-        b.create<LLVM::Prefetch>(loc, next, /*rw=*/0, /*hint=*/2, /*cache=*/1);
-      }
+      emitter.fetchLines(at, piece * LaneEmitter::lineBytes, /*hint=*/2);
       return {};
     });
   }

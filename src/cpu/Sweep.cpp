@@ -297,20 +297,23 @@ static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
                                  b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
 }
 
+Value LaneEmitter::zeroSlot() {
+  OpBuilder::InsertionGuard guard(builder);
+  Value one = index(1), none = index(0);
+  builder.setInsertionPointAfter(none.getDefiningOp());
+  if (one.getDefiningOp()->isBeforeInBlock(none.getDefiningOp()) == false)
+    builder.setInsertionPointAfter(one.getDefiningOp());
+  Value slot = builder.create<LLVM::AllocaOp>(
+      location, LLVM::LLVMPointerType::get(builder.getContext()), builder.getI64Type(), one);
+  builder.create<LLVM::StoreOp>(location, none, slot);
+  return slot;
+}
+
 // The next round is taken to be as far from this one as this one is from the last. Programs and
 // loops walk through memory like that, and nothing is wrong if they do not.
 void LaneEmitter::noteStart(tile::LoadOp load) {
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), number = builder.getI64Type();
-  Value slot;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    Value one = index(1), none = index(0);
-    builder.setInsertionPointAfter(none.getDefiningOp());
-    if (one.getDefiningOp()->isBeforeInBlock(none.getDefiningOp()) == false)
-      builder.setInsertionPointAfter(one.getDefiningOp());
-    slot = builder.create<LLVM::AllocaOp>(location, pointer, number, one);
-    builder.create<LLVM::StoreOp>(location, none, slot);
-  }
+  Type number = builder.getI64Type();
+  Value slot = zeroSlot();
   Lanes start;
   start.position = {index(0)};
   Value now = builder.create<LLVM::PtrToIntOp>(location, number, lanes(load.getPointer(), start));
@@ -333,11 +336,14 @@ void LaneEmitter::fetch(tile::LoadOp load, const Lanes &where) {
                                            pointer, distance);
   // What the first cache holds beside the row that is worked on goes there.
   int32_t cache = row <= longestInFirstCache ? 3 : 2;
-  int64_t bytes = where.width * tile::bytesInMemory(load.getAccessElementType());
+  fetchLines(next, where.width * tile::bytesInMemory(load.getAccessElementType()), cache);
+}
+
+void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
   for (int64_t line = 0; line < bytes; line += lineBytes) {
-    Value at = builder.create<LLVM::GEPOp>(location, next.getType(), builder.getI8Type(), next,
-                                           ArrayRef<LLVM::GEPArg>{int32_t(line)});
-    builder.create<LLVM::Prefetch>(location, at, /*rw=*/0, /*hint=*/cache, /*cache=*/1);
+    Value at = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(),
+                                           pointer, ArrayRef<LLVM::GEPArg>{int32_t(line)});
+    builder.create<LLVM::Prefetch>(location, at, /*rw=*/0, hint, /*cache=*/1);
   }
 }
 

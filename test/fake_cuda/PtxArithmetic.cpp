@@ -258,6 +258,16 @@ uint64_t arithmetic(Op name, Type type, uint64_t a, uint64_t b, uint64_t c, cons
   fail("the model does not know it");
 }
 
+// Numbers without a sign have names of their own for three of them.
+template <typename T> static bool relates(std::string_view how, T x, T y) {
+  return how == "eq"                  ? x == y
+         : how == "ne"                ? x != y
+         : how == "lt" || how == "lo" ? x < y
+         : how == "le" || how == "ls" ? x <= y
+         : how == "gt" || how == "hi" ? x > y
+                                      : x >= y;
+}
+
 bool compares(const Instruction &i, Type type, uint64_t a, uint64_t b) {
   std::string_view how = i.words[0];
   if (type.isFloat()) {
@@ -269,31 +279,11 @@ bool compares(const Instruction &i, Type type, uint64_t a, uint64_t b) {
       return isNan;
     if (isNan)
       return how.size() == 3;
-    how = how.substr(0, 2);
-    return how == "eq"   ? x == y
-           : how == "ne" ? x != y
-           : how == "lt" ? x < y
-           : how == "le" ? x <= y
-           : how == "gt" ? x > y
-                         : x >= y;
+    return relates(how.substr(0, 2), x, y);
   }
-  if (type.kind == Kind::Signed) {
-    int64_t x = signedOf(a, type.bytes), y = signedOf(b, type.bytes);
-    return how == "eq"   ? x == y
-           : how == "ne" ? x != y
-           : how == "lt" ? x < y
-           : how == "le" ? x <= y
-           : how == "gt" ? x > y
-                         : x >= y;
-  }
-  a &= maskOf(type.bytes);
-  b &= maskOf(type.bytes);
-  return how == "eq"                  ? a == b
-         : how == "ne"                ? a != b
-         : how == "lt" || how == "lo" ? a < b
-         : how == "le" || how == "ls" ? a <= b
-         : how == "gt" || how == "hi" ? a > b
-                                      : a >= b;
+  if (type.kind == Kind::Signed)
+    return relates(how, signedOf(a, type.bytes), signedOf(b, type.bytes));
+  return relates(how, a & maskOf(type.bytes), b & maskOf(type.bytes));
 }
 
 namespace {
