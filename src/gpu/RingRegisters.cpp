@@ -61,9 +61,16 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   if (instruction.empty() || instruction == "fma")
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
-  if (isWgmma(dot))
-    return isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+  if (isWgmma(dot)) {
+    auto layout = isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+    if (layout && dot->hasAttr(rowsTogetherAttr))
+      layout = inOrder(*layout, 0, orderTogether(*layout, 0));
+    return layout;
+  }
   auto layout = isLhs ? mmaLhs(lhs, rhs[1], warps, bytes) : mmaRhs(rhs, lhs[0], warps, bytes);
+  unsigned own = isLhs ? 0 : 1;
+  if (layout && dot->hasAttr(isLhs ? rowsTogetherAttr : columnsTogetherAttr))
+    return inOrder(*layout, own, orderTogether(*layout, own));
   if (layout && dot->hasAttr(neighboursAttr))
     return withNeighbours(*layout, isLhs ? 1 : 0);
   return layout;
@@ -93,6 +100,10 @@ std::optional<SlotOperand> slotOperand(Value operand) {
   return SlotOperand{slot, source->second ? shared.transposed() : shared};
 }
 
+std::optional<SlotOperand> slotOfWords(tile::DotOp dot) {
+  return isWgmma(dot) && dot->hasAttr(rowsTogetherAttr) ? slotOperand(dot.getLhs()) : std::nullopt;
+}
+
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner) {
   // Only copies of 16 bytes may pass the L1 cache by.
   std::string text = std::string(owner ? "@$3 " : "") + "cp.async." + (bytes == 16 ? "cg" : "ca") +
@@ -114,6 +125,8 @@ bool isWanted(Value tile) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
     if (!dot || use.getOperandNumber() > 1 || !readsSlots(dot))
       return true;
+    if (use.getOperandNumber() == 0 && slotOfWords(dot))
+      return false;
     auto slot = slotOperand(use.get());
     return slot && !readsInPlace(dot, use.getOperandNumber(), slot->shared);
   });
