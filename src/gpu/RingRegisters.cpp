@@ -80,6 +80,10 @@ bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared
   return !isWgmma(dot) || operandBytes(dot) == 2 || shared.majorDim() == 1 - operand;
 }
 
+std::optional<SlotOperand> slotOfWords(tile::DotOp dot) {
+  return isWgmma(dot) && dot->hasAttr(rowsTogetherAttr) ? slotOperand(dot.getLhs()) : std::nullopt;
+}
+
 std::optional<std::pair<Value, bool>> untransposed(Value operand) {
   bool isTransposed = false;
   while (auto trans = operand.getDefiningOp<tile::TransOp>()) {
@@ -98,10 +102,6 @@ std::optional<SlotOperand> slotOperand(Value operand) {
     return std::nullopt;
   SharedOperand shared(slot.getRing().getType().getTile());
   return SlotOperand{slot, source->second ? shared.transposed() : shared};
-}
-
-std::optional<SlotOperand> slotOfWords(tile::DotOp dot) {
-  return isWgmma(dot) && dot->hasAttr(rowsTogetherAttr) ? slotOperand(dot.getLhs()) : std::nullopt;
 }
 
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner) {
