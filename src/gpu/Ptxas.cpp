@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <spawn.h>
 #include <sstream>
 #include <sys/wait.h>
@@ -149,6 +150,32 @@ std::string limitRegisters(const std::string &ptx, uint32_t registers) {
 
 std::string limitBlocks(const std::string &ptx, uint32_t blocks) {
   return withDirective(ptx, ".minnctapersm " + std::to_string(blocks));
+}
+
+std::string withSumsSet(const std::string &ptx) {
+  std::set<std::string> sums;
+  for (size_t at = 0; (at = ptx.find("wgmma.mma_async", at)) != std::string::npos;) {
+    at = ptx.find('{', at);
+    size_t end = ptx.find('}', at);
+    if (end == std::string::npos)
+      break;
+    for (size_t reg = at; (reg = ptx.find('%', reg)) < end;) {
+      size_t behind = ptx.find_first_of(", }", reg);
+      sums.insert(ptx.substr(reg, behind - reg));
+      reg = behind;
+    }
+  }
+  std::string values;
+  for (const std::string &reg : sums)
+    values += reg.starts_with("%f") ? "\tmov.f32 " + reg + ", 0f00000000;\n"
+                                    : "\tmov.b32 " + reg + ", 0;\n";
+  // Behind the declarations that the function begins with.
+  size_t at = ptx.find("\n\t.reg ");
+  if (at == std::string::npos)
+    return ptx;
+  for (++at; ptx.compare(at, 6, "\t.reg ") == 0;)
+    at = ptx.find('\n', at) + 1;
+  return std::string(ptx).insert(at, values);
 }
 
 uint32_t blocksByRegisters(const target::GpuChip &chip, uint32_t registers, unsigned warps) {

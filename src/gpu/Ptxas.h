@@ -46,6 +46,11 @@ std::string limitRegisters(const std::string &ptx, uint32_t registers);
 /// registers as that leaves.
 std::string limitBlocks(const std::string &ptx, uint32_t blocks);
 
+/// The PTX of one kernel with a first value for the registers in which warp groups sum products.
+/// Where it has none, as the first product does not read them, `ptxas` (12.8) gives them one
+/// between products that are in flight, and lets each wait for the one before (C7515).
+std::string withSumsSet(const std::string &ptx);
+
 /// How many blocks fit an SM by registers alone; at most as many as there are places for.
 uint32_t blocksByRegisters(const target::GpuChip &chip, uint32_t registers, unsigned warps);
 

@@ -292,6 +292,19 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (!assembled)
     return assembled.takeError();
   out.cubin = std::move(*assembled);
+  auto isSerial = [](const gpu::Cubin &cubin) {
+    return llvm::any_of(cubin.warnings, [](const std::string &text) {
+      return text.find("C7515") != std::string::npos;
+    });
+  };
+  if (isSerial(*out.cubin)) {
+    std::string set = gpu::withSumsSet(ptx);
+    auto again = gpu::assemble(ptxas, set, chip.name);
+    if (again && !isSerial(*again) && again->spillStoreBytes <= out.cubin->spillStoreBytes) {
+      out.cubin = std::move(*again);
+      ptx = std::move(set);
+    }
+  }
   if (blocks && !out.spilledBytes())
     return out;
   if (blocks) {

@@ -1,5 +1,6 @@
 // Coalescing and bank conflicts against a slow definition: every byte of every lane.
 #include "gpu/CodeFacts.h"
+#include "gpu/Ptxas.h"
 #include "gpu/SharedOperand.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -122,6 +123,19 @@ TEST_F(CodeFacts, SwizzledRowsHaveNoConflicts) {
     });
     EXPECT_EQ(fact.transactions, 4u) << columns;
   }
+}
+
+// Registers of sums have a value from the start, behind the declarations.
+TEST(Ptxas, SetsSumsWhereTheKernelBegins) {
+  std::string code =
+      "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f10}, a, b, p;\n";
+  EXPECT_EQ(
+      withSumsSet("{\n\t.reg .f32 \t%f<11>;\n\t.reg .b32 \t%r<3>;\n\tret;\n" + code +
+                  "\t.reg .b32 x;\n}"),
+      "{\n\t.reg .f32 \t%f<11>;\n\t.reg .b32 \t%r<3>;\n\tmov.f32 %f1, 0f00000000;\n\tmov.f32 %f10, "
+      "0f00000000;\n\tmov.f32 %f2, 0f00000000;\n\tret;\n" +
+          code + "\t.reg .b32 x;\n}");
+  EXPECT_EQ(withSumsSet("no function"), "no function");
 }
 
 } // namespace
