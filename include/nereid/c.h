@@ -193,6 +193,17 @@ NEREID_C_API nereid_status nereid_packed_kernel_take_messages(nereid_packed_kern
                                                               nereid_message_callback callback,
                                                               void *data);
 
+/* Records what all threads do from now on (nereid/profile.h). */
+NEREID_C_API void nereid_profile_start(void);
+/* Ends that. `path`, if it is not null, is the file of a trace for Chrome's viewer and Perfetto;
+ * `callback`, if it is not null, is given a table as text, the longest first. */
+NEREID_C_API nereid_status nereid_profile_stop(const char *path,
+                                               void (*callback)(void *data, const char *table),
+                                               void *data);
+/* A part of the program between two calls of one thread; parts nest. */
+NEREID_C_API void nereid_range_begin(const char *name);
+NEREID_C_API void nereid_range_end(void);
+
 #ifdef __cplusplus
 }
 #endif

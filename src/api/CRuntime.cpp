@@ -1,6 +1,7 @@
 // The part of the C interface that needs no compiler: devices, streams, packs.
 #include "api/CHandles.h"
 #include "nereid/pack.h"
+#include "nereid/profile.h"
 
 using namespace nereid;
 using namespace nereid::c;
@@ -97,6 +98,35 @@ nereid_status nereid_stream_synchronize(nereid_stream *stream) {
 nereid_status nereid_stream_copy(nereid_stream *stream, void *to, const void *from, size_t bytes) {
   return guarded(stream && ((to && from) || !bytes),
                  [&] { return stream->stream.copy(to, from, bytes); });
+}
+
+// Those that have begun on this thread and not ended.
+static thread_local std::vector<std::unique_ptr<profile::Range>> ranges;
+
+void nereid_profile_start(void) {
+  guarded(true, []() -> Status {
+    profile::start();
+    return Success{};
+  });
+}
+nereid_status nereid_profile_stop(const char *path, void (*callback)(void *, const char *),
+                                  void *data) {
+  return guarded(true, [&]() -> Status {
+    profile::Profile profile = profile::stop();
+    if (callback)
+      callback(data, profile.table().c_str());
+    return path ? profile.writeTrace(path) : Status(Success{});
+  });
+}
+void nereid_range_begin(const char *name) {
+  guarded(true, [&]() -> Status {
+    ranges.push_back(std::make_unique<profile::Range>(name ? name : ""));
+    return Success{};
+  });
+}
+void nereid_range_end(void) {
+  if (!ranges.empty())
+    ranges.pop_back();
 }
 
 nereid_status nereid_pack_open(const char *path, nereid_pack **pack) {

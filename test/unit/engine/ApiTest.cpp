@@ -2,17 +2,20 @@
 #include "nereid/c.h"
 #include "nereid/engine.h"
 #include "nereid/pack.h"
+#include "nereid/profile.h"
 #include "runtime/CudaDriver.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <sstream>
@@ -647,6 +650,104 @@ TEST_F(ApiTest, RecordedKeysAreBuiltAheadWithGenericVariants) {
   EXPECT_EQ(second.statistics().compiled, 2u);
   std::string broken[] = {"scale\tcpu\tx"};
   EXPECT_FALSE(program.buildAhead(broken));
+}
+
+TEST_F(ApiTest, LaunchesTakeTheGenericVariantWhileTheirOwnIsCompiled) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<CompileEvent> events;
+  Engine one = engine([&](const CompileEvent &event) {
+    std::lock_guard lock(mutex);
+    events.push_back(event);
+    changed.notify_all();
+  });
+  auto await = [&](size_t count) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::minutes(1), [&] { return events.size() >= count; });
+  };
+  one.freeze(Freeze::Background);
+  Kernel scale = kernel(one, "scale");
+  EXPECT_TRUE(scaleWorks(scale, 64));
+  ASSERT_TRUE(await(2));
+  EXPECT_FALSE(events[0].inBackground);
+  EXPECT_EQ(events[0].signature, "*fp32, *fp32, i32, fp32, 64");
+  EXPECT_TRUE(events[1].inBackground);
+  EXPECT_EQ(events[1].signature, "*fp32:16, *fp32:16, i32:16, fp32, 64");
+  EXPECT_TRUE(scaleWorks(scale, 64));
+  EXPECT_TRUE(scaleWorks(scale, 1)); // the generic one is there: only the third is compiled
+  ASSERT_TRUE(await(3));
+  EXPECT_TRUE(scaleWorks(scale, 1));
+  EXPECT_TRUE(events[2].inBackground);
+  // A kernel that needs what it knows of its arguments is waited for.
+  Kernel known = must(must(one.loadText(R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def needs_one(x, stride):
+    tl.static_assert(stride == 1)
+    tl.store(x + tl.arange(0, 16) * stride, 1.0)
+)",
+                                        "known.py"))
+                          .kernel("needs_one"));
+  float x[16] = {};
+  known(cpu().stream(), {1}, x, 1);
+  EXPECT_EQ(x[15], 1.0f);
+  EXPECT_EQ(one.statistics().compiled, 4u);
+  EXPECT_FALSE(events.back().inBackground);
+}
+
+TEST_F(ApiTest, AProfileHasWhatRanAndHowLong) {
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  EXPECT_TRUE(scaleWorks(scale, 16)); // not recorded
+  profile::start();
+  {
+    profile::Range step("step");
+    EXPECT_TRUE(scaleWorks(scale, 100));
+    EXPECT_TRUE(scaleWorks(scale, 100));
+  }
+  profile::Profile seen = profile::stop();
+  EXPECT_TRUE(scaleWorks(scale, 100));
+  auto rows = seen.rows();
+  auto row = [&](std::string_view kind, std::string_view name) {
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const profile::Row &row) {
+      return row.kind == kind && row.name == name;
+    });
+    return found == rows.end() ? profile::Row() : *found;
+  };
+  EXPECT_EQ(row("compile", "scale").count, 1u);
+  EXPECT_EQ(row("launch", "scale").count, 2u);
+  EXPECT_EQ(row("launch", "scale").device, "cpu");
+  EXPECT_EQ(row("launch", "scale").bytes, 2 * 2 * 128 * 4); // two blocks of 64, read and written
+  EXPECT_EQ(row("range", "step").count, 1u);
+  EXPECT_GE(row("range", "step").seconds, row("launch", "scale").seconds);
+  EXPECT_EQ(rows[0].name, "step"); // the longest first
+  EXPECT_NE(seen.table().find("range    step   host"), std::string::npos) << seen.table();
+  EXPECT_EQ(seen.dropped(), 0u);
+  fs::create_directories(directory);
+  const std::string path = directory / "trace.json";
+  ASSERT_TRUE(seen.writeTrace(path));
+  std::ifstream file(path);
+  std::string trace(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(trace.find("\"name\":\"step\",\"cat\":\"range\""), std::string::npos);
+  Status refused = seen.writeTrace(directory / "missing" / "trace.json");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("No such file or directory"), std::string::npos);
+  EXPECT_TRUE(profile::Profile().rows().empty());
+  // The same from C.
+  nereid_profile_start();
+  nereid_range_begin("outer");
+  nereid_range_begin("inner");
+  nereid_range_end();
+  nereid_range_end();
+  nereid_range_end(); // one too many
+  std::string table;
+  auto keep = [](void *to, const char *text) { *static_cast<std::string *>(to) = text; };
+  EXPECT_EQ(nereid_profile_stop(path.c_str(), keep, &table), NEREID_OK);
+  EXPECT_NE(table.find("outer"), std::string::npos);
+  EXPECT_NE(table.find("inner"), std::string::npos);
+  EXPECT_EQ(nereid_profile_stop("/nonexistent/trace.json", nullptr, nullptr), NEREID_FAILED);
 }
 
 TEST_F(ApiTest, ObserversHearOfStepsAndLaunches) {
