@@ -7,6 +7,9 @@
 // A group is what one instruction multiplies for one accumulator: an element, two bf16
 // (`vdpbf16ps`), four bytes (`vpdpbusd`).
 //
+// Where the processor has tiles (AMX), these are read from both as they are packed: 16 rows of 64
+// bytes along K, and 16 groups of 16 columns.
+//
 // A product of few rows uses an element of rhs so seldom that packing would take longer than
 // multiplying. If its columns lie adjacent in memory, as the weights of a layer do, they are
 // multiplied as they are, several of K in the lanes of an accumulator, which meet at the end.
@@ -24,7 +27,10 @@ namespace nereid::cpu {
 
 namespace {
 
-enum class Instruction { MultiplyAdd, Bf16Pairs, ByteQuads };
+enum class Instruction { MultiplyAdd, Bf16Pairs, ByteQuads, Tiles };
+
+// A tile is 16 rows of 64 bytes.
+constexpr int64_t tileRows = 16, tileBytes = 64;
 
 // The type in which products are summed.
 Type sumType(Type operand, Type accumulator) {
@@ -63,6 +69,14 @@ public:
     vectors = std::min<int64_t>(out.shape[n] / width, 2);
     rows = std::min(out.shape[m], accumulators / vectors);
     columns = width * vectors;
+    bool hasTiles = isa<FloatType>(element)
+                        ? instruction == Instruction::Bf16Pairs && emitter.processor.bf16Tiles
+                        : instruction == Instruction::ByteQuads && emitter.processor.byteTiles;
+    if (hasTiles && out.element == sum && out.shape[m] >= tileRows &&
+        depth % (group * tileRows) == 0) {
+      instruction = Instruction::Tiles;
+      rows = std::min(out.shape[m], 2 * tileRows);
+    }
   }
 
   void emit() {
@@ -74,6 +88,8 @@ public:
       packRhs(second);
     if (instruction == Instruction::ByteQuads)
       countTurned(dot.getIsUnsigned() ? scratch : second);
+    if (instruction == Instruction::Tiles)
+      configureTiles(scratch);
     SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
     blocks.push_back(out.shape[n] / columns);
     blocks.push_back(out.shape[m] / rows);
@@ -87,9 +103,16 @@ public:
       parts *= extent;
     auto one = [&](const Lanes &at) {
       next.fetch(emitter.linear(blocks, at.position), parts);
-      alongK ? blockAlongK(at.position) : block(at.position);
+      if (alongK)
+        blockAlongK(at.position);
+      else if (instruction == Instruction::Tiles)
+        blockOfTiles(at.position);
+      else
+        block(at.position);
     };
     emitter.forEach(blocks, blocks.size() - 1, 1, one, ends);
+    if (instruction == Instruction::Tiles) // else each change of threads would save them
+      onTiles("tilerelease", {});
   }
 
 private:
@@ -138,7 +161,10 @@ private:
     rowEnd = whole(extents.rows, 1, rows);
     columnEnd = whole(extents.columns, 1, columns);
     // Two steps a round of the innermost loop: less to count.
-    together = alongK ? width : depth / group % 2 == 0 ? 2 : 1;
+    together = alongK                              ? width
+               : instruction == Instruction::Tiles ? tileRows
+               : depth / group % 2 == 0            ? 2
+                                                   : 1;
     stepEnd = whole(extents.depth, group, group * together);
   }
 
@@ -294,6 +320,7 @@ private:
     }
     case Instruction::ByteQuads:
       return intrinsic("llvm.x86.avx512.vpdpbusd.512", {before, row, column});
+    case Instruction::Tiles:
     case Instruction::MultiplyAdd:
       break;
     }
@@ -415,6 +442,92 @@ private:
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
         emitter.write(out, target(r, v), narrowSum(carried[r * vectors + v]));
+  }
+
+  // An instruction on tiles, which has their numbers as its first arguments.
+  void onTiles(StringRef name, ArrayRef<int64_t> tiles, ValueRange others = {}) {
+    SmallVector<Value> arguments;
+    for (int64_t tile : tiles)
+      arguments.push_back(emitter.constant(b.getI8Type(), tile));
+    arguments.append(others.begin(), others.end());
+    b.create<LLVM::CallIntrinsicOp>(loc, TypeRange(), b.getStringAttr("llvm.x86." + name.str()),
+                                    ValueRange(arguments), LLVM::FastmathFlagsAttr());
+  }
+
+  // All eight have 16 rows of 64 bytes. The configuration lies behind the packed lhs, which takes
+  // half of its scratch memory or less.
+  void configureTiles(uint64_t scratch) {
+    int32_t words[16] = {1}; // the palette; widths of 16 bits from byte 16, heights from byte 48
+    for (int i = 0; i < 4; ++i)
+      words[4 + i] = int32_t(tileBytes << 16 | tileBytes);
+    words[12] = words[13] = int32_t(tileRows * 0x01010101);
+    uint64_t packed = cast<RankedTensorType>(dot.getLhs().getType()).getNumElements() *
+                      tile::bytesInMemory(element);
+    Buffer configuration =
+        emitter.arenaBuffer(scratch + llvm::alignTo(packed, 64), b.getI32Type(), {16});
+    Lanes all;
+    all.position.push_back(emitter.index(0));
+    all.dim = 0;
+    all.width = 16;
+    emitter.write(configuration, all, b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(words)));
+    onTiles("ldtilecfg", {}, emitter.address(configuration, all.position));
+  }
+
+  // One or two by one or two tiles of results: tiles 0 to 3. Those of lhs are 4 and 5, of rhs 6
+  // and 7.
+  void blockOfTiles(ArrayRef<Value> position) {
+    Value panel = position[m],
+          firstRow = b.create<arith::MulIOp>(loc, position[m + 1], emitter.index(rows)),
+          firstColumn = b.create<arith::MulIOp>(loc, panel, emitter.index(columns));
+    auto at = [&](ArrayRef<Value> last) {
+      SmallVector<Value> place(position.begin(), position.begin() + m);
+      place.append(last.begin(), last.end());
+      return place;
+    };
+    auto stride = [&](int64_t bytes) { return emitter.constant(b.getI64Type(), bytes); };
+    const int64_t down = rows / tileRows;
+    auto eachResult = [&](const Buffer &buffer, StringRef what) {
+      for (int64_t r = 0; r < down; ++r)
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value row = emitter.add(firstRow, emitter.index(r * tileRows)),
+                column = emitter.add(firstColumn, emitter.index(v * width));
+          onTiles(what, r * 2 + v,
+                  {emitter.address(buffer, at({row, column})), stride(out.shape[n] * 4)});
+        }
+    };
+    const bool isStored = emitter.plan.stored(dot.getAcc());
+    if (!isStored) {
+      emitter.loop(0, rows, 1, {}, [&](Value row, ValueRange) -> SmallVector<Value> {
+        for (int64_t v = 0; v < vectors; ++v) {
+          Lanes where;
+          where.position =
+              at({emitter.add(firstRow, row), emitter.add(firstColumn, emitter.index(v * width))});
+          where.dim = n;
+          where.width = width;
+          emitter.write(out, where, emitter.lanes(dot.getAcc(), where));
+        }
+        return {};
+      });
+    }
+    eachResult(isStored ? emitter.buffer(dot.getAcc()) : out, "tileloadd64");
+    StringRef product = isa<FloatType>(element) ? "tdpbf16ps"
+                        : dot.getIsUnsigned()   ? "tdpbuud"
+                                                : "tdpbssd";
+    loopAlongK(tileRows, {}, [&](Value k, ValueRange) -> SmallVector<Value> {
+      for (int64_t r = 0; r < down; ++r)
+        onTiles("tileloadd64", 4 + r,
+                {emitter.address(lhs, at({emitter.add(firstRow, emitter.index(r * tileRows)), k})),
+                 stride(depth / group * 4)});
+      for (int64_t v = 0; v < vectors; ++v) {
+        onTiles(
+            "tileloadd64", 6 + v,
+            {emitter.address(rhs, at({panel, k, emitter.index(v * width)})), stride(columns * 4)});
+        for (int64_t r = 0; r < down; ++r)
+          onTiles(product, {r * 2 + v, 4 + r, 6 + v});
+      }
+      return {};
+    });
+    eachResult(out, "tilestored64");
   }
 
   // `rows` by `columns` results, whose accumulators have K in their lanes.
