@@ -270,15 +270,25 @@ private:
       chosen[access] = *rows;
   }
 
+  // In an innermost loop of products loads wait in rings and are read where they are wanted.
+  static bool waitsInRing(tile::LoadOp load) {
+    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+    if (!loop || load->getBlock()->getOps<tile::DotOp>().empty())
+      return false;
+    auto nested = loop.getBody()->walk([](Operation *op) {
+      return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !nested.wasInterrupted();
+  }
+
   // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
   // carries: each thread loads its part of it, where that is little. All but the first one's come
   // from a cache; moving it between threads costs two barriers.
   void followMet(tile::LoadOp load) {
     constexpr unsigned most = 64; // bytes
     constexpr unsigned mostAccesses = 4;
-    // Where there are products, loads wait in rings and are read where they are wanted.
     if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !places.count(load) ||
-        !load->getBlock()->getOps<tile::DotOp>().empty())
+        waitsInRing(load))
       return;
     auto loop = load->getParentOfType<scf::ForOp>();
     std::optional<LinearLayout> met;
@@ -319,7 +329,8 @@ private:
     if ((loop && met->rank() == 1) || registersOf(*met) <= mostAccesses * atOnce)
       chosen[load] = *met;
   }
-  // The layout of the first load of a shape that a tile is computed of, element by element.
+  // The layout of the first load or product of a shape that a tile is computed of, element by
+  // element.
   std::optional<LinearLayout> layoutOfLoad(Value tile, ArrayRef<int64_t> shape, tile::LoadOp but,
                                            unsigned depth) {
     Operation *op = tile.getDefiningOp();
@@ -327,6 +338,12 @@ private:
       return std::nullopt;
     if (isa<tile::LoadOp>(op))
       return places.count(op) ? std::optional(accessLayout(op)) : std::nullopt;
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return productOf(dot).sum;
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && depth)
+      return layoutOfLoad(
+          loop.getBody()->getTerminator()->getOperand(cast<OpResult>(tile).getResultNumber()),
+          shape, but, depth - 1);
     if (depth && op->hasTrait<OpTrait::Elementwise>())
       for (Value operand : op->getOperands())
         if (auto layout = layoutOfLoad(operand, shape, but, depth - 1))
@@ -580,7 +597,7 @@ private:
   // What is made of numbers alone is computed where it is wanted, unless that is a lot. So is what
   // repeats a smaller tile: moving that tile costs less than moving all its copies.
   bool isRecomputable(Operation *op) {
-    constexpr unsigned most = 24;
+    constexpr unsigned most = 24, repeatedShare = 4;
     if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
         !llvm::all_of(op->getResults(), [](Value v) { return isTile(v); }))
       return false;
@@ -597,7 +614,9 @@ private:
         continue;
       if (!recomputed.contains(operand))
         return false;
-      cost += costs.lookup(operand);
+      // A thread compares fewer elements than it has copies of what they give.
+      bool isMask = isa<tile::BroadcastOp>(op) && tile::elementType(operand.getType()).isInteger(1);
+      cost += llvm::divideCeil(costs.lookup(operand), isMask ? repeatedShare : 1);
     }
     if (cost > most)
       return false;
