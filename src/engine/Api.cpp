@@ -225,10 +225,10 @@ struct ProgramState : std::enable_shared_from_this<ProgramState> {
       return Error{"`" + request.kernel + "` is not built for (" + request.specialization.text() +
                        ") on " + request.target + ", and the engine is frozen",
                    {}};
-    {
+    auto record = [&] {
       std::lock_guard lock(mutex);
       recorded.insert(request.line());
-    }
+    };
     if (!found) {
       std::optional<support::StepListener> listener;
       if (engine->options.onStep)
@@ -239,7 +239,9 @@ struct ProgramState : std::enable_shared_from_this<ProgramState> {
       if (!made)
         return made.takeError();
       found = *std::move(made);
+      record();
     } else {
+      record();
       tellNotes(request.kernel, found->notes());
       if (!onDisk)
         return *std::move(found);
