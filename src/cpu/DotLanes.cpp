@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace nereid::cpu {
@@ -58,8 +60,8 @@ public:
     // Sixteen accumulators hide the latency of the multiply-add and leave room for the operands;
     // with sixteen registers in all it is eight.
     int64_t accumulators = emitter.processor.vectorBytes == 64 ? 16 : 8;
-    if (out.shape[m] <= mostFewRows && instruction != Instruction::ByteQuads &&
-        depth >= leastSteps * group * lanes && isLoadedAlong(dot.getRhs(), m, group * lanes)) {
+    if (out.shape[m] <= mostFewRows && depth >= leastSteps * group * lanes &&
+        isLoadedAlong(dot.getRhs(), m, group * lanes)) {
       alongK = true;
       width = lanes;
       rows = std::min({out.shape[m], int64_t(4), lanes});
@@ -87,7 +89,7 @@ public:
     if (!alongK)
       packRhs(second);
     if (instruction == Instruction::ByteQuads)
-      countTurned(dot.getIsUnsigned() ? scratch : second);
+      alongK ? countRowsTurned(scratch) : countTurned(dot.getIsUnsigned() ? scratch : second);
     if (instruction == Instruction::Tiles)
       configureTiles(scratch);
     SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
@@ -331,9 +333,14 @@ private:
 
   // `vpdpbusd` takes bytes of lhs without and of rhs with a sign. Those of the other kind are
   // packed with their top bits turned over, which adds 128 to each of lhs or takes it from each of
-  // rhs.
-  bool turnsLhs() { return instruction == Instruction::ByteQuads && !dot.getIsUnsigned(); }
-  bool turnsRhs() { return instruction == Instruction::ByteQuads && dot.getIsUnsigned(); }
+  // rhs. Rhs that is not packed is turned where it is read, with the operands exchanged where they
+  // have signs.
+  bool turnsLhs() {
+    return instruction == Instruction::ByteQuads && !dot.getIsUnsigned() && !alongK;
+  }
+  bool turnsRhs() {
+    return instruction == Instruction::ByteQuads && (dot.getIsUnsigned() || alongK);
+  }
   Value turned(Value value) {
     Type scalar = scalarOf(value.getType());
     int32_t top = scalar.isInteger(8) ? int8_t(0x80) : int32_t(0x80808080);
@@ -367,6 +374,43 @@ private:
       emitter.write(excess, at, turnsLhs() ? sum : emitter.extract(sum, 0));
     };
     emitter.forEach(shape, shape.size() - 1, turnsLhs() ? width : 1, count, ends);
+  }
+
+  // The same of rows whose bytes are multiplied along K, a block of them at a time.
+  void countRowsTurned(uint64_t offset) {
+    SmallVector<int64_t> shape(lhs.shape.begin(), lhs.shape.end() - 1);
+    int64_t bytes = 4 * lhs.shape[n];
+    for (int64_t extent : shape)
+      bytes *= extent;
+    excess = emitter.arenaBuffer(offset + bytes, b.getI32Type(), shape);
+    Value top = emitter.constant(b.getI32Type(), int32_t(0x80808080), width);
+    SmallVector<Value> ends(shape.size());
+    ends[m] = rowEnd;
+    auto count = [&](const Lanes &block) {
+      auto add = [&](Value step, ValueRange before) {
+        SmallVector<Value> next;
+        for (int64_t r = 0; r < rows; ++r) {
+          Lanes from = block;
+          from.position[m] = emitter.add(block.position[m], emitter.index(r));
+          from.position.push_back(step);
+          from.dim = n;
+          from.width = width;
+          next.push_back(multiplyBytes(emitter.read(lhs, from), top, before[r]));
+        }
+        return next;
+      };
+      SmallVector<Value> zeros(rows, emitter.zero(top.getType()));
+      Value sums = sumOfLanes(loopAlongK(width, zeros, add));
+      SmallVector<int32_t> lanes(rows);
+      std::iota(lanes.begin(), lanes.end(), 0);
+      emitter.write(excess, block, emitter.shuffle(sums, sums, lanes));
+    };
+    emitter.forEach(shape, m, rows, count, ends);
+  }
+  // A row by a column of which the bytes are turned.
+  Value multiplyBytes(Value row, Value column, Value before) {
+    return dot.getIsUnsigned() ? multiplyAdd(row, column, before)
+                               : multiplyAdd(column, row, before);
   }
 
   SmallVector<Value> loopAlongK(int64_t step, ArrayRef<Value> carried, LaneEmitter::LoopBody body) {
@@ -552,8 +596,13 @@ private:
         Value column = emitter.lanes(
             dot.getRhs(), at(first, emitter.add(firstColumn, emitter.index(c)), m, group * width));
         column = group == 1 ? widen(column) : bits(column, width);
-        for (int64_t r = 0; r < rows; ++r)
-          next[r * columns + c] = multiplyAdd(rowLanes[r], column, before[r * columns + c]);
+        if (turnsRhs())
+          column = turned(column);
+        for (int64_t r = 0; r < rows; ++r) {
+          Value &sum = next[r * columns + c];
+          sum = turnsRhs() ? multiplyBytes(rowLanes[r], column, sum)
+                           : multiplyAdd(rowLanes[r], column, sum);
+        }
       }
       return next;
     };
@@ -566,6 +615,14 @@ private:
       Lanes target = at(emitter.add(firstRow, emitter.index(r)), firstColumn, n, columns);
       Value value =
           plus(emitter.shuffle(sums, sums, mine), widenSum(emitter.lanes(dot.getAcc(), target)));
+      if (turnsRhs()) {
+        Lanes row = target;
+        row.position.pop_back();
+        row.dim = m;
+        row.width = 1;
+        Value more = emitter.read(excess, row);
+        value = b.create<arith::SubIOp>(loc, value, emitter.splat(more, columns));
+      }
       emitter.write(out, target, narrowSum(value));
     }
   }

@@ -257,6 +257,8 @@ TEST(CpuDot, FewRowsAreExact) {
       check<double, double>(of, options, -9, 9);
       of.k = 1024, of.element = "i8", of.sum = "i32";
       check<int8_t, int32_t>(of, options, -128, 127);
+      of.isUnsigned = true;
+      check<uint8_t, int32_t>(of, options, 0, 255);
       if (HasFatalFailure())
         return;
     }
