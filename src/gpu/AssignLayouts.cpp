@@ -614,9 +614,9 @@ private:
         continue;
       if (!recomputed.contains(operand))
         return false;
-      // A thread compares fewer elements than it has copies of what they give.
-      bool isMask = isa<tile::BroadcastOp>(op) && tile::elementType(operand.getType()).isInteger(1);
-      cost += llvm::divideCeil(costs.lookup(operand), isMask ? repeatedShare : 1);
+      // A thread has fewer elements of a tile than copies of them.
+      unsigned share = isa<tile::BroadcastOp>(op) ? repeatedShare : 1;
+      cost += llvm::divideCeil(costs.lookup(operand), share);
     }
     if (cost > most)
       return false;
@@ -700,15 +700,25 @@ private:
         if (auto result = forward(op, 0, pairs, 0))
           return {*result, 0u, pairs};
       }
-    // An operand that has a place already.
+    // An operand that has a place already: what comes of a product before others, and others before
+    // masks.
+    std::optional<Choice> placed;
+    unsigned placedRank = 0;
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
         if (auto own = ownLayout(operand.get()))
-          if (auto result = forward(op, operand.getOperandNumber(), *own, 0))
-            return {*result, operand.getOperandNumber(), *own};
+          if (unsigned rank = rankOf(op, operand.get()); rank > placedRank)
+            if (auto result = forward(op, operand.getOperandNumber(), *own, 0)) {
+              placed = Choice{*result, operand.getOperandNumber(), *own};
+              placedRank = rank;
+            }
+    if (placed)
+      return *placed;
     // Operands that are computed where they are wanted follow the result.
     if (op->getNumResults() && isTile(op->getResult(0))) {
-      LinearLayout layout = defaultLayout(tile::shapeOf(op->getResult(0).getType()));
+      auto wanted = layoutWanted(op->getResult(0));
+      LinearLayout layout =
+          wanted ? *wanted : defaultLayout(tile::shapeOf(op->getResult(0).getType()));
       bool follows = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
         return !isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
       });
@@ -725,6 +735,68 @@ private:
       if (isTile(result))
         return {defaultLayout(tile::shapeOf(result.getType())), std::nullopt, {}};
     return {};
+  }
+
+  // How much an operand says about where an op's result lies.
+  unsigned rankOf(Operation *op, Value operand) {
+    if (!op->hasTrait<OpTrait::Elementwise>())
+      return 1;
+    if (layoutOfProduct(operand))
+      return 3;
+    return tile::elementType(operand.getType()).isInteger(1) ? 1 : 2;
+  }
+
+  // The layout of the sums that a tile is computed of, element by element.
+  std::optional<LinearLayout> layoutOfProduct(Value tile, unsigned depth = 6) {
+    if (!depth || !isTile(tile))
+      return std::nullopt;
+    if (auto argument = dyn_cast<BlockArgument>(tile)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop)
+        return std::nullopt;
+      return layoutOfProduct(
+          loop.getBody()->getTerminator()->getOperand(argument.getArgNumber() - 1), depth - 1);
+    }
+    Operation *op = tile.getDefiningOp();
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return productOf(dot).sum;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return layoutOfProduct(
+          loop.getBody()->getTerminator()->getOperand(cast<OpResult>(tile).getResultNumber()),
+          depth - 1);
+    if (op->hasTrait<OpTrait::Elementwise>())
+      for (Value operand : op->getOperands())
+        if (auto layout = layoutOfProduct(operand, depth - 1))
+          return layout;
+    return std::nullopt;
+  }
+
+  // Where a tile meets the sums of a product, element by element.
+  std::optional<LinearLayout> layoutWanted(Value tile, unsigned depth = 4) {
+    if (!depth)
+      return std::nullopt;
+    for (OpOperand &use : tile.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto dot = dyn_cast<tile::DotOp>(user)) {
+        if (use.getOperandNumber() == 2)
+          return productOf(dot).sum;
+        continue;
+      }
+      if (auto trans = dyn_cast<tile::TransOp>(user)) {
+        if (auto layout = layoutWanted(trans.getResult(), depth - 1))
+          return backward(user, 0, *layout, 0);
+        continue;
+      }
+      if (!user->hasTrait<OpTrait::Elementwise>())
+        continue;
+      for (Value operand : user->getOperands())
+        if (operand != tile)
+          if (auto layout = layoutOfProduct(operand))
+            return layout;
+      if (auto layout = layoutWanted(user->getResult(0), depth - 1))
+        return layout;
+    }
+    return std::nullopt;
   }
 
   LogicalResult emitPlain(Operation *op) {
@@ -898,11 +970,18 @@ private:
   LogicalResult emitIf(scf::IfOp branch) {
     SmallVector<LinearLayout> layouts = defaultsFor(branch.getResultTypes());
     for (auto [i, layout] : llvm::enumerate(layouts)) {
-      DenseSet<Value> seen;
       if (!isTile(branch.getResult(i)))
         continue;
-      if (auto own = foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen,
-                                    /*ofRepeated=*/true))
+      auto foreseen = [&](bool ofRepeated) {
+        DenseSet<Value> seen;
+        return foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen, ofRepeated);
+      };
+      auto own = foreseen(/*ofRepeated=*/false);
+      if (!own)
+        own = layoutWanted(branch.getResult(i));
+      if (!own)
+        own = foreseen(/*ofRepeated=*/true);
+      if (own)
         layout = *own;
     }
     auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),
