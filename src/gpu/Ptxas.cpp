@@ -205,6 +205,28 @@ uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t register
   return 5 * limit >= 4 * registers ? limit : 0;
 }
 
+uint64_t bytesForKept(const target::GpuChip &chip, uint32_t registers, unsigned warps,
+                      uint64_t sharedBytes, uint64_t stepBytes, uint64_t steps) {
+  constexpr uint32_t usual = 40;      // registers of a thread that walks along a row
+  constexpr uint64_t perBlock = 1024; // what the driver takes of each
+  auto left = [&](uint64_t blocks) -> uint64_t {
+    uint64_t each =
+        std::min<uint64_t>(chip.sharedBytesPerSm / blocks, chip.sharedBytesPerBlock + perBlock);
+    return each < sharedBytes + perBlock ? 0 : each - perBlock - sharedBytes;
+  };
+  uint64_t blocks =
+      std::min<uint64_t>(blocksByRegisters(chip, registers ? registers : usual, warps),
+                         chip.sharedBytesPerSm / (sharedBytes + perBlock));
+  blocks = std::max<uint64_t>(blocks, 1);
+  uint64_t all = steps * stepBytes;
+  if (all > left(blocks))
+    for (uint64_t fewer = blocks - 1; fewer && fewer * warps * 2 >= chip.warpsPerSm; --fewer)
+      if (all <= left(fewer))
+        return all;
+  uint64_t room = left(blocks) / stepBytes * stepBytes;
+  return steps ? std::min(room, all) : room;
+}
+
 namespace {
 Result<Cubin> runPtxas(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
   TemporaryFolder folder;

@@ -12,6 +12,7 @@ void registerReductionRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
 void registerRingRegisters(mlir::DialectRegistry &registry);
+void registerKeptRegisters(mlir::DialectRegistry &registry);
 void registerBulkRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);

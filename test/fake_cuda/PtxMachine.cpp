@@ -328,6 +328,8 @@ uint64_t Multiprocessor::special(const std::string &name) const {
     return launch.block[axis];
   if (name == "%smid")
     return 0;
+  if (name == "%dynamic_smem_size")
+    return launch.sharedBytes;
   return steps; // clocks
 }
 

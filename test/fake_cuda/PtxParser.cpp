@@ -423,7 +423,7 @@ private:
     if (name == "%tid.x" || name == "%tid.y" || name == "%tid.z" || name == "%laneid" ||
         name == "%warpid" || name.starts_with("%ctaid.") || name.starts_with("%nctaid.") ||
         name.starts_with("%ntid.") || name == "%clock" || name == "%clock64" ||
-        name == "%globaltimer" || name == "%smid") {
+        name == "%globaltimer" || name == "%smid" || name == "%dynamic_smem_size") {
       out.kind = Operand::Special;
       out.name = name;
       return out;
