@@ -192,10 +192,14 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
   uint64_t start = scratchStart;
   bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
   if (isOfStep) {
-    uint64_t end = llvm::alignTo(stepScratch->end + bytes, SharedOperand::alignment);
-    stepScratch->isApart &= end <= stepScratch->most;
-    if (stepScratch->isApart)
-      start = std::exchange(stepScratch->end, end);
+    // No operand of a product is as small as that: what warps tell each other of a reduction.
+    uint64_t apart = bytes < SharedOperand::alignment ? 128 : SharedOperand::alignment,
+             first = llvm::alignTo(stepScratch->end, apart);
+    stepScratch->isApart &= first + bytes <= stepScratch->most;
+    if (stepScratch->isApart) {
+      start = first;
+      stepScratch->end = first + bytes;
+    }
   } else if (stepScratch) {
     stepScratch->isApart = false;
   }

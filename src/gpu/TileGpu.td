@@ -68,11 +68,11 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
   let summary = "Start to copy a tile from global memory to a slot";
   let description = [{
     `vector` adjacent elements move at once, 4 to 16 bytes. Elements of which the mask or `active` is false are
-    not read and become zero. The slot may be read behind `commit_copies` and `wait_copies`.
+    not read and become zero. The slot may be read behind `commit_copies` and `wait_copies`. `evict` is a `tile::EvictionPolicy`.
   }];
   let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyRankedTensor:$pointer, Optional<AnyRankedTensor>:$mask,
-                   I1:$active, I32Attr:$vector);
-  let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($pointer)";
+                   I1:$active, I32Attr:$vector, DefaultValuedAttr<I32Attr, "0">:$evict);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector (`evict` $evict^)? attr-dict `:` type($ring) `,` type($pointer)";
 }
 def TileGpu_CopyDescOp : TileGpu_Op<"copy_desc"> {
   let summary = "Start to copy a block of a tensor descriptor to a slot; what lies outside becomes zero";
