@@ -12,7 +12,8 @@
 //
 // A product of few rows uses an element of rhs so seldom that packing would take longer than
 // multiplying. If its columns lie adjacent in memory, as the weights of a layer do, they are
-// multiplied as they are, several of K in the lanes of an accumulator, which meet at the end.
+// multiplied as they are, several of K in the lanes of an accumulator, which meet at the end; if
+// its rows do, vectors of columns are read where they lie.
 #include "cpu/LaneModels.h"
 #include "cpu/NextRound.h"
 #include "cpu/ProductExtents.h"
@@ -71,6 +72,7 @@ public:
     vectors = std::min<int64_t>(out.shape[n] / width, 2);
     rows = std::min(out.shape[m], accumulators / vectors);
     columns = width * vectors;
+    isRead = out.shape[m] <= mostFewRows && group == 1 && isLoadedAlong(dot.getRhs(), n, width);
     bool hasTiles = isa<FloatType>(element)
                         ? instruction == Instruction::Bf16Pairs && emitter.processor.bf16Tiles
                         : instruction == Instruction::ByteQuads && emitter.processor.byteTiles;
@@ -86,7 +88,7 @@ public:
     uint64_t scratch = emitter.plan.scratchOffset(dot);
     uint64_t second = scratch + packedBytes(dot.getLhs().getType(), sum);
     packLhs(scratch);
-    if (!alongK)
+    if (!alongK && !isRead)
       packRhs(second);
     if (instruction == Instruction::ByteQuads)
       alongK ? countRowsTurned(scratch) : countTurned(dot.getIsUnsigned() ? scratch : second);
@@ -464,6 +466,12 @@ private:
       SmallVector<Value> columns, next(before.begin(), before.end());
       for (int64_t v = 0; v < vectors; ++v) {
         Lanes where;
+        if (isRead) {
+          where = at(k, emitter.add(firstColumn, emitter.index(v * width)));
+          where.width = width;
+          columns.push_back(widen(emitter.lanes(dot.getRhs(), where)));
+          continue;
+        }
         where.position = batch;
         where.position.append({panel, k, emitter.index(v * width)});
         where.dim = m + 2;
@@ -661,7 +669,8 @@ private:
   Type element, sum;
   unsigned m, n; // dimensions of the result: rows, columns
   int64_t depth, width, vectors = 1, rows, columns, group = 1, together = 1;
-  bool alongK = false;              // rhs is not packed
+  bool alongK = false;              // rhs is not packed, and K is in the lanes
+  bool isRead = false;              // rhs is not packed, as it is that already
   Value rowEnd, columnEnd, stepEnd; // null: all
   Instruction instruction = Instruction::MultiplyAdd;
 };
