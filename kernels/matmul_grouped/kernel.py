@@ -96,3 +96,33 @@ def grouped_weight_gradient(a_ptr, dc_ptr, db_ptr, offsets_ptr, N, K, stride_am,
         acc = tl.dot(a_tile, dc_tile, acc, input_precision=PRECISION)
     db = db_ptr + (group.to(tl.int64) * K + k[:, None]) * N + n[None, :]
     tl.store(db, acc.to(db_ptr.dtype.element_ty), mask=(k[:, None] < K) & (n[None, :] < N))
+
+
+@triton.jit
+def grouped_weight_gradient_walk(a_ptr, dc_ptr, db_ptr, offsets_ptr, G, N, K, stride_am, stride_dcm,
+                                 BLOCK_K: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_M: tl.constexpr, PRECISION: tl.constexpr):
+    """The same by as many programs as the machine runs at once: the next tile's first rows are on their way while one is stored.
+
+    A group of no rows has a step too, which masks all of it: so the steps of all tiles are one row of steps.
+    """
+    high = tl.cdiv(K, BLOCK_K)
+    tiles = high * tl.cdiv(N, BLOCK_N)
+    rows = tl.arange(0, BLOCK_M)
+    for tile in tl.range(tl.program_id(0), G * tiles, tl.num_programs(0), flatten=True):
+        group = tile // tiles
+        within = tile % tiles
+        first = tl.load(offsets_ptr + group)
+        last = tl.load(offsets_ptr + group + 1)
+        k = within % high * BLOCK_K + tl.arange(0, BLOCK_K)
+        n = within // high * BLOCK_N + tl.arange(0, BLOCK_N)
+        a = a_ptr + (k % K)[:, None]
+        dc = dc_ptr + (n % N)[None, :]
+        acc = tl.zeros([BLOCK_K, BLOCK_N], dtype=tl.float32)
+        for step in range(tl.maximum(tl.cdiv(last - first, BLOCK_M), 1)):
+            m = first + step * BLOCK_M + rows
+            at = m.to(tl.int64)
+            a_tile = tl.load(a + at[None, :] * stride_am, mask=m[None, :] < last, other=0.0)
+            dc_tile = tl.load(dc + at[:, None] * stride_dcm, mask=m[:, None] < last, other=0.0)
+            acc = tl.dot(a_tile, dc_tile, acc, input_precision=PRECISION)
+        db = db_ptr + (group.to(tl.int64) * K + k[:, None]) * N + n[None, :]
+        tl.store(db, acc.to(db_ptr.dtype.element_ty), mask=(k[:, None] < K) & (n[None, :] < N))

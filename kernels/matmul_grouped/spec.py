@@ -51,11 +51,17 @@ def each_tile(a, dc, db, offsets, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, nu
                    num_warps=num_warps, num_stages=num_stages)]
 
 
+def walk_gradient(a, dc, db, offsets, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages, few=None):
+    return [launch("grouped_weight_gradient_walk", (PROGRAMS if few == None else few,), a, dc, db, offsets, db.shape[0], N, K,
+                   a.stride(0), dc.stride(0), BLOCK_K=BLOCK_K, BLOCK_N=BLOCK_N, BLOCK_M=BLOCK_M, PRECISION=precision(a),
+                   num_warps=num_warps, num_stages=num_stages)]
+
+
 def tile(m, n, k, warps, stages):
     return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, num_warps=warps, num_stages=stages)
 
 
-tiles = [tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8, 3), tile(64, 128, 64, 4, 4), tile(16, 128, 64, 4, 4)]
+tiles = [tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8, 3), tile(64, 128, 64, 4, 4), tile(16, 128, 64, 4, 4), tile(128, 128, 64, 4, 3)]
 cases = [
     *[dict(label=f"{t}", sizes=[70, 0, 1, 64, 130, 0], N=72, K=40, dtype=t) for t in ("f16", "bf16", "f32")],
     dict(label="one row", sizes=[0, 1], N=1, K=1, dtype="f32"),
@@ -87,7 +93,10 @@ tasks = dict(
         gradient=dict(of="forward", given=dict(c="dc"), by=dict(db="b")),
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         tolerance=lambda sizes, dtype: forward_tolerance(max(sizes), dtype),
-        variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])), cases=cases,
+        variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3), tile(64, 128, 128, 4, 3)]),
+                      walk=dict(run=walk_gradient, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])),
+        # Few programs take several tiles each, of groups of different lengths.
+        cases=[*cases, *[dict(label=f"{few} programs", sizes=[70, 0, 1, 200, 0, 130], N=200, K=136, dtype="f16", few=few) for few in (1, 5)]],
         peers=dict(torch="torch.nn.functional.grouped_mm(a.mT, dc, offs=offsets[1:])", dense="torch.matmul(a.mT, dc)"),
     ),
 )

@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "analysis/KernelFacts.h"
 #include "gpu/Layouts.h"
+#include "gpu/TurnProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -392,7 +393,8 @@ private:
         }
         auto dot = dyn_cast<tile::DotOp>(use.getOwner());
         if (!dot || use.getOperandNumber() > 1 || productOf(dot).instruction != "wgmma" ||
-            tensorCoreKind(dot, chip)->bytes != 4) {
+            tensorCoreKind(dot, chip)->bytes != 4 ||
+            (use.getOperandNumber() == 0 && dot->hasAttr(rowsTogetherAttr))) {
           agree = false;
           continue;
         }
@@ -435,14 +437,27 @@ private:
          out = tile::shapeOf(dot.getType());
     auto kind = tensorCoreKind(dot, chip);
     if (kind && out.size() == 2 && chip.can(target::Wgmma))
-      if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes))
-        return {"wgmma", lhs, std::nullopt, *wgmmaAccumulator(out, warps)};
+      if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes)) {
+        LinearLayout sum = *wgmmaAccumulator(out, warps);
+        if (!dot->hasAttr(rowsTogetherAttr))
+          return {"wgmma", lhs, std::nullopt, sum};
+        IndexOrder order = orderTogether(*lhs, 0);
+        return {"wgmma", inOrder(*lhs, 0, order), std::nullopt, inOrder(sum, 0, order)};
+      }
     if (kind && out.size() == 2) {
       auto sum = mmaAccumulator(out, warps);
       auto lhs = mmaLhs(a, out[1], warps, kind->bytes);
       auto rhs = mmaRhs(c, out[0], warps, kind->bytes);
-      if (sum && lhs && rhs)
+      if (sum && lhs && rhs) {
+        for (auto [dim, attribute, operand] :
+             {std::tuple(0u, rowsTogetherAttr, &lhs), {1u, columnsTogetherAttr, &rhs}})
+          if (dot->hasAttr(attribute)) {
+            IndexOrder order = orderTogether(**operand, dim);
+            *operand = inOrder(**operand, dim, order);
+            sum = inOrder(*sum, dim, order);
+          }
         return {"mma", lhs, rhs, *sum};
+      }
     }
     return {"fma", std::nullopt, std::nullopt, fmaAccumulator(out, warps)};
   }
@@ -511,6 +526,17 @@ private:
       now = b.create<ConvertLayoutOp>(old.getLoc(), withLayout(old.getType(), layout),
                                       version->value);
     }
+    add(old, now);
+    return now;
+  }
+
+  // What is loaded moves before it is transposed: where it waits in a slot, it is read in the
+  // layout that it moves to.
+  Value requireFromSlot(Value old, const LinearLayout &layout) {
+    auto trans = old.getDefiningOp<tile::TransOp>();
+    if (!trans || find(old, &layout))
+      return require(old, layout);
+    Value now = recompute(cast<OpResult>(old), layout);
     add(old, now);
     return now;
   }
@@ -656,7 +682,10 @@ private:
       IRMapping mapping;
       for (const auto &[operand, wanted] :
            {std::pair(dot.getLhs(), product.lhs), std::pair(dot.getRhs(), product.rhs)})
-        mapping.map(operand, require(operand, operandLayout(operand, wanted)));
+        mapping.map(operand, product.instruction == "wgmma" && operand == dot.getLhs() &&
+                                     dot->hasAttr(rowsTogetherAttr)
+                                 ? requireFromSlot(operand, *wanted)
+                                 : require(operand, operandLayout(operand, wanted)));
       mapping.map(dot.getAcc(), require(dot.getAcc(), product.sum));
       Operation *copy = cloneWith(op, mapping, product.sum);
       copy->setAttr(instructionAttr, b.getStringAttr(product.instruction));
@@ -1069,6 +1098,7 @@ LogicalResult assignLayouts(ModuleOp module, const target::GpuChip &chip, unsign
   FunctionOpInterface kernel = analysis::findKernel(module);
   if (!kernel || !isa<func::FuncOp>(kernel.getOperation()))
     return module.emitError("the module does not hold exactly one kernel");
+  turnProducts(kernel, chip, warps);
   return Assigner(kernel, chip, warps).run();
 }
 

@@ -17,6 +17,12 @@ inline constexpr llvm::StringLiteral instructionAttr = "tilegpu.instruction";
 /// On a dot of wgmma: how many products may be in flight behind it; none without.
 inline constexpr llvm::StringLiteral pendingAttr = "tilegpu.pending";
 
+/// On a dot on words: its left operand lies along M in its slot, its right one along N, so rows or
+/// columns of its fragments and of its sum are in the order of `orderTogether`
+/// (gpu/TurnProducts.h).
+inline constexpr llvm::StringLiteral rowsTogetherAttr = "tilegpu.rows_together";
+inline constexpr llvm::StringLiteral columnsTogetherAttr = "tilegpu.columns_together";
+
 /// The types of a product on tensor cores, as PTX spells them, and the bytes of an operand's
 /// element.
 struct ProductKind {

@@ -252,7 +252,7 @@ struct WaitBulkRegisters : RegisterModel<WaitBulkRegisters, WaitBulkOp> {
 
 } // namespace
 
-bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chip) {
+static bool canMoveInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chip) {
   if (!mayHaveTensorMap(desc, chip))
     return false;
   auto type = cast<tile::DescType>(desc.getType());
@@ -262,11 +262,14 @@ bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chi
       matrixOf(type) != tile.getShape() || type.getElementType() != tile.getElementType() ||
       tile.getElementType().isInteger(1))
     return false;
-  SharedOperand shared(tile);
   // Rows of 16 bytes at least; transfers begin at multiples of 128 bytes, and permute by the bits
   // of addresses, as SharedOperand does.
-  return shared.majorDim() == 1 && tile.getShape()[1] * elementBytesOf(type) >= 16 &&
-         tile.getShape()[0] * shared.rowBytes() % 128 == 0;
+  return tile.getShape()[1] * elementBytesOf(type) >= 16 &&
+         tile.getShape()[0] * sharedBlock(type).rowBytes() % 128 == 0;
+}
+
+bool canCopyInBulk(Value desc, RankedTensorType tile, const target::GpuChip &chip) {
+  return canMoveInBulk(desc, tile, chip) && SharedOperand(tile).majorDim() == 1;
 }
 
 // What the copy engine calls a reduction of elements of a type, and the type (PTX ISA,
@@ -345,16 +348,14 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
     auto convert = value.template getDefiningOp<ConvertLayoutOp>();
     if (convert)
       value = convert.getSource();
-    for (Value candidate : {value, Value(store.getValue())}) {
-      if (!canCopyInBulk(store.getDesc(), cast<RankedTensorType>(candidate.getType()), chip))
-        continue;
-      store.getValueMutable().assign(candidate);
-      bool isRead = isReadToo(store.getDesc());
-      store->setAttr(bulkStoreAttr, BoolAttr::get(store.getContext(), mayTell || isRead));
-      if (convert && convert->use_empty())
-        convert.erase();
+    // Threads write it to shared memory in the order of the block, however it lies in them.
+    if (!canMoveInBulk(store.getDesc(), cast<RankedTensorType>(value.getType()), chip))
       return;
-    }
+    store.getValueMutable().assign(value);
+    bool isRead = isReadToo(store.getDesc());
+    store->setAttr(bulkStoreAttr, BoolAttr::get(store.getContext(), mayTell || isRead));
+    if (convert && convert->use_empty())
+      convert.erase();
   };
   kernel->walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::DescStoreOp>(op))
@@ -453,13 +454,13 @@ template <typename Op>
 static void emitTransfers(Op store, StringRef instruction, const Twine &kind, const char *what,
                           RegisterEmitter &e) {
   auto tile = cast<RankedTensorType>(store.getValue().getType());
-  SharedOperand shared(tile);
+  auto type = cast<tile::DescType>(store.getDesc().getType());
+  SharedOperand shared = sharedBlock(type);
   Value base = e.beginShared(shared.bytes());
   shared.write(e, base, layoutOf(tile), e.registers(store.getValue()));
   e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
   e.barrier();
   Value first = e.isFirstThread();
-  auto type = cast<tile::DescType>(store.getDesc().getType());
   SmallVector<Transfer> transfers = transfersOf(tile.getShape(), elementBytesOf(type), shared);
   noteBulk(e, what, type, transfers.size());
   for (const Transfer &transfer : transfers) {

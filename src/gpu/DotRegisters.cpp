@@ -35,6 +35,8 @@ public:
         index(fragments, tile::shapeOf(tile.getType())), element(elementTypeOf(tile)),
         perWord(32 / element.getIntOrFloatBitWidth()) {
     auto type = cast<RankedTensorType>(tile.getType());
+    if (number == 0 && slotOfWords(dot))
+      return;
     if (auto slot = slotOperand(tile); slot && readsInPlace(dot, number, slot->shared)) {
       shared = slot->shared;
       base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared->bytes());
@@ -147,8 +149,51 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   e.setRegisters(dot.getResult(), std::move(sums));
 }
 
+// Words of a left operand that go from its slot to registers, a piece along K after the other.
+class SlotWords {
+public:
+  SlotWords(RegisterEmitter &e, tile::DotOp dot, SlotOperand slot, int64_t depth)
+      : e(e), shared(slot.shared),
+        base(e.slotAddress(slot.slot.getRing(), slot.slot.getSlot(), shared.bytes())),
+        element(registerType(tile::elementType(dot.getLhs().getType()))) {
+    auto shape = tile::shapeOf(dot.getType());
+    pieceShape = {shape[0], depth};
+    layout = *wgmmaLhs(pieceShape, shape[1], e.warps, shared.bytesOfElement());
+    layout = inOrder(*layout, 0, orderTogether(*layout, 0));
+    index.emplace(*layout, pieceShape);
+  }
+
+  void read(int32_t k) {
+    start = k;
+    values = shared.read(e, base, *layout, element, {0, k});
+  }
+  /// Four words from a coordinate on.
+  SmallVector<Value> words(ArrayRef<int32_t> at) {
+    unsigned first = index->at({at[0], at[1] - start});
+    SmallVector<Value> out;
+    for (unsigned reg = first; reg < first + 4; ++reg)
+      out.push_back(wordOf(e, values[reg]));
+    return out;
+  }
+
+private:
+  RegisterEmitter &e;
+  SharedOperand shared;
+  Value base;
+  Type element;
+  SmallVector<int64_t> pieceShape;
+  std::optional<LinearLayout> layout;
+  std::optional<RegisterIndex> index;
+  int32_t start = 0;
+  SmallVector<Value> values;
+};
+
 // Instructions for a warp group's part of the product in one piece of assembly: nothing touches the
 // sums between the first and the wait for the last (or, where products stay in flight, the next).
+//
+// Where the left operand's words come from a slot, there are two pieces for products in flight:
+// registers are read to again when the instructions are done that read them in the step before,
+// while those of the other piece run.
 void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
   auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
@@ -160,6 +205,16 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   // The right operand always comes from shared memory: no layout is its fragments.
   Operand rhs(e, dot, 1, LinearLayout(2));
   writeOperands(e, lhs, rhs, "fence.proxy.async.shared::cta;");
+  auto attribute = dot->getAttrOfType<IntegerAttr>(pendingAttr);
+  int64_t pending = attribute ? attribute.getInt() : 0;
+  int32_t wholeDepth = int32_t(lhsShape[1]), pieceDepth = wholeDepth;
+  std::optional<SlotWords> slotWords;
+  if (auto slot = slotOfWords(dot)) {
+    if (pending && wholeDepth >= 4 * depth)
+      pieceDepth /= 2;
+    slotWords.emplace(e, dot, *slot, pieceDepth);
+  }
+  int32_t pieces = wholeDepth / pieceDepth;
 
   // Part of the offset that the warp group's place gives, in 16 bytes.
   Value group;
@@ -179,6 +234,10 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
     Value wide = b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), place);
     return b.create<arith::AddIOp>(e.loc(), descriptor, wide);
   };
+  Value leftDescriptor, rightDescriptor;
+  if (lhs.inShared())
+    leftDescriptor = descriptorOf(lhs, 0, 0, parts.alongM, 64);
+  rightDescriptor = descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns);
 
   // Sums that start at zero are not read.
   Type sum = registerType(tile::elementType(dot.getType()));
@@ -194,25 +253,9 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   }
   bool isFresh = isZero(acc);
   unsigned count = registersOf(layout) / perWord;
-  SmallVector<Value> operands;
+  SmallVector<Value> sums;
   if (!isFresh)
-    operands = e.packSums(e.registers(acc));
-  std::string constraints;
-  for (unsigned i = 0; i < count; ++i)
-    constraints += sum.isF32() ? "=f," : "=r,";
-  for (unsigned i = 0; i < operands.size(); ++i)
-    constraints += std::to_string(i) + ",";
-  unsigned number = count + operands.size();
-  auto addOperand = [&](Value value, const char *constraint) {
-    operands.push_back(value);
-    constraints += std::string(constraint) + ",";
-    return "$" + std::to_string(number++);
-  };
-  std::string left;
-  if (lhs.inShared())
-    left = addOperand(descriptorOf(lhs, 0, 0, parts.alongM, 64), "l");
-  std::string right = addOperand(
-      descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns), "l");
+    sums = e.packSums(e.registers(acc));
 
   unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2 / perWord;
   std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(columns) + "k" + Twine(depth) +
@@ -224,43 +267,71 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
     return std::to_string(shared.plainOffset(at) / 16);
   };
-  std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
-  if (startsAtZero)
-    text += "not.pred first, " + addOperand(startsAtZero, "b") + "; ";
-  else
-    text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
-  text += "wgmma.fence.sync.aligned; ";
-  for (int32_t k = 0; k < lhsShape[1]; k += depth)
-    for (unsigned reg = 0; reg < count; reg += perInstruction) {
-      LinearLayout::Basis at = layout.apply(reg * perWord, 0, 0);
-      std::string a = "a", transposes;
-      if (const SharedOperand *shared = lhs.inShared()) {
-        text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
-        transposes = !canTurn ? "" : shared->majorDim() == 1 ? ", 0" : ", 1";
-      } else {
-        std::string list;
-        for (Value word : lhs.words({at[0], k}, 4))
-          list += (list.empty() ? "" : ", ") + addOperand(word, "r");
-        a = "{" + list + "}";
-      }
-      const SharedOperand &shared = *rhs.inShared();
-      text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
-      for (unsigned i = 0; i < perInstruction; ++i)
-        text += (i ? ", $" : "$") + std::to_string(reg + i);
-      if (canTurn)
-        transposes += shared.majorDim() == 0 ? ", 0" : ", 1";
-      text +=
-          "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes + "; ";
-    }
-  auto attribute = dot->getAttrOfType<IntegerAttr>(pendingAttr);
-  int64_t pending = attribute ? attribute.getInt() : 0;
-  text += "wgmma.commit_group.sync.aligned; " +
-          waitForProducts(pending, count, dot.getResult(), !pending) + " }";
-  constraints += "~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(count, sum.isF16() ? Type(b.getI32Type()) : sum));
-  Value out = e.assembly(text, constraints, result, operands, false);
-  e.setRegisters(dot.getResult(), e.unpackSums(out, sum));
+  for (int32_t from = 0; from < wholeDepth; from += pieceDepth) {
+    if (slotWords) {
+      if (pending)
+        e.assembly("wgmma.wait_group.sync.aligned " + std::to_string(pieces - 1) + ";", "~{memory}",
+                   {}, {}, false);
+      slotWords->read(from);
+    }
+    SmallVector<Value> operands(sums);
+    std::string constraints;
+    for (unsigned i = 0; i < count; ++i)
+      constraints += sum.isF32() ? "=f," : "=r,";
+    for (unsigned i = 0; i < operands.size(); ++i)
+      constraints += std::to_string(i) + ",";
+    unsigned number = count + operands.size();
+    auto addOperand = [&](Value value, const char *constraint) {
+      operands.push_back(value);
+      constraints += std::string(constraint) + ",";
+      return "$" + std::to_string(number++);
+    };
+    std::string left, right;
+    if (leftDescriptor)
+      left = addOperand(leftDescriptor, "l");
+    right = addOperand(rightDescriptor, "l");
+    std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
+    if (from)
+      text += "mov.pred first, p; ";
+    else if (startsAtZero)
+      text += "not.pred first, " + addOperand(startsAtZero, "b") + "; ";
+    else
+      text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
+    text += "wgmma.fence.sync.aligned; ";
+    for (int32_t k = from; k < from + pieceDepth; k += depth)
+      for (unsigned reg = 0; reg < count; reg += perInstruction) {
+        LinearLayout::Basis at = layout.apply(reg * perWord, 0, 0);
+        std::string a = "a", transposes;
+        if (const SharedOperand *shared = lhs.inShared()) {
+          text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
+          transposes = !canTurn ? "" : shared->majorDim() == 1 ? ", 0" : ", 1";
+        } else {
+          std::string list;
+          for (Value word : slotWords ? slotWords->words({at[0], k}) : lhs.words({at[0], k}, 4))
+            list += (list.empty() ? "" : ", ") + addOperand(word, "r");
+          a = "{" + list + "}";
+        }
+        const SharedOperand &shared = *rhs.inShared();
+        text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
+        for (unsigned i = 0; i < perInstruction; ++i)
+          text += (i ? ", $" : "$") + std::to_string(reg + i);
+        if (canTurn)
+          transposes += shared.majorDim() == 0 ? ", 0" : ", 1";
+        text += "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes +
+                "; ";
+      }
+    text += "wgmma.commit_group.sync.aligned; ";
+    if (from + pieceDepth == wholeDepth)
+      text += waitForProducts(pending * pieces, count, dot.getResult(), !pending);
+    Value out = e.assembly(text + " }", constraints + "~{memory}", result, operands, false);
+    SmallVector<Value> now = e.unpackSums(out, sum);
+    if (from + pieceDepth == wholeDepth)
+      e.setRegisters(dot.getResult(), std::move(now));
+    else
+      sums = e.packSums(now);
+  }
 }
 
 // An operand of multiply-adds: a matrix in shared memory, of which a thread reads the rows (of the

@@ -289,6 +289,64 @@ std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, u
   return wgmmaFragments(shape, *parts, true, warps, 4 / elementBytes);
 }
 
+IndexOrder orderTogether(const LinearLayout &fragments, unsigned dim) {
+  IndexOrder order;
+  auto stepsOf = [&](LayoutInput input) {
+    llvm::SmallVector<int32_t> steps;
+    for (const LinearLayout::Basis &basis : fragments.bases(input))
+      if (basis[dim])
+        steps.push_back(basis[dim]);
+    return steps;
+  };
+  llvm::SmallVector<int32_t> regs = stepsOf(LayoutInput::Register),
+                             lanes = stepsOf(LayoutInput::Lane), free = {1, 2, 4, 8, 16};
+  llvm::SmallVector<int32_t> warps = stepsOf(LayoutInput::Warp);
+  // Too few for more than 16 bytes: they stay as they are.
+  if (regs.size() + lanes.size() + warps.size() < free.size()) {
+    for (const auto &steps : {regs, lanes, warps})
+      for (int32_t step : steps)
+        order[step] = step;
+    return order;
+  }
+  auto place = [&](int32_t step, int32_t at) {
+    order[step] = at;
+    llvm::erase(free, at);
+  };
+  // A thread's own, then lanes along what is left of 16 bytes. Four lanes lie along K, by which the
+  // lower two bits of the place of 16 bytes in a row of 128 are permuted: the next lane takes the
+  // third one.
+  unsigned together = std::min<unsigned>(2, regs.size()), lane = 0;
+  for (unsigned i = 0; i < together; ++i)
+    place(regs[i], 1 << i);
+  for (; lane + together < 2; ++lane)
+    place(lanes[lane], 1 << (lane + together));
+  place(lanes[lane++], 16);
+  for (; lane < lanes.size(); ++lane)
+    place(lanes[lane], free.front());
+  int32_t next = 32;
+  auto placeRest = [&](llvm::ArrayRef<int32_t> steps) {
+    for (int32_t step : steps) {
+      if (free.empty()) {
+        order[step] = next;
+        next *= 2;
+      } else {
+        place(step, free.front());
+      }
+    }
+  };
+  placeRest(warps);
+  placeRest(llvm::ArrayRef(regs).drop_front(together));
+  return order;
+}
+
+LinearLayout inOrder(const LinearLayout &layout, unsigned dim, const IndexOrder &order) {
+  return mapBases(layout, layout.rank(), [&](LinearLayout::Basis basis) {
+    if (basis[dim])
+      basis[dim] = order.at(basis[dim]);
+    return basis;
+  });
+}
+
 LinearLayout sliceLayout(const LinearLayout &layout, unsigned dim) {
   return mapBases(layout, layout.rank() - 1, [&](LinearLayout::Basis basis) {
     basis.erase(basis.begin() + dim);

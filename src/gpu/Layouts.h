@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <map>
 #include <optional>
 
 namespace nereid::gpu {
@@ -76,6 +77,18 @@ std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned war
 std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
 std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
                                      unsigned elementBytes = 2);
+
+/// Another order of the rows (`dim` 0) or columns of a product on words that an operand has, given
+/// by its fragments: those that registers tell apart are neighbours, up to 16 bytes, and lanes read
+/// an operand that is contiguous along them from swizzled shared memory (SharedOperand) without
+/// bank conflicts. Says for each power of two where it goes.
+///
+///   rows of lanes 1, 2, 4, of registers 8, of warps 16, 32  ->  2, 16, 4, of registers 1, of warps
+///   8, 32
+using IndexOrder = std::map<int32_t, int32_t>;
+IndexOrder orderTogether(const LinearLayout &fragments, unsigned dim);
+/// The layout of the operand, or of the sum, in that order.
+LinearLayout inOrder(const LinearLayout &layout, unsigned dim, const IndexOrder &order);
 
 /// The layout of a tile without dimension `dim`: every thread that held a part of a row holds a
 /// copy of what the row becomes.

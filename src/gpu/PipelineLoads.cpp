@@ -125,7 +125,7 @@ private:
     findTiles();
     if (tiles) {
       b.setInsertionPoint(tiles->loop());
-      if (!flying.empty())
+      if (!flying.empty() && !tiles->neverEmpty())
         splitEmptyTiles();
     } else {
       // The first copies don't wait for a tile that other loops read too.

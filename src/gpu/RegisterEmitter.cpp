@@ -1,5 +1,7 @@
 #include "gpu/RegisterEmitter.h"
 
+#include "gpu/StoreMatrices.h"
+
 #include "gpu/SharedOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -314,6 +316,15 @@ void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> sh
                                   const LinearLayout &layout, ArrayRef<Value> values) {
   unsigned vector = sharedVector(element, shape, layout),
            elementBytes = bitsOf(memoryType(element)) / 8;
+  auto matrixAddress = [&](const LinearLayout &rows, ArrayRef<int32_t> constant) {
+    Value index = rowMajorIndex(rows, shape, 0);
+    return sharedAddress(base, element, add(index, i32(rowMajor(constant, shape))));
+  };
+  if (elementBytes == 2 && shape.size() == 2 && shape.back() % 8 == 0 &&
+      storeMatrices(
+          *this, layout, 1, values,
+          [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; }, matrixAddress))
+    return;
   noteShared("store", layout, elementBytes, vector,
              [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; });
   for (unsigned reg = 0; reg < values.size(); reg += vector) {

@@ -61,9 +61,16 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   if (instruction.empty() || instruction == "fma")
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
-  if (isWgmma(dot))
-    return isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+  if (isWgmma(dot)) {
+    auto layout = isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+    if (layout && dot->hasAttr(rowsTogetherAttr))
+      layout = inOrder(*layout, 0, orderTogether(*layout, 0));
+    return layout;
+  }
   auto layout = isLhs ? mmaLhs(lhs, rhs[1], warps, bytes) : mmaRhs(rhs, lhs[0], warps, bytes);
+  unsigned own = isLhs ? 0 : 1;
+  if (layout && dot->hasAttr(isLhs ? rowsTogetherAttr : columnsTogetherAttr))
+    return inOrder(*layout, own, orderTogether(*layout, own));
   if (layout && dot->hasAttr(neighboursAttr))
     return withNeighbours(*layout, isLhs ? 1 : 0);
   return layout;
@@ -71,6 +78,10 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
 
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared) {
   return !isWgmma(dot) || operandBytes(dot) == 2 || shared.majorDim() == 1 - operand;
+}
+
+std::optional<SlotOperand> slotOfWords(tile::DotOp dot) {
+  return isWgmma(dot) && dot->hasAttr(rowsTogetherAttr) ? slotOperand(dot.getLhs()) : std::nullopt;
 }
 
 std::optional<std::pair<Value, bool>> untransposed(Value operand) {
@@ -127,6 +138,8 @@ bool isWanted(Value tile) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
     if (!dot || use.getOperandNumber() > 1 || !readsSlots(dot))
       return true;
+    if (use.getOperandNumber() == 0 && slotOfWords(dot))
+      return false;
     auto slot = slotOperand(use.get());
     return slot && !readsInPlace(dot, use.getOperandNumber(), slot->shared);
   });

@@ -26,6 +26,9 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
 /// True if the instruction of `dot` may read the operand where it lies: wgmma takes other than
 /// 16-bit elements only along K.
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared);
+/// The slot from which the left operand of a wgmma with `rowsTogetherAttr` goes to registers a
+/// word at a time; null if it lies in registers.
+std::optional<SlotOperand> slotOfWords(tile::DotOp dot);
 /// True if `dot` takes operands from slots, in the order of SharedOperand: a product without
 /// batches does, whatever its instruction.
 bool readsSlots(tile::DotOp dot);

@@ -1,5 +1,7 @@
 #include "gpu/SharedOperand.h"
 
+#include "gpu/StoreMatrices.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -98,9 +100,64 @@ void SharedOperand::note(RegisterEmitter &e, const char *what, const LinearLayou
                [&](ArrayRef<int32_t> at) { return offset(at); });
 }
 
-void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &layout,
-                          ArrayRef<Value> values) const {
+namespace {
+// A layout whose registers come in another order: bit i of the register index is what bit `bits[i]`
+// was.
+struct Ordered {
+  LinearLayout layout;
+  SmallVector<unsigned> bits;
+
+  unsigned registerOf(unsigned old) const {
+    unsigned out = 0;
+    for (auto [i, bit] : llvm::enumerate(bits))
+      out |= (old >> bit & 1) << i;
+    return out;
+  }
+};
+} // namespace
+
+// Elements that lie side by side in memory come first, wherever the layout has them: `most` of
+// them.
+static Ordered neighboursFirst(const LinearLayout &layout, unsigned major, unsigned most) {
+  auto bases = layout.bases(LayoutInput::Register);
+  Ordered out{LinearLayout(layout.rank()), {}};
+  for (unsigned step = 1; step < most; step *= 2) {
+    LinearLayout::Basis neighbour(layout.rank(), 0);
+    neighbour[major] = int32_t(step);
+    const auto *found = llvm::find(bases, neighbour);
+    if (found == bases.end())
+      break;
+    out.bits.push_back(unsigned(found - bases.begin()));
+  }
+  for (unsigned bit = 0; bit < bases.size(); ++bit)
+    if (!llvm::is_contained(out.bits, bit))
+      out.bits.push_back(bit);
+  for (unsigned bit : out.bits)
+    out.layout.addBasis(LayoutInput::Register, bases[bit]);
+  for (LayoutInput input : {LayoutInput::Lane, LayoutInput::Warp, LayoutInput::Block})
+    for (const LinearLayout::Basis &basis : layout.bases(input))
+      out.layout.addBasis(input, basis);
+  return out;
+}
+
+void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &from,
+                          ArrayRef<Value> registers) const {
   OpBuilder &b = e.builder;
+  if (elementBytes == 2 &&
+      storeMatrices(
+          e, from, major, registers, [&](ArrayRef<int32_t> at) { return offset(at); },
+          [&, thread = Value()](const LinearLayout &rows, ArrayRef<int32_t> constant) mutable {
+            if (!thread)
+              thread = threadOffset(e, rows);
+            return address(e, base, thread, constant);
+          }))
+    return;
+  Ordered ordered = neighboursFirst(from, major, 16 / elementBytes);
+  const LinearLayout &layout = ordered.layout;
+  SmallVector<Value> sorted(registers.size());
+  for (auto [i, value] : llvm::enumerate(registers))
+    sorted[ordered.registerOf(unsigned(i))] = value;
+  ArrayRef<Value> values = sorted;
   unsigned vector = vectorOf(layout);
   note(e, "store", layout, vector);
   Value thread = threadOffset(e, layout);
@@ -112,19 +169,29 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &la
 }
 
 SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const LinearLayout &layout,
-                                       Type element) const {
-  note(e, "load", layout, vectorOf(layout));
-  return readRegisters(e, base, threadOffset(e, layout), layout, element, 0, registersOf(layout));
+                                       Type element, ArrayRef<int32_t> start) const {
+  Ordered ordered = neighboursFirst(layout, major, 16 / elementBytes);
+  note(e, "load", ordered.layout, vectorOf(ordered.layout));
+  SmallVector<Value> read = readRegisters(e, base, threadOffset(e, ordered.layout), ordered.layout,
+                                          element, 0, registersOf(layout), start);
+  SmallVector<Value> values;
+  for (unsigned reg = 0; reg < read.size(); ++reg)
+    values.push_back(read[ordered.registerOf(reg)]);
+  return values;
 }
 
 SmallVector<Value> SharedOperand::readRegisters(RegisterEmitter &e, Value base, Value threadOffset,
                                                 const LinearLayout &layout, Type element,
-                                                unsigned first, unsigned count) const {
+                                                unsigned first, unsigned count,
+                                                ArrayRef<int32_t> start) const {
   OpBuilder &b = e.builder;
   unsigned vector = vectorOf(layout);
   SmallVector<Value> values;
   for (unsigned reg = first; reg < first + count; reg += vector) {
-    Value from = address(e, base, threadOffset, layout.apply(reg, 0, 0));
+    LinearLayout::Basis at = layout.apply(reg, 0, 0);
+    for (auto [place, first] : llvm::zip(at, start))
+      place += first;
+    Value from = address(e, base, threadOffset, at);
     if (vector == 1) {
       values.push_back(b.create<LLVM::LoadOp>(e.loc(), element, from));
       continue;
@@ -147,10 +214,12 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
       ArrayRef(fragments.bases(LayoutInput::Register)).drop_front(llvm::Log2_32(word));
   unsigned matrices = regs.size() > 1 ? 4 : 2;
   LinearLayout rowsOf(2);
-  for (int32_t row = 1; row < 8; row *= 2) {
+  for (unsigned bit = 0; bit < 3; ++bit) {
+    // Rows of the matrix are those of the fragments in their order, unless it is turned over.
     LinearLayout::Basis basis(2, 0);
-    basis[1 - major] = row;
-    rowsOf.addBasis(LayoutInput::Lane, basis);
+    basis[1 - major] = 1 << bit;
+    rowsOf.addBasis(LayoutInput::Lane,
+                    along == major ? fragments.bases(LayoutInput::Lane)[2 + bit] : basis);
   }
   rowsOf.addBasis(LayoutInput::Lane, regs[0]);
   rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[1] : LinearLayout::Basis(2, 0));

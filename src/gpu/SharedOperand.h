@@ -24,6 +24,7 @@ public:
   SharedOperand transposed() const;
 
   unsigned majorDim() const { return major; }
+  unsigned bytesOfElement() const { return elementBytes; }
   /// Bytes of a row of a column.
   unsigned rowBytes() const { return width; }
   /// A multiple of the alignment that a matrix needs.
@@ -42,8 +43,10 @@ public:
             unsigned vector) const;
   void write(RegisterEmitter &e, mlir::Value base, const LinearLayout &layout,
              llvm::ArrayRef<mlir::Value> values) const;
+  /// `start` (none: the origin) is where the part begins that `layout` spreads.
   llvm::SmallVector<mlir::Value> read(RegisterEmitter &e, mlir::Value base,
-                                      const LinearLayout &layout, mlir::Type element) const;
+                                      const LinearLayout &layout, mlir::Type element,
+                                      llvm::ArrayRef<int32_t> start = {}) const;
   /// The part of an element's offset that the thread gives in `layout`, and `further` (i32, null:
   /// 0) along `dim`, which shares no bit with the layout's coordinates.
   mlir::Value threadOffset(RegisterEmitter &e, const LinearLayout &layout, mlir::Value further = {},
@@ -54,8 +57,8 @@ public:
   /// `count` registers of `layout` from `first` on; both are multiples of `vectorOf(layout)`.
   llvm::SmallVector<mlir::Value> readRegisters(RegisterEmitter &e, mlir::Value base,
                                                mlir::Value threadOffset, const LinearLayout &layout,
-                                               mlir::Type element, unsigned first,
-                                               unsigned count) const;
+                                               mlir::Type element, unsigned first, unsigned count,
+                                               llvm::ArrayRef<int32_t> start = {}) const;
   /// The registers of four words (or two) of the fragments of mma.sync, from `first` on; `along` is
   /// the dimension of which a word holds neighbours. Requires: canReadFragments.
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,

@@ -1,11 +1,30 @@
 #include "gpu/TilesAhead.h"
 
+#include "gpu/StepsAhead.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
 namespace nereid::gpu {
+
+// A step at least, whatever the number of steps depends on: up to `max(n, 1)`.
+static bool runsAlways(scf::ForOp steps) {
+  auto most = steps.getUpperBound().getDefiningOp<arith::MaxSIOp>();
+  APInt lower, least;
+  return most && matchPattern(steps.getLowerBound(), m_ConstantInt(&lower)) &&
+         llvm::any_of(most->getOperands(), [&](Value v) {
+           return matchPattern(v, m_ConstantInt(&least)) && least.sgt(lower);
+         });
+}
+
+// A number in memory, such as where a group of rows begins: no tile writes what the next one reads.
+static bool isNumberInMemory(Operation *op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && !load.getIsVolatile() && !isa<RankedTensorType>(load.getType());
+}
 
 bool TilesAhead::follow(ArrayRef<Operation *> ops, ArrayRef<unsigned> numbers) {
   tiles = dyn_cast<scf::ForOp>(steps->getParentOp());
@@ -14,9 +33,13 @@ bool TilesAhead::follow(ArrayRef<Operation *> ops, ArrayRef<unsigned> numbers) {
   for (Operation &op : *tiles.getBody())
     if (isa<scf::ForOp, scf::WhileOp>(op) && &op != steps)
       return false;
-  for (Value bound : {steps.getLowerBound(), steps.getUpperBound(), steps.getStep()})
+  for (Value bound : {steps.getLowerBound(), steps.getStep()})
     if (!tiles.isDefinedOutsideOfLoop(bound))
       return false;
+  isNeverEmpty = runsAlways(steps);
+  if (!tiles.isDefinedOutsideOfLoop(steps.getUpperBound()) &&
+      !(isNeverEmpty && need(steps.getUpperBound())))
+    return false;
   carried.assign(numbers.begin(), numbers.end());
   return llvm::all_of(ops,
                       [&](Operation *op) {
@@ -60,21 +83,25 @@ bool TilesAhead::collect(Value value, OpSet &ops) {
            collect(tiles.getBody()->getTerminator()->getOperand(i), ofNextTile);
   }
   Operation *op = value.getDefiningOp();
-  if (op->getBlock() != tiles.getBody() || op->getNumRegions() || !isMemoryEffectFree(op) ||
-      !isSpeculatable(op))
+  if (op->getBlock() != tiles.getBody() || op->getNumRegions() ||
+      !(isNumberInMemory(op) || (isMemoryEffectFree(op) && isSpeculatable(op))))
     return false;
   return !ops.insert(op).second ||
          llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, ops); });
 }
 
-void TilesAhead::clone(const OpSet &ops, IRMapping &mapping) {
+// Loads read nothing where there is no such tile.
+void TilesAhead::clone(const OpSet &ops, IRMapping &mapping, Value exists) {
   for (Operation &op : *tiles.getBody())
-    if (ops.contains(&op))
-      b.clone(op, mapping);
+    if (ops.contains(&op)) {
+      Operation *copy = b.clone(op, mapping);
+      if (auto load = dyn_cast<tile::LoadOp>(copy))
+        StepsAhead{steps, b}.addMask(load, exists);
+    }
 }
 
-SmallVector<Value> TilesAhead::tileValues(IRMapping &mapping) {
-  clone(ofTile, mapping);
+SmallVector<Value> TilesAhead::tileValues(IRMapping &mapping, Value exists) {
+  clone(ofTile, mapping, exists);
   SmallVector<Value> values = {mapping.lookup(tiles.getInductionVar())};
   for (unsigned i : arguments)
     values.push_back(mapping.lookup(tiles.getRegionIterArg(i)));
@@ -96,8 +123,11 @@ SmallVector<Value> TilesAhead::first() {
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
                                    loop.getUpperBound());
   };
-  SmallVector<Value> at = {b.create<arith::AndIOp>(loc, isLess(tiles), isLess(steps))};
-  llvm::append_range(at, tileValues(mapping));
+  Value exists = isLess(tiles);
+  if (!isNeverEmpty)
+    exists = b.create<arith::AndIOp>(loc, exists, isLess(steps));
+  SmallVector<Value> at = {exists};
+  llvm::append_range(at, tileValues(mapping, exists));
   return at;
 }
 
@@ -109,6 +139,7 @@ ValueRange TilesAhead::take(ValueRange &list, size_t count) {
 
 IRMapping TilesAhead::valuesAt(ValueRange at) {
   IRMapping mapping;
+  Value isThere = exists(at);
   at = at.drop_front();
   mapping.map(tiles.getInductionVar(), take(at, 1)[0]);
   for (auto [i, value] : llvm::zip(arguments, take(at, arguments.size())))
@@ -118,7 +149,7 @@ IRMapping TilesAhead::valuesAt(ValueRange at) {
   mapping.map(steps.getInductionVar(), take(at, 1)[0]);
   for (auto [i, value] : llvm::zip(carried, at))
     mapping.map(steps.getRegionIterArg(i), value);
-  clone(repeats, mapping);
+  clone(repeats, mapping, isThere);
   return mapping;
 }
 
@@ -128,7 +159,8 @@ SmallVector<Value> TilesAhead::next(ValueRange at, const IRMapping &values) {
         step = values.lookup(steps.getInductionVar());
   // How far a number is from the end has no sign: it can't wrap around where there is one at all.
   auto isMore = [&](scf::ForOp loop, Value number) -> Value {
-    Value left = b.create<arith::SubIOp>(loc, loop.getUpperBound(), number);
+    Value end = values.lookupOrDefault(loop.getUpperBound());
+    Value left = b.create<arith::SubIOp>(loc, end, number);
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, loop.getStep());
   };
   auto branch = b.create<scf::IfOp>(loc, TypeRange(at), isMore(steps, step), true);
@@ -146,14 +178,14 @@ SmallVector<Value> TilesAhead::next(ValueRange at, const IRMapping &values) {
   current.map(tiles.getInductionVar(), tile);
   for (unsigned i : arguments)
     current.map(tiles.getRegionIterArg(i), values.lookup(tiles.getRegionIterArg(i)));
-  clone(ofNextTile, current);
+  clone(ofNextTile, current, exists(at));
   later.map(tiles.getInductionVar(),
             b.create<arith::AddIOp>(loc, tile, tiles.getStep()).getResult());
   for (unsigned i : arguments)
     later.map(tiles.getRegionIterArg(i),
               current.lookupOrDefault(tiles.getBody()->getTerminator()->getOperand(i)));
   SmallVector<Value> there = {b.create<arith::AndIOp>(loc, exists(at), isMore(tiles, tile))};
-  llvm::append_range(there, tileValues(later));
+  llvm::append_range(there, tileValues(later, there[0]));
   b.create<scf::YieldOp>(loc, there);
   return SmallVector<Value>(branch.getResults());
 }

@@ -26,7 +26,8 @@ inline constexpr llvm::StringLiteral flattenAttr = "tile.flatten";
 ///     store(tile)                              start copies at `at`, move on
 ///                                            store(tile)
 ///
-/// The source allows it by `flatten`: what one tile writes the next does not read. Where they
+/// The source allows it by `flatten`: what one tile writes the next does not read. Tiles have as
+/// many steps each, or `max(n, 1)` with an n of their own. Where they
 /// stand goes through the loops as a list of values: whether there is such a step, the tile's
 /// number and what the source carries from tile to tile, what the copies need of a tile, the
 /// step's number and what is carried from step to step.
@@ -37,6 +38,9 @@ public:
   /// True if all that `ops` (of the steps' body) and the values of number `carried` from step to
   /// step need of a tile can be computed for a later one.
   bool follow(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<unsigned> carried);
+
+  /// True if each tile has a step; how many, may then depend on the tile.
+  bool neverEmpty() const { return isNeverEmpty; }
 
   mlir::scf::ForOp loop() const { return tiles; }
   void setLoop(mlir::scf::ForOp loop) { tiles = loop; }
@@ -54,9 +58,9 @@ private:
 
   bool need(mlir::Value value);
   bool collect(mlir::Value value, OpSet &ops);
-  void clone(const OpSet &ops, mlir::IRMapping &mapping);
+  void clone(const OpSet &ops, mlir::IRMapping &mapping, mlir::Value exists);
   /// The values of a tile of which the number and the carried values are mapped.
-  llvm::SmallVector<mlir::Value> tileValues(mlir::IRMapping &mapping);
+  llvm::SmallVector<mlir::Value> tileValues(mlir::IRMapping &mapping, mlir::Value exists);
   /// The first `count` values of a list, and the rest.
   static mlir::ValueRange take(mlir::ValueRange &list, size_t count);
 
@@ -66,6 +70,7 @@ private:
   llvm::SetVector<unsigned> arguments; ///< carried from tile to tile
   llvm::SetVector<mlir::Value> kept;   ///< what the steps need of a tile
   OpSet ofTile, ofNextTile, repeats;   ///< ops that give those, and that the steps repeat
+  bool isNeverEmpty = false;
 };
 
 } // namespace nereid::gpu

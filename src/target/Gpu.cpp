@@ -9,7 +9,7 @@ constexpr uint32_t KiB = 1024;
 
 constexpr uint32_t ampere = AsyncCopy | Bf16Mma;
 constexpr uint32_t ada = ampere | Fp8Convert | Fp8Mma;
-constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics;
+constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatrix;
 
 // Limits from the CUDA C programming guide, "Technical Specifications per Compute Capability".
 // clang-format off

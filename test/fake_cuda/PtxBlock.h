@@ -148,6 +148,7 @@ private:
   // --- what a warp does together ---
   void collective(unsigned warp, const Instruction &i, const std::vector<unsigned> &active);
   void loadMatrices(unsigned warp, const Instruction &i);
+  void storeMatrices(unsigned warp, const Instruction &i);
   void multiply(unsigned warp, const Instruction &i);
 
   // --- products of warp groups (PtxProducts.cpp) ---

@@ -15,7 +15,7 @@ namespace ptx {
   X(fence) X(fma) X(griddepcontrol) X(ld) X(ldmatrix) X(lg2) X(lop3) X(mad) X(max) \
   X(mbarrier) X(membar) X(min) X(mma) X(mov) X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc) X(prefetch) X(prmt) \
   X(rcp) X(red) X(redux) X(rem) X(ret) X(rsqrt) X(selp) X(set) X(setp) X(shf) X(shfl) \
-  X(shl) X(shr) X(sin) X(sqrt) X(st) X(sub) X(tanh) X(tensormap) X(trap) \
+  X(shl) X(shr) X(sin) X(sqrt) X(st) X(stmatrix) X(sub) X(tanh) X(tensormap) X(trap) \
   X(vote) X(wgmma) X(xor)
 // clang-format on
 

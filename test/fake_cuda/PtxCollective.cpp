@@ -65,6 +65,8 @@ void Multiprocessor::collective(unsigned warp, const Instruction &i,
       as(warp, l), set(i.operands[0], 0xffffffff, {Kind::Bits, 4});
   } else if (i.op == Op::ldmatrix_) {
     loadMatrices(warp, i);
+  } else if (i.op == Op::stmatrix_) {
+    storeMatrices(warp, i);
   } else if (i.op == Op::mma_) {
     multiply(warp, i);
   } else if (i.op == Op::wgmma_) {
@@ -91,6 +93,26 @@ void Multiprocessor::loadMatrices(unsigned warp, const Instruction &i) {
       uint32_t first = isTransposed ? matrix[minor][major] : matrix[major][minor],
                second = isTransposed ? matrix[minor + 1][major] : matrix[major][minor + 1];
       set(to.list[m], first | second << 16, {Kind::Bits, 4});
+    }
+  }
+}
+
+// The same the other way.
+void Multiprocessor::storeMatrices(unsigned warp, const Instruction &i) {
+  const Operand &from = i.operands[1];
+  bool isTransposed = i.has("trans");
+  for (unsigned m = 0; m < from.list.size(); ++m) {
+    uint16_t matrix[8][8];
+    for (unsigned l = 0; l < 32; ++l) {
+      as(warp, l);
+      uint32_t word = uint32_t(get(from.list[m], {Kind::Bits, 4}));
+      unsigned major = l / 4, minor = l % 4 * 2;
+      (isTransposed ? matrix[minor][major] : matrix[major][minor]) = uint16_t(word);
+      (isTransposed ? matrix[minor + 1][major] : matrix[major][minor + 1]) = uint16_t(word >> 16);
+    }
+    for (unsigned row = 0; row < 8; ++row) {
+      as(warp, m * 8 + row);
+      write(i, address(i.operands[0]), 16, reinterpret_cast<const uint8_t *>(matrix[row]));
     }
   }
 }

@@ -24,8 +24,8 @@ namespace {
 constexpr uint64_t localBase = uint64_t(0x6c) << 56;
 
 bool isCollective(const Instruction &i) {
-  return i.op == Op::shfl_ || i.op == Op::ldmatrix_ || i.op == Op::mma_ || i.op == Op::wgmma_ ||
-         i.op == Op::vote_ || i.op == Op::redux_ || i.op == Op::activemask_ ||
+  return i.op == Op::shfl_ || i.op == Op::ldmatrix_ || i.op == Op::stmatrix_ || i.op == Op::mma_ ||
+         i.op == Op::wgmma_ || i.op == Op::vote_ || i.op == Op::redux_ || i.op == Op::activemask_ ||
          (i.op == Op::bar_ && i.isWarp) || (i.op == Op::tensormap_ && !i.has("replace"));
 }
 bool isBarrier(const Instruction &i) {

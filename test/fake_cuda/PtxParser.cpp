@@ -98,6 +98,7 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"st", "global shared shared::cta local relaxed release volatile weak cta gpu sys wb cg cs wt "
            "v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
            "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint"},
+    {"stmatrix", "sync aligned m8n8 x1 x2 x4 trans shared shared::cta"},
     {"sub", "rn rz rm rp ftz sat"},
     {"tanh", "approx"},
     {"tensormap", "replace tile global_address rank box_dim global_dim global_stride "

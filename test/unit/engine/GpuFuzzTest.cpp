@@ -214,6 +214,7 @@ TEST(GpuFuzz, CatchesPlantedMiscompiles) {
       {"\\.x4\\.trans\\.shared", ".x4.shared"},
       {"\\.x4\\.shared\\.b16", ".x4.trans.shared.b16"},
       {"(ldmatrix\\S+ )\\{(\\S+), (\\S+), ", "$1{$3, $2, "},
+      {"(stmatrix\\S+ \\[\\S+\\], )\\{(\\S+), (\\S+), ", "$1{$3, $2, "},
       {"(mma\\.sync\\S+ \\S+ \\S+ \\S+ \\S+ )\\{(\\S+), (\\S+), ", "$1{$3, $2, "},
       {"s32\\.u8\\.u8\\.s32", "s32.s8.s8.s32"},
       // Copies ahead of their step.

@@ -271,6 +271,56 @@ TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
   EXPECT_FALSE(wgmmaShape({64, 64}, 8)) << "half a column of shared memory each";
 }
 
+// A thread's rows are neighbours, those of an operand and of the sum the same, and a half or a
+// quarter of a warp that reads 8 or 16 bytes a lane at once meets each bank once.
+TEST(Layouts, RowsTogetherAreReadWithoutBankConflicts) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>(64, 64), {128, 128}, {128, 256}, {256, 128}})
+    for (unsigned warps : {4u, 8u}) {
+      auto sum = wgmmaAccumulator({m, n}, warps), lhs = wgmmaLhs({m, 32}, n, warps, 4);
+      if (!sum || !lhs)
+        continue; // half a column of shared memory each
+      IndexOrder order = orderTogether(*lhs, 0);
+      LinearLayout rows = inOrder(*lhs, 0, order), out = inOrder(*sum, 0, order);
+      expectOnePlaceEach(rows, {m, 32});
+      expectOnePlaceEach(out, {m, n});
+      std::map<int32_t, int32_t> places; // where a row was, where it is
+      for (auto [was, is] : {std::pair(&*lhs, &rows), {&*sum, &out}})
+        for (uint32_t warp = 0; warp < warps; ++warp)
+          for (uint32_t lane = 0; lane < 32; ++lane)
+            for (uint32_t reg = 0; reg < registersOf(*is); ++reg) {
+              auto [found, fresh] =
+                  places.try_emplace(was->apply(reg, lane, warp)[0], is->apply(reg, lane, warp)[0]);
+              EXPECT_EQ(found->second, is->apply(reg, lane, warp)[0]);
+            }
+      // K x M in columns of 128 bytes, the 16 bytes of a row permuted by its number.
+      bool isWide = m > 64 * wgmmaShape({m, n}, warps)->alongM;
+      uint32_t lanes = isWide ? 8 : 16, bytes = isWide ? 16 : 8;
+      std::set<int32_t> banks;
+      for (uint32_t lane = 0; lane < lanes; ++lane) {
+        auto at = rows.apply(0, lane, 0);
+        int32_t inRow = (at[0] * 4 % 128) ^ (at[1] % 8 * 16);
+        EXPECT_EQ(inRow % int32_t(bytes), 0);
+        EXPECT_TRUE(banks.insert(inRow).second);
+      }
+    }
+}
+
+// The same for mma.sync, and operands of few rows or columns keep them.
+TEST(Layouts, ColumnsTogetherHaveOnePlaceEach) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>(16, 8), {32, 16}, {16, 32}, {32, 64}, {128, 128}})
+    for (unsigned warps : {1u, 4u, 8u}) {
+      auto sum = mmaAccumulator({m, n}, warps), lhs = mmaLhs({m, 32}, n, warps, 4),
+           rhs = mmaRhs({32, n}, m, warps, 4);
+      ASSERT_TRUE(sum && lhs && rhs);
+      IndexOrder rows = orderTogether(*lhs, 0), columns = orderTogether(*rhs, 1);
+      expectOnePlaceEach(inOrder(*lhs, 0, rows), {m, 32});
+      expectOnePlaceEach(inOrder(*rhs, 1, columns), {32, n});
+      expectOnePlaceEach(inOrder(inOrder(*sum, 0, rows), 1, columns), {m, n});
+      if (n < 32)
+        EXPECT_EQ(inOrder(*rhs, 1, columns), *rhs);
+    }
+}
+
 // Where lhs (rows x K) and rhs (K x columns) of a batch's matrices are read, one below the other.
 LinearLayout::Basis operandPlace(llvm::ArrayRef<int64_t> sum, int64_t depth, unsigned number,
                                  llvm::ArrayRef<int32_t> at, int64_t k) {
