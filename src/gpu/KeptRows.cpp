@@ -208,6 +208,7 @@ struct Row {
   int64_t offset = 0; // of its place in that of a step
   int64_t start = 0;  // the number of the first step, before that goes in front of the loop
   std::optional<int64_t> steps;
+  Operation *before = nullptr; // the loop, or its first step
   struct Load {
     tile::LoadOp load;
     Value step;
@@ -474,13 +475,15 @@ private:
     for (auto &group : groups) {
       int64_t left = mostBytesInRegisters, bytes = 0;
       for (Row &row : group) {
-        if (row.bytes() > 16 && row.bytes() <= left && startsWithLoad(row)) {
+        // A smaller tile is a piece of a row, a larger one often all of it, and one of this size
+        // (halves of 32768 columns, where public kernels stop) may be followed by others.
+        constexpr int64_t shortTile = 8 << 10, longTile = 32 << 10;
+        int64_t tile = row.bytes() * threads;
+        if (tile >= shortTile && row.bytes() > 16 && row.bytes() <= left && startsWithLoad(row)) {
           row.isInRegisters = true;
           left -= row.bytes();
         }
-        // A row that a tile of this size does not hold is longer than most are.
-        constexpr int64_t longTile = 32 << 10;
-        row.isInShared = !row.isInRegisters || row.isCounted() || row.bytes() * threads >= longTile;
+        row.isInShared = !row.isInRegisters || row.isCounted() || tile >= longTile;
         bytes += row.isInShared ? row.bytes() * threads : 0;
       }
       if (bytes > most) {
@@ -533,6 +536,7 @@ private:
     for (Row &row : rows) {
       row.start = *constantOf(row.loop.getLowerBound());
       row.steps = stepsOf(row.loop);
+      row.before = row.loop;
       row.loads.push_back({row.load, row.loop.getInductionVar()});
       for (Row::Again &again : row.again)
         row.loadsAgain.push_back({again.load, again.loop.getInductionVar()});
@@ -563,6 +567,9 @@ private:
     } else {
       b.setInsertionPoint(branch.thenBlock()->getTerminator());
     }
+    for (Row &row : rows)
+      if (row.loop == loop)
+        row.before = branch;
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), lower);
     mapping.map(loop.getRegionIterArgs(), loop.getInitArgs());
@@ -623,11 +630,7 @@ private:
     Location loc = row.load.getLoc();
     scf::ForOp loop = row.loop;
     Type i64 = b.getI64Type();
-    Operation *before = loop;
-    if (auto branch = dyn_cast_or_null<scf::IfOp>(row.loads.back().load->getParentOp());
-        row.loads.size() > 1)
-      before = branch;
-    b.setInsertionPoint(before);
+    b.setInsertionPoint(row.before);
     Value count =
         b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
                               row.steps ? b.getI64IntegerAttr(*row.steps) : IntegerAttr());

@@ -15,8 +15,8 @@ namespace nereid::gpu {
 ///
 /// Each thread reads back what it wrote itself, so there is no barrier. How many steps have a place
 /// in shared memory is known when registers are assigned: as many as cost no resident program. The
-/// first step waits in registers instead where it takes 17 to 64 bytes of a thread: it may well be
-/// the only one, as of a row that fits a tile.
+/// first step waits in registers instead where a tile is 8 KiB or more, and 17 to 64 bytes of a
+/// thread: it may well be the only one, as of a row that fits a tile.
 ///
 /// Memory order: between the two loads of an element nothing may wait for other programs (atomics,
 /// assembly, loops that spin), and a store must write elsewhere. Where it does is compared while

@@ -232,7 +232,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     pipelined = module.clone();
     FunctionOpInterface kernel = analysis::findKernel(*pipelined);
     uint64_t rings = support::inStep("pipeline loads", [&] {
-      gpu::keepRows(kernel, warps);
+      // Programs that must all be resident give each other no shared memory away.
+      if (!module->hasAttr(launchCooperativeAttr))
+        gpu::keepRows(kernel, warps);
       gpu::startLoadsAhead(kernel, warps);
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });

@@ -1,6 +1,6 @@
 # RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 512" --target sm_90a --emit gpu | FileCheck %s --check-prefix SHARED
 # RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 512" --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
-# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 2048" --target sm_90a --emit gpu | FileCheck %s --check-prefix REGISTERS
+# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 4096" --target sm_90a --num-warps 8 --emit gpu | FileCheck %s --check-prefix REGISTERS
 # RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, 4096, 512" --target sm_90a --emit gpu | FileCheck %s --check-prefix COUNTED
 # RUN: nereid compile %s:otherwise_added --signature "*fp16:16, *fp16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ADDED
 # RUN: nereid compile %s:in_place --signature "*fp16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix INPLACE

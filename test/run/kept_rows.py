@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 
-# The first step waits in registers (32 bytes a thread), the others are loaded again.
+# The first step waits in registers (16 numbers a thread), the others are loaded again.
 @triton.jit
 def scaled(x, y, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
@@ -16,9 +16,9 @@ def scaled(x, y, N, BLOCK: tl.constexpr):
         inside = start + columns < N
         tl.store(y + start + columns, tl.load(x + start + columns, mask=inside, other=0) * sum, mask=inside)
 
-# expect: scaled(x=ones(1000,i32), y=zeros(1000,i32), N=1000, BLOCK=1024) -> y == [1000] * 1000
-# expect: scaled(x=ones(3000,i32), y=zeros(3000,i32), N=3000, BLOCK=1024) -> y == [3000] * 3000
-# expect: scaled(x=ones(3000,i32), y=zeros(3000,i32), N=0, BLOCK=1024) -> y == [0] * 3000
+# expect: scaled(x=ones(1000,i32), y=zeros(1000,i32), N=1000, BLOCK=2048) -> y == [1000] * 1000
+# expect: scaled(x=ones(3000,i32), y=zeros(3000,i32), N=3000, BLOCK=2048) -> y == [3000] * 3000
+# expect: scaled(x=ones(3000,i32), y=zeros(3000,i32), N=0, BLOCK=2048) -> y == [0] * 3000
 # All of it in shared memory, and more than there is room for.
 # expect: scaled(x=ones(3000,i32), y=zeros(3000,i32), N=3000, BLOCK=128) -> y == [3000] * 3000
 # expect: scaled(x=ones(40000,i32), y=zeros(40000,i32), N=40000, BLOCK=512) -> y == [40000] * 40000
@@ -40,7 +40,7 @@ def others(x, y, N, BLOCK: tl.constexpr):
     tl.store(y + columns, last + peak)
 
 # expect: others(x=full(200,-9,i32), y=zeros(128,i32), N=200, BLOCK=128) -> y == [(-9 * 2 + (-9 if i < 72 else 0) * 2 + (0 if i < 72 else 100)) - 7 for i in range(128)]
-# expect: others(x=full(1500,-9,i32), y=zeros(1024,i32), N=1500, BLOCK=1024) -> y == [-18 + (-18 if i < 476 else 100) - 7 for i in range(1024)]
+# expect: others(x=full(3000,-9,i32), y=zeros(2048,i32), N=3000, BLOCK=2048) -> y == [-43 if i < 952 else 75 for i in range(2048)]
 
 
 # A gradient in place: each element is read before it is written.
@@ -62,7 +62,7 @@ def one_tensor(x, N, BLOCK: tl.constexpr):
 
 # expect: in_place(x=iota(700,i32), dx=zeros(700,i32), N=700, BLOCK=256) -> dx == [i + 244650 for i in range(700)]
 # expect: one_tensor(x=iota(700,i32), N=700, BLOCK=256) -> x == [i + 244650 for i in range(700)]
-# expect: one_tensor(x=iota(3000,i32), N=3000, BLOCK=1024) -> x == [i + 4498500 for i in range(3000)]
+# expect: one_tensor(x=iota(3000,i32), N=3000, BLOCK=2048) -> x == [i + 4498500 for i in range(3000)]
 
 
 # The first loop writes where the second one reads, or not: `by` says.
@@ -82,7 +82,7 @@ def written_between(x, y, by, N, BLOCK: tl.constexpr):
 # expect: written_between(x=iota(900,i32), y=zeros(300,i32), by=600, N=300, BLOCK=128) -> y == [i for i in range(300)]
 # expect: written_between(x=iota(900,i32), y=zeros(300,i32), by=384, N=300, BLOCK=128) -> y == [i for i in range(300)]
 # expect: written_between(x=iota(900,i32), y=zeros(300,i32), by=200, N=300, BLOCK=128) -> y == [i if i < 200 else 10 * (i - 200) for i in range(300)]
-# expect: written_between(x=iota(9000,i32), y=zeros(3000,i32), by=2000, N=3000, BLOCK=1024) -> y == [i if i < 2000 else 10 * (i - 2000) for i in range(3000)]
+# expect: written_between(x=iota(9000,i32), y=zeros(3000,i32), by=2000, N=3000, BLOCK=2048) -> y == [i if i < 2000 else 10 * (i - 2000) for i in range(3000)]
 
 
 # A number is stored between the loops, perhaps into the row.
@@ -101,8 +101,8 @@ def number_between(x, y, at, N, BLOCK: tl.constexpr):
 # expect: number_between(x=ones(1000,i32), y=zeros(500,i32), at=7, N=500, BLOCK=128) -> y == [500 if i == 7 else 1 for i in range(500)]
 # expect: number_between(x=ones(1000,i32), y=zeros(500,i32), at=499, N=500, BLOCK=128) -> y == [500 if i == 499 else 1 for i in range(500)]
 # expect: number_between(x=ones(1000,i32), y=zeros(500,i32), at=900, N=500, BLOCK=128) -> y == [1] * 500
-# expect: number_between(x=ones(2048,i32), y=zeros(1000,i32), at=7, N=1000, BLOCK=1024) -> y == [1000 if i == 7 else 1 for i in range(1000)]
-# expect: number_between(x=ones(2048,i32), y=zeros(1000,i32), at=2047, N=1000, BLOCK=1024) -> y == [1] * 1000
+# expect: number_between(x=ones(2048,i32), y=zeros(1000,i32), at=7, N=1000, BLOCK=2048) -> y == [1000 if i == 7 else 1 for i in range(1000)]
+# expect: number_between(x=ones(2048,i32), y=zeros(1000,i32), at=2047, N=1000, BLOCK=2048) -> y == [1] * 1000
 
 
 # A step stores where the next one reads.
@@ -139,7 +139,7 @@ def rows(x, y, M, N, BLOCK: tl.constexpr):
             tl.store(y + row * N + start + columns, (value + sum).to(tl.float16), mask=inside)
 
 # expect: rows(x=ones(2100,f16), y=zeros(2100,f16), M=7, N=300, BLOCK=128) -> y == [301] * 2100
-# expect: rows(x=ones(4800,f16), y=zeros(4800,f16), M=3, N=1600, BLOCK=1024) -> y == [1601] * 4800
+# expect: rows(x=ones(4800,f16), y=zeros(4800,f16), M=3, N=1600, BLOCK=4096) -> y == [1601] * 4800
 
 
 # Bytes, and numbers of 64 bits.
@@ -157,7 +157,7 @@ def of_any_type(x, y, N, BLOCK: tl.constexpr):
 # expect: of_any_type(x=full(1000,-3,i8), y=zeros(1000,i64), N=1000, BLOCK=512) -> y == [-3003] * 1000
 # expect: of_any_type(x=full(1000,-3,i64), y=zeros(1000,i64), N=1000, BLOCK=256) -> y == [-3003] * 1000
 # expect: of_any_type(x=full(5000,-3,i8), y=zeros(5000,i64), N=5000, BLOCK=4096) -> y == [-15003] * 5000
-# expect: of_any_type(x=full(1000,-3,i16), y=zeros(1000,i64), N=1000, BLOCK=1024) -> y == [-3003] * 1000
+# expect: of_any_type(x=full(1000,-3,i16), y=zeros(1000,i64), N=1000, BLOCK=4096) -> y == [-3003] * 1000
 
 
 # Known while compiling.
@@ -173,5 +173,5 @@ def from_seven(x, y, LAST: tl.constexpr, BLOCK: tl.constexpr):
         tl.store(y + start + columns, tl.load(x + start + columns, mask=inside, other=0) + sum, mask=inside)
 
 # expect: from_seven(x=iota(900,i32), y=zeros(900,i32), LAST=900, BLOCK=128) -> y == [i + 404529 if i > 6 else 0 for i in range(900)]
-# expect: from_seven(x=iota(3000,i32), y=zeros(3000,i32), LAST=3000, BLOCK=1024) -> y == [i + 4498479 if i > 6 else 0 for i in range(3000)]
+# expect: from_seven(x=iota(3000,i32), y=zeros(3000,i32), LAST=3000, BLOCK=2048) -> y == [i + 4498479 if i > 6 else 0 for i in range(3000)]
 # expect: from_seven(x=iota(100,i32), y=zeros(100,i32), LAST=7, BLOCK=128) -> y == [0] * 100

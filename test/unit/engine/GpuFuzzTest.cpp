@@ -236,6 +236,13 @@ TEST(GpuFuzz, CatchesPlantedMiscompiles) {
       {"max\\.f32", "max.NaN.f32"},
       {"max\\.s32", "max.u32"},
       {"%ctaid\\.x", "%ctaid.y"},
+      // Rows that are kept: how many steps, which, and whether a store met them.
+      {"mov\\.u32(\\s+%r\\d+), %dynamic_smem_size", "mov.u32$1, 1048576"},
+      {"setp\\.ge\\.u64", "setp.gt.u64"},
+      {"setp\\.lt\\.u64", "setp.le.u64"},
+      {"setp\\.le\\.u64", "setp.ne.s64"},
+      {"setp\\.gt\\.u64", "setp.eq.s64"},
+      {"(ld\\.shared\\.v4\\.\\w+\\s+)\\{(\\S+), (\\S+), ", "$1{$3, $2, "},
       {"\\.exch\\.b32", ".add.u32"},
       {"\\.cas\\.b32 (\\S+) (\\S+) (\\S+), (\\S+);", ".cas.b32 $1 $2 $4, $3;"},
   };
