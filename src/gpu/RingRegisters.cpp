@@ -107,7 +107,7 @@ std::optional<SlotOperand> slotOperand(Value operand) {
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner,
               Value policy) {
   to = e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(), to);
-  // An address that `ptxas` (12.8 to 13.0) may write as the sum of a register and a uniform one has
+  // An address that `ptxas` (12.8, 12.9) may write as the sum of a register and a uniform one has
   // no room for the policy beside it: what it emits is an illegal instruction. Of a mask it makes
   // no sum, and shared memory ends below it.
   if (policy)
