@@ -115,7 +115,8 @@ private:
     struct Choice {
       int64_t contiguity = 0;
       int64_t perThread = 1;
-      int64_t bytes = 8; // of the smallest element
+      int64_t bytes = 8;         // of the smallest element
+      int64_t mostWritten = 128; // by one instruction
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
@@ -148,6 +149,10 @@ private:
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
       choice.bytes = std::min(choice.bytes, elementBytes);
+      // A thread that needed two stores for its elements would leave gaps in each, which costs the
+      // memory twice; of loads the second one finds its line in the nearest cache.
+      if (!isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(op))
+        choice.mostWritten = std::min(choice.mostWritten, 16 / elementBytes);
       auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
@@ -203,7 +208,7 @@ private:
       for (unsigned d = shape.size(); d-- > 0;)
         if (d != dim)
           order.push_back(d);
-      unsigned perThread = unsigned(std::min(choice.perThread, share));
+      unsigned perThread = unsigned(std::min({choice.perThread, share, choice.mostWritten}));
       // Rows that are reduced where they are loaded: a warp reads two lines of each at once, of as
       // many rows as that leaves. A sum that a loop keeps by element is reduced once, and its
       // threads are better off with several rows, for which they hold less of what all rows meet.
