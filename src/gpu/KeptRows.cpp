@@ -475,15 +475,12 @@ private:
     for (auto &group : groups) {
       int64_t left = mostBytesInRegisters, bytes = 0;
       for (Row &row : group) {
-        // A smaller tile is a piece of a row, a larger one often all of it, and one of this size
-        // (halves of 32768 columns, where public kernels stop) may be followed by others.
-        constexpr int64_t shortTile = 8 << 10, longTile = 32 << 10;
-        int64_t tile = row.bytes() * threads;
-        if (tile >= shortTile && row.bytes() > 16 && row.bytes() <= left && startsWithLoad(row)) {
+        bool isInCache = meetsWeights(row);
+        if (isInCache && row.bytes() > 16 && row.bytes() <= left && startsWithLoad(row)) {
           row.isInRegisters = true;
           left -= row.bytes();
         }
-        row.isInShared = !row.isInRegisters || row.isCounted() || tile >= longTile;
+        row.isInShared = !isInCache;
         bytes += row.isInShared ? row.bytes() * threads : 0;
       }
       if (bytes > most) {
@@ -501,6 +498,31 @@ private:
         row.offset = stepBytes;
         stepBytes += row.bytes() * threads;
       }
+  }
+
+  // Whether steps also load what other programs load, such as the weights of a norm: those are in
+  // the first-level cache, of which shared memory would take most, and so is a row that is not
+  // longer.
+  bool meetsWeights(Row &row) {
+    auto isOfAll = [&](scf::ForOp loop) {
+      return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [&](tile::LoadOp load) {
+        llvm::SmallPtrSet<Operation *, 16> seen;
+        return isTile(load.getType()) && load != row.load && !taken.contains(load) &&
+               isForAll(load.getPointer(), seen);
+      });
+    };
+    return isOfAll(row.loop) ||
+           llvm::any_of(row.again, [&](Row::Again &again) { return isOfAll(again.loop); });
+  }
+  static bool isForAll(Value value, llvm::SmallPtrSetImpl<Operation *> &seen) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return true;
+    return !isa<tile::ProgramIdOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) &&
+           isMemoryEffectFree(op) &&
+           (!seen.insert(op).second || llvm::all_of(op->getOperands(), [&](Value operand) {
+             return isForAll(operand, seen);
+           }));
   }
 
   // Nothing that a step does before the load would see that it comes earlier.

@@ -14,9 +14,10 @@ namespace nereid::gpu {
 ///   + i)
 ///
 /// Each thread reads back what it wrote itself, so there is no barrier. How many steps have a place
-/// in shared memory is known when registers are assigned: as many as cost no resident program. The
-/// first step waits in registers instead where a tile is 8 KiB or more, and 17 to 64 bytes of a
-/// thread: it may well be the only one, as of a row that fits a tile.
+/// in shared memory is known when registers are assigned: as many as cost no resident program. Where
+/// the loops also load what all programs load (the weights of a norm), the first-level cache is worth
+/// more: then the first step alone waits, in registers, if it takes 17 to 32 bytes of a thread. It
+/// may well be the only one, as of a row that fits a tile.
 ///
 /// Memory order: between the two loads of an element nothing may wait for other programs (atomics,
 /// assembly, loops that spin), and a store must write elsewhere. Where it does is compared while
@@ -29,6 +30,6 @@ namespace nereid::gpu {
 void keepRows(mlir::FunctionOpInterface kernel, unsigned warps);
 
 /// What of a step may wait in a thread's registers, in bytes.
-inline constexpr unsigned mostBytesInRegisters = 64;
+inline constexpr unsigned mostBytesInRegisters = 32;
 
 } // namespace nereid::gpu

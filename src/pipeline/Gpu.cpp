@@ -185,9 +185,11 @@ struct GpuCode {
   uint64_t sharedBytes(const target::GpuChip &chip) const {
     const gpu::KeptPlaces &kept = emitted.kept;
     return emitted.sharedBytes +
-           (kept.stepBytes ? gpu::bytesForKept(chip, cubin ? cubin->registers : 0, warps,
-                                               emitted.sharedBytes, kept.stepBytes, kept.steps)
-                           : 0);
+           // What is spilled needs the first-level cache, of which that would be taken.
+           (kept.stepBytes && !spilledBytes()
+                ? gpu::bytesForKept(chip, cubin ? cubin->registers : 0, warps, emitted.sharedBytes,
+                                    kept.stepBytes, kept.steps)
+                : 0);
   }
   uint32_t spilledBytes() const {
     return cubin ? cubin->spillStoreBytes + cubin->spillLoadBytes : 0;

@@ -4,7 +4,33 @@ import triton
 import triton.language as tl
 
 
-# The first step waits in registers (16 numbers a thread), the others are loaded again.
+# Beside weights the first step waits in registers (8 numbers a thread), the others are loaded again.
+@triton.jit
+def weighed(x, w, y, N, M, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x += tl.program_id(0) * N
+    total = tl.zeros([BLOCK], tl.int32)
+    for start in range(0, N, BLOCK):
+        total += tl.load(x + start + columns, mask=start + columns < N, other=0)
+    sum = tl.sum(total, axis=0)
+    tl.store(y + M, sum)
+    tl.debug_barrier()
+    for start in range(0, N, BLOCK):
+        inside = start + columns < N
+        value = tl.load(x + start + columns, mask=inside, other=0)
+        tl.store(y + start + columns, value * sum + tl.load(w + start + columns, mask=inside), mask=inside)
+
+@triton.jit
+def weighed_in_place(x, w, N, M, BLOCK: tl.constexpr):
+    weighed(x, w, x, N, M, BLOCK)
+
+# expect: weighed(x=ones(1000,i32), w=iota(1000,i32), y=zeros(1001,i32), N=1000, M=1000, BLOCK=1024) -> y == [1000 + i if i < 1000 else 1000 for i in range(1001)]
+# expect: weighed(x=ones(3000,i32), w=iota(3000,i32), y=zeros(3001,i32), N=3000, M=3000, BLOCK=1024) -> y == [3000 + i if i < 3000 else 3000 for i in range(3001)]
+# expect: weighed(x=ones(1000,i32), w=iota(1000,i32), y=zeros(1001,i32), N=0, M=3, BLOCK=1024) -> y == [0] * 1001
+# expect: weighed_in_place(x=ones(1001,i32), w=iota(1000,i32), N=1000, M=1000, BLOCK=1024) -> x == [1000 + i if i < 1000 else 1000 for i in range(1001)]
+# expect: weighed_in_place(x=ones(1001,i32), w=zeros(1000,i32), N=1000, M=10, BLOCK=1024) -> x == [1000000 if i == 10 else 1000 if i < 1000 else 1 for i in range(1001)]
+
+
 @triton.jit
 def scaled(x, y, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
