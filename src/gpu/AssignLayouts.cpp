@@ -116,7 +116,8 @@ private:
       int64_t contiguity = 0;
       int64_t perThread = 1;
       int64_t bytes = 8;         // of the smallest element
-      int64_t mostWritten = 128; // by one instruction
+      int64_t mostWritten = 128; // by one instruction, in the deepest loop of all
+      unsigned depth = 0;        // of that loop
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
@@ -149,9 +150,16 @@ private:
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
       choice.bytes = std::min(choice.bytes, elementBytes);
+      unsigned depth = 0;
+      for (Operation *loop = op; (loop = loop->getParentOp());)
+        depth += isa<LoopLikeOpInterface>(loop);
+      if (depth > choice.depth) {
+        choice.mostWritten = Choice().mostWritten;
+        choice.depth = depth;
+      }
       // A thread that needed two stores for its elements would leave gaps in each, which costs the
       // memory twice; of loads the second one finds its line in the nearest cache.
-      if (!isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(op))
+      if (depth == choice.depth && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(op))
         choice.mostWritten = std::min(choice.mostWritten, 16 / elementBytes);
       auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
