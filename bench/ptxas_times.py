@@ -46,7 +46,8 @@ draw = lambda *shape, dtype=torch.float16: torch.randn(shape, device="cuda", dty
 
 def attention(d, causal):
     q, k, v = (draw(1, 2, 1024, d).requires_grad_() for _ in "qkv")
-    module.attention(q, k, v, causal, 0.1, False).sum().backward()
+    out = module.attention(q, k, v, causal, 0.1, False)
+    out.backward(torch.randn_like(out))  # the gradient of a sum is one number repeated, which the tutorial does not take
 
 
 def norm():

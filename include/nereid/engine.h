@@ -52,7 +52,8 @@ struct CompileEvent {
   std::string kernel, signature, target;
   double seconds = 0;
   bool fromDisk = false;
-  bool frozen = false; ///< it came after `freeze(Freeze::Warn)`
+  bool frozen = false;       ///< it came after `freeze(Freeze::Warn)`
+  bool inBackground = false; ///< `Freeze::Background`: no launch waited for it
 };
 
 /// A part of a compilation that has ended: a pass, LLVM's optimiser, the assembler.
@@ -72,15 +73,20 @@ struct LaunchEvent {
 
 /// What a launch does that needs code which is not built yet.
 enum class Freeze : uint8_t {
-  Off,     ///< compiles it
-  Warn,    ///< compiles it and tells the callback
-  Generic, ///< takes the variant without assumptions on sizes and alignment if that is built, else
-           ///< fails
+  Off,  ///< compiles it
+  Warn, ///< compiles it and tells the callback
+  /// Takes the variant without assumptions on sizes and alignment, which is compiled if need be,
+  /// until a thread of the process has compiled the one for these classes of arguments. Both are
+  /// right, but may add in another order. `Kernel::prepare` and `tune` wait for the latter.
+  Background,
+  Generic, ///< takes that variant if it is built, else fails
   Refuse,  ///< fails
 };
 
 struct EngineOptions {
-  /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory.
+  /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory. Of
+  /// several, separated by ':', the last is written and the others, as an image brings them, are
+  /// only read. $NEREID_CACHE_MEGABYTES bounds what is kept.
   std::string cacheDirectory;
   bool cacheOnDisk = true;
   /// How much of what was built this process keeps beside the kernels that it holds: above, it
@@ -89,7 +95,7 @@ struct EngineOptions {
   /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
   /// is kept, and the `tuned.json` beside a program's file is read.
   std::string tuningFile;
-  // Called on the launching thread.
+  // Called on the launching thread, or on the one that compiles under `Freeze::Background`.
   std::function<void(const CompileEvent &)> onCompile;
   std::function<void(const CompileStep &)> onStep;
   std::function<void(const LaunchEvent &)> onLaunch;
@@ -251,6 +257,7 @@ public:
   /// recorded; messages name the lines of the C++ source.
   Result<Program> load(const tl::Module &module) const;
 
+  /// What launches do from now on; at first what NEREID_FREEZE names.
   void freeze(Freeze mode) const;
   EngineStatistics statistics() const;
 

@@ -120,7 +120,7 @@ def linear_tolerance(M, V, H, dtype):
                 dw=dict(rel=eps(dtype), abs=2 * (logits + 64 * eps("f32")) / sqrt(M)))
 
 
-loop_configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((1024, 4), (2048, 4), (4096, 8), (8192, 8), (16384, 16))]
+loop_configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((1024, 4), (2048, 4), (4096, 8), (8192, 8), (4096, 16), (16384, 16))]
 shapes = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (2, 3000))],
     *[dict(M=4, N=781, dtype=d) for d in ("f16", "bf16")],

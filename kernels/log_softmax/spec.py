@@ -57,7 +57,7 @@ def backward_tolerance(M, N, dtype):
     return dict(rel=eps(dtype), abs=(16 + N / 2) * eps("f32") + (3e-8 if dtype == "f16" else 0))
 
 
-loop_configs = [dict(BLOCK=b, num_warps=w) for b in (1024, 4096, 8192) for w in (4, 8)]
+loop_configs = [dict(BLOCK=b, num_warps=w) for (b, w) in ((1024, 4), (1024, 8), (4096, 4), (4096, 8), (8192, 4), (8192, 8), (16384, 16))]
 shapes = [
     *[dict(M=M, N=N, dtype="f32") for (M, N) in ((1, 1), (3, 17), (5, 781), (4, 1024), (2, 3000))],
     *[dict(M=3, N=781, dtype=d) for d in ("f16", "bf16")],

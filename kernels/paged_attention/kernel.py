@@ -12,15 +12,18 @@ import triton.language as tl
 
 LOG2E = tl.constexpr(1.4426950408889634)
 LOWEST = tl.constexpr(-3.4028234663852886e38)
+# Which lines leave the second-level cache.
+AS_USUAL = tl.constexpr("")
+FIRST = tl.constexpr("evict_first")
 
 
 @triton.jit
 def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, positions, first, last, KV, scale, stride_page,
                 k_scale_ptr, v_scale_ptr, D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr,
-                EDGE: tl.constexpr, PRECISION: tl.constexpr):
+                EDGE: tl.constexpr, PRECISION: tl.constexpr, EVICT: tl.constexpr = AS_USUAL):
     """Folds tokens [first, last) of a table's row into weighted values, maximum and sum of each query.
 
-    Tokens of EDGE blocks may lie behind a query's position, others need no test; without positions each query sees them all.
+    EVICT says how long the cache's lines are wanted. Tokens of EDGE blocks may lie behind a query's position, others need no test; without positions each query sees them all.
     """
     d = tl.arange(0, BLOCK_D)
     for start in range(first, last, BLOCK_N):
@@ -29,7 +32,7 @@ def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, pos
         page = tl.load(table_row + tokens // PAGE, mask=inside, other=0).to(tl.int64)
         at = page * stride_page + ((tokens % PAGE) * KV + key_head) * D
         present = inside[:, None] & (d[None, :] < D)
-        k = tl.load(k_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
+        k = tl.load(k_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0, eviction_policy=EVICT)
         s = tl.dot(q, tl.trans(k.to(q.dtype)), input_precision=PRECISION) * (scale * LOG2E)
         if k_scale_ptr is not None:
             s *= tl.load(k_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
@@ -41,7 +44,7 @@ def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, pos
         shrink = tl.exp2(m - m_new)
         weights = tl.exp2(s - m_new[:, None])
         l = l * shrink + tl.sum(weights, axis=1)
-        v = tl.load(v_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0)
+        v = tl.load(v_cache_ptr + at[:, None] + d[None, :], mask=present, other=0.0, eviction_policy=EVICT)
         if v_scale_ptr is not None:
             weights *= tl.load(v_scale_ptr + at // D, mask=inside, other=0.0)[None, :]
         acc = tl.dot(weights.to(q.dtype), v.to(q.dtype), acc * shrink[:, None], input_precision=PRECISION)
@@ -52,24 +55,26 @@ def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, pos
 @triton.jit
 def attend_rows(q_ptr, q_at, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
                 D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
-                k_scale_ptr=None, v_scale_ptr=None):
-    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for."""
+                k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = FIRST):
+    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for.
+
+    Where one program reads a page, and once, its lines may leave the second-level cache before any other: what lies there stays."""
     d = tl.arange(0, BLOCK_D)
     q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
     return attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page, D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
-                  k_scale_ptr, v_scale_ptr)
+                  k_scale_ptr, v_scale_ptr, EVICT)
 
 
 @triton.jit
 def attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
            D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
-           k_scale_ptr=None, v_scale_ptr=None):
+           k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = FIRST):
     """The same for queries that were loaded before."""
     m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
     l = tl.zeros([q.shape[0]], dtype=tl.float32)
     acc = tl.zeros([q.shape[0], BLOCK_D], dtype=tl.float32)
     return take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, None, first, last, KV, scale, stride_page,
-                       k_scale_ptr, v_scale_ptr, D, BLOCK_D, PAGE, BLOCK_N, False, PRECISION)
+                       k_scale_ptr, v_scale_ptr, D, BLOCK_D, PAGE, BLOCK_N, False, PRECISION, EVICT)
 
 
 @triton.jit

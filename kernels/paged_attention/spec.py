@@ -223,7 +223,8 @@ tasks = dict(
             split_kv=dict(run=split_kv, bytes=decode_bytes, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
                 (32, 8, 4), (32, 4, 4), (64, 4, 4), (32, 16, 4), (32, 32, 4), (32, 64, 4), (64, 64, 2), (32, 64, 2), (128, 16, 8), (128, 4, 8))]),
             split_kv_joined=dict(run=split_kv_joined, bytes=decode_bytes, configs=[dict(BLOCK_N=n, SPLITS=s, num_warps=w) for (n, s, w) in (
-                (64, 4, 4), (128, 16, 8), (128, 4, 8), (128, 8, 8), (128, 1, 8), (64, 16, 4), (64, 32, 4), (64, 8, 4), (128, 16, 4), (32, 32, 4), (64, 64, 4))]),
+                (64, 4, 4), (128, 16, 8), (128, 4, 8), (128, 8, 8), (128, 1, 8), (64, 16, 4), (64, 32, 4), (64, 8, 4), (128, 16, 4), (32, 32, 4), (64, 64, 4))]
+                + [dict(BLOCK_N=n, SPLITS=s, num_warps=w, num_stages=2) for (n, s, w) in ((128, 16, 4), (64, 32, 4), (64, 8, 4), (32, 16, 4), (128, 4, 4))]),
         ),
         cases=[
             *[dict(label=f"{t} page {page}", tokens=[1, 37, 200, 0, 16], H=8, KV=2, D=64, PAGE=page, dtype=t) for t in ("f32", "f16", "bf16") for page in (16, 32)],

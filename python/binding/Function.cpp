@@ -100,9 +100,10 @@ PyObject *newProgram(PyTypeObject *type, PyObject *args, PyObject *) {
     auto unit = state->units->find(root);
     if (!unit)
       raise(PyExc_KeyError, root);
+    Engine &loader = engine(); // may raise
     auto loaded = [&] {
       Unlocked unlocked;
-      return BindingAccess::load(engine(), *unit);
+      return BindingAccess::load(loader, *unit);
     }();
     state->program = orRaise(std::move(loaded));
     return create(type, state.release());

@@ -6,6 +6,7 @@
 #include "binding/Threads.h"
 
 #include "nereid/engine.h"
+#include "nereid/profile.h"
 #include "ops/Table.h"
 #include "target/Gpu.h"
 
@@ -126,6 +127,49 @@ PyObject *openEngine(PyObject *, PyObject *args) {
   return Ref::borrow(Py_None).release();
 }
 
+PyObject *startProfile(PyObject *, PyObject *) {
+  return guarded([&] {
+    profile::start();
+    return Ref::borrow(Py_None);
+  });
+}
+
+// profile_stop(path or None): the table
+PyObject *stopProfile(PyObject *, PyObject *args) {
+  return guarded([&] {
+    const char *path = nullptr;
+    if (!PyArg_ParseTuple(args, "z", &path))
+      throw PythonError{};
+    auto [table, status] = [&] {
+      Unlocked unlocked; // waits for what is queued
+      profile::Profile profile = profile::stop();
+      return std::pair(profile.table(), path ? profile.writeTrace(path) : Status(Success{}));
+    }();
+    orRaise(std::move(status));
+    return Ref::take(PyUnicode_FromStringAndSize(table.data(), Py_ssize_t(table.size())));
+  });
+}
+
+// Ranges that have begun on this thread and not ended.
+thread_local std::vector<std::unique_ptr<profile::Range>> ranges;
+
+PyObject *beginRange(PyObject *, PyObject *args) {
+  return guarded([&] {
+    const char *name = nullptr;
+    if (!PyArg_ParseTuple(args, "s", &name))
+      throw PythonError{};
+    ranges.push_back(std::make_unique<profile::Range>(name));
+    return Ref::borrow(Py_None);
+  });
+}
+PyObject *endRange(PyObject *, PyObject *) {
+  return guarded([&] {
+    if (!ranges.empty())
+      ranges.pop_back();
+    return Ref::borrow(Py_None);
+  });
+}
+
 PyMethodDef methods[] = {
     {"register", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(registerParts)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
@@ -136,6 +180,10 @@ PyMethodDef methods[] = {
      "Waits for what kernels print and assert, at the process's end."},
     {"before_fork", awaitEngine, METH_NOARGS, "Waits until no thread works in the engine."},
     {"after_fork", openEngine, METH_VARARGS, "Lets threads into the engine again."},
+    {"profile_start", startProfile, METH_NOARGS, "Records what all threads do."},
+    {"profile_stop", stopProfile, METH_VARARGS, "Ends that, writes a trace and gives a table."},
+    {"range_begin", beginRange, METH_VARARGS, "Begins a named part of the program."},
+    {"range_end", endRange, METH_NOARGS, "Ends the part that began last on this thread."},
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},
     {}};
 

@@ -1,5 +1,7 @@
 #include "binding/Threads.h"
 
+#include "support/Background.h"
+
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -65,10 +67,12 @@ void beforeFork() {
   PyThreadState *state = PyEval_SaveThread();
   for (int i = 0; working > 0 && i < 30000; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  support::pauseBackground();
   PyEval_RestoreThread(state);
 }
 
 void afterFork(bool inChild) {
+  support::resumeBackground(inChild);
   isForking = false;
   if (!inChild)
     return;
@@ -79,6 +83,9 @@ void afterFork(bool inChild) {
 void closeThreads() {
   closer = std::this_thread::get_id();
   isClosed = true;
+  PyThreadState *own = PyEval_SaveThread();
+  support::pauseBackground(); // for good: what it tells it would tell the interpreter
+  PyEval_RestoreThread(own);
   for (int i = 0; inside > ownCalls && i < 3000; ++i) {
     PyThreadState *state = PyEval_SaveThread();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -152,6 +152,54 @@ struct BroadcastModel : Base<BroadcastModel, tile::BroadcastOp> {
   }
 };
 
+// Extents of 1 come and go; a dimension that is split or merged keeps what its last part has.
+struct ReshapeModel : Base<ReshapeModel, tile::ReshapeOp> {
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    const AxisFacts &in = operands[0];
+    auto from = tile::shapeOf(op->getOperand(0).getType());
+    auto to = tile::shapeOf(op->getResult(0).getType());
+    AxisFacts out = AxisFacts::unknown(to.size());
+    out.constant = in.constant;
+    SmallVector<unsigned> wide, wideTo; // dimensions of more than one element
+    for (unsigned d = 0; d < from.size(); ++d)
+      if (from[d] != 1)
+        wide.push_back(d);
+    for (unsigned d = 0; d < to.size(); ++d)
+      if (to[d] != 1)
+        wideTo.push_back(d);
+    auto extents = [](ArrayRef<unsigned> dims, ArrayRef<int64_t> shape) {
+      return llvm::map_to_vector(dims, [&](unsigned d) { return shape[d]; });
+    };
+    if (cast<tile::ReshapeOp>(op).getReorder() && extents(wide, from) != extents(wideTo, to))
+      return {out};
+    auto pointer = dyn_cast<tile::PtrType>(tile::elementType(op->getResult(0).getType()));
+    int64_t unit = pointer ? tile::bytesInMemory(pointer.getPointee()) : 1;
+    // Along a dimension of which nothing else is known, every element begins a run.
+    int64_t all = 1;
+    for (unsigned d = 0; d < from.size(); ++d)
+      all = std::max(all, divisibilityOfAll(in, d, unit));
+    out.divisibility.assign(to.size(), all);
+    // From the last dimension on, those of both sides that hold the same elements.
+    unsigned i = wide.size(), j = wideTo.size();
+    while (i && j) {
+      unsigned last = wide[i - 1], lastTo = wideTo[j - 1];
+      int64_t held = from[last], heldTo = to[lastTo];
+      int64_t run = std::gcd(in.contiguity[last], to[lastTo]);
+      out.contiguity[lastTo] = run;
+      out.divisibility[lastTo] = run == 1 ? all : divisibilityAt(in, last, run, unit);
+      out.constancy[lastTo] = std::gcd(in.constancy[last], to[lastTo]);
+      for (--i, --j; held != heldTo;)
+        if (held < heldTo && i)
+          held *= from[wide[--i]];
+        else if (held > heldTo && j)
+          heldTo *= to[wideTo[--j]];
+        else
+          return {out};
+    }
+    return {out};
+  }
+};
+
 struct TransModel : Base<TransModel, tile::TransOp> {
   SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
     AxisFacts facts = operands[0];
@@ -245,6 +293,68 @@ template <typename Op> struct RemModel : Base<RemModel<Op>, Op> {
       out.divisibility[d] = std::gcd(divisibilityAt(a, d, run), divisibilityOfAll(b, d));
     }
     out.scalarDivisibility = std::gcd(a.scalarDivisibility, b.scalarDivisibility);
+    return {out};
+  }
+};
+
+// The greatest element of a tile that has no negative ones; nothing if it may have some. What is
+// counted from the index of a program does not wrap around.
+std::optional<int64_t> greatest(Value value, unsigned depth = 8) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !depth)
+    return std::nullopt;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.isNegative() ? std::nullopt : std::optional(constant.getSExtValue());
+  if (auto range = dyn_cast<tile::ArangeOp>(op)) {
+    int64_t start = int32_t(range.getStart());
+    return start < 0 ? std::nullopt : std::optional(start + tile::shapeOf(range.getType())[0] - 1);
+  }
+  if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op))
+    return 0;
+  if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
+          tile::HintOp, arith::ExtSIOp>(op))
+    return greatest(op->getOperand(0), depth - 1);
+  if (!isa<arith::AddIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  auto a = greatest(op->getOperand(0), depth - 1), b = greatest(op->getOperand(1), depth - 1);
+  if (!a || !b)
+    return std::nullopt;
+  int64_t bound = isa<arith::AddIOp>(op) ? *a + *b : *a * *b;
+  return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
+}
+
+// (0 1 ... 31) // 8 is uniform over runs of 8, if no number is negative: -1 // 8 is 0, as is 1
+// // 8.
+template <typename Op, bool isSigned> struct DivModel : Base<DivModel<Op, isSigned>, Op> {
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    const AxisFacts &a = operands[0], &b = operands[1];
+    if (b.constant == 1)
+      return {a};
+    AxisFacts out = lanewise(op, operands);
+    if (isSigned && !greatest(op->getOperand(0)))
+      return {out};
+    for (unsigned d = 0; d < rankOf(out); ++d) {
+      int64_t run = std::gcd(a.contiguity[d], b.constancy[d]);
+      run = std::gcd(run, std::gcd(divisibilityAt(a, d, run), divisibilityOfAll(b, d)));
+      out.constancy[d] = std::max(out.constancy[d], run);
+    }
+    return {out};
+  }
+};
+
+// (0 1 ... 31) >> 3 likewise, whatever the signs.
+template <typename Op> struct ShiftRightModel : Base<ShiftRightModel<Op>, Op> {
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    const AxisFacts &a = operands[0], &b = operands[1];
+    AxisFacts out = lanewise(op, operands);
+    if (!b.constant || *b.constant < 0 || *b.constant > 30)
+      return {out};
+    for (unsigned d = 0; d < rankOf(out); ++d) {
+      int64_t run = a.contiguity[d];
+      run = std::gcd(run, std::gcd(divisibilityAt(a, d, run), int64_t(1) << *b.constant));
+      out.constancy[d] = std::max(out.constancy[d], run);
+    }
     return {out};
   }
 };
@@ -359,6 +469,7 @@ void registerAxisModels(DialectRegistry &registry) {
     tile::SplatOp::attachInterface<SplatModel>(*context);
     tile::ExpandDimsOp::attachInterface<ExpandDimsModel>(*context);
     tile::BroadcastOp::attachInterface<BroadcastModel>(*context);
+    tile::ReshapeOp::attachInterface<ReshapeModel>(*context);
     tile::TransOp::attachInterface<TransModel>(*context);
     tile::AddPtrOp::attachInterface<AddPtrModel>(*context);
     tile::BitcastOp::attachInterface<BitcastModel>(*context);
@@ -366,8 +477,10 @@ void registerAxisModels(DialectRegistry &registry) {
     tile::ShLOp::attachInterface<ShiftLeftModel>(*context);
     tile::RemSIOp::attachInterface<RemModel<tile::RemSIOp>>(*context);
     tile::RemUIOp::attachInterface<RemModel<tile::RemUIOp>>(*context);
-    tile::DivSIOp::attachInterface<LanewiseModel<tile::DivSIOp>>(*context);
-    tile::DivUIOp::attachInterface<LanewiseModel<tile::DivUIOp>>(*context);
+    tile::DivSIOp::attachInterface<DivModel<tile::DivSIOp, true>>(*context);
+    tile::DivUIOp::attachInterface<DivModel<tile::DivUIOp, false>>(*context);
+    tile::ShRSOp::attachInterface<ShiftRightModel<tile::ShRSOp>>(*context);
+    tile::ShRUOp::attachInterface<ShiftRightModel<tile::ShRUOp>>(*context);
     tile::HintOp::attachInterface<HintModel>(*context);
   });
 }

@@ -19,11 +19,19 @@ struct nereid_device {
 struct nereid_stream {
   nereid::Stream stream;
 };
+struct nereid_tensor {
+  nereid::Tensor tensor;
+};
+struct nereid_descriptor {
+  nereid::TensorDescriptor descriptor;
+};
 
 namespace nereid::c {
 
 /// Keeps `what` for nereid_last_error and gives `status` back.
 nereid_status fail(nereid_status status, std::string_view what);
+/// The same, with diagnostics.
+nereid_status fail(Error error);
 
 /// Runs `body`, which gives a Status; whatever it throws ends here.
 template <typename Body>
@@ -32,7 +40,7 @@ nereid_status guarded(bool valid, Body body, const char *call = __builtin_FUNCTI
     return fail(NEREID_BAD_CALL, "a null handle or pointer is given to " + std::string(call));
   try {
     Status status = body();
-    return status ? NEREID_OK : fail(NEREID_FAILED, describe(status.error()));
+    return status ? NEREID_OK : fail(status.takeError());
   } catch (const std::bad_alloc &) {
     return fail(NEREID_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception &error) {
@@ -49,6 +57,12 @@ template <typename Handle, typename T> Status give(Handle **to, Result<T> value)
     return value.takeError();
   *to = new Handle{*std::move(value)};
   return Success{};
+}
+
+inline DType typeOf(nereid_dtype type) {
+  if (unsigned(type) > unsigned(NEREID_FLOAT8E4B15))
+    throw std::runtime_error("data type " + std::to_string(int(type)) + " is not known");
+  return DType(type);
 }
 
 // Arguments by the C++ interface, on the stack unless there are many.
@@ -68,7 +82,7 @@ public:
 
 private:
   static Argument read(const nereid_argument &given) {
-    auto type = DType(given.dtype);
+    DType type = typeOf(given.dtype);
     Argument argument;
     switch (given.kind) {
     case NEREID_ARG_DEFAULT:
@@ -94,12 +108,18 @@ private:
     case NEREID_ARG_DTYPE:
       argument = type;
       break;
+    case NEREID_ARG_TENSOR:
+      argument = given.value.tensor ? Argument(given.value.tensor->tensor) : Argument(nullptr);
+      break;
+    case NEREID_ARG_DESCRIPTOR:
+      if (!given.value.descriptor)
+        throw std::runtime_error("an argument is a null descriptor");
+      argument = given.value.descriptor->descriptor;
+      break;
     default:
       throw std::runtime_error("argument kind " + std::to_string(int(given.kind)) +
                                " is not known");
     }
-    if (unsigned(given.dtype) > unsigned(NEREID_FLOAT8E4B15))
-      throw std::runtime_error("data type " + std::to_string(int(given.dtype)) + " is not known");
     if (given.name)
       argument.name = given.name;
     return argument;

@@ -49,6 +49,8 @@ Processor processorOf(const target::CpuFeatureSet &features) {
   out.vectorBytes = features.has("avx512f") ? 64 : features.has("avx") ? 32 : 16;
   out.bf16Pairs = features.has("avx512bf16");
   out.byteQuads = features.has("avx512vnni");
+  out.bf16Tiles = features.has("amx-tile") && features.has("amx-bf16");
+  out.byteTiles = features.has("amx-tile") && features.has("amx-int8");
   return out;
 }
 

@@ -7,9 +7,13 @@
 // A group is what one instruction multiplies for one accumulator: an element, two bf16
 // (`vdpbf16ps`), four bytes (`vpdpbusd`).
 //
+// Where the processor has tiles (AMX), these are read from both as they are packed: 16 rows of 64
+// bytes along K, and 16 groups of 16 columns.
+//
 // A product of few rows uses an element of rhs so seldom that packing would take longer than
 // multiplying. If its columns lie adjacent in memory, as the weights of a layer do, they are
-// multiplied as they are, several of K in the lanes of an accumulator, which meet at the end.
+// multiplied as they are, several of K in the lanes of an accumulator, which meet at the end; if
+// its rows do, vectors of columns are read where they lie.
 #include "cpu/LaneModels.h"
 #include "cpu/NextRound.h"
 #include "cpu/ProductExtents.h"
@@ -18,13 +22,18 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace nereid::cpu {
 
 namespace {
 
-enum class Instruction { MultiplyAdd, Bf16Pairs, ByteQuads };
+enum class Instruction { MultiplyAdd, Bf16Pairs, ByteQuads, Tiles };
+
+// A tile is 16 rows of 64 bytes.
+constexpr int64_t tileRows = 16, tileBytes = 64;
 
 // The type in which products are summed.
 Type sumType(Type operand, Type accumulator) {
@@ -52,8 +61,8 @@ public:
     // Sixteen accumulators hide the latency of the multiply-add and leave room for the operands;
     // with sixteen registers in all it is eight.
     int64_t accumulators = emitter.processor.vectorBytes == 64 ? 16 : 8;
-    if (out.shape[m] <= mostFewRows && instruction != Instruction::ByteQuads &&
-        depth >= leastSteps * group * lanes && isLoadedAlong(dot.getRhs(), m, group * lanes)) {
+    if (out.shape[m] <= mostFewRows && depth >= leastSteps * group * lanes &&
+        isLoadedAlong(dot.getRhs(), m, group * lanes)) {
       alongK = true;
       width = lanes;
       rows = std::min({out.shape[m], int64_t(4), lanes});
@@ -63,6 +72,15 @@ public:
     vectors = std::min<int64_t>(out.shape[n] / width, 2);
     rows = std::min(out.shape[m], accumulators / vectors);
     columns = width * vectors;
+    isRead = out.shape[m] <= mostFewRows && group == 1 && isLoadedAlong(dot.getRhs(), n, width);
+    bool hasTiles = isa<FloatType>(element)
+                        ? instruction == Instruction::Bf16Pairs && emitter.processor.bf16Tiles
+                        : instruction == Instruction::ByteQuads && emitter.processor.byteTiles;
+    if (hasTiles && out.element == sum && out.shape[m] >= tileRows &&
+        depth % (group * tileRows) == 0) {
+      instruction = Instruction::Tiles;
+      rows = std::min(out.shape[m], 2 * tileRows);
+    }
   }
 
   void emit() {
@@ -70,10 +88,12 @@ public:
     uint64_t scratch = emitter.plan.scratchOffset(dot);
     uint64_t second = scratch + packedBytes(dot.getLhs().getType(), sum);
     packLhs(scratch);
-    if (!alongK)
+    if (!alongK && !isRead)
       packRhs(second);
     if (instruction == Instruction::ByteQuads)
-      countTurned(dot.getIsUnsigned() ? scratch : second);
+      alongK ? countRowsTurned(scratch) : countTurned(dot.getIsUnsigned() ? scratch : second);
+    if (instruction == Instruction::Tiles)
+      configureTiles(scratch);
     SmallVector<int64_t> blocks(out.shape.begin(), out.shape.begin() + m);
     blocks.push_back(out.shape[n] / columns);
     blocks.push_back(out.shape[m] / rows);
@@ -87,9 +107,16 @@ public:
       parts *= extent;
     auto one = [&](const Lanes &at) {
       next.fetch(emitter.linear(blocks, at.position), parts);
-      alongK ? blockAlongK(at.position) : block(at.position);
+      if (alongK)
+        blockAlongK(at.position);
+      else if (instruction == Instruction::Tiles)
+        blockOfTiles(at.position);
+      else
+        block(at.position);
     };
     emitter.forEach(blocks, blocks.size() - 1, 1, one, ends);
+    if (instruction == Instruction::Tiles) // else each change of threads would save them
+      onTiles("tilerelease", {});
   }
 
 private:
@@ -138,7 +165,10 @@ private:
     rowEnd = whole(extents.rows, 1, rows);
     columnEnd = whole(extents.columns, 1, columns);
     // Two steps a round of the innermost loop: less to count.
-    together = alongK ? width : depth / group % 2 == 0 ? 2 : 1;
+    together = alongK                              ? width
+               : instruction == Instruction::Tiles ? tileRows
+               : depth / group % 2 == 0            ? 2
+                                                   : 1;
     stepEnd = whole(extents.depth, group, group * together);
   }
 
@@ -294,6 +324,7 @@ private:
     }
     case Instruction::ByteQuads:
       return intrinsic("llvm.x86.avx512.vpdpbusd.512", {before, row, column});
+    case Instruction::Tiles:
     case Instruction::MultiplyAdd:
       break;
     }
@@ -304,9 +335,14 @@ private:
 
   // `vpdpbusd` takes bytes of lhs without and of rhs with a sign. Those of the other kind are
   // packed with their top bits turned over, which adds 128 to each of lhs or takes it from each of
-  // rhs.
-  bool turnsLhs() { return instruction == Instruction::ByteQuads && !dot.getIsUnsigned(); }
-  bool turnsRhs() { return instruction == Instruction::ByteQuads && dot.getIsUnsigned(); }
+  // rhs. Rhs that is not packed is turned where it is read, with the operands exchanged where they
+  // have signs.
+  bool turnsLhs() {
+    return instruction == Instruction::ByteQuads && !dot.getIsUnsigned() && !alongK;
+  }
+  bool turnsRhs() {
+    return instruction == Instruction::ByteQuads && (dot.getIsUnsigned() || alongK);
+  }
   Value turned(Value value) {
     Type scalar = scalarOf(value.getType());
     int32_t top = scalar.isInteger(8) ? int8_t(0x80) : int32_t(0x80808080);
@@ -340,6 +376,43 @@ private:
       emitter.write(excess, at, turnsLhs() ? sum : emitter.extract(sum, 0));
     };
     emitter.forEach(shape, shape.size() - 1, turnsLhs() ? width : 1, count, ends);
+  }
+
+  // The same of rows whose bytes are multiplied along K, a block of them at a time.
+  void countRowsTurned(uint64_t offset) {
+    SmallVector<int64_t> shape(lhs.shape.begin(), lhs.shape.end() - 1);
+    int64_t bytes = 4 * lhs.shape[n];
+    for (int64_t extent : shape)
+      bytes *= extent;
+    excess = emitter.arenaBuffer(offset + bytes, b.getI32Type(), shape);
+    Value top = emitter.constant(b.getI32Type(), int32_t(0x80808080), width);
+    SmallVector<Value> ends(shape.size());
+    ends[m] = rowEnd;
+    auto count = [&](const Lanes &block) {
+      auto add = [&](Value step, ValueRange before) {
+        SmallVector<Value> next;
+        for (int64_t r = 0; r < rows; ++r) {
+          Lanes from = block;
+          from.position[m] = emitter.add(block.position[m], emitter.index(r));
+          from.position.push_back(step);
+          from.dim = n;
+          from.width = width;
+          next.push_back(multiplyBytes(emitter.read(lhs, from), top, before[r]));
+        }
+        return next;
+      };
+      SmallVector<Value> zeros(rows, emitter.zero(top.getType()));
+      Value sums = sumOfLanes(loopAlongK(width, zeros, add));
+      SmallVector<int32_t> lanes(rows);
+      std::iota(lanes.begin(), lanes.end(), 0);
+      emitter.write(excess, block, emitter.shuffle(sums, sums, lanes));
+    };
+    emitter.forEach(shape, m, rows, count, ends);
+  }
+  // A row by a column of which the bytes are turned.
+  Value multiplyBytes(Value row, Value column, Value before) {
+    return dot.getIsUnsigned() ? multiplyAdd(row, column, before)
+                               : multiplyAdd(column, row, before);
   }
 
   SmallVector<Value> loopAlongK(int64_t step, ArrayRef<Value> carried, LaneEmitter::LoopBody body) {
@@ -393,6 +466,12 @@ private:
       SmallVector<Value> columns, next(before.begin(), before.end());
       for (int64_t v = 0; v < vectors; ++v) {
         Lanes where;
+        if (isRead) {
+          where = at(k, emitter.add(firstColumn, emitter.index(v * width)));
+          where.width = width;
+          columns.push_back(widen(emitter.lanes(dot.getRhs(), where)));
+          continue;
+        }
         where.position = batch;
         where.position.append({panel, k, emitter.index(v * width)});
         where.dim = m + 2;
@@ -417,6 +496,92 @@ private:
         emitter.write(out, target(r, v), narrowSum(carried[r * vectors + v]));
   }
 
+  // An instruction on tiles, which has their numbers as its first arguments.
+  void onTiles(StringRef name, ArrayRef<int64_t> tiles, ValueRange others = {}) {
+    SmallVector<Value> arguments;
+    for (int64_t tile : tiles)
+      arguments.push_back(emitter.constant(b.getI8Type(), tile));
+    arguments.append(others.begin(), others.end());
+    b.create<LLVM::CallIntrinsicOp>(loc, TypeRange(), b.getStringAttr("llvm.x86." + name.str()),
+                                    ValueRange(arguments), LLVM::FastmathFlagsAttr());
+  }
+
+  // All eight have 16 rows of 64 bytes. The configuration lies behind the packed lhs, which takes
+  // half of its scratch memory or less.
+  void configureTiles(uint64_t scratch) {
+    int32_t words[16] = {1}; // the palette; widths of 16 bits from byte 16, heights from byte 48
+    for (int i = 0; i < 4; ++i)
+      words[4 + i] = int32_t(tileBytes << 16 | tileBytes);
+    words[12] = words[13] = int32_t(tileRows * 0x01010101);
+    uint64_t packed = cast<RankedTensorType>(dot.getLhs().getType()).getNumElements() *
+                      tile::bytesInMemory(element);
+    Buffer configuration =
+        emitter.arenaBuffer(scratch + llvm::alignTo(packed, 64), b.getI32Type(), {16});
+    Lanes all;
+    all.position.push_back(emitter.index(0));
+    all.dim = 0;
+    all.width = 16;
+    emitter.write(configuration, all, b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(words)));
+    onTiles("ldtilecfg", {}, emitter.address(configuration, all.position));
+  }
+
+  // One or two by one or two tiles of results: tiles 0 to 3. Those of lhs are 4 and 5, of rhs 6
+  // and 7.
+  void blockOfTiles(ArrayRef<Value> position) {
+    Value panel = position[m],
+          firstRow = b.create<arith::MulIOp>(loc, position[m + 1], emitter.index(rows)),
+          firstColumn = b.create<arith::MulIOp>(loc, panel, emitter.index(columns));
+    auto at = [&](ArrayRef<Value> last) {
+      SmallVector<Value> place(position.begin(), position.begin() + m);
+      place.append(last.begin(), last.end());
+      return place;
+    };
+    auto stride = [&](int64_t bytes) { return emitter.constant(b.getI64Type(), bytes); };
+    const int64_t down = rows / tileRows;
+    auto eachResult = [&](const Buffer &buffer, StringRef what) {
+      for (int64_t r = 0; r < down; ++r)
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value row = emitter.add(firstRow, emitter.index(r * tileRows)),
+                column = emitter.add(firstColumn, emitter.index(v * width));
+          onTiles(what, r * 2 + v,
+                  {emitter.address(buffer, at({row, column})), stride(out.shape[n] * 4)});
+        }
+    };
+    const bool isStored = emitter.plan.stored(dot.getAcc());
+    if (!isStored) {
+      emitter.loop(0, rows, 1, {}, [&](Value row, ValueRange) -> SmallVector<Value> {
+        for (int64_t v = 0; v < vectors; ++v) {
+          Lanes where;
+          where.position =
+              at({emitter.add(firstRow, row), emitter.add(firstColumn, emitter.index(v * width))});
+          where.dim = n;
+          where.width = width;
+          emitter.write(out, where, emitter.lanes(dot.getAcc(), where));
+        }
+        return {};
+      });
+    }
+    eachResult(isStored ? emitter.buffer(dot.getAcc()) : out, "tileloadd64");
+    StringRef product = isa<FloatType>(element) ? "tdpbf16ps"
+                        : dot.getIsUnsigned()   ? "tdpbuud"
+                                                : "tdpbssd";
+    loopAlongK(tileRows, {}, [&](Value k, ValueRange) -> SmallVector<Value> {
+      for (int64_t r = 0; r < down; ++r)
+        onTiles("tileloadd64", 4 + r,
+                {emitter.address(lhs, at({emitter.add(firstRow, emitter.index(r * tileRows)), k})),
+                 stride(depth / group * 4)});
+      for (int64_t v = 0; v < vectors; ++v) {
+        onTiles(
+            "tileloadd64", 6 + v,
+            {emitter.address(rhs, at({panel, k, emitter.index(v * width)})), stride(columns * 4)});
+        for (int64_t r = 0; r < down; ++r)
+          onTiles(product, {r * 2 + v, 4 + r, 6 + v});
+      }
+      return {};
+    });
+    eachResult(out, "tilestored64");
+  }
+
   // `rows` by `columns` results, whose accumulators have K in their lanes.
   void blockAlongK(ArrayRef<Value> position) {
     Value firstColumn = b.create<arith::MulIOp>(loc, position[m], emitter.index(columns)),
@@ -439,8 +604,13 @@ private:
         Value column = emitter.lanes(
             dot.getRhs(), at(first, emitter.add(firstColumn, emitter.index(c)), m, group * width));
         column = group == 1 ? widen(column) : bits(column, width);
-        for (int64_t r = 0; r < rows; ++r)
-          next[r * columns + c] = multiplyAdd(rowLanes[r], column, before[r * columns + c]);
+        if (turnsRhs())
+          column = turned(column);
+        for (int64_t r = 0; r < rows; ++r) {
+          Value &sum = next[r * columns + c];
+          sum = turnsRhs() ? multiplyBytes(rowLanes[r], column, sum)
+                           : multiplyAdd(rowLanes[r], column, sum);
+        }
       }
       return next;
     };
@@ -453,6 +623,14 @@ private:
       Lanes target = at(emitter.add(firstRow, emitter.index(r)), firstColumn, n, columns);
       Value value =
           plus(emitter.shuffle(sums, sums, mine), widenSum(emitter.lanes(dot.getAcc(), target)));
+      if (turnsRhs()) {
+        Lanes row = target;
+        row.position.pop_back();
+        row.dim = m;
+        row.width = 1;
+        Value more = emitter.read(excess, row);
+        value = b.create<arith::SubIOp>(loc, value, emitter.splat(more, columns));
+      }
       emitter.write(out, target, narrowSum(value));
     }
   }
@@ -491,7 +669,8 @@ private:
   Type element, sum;
   unsigned m, n; // dimensions of the result: rows, columns
   int64_t depth, width, vectors = 1, rows, columns, group = 1, together = 1;
-  bool alongK = false;              // rhs is not packed
+  bool alongK = false;              // rhs is not packed, and K is in the lanes
+  bool isRead = false;              // rhs is not packed, as it is that already
   Value rowEnd, columnEnd, stepEnd; // null: all
   Instruction instruction = Instruction::MultiplyAdd;
 };

@@ -233,7 +233,7 @@ private:
         alongRow(tasks, row);
     };
     if (tile::StoreOp store = emitter.plan.storeInYield(loop.getBody()->getTerminator()))
-      return storeBeside(store, tasks, emitter, yieldAll);
+      return storeBeside(store, tasks, row.ahead, emitter, yieldAll);
     yieldAll();
   }
 

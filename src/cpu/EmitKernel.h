@@ -27,6 +27,8 @@ struct Processor {
   unsigned vectorBytes = 16;
   bool bf16Pairs = false; ///< vdpbf16ps on whole vectors
   bool byteQuads = false; ///< vpdpbusd on whole vectors
+  bool bf16Tiles = false; ///< tdpbf16ps
+  bool byteTiles = false; ///< tdpbssd, tdpbuud
 };
 
 /// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `contract`: a

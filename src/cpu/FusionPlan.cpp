@@ -604,42 +604,53 @@ static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowL
   return out;
 }
 
-ArrayRef<Operation *> FusionPlan::fetchedDuring(Operation *store) const {
+ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *store) const {
   auto found = aheadInStores.find(store);
-  return found == aheadInStores.end() ? ArrayRef<Operation *>()
-                                      : ArrayRef<Operation *>(found->second);
+  return found == aheadInStores.end() ? ArrayRef<Ahead>() : ArrayRef<Ahead>(found->second);
 }
 
 // Rows that several loops read come from memory in the first and from the cache in the others,
 // which then wait for arithmetic, or for what they write. The one with most of it fetches the row
-// of the next round. Not where a loop updates tiles that it carries: they fill the cache already.
+// of the next round. Where none has much, and rows are longer than the first cache holds beside
+// what the last loop reads, all of them share it, so that memory is never idle: the last one most.
 void FusionPlan::fetchAhead() {
   struct Candidate {
     Operation *place;
     int64_t extent, work;
     uint64_t bytes; // that it reads
     RowLoop *loop;  // or null for a store
+    bool isCostly = false, isYield = false;
   };
   SmallVector<Candidate> candidates;
   auto consider = [&](ArrayRef<std::pair<Operation *, Value>> tiles, RowLoop *loop) {
     Candidate one{tiles.back().first, tile::shapeOf(tiles.back().second.getType())[0], 0, 0, loop};
+    llvm::SetVector<Operation *> ops;
     for (auto [place, tile] : tiles)
-      for (Operation *op : cone({place, {tile}, isLazy(place)}).ops) {
-        one.work += isCostly(op) && !readsGlobalMemory(op) ? 8 : 1;
-        if (isa<tile::LoadOp>(op))
-          one.bytes += bufferBytes(op->getResult(0).getType());
+      ops.set_union(cone({place, {tile}, isLazy(place)}).ops);
+    if (auto store = yieldStores.lookup(tiles.back().first))
+      ops.set_union(cone({store, {store.getValue()}, false}).ops);
+    for (Operation *op : ops) {
+      bool costly = isCostly(op) && !readsGlobalMemory(op);
+      one.work += costly ? 8 : 1;
+      one.isCostly |= costly;
+      if (isa<tile::LoadOp>(op))
+        one.bytes += bufferBytes(op->getResult(0).getType());
+    }
+    if (loop)
+      for (OpOperand *operand : loop->yielded) {
+        one.bytes += bufferBytes(operand->get().getType());
+        one.isYield = true;
       }
     candidates.push_back(one);
   };
   for (RowLoop &loop : rowLoops)
-    if (loop.yielded.empty())
-      consider(tilesOf(loop), &loop);
+    consider(tilesOf(loop), &loop);
   kernel->walk([&](tile::StoreOp store) {
     if (isRow(store.getPointer()) && rowsAreRanges(store.getPointer()) && !runsInYield(store))
       consider({{store, store.getValue()}}, nullptr);
   });
-  // What the first cache holds.
-  constexpr uint64_t mostBytes = 32 << 10;
+  // What the first cache holds. A loop that updates tiles which it carries has them there, too.
+  constexpr uint64_t mostBytes = 32 << 10, mostBytesUpdated = 48 << 10;
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
@@ -650,23 +661,47 @@ void FusionPlan::fetchAhead() {
     for (const Root &root : roots())
       if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
         first = root.place;
+    if (!first)
+      return;
+    auto fits = [&](const Candidate &loop) {
+      return loop.bytes + bufferBytes(load.getResult().getType()) <=
+             (loop.isYield ? mostBytesUpdated : mostBytes);
+    };
+    auto worth = [&](const Candidate &loop) { return std::pair(fits(loop), loop.work); };
+    SmallVector<Candidate *> along; // all loops from the first that reads the row on
     Candidate *best = nullptr;
     for (Candidate &loop : candidates) {
-      const RowLoop *row = first ? rowLoop(first) : nullptr;
+      const RowLoop *row = rowLoop(first);
       bool isFirst = loop.place == first || (row && row == loop.loop);
-      if (!first || loop.place->getBlock() != load->getBlock() || isFirst ||
-          loop.place->isBeforeInBlock(first) || loop.extent != tile::shapeOf(pointers.getType())[0])
+      if (loop.place->getBlock() != load->getBlock() ||
+          (!isFirst && loop.place->isBeforeInBlock(first)) ||
+          loop.extent != tile::shapeOf(pointers.getType())[0] || (loop.isYield && !fits(loop)))
         continue;
-      auto worth = [&](const Candidate &of) {
-        return std::pair(of.bytes + bufferBytes(load.getResult().getType()) <= mostBytes, of.work);
-      };
-      if (!best || worth(loop) > worth(*best))
+      along.push_back(&loop);
+      if (!isFirst && (!best || worth(loop) > worth(*best)))
         best = &loop;
     }
-    if (best) {
-      (best->loop ? best->loop->ahead : aheadInStores[best->place]).push_back(load);
-      ahead.insert(load);
+    if (!best)
+      return;
+    ahead.insert(load);
+    auto fetch = [&](const Candidate &loop, unsigned from, unsigned share) {
+      (loop.loop ? loop.loop->ahead : aheadInStores[loop.place]).push_back({load, from, share});
+    };
+    llvm::sort(along,
+               [](Candidate *a, Candidate *b) { return a->place->isBeforeInBlock(b->place); });
+    if (fits(*along.back()) || along.size() < 3 || along.size() > 4 ||
+        !mayStream(along.back()->place) ||
+        llvm::any_of(along, [](Candidate *loop) { return loop->isCostly || loop->isYield; }))
+      return fetch(*best, 0, 8);
+    constexpr unsigned others = 3; // eighths
+    unsigned from = 0;
+    for (Candidate *loop : along) {
+      unsigned share = loop == along.back() ? 8 - others : from ? 1 : others + 2 - along.size();
+      fetch(*loop, from, share);
+      from += share;
     }
+    if (along.back()->place->getParentOp() == kernel)
+      alternating.insert(along.back()->place);
   });
 }
 
@@ -674,8 +709,8 @@ void FusionPlan::findLeavingRow() {
   // Shorter rows leave the processor while the next one is read (docs/design/cpu-speed.md).
   constexpr uint64_t leastBytes = 8 << 10;
   auto store = writers.empty() ? tile::StoreOp() : dyn_cast<tile::StoreOp>(writers.back());
-  if (!store || !mayStream(store) || store->getParentOp() != kernel || tested.contains(store) ||
-      !isRow(store.getPointer()) || !rowsAreRanges(store.getPointer()))
+  if (!store || !mayStream(store) || alternates(store) || store->getParentOp() != kernel ||
+      tested.contains(store) || !isRow(store.getPointer()) || !rowsAreRanges(store.getPointer()))
     return;
   auto all = roots();
   const Root *last = llvm::find_if(all, [&](const Root &root) { return root.place == store; });
@@ -760,6 +795,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
     }
     if (auto loads = fetchedDuring(root.place); !loads.empty())
       os << " fetches " << loads.size() << " ahead";
+    if (alternates(root.place))
+      os << " from both ends in turns";
     if (runsInYield(root.place))
       os << " with what is yielded";
     if (mayStream(root.place))

@@ -69,16 +69,24 @@ public:
   };
   const LeavingRow *leavingRow() const { return leaving ? &*leaving : nullptr; }
 
+  /// A load whose next round is fetched by a loop along the row: a share of the row, in eighths.
+  struct Ahead {
+    mlir::Operation *load;
+    unsigned first = 0, share = 8;
+  };
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
     llvm::SmallVector<mlir::Operation *, 2> ops; ///< or the end of a loop that computes `yielded`
     llvm::SmallVector<mlir::OpOperand *, 2> yielded;
-    llvm::SmallVector<mlir::Operation *, 2> ahead; ///< loads whose next round is fetched meanwhile
+    llvm::SmallVector<Ahead, 2> ahead;
   };
   const RowLoop *rowLoop(mlir::Operation *op) const;
   /// Loads whose next round is fetched while `store` runs.
-  llvm::ArrayRef<mlir::Operation *> fetchedDuring(mlir::Operation *store) const;
+  llvm::ArrayRef<Ahead> fetchedDuring(mlir::Operation *store) const;
+  /// True if `store` runs along its row from the other end in every second program: what programs
+  /// share, but the first cache does not hold, is then met where the program before left it.
+  bool alternates(mlir::Operation *store) const { return alternating.contains(store); }
   /// True if some loop fetches what the load will read when it is run again.
   bool fetchesAhead(mlir::Operation *load) const { return ahead.contains(load); }
 
@@ -145,8 +153,8 @@ private:
   llvm::SmallVector<mlir::Operation *> writers;
   std::vector<RowLoop> rowLoops;
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>> aheadInStores;
-  llvm::DenseSet<mlir::Operation *> ahead;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Ahead, 2>> aheadInStores;
+  llvm::DenseSet<mlir::Operation *> ahead, alternating;
   std::optional<LeavingRow> leaving;
   uint64_t bytes = 0;
 };

@@ -139,13 +139,15 @@ public:
   /// The same, row by row, cut where the masks of the task's tiles end. The task carries nothing.
   void forEachInRows(llvm::ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
                      llvm::ArrayRef<mlir::Value> ends = {},
-                     llvm::ArrayRef<mlir::Operation *> ahead = {});
+                     llvm::ArrayRef<FusionPlan::Ahead> ahead = {}, bool alternates = false);
   /// Runs tasks together along the row at `row` (one lane, at 0 along its dimension), in their
   /// order at each step; gives the one lane that is left of each value carried.
-  /// Meanwhile the memory that `ahead`, loads of such rows, will read next is fetched.
+  /// Meanwhile memory that loads of such rows will read next is fetched. `alternates`: every second
+  /// program begins at the end.
   llvm::SmallVector<mlir::Value> alongRow(const Lanes &row, int64_t extent,
                                           llvm::ArrayRef<RowTask> tasks,
-                                          llvm::ArrayRef<mlir::Operation *> ahead = {});
+                                          llvm::ArrayRef<FusionPlan::Ahead> ahead = {},
+                                          bool alternates = false);
   /// Notes where `load`, which stands here, reads, so that its next round can be fetched ahead.
   void noteStart(tile::LoadOp load);
   /// Work along a row that sends the row of the program before on its way, from where the lanes
@@ -267,7 +269,8 @@ private:
     llvm::SmallVector<mlir::Value, 4> position;
     bool operator<(const LaneKey &other) const;
   };
-  void fetch(tile::LoadOp load, const Lanes &lanes);
+  void fetch(const FusionPlan::Ahead &ahead, const Lanes &lanes, mlir::Value at, mlir::Value end,
+             int64_t loads);
   void leave(const Lanes &lanes, mlir::Value count);
   static LaneKey keyOf(mlir::Value tile, const Lanes &lanes);
   // Lanes already emitted in the loops that are open here, innermost last.

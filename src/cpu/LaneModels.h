@@ -30,8 +30,9 @@ mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueR
 void prepareLoads(mlir::Value tile, const Lanes &where, LaneEmitter &emitter);
 
 /// Stores a row in one loop with `tasks`, which read what the store may overwrite; `tasksAlone`
-/// runs them without it.
-void storeBeside(tile::StoreOp store, llvm::ArrayRef<RowTask> tasks, LaneEmitter &emitter,
+/// runs them without it. `ahead` is fetched meanwhile.
+void storeBeside(tile::StoreOp store, llvm::ArrayRef<RowTask> tasks,
+                 llvm::ArrayRef<FusionPlan::Ahead> ahead, LaneEmitter &emitter,
                  llvm::function_ref<void()> tasksAlone);
 
 /// True if one op combines the lanes of a row, in any order.

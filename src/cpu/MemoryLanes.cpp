@@ -322,7 +322,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       return {};
     };
     emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task, {},
-                          emitter.plan.fetchedDuring(store));
+                          emitter.plan.fetchedDuring(store), emitter.plan.alternates(store));
   }
 };
 
@@ -512,8 +512,8 @@ void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
   }
 }
 
-void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, LaneEmitter &emitter,
-                 llvm::function_ref<void()> tasksAlone) {
+void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, ArrayRef<FusionPlan::Ahead> ahead,
+                 LaneEmitter &emitter, llvm::function_ref<void()> tasksAlone) {
   emitter.setLocation(store.getLoc());
   Value value = store.getValue(), mask = store.getMask();
   auto lanes = [&](const Lanes &where) { return emitter.lanes(value, where); };
@@ -539,7 +539,7 @@ void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, LaneEmitter &emit
     all.push_back(after);
     Lanes row;
     row.position = {emitter.index(0)};
-    emitter.alongRow(row, tile::shapeOf(value.getType())[0], all);
+    emitter.alongRow(row, tile::shapeOf(value.getType())[0], all, ahead);
   };
   StoreLanes::apart(store, emitter, fused, tasksAlone);
 }

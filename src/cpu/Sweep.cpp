@@ -276,7 +276,8 @@ void LaneEmitter::assuming(ArrayRef<Value> masks, bool value, llvm::function_ref
 }
 
 void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const RowTask &task,
-                                ArrayRef<Value> ends, ArrayRef<Operation *> ahead) {
+                                ArrayRef<Value> ends, ArrayRef<FusionPlan::Ahead> ahead,
+                                bool alternates) {
   auto all = [&](const Lanes &where) { task.body(where, {}); };
   if (dim != preferredDim(shape))
     return forEach(shape, dim, preferredWidth(shape, dim), all, ends);
@@ -285,7 +286,9 @@ void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const Row
   SmallVector<Value> rowEnds(ends);
   if (!ends.empty())
     rowEnds[dim] = {};
-  forEach(rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task, ahead); }, rowEnds);
+  forEach(
+      rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task, ahead, alternates); },
+      rowEnds);
 }
 
 static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
@@ -326,17 +329,37 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
 
 constexpr int64_t bytesAhead = 16 << 10, longestInFirstCache = 16 << 10;
 
-void LaneEmitter::fetch(tile::LoadOp load, const Lanes &where) {
-  Value pointer = lanes(load.getPointer(), where.first());
+// The loop's share of each row: it is `at` of `end`. One of so many loads that are fetched.
+void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Value at, Value end,
+                        int64_t loads) {
+  auto load = cast<tile::LoadOp>(ahead.load);
+  Lanes from = where.first();
+  int64_t element = tile::bytesInMemory(load.getAccessElementType());
+  int64_t bytes = where.width * element;
+  Value pointer;
+  if (ahead.share == 8) {
+    pointer = lanes(load.getPointer(), from);
+  } else {
+    auto eighths = [&](Value of, unsigned count) -> Value {
+      Value product = builder.create<arith::MulIOp>(location, of, index(count * element));
+      return builder.create<arith::ShRUIOp>(location, product, index(3));
+    };
+    Value offset = add(eighths(at, ahead.share), eighths(end, ahead.first));
+    from.position[where.dim] = index(0);
+    pointer = lanes(load.getPointer(), from);
+    pointer = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(), pointer,
+                                          offset);
+    bytes = std::max<int64_t>(bytes * ahead.share / 8, 1);
+  }
   // Short rows are over before memory answers: then those of several rounds are under way.
   int64_t row = bufferBytes(load.getResult().getType());
-  int64_t rounds = std::max<int64_t>(bytesAhead / row, 1);
+  int64_t rounds = std::max<int64_t>(bytesAhead / loads / row, 1);
   Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
   Value next = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(),
                                            pointer, distance);
   // What the first cache holds beside the row that is worked on goes there.
   int32_t cache = row <= longestInFirstCache ? 3 : 2;
-  fetchLines(next, where.width * tile::bytesInMemory(load.getAccessElementType()), cache);
+  fetchLines(next, bytes, cache);
 }
 
 void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
@@ -348,7 +371,7 @@ void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
 }
 
 SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, ArrayRef<RowTask> tasks,
-                                         ArrayRef<Operation *> ahead) {
+                                         ArrayRef<FusionPlan::Ahead> ahead, bool alternates) {
   int64_t wide = preferredWidth({extent}, 0);
   SmallVector<Value> carried;
   for (const RowTask &task : tasks)
@@ -364,14 +387,24 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
     return out;
   };
   Lanes where = row;
+  Value last = index(extent), fetchEnd = last;
   bool settling = false; // beyond the masks
   auto steps = [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before) {
+    // From the end: at such a place the step is that is as far from it.
+    Value mirror, sign;
+    if (alternates) {
+      Value odd = builder.create<arith::TruncIOp>(location, builder.getI1Type(), program.program);
+      Value lastStep = add(add(lower, upper), index(-width));
+      mirror = builder.create<arith::SelectOp>(location, odd, lastStep, index(0));
+      sign = builder.create<arith::SelectOp>(location, odd, index(-1), index(1));
+    }
     auto body = [&](Value at, ValueRange now) -> SmallVector<Value> {
-      where.position[row.dim] = at;
+      where.position[row.dim] =
+          mirror ? add(mirror, builder.create<arith::MulIOp>(location, at, sign)) : at;
       where.width = width;
       if (!settling)
-        for (Operation *load : ahead)
-          fetch(cast<tile::LoadOp>(load), where);
+        for (const FusionPlan::Ahead &one : ahead)
+          fetch(one, where, at, fetchEnd, int64_t(ahead.size()));
       return perTask(now,
                      [&](const RowTask &task, ValueRange mine) { return task.body(where, mine); });
     };
@@ -390,12 +423,12 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
       return task.settle ? task.settle(row, mine) : llvm::to_vector(mine);
     });
   };
-  Value last = index(extent);
   auto parts = sweep(tasks, row, extent, wide);
   if (!parts) {
     carried = steps(index(0), last, wide, carried);
     return settled(wide);
   }
+  fetchEnd = parts->end;
   assuming(parts->masks, true, [&] { carried = steps(index(0), parts->full, wide, carried); });
   narrowTo(wide, parts->narrow);
   carried = steps(parts->full, parts->end, parts->narrow, carried);

@@ -194,6 +194,9 @@ Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &
                                      target::CpuFeatureSet features) {
   if (Status status = checkPrefix(name); !status)
     return status.takeError();
+  // Tiles want a permission of the operating system, for which only the runtime asks.
+  for (std::string_view tiles : {"amx-tile", "amx-bf16", "amx-int8"})
+    features.remove(tiles);
   pipeline::CpuOptions options;
   options.features = features;
   options.entry = name + "_programs";

@@ -17,7 +17,9 @@
 #include "nereid/engine.h"
 #include "runtime/Device.h"
 #include "runtime/Recorder.h"
+#include "support/Background.h"
 #include "support/EveryCore.h"
+#include "support/Knobs.h"
 #include "support/Steps.h"
 #include "target/Cpu.h"
 
@@ -38,9 +40,9 @@ using support::Specialization;
 // ---- Engine
 
 struct EngineState {
-  EngineState(EngineOptions options, std::filesystem::path directory)
-      : options(std::move(options)), disk(std::move(directory)), memory(this->options.memoryBytes) {
-  }
+  EngineState(EngineOptions options, std::string_view directories)
+      : options(std::move(options)), disk(directories, launch::DiskCache::defaultBound()),
+        memory(this->options.memoryBytes) {}
 
   EngineOptions options;
   launch::DiskCache disk;
@@ -66,12 +68,23 @@ struct EngineState {
 };
 
 Result<Engine> Engine::make(EngineOptions options) {
-  std::filesystem::path directory;
+  std::string directories;
   if (options.cacheOnDisk)
-    directory = options.cacheDirectory.empty() ? launch::DiskCache::defaultDirectory()
-                                               : std::filesystem::path(options.cacheDirectory);
+    directories = options.cacheDirectory.empty() ? launch::DiskCache::defaultDirectories()
+                                                 : options.cacheDirectory;
+  Freeze freeze = Freeze::Off;
+  if (const std::string &word = support::knobs().freeze; !word.empty()) {
+    constexpr std::string_view words[] = {"off", "warn", "background", "generic", "refuse"};
+    auto found = std::find(std::begin(words), std::end(words), word);
+    if (found == std::end(words))
+      return Error{"NEREID_FREEZE is \"" + word +
+                       "\"; it can be \"off\", \"warn\", \"background\", \"generic\" or \"refuse\"",
+                   {}};
+    freeze = Freeze(found - std::begin(words));
+  }
   Engine engine;
-  engine.state = std::make_shared<EngineState>(std::move(options), std::move(directory));
+  engine.state = std::make_shared<EngineState>(std::move(options), directories);
+  engine.state->freeze = freeze;
   return engine;
 }
 
@@ -161,6 +174,10 @@ void generalize(ArgumentClass &argument) {
   for (ArgumentClass &element : argument.elements)
     generalize(element);
 }
+void generalize(Request &request) {
+  for (ArgumentClass &argument : request.specialization.arguments)
+    generalize(argument);
+}
 
 std::string targetOf(const runtime::Device &device) {
   return device.kind() == runtime::DeviceKind::Cpu ? "cpu" : device.info().arch;
@@ -168,7 +185,7 @@ std::string targetOf(const runtime::Device &device) {
 
 } // namespace
 
-struct ProgramState {
+struct ProgramState : std::enable_shared_from_this<ProgramState> {
   std::shared_ptr<EngineState> engine;
   std::unique_ptr<emit::Program> program;
   std::mutex mutex; // of `program`: its evaluator is one thread's at a time
@@ -190,7 +207,7 @@ struct ProgramState {
   }
 
   /// Takes the artifact from the caches or the compiler. `policy` says what a miss does.
-  Result<Artifact> artifact(Request request, Freeze policy) {
+  Result<Artifact> artifact(Request request, Freeze policy, bool inBackground = false) {
     auto key = keyOf(request);
     if (!key)
       return key.takeError();
@@ -198,8 +215,7 @@ struct ProgramState {
     bool onDisk = false;
     auto found = engine->find(*key, onDisk);
     if (!found && policy == Freeze::Generic) {
-      for (ArgumentClass &argument : request.specialization.arguments)
-        generalize(argument);
+      generalize(request);
       key = keyOf(request);
       if (!key)
         return key.takeError();
@@ -209,10 +225,10 @@ struct ProgramState {
       return Error{"`" + request.kernel + "` is not built for (" + request.specialization.text() +
                        ") on " + request.target + ", and the engine is frozen",
                    {}};
-    {
+    auto record = [&] {
       std::lock_guard lock(mutex);
       recorded.insert(request.line());
-    }
+    };
     if (!found) {
       std::optional<support::StepListener> listener;
       if (engine->options.onStep)
@@ -223,7 +239,9 @@ struct ProgramState {
       if (!made)
         return made.takeError();
       found = *std::move(made);
+      record();
     } else {
+      record();
       tellNotes(request.kernel, found->notes());
       if (!onDisk)
         return *std::move(found);
@@ -235,11 +253,35 @@ struct ProgramState {
       event.target = request.target;
       event.fromDisk = onDisk;
       event.frozen = policy == Freeze::Warn;
+      event.inBackground = inBackground;
       event.seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       engine->options.onCompile(event);
     }
     return *std::move(found);
+  }
+
+  /// The artifact if it is built; else one without assumptions, while a thread makes it.
+  std::optional<launch::StandIn> standIn(Request request) {
+    if (auto built = artifact(request, Freeze::Refuse))
+      return launch::StandIn{*std::move(built), nullptr};
+    Request generic = request;
+    generalize(generic);
+    if (generic.specialization == request.specialization)
+      return std::nullopt;
+    auto standIn = artifact(std::move(generic), Freeze::Off);
+    if (!standIn) // a kernel may need what it knows of its arguments
+      return std::nullopt;
+    auto later = std::make_shared<launch::Later>();
+    // A program that nobody has any more needs no code.
+    support::inBackground([later, request = std::move(request), weak = weak_from_this()] {
+      if (auto self = weak.lock())
+        if (auto made = self->artifact(request, Freeze::Off, true))
+          later->artifact = *std::move(made);
+      later->isDone = true;
+      later->isDone.notify_all();
+    });
+    return launch::StandIn{*std::move(standIn), std::move(later)};
   }
 
 private:
@@ -441,8 +483,7 @@ Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
     if (!request)
       return Error{"`" + line + "` is no recorded key", {}};
     Request generic = *request;
-    for (ArgumentClass &argument : generic.specialization.arguments)
-      generalize(argument);
+    generalize(generic);
     bool differs = generic.specialization != request->specialization;
     requests.push_back(*std::move(request));
     if (differs)
@@ -517,14 +558,24 @@ struct KernelState {
         : kernel(kernel), device(device), launcher(kernel.signature, device, *this) {}
     Result<Artifact> kernelFor(const Specialization &specialization,
                                std::span<const uint32_t> defaulted, uint32_t) override {
-      Request request{kernel.signature.name,
-                      kernel.options,
-                      targetOf(device),
-                      specialization,
-                      {defaulted.begin(), defaulted.end()}};
-      return kernel.program->artifact(
-          std::move(request),
-          std::max<Freeze>(kernel.program->freeze, kernel.program->engine->freeze));
+      return kernel.program->artifact(request(specialization, defaulted), policy());
+    }
+    std::optional<launch::StandIn> standInFor(const Specialization &specialization,
+                                              std::span<const uint32_t> defaulted) override {
+      if (policy() != Freeze::Background)
+        return std::nullopt;
+      return kernel.program->standIn(request(specialization, defaulted));
+    }
+    Request request(const Specialization &specialization,
+                    std::span<const uint32_t> defaulted) const {
+      return {kernel.signature.name,
+              kernel.options,
+              targetOf(device),
+              specialization,
+              {defaulted.begin(), defaulted.end()}};
+    }
+    Freeze policy() const {
+      return std::max<Freeze>(kernel.program->freeze, kernel.program->engine->freeze);
     }
     KernelState &kernel;
     runtime::Device &device;

@@ -9,11 +9,30 @@ struct nereid_engine {
   Engine engine;
 };
 struct nereid_program {
+  explicit nereid_program(Program program) : program(std::move(program)) {
+    names = this->program.kernels();
+  }
   Program program;
+  std::vector<std::string> names;
 };
 struct nereid_kernel {
   Kernel kernel;
 };
+struct nereid_configuration {
+  explicit nereid_configuration(Configuration configuration)
+      : configuration(std::move(configuration)), text(this->configuration.text()) {}
+  Configuration configuration;
+  std::string text;
+};
+
+namespace {
+std::vector<std::string> lines(const char *const *keys, size_t count) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < count; ++i)
+    all.emplace_back(keys[i] ? keys[i] : "");
+  return all;
+}
+} // namespace
 
 extern "C" {
 
@@ -29,10 +48,37 @@ nereid_status nereid_engine_create(const nereid_engine_options *options, nereid_
     if (given.cache_directory)
       to.cacheDirectory = given.cache_directory;
     to.cacheOnDisk = !given.no_disk_cache;
+    if (given.tuning_file)
+      to.tuningFile = given.tuning_file;
     return give(engine, Engine::create(std::move(to)));
   });
 }
 void nereid_engine_destroy(nereid_engine *engine) { delete engine; }
+
+static_assert(int(NEREID_FREEZE_REFUSE) == int(Freeze::Refuse));
+nereid_status nereid_engine_freeze(nereid_engine *engine, nereid_freeze mode) {
+  return guarded(engine, [&]() -> Status {
+    if (unsigned(mode) > unsigned(NEREID_FREEZE_REFUSE))
+      return Error{"mode " + std::to_string(int(mode)) + " of nereid_engine_freeze is not known",
+                   {}};
+    engine->engine.freeze(Freeze(mode));
+    return Success{};
+  });
+}
+nereid_status nereid_engine_count(nereid_engine *engine, nereid_engine_counts *counts) {
+  return guarded(engine && counts, [&]() -> Status {
+    nereid_engine_counts to = sized(counts); // refuses a size that was not set
+    EngineStatistics now = engine->engine.statistics();
+    to = {std::min(to.size, sizeof to),
+          now.compiled,
+          now.fromMemory,
+          now.fromDisk,
+          now.repaired,
+          now.notStored};
+    std::memcpy(counts, &to, to.size);
+    return Success{};
+  });
+}
 
 nereid_status nereid_program_load(nereid_engine *engine, const char *path,
                                   nereid_program **program) {
@@ -46,6 +92,33 @@ nereid_status nereid_program_load_text(nereid_engine *engine, const char *text, 
   });
 }
 void nereid_program_destroy(nereid_program *program) { delete program; }
+const char *nereid_program_kernel(nereid_program *program, size_t index) {
+  return program && index < program->names.size() ? program->names[index].c_str() : nullptr;
+}
+nereid_status nereid_program_recorded_keys(nereid_program *program, nereid_text_callback callback,
+                                           void *data) {
+  return guarded(program && callback, [&]() -> Status {
+    for (const std::string &key : program->program.recordedKeys())
+      callback(data, key.c_str());
+    return Success{};
+  });
+}
+nereid_status nereid_program_build_ahead(nereid_program *program, const char *const *keys,
+                                         size_t count, size_t *built) {
+  return guarded(program && (keys || !count), [&]() -> Status {
+    auto done = program->program.buildAhead(lines(keys, count));
+    if (!done)
+      return done.takeError();
+    if (built)
+      *built = *done;
+    return Success{};
+  });
+}
+nereid_status nereid_program_pack(nereid_program *program, const char *path,
+                                  const char *const *keys, size_t count, int add) {
+  return guarded(program && path && (keys || !count),
+                 [&] { return program->program.pack(path, lines(keys, count), add != 0); });
+}
 
 nereid_status nereid_kernel_get(nereid_program *program, const char *name,
                                 const nereid_compile_options *options, nereid_kernel **kernel) {
@@ -68,6 +141,78 @@ nereid_status nereid_kernel_get(nereid_program *program, const char *name,
   });
 }
 void nereid_kernel_destroy(nereid_kernel *kernel) { delete kernel; }
+const char *nereid_kernel_parameter(nereid_kernel *kernel, size_t index, int *isConstexpr) {
+  if (!kernel || index >= kernel->kernel.parameters().size())
+    return nullptr;
+  const KernelParameter &parameter = kernel->kernel.parameters()[index];
+  if (isConstexpr)
+    *isConstexpr = parameter.isConstexpr;
+  return parameter.name.c_str();
+}
+
+const char *nereid_configuration_text(const nereid_configuration *configuration) {
+  return configuration ? configuration->text.c_str() : "";
+}
+int64_t nereid_configuration_integer(const nereid_configuration *configuration, const char *name) {
+  return configuration && name ? configuration->configuration.integer(name) : 0;
+}
+void nereid_configuration_destroy(nereid_configuration *configuration) { delete configuration; }
+nereid_status nereid_kernel_configuration(nereid_kernel *kernel, nereid_device *device,
+                                          const nereid_argument *arguments, size_t count,
+                                          nereid_configuration **configuration) {
+  return guarded(kernel && device && (arguments || !count) && configuration, [&] {
+    return give(configuration,
+                kernel->kernel.configuration(device->device, Arguments(arguments, count).all()));
+  });
+}
+nereid_status nereid_kernel_nth_configuration(nereid_kernel *kernel,
+                                              const nereid_argument *arguments, size_t count,
+                                              size_t index, nereid_configuration **configuration) {
+  return guarded(kernel && (arguments || !count) && configuration, [&]() -> Status {
+    *configuration = nullptr;
+    auto all = kernel->kernel.configurations(Arguments(arguments, count).all());
+    if (!all)
+      return all.takeError();
+    if (index < all->size())
+      *configuration = new nereid_configuration(std::move((*all)[index]));
+    return Success{};
+  });
+}
+nereid_status nereid_kernel_with(nereid_kernel *kernel, const nereid_configuration *configuration,
+                                 nereid_kernel **configured) {
+  return guarded(kernel && configuration && configured, [&] {
+    return give(configured, kernel->kernel.with(configuration->configuration));
+  });
+}
+nereid_status nereid_kernel_tune(nereid_kernel *kernel, nereid_stream *stream,
+                                 nereid_grid_callback grid, const nereid_argument *arguments,
+                                 size_t count, const nereid_tune_options *options,
+                                 nereid_tune_callback told, void *data) {
+  return guarded(kernel && stream && grid && (arguments || !count), [&]() -> Status {
+    nereid_tune_options given = sized(options);
+    TuneOptions to;
+    if (given.seconds > 0)
+      to.seconds = given.seconds;
+    for (size_t i = 0; given.outputs && i < given.output_count; ++i)
+      if (given.outputs[i])
+        to.outputs.push_back(given.outputs[i]->tensor);
+    auto gridOf = [&](const Configuration &configuration) {
+      nereid_configuration one(configuration);
+      uint32_t axes[3] = {1, 1, 1};
+      grid(data, &one, axes);
+      return Grid{axes[0], axes[1], axes[2]};
+    };
+    auto rows = kernel->kernel.tune(stream->stream, gridOf, Arguments(arguments, count).all(), to);
+    if (!rows)
+      return rows.takeError();
+    for (const TuneRow &row : *rows) {
+      nereid_configuration one(row.configuration);
+      if (told)
+        told(data, &one, row.seconds, row.failure.c_str());
+    }
+    return Success{};
+  });
+}
 
 nereid_status nereid_kernel_launch(nereid_kernel *kernel, nereid_stream *stream,
                                    const uint32_t grid[3], const nereid_argument *arguments,

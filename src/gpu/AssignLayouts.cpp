@@ -115,7 +115,9 @@ private:
     struct Choice {
       int64_t contiguity = 0;
       int64_t perThread = 1;
-      int64_t bytes = 8; // of the smallest element
+      int64_t bytes = 8;         // of the smallest element
+      int64_t mostWritten = 128; // by one instruction, in the deepest loop of all
+      unsigned depth = 0;        // of that loop
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
@@ -148,6 +150,17 @@ private:
       choice.contiguity = std::max(choice.contiguity, contiguity);
       choice.perThread = std::max(choice.perThread, width);
       choice.bytes = std::min(choice.bytes, elementBytes);
+      unsigned depth = 0;
+      for (Operation *loop = op; (loop = loop->getParentOp());)
+        depth += isa<LoopLikeOpInterface>(loop);
+      if (depth > choice.depth) {
+        choice.mostWritten = Choice().mostWritten;
+        choice.depth = depth;
+      }
+      // A thread that needed two stores for its elements would leave gaps in each, which costs the
+      // memory twice; of loads the second one finds its line in the nearest cache.
+      if (depth == choice.depth && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(op))
+        choice.mostWritten = std::min(choice.mostWritten, 16 / elementBytes);
       auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
@@ -203,7 +216,7 @@ private:
       for (unsigned d = shape.size(); d-- > 0;)
         if (d != dim)
           order.push_back(d);
-      unsigned perThread = unsigned(std::min(choice.perThread, share));
+      unsigned perThread = unsigned(std::min({choice.perThread, share, choice.mostWritten}));
       // Rows that are reduced where they are loaded: a warp reads two lines of each at once, of as
       // many rows as that leaves. A sum that a loop keeps by element is reduced once, and its
       // threads are better off with several rows, for which they hold less of what all rows meet.
@@ -271,15 +284,25 @@ private:
       chosen[access] = *rows;
   }
 
+  // In an innermost loop of products loads wait in rings and are read where they are wanted.
+  static bool waitsInRing(tile::LoadOp load) {
+    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+    if (!loop || load->getBlock()->getOps<tile::DotOp>().empty())
+      return false;
+    auto nested = loop.getBody()->walk([](Operation *op) {
+      return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !nested.wasInterrupted();
+  }
+
   // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
   // carries: each thread loads its part of it, where that is little. All but the first one's come
   // from a cache; moving it between threads costs two barriers.
   void followMet(tile::LoadOp load) {
     constexpr unsigned most = 64; // bytes
     constexpr unsigned mostAccesses = 4;
-    // Where there are products, loads wait in rings and are read where they are wanted.
     if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !places.count(load) ||
-        !load->getBlock()->getOps<tile::DotOp>().empty())
+        waitsInRing(load))
       return;
     auto loop = load->getParentOfType<scf::ForOp>();
     std::optional<LinearLayout> met;
@@ -320,7 +343,8 @@ private:
     if ((loop && met->rank() == 1) || registersOf(*met) <= mostAccesses * atOnce)
       chosen[load] = *met;
   }
-  // The layout of the first load of a shape that a tile is computed of, element by element.
+  // The layout of the first load or product of a shape that a tile is computed of, element by
+  // element.
   std::optional<LinearLayout> layoutOfLoad(Value tile, ArrayRef<int64_t> shape, tile::LoadOp but,
                                            unsigned depth) {
     Operation *op = tile.getDefiningOp();
@@ -328,6 +352,12 @@ private:
       return std::nullopt;
     if (isa<tile::LoadOp>(op))
       return places.count(op) ? std::optional(accessLayout(op)) : std::nullopt;
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return productOf(dot).sum;
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && depth)
+      return layoutOfLoad(
+          loop.getBody()->getTerminator()->getOperand(cast<OpResult>(tile).getResultNumber()),
+          shape, but, depth - 1);
     if (depth && op->hasTrait<OpTrait::Elementwise>())
       for (Value operand : op->getOperands())
         if (auto layout = layoutOfLoad(operand, shape, but, depth - 1))
@@ -606,7 +636,7 @@ private:
   // What is made of numbers alone is computed where it is wanted, unless that is a lot. So is what
   // repeats a smaller tile: moving that tile costs less than moving all its copies.
   bool isRecomputable(Operation *op) {
-    constexpr unsigned most = 24;
+    constexpr unsigned most = 24, repeatedShare = 4;
     if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
         !llvm::all_of(op->getResults(), [](Value v) { return isTile(v); }))
       return false;
@@ -623,7 +653,9 @@ private:
         continue;
       if (!recomputed.contains(operand))
         return false;
-      cost += costs.lookup(operand);
+      // A thread has fewer elements of a tile than copies of them.
+      unsigned share = isa<tile::BroadcastOp>(op) ? repeatedShare : 1;
+      cost += llvm::divideCeil(costs.lookup(operand), share);
     }
     if (cost > most)
       return false;
@@ -710,15 +742,25 @@ private:
         if (auto result = forward(op, 0, pairs, 0))
           return {*result, 0u, pairs};
       }
-    // An operand that has a place already.
+    // An operand that has a place already: what comes of a product before others, and others before
+    // masks.
+    std::optional<Choice> placed;
+    unsigned placedRank = 0;
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
         if (auto own = ownLayout(operand.get()))
-          if (auto result = forward(op, operand.getOperandNumber(), *own, 0))
-            return {*result, operand.getOperandNumber(), *own};
+          if (unsigned rank = rankOf(op, operand.get()); rank > placedRank)
+            if (auto result = forward(op, operand.getOperandNumber(), *own, 0)) {
+              placed = Choice{*result, operand.getOperandNumber(), *own};
+              placedRank = rank;
+            }
+    if (placed)
+      return *placed;
     // Operands that are computed where they are wanted follow the result.
     if (op->getNumResults() && isTile(op->getResult(0))) {
-      LinearLayout layout = defaultLayout(tile::shapeOf(op->getResult(0).getType()));
+      auto wanted = layoutWanted(op->getResult(0));
+      LinearLayout layout =
+          wanted ? *wanted : defaultLayout(tile::shapeOf(op->getResult(0).getType()));
       bool follows = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
         return !isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
       });
@@ -735,6 +777,68 @@ private:
       if (isTile(result))
         return {defaultLayout(tile::shapeOf(result.getType())), std::nullopt, {}};
     return {};
+  }
+
+  // How much an operand says about where an op's result lies.
+  unsigned rankOf(Operation *op, Value operand) {
+    if (!op->hasTrait<OpTrait::Elementwise>())
+      return 1;
+    if (layoutOfProduct(operand))
+      return 3;
+    return tile::elementType(operand.getType()).isInteger(1) ? 1 : 2;
+  }
+
+  // The layout of the sums that a tile is computed of, element by element.
+  std::optional<LinearLayout> layoutOfProduct(Value tile, unsigned depth = 6) {
+    if (!depth || !isTile(tile))
+      return std::nullopt;
+    if (auto argument = dyn_cast<BlockArgument>(tile)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop)
+        return std::nullopt;
+      return layoutOfProduct(
+          loop.getBody()->getTerminator()->getOperand(argument.getArgNumber() - 1), depth - 1);
+    }
+    Operation *op = tile.getDefiningOp();
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return productOf(dot).sum;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return layoutOfProduct(
+          loop.getBody()->getTerminator()->getOperand(cast<OpResult>(tile).getResultNumber()),
+          depth - 1);
+    if (op->hasTrait<OpTrait::Elementwise>())
+      for (Value operand : op->getOperands())
+        if (auto layout = layoutOfProduct(operand, depth - 1))
+          return layout;
+    return std::nullopt;
+  }
+
+  // Where a tile meets the sums of a product, element by element.
+  std::optional<LinearLayout> layoutWanted(Value tile, unsigned depth = 4) {
+    if (!depth)
+      return std::nullopt;
+    for (OpOperand &use : tile.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto dot = dyn_cast<tile::DotOp>(user)) {
+        if (use.getOperandNumber() == 2)
+          return productOf(dot).sum;
+        continue;
+      }
+      if (auto trans = dyn_cast<tile::TransOp>(user)) {
+        if (auto layout = layoutWanted(trans.getResult(), depth - 1))
+          return backward(user, 0, *layout, 0);
+        continue;
+      }
+      if (!user->hasTrait<OpTrait::Elementwise>())
+        continue;
+      for (Value operand : user->getOperands())
+        if (operand != tile)
+          if (auto layout = layoutOfProduct(operand))
+            return layout;
+      if (auto layout = layoutWanted(user->getResult(0), depth - 1))
+        return layout;
+    }
+    return std::nullopt;
   }
 
   LogicalResult emitPlain(Operation *op) {
@@ -908,11 +1012,18 @@ private:
   LogicalResult emitIf(scf::IfOp branch) {
     SmallVector<LinearLayout> layouts = defaultsFor(branch.getResultTypes());
     for (auto [i, layout] : llvm::enumerate(layouts)) {
-      DenseSet<Value> seen;
       if (!isTile(branch.getResult(i)))
         continue;
-      if (auto own = foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen,
-                                    /*ofRepeated=*/true))
+      auto foreseen = [&](bool ofRepeated) {
+        DenseSet<Value> seen;
+        return foreseeYielded(branch, unsigned(i), *branch.thenBlock(), seen, ofRepeated);
+      };
+      auto own = foreseen(/*ofRepeated=*/false);
+      if (!own)
+        own = layoutWanted(branch.getResult(i));
+      if (!own)
+        own = foreseen(/*ofRepeated=*/true);
+      if (own)
         layout = *own;
     }
     auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),

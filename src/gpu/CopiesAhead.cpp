@@ -55,7 +55,7 @@ void CopiesAhead::startTransfers(IRMapping &mapping, Value slot, Value active) {
     auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
     if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
       b.create<CopyAsyncOp>(load.getLoc(), copy.ring, slot, ahead(load.getPointer()),
-                            ahead(load.getMask()), active, copy.vector);
+                            ahead(load.getMask()), active, copy.vector, uint32_t(load.getEvict()));
       continue;
     }
     auto block = cast<tile::DescLoadOp>(copy.load);

@@ -150,7 +150,9 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   emitter.waitForStores();
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
+  emitter.finishKept();
   out.sharedBytes = emitter.sharedBytes();
+  out.kept = emitter.kept;
   out.sharedBuffers.assign(emitter.sharedBuffers().begin(), emitter.sharedBuffers().end());
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
   out.maps = std::move(maps);

@@ -36,10 +36,17 @@ struct SharedBuffer {
   bool isRing; ///< of pipelined loads; else tiles of one op
 };
 
+/// What a kernel keeps in shared memory of the steps of a loop, besides what it needs there.
+struct KeptPlaces {
+  uint64_t stepBytes = 0; ///< 0: nothing
+  uint64_t steps = 0;     ///< as many as there are, 0 if that is not known
+};
+
 struct EmittedKernel {
   mlir::OwningOpRef<mlir::ModuleOp>
-      module;                              ///< scf, arith, math, LLVM and NVVM ops; null on failure
-  uint64_t sharedBytes = 0;                ///< dynamic shared memory
+      module;               ///< scf, arith, math, LLVM and NVVM ops; null on failure
+  uint64_t sharedBytes = 0; ///< dynamic shared memory, without what is kept
+  KeptPlaces kept;
   std::vector<SharedBuffer> sharedBuffers; ///< those in use where most of it is
   std::vector<RecordSite> sites;
   std::vector<ParameterMap> maps; ///< in the order of their parameters

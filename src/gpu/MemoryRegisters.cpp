@@ -53,6 +53,10 @@ std::string hintText(tile::CacheModifier cache, tile::EvictionPolicy evict) {
       .str();
 }
 
+std::string hintText(tile::CacheModifier cache, tile::EvictionPolicy evict, Value policy) {
+  return hintText(cache, evict) + (policy ? ".L2::cache_hint" : "");
+}
+
 // One access is some pieces of 8 to 64 bits: a vector of 32-bit words where it has that many.
 struct Pieces {
   unsigned bits, count;
@@ -167,7 +171,7 @@ unsigned accessVector(const analysis::AxisAnalysis &axes, Value pointer, Value m
 }
 
 SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
-                            Value predicate, StringRef qualifiers, uint64_t other) {
+                            Value predicate, StringRef qualifiers, uint64_t other, Value policy) {
   OpBuilder &b = e.builder;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
   // The bits of piece i of an access that is not made.
@@ -195,10 +199,15 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
   }
   constraints += ",l";
   std::string access = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
-                       ", [$" + std::to_string(pieces.count) + "];";
+                       ", [$" + std::to_string(pieces.count) + "]" +
+                       (policy ? ", $" + std::to_string(pieces.count + 1) : "") + ";";
   SmallVector<Value> operands = {pointer};
+  if (policy) {
+    constraints += ",l";
+    operands.push_back(policy);
+  }
   if (predicate) {
-    text += "@$" + std::to_string(pieces.count + 1) + " ";
+    text += "@$" + std::to_string(pieces.count + operands.size()) + " ";
     constraints += ",b";
     operands.push_back(predicate);
   }
@@ -218,30 +227,44 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
 
 // `instruction [pointer], pieces;`, where the predicate holds.
 static void emitWrite(RegisterEmitter &e, const Twine &instruction, Pieces pieces,
-                      SmallVector<Value> operands, Value pointer, Value predicate) {
+                      SmallVector<Value> operands, Value pointer, Value predicate,
+                      Value policy = {}) {
   std::string constraints;
   for (unsigned i = 0; i < pieces.count; ++i)
     constraints += std::string(i ? "," : "") + pieces.constraint();
   constraints += ",l";
   operands.push_back(pointer);
-  std::string text;
+  std::string text =
+      instruction.str() + " [$" + std::to_string(pieces.count) + "], " + pieces.operands(0);
+  if (policy) {
+    text += ", $" + std::to_string(operands.size());
+    constraints += ",l";
+    operands.push_back(policy);
+  }
+  text += ";";
   if (predicate) {
-    text = "@$" + std::to_string(pieces.count + 1) + " ";
+    text = "@$" + std::to_string(operands.size()) + " " + text;
     constraints += ",b";
     operands.push_back(predicate);
   }
-  text +=
-      instruction.str() + " [$" + std::to_string(pieces.count) + "], " + pieces.operands(0) + ";";
   e.assembly(text, constraints, {}, operands, false);
 }
 
 void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> values,
-               Value predicate, StringRef qualifiers) {
+               Value predicate, StringRef qualifiers, Value policy) {
   OpBuilder &b = e.builder;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
   Pieces pieces = Pieces::of(bitsOf(memory) * values.size());
   emitWrite(e, "st" + qualifiers + pieces.suffix(), pieces, pack(e, values, element, pieces),
-            pointer, predicate);
+            pointer, predicate, policy);
+}
+
+Value cachePolicy(RegisterEmitter &e, tile::EvictionPolicy evict) {
+  if (evict == tile::EvictionPolicy::Normal)
+    return {};
+  StringRef kind = evict == tile::EvictionPolicy::First ? "first" : "last";
+  return e.assembly(("createpolicy.fractional.L2::evict_" + kind + ".b64 $0, 1.0;").str(), "=l",
+                    e.builder.getI64Type(), {}, true);
 }
 
 unsigned sumVector(const target::GpuChip &chip, Type element, unsigned consecutive) {
@@ -285,8 +308,11 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     auto load = cast<tile::LoadOp>(op);
     Type element = load.getAccessElementType();
     std::string qualifiers = load.getIsVolatile() ? ".volatile.global" : ".global";
-    if (!load.getIsVolatile())
-      qualifiers += hintText(load.getCache(), load.getEvict());
+    Value policy;
+    if (!load.getIsVolatile()) {
+      policy = cachePolicy(e, load.getEvict());
+      qualifiers += hintText(load.getCache(), load.getEvict(), policy);
+    }
     unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
     unsigned vector = accessVector(e.axes, load.getPointer(), load.getMask(), element);
     e.noteGlobal("load", load.getPointer(), element, vector);
@@ -302,7 +328,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     for (unsigned reg = 0; reg < count; reg += vector)
       llvm::append_range(values, emitLoad(e, pointers[reg], element, vector,
                                           masks.empty() ? Value() : masks[reg], qualifiers,
-                                          other.value_or(0)));
+                                          other.value_or(0), policy));
     for (unsigned reg = 0; reg < others.size(); ++reg)
       values[reg] = e.builder.create<LLVM::SelectOp>(e.loc(), masks[reg], values[reg], others[reg]);
     if (isTile(load.getResult()))
@@ -316,7 +342,8 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto store = cast<tile::StoreOp>(op);
     Type element = store.getAccessElementType();
-    std::string qualifiers = ".global" + hintText(store.getCache(), store.getEvict());
+    Value policy = cachePolicy(e, store.getEvict());
+    std::string qualifiers = ".global" + hintText(store.getCache(), store.getEvict(), policy);
     bool tile = isTile(store.getPointer());
     unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
     unsigned vector = accessVector(e.axes, store.getPointer(), store.getMask(), element);
@@ -328,7 +355,7 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
       masks = e.operand(store.getMask(), count);
     for (unsigned reg = 0; reg < count; reg += vector)
       emitStore(e, pointers[reg], element, ArrayRef(values).slice(reg, vector),
-                e.both(owner, masks[reg]), qualifiers);
+                e.both(owner, masks[reg]), qualifiers, policy);
   }
 };
 

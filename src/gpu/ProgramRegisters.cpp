@@ -86,6 +86,7 @@ void registerRegisterModels(DialectRegistry &registry) {
   registerInlineAsmRegisters(registry);
   registerProgramRegisters(registry);
   registerRingRegisters(registry);
+  registerKeptRegisters(registry);
   registerBulkRegisters(registry);
 }
 

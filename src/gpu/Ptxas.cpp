@@ -2,15 +2,21 @@
 
 #include "support/Knobs.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <poll.h>
 #include <set>
 #include <spawn.h>
 #include <sstream>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,8 +82,26 @@ std::string findProgram(const std::string &name) {
   return isProgram(usual) ? usual : "";
 }
 
-// Runs a program with its output in a file; gives what waitpid says.
-Result<int> runProgram(std::vector<std::string> words, const std::string &logPath) {
+// Whether a process ends within so many seconds.
+bool endsWithin(pid_t process, double seconds) {
+  int handle = int(syscall(SYS_pidfd_open, process, 0));
+  if (handle < 0)
+    return true; // this kernel cannot say: it is waited for
+  pollfd end = {handle, POLLIN, 0};
+  const auto last = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  int ready;
+  do {
+    std::chrono::duration<double, std::milli> left = last - std::chrono::steady_clock::now();
+    ready = poll(&end, 1, int(std::clamp(std::ceil(left.count()), 0.0, 1e9)));
+  } while (ready < 0 && errno == EINTR);
+  close(handle);
+  return ready != 0;
+}
+
+// Runs a program with its output in a file; gives what waitpid says. After `limit` seconds, if that
+// is above 0, the program is ended.
+Result<int> runProgram(std::vector<std::string> words, const std::string &logPath,
+                       double limit = 0) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -94,9 +118,18 @@ Result<int> runProgram(std::vector<std::string> words, const std::string &logPat
   posix_spawn_file_actions_destroy(&actions);
   if (failure)
     return Error{"cannot start `" + words[0] + "`: " + std::strerror(failure), {}};
+  bool isLate = limit > 0 && !endsWithin(process, limit);
+  if (isLate)
+    kill(process, SIGKILL);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR)
     ;
+  if (isLate) {
+    std::ostringstream text;
+    text << "`" << words[0] << "` did not end within " << limit
+         << " s; smaller blocks or more warps give it less to do, NEREID_PTXAS_SECONDS more time";
+    return Error{text.str(), {}};
+  }
   return status;
 }
 
@@ -199,6 +232,28 @@ uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t register
   return 5 * limit >= 4 * registers ? limit : 0;
 }
 
+uint64_t bytesForKept(const target::GpuChip &chip, uint32_t registers, unsigned warps,
+                      uint64_t sharedBytes, uint64_t stepBytes, uint64_t steps) {
+  constexpr uint32_t usual = 40;      // registers of a thread that walks along a row
+  constexpr uint64_t perBlock = 1024; // what the driver takes of each
+  auto left = [&](uint64_t blocks) -> uint64_t {
+    uint64_t each =
+        std::min<uint64_t>(chip.sharedBytesPerSm / blocks, chip.sharedBytesPerBlock + perBlock);
+    return each < sharedBytes + perBlock ? 0 : each - perBlock - sharedBytes;
+  };
+  uint64_t blocks =
+      std::min<uint64_t>(blocksByRegisters(chip, registers ? registers : usual, warps),
+                         chip.sharedBytesPerSm / (sharedBytes + perBlock));
+  blocks = std::max<uint64_t>(blocks, 1);
+  uint64_t all = steps * stepBytes;
+  if (all > left(blocks))
+    for (uint64_t fewer = blocks - 1; fewer && fewer * warps * 2 >= chip.warpsPerSm; --fewer)
+      if (all <= left(fewer))
+        return all;
+  uint64_t room = left(blocks) / stepBytes * stepBytes;
+  return steps ? std::min(room, all) : room;
+}
+
 namespace {
 Result<Cubin> runPtxas(const std::string &ptxas, const std::string &ptx, std::string_view arch) {
   TemporaryFolder folder;
@@ -209,7 +264,8 @@ Result<Cubin> runPtxas(const std::string &ptxas, const std::string &ptx, std::st
   if (!(std::ofstream(in) << ptx).flush())
     return Error{"cannot write `" + in + "`", {}};
 
-  auto status = runProgram({ptxas, archOption, "-v", "-O3", in, "-o", out}, logPath);
+  auto status = runProgram({ptxas, archOption, "-v", "-O3", in, "-o", out}, logPath,
+                           support::knobs().ptxasSeconds);
   if (!status)
     return status.takeError();
   Cubin cubin;

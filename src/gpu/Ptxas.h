@@ -60,4 +60,11 @@ uint32_t blocksByRegisters(const target::GpuChip &chip, uint32_t registers, unsi
 uint32_t registersForOneMoreBlock(const target::GpuChip &chip, uint32_t registers, unsigned warps,
                                   uint64_t sharedBytes);
 
+/// Bytes of shared memory for what a kernel keeps, of which a step takes `stepBytes` and which has
+/// `steps` of them (0: not known): as many steps as keep no program away that would be resident
+/// without, by registers (0: not known yet) and the `sharedBytes` that it needs. Where all steps
+/// that there are fit, they may take the place of programs as long as half of the warps stay.
+uint64_t bytesForKept(const target::GpuChip &chip, uint32_t registers, unsigned warps,
+                      uint64_t sharedBytes, uint64_t stepBytes, uint64_t steps);
+
 } // namespace nereid::gpu

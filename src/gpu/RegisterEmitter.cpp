@@ -194,10 +194,14 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
   uint64_t start = scratchStart;
   bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
   if (isOfStep) {
-    uint64_t end = llvm::alignTo(stepScratch->end + bytes, SharedOperand::alignment);
-    stepScratch->isApart &= end <= stepScratch->most;
-    if (stepScratch->isApart)
-      start = std::exchange(stepScratch->end, end);
+    // No operand of a product is as small as that: what warps tell each other of a reduction.
+    uint64_t apart = bytes < SharedOperand::alignment ? 128 : SharedOperand::alignment,
+             first = llvm::alignTo(stepScratch->end, apart);
+    stepScratch->isApart &= first + bytes <= stepScratch->most;
+    if (stepScratch->isApart) {
+      start = first;
+      stepScratch->end = first + bytes;
+    }
   } else if (stepScratch) {
     stepScratch->isApart = false;
   }
@@ -261,6 +265,24 @@ Value RegisterEmitter::slotAddress(Value ring, Value slot, uint64_t bytes) {
     return base;
   Value offset = builder.createOrFold<arith::MulIOp>(location, scalar(slot), i32(int64_t(bytes)));
   return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base, offset);
+}
+
+Value RegisterEmitter::keptStart() { return keptStarts.emplace_back(i32(0)); }
+
+Value RegisterEmitter::keptAddress(Value offset) {
+  Value base = sharedArea(builder, location, 0);
+  return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base,
+                                     add(keptStart(), offset));
+}
+
+void RegisterEmitter::finishKept() {
+  if (keptStarts.empty())
+    return;
+  constexpr uint64_t line = 128;
+  sharedSize = llvm::alignTo(sharedSize, line);
+  for (Value start : keptStarts)
+    start.getDefiningOp<arith::ConstantOp>().setValueAttr(
+        builder.getI32IntegerAttr(int32_t(sharedSize)));
 }
 
 Value RegisterEmitter::sharedAddress(Value base, Type element, Value index) {
@@ -455,10 +477,10 @@ SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {
     words.push_back(cast(vectorOf(halves.slice(i, 2)), builder.getI32Type()));
   return words;
 }
-SmallVector<Value> RegisterEmitter::unpackHalves(ArrayRef<Value> words) {
+SmallVector<Value> RegisterEmitter::unpackHalves(ArrayRef<Value> words, Type half) {
   SmallVector<Value> halves;
   for (Value word : words)
-    llvm::append_range(halves, elementsOf(cast(word, VectorType::get({2}, builder.getF16Type()))));
+    llvm::append_range(halves, elementsOf(cast(word, VectorType::get({2}, half))));
   return halves;
 }
 SmallVector<Value> RegisterEmitter::packSums(ArrayRef<Value> sums) {
@@ -469,7 +491,7 @@ SmallVector<Value> RegisterEmitter::unpackSums(Value registers, Type sum) {
   size_t count = llvm::cast<LLVM::LLVMStructType>(registers.getType()).getBody().size();
   for (size_t i = 0; i < count; ++i)
     words.push_back(builder.create<LLVM::ExtractValueOp>(location, registers, int64_t(i)));
-  return sum.isF16() ? unpackHalves(words) : words;
+  return sum.isF16() ? unpackHalves(words, sum) : words;
 }
 
 SmallVector<Value> RegisterEmitter::toWords(Value value) {
@@ -555,9 +577,10 @@ void RegisterEmitter::emit(Operation *op) {
 }
 
 // Halves cross control flow two in a word, so that nothing takes the sums of a product apart that
-// is still in flight.
+// is still in flight, and rows that wait for a later loop take a register for two.
 static bool isCarriedInWords(Type tile) {
-  return tile::elementType(tile).isF16() && registersOf(layoutOf(tile)) % 2 == 0;
+  Type element = tile::elementType(tile);
+  return (element.isF16() || element.isBF16()) && registersOf(layoutOf(tile)) % 2 == 0;
 }
 
 SmallVector<Type> RegisterEmitter::typesOf(Type type) const {
@@ -599,7 +622,7 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
     SmallVector<Value> mine(values.slice(next, typesOf(source.getType()).size()));
     next += mine.size();
     if (isTile(source.getType()) && isCarriedInWords(source.getType()))
-      setRegisters(source, unpackHalves(mine));
+      setRegisters(source, unpackHalves(mine, tile::elementType(source.getType())));
     else if (isTile(source.getType()))
       setRegisters(source, std::move(mine));
     else if (isa<tile::DescType>(source.getType()))

@@ -105,6 +105,13 @@ public:
   /// Address of a slot (null: the first) of `bytes` bytes.
   mlir::Value slotAddress(mlir::Value ring, mlir::Value slot, uint64_t bytes);
   uint64_t sharedBytes() const { return sharedSize; }
+  /// Where places for what threads keep begin: behind all else in shared memory (i32, known when
+  /// all is emitted), and the address that is `offset` (i32) from there.
+  mlir::Value keptStart();
+  mlir::Value keptAddress(mlir::Value offset);
+  KeptPlaces kept;
+  /// Says where they begin.
+  void finishKept();
   llvm::ArrayRef<SharedBuffer> sharedBuffers() const { return largest; }
 
   // --- small pieces of code ---
@@ -141,9 +148,9 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
-  /// Pairs of f16 as words, and back.
+  /// Pairs of f16 or bf16 as words, and back.
   llvm::SmallVector<mlir::Value> packHalves(llvm::ArrayRef<mlir::Value> halves);
-  llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words);
+  llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words, mlir::Type half);
   /// The sums of a product in the registers that instructions take: of f16 two in a word.
   llvm::SmallVector<mlir::Value> packSums(llvm::ArrayRef<mlir::Value> sums);
   /// The sums of such registers, which assembly returned as a struct.
@@ -213,6 +220,7 @@ private:
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
+  llvm::SmallVector<mlir::Value> keptStarts;           // constants
   std::optional<StepScratch> stepScratch;              // of the loop whose body is being emitted
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;

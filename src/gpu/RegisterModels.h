@@ -12,6 +12,7 @@ void registerReductionRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
 void registerRingRegisters(mlir::DialectRegistry &registry);
+void registerKeptRegisters(mlir::DialectRegistry &registry);
 void registerBulkRegisters(mlir::DialectRegistry &registry);
 void registerDescriptorRegisters(mlir::DialectRegistry &registry);
 void registerRecordRegisters(mlir::DialectRegistry &registry);
@@ -42,8 +43,11 @@ unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
                     const LinearLayout &layout);
 /// Starts to copy `bytes` (4, 8, 16) from global to shared memory, of which only the first `count`
 /// (i32) are read and the others become zero. Does nothing where `owner` (null: true) is false.
+/// `policy` is one of `cachePolicy`.
 void emitCopy(RegisterEmitter &emitter, mlir::Value to, mlir::Value from, unsigned bytes,
-              mlir::Value count, mlir::Value owner);
+              mlir::Value count, mlir::Value owner, mlir::Value policy = {});
+/// How soon the second-level cache may let go of an access's lines; null where nobody said.
+mlir::Value cachePolicy(RegisterEmitter &emitter, tile::EvictionPolicy evict);
 
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 
@@ -51,10 +55,11 @@ void emitCopy(RegisterEmitter &emitter, mlir::Value to, mlir::Value from, unsign
 /// false.
 llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value pointer,
                                         mlir::Type element, unsigned count, mlir::Value predicate,
-                                        llvm::StringRef qualifiers, uint64_t other = 0);
+                                        llvm::StringRef qualifiers, uint64_t other = 0,
+                                        mlir::Value policy = {});
 void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
                llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
-               llvm::StringRef qualifiers);
+               llvm::StringRef qualifiers, mlir::Value policy = {});
 /// How many floats that lie side by side one instruction adds to memory which gives nothing back
 /// (PTX ISA, "red"); 0 if there is none.
 unsigned sumVector(const target::GpuChip &chip, mlir::Type element, unsigned consecutive);

@@ -104,15 +104,28 @@ std::optional<SlotOperand> slotOperand(Value operand) {
   return SlotOperand{slot, source->second ? shared.transposed() : shared};
 }
 
-void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner) {
-  // Only copies of 16 bytes may pass the L1 cache by.
-  std::string text = std::string(owner ? "@$3 " : "") + "cp.async." + (bytes == 16 ? "cg" : "ca") +
-                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
+void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner,
+              Value policy) {
   to = e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(), to);
+  // An address that `ptxas` (12.8, 12.9) may write as the sum of a register and a uniform one has
+  // no room for the policy beside it: what it emits is an illegal instruction. Of a mask it makes
+  // no sum, and shared memory ends below it.
+  if (policy)
+    to = e.builder.create<arith::AndIOp>(e.loc(), to, e.i32(0xfffffc));
   SmallVector<Value> operands = {to, from, count};
-  if (owner)
+  // Only copies of 16 bytes may pass the L1 cache by.
+  std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global" +
+                     (policy ? ".L2::cache_hint" : "") + " [$0], [$1], " + std::to_string(bytes) +
+                     ", $2" + (policy ? ", $3;" : ";"),
+              constraints = policy ? "r,l,r,l" : "r,l,r";
+  if (policy)
+    operands.push_back(policy);
+  if (owner) {
+    text = "@$" + std::to_string(operands.size()) + " " + text;
+    constraints += ",b";
     operands.push_back(owner);
-  e.assembly(text, owner ? "r,l,r,b,~{memory}" : "r,l,r,~{memory}", {}, operands, false);
+  }
+  e.assembly(text, constraints + ",~{memory}", {}, operands, false);
 }
 
 namespace {
@@ -165,13 +178,14 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     unsigned bytes = vector * tile::bytesInMemory(tile.getElementType());
     e.noteGlobal("cp.async", copy.getPointer(), tile.getElementType(), vector);
     shared.note(e, "cp.async", layout, vector);
-    Value thread = shared.threadOffset(e, layout);
+    Value thread = shared.threadOffset(e, layout),
+          policy = cachePolicy(e, tile::EvictionPolicy(copy.getEvict()));
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =
           e.builder.create<arith::SelectOp>(e.loc(), inside, e.i32(int64_t(bytes)), e.i32(0));
       emitCopy(e, shared.address(e, base, thread, layout.apply(reg, 0, 0)), pointers[reg], bytes,
-               count, owner);
+               count, owner, policy);
     }
   }
 };

@@ -1,5 +1,7 @@
 #include "gpu/StepsAhead.h"
 
+#include "gpu/TileGpu.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -39,8 +41,8 @@ void StepsAhead::addMask(tile::LoadOp load, Value active) {
 }
 
 bool writesMemory(Operation *op) {
-  // Records of prints and asserts are nobody's input.
-  if (isa<tile::PrintOp, tile::AssertOp>(op))
+  // Records of prints and asserts are nobody's input, and what a thread keeps is its own.
+  if (isa<tile::PrintOp, tile::AssertOp, KeepOp, KeptOp>(op))
     return false;
   if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
     return false;

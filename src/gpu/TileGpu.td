@@ -68,11 +68,11 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
   let summary = "Start to copy a tile from global memory to a slot";
   let description = [{
     `vector` adjacent elements move at once, 4 to 16 bytes. Elements of which the mask or `active` is false are
-    not read and become zero. The slot may be read behind `commit_copies` and `wait_copies`.
+    not read and become zero. The slot may be read behind `commit_copies` and `wait_copies`. `evict` is a `tile::EvictionPolicy`.
   }];
   let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyRankedTensor:$pointer, Optional<AnyRankedTensor>:$mask,
-                   I1:$active, I32Attr:$vector);
-  let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector attr-dict `:` type($ring) `,` type($pointer)";
+                   I1:$active, I32Attr:$vector, DefaultValuedAttr<I32Attr, "0">:$evict);
+  let assemblyFormat = "$ring `[` $slot `]` `,` $pointer (`mask` $mask^ `:` type($mask))? `active` $active `vector` $vector (`evict` $evict^)? attr-dict `:` type($ring) `,` type($pointer)";
 }
 def TileGpu_CopyDescOp : TileGpu_Op<"copy_desc"> {
   let summary = "Start to copy a block of a tensor descriptor to a slot; what lies outside becomes zero";
@@ -157,6 +157,31 @@ def TileGpu_DrainOp : TileGpu_Op<"drain"> {
   let arguments = (ins Variadic<AnyTypeOf<[TileGpu_Ring, TileGpu_Arrivals]>>:$rings);
   let assemblyFormat = "$rings attr-dict `:` type($rings)";
 }
+// --- what a thread keeps for itself ---
+
+def TileGpu_KeptStepsOp : TileGpu_Op<"kept_steps", [Pure]> {
+  let summary = "How many steps of a loop have a place in shared memory for what they keep";
+  let description = [{
+    `bytes` is what a step takes. The launch decides: what it gives beyond what else the kernel needs is for these
+    places. All such ops of a kernel mean the same ones. `most` is how many steps there are, where that is known.
+  }];
+  let arguments = (ins I64Attr:$bytes, OptionalAttr<I64Attr>:$most);
+  let results = (outs I64:$count);
+  let assemblyFormat = "`bytes` $bytes (`most` $most^)? attr-dict";
+}
+def TileGpu_KeepOp : TileGpu_Op<"keep"> {
+  let summary = "Put what the threads have of a tile into the place of a step";
+  let description = [{ Each thread has bytes of its own there, so that `kept` in the same layout needs no barrier. }];
+  let arguments = (ins AnyRankedTensor:$tile, I64:$step, I64Attr:$offset, I64Attr:$bytes);
+  let assemblyFormat = "$tile `[` $step `]` `at` $offset `of` $bytes attr-dict `:` type($tile)";
+}
+def TileGpu_KeptOp : TileGpu_Op<"kept"> {
+  let summary = "The tile that was put there";
+  let arguments = (ins I64:$step, I64Attr:$offset, I64Attr:$bytes);
+  let results = (outs AnyRankedTensor:$tile);
+  let assemblyFormat = "`[` $step `]` `at` $offset `of` $bytes attr-dict `->` type($tile)";
+}
+
 def TileGpu_OpenTurnsOp : TileGpu_Op<"open_turns"> {
   let summary = "The next turn is that of the first warp group";
   let description = [{

@@ -40,17 +40,21 @@ constexpr Tile cpuTiles[] = {
 constexpr Tile lowCpuTiles[] = {
     {16, 512, 16, 4, 3}, {16, 256, 32, 4, 3}, {16, 128, 64, 4, 3}, {16, 64, 32, 4, 3}};
 constexpr Tile lowCpuTilesAlongK[] = {{16, 16, 512, 4, 3}};
-constexpr Tile lowByteTiles[] = {{16, 64, 32, 4, 3}};
+constexpr Tile lowByteTilesAlongK[] = {{16, 64, 1024, 4, 3}, {16, 16, 1024, 4, 3}};
+constexpr Tile lowFp8Tiles[] = {{16, 64, 32, 4, 3}};
 
-/// `b`: the right operands, [..., K, N].
+/// `b`: the right operands, [..., K, N], or [..., N, K] of bytes.
 Config tilesFor(int64_t m, int64_t n, int64_t batches, const Tensor &b, const Bound &bound) {
   if (m > 16)
     return bound.isCpu ? tileRule(cpuTiles, m, n, batches, bound)
                        : tileRule(gpuTiles, m, n, batches, bound);
   if (!bound.isCpu)
     return tileRule(lowTiles, m, n, batches, bound);
-  if (info(b.type()).bytes == 1) // packed, as they are multiplied four at a time
-    return tileRule(lowByteTiles, m, n, batches, bound);
+  // Rows of bytes are [N, K], as `vpdpbusd` reads them.
+  if (b.type() == DType::Int8)
+    return tileRule(lowByteTilesAlongK, m, n, batches, bound);
+  if (info(b.type()).bytes == 1)
+    return tileRule(lowFp8Tiles, m, n, batches, bound);
   return b.strides()[b.strides().size() - 2] == 1
              ? tileRule(lowCpuTilesAlongK, m, n, batches, bound)
              : tileRule(lowCpuTiles, m, n, batches, bound);

@@ -38,32 +38,53 @@ bool writeAll(int file, std::span<const uint8_t> bytes) {
 }
 } // namespace
 
-DiskCache::DiskCache(fs::path directory) : root(std::move(directory)) {
+DiskCache::DiskCache(std::string_view directories, uint64_t bound) : bound(bound) {
+  const std::string version = "v" + std::to_string(support::artifactVersion);
+  root = written(directories);
   if (!root.empty())
-    root /= "v" + std::to_string(support::artifactVersion);
+    root /= version;
+  for (size_t end; (end = directories.find(':')) != std::string_view::npos;
+       directories.remove_prefix(end + 1))
+    if (end)
+      layers.push_back(fs::path(directories.substr(0, end)) / version);
 }
 
-fs::path DiskCache::defaultDirectory() {
+fs::path DiskCache::written(std::string_view directories) {
+  return directories.substr(directories.rfind(':') + 1);
+}
+
+uint64_t DiskCache::defaultBound() {
+  int64_t megabytes = support::knobs().cacheMegabytes;
+  return megabytes > 0 ? uint64_t(megabytes) << 20 : UINT64_MAX;
+}
+
+std::string DiskCache::defaultDirectories() {
   if (!support::knobs().cacheDirectory.empty())
     return support::knobs().cacheDirectory;
   // The convention of the XDG base directories, which is no knob of ours.
   if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
-    return fs::path(cache) / "nereid";
+    return std::string(cache) + "/nereid";
   if (const char *home = std::getenv("HOME"); home && *home == '/')
-    return fs::path(home) / ".cache" / "nereid";
+    return std::string(home) + "/.cache/nereid";
   return {};
 }
 
+namespace {
 // Folders of 1/256 each keep directories short.
-fs::path DiskCache::fileOf(const Hash128 &key) const {
+fs::path fileOf(const fs::path &root, const Hash128 &key) {
   std::string name = key.hex();
   return root / name.substr(0, 2) / (name + std::string(ending));
 }
+} // namespace
 
 std::optional<Artifact> DiskCache::find(const Hash128 &key) {
+  for (const fs::path &layer : layers)
+    if (auto artifact = Artifact::map(fileOf(layer, key).string());
+        artifact && artifact->kernel().key == key)
+      return *std::move(artifact);
   if (root.empty())
     return std::nullopt;
-  fs::path path = fileOf(key);
+  fs::path path = fileOf(root, key);
   // While the file is open nothing else gets its number, so below we know whether it was replaced.
   struct Open {
     int file;
@@ -95,13 +116,12 @@ bool DiskCache::store(const Hash128 &key, std::span<const uint8_t> artifact) {
   auto write = [&] {
     if (root.empty())
       return false;
-    fs::path path = fileOf(key);
+    fs::path path = fileOf(root, key);
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed)
       return false;
-    if (!cleaned.exchange(true))
-      removeLeftovers();
+    keepBound(artifact.size());
     static std::atomic<uint64_t> counter = 0;
     fs::path temporary = path;
     temporary += "." + std::to_string(::getpid()) + "." + std::to_string(counter++) +
@@ -165,6 +185,16 @@ std::vector<DiskCache::Entry> DiskCache::entries() const {
     return std::tie(a.used, a.key) < std::tie(b.used, b.key);
   });
   return found;
+}
+
+// Before `stored` bytes are written. What other processes store meanwhile is seen the next time.
+void DiskCache::keepBound(uint64_t stored) {
+  uint64_t left = room;
+  while (left >= stored)
+    if (room.compare_exchange_weak(left, left - stored))
+      return;
+  trim(bound - std::min(bound, bound / 8 + stored));
+  room = bound / 8;
 }
 
 size_t DiskCache::trim(uint64_t bytes) {

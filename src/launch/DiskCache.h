@@ -3,7 +3,8 @@
 // A file is written under a name of its own and renamed, so a reader sees all of it or nothing; a
 // writer that dies leaves a temporary file, which a later one removes. What is read is checked
 // (checksum, structure, key), and a damaged file is removed and counts as missing. A directory that
-// cannot be written is no error: kernels are then only not kept.
+// cannot be written is no error: kernels are then only not kept. Directories that others filled, as
+// an image of a container brings them, are read before it and never changed.
 #pragma once
 
 #include "support/Artifact.h"
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace nereid::launch {
@@ -18,10 +20,16 @@ namespace nereid::launch {
 /// Thread-safe.
 class DiskCache {
 public:
-  explicit DiskCache(std::filesystem::path directory);
+  /// `directories` are separated by ':'; all but the last are only read. What is stored takes about
+  /// `bound` bytes at most: beyond, what was unused longest goes.
+  explicit DiskCache(std::string_view directories, uint64_t bound = UINT64_MAX);
 
   /// $NEREID_CACHE_DIR, else $XDG_CACHE_HOME/nereid, else ~/.cache/nereid; empty if there is none.
-  static std::filesystem::path defaultDirectory();
+  static std::string defaultDirectories();
+  /// The last of `directories`.
+  static std::filesystem::path written(std::string_view directories);
+  /// $NEREID_CACHE_MEGABYTES.
+  static uint64_t defaultBound();
 
   /// The artifact with this key in its record, mapped; nothing if it is missing or damaged.
   std::optional<support::Artifact> find(const support::Hash128 &key);
@@ -46,12 +54,15 @@ public:
   uint64_t notStored() const { return notStoredCount.load(std::memory_order_relaxed); }
 
 private:
-  std::filesystem::path fileOf(const support::Hash128 &key) const;
+  void keepBound(uint64_t stored);
   void removeLeftovers();
 
-  std::filesystem::path root; // of this version of the artifact
+  // Of this version of the artifact.
+  std::filesystem::path root;
+  std::vector<std::filesystem::path> layers;
+  const uint64_t bound;
   std::atomic<uint64_t> damagedCount = 0, notStoredCount = 0;
-  std::atomic<bool> cleaned = false;
+  std::atomic<uint64_t> room = 0; // bytes to be stored before what is there is looked at
 };
 
 } // namespace nereid::launch

@@ -3,6 +3,7 @@
 
 #include "launch/LaunchKey.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -10,7 +11,7 @@
 
 namespace nereid::launch {
 
-/// Maps a LaunchKey to a `Value` that lives as long as the cache. Entries are never removed.
+/// Maps a LaunchKey to a `Value` that lives as long as the cache, replaced or not.
 template <typename Value> class KernelCache {
 public:
   KernelCache() { publish(16); }
@@ -49,7 +50,25 @@ public:
     return *entries.back()->value;
   }
 
-  /// Calls `visit` with each value.
+  /// Puts a value in the place of the one that is there; those who found that one may go on with
+  /// it.
+  Value &replace(const LaunchKey &key, std::unique_ptr<Value> value) {
+    std::lock_guard lock(mutex);
+    auto old = std::find_if(entries.begin(), entries.end(),
+                            [&](const auto &entry) { return entry->key == key; });
+    auto fresh = std::make_unique<Entry>(Entry{std::move(value), key});
+    const Table &table = *tables.back();
+    size_t i = key.hash() & table.mask;
+    while (table.slots[i].load(std::memory_order_relaxed) != old->get())
+      i = (i + 1) & table.mask;
+    table.slots[i].store(fresh.get(), std::memory_order_release);
+    recent.store(fresh->value.get(), std::memory_order_release);
+    std::swap(*old, fresh);
+    replaced.push_back(std::move(fresh));
+    return *(*old)->value;
+  }
+
+  /// Calls `visit` with each value that is found.
   template <typename Visit> void forEach(Visit &&visit) const {
     std::lock_guard lock(mutex);
     for (const auto &entry : entries)
@@ -92,7 +111,7 @@ private:
   std::atomic<const Table *> current = nullptr;
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Table>> tables; // the last one is in use
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::unique_ptr<Entry>> entries, replaced;
 };
 
 } // namespace nereid::launch

@@ -111,10 +111,13 @@ Result<const PreparedKernel *> Launcher::launchPrepared(runtime::Stream &stream,
     return status.takeError();
   PreparedKernel *prepared = cache.find(key);
   if (!prepared) [[unlikely]] {
-    auto loaded = miss(key, arguments, variant);
+    auto loaded = miss(key, arguments, variant, Need::Launch);
     if (!loaded)
       return loaded.takeError();
     prepared = *loaded;
+  } else if (Later *better = prepared->better.load(std::memory_order_acquire);
+             better && better->isDone.load(std::memory_order_acquire)) [[unlikely]] {
+    prepared = improve(*prepared, key, arguments);
   }
   runtime::LaunchArguments packed;
   packed.packed = block.bytes;
@@ -146,16 +149,46 @@ Result<const PreparedKernel *> Launcher::prepare(std::span<const Argument> argum
   LaunchKey key;
   if (Status status = keys.make(arguments, variant, key); !status)
     return status.takeError();
-  if (const PreparedKernel *prepared = cache.find(key))
-    return prepared;
-  auto loaded = miss(key, arguments, variant);
+  if (PreparedKernel *prepared = cache.find(key)) {
+    if (Later *better = prepared->better.load(std::memory_order_acquire)) {
+      better->isDone.wait(false, std::memory_order_acquire);
+      prepared = improve(*prepared, key, arguments);
+    }
+    return static_cast<const PreparedKernel *>(prepared);
+  }
+  auto loaded = miss(key, arguments, variant, Need::Best);
   if (!loaded)
     return loaded.takeError();
   return static_cast<const PreparedKernel *>(*loaded);
 }
 
+Result<std::unique_ptr<PreparedKernel>> Launcher::make(const support::Artifact &artifact,
+                                                       std::span<const Argument> arguments,
+                                                       uint32_t variant) {
+  auto prepared = PreparedKernel::make(artifact, device);
+  if (!prepared)
+    return prepared;
+  (*prepared)->variant = variant;
+  (*prepared)->pattern = LaunchPattern::make(signature, arguments, (*prepared)->plan.leafSlots(),
+                                             (*prepared)->plan.bytes());
+  (*prepared)->hasTuple =
+      std::any_of(arguments.begin(), arguments.end(), [](auto &one) { return one.isTuple(); });
+  return prepared;
+}
+
+// What this launch takes, now that the code for its arguments is made. If that cannot be loaded,
+// the one that stands in for it goes on.
+PreparedKernel *Launcher::improve(PreparedKernel &standIn, const LaunchKey &key,
+                                  std::span<const Argument> arguments) {
+  Later *done = standIn.better.exchange(nullptr);
+  if (!done || !done->artifact) // another thread is about it, or there is none
+    return &standIn;
+  auto better = make(*done->artifact, arguments, standIn.variant);
+  return better ? &cache.replace(key, *std::move(better)) : &standIn;
+}
+
 Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Argument> arguments,
-                                        uint32_t variant) {
+                                        uint32_t variant, Need need) {
   {
     std::unique_lock lock(missMutex);
     auto isPending = [&] {
@@ -180,17 +213,24 @@ Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Ar
     auto specialization = specialize(signature, arguments, &defaulted);
     if (!specialization)
       return specialization.takeError();
-    auto artifact = source.kernelFor(*specialization, defaulted, variant);
-    if (!artifact)
-      return artifact.takeError();
-    auto prepared = PreparedKernel::make(*artifact, device);
+    std::optional<StandIn> standIn;
+    if (need == Need::Launch)
+      standIn = source.standInFor(*specialization, defaulted);
+    if (!standIn) {
+      auto artifact = source.kernelFor(*specialization, defaulted, variant);
+      if (!artifact)
+        return artifact.takeError();
+      standIn.emplace(*std::move(artifact));
+    }
+    auto prepared = make(standIn->artifact, arguments, variant);
     if (!prepared)
       return prepared.takeError();
-    (*prepared)->variant = variant;
-    (*prepared)->pattern = LaunchPattern::make(signature, arguments, (*prepared)->plan.leafSlots(),
-                                               (*prepared)->plan.bytes());
-    (*prepared)->hasTuple =
-        std::any_of(arguments.begin(), arguments.end(), [](auto &one) { return one.isTuple(); });
+    if (standIn->better) {
+      PreparedKernel &kernel = **prepared;
+      kernel.pattern = LaunchPattern(); // each launch looks whether it is done
+      kernel.better = standIn->better.get();
+      kernel.betterOwner = std::move(standIn->better);
+    }
     return &cache.insert(key, *std::move(prepared));
   };
   Result<PreparedKernel *> result = compile();

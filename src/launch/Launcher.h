@@ -9,10 +9,23 @@
 #include "runtime/Device.h"
 #include "support/LaunchAbi.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <optional>
 
 namespace nereid::launch {
+
+/// An artifact that another thread makes.
+struct Later {
+  std::optional<support::Artifact> artifact; ///< none if it could not be made
+  std::atomic<bool> isDone = false;          ///< `artifact` is not read before
+};
+
+/// What launches take until something better is made.
+struct StandIn {
+  support::Artifact artifact;
+  std::shared_ptr<Later> better; ///< null if this is the best there will be
+};
 
 /// Where artifacts come from when a launch needs one: the compiler, a cache, a pack, a policy that
 /// refuses.
@@ -24,6 +37,11 @@ public:
   virtual Result<support::Artifact> kernelFor(const support::Specialization &specialization,
                                               std::span<const uint32_t> defaulted,
                                               uint32_t variant) = 0;
+  /// What a launch takes that is not to wait for `kernelFor`; nothing: it waits.
+  virtual std::optional<StandIn> standInFor(const support::Specialization &specialization,
+                                            std::span<const uint32_t> defaulted) {
+    return std::nullopt;
+  }
 };
 
 /// A kernel that is loaded, with what every launch of it needs again.
@@ -36,6 +54,10 @@ struct PreparedKernel {
   std::vector<support::HostValue> constants, options;
   std::unique_ptr<bool[]> isCompiledIn; ///< by leaf
   bool hasTuple = false;                ///< an argument of its key is a tuple
+  /// What takes its place when it is done; null if nothing does. While it waits for that, `pattern`
+  /// knows no call.
+  std::atomic<Later *> better = nullptr;
+  std::shared_ptr<Later> betterOwner;
 
   static Result<std::unique_ptr<PreparedKernel>> make(const support::Artifact &artifact,
                                                       runtime::Device &device);
@@ -86,8 +108,13 @@ public:
   template <typename Visit> void forEachPrepared(Visit &&visit) const { cache.forEach(visit); }
 
 private:
+  enum class Need { Launch, Best }; // what stands in for the best will do for a launch
   Result<PreparedKernel *> miss(const LaunchKey &key, std::span<const Argument> arguments,
-                                uint32_t variant);
+                                uint32_t variant, Need need);
+  PreparedKernel *improve(PreparedKernel &standIn, const LaunchKey &key,
+                          std::span<const Argument> arguments);
+  Result<std::unique_ptr<PreparedKernel>>
+  make(const support::Artifact &artifact, std::span<const Argument> arguments, uint32_t variant);
 
   const Signature signature;
   const KeyMaker keys;

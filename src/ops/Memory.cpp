@@ -169,9 +169,10 @@ BlockAccess resolve(OpContext &context, const BlockPointer &block, const Value &
   std::vector<int64_t> checked = boundaryDims(boundaryCheck, shape.size());
   // One dimension's tile, spread over the block.
   auto spread = [&](Tile tile, size_t dim) {
-    std::vector<int64_t> extents(shape.size(), 1);
-    extents[dim] = shape[dim];
-    return broadcastTo(context, reshape(context, tile, extents, false), shape);
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (d != dim)
+        tile = expandDims(context, tile, int64_t(d));
+    return broadcastTo(context, tile, shape);
   };
   BlockAccess access;
   std::optional<Tile> offsets;

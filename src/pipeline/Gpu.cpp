@@ -6,6 +6,7 @@
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/FoldSwaps.h"
+#include "gpu/KeptRows.h"
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
@@ -180,6 +181,16 @@ struct GpuCode {
   std::optional<gpu::Cubin> cubin;
   std::vector<gpu::InstructionFact> instructions; ///< if wanted
 
+  /// What a launch gives a program.
+  uint64_t sharedBytes(const target::GpuChip &chip) const {
+    const gpu::KeptPlaces &kept = emitted.kept;
+    return emitted.sharedBytes +
+           // What is spilled needs the first-level cache, of which that would be taken.
+           (kept.stepBytes && !spilledBytes()
+                ? gpu::bytesForKept(chip, cubin ? cubin->registers : 0, warps, emitted.sharedBytes,
+                                    kept.stepBytes, kept.steps)
+                : 0);
+  }
   uint32_t spilledBytes() const {
     return cubin ? cubin->spillStoreBytes + cubin->spillLoadBytes : 0;
   }
@@ -223,6 +234,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     pipelined = module.clone();
     FunctionOpInterface kernel = analysis::findKernel(*pipelined);
     uint64_t rings = support::inStep("pipeline loads", [&] {
+      // Programs that must all be resident give each other no shared memory away.
+      if (!module->hasAttr(launchCooperativeAttr))
+        gpu::keepRows(kernel, warps);
       gpu::startLoadsAhead(kernel, warps);
       return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
     });
@@ -417,7 +431,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   record.arch = builder->text(std::string(chip.name));
   record.entry = builder->text(name);
   record.numWarps = code->warps;
-  record.sharedBytes = uint32_t(code->emitted.sharedBytes);
+  record.sharedBytes = uint32_t(code->sharedBytes(chip));
   record.scratchBytes = code->emitted.scratchBytes;
   record.flags = (code->emitted.sites.empty() ? 0 : support::CodeRecords) |
                  launchFlags(*code->pipelined, chip);

@@ -89,7 +89,8 @@ void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
 }
 } // namespace
 
-Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &artifact) {
+Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &artifact,
+                                                   target::CpuFeatureSet features) {
   std::string tried;
   for (const CodeRecord &code : artifact.codes()) {
     if (CodeKind(code.kind) != CodeKind::X86Object)
@@ -100,7 +101,7 @@ Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &arti
       tried += "; its code needs features that this build does not know: " + std::string(text);
       continue;
     }
-    auto missing = needed->missingFrom(target::hostCpuFeatures());
+    auto missing = needed->missingFrom(features);
     if (!missing.empty()) {
       tried += "; its code needs ";
       for (size_t i = 0; i < missing.size(); ++i)

@@ -5,6 +5,7 @@
 #include "runtime/Device.h"
 #include "runtime/Fibers.h"
 #include "runtime/ObjectLoader.h"
+#include "target/Cpu.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -69,7 +70,9 @@ private:
 class CpuKernel final : public LoadedKernel {
 public:
   /// Takes the first code section for x86-64 whose features this processor has.
-  static Result<std::unique_ptr<CpuKernel>> load(const support::Artifact &artifact);
+  static Result<std::unique_ptr<CpuKernel>>
+  load(const support::Artifact &artifact,
+       target::CpuFeatureSet features = target::hostCpuFeatures());
 
   /// Runs the whole grid and returns when it is done. A grid with a zero in it does nothing.
   /// Allocates nothing in the ordinary case.

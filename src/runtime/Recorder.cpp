@@ -1,10 +1,18 @@
 #include "runtime/Recorder.h"
 
+#include "support/Knobs.h"
+#include "support/Sink.h"
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <tuple>
+#include <unistd.h>
 
 namespace nereid::runtime {
 
@@ -28,6 +36,8 @@ uint64_t Recorder::threadNumber() {
 }
 
 void Recorder::add(TraceEvent event) {
+  if (event.timer && !path.empty() && !hasTimers.exchange(true))
+    traceAtExit();
   std::shared_ptr<const std::function<void(const TraceEvent &)>> watching;
   {
     std::lock_guard lock(mutex);
@@ -81,20 +91,51 @@ void Recorder::observe(std::function<void(const TraceEvent &)> function) {
 }
 
 Recorder &recorder() {
-  static auto *instance = new Recorder(); // used by threads that outlive static objects
+  static auto *instance = [] {
+    auto *made = new Recorder(); // used by threads that outlive static objects
+    if (const std::string &path = support::knobs().trace; !path.empty())
+      made->traceProcess(path);
+    return made;
+  }();
   return *instance;
 }
 
-void TraceScope::start(TraceKind kind, std::string_view name, std::string_view device) {
-  event = std::make_unique<TraceEvent>();
+// A driver ends in a function of its own that runs at the end of the process, before those that
+// were there earlier: a trace with times of a device is written by one that came after the first of
+// them.
+void Recorder::traceAtExit() {
+  std::atexit([] {
+    Recorder &all = recorder();
+    if (std::vector<TraceEvent> events = all.take(); !events.empty())
+      if (Status status = writeTrace(all.path, events); !status)
+        support::log(support::LogLevel::Warning, status.error().what);
+  });
+}
+
+void Recorder::traceProcess(std::string to) {
+  path = std::move(to);
+  if (size_t place = path.find("%p"); place != std::string::npos)
+    path.replace(place, 2, std::to_string(::getpid()));
+  enable(true);
+  traceAtExit();
+}
+
+std::unique_ptr<TraceEvent> beginEvent(TraceKind kind, std::string_view name,
+                                       std::string_view device) {
+  if (!recorder().enabled())
+    return nullptr;
+  auto event = std::make_unique<TraceEvent>();
   event->kind = kind;
   event->name = name;
   event->device = device;
   event->thread = Recorder::threadNumber();
   event->begin = Recorder::now();
+  return event;
 }
 
-void TraceScope::finish() {
+void endEvent(std::unique_ptr<TraceEvent> event) {
+  if (!event)
+    return;
   event->end = Recorder::now();
   if (recorder().enabled())
     recorder().add(std::move(*event));
@@ -137,6 +178,51 @@ std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events) {
     return std::tie(b.total, a.name, a.device) < std::tie(a.total, b.name, b.device);
   });
   return sorted;
+}
+
+std::string traceTable(const std::vector<TraceRow> &rows) {
+  constexpr const char *heads[] = {"what",        "name",  "device",  "times",
+                                   "total ms",    "share", "mean us", "least us",
+                                   "greatest us", "GB/s",  "GFLOP/s"};
+  constexpr size_t columns = std::size(heads), texts = 3; // texts stand left, numbers right
+  std::vector<std::array<std::string, columns>> table(1);
+  for (size_t i = 0; i < columns; ++i)
+    table[0][i] = heads[i];
+  int64_t all = 0;
+  for (const TraceRow &row : rows)
+    all += row.total;
+  auto number = [](double value, const char *format) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, format, value);
+    return std::string(buffer);
+  };
+  // Bytes a nanosecond are GB a second, operations likewise.
+  auto rate = [&](int64_t amount, int64_t nanoseconds) {
+    return amount > 0 && nanoseconds > 0 ? number(double(amount) / double(nanoseconds), "%.2f")
+                                         : "-";
+  };
+  for (const TraceRow &row : rows)
+    table.push_back(
+        {std::string(name(row.kind)), row.name, row.device.empty() ? "host" : row.device,
+         std::to_string(row.count), number(double(row.total) * 1e-6, "%.3f"),
+         number(100 * double(row.total) / double(std::max<int64_t>(all, 1)), "%.0f%%"),
+         number(double(row.total) * 1e-3 / double(row.count), "%.1f"),
+         number(double(row.least) * 1e-3, "%.1f"), number(double(row.greatest) * 1e-3, "%.1f"),
+         rate(row.bytes, row.total), rate(row.operations, row.total)});
+  std::array<size_t, columns> widths = {};
+  for (const auto &line : table)
+    for (size_t i = 0; i < columns; ++i)
+      widths[i] = std::max(widths[i], line[i].size());
+  std::string text;
+  for (const auto &line : table) {
+    for (size_t i = 0; i < columns; ++i) {
+      std::string space(widths[i] - line[i].size(), ' ');
+      text += (i ? "  " : "") + (i < texts ? line[i] + space : space + line[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
 }
 
 namespace {
@@ -207,6 +293,15 @@ std::string chromeTrace(const std::vector<TraceEvent> &events) {
       span(event, processOf(event.device), event.stream, event.deviceBegin, event.deviceEnd);
   }
   return text + "\n]}\n";
+}
+
+Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events) {
+  std::ofstream file(path, std::ios::binary);
+  file << chromeTrace(events);
+  file.close();
+  if (!file)
+    return Error{"cannot write the trace `" + path + "`: " + std::strerror(errno), {}};
+  return Success{};
 }
 
 } // namespace nereid::runtime

@@ -73,27 +73,40 @@ public:
 
   static constexpr size_t capacity = 1 << 20;
 
+  /// Records from now on, and writes all of it at the end of the process: NEREID_TRACE.
+  void traceProcess(std::string path);
+
 private:
+  void traceAtExit();
+
   std::atomic<bool> active = false;
   mutable std::mutex mutex;
   std::vector<TraceEvent> events;
   uint64_t lost = 0;
   std::shared_ptr<const std::function<void(const TraceEvent &)>> observer;
+  std::string path; // of `traceProcess`
+  std::atomic<bool> hasTimers = false;
 };
 
 /// The process's recorder.
 Recorder &recorder();
+
+/// An event that begins now on this thread; null if the recorder is off.
+std::unique_ptr<TraceEvent> beginEvent(TraceKind kind, std::string_view name,
+                                       std::string_view device = {});
+/// Records one that ends now, if the recorder is still on.
+void endEvent(std::unique_ptr<TraceEvent> event);
 
 /// Records the time from its construction to its destruction, if the recorder is on at both ends.
 class TraceScope {
 public:
   explicit TraceScope(TraceKind kind, std::string_view name, std::string_view device = {}) {
     if (recorder().enabled()) [[unlikely]]
-      start(kind, name, device);
+      event = beginEvent(kind, name, device);
   }
   ~TraceScope() {
     if (event) [[unlikely]]
-      finish();
+      endEvent(std::move(event));
   }
   TraceScope(const TraceScope &) = delete;
 
@@ -102,8 +115,6 @@ public:
   explicit operator bool() const { return event != nullptr; }
 
 private:
-  void start(TraceKind kind, std::string_view name, std::string_view device);
-  void finish();
   std::unique_ptr<TraceEvent> event;
 };
 
@@ -122,7 +133,12 @@ struct TraceRow {
 /// Sums up by kind, name and device; longest total first.
 std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events);
 
+/// Such rows as text, a line each.
+std::string traceTable(const std::vector<TraceRow> &rows);
+
 /// As Chrome's trace viewer and Perfetto read it: host threads and device streams are tracks.
 std::string chromeTrace(const std::vector<TraceEvent> &events);
+/// Writes that into a file.
+Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events);
 
 } // namespace nereid::runtime

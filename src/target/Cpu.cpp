@@ -1,8 +1,10 @@
 #include "target/Cpu.h"
 
 #if defined(__x86_64__)
+#include <asm/prctl.h>
 #include <cpuid.h>
 #include <fstream>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -12,6 +14,7 @@ namespace {
 // What the operating system must save and restore: SSE and AVX; masks and the upper registers;
 // tiles.
 constexpr uint32_t avx = 0x6, avx512 = 0xe6, amx = 0x60000;
+constexpr long tileData = 18; // the bit of the tiles' own state
 
 enum : uint8_t { A, B, C, D };
 
@@ -137,6 +140,11 @@ CpuFeatureSet hostCpuFeatures() {
           (regs[row.reg] >> row.bit & 1) && (enabled & row.state) == row.state)
         set.bits |= uint64_t(1) << i;
     }
+    // The tiles' state is large, so the operating system gives it to processes that ask for it.
+    if (enabled & amx && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, tileData) != 0)
+      for (const CpuFeature &row : rows)
+        if (row.state == amx)
+          set.remove(row.name);
 #endif
     return set;
   }();

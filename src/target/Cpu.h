@@ -44,7 +44,7 @@ private:
   uint64_t bits = 0;
 };
 
-/// What this machine has and its operating system has enabled. Asked once.
+/// What this machine has and its operating system has enabled, for this process too: asked once.
 CpuFeatureSet hostCpuFeatures();
 
 /// A named set: "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" as the psABI defines them (the

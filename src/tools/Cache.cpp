@@ -53,12 +53,11 @@ int list(const CacheWords &words, launch::DiskCache &cache) {
 }
 
 int runCache(const CacheWords &words) {
-  std::filesystem::path directory = words.directory;
-  if (directory.empty())
-    directory = launch::DiskCache::defaultDirectory();
-  if (directory.empty())
+  std::string directories =
+      words.directory.empty() ? launch::DiskCache::defaultDirectories() : words.directory;
+  if (launch::DiskCache::written(directories).empty())
     return refuse(Error{"there is no cache directory: set NEREID_CACHE_DIR or HOME", {}});
-  launch::DiskCache cache(directory);
+  launch::DiskCache cache(directories);
   if (words.what == "list")
     return list(words, cache);
   size_t removed = words.what == "verify" ? cache.verify()

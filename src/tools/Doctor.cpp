@@ -40,7 +40,7 @@ int runDoctor(bool asJson) {
         "no nvJitLink (CUDA has both; NEREID_PTXAS, NEREID_NVJITLINK name them)");
   if (auto gpu = runtime::device("cuda"); !gpu)
     remarks.push_back("no GPU is used: " + gpu.error().what);
-  std::filesystem::path cache = launch::DiskCache::defaultDirectory();
+  std::filesystem::path cache = launch::DiskCache::written(launch::DiskCache::defaultDirectories());
   // A directory that does not exist yet is made on first use, if what is there of its path allows.
   std::filesystem::path there = cache;
   std::error_code failed;

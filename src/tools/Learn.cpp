@@ -95,7 +95,7 @@ public:
     Progress progress;
     progress.path = word;
     if (word.empty()) {
-      fs::path cache = launch::DiskCache::defaultDirectory();
+      fs::path cache = launch::DiskCache::written(launch::DiskCache::defaultDirectories());
       if (cache.empty())
         return Error{"there is no cache directory for the progress: name a file with `--progress`",
                      {}};

@@ -57,14 +57,6 @@ private:
 // What the recorder saw, longest first.
 void printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
   std::vector<runtime::TraceRow> rows = runtime::summarize(events);
-  int64_t all = 0;
-  for (const runtime::TraceRow &row : rows)
-    all += row.total;
-  // Bytes a nanosecond are GB a second, operations likewise.
-  auto rate = [](int64_t amount, int64_t nanoseconds) {
-    return amount > 0 && nanoseconds > 0 ? std::optional(double(amount) / double(nanoseconds))
-                                         : std::nullopt;
-  };
   if (words.json) {
     Json json = Json::array();
     for (const runtime::TraceRow &row : rows)
@@ -79,20 +71,7 @@ void printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> 
                       {"operations", row.operations < 0 ? Json() : Json(row.operations)}});
     std::printf("%s\n", Json({{"rows", json}}).dump().c_str());
   } else {
-    std::vector<std::vector<std::string>> table = {{"what", "name", "device", "times", "total ms",
-                                                    "share", "mean us", "least us", "greatest us",
-                                                    "GB/s", "GFLOP/s"}};
-    for (const runtime::TraceRow &row : rows)
-      table.push_back(
-          {std::string(runtime::name(row.kind)), row.name, row.device.empty() ? "host" : row.device,
-           std::to_string(row.count), numberText(double(row.total) * 1e-6, "%.3f"),
-           numberText(100.0 * double(row.total) / double(std::max<int64_t>(all, 1)), "%.0f%%"),
-           numberText(double(row.total) * 1e-3 / double(row.count), "%.1f"),
-           numberText(double(row.least) * 1e-3, "%.1f"),
-           numberText(double(row.greatest) * 1e-3, "%.1f"),
-           numberText(rate(row.bytes, row.total), "%.2f"),
-           numberText(rate(row.operations, row.total), "%.2f")});
-    printTable(table, 3);
+    std::fputs(runtime::traceTable(rows).c_str(), stdout);
   }
 }
 
@@ -239,7 +218,7 @@ int execute(const RunWords &words, bool check) {
     runtime::recorder().enable(false);
     std::vector<runtime::TraceEvent> events = runtime::recorder().take();
     if (!words.trace.empty())
-      if (Status status = engine::writeFile(words.trace, runtime::chromeTrace(events)); !status)
+      if (Status status = runtime::writeTrace(words.trace, events); !status)
         return refuse(status.error());
     printProfile(words, events);
     return exitDone;

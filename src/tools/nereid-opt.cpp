@@ -2,6 +2,7 @@
 #include "analysis/KernelFacts.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/ByteOperands.h"
+#include "gpu/KeptRows.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/PipelineLoads.h"
@@ -128,6 +129,9 @@ mlir::LogicalResult assignLayouts(mlir::ModuleOp module, const Options &options)
 void mergeReductions(mlir::FunctionOpInterface kernel, const Options &) {
   gpu::mergeReductions(kernel);
 }
+void keepRows(mlir::FunctionOpInterface kernel, const Options &options) {
+  gpu::keepRows(kernel, options.warps);
+}
 void startLoadsAhead(mlir::FunctionOpInterface kernel, const Options &options) {
   gpu::startLoadsAhead(kernel, options.warps);
 }
@@ -148,6 +152,7 @@ void registerFunctions() {
                               "carry a scalar offset for a tile that moves by one amount");
   add<assignLayouts>("gpu-assign-layouts", "give every tensor a layout");
   add<onKernel<mergeReductions>>("gpu-merge-reductions", "let reductions share an exchange");
+  add<onKernel<keepRows>>("gpu-keep-rows", "let loops take what an earlier one loaded");
   add<onKernel<startLoadsAhead>>("gpu-start-loads-ahead",
                                  "start loads of later steps, in registers");
   add<onKernel<pipelineLoads>>("gpu-pipeline-loads",

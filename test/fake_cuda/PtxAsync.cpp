@@ -181,7 +181,8 @@ void Multiprocessor::asyncCopy(const Instruction &i) {
     finishCopies(0);
   } else {
     Copy copy{address(i.operands[1]), address(i.operands[0]), unsigned(get(i.operands[2])), 0};
-    copy.given = i.operands.size() > 3 ? unsigned(get(i.operands[3], {Kind::Bits, 4})) : copy.bytes;
+    size_t sizes = i.operands.size() - i.has("L2::cache_hint");
+    copy.given = sizes > 3 ? unsigned(get(i.operands[3], {Kind::Bits, 4})) : copy.bytes;
     if (copy.given)
       inGlobal(copy.from, copy.given == copy.bytes ? copy.bytes : 1),
           noteGlobal(copy.from, copy.given, nullptr);

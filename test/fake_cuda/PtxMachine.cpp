@@ -328,6 +328,8 @@ uint64_t Multiprocessor::special(const std::string &name) const {
     return launch.block[axis];
   if (name == "%smid")
     return 0;
+  if (name == "%dynamic_smem_size")
+    return launch.sharedBytes;
   return steps; // clocks
 }
 
@@ -466,9 +468,15 @@ void Multiprocessor::atomic(const Instruction &i) {
   }
 }
 
+// What a cache policy looks like: nothing else may stand where an access wants one.
+constexpr uint64_t cachePolicy = 0x12f0000000000000;
+
 void Multiprocessor::execute(const Instruction &i) {
   const auto &o = i.operands;
   Op name = i.op;
+  if ((name == Op::ld_ || name == Op::st_ || name == Op::cp_) && i.has("L2::cache_hint") &&
+      get(o.back(), {Kind::Bits, 8}) != cachePolicy)
+    fail("the last operand is no cache policy");
   if (name == Op::ld_ || name == Op::st_)
     return loadOrStore(i);
   if (name == Op::cp_)
@@ -484,6 +492,8 @@ void Multiprocessor::execute(const Instruction &i) {
   if (name == Op::membar_ || name == Op::nanosleep_ || name == Op::griddepcontrol_ ||
       name == Op::prefetch_)
     return;
+  if (name == Op::createpolicy_)
+    return set(o[0], cachePolicy, {Kind::Bits, 8});
   if (name == Op::trap_)
     fail("the kernel traps");
   Type type = i.types.empty() ? Type{} : i.types.back();

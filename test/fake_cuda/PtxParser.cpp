@@ -41,9 +41,11 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"clz", ""},
     {"copysign", ""},
     {"cos", "approx ftz"},
-    {"cp", "async ca cg shared shared::cta global commit_group wait_group wait_all "
-           "L2::64B L2::128B L2::256B bulk tensor 1d 2d 3d 4d 5d tile shared::cluster "
-           "mbarrier::complete_tx::bytes bulk_group read reduce add min max and or xor"},
+    {"cp",
+     "async ca cg shared shared::cta global commit_group wait_group wait_all "
+     "L2::64B L2::128B L2::256B L2::cache_hint bulk tensor 1d 2d 3d 4d 5d tile shared::cluster "
+     "mbarrier::complete_tx::bytes bulk_group read reduce add min max and or xor"},
+    {"createpolicy", "fractional L2::evict_first L2::evict_last L2::evict_normal"},
     {"cvt", "rn rz rm rp rni rzi rmi rpi rna ftz sat relu satfinite"},
     {"cvta", "to global shared local param"},
     {"div", "rn rz rm rp approx full ftz"},
@@ -424,7 +426,7 @@ private:
     if (name == "%tid.x" || name == "%tid.y" || name == "%tid.z" || name == "%laneid" ||
         name == "%warpid" || name.starts_with("%ctaid.") || name.starts_with("%nctaid.") ||
         name.starts_with("%ntid.") || name == "%clock" || name == "%clock64" ||
-        name == "%globaltimer" || name == "%smid") {
+        name == "%globaltimer" || name == "%smid" || name == "%dynamic_smem_size") {
       out.kind = Operand::Special;
       out.name = name;
       return out;

@@ -9,7 +9,11 @@
 # RUN: FileCheck %s --input-file %t.ptx --check-prefix BOTH
 # RUN: %ptxas -arch=sm_90a %t.ptx -o %t
 # Hints of accesses reach the instructions. The instruction takes a cache operator or an eviction priority, not both:
-# beside an operator that leaves the first-level cache out, or streams through it, there is nothing to evict.
+# beside an operator that leaves the first-level cache out, or streams through it, there is nothing to evict. The second-level
+# cache takes the priority by a policy, of copies to shared memory too.
+# RUN: nereid compile %s:ring --signature "*fp16:16, *fp16:16, *fp32:16, i32" --target sm_90a --emit ptx -o %t.ptx
+# RUN: FileCheck %s --input-file %t.ptx --check-prefix RING
+# RUN: %ptxas -arch=sm_90a %t.ptx -o %t
 import triton
 import triton.language as tl
 
@@ -19,8 +23,10 @@ import triton.language as tl
 # LOADS: ld.global.cg.v4.b32
 # LOADS: ld.global.cs.v4.b32
 # LOADS: ld.global.cv.v4.b32
-# LOADS: ld.global.L1::evict_first.v4.b32
-# LOADS: ld.global.L1::evict_last.v4.b32
+# LOADS: createpolicy.fractional.L2::evict_first.b64 [[FIRST:%rd[0-9]+]], 1.0
+# LOADS: ld.global.L1::evict_first.L2::cache_hint.v4.b32 {{.*}}, [[FIRST]];
+# LOADS: createpolicy.fractional.L2::evict_last.b64 [[LAST:%rd[0-9]+]], 1.0
+# LOADS: ld.global.L1::evict_last.L2::cache_hint.v4.b32 {{.*}}, [[LAST]];
 # LOADS: ld.volatile.global.v4.b32
 @triton.jit
 def loads(x, y):
@@ -41,8 +47,8 @@ def loads(x, y):
 # STORES: st.global.cg.v4.b32
 # STORES: st.global.cs.v4.b32
 # STORES: st.global.wt.v4.b32
-# STORES: st.global.L1::evict_first.v4.b32
-# STORES: st.global.L1::evict_last.v4.b32
+# STORES: st.global.L1::evict_first.L2::cache_hint.v4.b32
+# STORES: st.global.L1::evict_last.L2::cache_hint.v4.b32
 @triton.jit
 def stores(x, y):
     i = tl.arange(0, 512)
@@ -56,10 +62,10 @@ def stores(x, y):
     tl.store(y + 3072 + i, v, eviction_policy="evict_last")
 
 
-# BOTH: ld.global.L1::evict_last.v4.b32
-# BOTH: ld.global.cg.v4.b32
-# BOTH: st.global.L1::evict_first.v4.b32
-# BOTH: st.global.cs.v4.b32
+# BOTH: ld.global.L1::evict_last.L2::cache_hint.v4.b32
+# BOTH: ld.global.cg.L2::cache_hint.v4.b32
+# BOTH: st.global.L1::evict_first.L2::cache_hint.v4.b32
+# BOTH: st.global.cs.L2::cache_hint.v4.b32
 @triton.jit
 def both(x, y):
     i = tl.arange(0, 512)
@@ -67,3 +73,17 @@ def both(x, y):
     w = tl.load(x + 512 + i, cache_modifier=".cg", eviction_policy="evict_last")
     tl.store(y + i, v + w, cache_modifier=".wb", eviction_policy="evict_first")
     tl.store(y + 512 + i, v + w, cache_modifier=".cs", eviction_policy="evict_first")
+
+
+# RING: cp.async.cg.shared.global [%r{{[0-9]+}}], [%rd{{[0-9]+}}], 16, %r{{[0-9]+}};
+# RING: createpolicy.fractional.L2::evict_first.b64 [[POLICY:%rd[0-9]+]], 1.0
+# RING: cp.async.cg.shared.global.L2::cache_hint [%r{{[0-9]+}}], [%rd{{[0-9]+}}], 16, %r{{[0-9]+}}, [[POLICY]];
+@triton.jit
+def ring(a, b, out, n):
+    i = tl.arange(0, 64)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, n, 64):
+        left = tl.load(a + i[:, None] * 4096 + start + i[None, :])
+        right = tl.load(b + (start + i)[:, None] * 64 + i[None, :], eviction_policy="evict_first")
+        acc = tl.dot(left, right, acc)
+    tl.store(out + i[:, None] * 64 + i[None, :], acc)

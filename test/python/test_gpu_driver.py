@@ -131,7 +131,7 @@ from nereid import _C
 cuda = ctypes.CDLL("libcuda.so.1")
 
 context = ctypes.c_void_p()
-assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxPushCurrent_v2(context) == 0
+assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxPushCurrent_v2(context) == 0
 
 def allocated(array):
     address = ctypes.c_void_p()
@@ -153,6 +153,18 @@ class Pointer(Interface):
         self.shape, self.dtype, self.device = array.shape, array.dtype.name, "cuda:0"
     def data_ptr(self):
         return self.address
+
+class Guarded(Pointer):
+    # As torch's tensors that have a gradient: refused, and not by an AttributeError.
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("use detach() first")
+    @__cuda_array_interface__.setter
+    def __cuda_array_interface__(self, value):
+        pass
+    @__cuda_array_interface__.deleter
+    def __cuda_array_interface__(self):
+        pass
 
 class DLTensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("index", ctypes.c_int32), ("rank", ctypes.c_int32),
@@ -178,7 +190,7 @@ class Dlpack(Interface):
 TUNED = MEMORY + """
 import warnings
 warnings.simplefilter("always")
-for kind in (Interface, Pointer, Dlpack):
+for kind in (Interface, Pointer, Guarded, Dlpack):
     @triton.autotune([triton.Config({"BLOCK": 32, "FACTOR": f}, num_warps=w) for f, w in ((3, 8), (5, 1), (3, 2), (3, 4))],
                      key=["n"], reset_to_zero=["count"], restore_value=["y"], warmup=1, rep=4)
     @triton.jit
@@ -213,7 +225,7 @@ class Driver(unittest.TestCase):
     def test_tuning_without_a_framework(self):
         found = self.lines(TUNED, "runs", NEREID_PTXAS=str(PTXAS))
         wrong = "autotune of `scale`: the configuration (BLOCK: 32, FACTOR: 5, num_warps: 1"
-        self.assertEqual(found, [f"2 ['{wrong[:72]}']", "True [1, 1, 1, 1]"] * 3)
+        self.assertEqual(found, [f"2 ['{wrong[:72]}']", "True [1, 1, 1, 1]"] * 4)
 
     def test_a_configuration_that_faults(self):
         with tempfile.TemporaryDirectory() as cache:

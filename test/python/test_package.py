@@ -1,6 +1,7 @@
 """The package on arrays of NumPy: launches, options, closures, errors, `import triton`, bad input."""
 import contextlib
 import io
+import json
 import math
 import os
 import pathlib
@@ -892,6 +893,77 @@ class Errors(unittest.TestCase):
         later = [fresh[(1, )](np.zeros(64, "f4"), 7, BLOCK=64) for _ in range(3)]
         self.assertTrue(all(kernel is later[0] for kernel in later))
         self.assertIn(id(later[0]), [id(kernel) for kernel, _ in found])
+
+    def test_a_profile(self):
+        import nereid.profile
+        x, out = np.ones(256, "f4"), np.zeros(256, "f4")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            with nereid.profile.record(path) as profile:
+                with nereid.profile.scope("step"):
+                    add[(2, )](x, x, out, 256)
+                    add[(2, )](x, x, out, 256)
+            launches = [event for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "launch"]
+            self.assertEqual([event["name"] for event in launches], ["add", "add"])
+            with self.assertRaisesRegex(Exception, "cannot write the trace"):
+                with nereid.profile.record(pathlib.Path(folder) / "missing" / "trace.json"):
+                    pass
+        self.assertRegex(profile.table, r"launch +add +cpu +2 ")
+        self.assertRegex(profile.table, r"range +step +host +1 ")
+
+    def test_a_trace_of_a_whole_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace-%p.json"
+            code, output = program("""
+                import numpy as np, os
+                import triton, triton.language as tl
+
+                @triton.jit
+                def one(x):
+                    tl.store(x, 1.0)
+
+                x = np.zeros(1, "f4")
+                one[(1, )](x)
+                one[(1, )](x)
+                print(os.getpid(), x[0])
+            """, NEREID_TRACE=str(path))
+            self.assertEqual(code, 0, output)
+            process, value = output.split()
+            trace = json.loads((pathlib.Path(folder) / f"trace-{process}.json").read_text())
+            launches = [event for event in trace["traceEvents"] if event.get("cat") == "launch"]
+            self.assertEqual([event["name"] for event in launches], ["one", "one"])
+
+    def test_launches_that_do_not_wait_for_the_compiler(self):
+        with tempfile.TemporaryDirectory() as cache:
+            code, output = program("""
+                import time
+                import numpy as np
+                import triton, triton.language as tl
+
+                @triton.jit
+                def count(x, n, BLOCK: tl.constexpr):
+                    i = tl.arange(0, BLOCK)
+                    tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+                x = np.zeros(64, "f4")
+                for i in range(200):
+                    count[(1, )](x, 48 if i % 2 else 1, 64)
+                    time.sleep(0.001)
+                print(x[0], x[47], x[48])
+            """, NEREID_FREEZE="background", NEREID_CACHE_DIR=cache)
+        self.assertEqual((code, output), (0, "200.0 100.0 0.0\n"))
+        code, output = program("""
+            import numpy as np
+            import triton, triton.language as tl
+
+            @triton.jit
+            def one(x):
+                tl.store(x, 1.0)
+
+            one[(1, )](np.zeros(1, "f4"))
+        """, NEREID_FREEZE="never")
+        self.assertNotEqual(code, 0)
+        self.assertIn('NEREID_FREEZE is "never"; it can be', output)
 
     def test_zero_sized_and_strided_arrays(self):
         empty = np.zeros(0, "f4")

@@ -141,6 +141,51 @@ TEST_F(AxisTest, DimensionsKeepTheirOwnFacts) {
   EXPECT_EQ(facts(body, 0).contiguity, 1);
 }
 
+TEST_F(AxisTest, QuotientsAreUniformOverMultiplesOfTheDivisor) {
+  auto divided = [&](const std::string &op, const std::string &of, const std::string &by) {
+    return std::string(offsets) + "%by = " + by + "\n%m = " + op + " " + of +
+           ", %by : tensor<128xi32>\n" + show("%m", "tensor<128xi32>");
+  };
+  const std::string eight = "arith.constant dense<8> : tensor<128xi32>",
+                    n16 = "tile.splat %n16 : i32 -> tensor<128xi32>",
+                    n = "tile.splat %n : i32 -> tensor<128xi32>";
+  EXPECT_EQ(facts(divided("tile.divsi", "%o", eight)).constancy, 8);
+  EXPECT_EQ(facts(divided("tile.divsi", "%o", n16)).constancy, 16);
+  EXPECT_EQ(facts(divided("tile.divsi", "%o", n)).constancy, 1);
+  EXPECT_EQ(
+      facts(divided("tile.shrs", "%o", "arith.constant dense<3> : tensor<128xi32>")).constancy, 8);
+  // Numbers around 0 have the same quotient on both sides of it.
+  EXPECT_EQ(facts(std::string(offsets) + R"(
+  %n16s = tile.splat %n16 : i32 -> tensor<128xi32>
+  %x = arith.addi %n16s, %r : tensor<128xi32>
+  %eight = arith.constant dense<8> : tensor<128xi32>
+  %m = tile.divsi %x, %eight : tensor<128xi32>
+)" + show("%m", "tensor<128xi32>"))
+                .constancy,
+            1);
+}
+
+TEST_F(AxisTest, ReshapesKeepRunsThatTheyDoNotCut) {
+  auto reshaped = [&](const std::string &how, const std::string &shape) {
+    return std::string(offsets) + "%m = tile.reshape %o " + how + " : tensor<128xi32> -> tensor<" +
+           shape + "xi32>\n" + show("%m", "tensor<" + shape + "xi32>");
+  };
+  EXPECT_EQ(facts(reshaped("", "1x128"), 1), (Facts{128, 128, 1}));
+  EXPECT_EQ(facts(reshaped("", "128x1"), 0), (Facts{128, 128, 1}));
+  EXPECT_EQ(facts(reshaped("", "8x16"), 1), (Facts{16, 16, 1}));
+  EXPECT_EQ(facts(reshaped("", "8x16"), 0), (Facts{1, 1, 1}));
+  EXPECT_EQ(facts(reshaped("reorder", "8x16"), 1), (Facts{1, 1, 1}));
+  EXPECT_EQ(facts(reshaped("reorder", "1x128"), 1), (Facts{128, 128, 1}));
+  // Rows one behind the other.
+  EXPECT_EQ(facts(R"(
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.reshape %r : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %row : tensor<1x64xi32> -> tensor<32x64xi32>
+  %all = tile.reshape %rows : tensor<32x64xi32> -> tensor<2048xi32>
+)" + show("%all", "tensor<2048xi32>")),
+            (Facts{64, 0x40000000, 1}));
+}
+
 // A pointer that walks by a multiple of 16 elements keeps its alignment; one that walks by n does
 // not.
 TEST_F(AxisTest, LoopsWeakenWhatTheyChange) {

@@ -1,6 +1,7 @@
 // Random kernels in tile IR, run by the reference interpreter and by the CPU engine on the same
 // memory: every byte must agree.
 #include "FuzzHarness.h"
+#include "TileModel.h"
 
 #include "target/Cpu.h"
 
@@ -17,6 +18,8 @@ const target::CpuFeatureSet &featuresFor(unsigned seed) {
       if (auto features = target::cpuLevel(level);
           features && target::hostCpuFeatures().covers(*features))
         out.push_back(*features);
+    if (auto tiles = withTiles(target::hostCpuFeatures()))
+      out.push_back(*tiles);
     return out;
   }();
   return levels[seed % levels.size()];

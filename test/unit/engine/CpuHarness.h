@@ -72,7 +72,7 @@ inline CompiledCpuKernel compileForCpu(mlir::MLIRContext &context, const std::st
     out.failure = explain(artifact.error());
     return out;
   }
-  auto kernel = runtime::CpuKernel::load(*artifact);
+  auto kernel = runtime::CpuKernel::load(*artifact, options.features);
   if (!kernel)
     out.failure = explain(kernel.error());
   else

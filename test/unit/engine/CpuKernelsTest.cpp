@@ -259,6 +259,74 @@ TEST(CpuKernels, RowsThatLeaveDuringTheNextProgram) {
   }
 }
 
+// Rows longer than the first cache holds beside the weights that all programs read: every second
+// program stores from the end of its row on (`FusionPlan::alternates`).
+TEST(CpuKernels, RowsStoredFromBothEnds) {
+  auto kernel = compileForCpu(R"(
+func.func @scaled(%x: !tile.ptr<f32>, %w: !tile.ptr<f32>, %y: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
+  %row = tile.program_id 0
+  %start = arith.muli %row, %n : i32
+  %xr = tile.addptr %x, %start : !tile.ptr<f32>, i32
+  %yr = tile.addptr %y, %start : !tile.ptr<f32>, i32
+  %r = tile.arange 0 to 4096 : tensor<4096xi32>
+  %ns = tile.splat %n : i32 -> tensor<4096xi32>
+  %mask = arith.cmpi slt, %r, %ns : tensor<4096xi32>
+  %none = arith.constant dense<0.0> : tensor<4096xf32>
+  %xs = tile.splat %xr : !tile.ptr<f32> -> tensor<4096x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<4096x!tile.ptr<f32>>, tensor<4096xi32>
+  %v = tile.load %xp mask %mask : tensor<4096xi1> other %none : tensor<4096xf32> : tensor<4096x!tile.ptr<f32>> -> tensor<4096xf32>
+  %first = tile.reduce(%v) axis 0 : (tensor<4096xf32>) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maxnumf %a, %b : f32
+    tile.yield %m : f32
+  }
+  %firsts = tile.splat %first : f32 -> tensor<4096xf32>
+  %d = arith.subf %v, %firsts : tensor<4096xf32>
+  %second = tile.reduce(%d) axis 0 : (tensor<4096xf32>) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.minnumf %a, %b : f32
+    tile.yield %m : f32
+  }
+  %seconds = tile.splat %second : f32 -> tensor<4096xf32>
+  %ws = tile.splat %w : !tile.ptr<f32> -> tensor<4096x!tile.ptr<f32>>
+  %wp = tile.addptr %ws, %r : tensor<4096x!tile.ptr<f32>>, tensor<4096xi32>
+  %wv = tile.load %wp mask %mask : tensor<4096xi1> other %none : tensor<4096xf32> : tensor<4096x!tile.ptr<f32>> -> tensor<4096xf32>
+  %e = arith.subf %d, %seconds : tensor<4096xf32>
+  %q = arith.mulf %e, %wv : tensor<4096xf32>
+  %ys = tile.splat %yr : !tile.ptr<f32> -> tensor<4096x!tile.ptr<f32>>
+  %yp = tile.addptr %ys, %r : tensor<4096x!tile.ptr<f32>>, tensor<4096xi32>
+  tile.store %yp, %q mask %mask : tensor<4096xi1> : tensor<4096x!tile.ptr<f32>>, tensor<4096xf32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  const int many = int(target::hostCacheBytes() / 4 / (4096 * sizeof(float))) + 3;
+  for (int rows : {2, many < 1 << 14 ? many : 5}) // with the second, the launch streams
+    for (int n : {4096, 4001, 4000, 70, 1})
+      for (bool inPlace : {false, true}) {
+        auto x = randomFloats(rows * n, 3), w = randomFloats(4096, 5);
+        std::vector<float> memory(x.size() + 32, -1);
+        auto address = reinterpret_cast<uintptr_t>(memory.data());
+        float *y = reinterpret_cast<float *>((address + 63) / 64 * 64);
+        if (inPlace)
+          std::copy(x.begin(), x.end(), y);
+        kernel.run(Arguments().add(inPlace ? y : x.data()).add(w.data()).add(y).add(int32_t(n)),
+                   {uint32_t(rows), 1, 1});
+        for (int row = 0; row < rows; ++row) {
+          // A masked lane counts, as 0.
+          float most = n < 4096 ? 0 : -INFINITY, least = n < 4096 ? 0 : INFINITY;
+          for (int i = 0; i < n; ++i) {
+            most = std::max(most, x[row * n + i]);
+            least = std::min(least, x[row * n + i]);
+          }
+          for (int i = 0; i < n; ++i)
+            ASSERT_EQ(y[row * n + i], ((x[row * n + i] - most) - (least - most)) * w[i])
+                << n << " " << row << " " << i;
+        }
+        ASSERT_EQ(y[x.size()], -1.f) << "written past the end";
+      }
+}
+
 // The largest and the smallest number of a row, NaN passed over; NaN if there is no number.
 TEST(CpuKernels, ExtremesPassNanOver) {
   auto kernel = compileForCpu(R"(

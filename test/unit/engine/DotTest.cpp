@@ -1,6 +1,7 @@
 // Products on every level of features, every element type and every order of the operands in
 // memory. The elements are small integers, so each result is exact whatever the order of the sums.
 #include "CpuHarness.h"
+#include "TileModel.h"
 
 #include <random>
 #include <sstream>
@@ -183,6 +184,8 @@ std::vector<pipeline::CpuOptions> featureLevels() {
     if (features && target::hostCpuFeatures().covers(*features))
       levels.push_back({*features});
   }
+  if (auto tiles = withTiles(target::hostCpuFeatures()))
+    levels.push_back({*tiles});
   return levels;
 }
 
@@ -254,6 +257,42 @@ TEST(CpuDot, FewRowsAreExact) {
       check<double, double>(of, options, -9, 9);
       of.k = 1024, of.element = "i8", of.sum = "i32";
       check<int8_t, int32_t>(of, options, -128, 127);
+      of.isUnsigned = true;
+      check<uint8_t, int32_t>(of, options, 0, 255);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
+// Of one and two tiles each way, whatever the order in memory.
+TEST(CpuDot, TilesAreExact) {
+  auto tiles = withTiles(target::hostCpuFeatures());
+  if (!tiles)
+    GTEST_SKIP() << "products of whole vectors of bf16 and bytes need AVX-512";
+  struct Size {
+    int batch, m, n, k;
+  };
+  const Size sizes[] = {{0, 16, 16, 64}, {0, 64, 32, 128}, {0, 32, 64, 64}, {2, 16, 32, 64}};
+  const bool areModelled = !target::hostCpuFeatures().has("amx-tile");
+  for (const Size &size : sizes)
+    for (int order = 0; order < 8; ++order) {
+      DotCase of;
+      of.batch = size.batch, of.m = size.m, of.n = size.n, of.k = size.k;
+      of.turnedLhs = order & 1, of.turnedRhs = order & 2, of.byOp = order & 4;
+      of.outside = order == 2;
+      // Each case multiplies twice.
+      const uint64_t blocks = uint64_t(std::max(size.batch, 1) * size.m * size.n / 256 * 2),
+                     before = TileModel::products();
+      of.element = "bf16", of.sum = "f32";
+      check<BFloat16, float>(of, {*tiles}, -9, 9);
+      of.element = "i8", of.sum = "i32";
+      check<int8_t, int32_t>(of, {*tiles}, -128, 127);
+      of.isUnsigned = true;
+      check<uint8_t, int32_t>(of, {*tiles}, 0, 255);
+      if (areModelled && !of.outside && (size.m > 16 || !of.turnedRhs))
+        EXPECT_EQ(TileModel::products() - before,
+                  blocks * uint64_t(size.k / 32 + 2 * (size.k / 64)))
+            << of.name();
       if (HasFatalFailure())
         return;
     }

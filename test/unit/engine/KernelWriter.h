@@ -67,6 +67,8 @@ public:
     block(isLong ? 6 + pick(14) : 2 + pick(6), 0);
     if (isGpu && chance(20))
       chance(60) ? steps() : rows();
+    if (isGpu && chance(15))
+      again();
     // What is left unused would be dropped before it is tested; of the rest a few are looked at.
     std::map<std::string, unsigned> mentions;
     std::string code = text.str();
@@ -1281,6 +1283,128 @@ private:
       left = Tile{results, element, shape};
     });
     tiles.push_back(*left);
+  }
+
+  // A row that one loop loads and later ones load again, and stores that meet it or do not: what
+  // may be kept of it is known while the program runs, if at all.
+  void again() {
+    std::optional<Tile> left;
+    scoped([&] {
+      const int64_t extents[] = {32, 128, 128, 256, 512, 1024};
+      int64_t count = extents[pick(6)], most = std::min<int64_t>(6, 3000 / count);
+      Shape shape = {count};
+      unsigned from = workArray(), to = chance(70) ? from : workArray();
+      std::string element = arrayElementsText[from], target = arrayElementsText[to];
+      auto constantOf = [&](int64_t value) {
+        return scalar("i32", "arith.constant " + std::to_string(value) + " : i32");
+      };
+      auto below = [&](int64_t limit) {
+        return scalar("i32", "tile.remui %n, " + constantOf(limit).name + " : i32");
+      };
+      Tile columns = define(
+          shape, "i32", "tile.arange 0 to " + std::to_string(count) + " : " + type(shape, "i32"));
+      Tile number = chance(50) ? constantOf(pick(unsigned(most) + 1)) : below(most + 1),
+           zero = constantOf(0), one = constantOf(1), by = constantOf(count),
+           start = constantOf(isAligned && chance(70) ? 16 * pick(3) : pick(40)),
+           limit =
+               chance(50) ? constantOf(int64_t(pick(unsigned(most * count)))) : below(most * count);
+      bool isMasked = chance(50);
+      // Where stores go: to the row itself, a step beyond, behind it, or who knows.
+      Tile shift = chance(40)   ? zero
+                   : chance(30) ? by
+                   : chance(40) ? constantOf(most * count)
+                   : chance(50) ? constantOf(pick(300))
+                                : below(700);
+      bool isInPlace = from == to && shift.name == zero.name;
+      auto placed = [&](const Tile &step, const Tile *further) {
+        Tile at = scalar("i32", "arith.muli " + step.name + ", " + by.name + " : i32");
+        if (further)
+          at = scalar("i32", "arith.addi " + at.name + ", " + further->name + " : i32");
+        if (chance(50)) {
+          at = scalar("i32", "arith.addi " + at.name + ", " + start.name + " : i32");
+          Tile all = splat(at, shape);
+          return define(shape, "i32",
+                        "arith.addi " + all.name + ", " + columns.name + " : " + type(all));
+        }
+        Tile all = splat(at, shape), first = splat(start, shape);
+        Tile sum = define(shape, "i32",
+                          "arith.addi " + columns.name + ", " + all.name + " : " + type(all));
+        return define(shape, "i32",
+                      "arith.addi " + sum.name + ", " + first.name + " : " + type(sum));
+      };
+      auto maskOf = [&](const Tile &step) -> std::string {
+        if (!isMasked)
+          return "";
+        Tile all =
+                 splat(scalar("i32", "arith.muli " + step.name + ", " + by.name + " : i32"), shape),
+             bound = splat(limit, shape);
+        Tile at = define(shape, "i32",
+                         "arith.addi " + all.name + ", " + columns.name + " : " + type(all));
+        Tile in = define(shape, "i1",
+                         "arith.cmpi slt, " + at.name + ", " + bound.name + " : " + type(at));
+        return " mask " + in.name + " : " + type(in);
+      };
+      auto loop = [&](unsigned which, unsigned loops) {
+        bool isLast = which + 1 == loops;
+        bool stores = mayWrite(to) && chance(isLast ? 60 : 20);
+        Tile acc = left ? *left : constant(shape, element);
+        std::string i = fresh(), carried = fresh(), results = fresh(), types = type(acc);
+        line(results + " = scf.for " + i + " = " + zero.name + " to " + number.name + " step " +
+             one.name + " iter_args(" + carried + " = " + acc.name + ") -> (" + types +
+             ") : i32 {");
+        scoped([&] {
+          Tile step{i, "i32", {}};
+          tiles.push_back(step);
+          std::string mask = maskOf(step), options = mask;
+          if (isMasked && chance(60)) {
+            Tile other = constant(shape, element);
+            options += " other " + other.name + " : " + type(other);
+          }
+          Tile read =
+              define(shape, element,
+                     "tile.load " +
+                         pointersTo("%p" + std::to_string(from), element, placed(step, nullptr)) +
+                         options + " : " + type(shape, "!tile.ptr<" + element + ">") + " -> " +
+                         type(shape, element));
+          Tile next = define(shape, element,
+                             (isFloat(element) ? "arith.maxnumf " : "arith.addi ") + carried +
+                                 ", " + read.name + " : " + type(read));
+          if (stores) {
+            bool isApart = isInPlace && isLast && chance(50); // each thread its own
+            if (!isApart)
+              line("tile.barrier");
+            Tile value = element == target && chance(50) ? next : some(shape, target);
+            line("tile.store " +
+                 pointersTo("%p" + std::to_string(to), target, placed(step, &shift)) + ", " +
+                 value.name + mask + " : " + type(shape, "!tile.ptr<" + target + ">") + ", " +
+                 type(value));
+            if (!isApart)
+              line("tile.barrier");
+          }
+          line("scf.yield " + next.name + " : " + types);
+        });
+        line("}");
+        left = Tile{results, element, shape};
+        tiles.push_back(*left);
+        if (isLast || !mayWrite(to) || !chance(20))
+          return;
+        // A number between the loops.
+        barrier();
+        std::string place = fresh();
+        Tile value = some({}, target);
+        line(place + " = tile.addptr %p" + std::to_string(to) + ", " + below(1000).name +
+             " : !tile.ptr<" + target + ">, i32");
+        line("tile.store " + place + ", " + value.name + " : !tile.ptr<" + target + ">, " + target);
+        barrier();
+      };
+      barrier();
+      unsigned loops = chance(60) ? 2 : 3;
+      for (unsigned which = 0; which < loops; ++which)
+        loop(which, loops);
+      touchAll();
+    });
+    tiles.push_back(*left);
+    keep(*left);
   }
 
   // --- several values at once ---

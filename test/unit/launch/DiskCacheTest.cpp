@@ -57,18 +57,18 @@ protected:
 };
 
 TEST_F(DiskCacheTest, FindsWhatWasStored) {
-  DiskCache cache(directory);
+  DiskCache cache(directory.string());
   EXPECT_FALSE(cache.find(keyNumber(1)));
   EXPECT_TRUE(cache.store(keyNumber(1), artifactNumber(1)));
   EXPECT_TRUE(holds(cache, 1));
-  DiskCache other(directory);
+  DiskCache other(directory.string());
   EXPECT_TRUE(holds(other, 1));
   EXPECT_EQ(filesThere(), 1u);
 }
 
 TEST_F(DiskCacheTest, EveryDamageIsFoundAndRemoved) {
   std::vector<uint8_t> good = artifactNumber(1);
-  DiskCache cache(directory);
+  DiskCache cache(directory.string());
   ASSERT_TRUE(cache.store(keyNumber(1), good));
   fs::path path = cache.entries().at(0).path;
   auto expectDamage = [&](std::span<const uint8_t> bytes, const std::string &what) {
@@ -91,12 +91,65 @@ TEST_F(DiskCacheTest, EveryDamageIsFoundAndRemoved) {
   EXPECT_TRUE(holds(cache, 1));
 }
 
+TEST_F(DiskCacheTest, DirectoriesBeforeTheLastAreOnlyRead) {
+  const std::string first = directory / "first", second = directory / "second",
+                    own = directory / "own";
+  ASSERT_TRUE(DiskCache(first).store(keyNumber(1), artifactNumber(1)));
+  ASSERT_TRUE(DiskCache(second).store(keyNumber(2), artifactNumber(2)));
+  DiskCache cache(first + ":" + second + "::" + own);
+  EXPECT_EQ(DiskCache::written(first + ":" + own), own);
+  EXPECT_TRUE(holds(cache, 1) && holds(cache, 2));
+  EXPECT_FALSE(cache.find(keyNumber(3)));
+  EXPECT_TRUE(cache.store(keyNumber(3), artifactNumber(3)));
+  EXPECT_TRUE(holds(cache, 3));
+  EXPECT_EQ(cache.entries().size(), 1u);
+  EXPECT_EQ(DiskCache(first).entries().size() + DiskCache(second).entries().size(), 2u);
+  // What is damaged there is missing, and stays.
+  fs::path damaged = DiskCache(second).entries()[0].path;
+  fs::resize_file(damaged, 100);
+  EXPECT_FALSE(cache.find(keyNumber(2)));
+  EXPECT_TRUE(fs::exists(damaged));
+  EXPECT_EQ(cache.trim(0), 1u);
+  EXPECT_TRUE(holds(cache, 1));
+  // With nothing behind the last ':' nothing is written.
+  DiskCache reader(first + ":");
+  EXPECT_TRUE(holds(reader, 1));
+  EXPECT_FALSE(reader.store(keyNumber(4), artifactNumber(4)));
+}
+
+TEST_F(DiskCacheTest, StoresUpToItsBound) {
+  uint64_t one = 0;
+  for (uint64_t i = 0; i < 102; ++i)
+    one = std::max<uint64_t>(one, artifactNumber(i).size());
+  auto bytesThere = [&] {
+    uint64_t bytes = 0;
+    for (const DiskCache::Entry &entry : DiskCache(directory.string()).entries())
+      bytes += entry.bytes;
+    return bytes;
+  };
+  DiskCache cache(directory.string(), 16 * one);
+  for (uint64_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(cache.store(keyNumber(i), artifactNumber(i)));
+    ASSERT_TRUE(holds(cache, i));
+    ASSERT_LE(bytesThere(), 16 * one) << i;
+  }
+  EXPECT_GE(bytesThere(), 6 * one);
+  // The next process begins with what is there.
+  DiskCache next(directory.string(), 8 * one);
+  EXPECT_TRUE(next.store(keyNumber(100), artifactNumber(100)));
+  EXPECT_LE(bytesThere(), 8 * one);
+  DiskCache tiny(directory.string(), one / 2); // holds the last one all the same
+  EXPECT_TRUE(tiny.store(keyNumber(101), artifactNumber(101)));
+  EXPECT_TRUE(holds(tiny, 101));
+  EXPECT_EQ(tiny.entries().size(), 1u);
+}
+
 TEST_F(DiskCacheTest, WritersThatAreKilledLeaveNothingBroken) {
-  DiskCache cache(directory);
+  DiskCache cache(directory.string());
   for (int round = 0; round < 20; ++round) {
     pid_t child = ::fork();
     if (child == 0) {
-      DiskCache own(directory);
+      DiskCache own(directory.string());
       std::vector<uint8_t> bytes[8];
       for (uint64_t i = 0; i < 8; ++i)
         bytes[i] = artifactNumber(i);
@@ -116,7 +169,7 @@ TEST_F(DiskCacheTest, WritersThatAreKilledLeaveNothingBroken) {
   for (const auto &entry : fs::recursive_directory_iterator(directory))
     if (entry.path().extension() == ".tmp")
       fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(2));
-  DiskCache next(directory);
+  DiskCache next(directory.string());
   EXPECT_TRUE(next.store(keyNumber(9), artifactNumber(9)));
   EXPECT_EQ(filesThere(), next.entries().size());
 }
@@ -126,7 +179,7 @@ TEST_F(DiskCacheTest, ProcessesReadAndWriteAtOnce) {
   for (int process = 0; process < 4; ++process) {
     pid_t child = ::fork();
     if (child == 0) {
-      DiskCache own(directory);
+      DiskCache own(directory.string());
       bool good = true;
       for (uint64_t i = 0; i < 400; ++i) {
         uint64_t number = (i * 7 + uint64_t(process)) % 16;
@@ -155,7 +208,7 @@ TEST_F(DiskCacheTest, ADiskWithoutRoomKeepsNothing) {
     ::signal(SIGXFSZ, SIG_IGN);
     rlimit limit = {512, 512};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    DiskCache cache(directory);
+    DiskCache cache(directory.string());
     bool good = !cache.store(keyNumber(1), artifactNumber(1)) && cache.notStored() == 1 &&
                 !cache.find(keyNumber(1)) && cache.damaged() == 0;
     ::_exit(good ? 0 : 1);
@@ -167,7 +220,7 @@ TEST_F(DiskCacheTest, ADiskWithoutRoomKeepsNothing) {
 }
 
 TEST_F(DiskCacheTest, NoDirectoryIsNoError) {
-  DiskCache none{fs::path()};
+  DiskCache none("");
   EXPECT_FALSE(none.store(keyNumber(1), artifactNumber(1)));
   EXPECT_FALSE(none.find(keyNumber(1)));
   DiskCache impossible("/proc/nereid");
@@ -178,7 +231,7 @@ TEST_F(DiskCacheTest, NoDirectoryIsNoError) {
 // As another user reads what an administrator put there.
 TEST_F(DiskCacheTest, ADirectoryThatMayOnlyBeReadIsRead) {
   {
-    DiskCache writer(directory);
+    DiskCache writer(directory.string());
     ASSERT_TRUE(writer.store(keyNumber(1), artifactNumber(1)));
     ASSERT_TRUE(writer.store(keyNumber(2), artifactNumber(2)));
     for (const DiskCache::Entry &entry : writer.entries())
@@ -198,7 +251,7 @@ TEST_F(DiskCacheTest, ADirectoryThatMayOnlyBeReadIsRead) {
     constexpr uid_t nobody = 65534;
     if (::getuid() == 0 && ::setuid(nobody) != 0) // nothing is forbidden to root
       ::_exit(2);
-    DiskCache reader(directory);
+    DiskCache reader(directory.string());
     bool good = holds(reader, 1) && !reader.store(keyNumber(3), artifactNumber(3)) &&
                 reader.notStored() == 1 && !reader.find(keyNumber(2)) && reader.damaged() == 1 &&
                 reader.trim(0) == 0;
@@ -213,7 +266,7 @@ TEST_F(DiskCacheTest, ADirectoryThatMayOnlyBeReadIsRead) {
 }
 
 TEST_F(DiskCacheTest, VersionsShareADirectory) {
-  DiskCache cache(directory);
+  DiskCache cache(directory.string());
   ASSERT_TRUE(cache.store(keyNumber(1), artifactNumber(1)));
   // What another version keeps lies beside, under the same key and in a format of its own.
   fs::path mine = cache.entries().at(0).path,
@@ -235,7 +288,7 @@ TEST_F(DiskCacheTest, VersionsShareADirectory) {
 }
 
 TEST_F(DiskCacheTest, TrimRemovesTheLongestUnused) {
-  DiskCache cache(directory);
+  DiskCache cache(directory.string());
   auto now = fs::file_time_type::clock::now();
   for (uint64_t i = 0; i < 4; ++i) {
     ASSERT_TRUE(cache.store(keyNumber(i), artifactNumber(i)));

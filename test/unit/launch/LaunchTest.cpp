@@ -289,6 +289,82 @@ TEST(Launcher, CompilesOncePerKeyAndLaunches) {
   EXPECT_EQ(launcher.preparedCount(), 2u);
 }
 
+// Gives code that leaves `out` as it is until `finish` is called.
+class SlowSource final : public KernelSource {
+public:
+  Result<Artifact> kernelFor(const Specialization &specialization,
+                             std::span<const uint32_t> defaulted, uint32_t variant) override {
+    return best.kernelFor(specialization, defaulted, variant);
+  }
+  std::optional<StandIn> standInFor(const Specialization &specialization,
+                                    std::span<const uint32_t> defaulted) override {
+    if (idle.object.empty())
+      idle.object = test::compileC(std::string(test::kernelPrelude) +
+                                   "void run(u64 first, u64 count, const Context *c) {}");
+    asked = specialization;
+    later = std::make_shared<Later>();
+    return StandIn{*idle.kernelFor(specialization, defaulted, 0), later};
+  }
+  void finish(bool works) {
+    if (works)
+      later->artifact = *best.kernelFor(asked, {}, 0);
+    later->isDone = true;
+    later->isDone.notify_all();
+  }
+  ScaleSource best, idle;
+  Specialization asked;
+  std::shared_ptr<Later> later;
+};
+
+TEST(Launcher, TakesAStandInUntilTheBestIsDone) {
+  runtime::Stream &stream = runtime::cpuDevice().defaultStream();
+  for (bool works : {true, false}) {
+    SlowSource source;
+    Launcher launcher(scaleSignature, runtime::cpuDevice(), source);
+    ScaleCall call(1000);
+    auto launch = [&] {
+      Status status = launcher.launch(stream, call.arguments, Launcher::Grid{1000, 1, 1});
+      ASSERT_TRUE(status) << status.error().what;
+    };
+    auto hasRun = [&] { return static_cast<float *>(call.out.data())[999] != -1; };
+    for (int i = 0; i < 3; ++i) {
+      launch();
+      EXPECT_FALSE(hasRun());
+    }
+    source.finish(works);
+    for (int i = 0; i < 3; ++i) {
+      launch();
+      EXPECT_EQ(hasRun(), works);
+    }
+    EXPECT_EQ(source.idle.compiled, 1);
+    EXPECT_EQ(launcher.preparedCount(), 1u);
+  }
+}
+
+TEST(Launcher, PreparesTheBest) {
+  runtime::Stream &stream = runtime::cpuDevice().defaultStream();
+  ScaleCall call(1000);
+  SlowSource first; // nothing stands in for what is prepared ahead
+  Launcher ahead(scaleSignature, runtime::cpuDevice(), first);
+  ASSERT_TRUE(ahead.prepare(call.arguments));
+  ASSERT_TRUE(ahead.launch(stream, call.arguments, Launcher::Grid{1000, 1, 1}));
+  call.check();
+  EXPECT_EQ(first.idle.compiled, 0);
+  SlowSource second; // and what was launched before is waited for
+  Launcher behind(scaleSignature, runtime::cpuDevice(), second);
+  ScaleCall other(1000);
+  ASSERT_TRUE(behind.launch(stream, other.arguments, Launcher::Grid{1000, 1, 1}));
+  std::thread compiler([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    second.finish(true);
+  });
+  ASSERT_TRUE(behind.prepare(other.arguments));
+  EXPECT_TRUE(second.later->isDone);
+  compiler.join();
+  ASSERT_TRUE(behind.launch(stream, other.arguments, Launcher::Grid{1000, 1, 1}));
+  other.check();
+}
+
 TEST(Launcher, AllocatesNothingOnAHit) {
 #ifdef NEREID_CANNOT_COUNT
   GTEST_SKIP() << "the thread sanitizer allocates by itself";

@@ -84,6 +84,7 @@ class Specialization:
         types = tuple(one[0] for one in each)
         values = list(bound.values())
         self.signature = {one.name: kind for one, kind in zip(function.params, types)}
+        self.on_host = any(isinstance(kind, str) and kind[:1] == "*" and _on_host(value) for kind, value in zip(types, values))
         self.constants = {path: _at(values, path) for path, kind in _leaves(types) if kind == "constexpr"}
         self.attrs = {path: [["tt.divisibility", 16]] for path, known in _leaves(tuple(one[1] for one in each))
                       if known == "D"}
@@ -105,7 +106,7 @@ class Specialization:
     def text(self):
         """As JSON, for `preload`."""
         return json.dumps({
-            "name": _name(self.function), "target": _target(), "signature": self.signature,
+            "name": _name(self.function), "target": _target(), "on_host": self.on_host, "signature": self.signature,
             "constant_keys": [list(path) for path in self.constants],
             "constant_vals": [_plain(value) for value in self.constants.values()],
             "attrs_keys": [list(path) for path in self.attrs], "attrs_vals": list(self.attrs.values()),
@@ -130,6 +131,13 @@ class Specialization:
 
 def _name(function):
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def _on_host(value):
+    from .jit import _adapt
+
+    found = _adapt(value)
+    return isinstance(found, tuple) and found[2] == -1
 
 
 def _target():
@@ -208,7 +216,8 @@ def preload(function, text):
         if kind == "constexpr":
             return constants[path]
         if kind.startswith("*"):
-            return MockTensor(core._by_signature[kind.removeprefix("*").removeprefix("k")], aligned=path in aligned)
+            return MockTensor(core._by_signature[kind.removeprefix("*").removeprefix("k")], aligned=path in aligned,
+                              device=-1 if data.get("on_host") else None)
         if kind in ("u1", "i1"):
             return True
         if kind[0] in "iu":

@@ -95,7 +95,7 @@ class Memory:
         from .jit import _adapt
 
         self.address, self.word, self.device = _adapt(value)[:3]
-        interface = getattr(value, "__cuda_array_interface__", None)
+        interface = None if hasattr(value, "data_ptr") else getattr(value, "__cuda_array_interface__", None)
         if interface is not None:
             shape, strides = interface["shape"], interface.get("strides")
         elif hasattr(value, "shape"):
@@ -153,7 +153,8 @@ class Memory:
 
 
 def is_memory(value):
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack_device__") or hasattr(value, "data_ptr")
+    # In this order: torch refuses the interface of a tensor that has a gradient, by an error of another kind than `hasattr` takes.
+    return hasattr(value, "data_ptr") or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack_device__")
 
 
 def _tensors(arguments):

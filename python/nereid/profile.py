@@ -1,0 +1,41 @@
+"""What a program did and how long it took: compilations, launches, copies, on each device.
+
+    import nereid.profile
+
+    with nereid.profile.record("trace.json") as profile:   # for Chrome's viewer and Perfetto
+        with nereid.profile.scope("step"):
+            step()
+    print(profile.table)
+
+`NEREID_TRACE=trace.json python -m nereid program.py` records a program from its start to its end as it is.
+"""
+import contextlib
+
+from nereid import _C
+
+
+class Profile:
+    """`table` has a line for each kind, name and device, the longest first; it is empty until the recording has ended."""
+
+    table = ""
+
+
+@contextlib.contextmanager
+def record(path=None):
+    """Records what all threads do inside of it; waits at its end for the work that was queued. Recordings do not nest."""
+    profile = Profile()
+    _C.profile_start()
+    try:
+        yield profile
+    finally:
+        profile.table = _C.profile_stop(None if path is None else str(path))
+
+
+@contextlib.contextmanager
+def scope(name):
+    """A part of the program, beside what the engine does in it."""
+    _C.range_begin(str(name))
+    try:
+        yield
+    finally:
+        _C.range_end()

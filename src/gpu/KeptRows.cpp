@@ -1,0 +1,747 @@
+#include "gpu/KeptRows.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "gpu/Layouts.h"
+#include "gpu/LoopPlan.h"
+#include "gpu/StepsAhead.h"
+#include "gpu/TileGpu.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+std::optional<int64_t> constantOf(Value value) {
+  APInt number;
+  if (value && matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  return std::nullopt;
+}
+
+int64_t bytesOfThread(tile::LoadOp load) {
+  return int64_t(registersOf(layoutOf(load.getType()))) *
+         tile::bytesInMemory(tile::elementType(load.getType()));
+}
+
+// Loops whose steps have numbers: from a constant by a constant, to where is known or the number of
+// steps (`count-trips`).
+bool hasNumbers(scf::ForOp loop) {
+  auto lower = constantOf(loop.getLowerBound()), step = constantOf(loop.getStep());
+  return lower && step && *step > 0 &&
+         ((*lower == 0 && *step == 1) || constantOf(loop.getUpperBound()));
+}
+// How many steps there are, where that is known.
+std::optional<int64_t> stepsOf(scf::ForOp loop) {
+  auto upper = constantOf(loop.getUpperBound());
+  if (!upper)
+    return std::nullopt;
+  int64_t lower = *constantOf(loop.getLowerBound()), step = *constantOf(loop.getStep());
+  return *upper <= lower ? 0 : (*upper - lower + step - 1) / step;
+}
+
+// --- equal values of two loops ---
+
+// Whether two values are the same where one loop is in the step in which the other one is. Sums are
+// compared by what they add up, as `(p + start) + columns` and `p + (start + columns)`; those of 32
+// bits are taken not to wrap around, as wherever addresses are looked at (analysis/AxisAnalysis.h).
+class SameStep {
+public:
+  SameStep(scf::ForOp first, scf::ForOp second)
+      : first(first.getInductionVar()), second(second.getInductionVar()) {}
+
+  bool operator()(Value a, Value b) {
+    if (!a || !b)
+      return a == b;
+    if (a == b || (a == first && b == second))
+      return true;
+    if (a.getType() != b.getType())
+      return false;
+    auto [known, isNew] = seen.try_emplace({a, b}, false);
+    if (!isNew)
+      return known->second;
+    bool isSame = isSameOp(a, b) || isSameSum(a, b);
+    return seen[{a, b}] = isSame;
+  }
+
+private:
+  bool isSameOp(Value a, Value b) {
+    auto one = dyn_cast<OpResult>(a), other = dyn_cast<OpResult>(b);
+    if (!one || !other || one.getResultNumber() != other.getResultNumber())
+      return false;
+    Operation *x = one.getOwner(), *y = other.getOwner();
+    return x->getName() == y->getName() && x->getAttrDictionary() == y->getAttrDictionary() &&
+           !x->getNumRegions() && x->getNumOperands() == y->getNumOperands() &&
+           isMemoryEffectFree(x) &&
+           llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
+                        [&](auto pair) { return (*this)(std::get<0>(pair), std::get<1>(pair)); });
+  }
+
+  // constant + sum of factor * value; of a tile whose elements are the same the value is one of
+  // them.
+  struct Sum {
+    SmallVector<std::pair<Value, int64_t>> terms;
+    int64_t constant = 0;
+  };
+  void addTo(Sum &sum, Value value, int64_t factor, unsigned depth = 8) {
+    Operation *op = value.getDefiningOp();
+    auto addOperand = [&](unsigned i, int64_t by) {
+      addTo(sum, op->getOperand(i), factor * by, depth - 1);
+    };
+    if (auto number = constantOf(value)) {
+      sum.constant += factor * *number;
+    } else if (op && depth && isa<arith::AddIOp>(op)) {
+      addOperand(0, 1);
+      addOperand(1, 1);
+    } else if (op && depth && isa<arith::SubIOp>(op)) {
+      addOperand(0, 1);
+      addOperand(1, -1);
+    } else if (auto step = dyn_cast_or_null<tile::AddPtrOp>(op);
+               step && depth && !step.getIsUnsigned()) {
+      addOperand(0, 1);
+      addOperand(1, 1);
+    } else if (op && depth && isa<arith::ExtSIOp, tile::SplatOp>(op)) {
+      addOperand(0, 1);
+    } else if (auto by = op && depth && isa<arith::MulIOp>(op) ? constantOf(op->getOperand(1))
+                                                               : std::nullopt) {
+      addOperand(0, *by);
+    } else {
+      auto *same = llvm::find_if(sum.terms, [&](auto &term) { return term.first == value; });
+      if (same != sum.terms.end())
+        same->second += factor;
+      else
+        sum.terms.push_back({value, factor});
+    }
+  }
+  bool isSameSum(Value a, Value b) {
+    Type element = tile::elementType(a.getType());
+    if (!isa<IntegerType, tile::PtrType>(element) || element.isInteger(1))
+      return false;
+    Sum one, other;
+    addTo(one, a, 1);
+    addTo(other, b, 1);
+    if (one.constant != other.constant || one.terms.size() != other.terms.size() ||
+        (one.terms.size() == 1 && one.terms[0].first == a))
+      return false;
+    for (auto [value, factor] : one.terms) {
+      auto *same = llvm::find_if(other.terms, [&, value = value, factor = factor](auto &term) {
+        return term.second == factor && (*this)(value, term.first);
+      });
+      if (same == other.terms.end())
+        return false;
+      other.terms.erase(same);
+    }
+    return true;
+  }
+
+  Value first, second;
+  llvm::DenseMap<std::pair<Value, Value>, bool> seen;
+};
+
+bool takeSameSteps(scf::ForOp a, scf::ForOp b) {
+  auto same = [](Value x, Value y) {
+    auto number = constantOf(x);
+    return x == y || (number && x.getType() == y.getType() && number == constantOf(y));
+  };
+  return same(a.getLowerBound(), b.getLowerBound()) && same(a.getUpperBound(), b.getUpperBound()) &&
+         same(a.getStep(), b.getStep());
+}
+
+// How much an integer or address of a loop (in elements) grows with each step; nothing if that is
+// not the same in all of them.
+std::optional<int64_t> slopeOf(Value value, scf::ForOp loop) {
+  if (value == loop.getInductionVar())
+    return 1;
+  if (loop.isDefinedOutsideOfLoop(value))
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  auto of = [&](unsigned i) { return slopeOf(op->getOperand(i), loop); };
+  if (isa<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, tile::SplatOp, tile::BroadcastOp,
+          tile::ExpandDimsOp, ConvertLayoutOp>(op))
+    return of(0);
+  if (isa<tile::ArangeOp, arith::ConstantOp>(op))
+    return 0;
+  if (isa<arith::AddIOp, tile::AddPtrOp, arith::SubIOp, arith::MulIOp>(op)) {
+    auto a = of(0), b = of(1);
+    if (!a || !b)
+      return std::nullopt;
+    if (!isa<arith::MulIOp>(op))
+      return isa<arith::SubIOp>(op) ? *a - *b : *a + *b;
+    if (!*a && !*b)
+      return 0;
+    auto factor = constantOf(op->getOperand(*a ? 1 : 0));
+    return !*a || !*b ? factor ? std::optional(*factor * (*a + *b)) : std::nullopt : std::nullopt;
+  }
+  if (!isMemoryEffectFree(op) || op->getNumRegions())
+    return std::nullopt;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    if (of(i) != 0)
+      return std::nullopt;
+  return 0;
+}
+
+// --- loads that are kept ---
+
+struct Row {
+  scf::ForOp loop;
+  tile::LoadOp load; // in `loop`
+  struct Again {
+    scf::ForOp loop;
+    tile::LoadOp load;
+  };
+  SmallVector<Again> again;
+  Value isSafe; // null: always
+  bool isInRegisters = false, isInShared = false;
+  Value first;        // what the first step loads, if that waits in registers
+  int64_t offset = 0; // of its place in that of a step
+  int64_t start = 0;  // the number of the first step, before that goes in front of the loop
+  std::optional<int64_t> steps;
+  Operation *before = nullptr; // the loop, or its first step
+  struct Load {
+    tile::LoadOp load;
+    Value step;
+  };
+  SmallVector<Load> loads, loadsAgain; // of the loops and of first steps in front of them
+
+  int64_t bytes() { return bytesOfThread(load); }
+  bool isCounted() { return bool(stepsOf(loop)); }
+};
+
+class Keeper {
+public:
+  Keeper(FunctionOpInterface kernel, unsigned warps)
+      : kernel(kernel), threads(warps * lanesPerWarp), b(kernel.getContext()), axes(kernel),
+        dominance(kernel) {}
+
+  void run() {
+    SmallVector<Block *> blocks;
+    kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          blocks.push_back(&block);
+    });
+    std::vector<std::vector<Row>> groups;
+    for (Block *block : blocks)
+      for (auto &group : findGroups(*block))
+        groups.push_back(std::move(group));
+    choosePlaces(groups);
+    for (auto &group : groups)
+      rewrite(group);
+    for (Operation *op : llvm::reverse(made))
+      if (op->use_empty())
+        op->erase();
+  }
+
+private:
+  // --- which ---
+
+  bool isKeepable(scf::ForOp loop, tile::LoadOp load) {
+    if (!isTile(load.getType()) || load.getIsVolatile() || load->use_empty() ||
+        load.getCache() == tile::CacheModifier::CV)
+      return false;
+    Type element = tile::elementType(load.getType());
+    StepSlice slice;
+    return element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 8 &&
+           bytesOfThread(load) >= 4 && bytesOfThread(load) * threads <= mostBytesOfStep &&
+           slice.add(loop, load->getOperands());
+  }
+  static bool hasProducts(scf::ForOp loop) {
+    return loop->walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+
+  std::vector<std::vector<Row>> findGroups(Block &block) {
+    SmallVector<scf::ForOp> loops;
+    for (auto loop : block.getOps<scf::ForOp>())
+      if (hasNumbers(loop) && !hasProducts(loop))
+        loops.push_back(loop);
+    std::vector<std::vector<Row>> groups;
+    llvm::SmallPtrSet<Operation *, 8> done;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      std::vector<Row> rows;
+      for (size_t j = i; j < loops.size(); ++j)
+        if (!done.contains(loops[j]) && takeSameSteps(loops[i], loops[j])) {
+          done.insert(loops[j]);
+          findRows(loops[j], ArrayRef(loops).drop_front(j + 1), rows);
+        }
+      if (!rows.empty())
+        groups.push_back(std::move(rows));
+    }
+    return groups;
+  }
+
+  void findRows(scf::ForOp loop, ArrayRef<scf::ForOp> later, std::vector<Row> &rows) {
+    for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
+      if (taken.contains(load) || !isKeepable(loop, load))
+        continue;
+      Row row{loop, load, {}, {}};
+      for (scf::ForOp other : later) {
+        if (!takeSameSteps(loop, other))
+          continue;
+        SameStep same(loop, other);
+        for (auto again : other.getBody()->getOps<tile::LoadOp>())
+          if (!taken.contains(again) && again.getType() == load.getType() &&
+              !again.getIsVolatile() && again.getCache() != tile::CacheModifier::CV &&
+              same(load.getPointer(), again.getPointer()) &&
+              same(load.getMask(), again.getMask()) && isUnchanged(row, other, again))
+            row.again.push_back({other, again});
+      }
+      for (Row::Again &again : row.again)
+        taken.insert(again.load);
+      if (!row.again.empty())
+        rows.push_back(std::move(row));
+    }
+  }
+
+  // --- memory order ---
+
+  // True if between the row's load and `again` nothing changes what is loaded, on the condition
+  // that it adds to the row's.
+  bool isUnchanged(Row &row, scf::ForOp loop, tile::LoadOp again) {
+    Value condition = row.isSafe;
+    for (Operation *op = row.loop;; op = op->getNextNode()) {
+      bool isFine = !op->walk([&](Operation *inner) {
+                         return isHarmless(inner, row, loop, again, condition)
+                                    ? WalkResult::advance()
+                                    : WalkResult::interrupt();
+                       }).wasInterrupted();
+      if (!isFine)
+        return false;
+      if (op == loop)
+        break;
+    }
+    row.isSafe = condition;
+    return true;
+  }
+
+  bool isHarmless(Operation *op, Row &row, scf::ForOp loop, tile::LoadOp again, Value &condition) {
+    // A loop may wait for what another program writes, as may a load that is volatile.
+    if (isa<scf::WhileOp, tile::GridDependencyOp>(op))
+      return false;
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return !load.getIsVolatile();
+    // A barrier orders what this program's stores do, which are looked at one by one.
+    if (isa<tile::BarrierOp>(op) || !writesMemory(op))
+      return true;
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (!store)
+      return false;
+    scf::ForOp around = loopOf(store, row.loop->getBlock());
+    auto read = bytesOf(row.load.getPointer(), row.loop, row.loop);
+    auto written = bytesOf(store.getPointer(), around, row.loop);
+    if (!read || !written)
+      return false;
+    Operation *own = loop.getBody()->findAncestorOpInBlock(*store);
+    bool walksAlong = own && around == loop && again->isBeforeInBlock(own) &&
+                      read->each == written->each && read->slope == written->slope &&
+                      read->slope >= read->each;
+    // Written over before it is read again.
+    if (!walksAlong && around &&
+        SameStep(row.loop, around)(row.load.getPointer(), store.getPointer()))
+      return false;
+    Location loc = store.getLoc();
+    using P = arith::CmpIPredicate;
+    Value isApart = make<arith::OrIOp>(
+        loc, make<arith::CmpIOp>(loc, P::ule, written->end, read->begin).getResult(),
+        make<arith::CmpIOp>(loc, P::ule, read->end, written->begin).getResult());
+    if (walksAlong)
+      isApart = make<arith::OrIOp>(
+          loc, isApart, make<arith::CmpIOp>(loc, P::eq, written->begin, read->begin).getResult());
+    condition = condition ? make<arith::AndIOp>(loc, condition, isApart).getResult() : isApart;
+    return true;
+  }
+
+  // The only loop between an access and `block`; null if there is none, or if there are several.
+  static scf::ForOp loopOf(Operation *access, Block *block) {
+    scf::ForOp found;
+    for (Operation *op = access->getParentOp(); op && op != block->getParentOp();
+         op = op->getParentOp())
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (found)
+          return {};
+        found = loop;
+      }
+    return found;
+  }
+
+  // The bytes of an access of one piece that all steps of a loop reach, masked or not: addresses of
+  // 64 bits, made in front of `before`.
+  struct Bytes {
+    Value begin, end;
+    int64_t slope, each; // bytes: from step to step, and of one
+  };
+  std::optional<Bytes> bytesOf(Value pointer, scf::ForOp loop, scf::ForOp before) {
+    ArrayRef<int64_t> shape = tile::shapeOf(pointer.getType());
+    if (shape.size() > 1 || (shape.size() == 1 && axes.facts(pointer).contiguity[0] < shape[0]))
+      return std::nullopt;
+    auto element = cast<tile::PtrType>(tile::elementType(pointer.getType())).getPointee();
+    int64_t size = tile::bytesInMemory(element);
+    Bytes bytes{{}, {}, 0, (shape.empty() ? 1 : shape[0]) * size};
+    b.setInsertionPoint(before);
+    Value last;
+    if (loop) {
+      auto slope = slopeOf(pointer, loop);
+      if (!slope || *slope < 0 || !hasNumbers(loop) ||
+          !dominance.properlyDominates(loop.getUpperBound(), before))
+        return std::nullopt;
+      int64_t step = *constantOf(loop.getStep());
+      bytes.slope = *slope * step * size;
+      Location loc = loop.getLoc();
+      Type type = loop.getInductionVar().getType();
+      auto number = [&](int64_t value) {
+        return make<arith::ConstantOp>(loc, b.getIntegerAttr(type, value)).getResult();
+      };
+      auto steps = stepsOf(loop);
+      last = steps ? number(*constantOf(loop.getLowerBound()) + (*steps - 1) * step)
+                   : make<arith::SubIOp>(loc, loop.getUpperBound(), number(1)).getResult();
+    }
+    auto addressIn = [&](Value step) -> Value {
+      llvm::DenseMap<Value, Value> known;
+      if (loop)
+        known[loop.getInductionVar()] = step;
+      Value first = firstOf(pointer, before, known);
+      return first ? make<tile::PtrToIntOp>(pointer.getLoc(), b.getI64Type(), first).getResult()
+                   : Value();
+    };
+    bytes.begin = addressIn(loop ? loop.getLowerBound() : Value());
+    if (!bytes.begin)
+      return std::nullopt;
+    Value from = bytes.slope ? addressIn(last) : bytes.begin;
+    Location loc = pointer.getLoc();
+    bytes.end = make<arith::AddIOp>(
+        loc, from, make<arith::ConstantOp>(loc, b.getI64IntegerAttr(bytes.each)).getResult());
+    return bytes;
+  }
+
+  // The first element of a tile (or the number itself), in front of `before`; null if that takes
+  // more than ops on numbers.
+  Value firstOf(Value value, Operation *before, llvm::DenseMap<Value, Value> &known) {
+    if (Value found = known.lookup(value))
+      return found;
+    if (!isTile(value.getType()) && dominance.properlyDominates(value, before))
+      return value;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || op->getNumResults() != 1)
+      return {};
+    if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, ConvertLayoutOp>(op))
+      return firstOf(op->getOperand(0), before, known);
+    Location loc = op->getLoc();
+    if (auto range = dyn_cast<tile::ArangeOp>(op))
+      return make<arith::ConstantOp>(loc, b.getI32IntegerAttr(int32_t(range.getStart())));
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isTile(value.getType())) {
+      auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+      return splat ? make<arith::ConstantOp>(loc, splat.getSplatValue<TypedAttr>()).getResult()
+                   : Value();
+    }
+    if (!isMemoryEffectFree(op) || !isSpeculatable(op) ||
+        (isTile(value.getType()) && !op->hasTrait<OpTrait::Elementwise>()))
+      return {};
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(firstOf(operand, before, known));
+      if (!operands.back())
+        return {};
+    }
+    OperationState state(loc, op->getName(), operands, {tile::elementType(value.getType())},
+                         op->getAttrs());
+    Operation *scalar = b.create(state);
+    made.push_back(scalar);
+    return known[value] = scalar->getResult(0);
+  }
+
+  template <typename Op, typename... Args> Op make(Args &&...args) {
+    Op op = b.create<Op>(std::forward<Args>(args)...);
+    made.push_back(op);
+    return op;
+  }
+
+  // --- where ---
+
+  // Shared memory is for the rows of one group; of more than one for those with the most bytes.
+  void choosePlaces(std::vector<std::vector<Row>> &groups) {
+    std::vector<Row> *largest = nullptr;
+    int64_t most = 0;
+    for (auto &group : groups) {
+      int64_t left = mostBytesInRegisters, bytes = 0;
+      for (Row &row : group) {
+        bool isInCache = meetsWeights(row);
+        if (isInCache && row.bytes() > 16 && row.bytes() <= left && startsWithLoad(row)) {
+          row.isInRegisters = true;
+          left -= row.bytes();
+        }
+        row.isInShared = !isInCache;
+        bytes += row.isInShared ? row.bytes() * threads : 0;
+      }
+      if (bytes > most) {
+        most = bytes;
+        largest = &group;
+      }
+    }
+    for (auto &group : groups)
+      for (Row &row : group)
+        row.isInShared &= &group == largest;
+    if (!largest)
+      return;
+    for (Row &row : *largest)
+      if (row.isInShared) {
+        row.offset = stepBytes;
+        stepBytes += row.bytes() * threads;
+      }
+  }
+
+  // Whether steps also load what other programs load, such as the weights of a norm: those are in
+  // the first-level cache, of which shared memory would take most, and so is a row that is not
+  // longer.
+  bool meetsWeights(Row &row) {
+    auto isOfAll = [&](scf::ForOp loop) {
+      return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [&](tile::LoadOp load) {
+        llvm::SmallPtrSet<Operation *, 16> seen;
+        return isTile(load.getType()) && load != row.load && !taken.contains(load) &&
+               isForAll(load.getPointer(), seen);
+      });
+    };
+    return isOfAll(row.loop) ||
+           llvm::any_of(row.again, [&](Row::Again &again) { return isOfAll(again.loop); });
+  }
+  static bool isForAll(Value value, llvm::SmallPtrSetImpl<Operation *> &seen) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return true;
+    return !isa<tile::ProgramIdOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) &&
+           isMemoryEffectFree(op) &&
+           (!seen.insert(op).second || llvm::all_of(op->getOperands(), [&](Value operand) {
+             return isForAll(operand, seen);
+           }));
+  }
+
+  // Nothing that a step does before the load would see that it comes earlier.
+  static bool startsWithLoad(Row &row) {
+    for (Operation *op = row.load->getPrevNode(); op; op = op->getPrevNode())
+      if (op->walk([](Operation *inner) {
+              return writesMemory(inner) || isa<scf::WhileOp>(inner) ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+            }).wasInterrupted())
+        return false;
+    return true;
+  }
+
+  // --- rewriting ---
+
+  Value constant(Location loc, Type type, int64_t value) {
+    return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, value));
+  }
+
+  void rewrite(std::vector<Row> &rows) {
+    for (Row &row : rows)
+      for (Row::Again &again : row.again)
+        if (row.isInRegisters || row.isInShared)
+          takeOtherOf(row.load, again.load);
+    llvm::SetVector<Operation *> peeled;
+    for (Row &row : rows)
+      if (row.isInRegisters) {
+        row.first = loadFirst(row);
+        peeled.insert(row.loop);
+        for (Row::Again &again : row.again)
+          peeled.insert(again.loop);
+      }
+    for (Row &row : rows) {
+      row.start = *constantOf(row.loop.getLowerBound());
+      row.steps = stepsOf(row.loop);
+      row.before = row.loop;
+      row.loads.push_back({row.load, row.loop.getInductionVar()});
+      for (Row::Again &again : row.again)
+        row.loadsAgain.push_back({again.load, again.loop.getInductionVar()});
+    }
+    for (Operation *loop : peeled)
+      peelFirst(cast<scf::ForOp>(loop), rows);
+    for (Row &row : rows)
+      if (row.isInShared)
+        keepInShared(row);
+  }
+
+  // The first step in front of the loop, as a branch: with what registers hold it is often all.
+  //
+  //   for i in [0, n): s = f(i, s)   =>   s = if 0 < n: f(0, s) else s; for i in [1, n): s = f(i,
+  //   s)
+  void peelFirst(scf::ForOp loop, MutableArrayRef<Row> rows) {
+    Location loc = loop.getLoc();
+    Value lower = loop.getLowerBound();
+    b.setInsertionPoint(loop);
+    Value any =
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
+    bool hasResults = loop.getNumResults();
+    auto branch = b.create<scf::IfOp>(loc, loop.getResultTypes(), any, hasResults);
+    if (hasResults) {
+      b.setInsertionPointToEnd(branch.elseBlock());
+      b.create<scf::YieldOp>(loc, loop.getInitArgs());
+      b.setInsertionPointToEnd(branch.thenBlock());
+    } else {
+      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    }
+    for (Row &row : rows)
+      if (row.loop == loop)
+        row.before = branch;
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), lower);
+    mapping.map(loop.getRegionIterArgs(), loop.getInitArgs());
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      auto *kept =
+          llvm::find_if(rows, [&](Row &row) { return row.isInRegisters && &op == row.load; });
+      if (kept != rows.end()) {
+        mapping.map(op.getResult(0), kept->first);
+        continue;
+      }
+      Operation *copy = b.clone(op, mapping);
+      for (Row &row : rows)
+        followFirst(row, &op, copy, lower, mapping);
+    }
+    if (hasResults) {
+      SmallVector<Value> results;
+      for (Value result : loop.getBody()->getTerminator()->getOperands())
+        results.push_back(mapping.lookupOrDefault(result));
+      b.create<scf::YieldOp>(loc, results);
+    }
+    b.setInsertionPoint(loop);
+    loop.setLowerBound(
+        constant(loc, lower.getType(), *constantOf(lower) + *constantOf(loop.getStep())));
+    loop.getInitArgsMutable().assign(branch.getResults());
+  }
+  // What becomes of the loads of a row in a first step; `copy` is that of `op`, before `b`.
+  void followFirst(Row &row, Operation *op, Operation *copy, Value step, IRMapping &mapping) {
+    bool isAgain = llvm::any_of(row.again, [&](Row::Again &again) { return again.load == op; });
+    if (!isAgain && op != row.load)
+      return;
+    auto load = cast<tile::LoadOp>(copy);
+    if (!row.isInRegisters) {
+      (isAgain ? row.loadsAgain : row.loads).push_back({load, step});
+    } else if (!row.isSafe) {
+      load->erase();
+      mapping.map(op->getResult(0), row.first);
+    } else {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(load);
+      mapping.map(op->getResult(0), instead(load, row.isSafe, [&] { return row.first; }));
+    }
+  }
+
+  // Puts what `emit` gives in place of the load where `condition` holds, and the load elsewhere.
+  Value instead(tile::LoadOp load, Value condition, llvm::function_ref<Value()> emit) {
+    Location loc = load.getLoc();
+    auto branch = b.create<scf::IfOp>(loc, TypeRange(load.getType()), condition, true);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    b.create<scf::YieldOp>(loc, emit());
+    b.setInsertionPointToEnd(branch.elseBlock());
+    auto yield = b.create<scf::YieldOp>(loc, load.getResult());
+    load.getResult().replaceAllUsesExcept(branch.getResult(0), yield);
+    load->moveBefore(yield);
+    return branch.getResult(0);
+  }
+
+  void keepInShared(Row &row) {
+    Location loc = row.load.getLoc();
+    scf::ForOp loop = row.loop;
+    Type i64 = b.getI64Type();
+    b.setInsertionPoint(row.before);
+    Value count =
+        b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
+                              row.steps ? b.getI64IntegerAttr(*row.steps) : IntegerAttr());
+    if (row.isSafe)
+      count = b.create<arith::SelectOp>(loc, row.isSafe, count, constant(loc, i64, 0));
+    // The number of a step among those in shared memory, and whether it has a place there.
+    int64_t by = *constantOf(loop.getStep()), first = row.start + (row.isInRegisters ? by : 0);
+    auto placeOf = [&](Value step) {
+      if (step.getType() != i64)
+        step = b.create<arith::ExtSIOp>(loc, i64, step);
+      if (first)
+        step = b.create<arith::SubIOp>(loc, step, constant(loc, i64, first));
+      if (by != 1)
+        step = b.create<arith::DivUIOp>(loc, step, constant(loc, i64, by));
+      Value has = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, step, count);
+      return std::pair(step, has);
+    };
+    for (Row::Load &one : row.loads) {
+      b.setInsertionPointAfter(one.load);
+      auto [step, has] = placeOf(one.step);
+      auto branch = b.create<scf::IfOp>(loc, has);
+      b.setInsertionPointToStart(branch.thenBlock());
+      b.create<KeepOp>(loc, one.load.getResult(), step, row.offset, stepBytes);
+    }
+    for (Row::Load &one : row.loadsAgain) {
+      b.setInsertionPoint(one.load);
+      auto [step, has] = placeOf(one.step);
+      instead(one.load, has, [&, step = step] {
+        return b.create<KeptOp>(loc, one.load.getType(), step, row.offset, stepBytes);
+      });
+    }
+  }
+
+  // What the mask leaves out is kept as the first load says.
+  void takeOtherOf(tile::LoadOp load, tile::LoadOp again) {
+    Value mask = again.getMask(), before = load.getOther(), other = again.getOther();
+    bool areZero = (!before || isZero(before)) && (!other || isZero(other));
+    if (!mask || areZero || (before && other && isSameConstant(before, other)))
+      return;
+    Location loc = again.getLoc();
+    b.setInsertionPointAfter(again);
+    auto type = cast<RankedTensorType>(again.getType());
+    if (!other)
+      other = b.create<arith::ConstantOp>(loc, b.getZeroAttr(type));
+    else if (!isTile(other.getType()))
+      other = b.create<tile::SplatOp>(loc, type, other);
+    auto select = b.create<arith::SelectOp>(loc, mask, again.getResult(), other);
+    again.getResult().replaceAllUsesExcept(select.getResult(), select);
+  }
+  static bool isSameConstant(Value a, Value b) {
+    Attribute x, y;
+    return a == b || (matchPattern(a, m_Constant(&x)) && matchPattern(b, m_Constant(&y)) && x == y);
+  }
+
+  // The load of the first step, in front of the loop.
+  Value loadFirst(Row &row) {
+    scf::ForOp loop = row.loop;
+    b.setInsertionPoint(loop);
+    StepSlice slice;
+    slice.add(loop, row.load->getOperands());
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), loop.getLowerBound());
+    for (Operation &op : *loop.getBody())
+      if (slice.ops.contains(&op))
+        b.clone(op, mapping);
+    auto load = cast<tile::LoadOp>(b.clone(*row.load, mapping));
+    StepsAhead later{loop, b};
+    Value any = b.create<arith::CmpIOp>(loop.getLoc(), arith::CmpIPredicate::slt,
+                                        loop.getLowerBound(), loop.getUpperBound());
+    any.getDefiningOp()->moveBefore(load);
+    later.addMask(load, any);
+    return load.getResult();
+  }
+
+  // Half of the shared memory of a program: what is longer has no second step there.
+  static constexpr int64_t mostBytesOfStep = 128 << 10;
+
+  FunctionOpInterface kernel;
+  int64_t threads;
+  OpBuilder b;
+  analysis::AxisAnalysis axes;
+  DominanceInfo dominance;
+  llvm::SmallPtrSet<Operation *, 8> taken; // loads that take what was kept
+  SmallVector<Operation *> made;           // for conditions
+  int64_t stepBytes = 0;
+};
+
+} // namespace
+
+void keepRows(FunctionOpInterface kernel, unsigned warps) { Keeper(kernel, warps).run(); }
+
+} // namespace nereid::gpu

@@ -1,0 +1,3 @@
+#!/bin/sh
+# An assembler that does not come to an end.
+exec sleep 600
