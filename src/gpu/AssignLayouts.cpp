@@ -297,15 +297,16 @@ private:
 
   // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
   // carries: each thread loads its part of it, where that is little. All but the first one's come
-  // from a cache; moving it between threads costs two barriers.
+  // from a cache; moving it between threads costs two barriers. If it meets two kinds of tiles, it
+  // is loaded for each.
   void followMet(tile::LoadOp load) {
     constexpr unsigned most = 64; // bytes
-    constexpr unsigned mostAccesses = 4;
+    constexpr unsigned mostAccesses = 4, mostMet = 2;
     if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !places.count(load) ||
         waitsInRing(load))
       return;
     auto loop = load->getParentOfType<scf::ForOp>();
-    std::optional<LinearLayout> met;
+    SmallVector<LinearLayout> met;
     bool agree = true;
     SmallVector<Operation *> path; // that widens it
     auto visit = [&](auto &self, Value tile) -> void {
@@ -326,8 +327,9 @@ private:
           for (Operation *op : llvm::reverse(path))
             if (layout)
               layout = backward(op, 0, *layout, 0);
-          agree &= layout && (!met || *met == *layout);
-          met = layout;
+          agree &= layout.has_value();
+          if (layout && !llvm::is_contained(met, *layout))
+            met.push_back(*layout);
         } else {
           agree = false;
         }
@@ -335,13 +337,20 @@ private:
     };
     visit(visit, load.getResult());
     int64_t bytes = tile::bytesInMemory(tile::elementType(load.getType()));
-    if (!met || !agree || registersOf(*met) * bytes > most)
-      return;
     // A loop moves it again in each step. Otherwise it is worth some accesses only, each of which
     // has an address of its own.
-    unsigned atOnce = std::min(consecutiveRegisters(*met, met->rank() - 1), unsigned(16 / bytes));
-    if ((loop && met->rank() == 1) || registersOf(*met) <= mostAccesses * atOnce)
-      chosen[load] = *met;
+    auto isLittle = [&](const LinearLayout &layout) {
+      unsigned atOnce =
+          std::min(consecutiveRegisters(layout, layout.rank() - 1), unsigned(16 / bytes));
+      return registersOf(layout) * bytes <= most &&
+             ((loop && layout.rank() == 1) || registersOf(layout) <= mostAccesses * atOnce);
+    };
+    if (met.empty() || met.size() > mostMet || !agree || !llvm::all_of(met, isLittle) ||
+        (met.size() > 1 && load.getIsVolatile()))
+      return;
+    chosen[load] = met.front();
+    if (met.size() > 1)
+      loadedAgain[load] = met.back();
   }
   // The layout of the first load or product of a shape that a tile is computed of, element by
   // element.
@@ -869,6 +878,12 @@ private:
       now.setType(withLayout(now.getType(), choice.result));
       add(old, now);
     }
+    if (auto again = loadedAgain.find(op); again != loadedAgain.end()) {
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          mapping.map(operand, require(operand, again->second));
+      add(op->getResult(0), cloneWith(op, mapping, again->second)->getResult(0));
+    }
     return success();
   }
 
@@ -1096,7 +1111,8 @@ private:
   std::map<Operation *, Place> places;
   std::map<Place, LinearLayout> accessLayouts;
   std::map<Operation *, LinearLayout>
-      chosen; // of accesses that do not lie like others of their shape
+      chosen, // of accesses that do not lie like others of their shape
+      loadedAgain;
   std::map<std::vector<int64_t>, LinearLayout> defaults;
   std::set<std::vector<int64_t>> accessed; // shapes
   IRMapping scalars;
