@@ -102,11 +102,14 @@ public:
     ends.push_back(rowEnd ? emitter.ceilDiv(rowEnd, rows) : Value());
     // Panels outside: one stays in the nearest cache while all rows pass.
     NextRound next(dot, emitter);
+    // Cores with tiles are faster without, as long as they multiply by vectors.
+    const bool fetches = instruction != Instruction::MultiplyAdd || !emitter.processor.byteTiles;
     int64_t parts = 1;
     for (int64_t extent : blocks)
       parts *= extent;
     auto one = [&](const Lanes &at) {
-      next.fetch(emitter.linear(blocks, at.position), parts);
+      if (fetches)
+        next.fetch(emitter.linear(blocks, at.position), parts);
       if (alongK)
         blockAlongK(at.position);
       else if (instruction == Instruction::Tiles)
