@@ -55,10 +55,8 @@ def take_tokens(acc, m, l, q, k_cache_ptr, v_cache_ptr, table_row, key_head, pos
 @triton.jit
 def attend_rows(q_ptr, q_at, asked, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
                 D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
-                k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = FIRST):
-    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for.
-
-    Where one program reads a page, and once, its lines may leave the second-level cache before any other: what lies there stays."""
+                k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = AS_USUAL):
+    """Tokens [first, last) of a table's row: weighted values, maximum and sum for each of the query heads, at `q_at`, that are asked for."""
     d = tl.arange(0, BLOCK_D)
     q = tl.load(q_ptr + q_at[:, None] + d[None, :], mask=asked[:, None] & (d[None, :] < D), other=0.0)
     return attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page, D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
@@ -68,7 +66,7 @@ def attend_rows(q_ptr, q_at, asked, k_cache_ptr, v_cache_ptr, table_row, key_hea
 @triton.jit
 def attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page,
            D: tl.constexpr, BLOCK_D: tl.constexpr, PAGE: tl.constexpr, BLOCK_N: tl.constexpr, PRECISION: tl.constexpr,
-           k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = FIRST):
+           k_scale_ptr=None, v_scale_ptr=None, EVICT: tl.constexpr = AS_USUAL):
     """The same for queries that were loaded before."""
     m = tl.full([q.shape[0]], LOWEST, dtype=tl.float32)
     l = tl.zeros([q.shape[0]], dtype=tl.float32)
@@ -175,8 +173,10 @@ def decode_joined(q_ptr, k_cache_ptr, v_cache_ptr, table_ptr, lengths_ptr, out_p
         return
     # A page below 0 is none.
     last = tl.where(page >= 0, min(first + SPLIT_TOKENS, length), first)
+    # A page is read once: its lines may leave the second-level cache before any other, and what lies there stays. Caches that
+    # are many times as large are read faster as usual.
     acc, m, l = attend(q, k_cache_ptr, v_cache_ptr, table_row, key_head, first, last, KV, scale, stride_page, D, BLOCK_D, PAGE,
-                       BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr)
+                       BLOCK_N, PRECISION, k_scale_ptr, v_scale_ptr, FIRST)
     group = sequence.to(tl.int64) * KV + key_head
     heads = group * GROUP + members
     present = (members[:, None] < GROUP) & (d[None, :] < D)

@@ -6,7 +6,7 @@ sequences meet it as the rows of one product; each then meets its own tokens, an
 import triton
 import triton.language as tl
 
-from kernel import AS_USUAL, LOWEST, attend_rows
+from kernel import LOWEST, attend_rows
 
 
 @triton.jit
@@ -31,7 +31,7 @@ def attend_prefix(q_ptr, k_cache_ptr, v_cache_ptr, prefix_ptr, part_ptr, m_ptr, 
     q_at = (rows // GROUP).to(tl.int64) * stride_q + (key_head * GROUP + rows % GROUP) * D
     acc, m, l = attend_rows(q_ptr, q_at, present, k_cache_ptr, v_cache_ptr, prefix_ptr, key_head, part * SPLIT_TOKENS,
                             min((part + 1) * SPLIT_TOKENS, PREFIX), KV, scale, stride_page, D, BLOCK_D, PAGE, BLOCK_N, PRECISION,
-                            k_scale_ptr, v_scale_ptr, EVICT=AS_USUAL)  # other rows of queries meet these pages too
+                            k_scale_ptr, v_scale_ptr)
     store_part(acc, m, l, heads, present, part, part_ptr, m_ptr, l_ptr, PARTS, D, BLOCK_D)
 
 
