@@ -1,11 +1,13 @@
 #include "gpu/Codegen.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -74,6 +76,71 @@ static void splitBytePairs(llvm::Function &function) {
       continue;
     }
     one.eraseFromParent();
+  }
+}
+
+// Both halves of a word by one `mov`: taken out one by one, `ptxas` permutes the bytes of each
+// and does not see that two of them can be multiplied at once. Halves that become f32 stay as they
+// are: half a word with zeros behind it is a number.
+void splitWordsOfHalves(llvm::Module &module) {
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::Type *half = b.getInt16Ty(), *both = llvm::StructType::get(half, half);
+  auto *type = llvm::FunctionType::get(both, {b.getInt32Ty()}, false);
+  auto *text = llvm::InlineAsm::get(type, "mov.b32 {$0, $1}, $2;", "=h,=h,r",
+                                    /*hasSideEffects=*/false);
+  struct Word {
+    llvm::SmallVector<llvm::TruncInst *, 1> halves[2];
+    bool isComputedWith = false;
+  };
+  auto isComputedWith = [](llvm::Value *number) {
+    return llvm::any_of(number->users(), [](llvm::User *cast) {
+      return llvm::isa<llvm::BitCastInst>(cast) &&
+             llvm::any_of(cast->users(), [](llvm::User *user) {
+               return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::IntrinsicInst>(
+                          user) &&
+                      user->getType()->isFloatingPointTy();
+             });
+    });
+  };
+  for (llvm::Function &function : module) {
+    llvm::MapVector<llvm::Instruction *, Word> words;
+    for (llvm::Instruction &one : llvm::instructions(function)) {
+      auto *low = llvm::dyn_cast<llvm::TruncInst>(&one);
+      if (!low || !low->getType()->isIntegerTy(16) || !low->getSrcTy()->isIntegerTy(32))
+        continue;
+      auto *word = llvm::dyn_cast<llvm::Instruction>(low->getOperand(0));
+      const llvm::APInt *bits = nullptr;
+      llvm::Value *shifted = nullptr;
+      bool isHigh = word &&
+                    llvm::PatternMatch::match(
+                        word, llvm::PatternMatch::m_LShr(llvm::PatternMatch::m_Value(shifted),
+                                                         llvm::PatternMatch::m_APInt(bits))) &&
+                    *bits == 16;
+      if (isHigh)
+        word = llvm::dyn_cast<llvm::Instruction>(shifted);
+      if (!word || word->isTerminator())
+        continue;
+      Word &found = words[word];
+      found.halves[isHigh].push_back(low);
+      found.isComputedWith |= isComputedWith(low);
+    }
+    for (auto &[word, found] : words) {
+      if (found.halves[0].empty() || found.halves[1].empty() || !found.isComputedWith)
+        continue;
+      b.SetInsertPoint(llvm::isa<llvm::PHINode>(word) ? word->getParent()->getFirstInsertionPt()
+                                                      : std::next(word->getIterator()));
+      llvm::CallInst *halves = b.CreateCall(type, text, {word});
+      halves->setDoesNotAccessMemory();
+      halves->addFnAttr(llvm::Attribute::NoUnwind);
+      halves->addFnAttr(llvm::Attribute::WillReturn);
+      for (unsigned i = 0; i < 2; ++i) {
+        llvm::Value *value = b.CreateExtractValue(halves, {i});
+        for (llvm::TruncInst *one : found.halves[i]) {
+          one->replaceAllUsesWith(value);
+          one->eraseFromParent();
+        }
+      }
+    }
   }
 }
 

@@ -22,6 +22,10 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip,
 /// memory, those that all lanes run together stay where they all come by.
 void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 
+/// Takes words of two halves that are computed with apart at once. Comes behind the optimiser,
+/// which sees through an extracted element only.
+void splitWordsOfHalves(llvm::Module &module);
+
 /// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
 /// intrinsic or instruction that is not known to work.
 Status checkSelectable(const llvm::Module &module);
