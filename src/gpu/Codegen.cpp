@@ -133,13 +133,14 @@ void splitWordsOfHalves(llvm::Module &module) {
       halves->setDoesNotAccessMemory();
       halves->addFnAttr(llvm::Attribute::NoUnwind);
       halves->addFnAttr(llvm::Attribute::WillReturn);
-      for (unsigned i = 0; i < 2; ++i) {
-        llvm::Value *value = b.CreateExtractValue(halves, {i});
+      // One of those that go may be where `b` stands.
+      llvm::Value *values[] = {b.CreateExtractValue(halves, {0u}),
+                               b.CreateExtractValue(halves, {1u})};
+      for (unsigned i = 0; i < 2; ++i)
         for (llvm::TruncInst *one : found.halves[i]) {
-          one->replaceAllUsesWith(value);
+          one->replaceAllUsesWith(values[i]);
           one->eraseFromParent();
         }
-      }
     }
   }
 }
