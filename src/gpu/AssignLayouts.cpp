@@ -115,9 +115,9 @@ private:
     struct Choice {
       int64_t contiguity = 0;
       int64_t perThread = 1;
-      int64_t bytes = 8;         // of the smallest element
-      int64_t mostWritten = 128; // by one instruction, in the deepest loop of all
-      unsigned depth = 0;        // of that loop
+      int64_t bytes = 8;       // of the smallest element
+      int64_t mostWritten = 0; // of the smallest elements stored in the deepest loop, at once
+      unsigned depth = 0;      // of that loop
     };
     std::map<Place, Choice> choices;
     std::map<std::vector<int64_t>, Place> best;
@@ -154,13 +154,13 @@ private:
       for (Operation *loop = op; (loop = loop->getParentOp());)
         depth += isa<LoopLikeOpInterface>(loop);
       if (depth > choice.depth) {
-        choice.mostWritten = Choice().mostWritten;
+        choice.mostWritten = 0;
         choice.depth = depth;
       }
-      // A thread that needed two stores for its elements would leave gaps in each, which costs the
-      // memory twice; of loads the second one finds its line in the nearest cache.
+      // A thread that needed two instructions for each store would leave gaps in them, which costs
+      // the memory twice; of loads the second one finds its line in the nearest cache.
       if (depth == choice.depth && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(op))
-        choice.mostWritten = std::min(choice.mostWritten, 16 / elementBytes);
+        choice.mostWritten = std::max(choice.mostWritten, 16 / elementBytes);
       auto [found, fresh] = best.try_emplace(shape.vec(), place);
       if (!fresh && choices[found->second].contiguity < choice.contiguity)
         found->second = place;
@@ -216,7 +216,8 @@ private:
       for (unsigned d = shape.size(); d-- > 0;)
         if (d != dim)
           order.push_back(d);
-      unsigned perThread = unsigned(std::min({choice.perThread, share, choice.mostWritten}));
+      int64_t most = choice.mostWritten ? choice.mostWritten : choice.perThread;
+      unsigned perThread = unsigned(std::min({choice.perThread, share, most}));
       // Rows that are reduced where they are loaded: a warp reads two lines of each at once, of as
       // many rows as that leaves. A sum that a loop keeps by element is reduced once, and its
       // threads are better off with several rows, for which they hold less of what all rows meet.
