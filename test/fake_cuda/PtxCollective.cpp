@@ -154,8 +154,12 @@ void Multiprocessor::multiply(unsigned warp, const Instruction &i) {
   unsigned packed = sum.kind == Kind::Half ? 2 : 1;
   for (unsigned l = 0; l < 32; ++l) {
     as(warp, l);
+    // What it adds to is read before anything is written, which may be the same registers.
+    std::vector<uint64_t> sums;
+    for (const Operand &one : c.list)
+      sums.push_back(get(one, {Kind::Bits, word == 8 ? 8u : 4u}));
     for (unsigned r = 0; r < d.list.size(); ++r) {
-      uint64_t out = 0, before = get(c.list[r], {Kind::Bits, word == 8 ? 8u : 4u});
+      uint64_t out = 0, before = sums[r];
       for (unsigned x = 0; x < packed; ++x) {
         unsigned q = r * packed + x;
         double product = D[(l / 4 + 8 * (q / 2)) * n + 2 * (l % 4) + q % 2];

@@ -56,7 +56,7 @@ TEST(Background, WorksInAForkedChild) {
     resumeBackground(true);
     done = 0;
     inBackground([] { ++done; });
-    std::exit(comes([] { return done == 1; }) ? 0 : 1);
+    ::_exit(comes([] { return done == 1; }) ? 0 : 1);
   }
   resumeBackground(false);
   int status = -1;
