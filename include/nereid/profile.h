@@ -6,8 +6,8 @@
 //     model.run(stream);
 //   }
 //   profile::Profile seen = profile::stop();
-//   std::fputs(seen.table().c_str(), stdout); // compilations, launches, copies, ...: the longest
-//   first must(seen.writeTrace("trace.json"));      // for Chrome's viewer and Perfetto
+//   std::fputs(seen.table().c_str(), stdout); // compilations, launches, ...: the longest first
+//   must(seen.writeTrace("trace.json"));      // for Chrome's viewer and Perfetto
 //
 // NEREID_TRACE=trace.json records a program that is not to be changed, from its start to its end.
 // What runs on a GPU is timed there, except in a graph, which is one event. Where nothing is

@@ -5,6 +5,7 @@
 #include "binding/Messages.h"
 #include "binding/Threads.h"
 
+#include "nereid/c.h"
 #include "nereid/engine.h"
 #include "nereid/profile.h"
 #include "ops/Table.h"
@@ -150,24 +151,18 @@ PyObject *stopProfile(PyObject *, PyObject *args) {
   });
 }
 
-// Ranges that have begun on this thread and not ended.
-thread_local std::vector<std::unique_ptr<profile::Range>> ranges;
-
 PyObject *beginRange(PyObject *, PyObject *args) {
   return guarded([&] {
     const char *name = nullptr;
     if (!PyArg_ParseTuple(args, "s", &name))
       throw PythonError{};
-    ranges.push_back(std::make_unique<profile::Range>(name));
+    nereid_range_begin(name);
     return Ref::borrow(Py_None);
   });
 }
 PyObject *endRange(PyObject *, PyObject *) {
-  return guarded([&] {
-    if (!ranges.empty())
-      ranges.pop_back();
-    return Ref::borrow(Py_None);
-  });
+  nereid_range_end();
+  return Ref::borrow(Py_None).release();
 }
 
 PyMethodDef methods[] = {

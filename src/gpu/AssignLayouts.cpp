@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "analysis/KernelFacts.h"
 #include "gpu/Layouts.h"
+#include "gpu/StepsAhead.h"
 #include "gpu/TurnProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -288,12 +289,7 @@ private:
   // In an innermost loop of products loads wait in rings and are read where they are wanted.
   static bool waitsInRing(tile::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-    if (!loop || load->getBlock()->getOps<tile::DotOp>().empty())
-      return false;
-    auto nested = loop.getBody()->walk([](Operation *op) {
-      return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return !nested.wasInterrupted();
+    return loop && !load->getBlock()->getOps<tile::DotOp>().empty() && isInnermost(loop);
   }
 
   // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop

@@ -484,14 +484,7 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   uint64_t shared = shareResidents(loops, chip, warps, sharedBytes, bulk), most = 0;
   // Of a nest the innermost: a loop over tiles changes with the one inside.
-  llvm::erase_if(loops, [](scf::ForOp loop) {
-    return loop.getBody()
-        ->walk([](Operation *op) {
-          return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-        })
-        .wasInterrupted();
-  });
+  llvm::erase_if(loops, [](scf::ForOp loop) { return !isInnermost(loop); });
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);

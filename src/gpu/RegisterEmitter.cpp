@@ -3,6 +3,7 @@
 #include "gpu/StoreMatrices.h"
 
 #include "gpu/SharedOperand.h"
+#include "gpu/StepsAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -630,15 +631,6 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
     else
       setScalar(source, mine[0]);
   }
-}
-
-static bool isInnermost(scf::ForOp loop) {
-  return !loop.getBody()
-              ->walk([](Operation *op) {
-                return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
-                                                         : WalkResult::advance();
-              })
-              .wasInterrupted();
 }
 
 void RegisterEmitter::emitFor(Operation *op) {

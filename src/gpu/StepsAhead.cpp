@@ -40,6 +40,15 @@ void StepsAhead::addMask(tile::LoadOp load, Value active) {
   load.getMaskMutable().assign(mask);
 }
 
+bool isInnermost(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([](Operation *op) {
+                return isa<scf::ForOp, scf::WhileOp>(op) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 bool writesMemory(Operation *op) {
   // Records of prints and asserts are nobody's input, and what a thread keeps is its own.
   if (isa<tile::PrintOp, tile::AssertOp, KeepOp, KeptOp>(op))

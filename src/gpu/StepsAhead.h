@@ -39,6 +39,9 @@ struct StepSlice {
            llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr);
 };
 
+/// True if there is no loop inside.
+bool isInnermost(mlir::scf::ForOp loop);
+
 /// True if an op writes memory that a load may read; records of prints and asserts are nobody's
 /// input. False for ops of which the regions decide.
 bool writesMemory(mlir::Operation *op);

@@ -2,6 +2,7 @@
 
 #include "support/Knobs.h"
 #include "support/Sink.h"
+#include "support/Table.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -181,13 +182,9 @@ std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events) {
 }
 
 std::string traceTable(const std::vector<TraceRow> &rows) {
-  constexpr const char *heads[] = {"what",        "name",  "device",  "times",
-                                   "total ms",    "share", "mean us", "least us",
-                                   "greatest us", "GB/s",  "GFLOP/s"};
-  constexpr size_t columns = std::size(heads), texts = 3; // texts stand left, numbers right
-  std::vector<std::array<std::string, columns>> table(1);
-  for (size_t i = 0; i < columns; ++i)
-    table[0][i] = heads[i];
+  std::vector<std::vector<std::string>> table = {{"what", "name", "device", "times", "total ms",
+                                                  "share", "mean us", "least us", "greatest us",
+                                                  "GB/s", "GFLOP/s"}};
   int64_t all = 0;
   for (const TraceRow &row : rows)
     all += row.total;
@@ -209,20 +206,7 @@ std::string traceTable(const std::vector<TraceRow> &rows) {
          number(double(row.total) * 1e-3 / double(row.count), "%.1f"),
          number(double(row.least) * 1e-3, "%.1f"), number(double(row.greatest) * 1e-3, "%.1f"),
          rate(row.bytes, row.total), rate(row.operations, row.total)});
-  std::array<size_t, columns> widths = {};
-  for (const auto &line : table)
-    for (size_t i = 0; i < columns; ++i)
-      widths[i] = std::max(widths[i], line[i].size());
-  std::string text;
-  for (const auto &line : table) {
-    for (size_t i = 0; i < columns; ++i) {
-      std::string space(widths[i] - line[i].size(), ' ');
-      text += (i ? "  " : "") + (i < texts ? line[i] + space : space + line[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  return text;
+  return support::tableText(table, 3);
 }
 
 namespace {

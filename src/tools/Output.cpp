@@ -1,6 +1,7 @@
 #include "tools/Output.h"
 
 #include "engine/Files.h"
+#include "support/Table.h"
 
 #include <cmath>
 #include <cstdio>
@@ -151,21 +152,7 @@ Json toJson(const support::HostTensor &tensor) {
 }
 
 void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom) {
-  std::vector<size_t> widths;
-  for (const auto &row : rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths.resize(std::max(widths.size(), i + 1));
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  for (const auto &row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      std::string pad(widths[i] - row[i].size(), ' ');
-      line += (i ? "  " : "") + (i >= numbersFrom ? pad + row[i] : row[i] + pad);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::printf("%s\n", line.c_str());
-  }
+  std::fputs(support::tableText(rows, numbersFrom).c_str(), stdout);
 }
 
 std::string summary(const support::HostTensor &tensor) {
