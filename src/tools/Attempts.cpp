@@ -1,5 +1,7 @@
 #include "tools/Attempts.h"
 
+#include "runtime/Device.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -48,6 +50,11 @@ void Attempts::begins(const std::string &step) { tell({"begins", step}); }
 void Attempts::ends(const std::string &step, const Json &result) {
   results[step] = result;
   tell({"ends", step, result});
+}
+void Attempts::goOnOrLose(const std::string &device, const std::string &failure) {
+  auto found = runtime::device(device);
+  if (found && !(*found)->usable())
+    lose(failure);
 }
 void Attempts::lose(const std::string &why) {
   tell({"lost", why});

@@ -26,10 +26,11 @@ public:
 
   void begins(const std::string &step);
   void ends(const std::string &step, const Json &result);
-  /// The step that began last has lost a device: this attempt ends here.
-  [[noreturn]] void lose(const std::string &why);
+  /// Behind a step that used a device: if that is lost, this attempt ends here.
+  void goOnOrLose(const std::string &device, const std::string &failure);
 
 private:
+  [[noreturn]] void lose(const std::string &why);
   void tell(const Json &line) const;
 
   int out = -1; // to the parent

@@ -65,14 +65,15 @@ Result<Json> commandRows(const BenchWords &words) {
 
 // Those of its rows that belong beside one of ours: the same case, and the same variant where
 // they have variants.
-void addPeers(const Json &measured, const engine::FolderRow &row, Json &ours) {
-  if (!row.device.starts_with("cuda"))
+void addPeers(const Json &measured, Json &ours) {
+  std::string variant = textOf(ours, "variant"), task = variant.substr(0, variant.find('.'));
+  if (!textOf(ours, "device").starts_with("cuda"))
     return;
-  std::string task = row.variant.substr(0, row.variant.find('.'));
   for (const Json &theirs : measured) {
-    std::string variant = theirs.value("variant", "");
-    if (theirs.value("kernel", "") != row.kernel || theirs.value("shape", "") != row.shape ||
-        (variant != row.variant && variant != task && !variant.empty()))
+    std::string name = textOf(theirs, "variant");
+    if (textOf(theirs, "kernel") != textOf(ours, "kernel") ||
+        textOf(theirs, "shape") != textOf(ours, "shape") ||
+        (name != variant && name != task && !name.empty()))
       continue;
     Json peer = {{"name", theirs.value("device", "")},
                  {"seconds", theirs.value("seconds", Json())}};
@@ -153,15 +154,7 @@ int showRows(const BenchWords &words) {
   return exitDone;
 }
 
-int runBench(const BenchWords &words) {
-  if (!words.rows.empty())
-    return showRows(words);
-  if (!words.suite.empty())
-    return runSuite({.suite = words.suite,
-                     .match = words.match,
-                     .devices = words.devices,
-                     .seconds = words.seconds,
-                     .json = words.json});
+int runBench(const BenchWords &words, Attempts &attempts) {
   engine::FolderRunOptions options;
   options.devices.clear();
   for (runtime::Device *device : runtime::devices())
@@ -172,13 +165,16 @@ int runBench(const BenchWords &words) {
   options.time->isCacheRead = words.cache == "read";
   options.peers = words.peers;
   if (!words.search.axes.empty())
-    return runSearch(words, words.search, std::move(options), words.files);
+    return runSearch(words, words.search, std::move(options), words.files, attempts);
   Json fromCommand = Json::array();
-  if (!words.peerCommand.empty()) {
+  if (const Json *known = attempts.known(words.peerCommand)) {
+    fromCommand = *known;
+  } else if (!words.peerCommand.empty()) {
     auto measured = commandRows(words);
     if (!measured)
       return refuse(measured.error());
     fromCommand = *std::move(measured);
+    attempts.ends(words.peerCommand, fromCommand);
   }
   std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
                                                   "us", "spread", "GB/s", "of copy", "GFLOP/s",
@@ -189,44 +185,41 @@ int runBench(const BenchWords &words) {
   std::vector<std::string> remarks;
   bool failed = false;
   size_t count = 0;
-  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
-    addPeers(fromCommand, row, json);
+  auto rows = runFolders(words, std::move(options), attempts, [&](Json &row) {
+    addPeers(fromCommand, row);
     if (words.cache != "written")
-      json["cache"] = words.cache;
-    std::string progress = std::to_string(++count) + " rows";
-    std::string place = row.kernel + " " + row.variant + " (" + row.shape + ") on " + row.device;
-    if (!row.failure.empty()) {
+      row["cache"] = words.cache;
+    std::string progress = std::to_string(++count) + " rows", place = placeOf(row);
+    if (std::string failure = textOf(row, "failure"); !failure.empty()) {
       failed = true;
-      remarks.push_back(place + ": " + row.failure);
+      remarks.push_back(place + ": " + failure);
       return progress;
     }
-    if (!row.skippedReason.empty()) {
-      remarks.push_back(place + ": skipped: " + row.skippedReason);
+    if (std::string reason = textOf(row, "skipped_reason"); !reason.empty()) {
+      remarks.push_back(place + ": skipped: " + reason);
       return progress;
     }
-    auto scaled = [](const std::optional<double> &value, double by) {
-      return value ? std::optional(*value * by) : std::nullopt;
-    };
     std::optional<double> spread = spreadOf(row);
     if (spread && *spread > widestSpread)
       remarks.push_back(place + ": the samples spread widely; is something else running?");
-    table.push_back(
-        {row.kernel, row.variant, row.device, row.shape, row.config,
-         numberText(scaled(row.seconds, 1e6), "%.1f"), numberText(scaled(spread, 100), "%.0f%%"),
-         numberText(row.gbps, "%.0f"), numberText(scaled(row.copyShare, 100), "%.0f%%"),
-         numberText(row.gflops, "%.0f"), row.launches ? std::to_string(*row.launches) : "-",
-         numberText(scaled(row.compileSeconds, 1e3), "%.1f")});
-    for (const engine::PeerRow &peer : row.peers) {
-      if (!peer.failure.empty())
-        remarks.push_back(place + ": " + peer.name + ": " + peer.failure);
-      if (peer.agrees && !*peer.agrees) {
+    table.push_back({textOf(row, "kernel"), textOf(row, "variant"), textOf(row, "device"),
+                     textOf(row, "shape"), textOf(row, "config"),
+                     figureText(row, "seconds", "%.1f", 1e6), numberText(spread, "%.0f%%", 100),
+                     figureText(row, "gbps", "%.0f"), figureText(row, "copy_share", "%.0f%%", 100),
+                     figureText(row, "gflops", "%.0f"), figureText(row, "launches", "%.0f"),
+                     figureText(row, "compile_seconds", "%.1f", 1e3)});
+    for (const Json &peer : row["peers"]) {
+      std::string name = textOf(peer, "name"), failure = textOf(peer, "failure");
+      if (!failure.empty())
+        remarks.push_back(place + ": " + name + ": " + failure);
+      if (peer.value("agrees", Json()) == false) {
         failed = true;
-        remarks.push_back(place + ": differs from " + peer.name + " by " +
-                          numberText(peer.maxError, "%.3g"));
+        remarks.push_back(place + ": differs from " + name + " by " +
+                          figureText(peer, "max_error", "%.3g"));
       }
     }
     if (hasPeers)
-      table.back().push_back(peersText(json["peers"], row.seconds.value_or(0)));
+      table.back().push_back(peersText(row["peers"], numberOf(row, "seconds").value_or(0)));
     return progress;
   });
   if (!rows)
@@ -327,7 +320,15 @@ Action addBench(CLI::App &app) {
     rows->excludes(app.get_option(name));
   return [words] {
     words->files.words.peers = words->peers || !words->peerCommand.empty();
-    return runBench(*words);
+    if (!words->rows.empty())
+      return showRows(*words);
+    if (!words->suite.empty())
+      return runSuite({.suite = words->suite,
+                       .match = words->match,
+                       .devices = words->devices,
+                       .seconds = words->seconds,
+                       .json = words->json});
+    return Attempts::run([&](Attempts &attempts) { return runBench(*words, attempts); });
   };
 }
 

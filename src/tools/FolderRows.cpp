@@ -78,7 +78,7 @@ Status checkVariants(const FolderWords &words) {
 }
 
 Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions options,
-                        const std::function<std::string(const engine::FolderRow &, Json &)> &each) {
+                        Attempts &attempts, const std::function<std::string(Json &)> &each) {
   if (!words.devices.empty())
     options.devices = words.devices;
   if (!words.variants.empty())
@@ -93,15 +93,46 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
   options.tuned = !words.untuned;
   bool progress = !words.json && isatty(2);
   Json rows = Json::array();
+  auto add = [&](Json row) {
+    rows.push_back(std::move(row));
+    std::string line = each(rows.back());
+    if (progress)
+      std::fprintf(stderr, "\r%s ", line.c_str());
+  };
+  std::string folderPath;
+  auto stepOf = [&](const Json &row) {
+    return folderPath + ": " + placeOf(row) + ", " + textOf(row, "config");
+  };
+  options.known = [&](const engine::FolderRow &row) -> std::optional<bool> {
+    Json json = rowJson(row);
+    std::string step = stepOf(json);
+    if (const std::string *why = attempts.lost(step)) {
+      json["passed"] = false;
+      json["failure"] = *why;
+      add(std::move(json));
+      return false;
+    }
+    const Json *known = attempts.known(step);
+    if (!known)
+      return std::nullopt;
+    add(*known);
+    return textOf(*known, "failure").empty();
+  };
+  options.onStart = [&, also = options.onStart](const engine::FolderRow &row) {
+    attempts.begins(stepOf(rowJson(row)));
+    if (also)
+      also(row);
+  };
   for (const std::string &path : words.folders) {
+    folderPath = path;
     auto folder = engine::KernelFolder::open(path);
     if (!folder)
       return folder.takeError();
     Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
-      rows.push_back(rowJson(row));
-      std::string line = each(row, rows.back());
-      if (progress)
-        std::fprintf(stderr, "\r%s ", line.c_str());
+      attempts.goOnOrLose(row.device, row.failure);
+      Json json = rowJson(row);
+      attempts.ends(stepOf(json), json);
+      add(std::move(json));
     });
     if (progress)
       std::fprintf(stderr, "\r\033[K");
@@ -111,10 +142,28 @@ Result<Json> runFolders(const FolderWords &words, engine::FolderRunOptions optio
   return rows;
 }
 
-std::optional<double> spreadOf(const engine::FolderRow &row) {
-  if (!row.p20 || !row.p80 || row.seconds.value_or(0) <= 0)
+std::optional<double> numberOf(const Json &row, const char *key) {
+  auto found = row.find(key);
+  if (found == row.end() || !found->is_number())
     return std::nullopt;
-  return (*row.p80 - *row.p20) / *row.seconds;
+  return found->get<double>();
+}
+
+std::string textOf(const Json &row, const char *key) {
+  auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string placeOf(const Json &row) {
+  return textOf(row, "kernel") + " " + textOf(row, "variant") + " (" + textOf(row, "shape") +
+         ") on " + textOf(row, "device");
+}
+
+std::optional<double> spreadOf(const Json &row) {
+  auto median = numberOf(row, "seconds"), low = numberOf(row, "p20"), high = numberOf(row, "p80");
+  if (!median || !low || !high || *median <= 0)
+    return std::nullopt;
+  return (*high - *low) / *median;
 }
 
 Json rowJson(const engine::FolderRow &row) {
@@ -155,6 +204,8 @@ Json rowJson(const engine::FolderRow &row) {
   }
   if (!row.failure.empty())
     json["failure"] = row.failure;
+  if (!row.code.empty())
+    json["code"] = row.code;
   return json;
 }
 
@@ -178,12 +229,17 @@ Json machineJson(const std::string &device) {
   return json;
 }
 
-std::string numberText(const std::optional<double> &value, const char *format) {
+std::string numberText(const std::optional<double> &value, const char *format, double by) {
   if (!value)
     return "-";
   char text[32];
-  std::snprintf(text, sizeof text, format, *value);
+  std::snprintf(text, sizeof text, format, *value * by);
   return text;
+}
+
+std::string figureText(const Json &row, const char *key, const char *format, double by) {
+  std::string unordered = textOf(row, key); // "nan", "inf"
+  return unordered.empty() ? numberText(numberOf(row, key), format, by) : unordered;
 }
 
 } // namespace nereid::tools

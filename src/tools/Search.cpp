@@ -20,14 +20,14 @@ namespace {
 constexpr const char *good = "good", *noisy = "noisy", *wrong = "wrong", *refused = "refused",
                      *skipped = "skipped";
 
-const char *verdictOn(const engine::FolderRow &row, double widestSpread) {
+const char *verdictOn(const engine::FolderRow &row, const Json &json, double widestSpread) {
   if (!row.skippedReason.empty())
     return skipped;
   if (row.refused)
     return refused;
   if (!row.failure.empty())
     return wrong;
-  return spreadOf(row).value_or(0) > widestSpread ? noisy : good;
+  return spreadOf(json).value_or(0) > widestSpread ? noisy : good;
 }
 
 double secondsOf(const Json &row) { return row["seconds"].get<double>(); }
@@ -165,7 +165,7 @@ private:
     if (count[noisy])
       remarks.push_back(contest.kernel + " (" + contest.shape + ") on " + contest.device + ": " +
                         std::to_string(count[noisy]) + " left out: their samples spread by over " +
-                        numberText(widestSpread * 100, "%.0f%%") + " in each attempt");
+                        numberText(widestSpread, "%.0f%%", 100) + " in each attempt");
     size_t tried = contest.rows.size() - count[skipped];
     if (tried == 0)
       return;
@@ -188,16 +188,11 @@ private:
       entry[key] = winner[key];
     entry["next"] = next ? numberJson(*next) : Json(nullptr);
     best.push_back(std::move(entry));
-    auto scaled = [&](const char *key, double by, const char *format) {
-      return numberText(winner[key].is_number() ? std::optional(winner[key].get<double>() * by)
-                                                : std::nullopt,
-                        format);
-    };
-    table.push_back({contest.kernel, winner["variant"], contest.device, contest.shape,
-                     winner["config"], scaled("seconds", 1e6, "%.1f"),
-                     scaled("spread", 100, "%.0f%%"), scaled("gbps", 1, "%.0f"),
-                     scaled("copy_share", 100, "%.0f%%"), scaled("gflops", 1, "%.0f"), share,
-                     numberText(next, "%.2fx")});
+    table.push_back(
+        {contest.kernel, winner["variant"], contest.device, contest.shape, winner["config"],
+         figureText(winner, "seconds", "%.1f", 1e6), figureText(winner, "spread", "%.0f%%", 100),
+         figureText(winner, "gbps", "%.0f"), figureText(winner, "copy_share", "%.0f%%", 100),
+         figureText(winner, "gflops", "%.0f"), share, numberText(next, "%.2fx")});
     if (next && winner["spread"].is_number() && *next <= 1 + winner["spread"].get<double>())
       remarks.push_back(place(*contest.rows[1]) + " is as good within the spread");
   }
@@ -243,7 +238,7 @@ private:
 } // namespace
 
 int runSearch(const FolderWords &folders, const SearchWords &words,
-              engine::FolderRunOptions options, const BenchFiles &files) {
+              engine::FolderRunOptions options, const BenchFiles &files, Attempts &attempts) {
   for (const std::string &text : words.axes) {
     auto axis = engine::parseSearchAxis(text);
     if (!axis)
@@ -266,6 +261,13 @@ int runSearch(const FolderWords &folders, const SearchWords &words,
   Json rows = Json::array();
   size_t kept = 0;
   Status written = Success{};
+  auto add = [&](Json row, const Json &identity) {
+    attempts.ends(identity.dump(), row);
+    rows.push_back(row);
+    row["identity"] = identity;
+    if (written)
+      written = file.add(row);
+  };
   for (const std::string &path : folders.folders) {
     auto folder = engine::KernelFolder::open(path);
     if (!folder)
@@ -276,7 +278,19 @@ int runSearch(const FolderWords &folders, const SearchWords &words,
     ProgressLine line(!folders.json && isatty(2));
     options.onProgress = [&](const engine::FolderProgress &progress) { line.show(progress); };
     options.known = [&](const engine::FolderRow &row) -> std::optional<bool> {
-      const Json *found = file.find(identityOf(row, *source));
+      const Json identity = identityOf(row, *source);
+      if (const Json *known = attempts.known(identity.dump())) {
+        rows.push_back(*known);
+        return (*known)["verdict"] == good;
+      }
+      if (const std::string *why = attempts.lost(identity.dump())) {
+        Json lost = rowJson(row);
+        lost["failure"] = *why;
+        lost["verdict"] = refused;
+        add(std::move(lost), identity);
+        return false;
+      }
+      const Json *found = file.find(identity);
       // What was only noisy is worth another try.
       if (!found || (*found)["verdict"] == noisy)
         return std::nullopt;
@@ -285,19 +299,19 @@ int runSearch(const FolderWords &folders, const SearchWords &words,
       rows.back().erase("identity");
       return (*found)["verdict"] == good;
     };
+    options.onStart = [&](const engine::FolderRow &row) {
+      attempts.begins(identityOf(row, *source).dump());
+    };
     Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
+      attempts.goOnOrLose(row.device, row.failure);
       Json json = rowJson(row);
-      auto spread = spreadOf(row);
-      json["verdict"] = verdictOn(row, options.widestSpread);
+      auto spread = spreadOf(json);
+      json["verdict"] = verdictOn(row, json, options.widestSpread);
       json["spread"] = spread ? numberJson(*spread) : Json(nullptr);
       json["compared_with"] = row.comparedWith.empty() ? Json(nullptr) : Json(row.comparedWith);
       if (json["verdict"] == good && *row.seconds * 1e6 < line.fastest.value_or(INFINITY))
         line.fastest = *row.seconds * 1e6;
-      Json saved = json;
-      saved["identity"] = identityOf(row, *source);
-      if (written)
-        written = file.add(saved);
-      rows.push_back(std::move(json));
+      add(std::move(json), identityOf(row, *source));
     });
     if (!status)
       return refuse(status.error());

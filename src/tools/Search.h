@@ -17,6 +17,6 @@ struct SearchWords {
 };
 
 int runSearch(const FolderWords &folders, const SearchWords &words,
-              engine::FolderRunOptions options, const BenchFiles &files);
+              engine::FolderRunOptions options, const BenchFiles &files, Attempts &attempts);
 
 } // namespace nereid::tools

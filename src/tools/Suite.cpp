@@ -22,20 +22,6 @@ namespace fs = std::filesystem;
 constexpr double widestSpread = 0.15;
 constexpr int attempts = 3;
 
-std::optional<double> numberOf(const Json &row, const char *key) {
-  auto found = row.find(key);
-  if (found == row.end() || !found->is_number())
-    return std::nullopt;
-  return found->get<double>();
-}
-
-std::optional<double> spreadOf(const Json &row) {
-  auto median = numberOf(row, "seconds"), low = numberOf(row, "p20"), high = numberOf(row, "p80");
-  if (!median || !low || !high || *median <= 0)
-    return std::nullopt;
-  return (*high - *low) / *median;
-}
-
 Json bindingsJson(const emit::Keywords &bindings) {
   Json json = Json::object();
   for (const auto &[key, value] : bindings) {
@@ -134,24 +120,19 @@ std::string boundText(const SuiteClaim &claim) {
 
 // What a row shows to people; host measures and `inspect` bring figures of their own.
 std::vector<std::string> shownRow(const std::string &name, const Json &row) {
-  auto scaled = [&](const char *key, double by, const char *format) {
-    auto value = numberOf(row, key);
-    return numberText(value ? std::optional(*value * by) : std::nullopt, format);
-  };
-  auto spread = spreadOf(row);
   std::string shape =
       row.contains("shape") && row["shape"].is_string()
           ? row["variant"].get<std::string>() + " " + row["shape"].get<std::string>()
           : row.value("what", "");
   return {"  " + name,
           shape,
-          scaled("seconds", 1e6, "%.1f"),
-          numberText(spread ? std::optional(*spread * 100) : std::nullopt, "%.0f%%"),
-          scaled("gbps", 1, "%.0f"),
-          scaled("copy_share", 100, "%.0f%%"),
-          scaled("gflops", 1, "%.0f"),
-          scaled("launches", 1, "%.0f"),
-          scaled("peak_bytes", 1e-6, "%.1f")};
+          figureText(row, "seconds", "%.1f", 1e6),
+          numberText(spreadOf(row), "%.0f%%", 100),
+          figureText(row, "gbps", "%.0f"),
+          figureText(row, "copy_share", "%.0f%%", 100),
+          figureText(row, "gflops", "%.0f"),
+          figureText(row, "launches", "%.0f"),
+          figureText(row, "peak_bytes", "%.1f", 1e-6)};
 }
 
 // Without the columns in which no row has anything.
@@ -181,8 +162,8 @@ Outcome runClaim(SuiteFile &file, const SuiteClaim &claim, SuiteRunner &runner) 
       break;
     }
     if (auto spread = spreadOf(*json); claim.timed && spread && *spread > widestSpread)
-      problem = "not reported: row `" + row.name + "` spreads by " +
-                numberText(std::optional(*spread * 100), "%.0f%%");
+      problem =
+          "not reported: row `" + row.name + "` spreads by " + numberText(spread, "%.0f%%", 100);
     out.table.push_back(shownRow(row.name, *json));
     if (row.inList)
       rows[row.name].push_back(std::move(*json));

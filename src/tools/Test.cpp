@@ -1,7 +1,6 @@
 // nereid test FOLDER...: each case of each variant against the reference.
 #include "runtime/Device.h"
 #include "support/HostTensor.h"
-#include "tools/Faults.h"
 #include "tools/FolderRows.h"
 
 #include <cstdio>
@@ -11,7 +10,7 @@ namespace nereid::tools {
 
 namespace {
 
-int runTest(const FolderWords &words) {
+int runTest(const FolderWords &words, Attempts &attempts) {
   std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "result",
                                                   "max error", "tolerance", "launches", "ms"}};
   std::vector<std::string> failures;
@@ -26,30 +25,20 @@ int runTest(const FolderWords &words) {
     options.devices.push_back(device->name());
   options.match = words.match;
   support::HostTensor::fence(true);
-  options.onStart = [](const engine::FolderRow &row) {
-    if (row.device == "cpu")
-      tellFaults("`" + row.kernel + "` " + row.variant + " (" + row.shape + ") on cpu");
-    else
-      forgetFaults();
-  };
-  auto rows = runFolders(words, std::move(options), [&](const engine::FolderRow &row, Json &json) {
-    json["seed"] = words.seed;
-    if (!row.code.empty())
-      json["code"] = row.code;
-    bool isSkipped = !row.skippedReason.empty(), isFailed = row.passed && !*row.passed;
+  auto rows = runFolders(words, std::move(options), attempts, [&](Json &row) {
+    row["seed"] = words.seed;
+    bool isSkipped = !textOf(row, "skipped_reason").empty(), isFailed = row["passed"] == false;
     ++(isSkipped ? skipped : isFailed ? failed : passed);
     if (isFailed)
-      failures.push_back(row.kernel + " " + row.variant + " (" + row.shape + ") on " + row.device +
-                         ": " + row.failure +
+      failures.push_back(placeOf(row) + ": " + textOf(row, "failure") +
                          (words.seed ? " (--seed " + std::to_string(words.seed) + ")" : ""));
-    table.push_back(
-        {row.kernel, row.variant, row.device, row.shape,
-         isSkipped  ? "skipped"
-         : isFailed ? "FAILED"
-                    : "passed",
-         numberText(row.maxError, "%.2e"), numberText(row.tolerance, "%.2e"),
-         row.launches ? std::to_string(*row.launches) : "-",
-         numberText(row.seconds ? std::optional(*row.seconds * 1e3) : std::nullopt, "%.3g")});
+    table.push_back({textOf(row, "kernel"), textOf(row, "variant"), textOf(row, "device"),
+                     textOf(row, "shape"),
+                     isSkipped  ? "skipped"
+                     : isFailed ? "FAILED"
+                                : "passed",
+                     figureText(row, "max_error", "%.2e"), figureText(row, "tolerance", "%.2e"),
+                     figureText(row, "launches", "%.0f"), figureText(row, "seconds", "%.3g", 1e3)});
     return sum();
   });
   if (!rows)
@@ -83,7 +72,9 @@ Action addTest(CLI::App &app) {
                "With --json, of a chip's rows: spills, instructions and accesses of each kernel");
   app.add_flag("--few", words->fewCases,
                "On devices behind the first, one case of each variant and dtype");
-  return [words] { return runTest(*words); };
+  return [words] {
+    return Attempts::run([&](Attempts &attempts) { return runTest(*words, attempts); });
+  };
 }
 
 } // namespace nereid::tools

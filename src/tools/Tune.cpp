@@ -42,13 +42,6 @@ void refuseTrial(Trial &trial, const std::string &why) {
   trial.refused = true;
 }
 
-// Ends this attempt if the trial that runs has lost its device.
-void goOnOrLose(Attempts &attempts, const std::string &device, const std::string &failure) {
-  auto found = runtime::device(device);
-  if (found && !(*found)->usable())
-    attempts.lose(failure);
-}
-
 /// The trials of one launch, and what they are about.
 struct Contest {
   std::string kernel, variant, device, shape;
@@ -97,13 +90,12 @@ public:
     }
     const Trial &best = trials[0], &worst = trials[good - 1];
     auto micro = [](const std::optional<double> &seconds) {
-      return numberText(seconds ? std::optional(*seconds * 1e6) : std::nullopt, "%.1f");
+      return numberText(seconds, "%.1f", 1e6);
     };
-    table.push_back(
-        {contest.kernel, contest.variant, contest.device, contest.shape, best.config,
-         micro(best.seconds), micro(worst.seconds),
-         numberText(best.spread ? std::optional(*best.spread * 100) : std::nullopt, "%.0f%%"),
-         std::to_string(good) + "/" + std::to_string(trials.size())});
+    table.push_back({contest.kernel, contest.variant, contest.device, contest.shape, best.config,
+                     micro(best.seconds), micro(worst.seconds),
+                     numberText(best.spread, "%.0f%%", 100),
+                     std::to_string(good) + "/" + std::to_string(trials.size())});
     if (good > 1 && best.spread && *best.seconds * (1 + *best.spread) >= *trials[1].seconds)
       remarks.push_back(place + ": " + trials[1].config + " is as good within the spread");
     kept.push_back(best.row);
@@ -216,7 +208,7 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   };
   options.onStart = [&](const engine::FolderRow &row) { attempts.begins(stepOf(row)); };
   Status status = engine::runFolder(**folder, options, [&](const engine::FolderRow &row) {
-    goOnOrLose(attempts, row.device, row.failure);
+    attempts.goOnOrLose(row.device, row.failure);
     if (!row.skippedReason.empty())
       return;
     Trial trial = trialOf(row);
@@ -306,7 +298,7 @@ public:
         attempts.begins(step(trial));
         if (Status status = once(i); !status) {
           trial.failure = engine::failureText(status.error());
-          goOnOrLose(attempts, device, trial.failure);
+          attempts.goOnOrLose(device, trial.failure);
         }
         attempts.ends(step(trial), {});
       }
@@ -334,7 +326,7 @@ public:
       auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
       if (!timing) {
         trial.failure = engine::failureText(timing.error());
-        goOnOrLose(attempts, device, trial.failure);
+        attempts.goOnOrLose(device, trial.failure);
         continue;
       }
       measured(timing->median, (timing->p80 - timing->p20) / timing->median);
