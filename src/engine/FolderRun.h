@@ -26,6 +26,9 @@ struct FolderRow {
   std::optional<bool> assembled; ///< of rows of a chip
   std::optional<double> maxError, tolerance, seconds, p20, p80, bytesMoved, peakBytes, gflops, gbps,
       intensity, copyShare, compileSeconds;
+  /// Of a GPU: the time of a copy that moves as many bytes, in the same state of the caches, over
+  /// the row's. `copyShare` asks a short kernel for the rate of a long copy.
+  std::optional<double> sameCopyShare;
   std::optional<int64_t> launches, samples;
   std::string skippedReason;
   std::string failure;  ///< what is wrong, in words; empty if nothing is

@@ -177,8 +177,8 @@ int runBench(const BenchWords &words, Attempts &attempts) {
     attempts.ends(words.peerCommand, fromCommand);
   }
   std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
-                                                  "us", "spread", "GB/s", "of copy", "GFLOP/s",
-                                                  "launches", "compile ms"}};
+                                                  "us", "spread", "GB/s", "of copy", "of same copy",
+                                                  "GFLOP/s", "launches", "compile ms"}};
   bool hasPeers = words.peers || !words.peerCommand.empty();
   if (hasPeers)
     table[0].push_back("peers' time by ours");
@@ -206,6 +206,7 @@ int runBench(const BenchWords &words, Attempts &attempts) {
                      textOf(row, "shape"), textOf(row, "config"),
                      figureText(row, "seconds", "%.1f", 1e6), numberText(spread, "%.0f%%", 100),
                      figureText(row, "gbps", "%.0f"), figureText(row, "copy_share", "%.0f%%", 100),
+                     figureText(row, "same_copy_share", "%.0f%%", 100),
                      figureText(row, "gflops", "%.0f"), figureText(row, "launches", "%.0f"),
                      figureText(row, "compile_seconds", "%.1f", 1e3)});
     for (const Json &peer : row["peers"]) {
@@ -232,7 +233,7 @@ int runBench(const BenchWords &words, Attempts &attempts) {
   if (words.json) {
     std::printf("%s\n", Json({{"machines", machines}, {"rows", *rows}}).dump().c_str());
   } else {
-    printTable(table, 5);
+    printTable(filled(std::move(table)), 5);
     for (const std::string &remark : remarks)
       std::printf("%s\n", remark.c_str());
   }

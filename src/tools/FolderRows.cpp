@@ -190,6 +190,7 @@ Json rowJson(const engine::FolderRow &row) {
       {"intensity", orNull(row.intensity)},
       {"peak_share", nullptr},
       {"copy_share", orNull(row.copyShare)},
+      {"same_copy_share", orNull(row.sameCopyShare)},
       {"compile_seconds", orNull(row.compileSeconds)},
       {"skipped_reason", row.skippedReason.empty() ? Json(nullptr) : Json(row.skippedReason)},
       {"peers", Json::array()}};

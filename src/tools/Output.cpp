@@ -155,6 +155,15 @@ void printTable(const std::vector<std::vector<std::string>> &rows, size_t number
   std::fputs(support::tableText(rows, numbersFrom).c_str(), stdout);
 }
 
+std::vector<std::vector<std::string>> filled(std::vector<std::vector<std::string>> table) {
+  for (size_t column = table[0].size(); column-- > 2;)
+    if (std::all_of(table.begin() + 1, table.end(),
+                    [&](const auto &row) { return row[column] == "-"; }))
+      for (auto &row : table)
+        row.erase(row.begin() + long(column));
+  return table;
+}
+
 std::string summary(const support::HostTensor &tensor) {
   std::string text = std::string(info(tensor.dtype()).signature) + "[";
   for (size_t d = 0; d < tensor.shape().size(); ++d)

@@ -37,6 +37,8 @@ Json toJson(const support::HostTensor &tensor);
 /// Prints rows in columns; the first one is the head. Columns from `numbersFrom` on are aligned
 /// right.
 void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom);
+/// Without the columns, but for the first two, in which no row has anything but "-".
+std::vector<std::vector<std::string>> filled(std::vector<std::vector<std::string>> table);
 /// A tensor as people read it: shape, dtype and its first and last elements.
 std::string summary(const support::HostTensor &tensor);
 

@@ -135,16 +135,6 @@ std::vector<std::string> shownRow(const std::string &name, const Json &row) {
           figureText(row, "peak_bytes", "%.1f", 1e-6)};
 }
 
-// Without the columns in which no row has anything.
-std::vector<std::vector<std::string>> filled(std::vector<std::vector<std::string>> table) {
-  for (size_t column = table[0].size(); column-- > 2;)
-    if (std::all_of(table.begin() + 1, table.end(),
-                    [&](const auto &row) { return row[column] == "-"; }))
-      for (auto &row : table)
-        row.erase(row.begin() + long(column));
-  return table;
-}
-
 struct Outcome {
   Json json;
   std::vector<std::vector<std::string>> table;
