@@ -470,6 +470,7 @@ LogicalResult DotOp::verify() {
     return emitOpError("products of ") << left << " summed in " << sum;
   return success();
 }
+int64_t DotScaledOp::groupOf(Type scale) { return elementType(scale).isFloat8E4M3FN() ? 16 : 32; }
 LogicalResult DotScaledOp::verify() {
   auto a = shapeOf(getLhs().getType()), b = shapeOf(getRhs().getType()),
        c = shapeOf(getAcc().getType());
@@ -508,11 +509,13 @@ LogicalResult DotScaledOp::verify() {
     if (!scale)
       return true;
     auto shape = shapeOf(scale.getType());
-    return shape.size() == rank && shape[rank - 2] == rows && shape[rank - 1] * 32 == leftK &&
-           elementType(scale.getType()).isInteger(8) && (rank == 2 || shape[0] == c[0]);
+    Type element = elementType(scale.getType());
+    return shape.size() == rank && shape[rank - 2] == rows &&
+           shape[rank - 1] * groupOf(scale.getType()) == leftK &&
+           (element.isInteger(8) || element.isFloat8E4M3FN()) && (rank == 2 || shape[0] == c[0]);
   };
   if (!scaleFits(getLhsScale(), m) || !scaleFits(getRhsScale(), n))
-    return emitOpError("scales are bytes, one for 32 elements along K");
+    return emitOpError("scales are bytes, one for 32 elements along K, or f8E4M3FN, one for 16");
   return success();
 }
 

@@ -503,16 +503,21 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
 // Not AllTypesMatch: the type inference that it makes counts operands as if none were optional.
 def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
     TypesMatchWith<"accumulator and result have one type", "result", "acc", "$_self">]> {
-  let summary = "Product of microscaled operands (OCP MX): one e8m0 scale for 32 elements along K";
+  let summary = "Product of microscaled operands: one scale for 32 (OCP MX) or 16 (nvfp4) elements along K";
   let description = [{
     Two E2M1 values share a byte, low half first, packed along K or, without the pack attribute, along M / N. A scale
-    s stands for 2^(s - 127), 255 for NaN. lhsScale is M x K/32, rhsScale is N x K/32.
+    that is a byte s (e8m0) stands for 2^(s - 127), 255 for NaN; lhsScale is M x K/32, rhsScale is N x K/32. A scale
+    that is an f8E4M3FN stands for itself, for half as many elements.
   }];
   let arguments = (ins Tile_Tensor:$lhs, Optional<Tile_Tensor>:$lhsScale, Tile_Tensor:$rhs,
                    Optional<Tile_Tensor>:$rhsScale, Tile_Tensor:$acc, ScaledFormatAttr:$lhsFormat,
                    ScaledFormatAttr:$rhsFormat, BoolAttr:$lhsPackedK, BoolAttr:$rhsPackedK,
                    UnitAttr:$fastMath);
   let results = (outs Tile_Tensor:$result);
+  let extraClassDeclaration = [{
+    /// How many elements along K have one scale; the type of the scales says it.
+    static int64_t groupOf(::mlir::Type scale);
+  }];
   let assemblyFormat = "$lhs (`scale` $lhsScale^ `:` type($lhsScale))? $lhsFormat `,` $rhs (`scale` $rhsScale^ `:` type($rhsScale))? $rhsFormat `,` $acc `packed` $lhsPackedK $rhsPackedK (`fast` $fastMath^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
 }

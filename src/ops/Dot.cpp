@@ -249,25 +249,28 @@ Format formatArgument(OpContext &context, const Value &name, Tile &operand,
        "it can be `e2m1`, `e4m3`, `e5m2`, `bf16` or `fp16`");
 }
 
+// Bytes are e8m0, one for 32 elements (OCP MX); 8-bit floats are one for 16 (nvfp4).
 std::optional<Tile> scaleArgument(OpContext &context, const Value &value,
                                   std::string_view parameter, int64_t rows, int64_t k) {
   auto scale = optionalTile(context, value, parameter);
   if (!scale)
     return scale;
-  if (is(scale->type, DType::Float8E4NV))
-    fail("Unsupported",
-         quote(parameter) + " of type `fp8e4nv` (one scale for 16 elements) is not "
-                            "supported",
-         "use e8m0 scales in `uint8`, one for 32 elements");
-  if (!is(scale->type, DType::UInt8) && !is(scale->type, DType::Int8))
-    fail("DotOperandType", quote(parameter) + " must hold e8m0 bytes of type `uint8`, not " +
-                               quote(scale->type.element()));
+  bool isFloat = is(scale->type, DType::Float8E4NV);
+  if (!isFloat && !is(scale->type, DType::UInt8) && !is(scale->type, DType::Int8))
+    fail("DotOperandType",
+         quote(parameter) +
+             " must hold e8m0 bytes of type `uint8` or numbers of type `fp8e4nv`, "
+             "not " +
+             quote(scale->type.element()));
   const auto &shape = scale->type.shape();
-  std::vector<int64_t> wanted = {rows, k / 32};
+  const int64_t group = isFloat ? 16 : 32;
+  std::vector<int64_t> wanted = {rows, k / group};
   if (shape.size() < 2 || shape[shape.size() - 2] != wanted[0] || shape.back() != wanted[1])
     fail("DotShapeMismatch",
          quote(parameter) + " has shape " + shapeText(shape) + ", not " + shapeText(wanted),
-         parameter == "rhs_scale" ? "`rhs_scale` is N x K/32: it is not transposed" : "");
+         parameter == "rhs_scale"
+             ? "`rhs_scale` is N x K/" + std::to_string(group) + ": it is not transposed"
+             : "");
   return scale;
 }
 
@@ -324,8 +327,9 @@ constexpr Row Rows[] = {
     {"dot_scaled", "matrix",
      "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, "
      "lhs_k_pack=True, rhs_k_pack=True, out_dtype=float32",
-     buildDotScaled, "Matrix product of microscaled (OCP MX) operands.", false,
-     Row::Status::Partial, "Scales are e8m0 bytes; `fp8e4nv` scales (nvfp4) are not supported."},
+     buildDotScaled, "Matrix product of microscaled operands (OCP MX, nvfp4).", false,
+     Row::Status::Supported,
+     "Scales are e8m0 bytes, one for 32 elements along K, or `fp8e4nv`, one for 16."},
 };
 
 } // namespace

@@ -127,17 +127,37 @@ double scaledElement(tile::ScaledFormat format, const Slot &slot, Frame &frame, 
   }
 }
 
-/// 2^(s - 127), NaN for 0xff.
-double scaleOf(uint8_t s) { return s == 0xff ? std::nan("") : std::ldexp(1.0, int(s) - 127); }
+/// The scales of an operand, which may have none.
+struct Scales {
+  Scales(Value scales, Decoder &d) {
+    if (!scales)
+      return;
+    slot = d.slot(scales);
+    group = tile::DotScaledOp::groupOf(scales.getType());
+    isE8M0 = tile::elementType(scales.getType()).isInteger(8);
+  }
+  double at(Frame &frame, uint32_t row, uint32_t k, uint32_t extent) const {
+    if (group == 0)
+      return 1;
+    uint32_t at = row * (extent / group) + k / group;
+    if (!isE8M0)
+      return scaledElement(tile::ScaledFormat::E4M3, slot, frame, at, false);
+    uint8_t s = frame.data<uint8_t>(slot)[at];
+    return s == 0xff ? std::nan("") : std::ldexp(1.0, int(s) - 127);
+  }
+
+private:
+  Slot slot;
+  uint32_t group = 0; // elements along K; 0 without scales
+  bool isE8M0 = false;
+};
 
 Step decodeDotScaled(tile::DotScaledOp op, Decoder &d) {
   tile::ScaledFormat leftFormat = op.getLhsFormat(), rightFormat = op.getRhsFormat();
   bool leftAlongK = op.getLhsPackedK(), rightAlongK = op.getRhsPackedK();
   Slot a = d.slot(op.getLhs()), b = d.slot(op.getRhs()), acc = d.slot(op.getAcc()),
        out = d.define(op);
-  bool hasLeftScale = bool(op.getLhsScale()), hasRightScale = bool(op.getRhsScale());
-  Slot leftScale = hasLeftScale ? d.slot(op.getLhsScale()) : Slot(),
-       rightScale = hasRightScale ? d.slot(op.getRhsScale()) : Slot();
+  Scales leftScales(op.getLhsScale(), d), rightScales(op.getRhsScale(), d);
   int64_t k =
       tile::shapeOf(op.getLhs().getType()).back() * (leftAlongK ? packingOf(leftFormat) : 1);
   Extents e = extentsOf(tile::shapeOf(op.getType()), k);
@@ -148,25 +168,22 @@ Step decodeDotScaled(tile::DotScaledOp op, Decoder &d) {
        right = d.temporary(storage, e.batch * e.k * e.n), sums = d.temporary(storage, out.count);
   auto run = [=]<typename T>(Frame &frame) {
     T *x = frame.data<T>(left), *y = frame.data<T>(right), *s = frame.data<T>(sums);
-    uint32_t blocks = e.k / 32;
     unsigned lp = packingOf(leftFormat), rp = packingOf(rightFormat);
     for (uint32_t batch = 0; batch < e.batch; ++batch) {
       for (uint32_t m = 0; m < e.m; ++m)
         for (uint32_t kk = 0; kk < e.k; ++kk) {
           uint32_t at = leftAlongK ? (batch * e.m + m) * (e.k / lp) + kk / lp
                                    : (batch * (e.m / lp) + m / lp) * e.k + kk;
-          double value = scaledElement(leftFormat, a, frame, at, (leftAlongK ? kk : m) % 2);
-          if (hasLeftScale)
-            value *= scaleOf(frame.data<uint8_t>(leftScale)[(batch * e.m + m) * blocks + kk / 32]);
+          double value = scaledElement(leftFormat, a, frame, at, (leftAlongK ? kk : m) % 2) *
+                         leftScales.at(frame, batch * e.m + m, kk, e.k);
           x[(batch * e.m + m) * e.k + kk] = T(value);
         }
       for (uint32_t kk = 0; kk < e.k; ++kk)
         for (uint32_t n = 0; n < e.n; ++n) {
           uint32_t at = rightAlongK ? (batch * (e.k / rp) + kk / rp) * e.n + n
                                     : (batch * e.k + kk) * (e.n / rp) + n / rp;
-          double value = scaledElement(rightFormat, b, frame, at, (rightAlongK ? kk : n) % 2);
-          if (hasRightScale)
-            value *= scaleOf(frame.data<uint8_t>(rightScale)[(batch * e.n + n) * blocks + kk / 32]);
+          double value = scaledElement(rightFormat, b, frame, at, (rightAlongK ? kk : n) % 2) *
+                         rightScales.at(frame, batch * e.n + n, kk, e.k);
           y[(batch * e.k + kk) * e.n + n] = T(value);
         }
     }

@@ -99,9 +99,8 @@ private:
     return asFloat(b.create<arith::OrIOp>(loc, bits, sign));
   }
 
-  // 2^(code - 127), NaN for 255, repeated for 32 elements along K, the last dimension or the last
-  // but one.
-  Value scaleTile(Value codes, bool alongLast) {
+  // 2^(code - 127), NaN for 255.
+  Value fromE8M0(Value codes) {
     Value code = b.create<arith::ExtUIOp>(loc, like(codes, b.getI32Type()), codes);
     Value bits = b.create<arith::ShLIOp>(loc, code, constant(code, 23));
     auto unless = [&](int32_t special, int32_t value) {
@@ -111,15 +110,23 @@ private:
     };
     unless(0, 0x00400000);
     unless(255, 0x7fc00000);
-    Value scale = asFloat(bits);
+    return asFloat(bits);
+  }
+
+  // Scales as f32, each repeated for its elements along K, the last dimension or the last but one.
+  Value scaleTile(Value codes, bool alongLast) {
+    Value scale = tile::elementType(codes.getType()).isInteger(8)
+                      ? fromE8M0(codes)
+                      : widened(codes, b.getFloat8E4M3FNType());
+    const int64_t group = tile::DotScaledOp::groupOf(codes.getType());
     SmallVector<int64_t> shape(tile::shapeOf(codes.getType()));
     auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
     SmallVector<int64_t> wide = shape;
     wide.push_back(1);
     scale = b.create<tile::ExpandDimsOp>(loc, type(wide), scale, uint32_t(rank));
-    wide.back() = 32;
+    wide.back() = group;
     scale = b.create<tile::BroadcastOp>(loc, type(wide), scale);
-    shape.back() *= 32;
+    shape.back() *= group;
     scale = b.create<tile::ReshapeOp>(loc, type(shape), scale, UnitAttr());
     if (alongLast)
       return scale;

@@ -211,6 +211,12 @@ func.func @dot_scaled(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x
   return
 }
 // -----
+func.func @dot_scaled_by_floats(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x1xf8E4M3FN>, %c: tensor<16x16xf32>) {
+  // expected-error @+1 {{or f8E4M3FN, one for 16}}
+  %0 = tile.dot_scaled %a scale %s : tensor<16x1xf8E4M3FN> <e4m3>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<32x16xi8> -> tensor<16x16xf32>
+  return
+}
+// -----
 func.func @hint(%x: tensor<8xi32>) {
   // expected-error @+1 {{has 2 facts for 1 dimensions}}
   %0 = tile.hint %x {divisibility = array<i64: 8, 8>} : tensor<8xi32>

@@ -29,3 +29,16 @@ func.func @mixed(%a: tensor<16x64xf16>, %b: tensor<64x8xf8E5M2>, %c: tensor<16x8
   %r = tile.dot_scaled %a <fp16>, %b <e5m2>, %c packed true true : tensor<16x64xf16>, tensor<64x8xf8E5M2> -> tensor<16x8xf32>
   return %r : tensor<16x8xf32>
 }
+
+// Scales of 8-bit floats stand for themselves, each for 16 elements.
+// CHECK-LABEL: @by_floats
+// CHECK: %[[SCALES:.*]] = tile.fp_convert %arg1
+// CHECK: tile.expand_dims %[[SCALES]]
+// CHECK: tile.broadcast %{{.*}} : tensor<16x4x1xf32> -> tensor<16x4x16xf32>
+// CHECK: tile.reshape %{{.*}} : tensor<16x4x16xf32> -> tensor<16x64xf32>
+// HALF-LABEL: @by_floats
+// HALF: tile.dot %{{.*}} : tensor<16x64xbf16>, tensor<64x8xbf16> -> tensor<16x8xf32>
+func.func @by_floats(%a: tensor<16x32xi8>, %as: tensor<16x4xf8E4M3FN>, %b: tensor<64x8xf8E4M3FN>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %r = tile.dot_scaled %a scale %as : tensor<16x4xf8E4M3FN> <e2m1>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<64x8xf8E4M3FN> -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
+}
