@@ -3,6 +3,7 @@
 #include "emit/Program.h"
 
 #include "ir/TileOps.h"
+#include "support/Spelling.h"
 #include "syntax/Parser.h"
 #include "syntax/Printer.h"
 
@@ -367,10 +368,16 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
            "a function or a branch that is not taken holds it; choose branches with `--define`",
            {tree->file, {one.line, 0}, {one.line, 0}});
   std::string names;
-  for (const KernelSummary &one : known)
+  support::Spelling spelling(kernel);
+  for (const KernelSummary &one : known) {
     names += (names.empty() ? "`" : ", `") + one.name + "`";
-  fail("NoSuchKernel", "there is no kernel `" + kernel + "`",
-       names.empty() ? "the file has no `@triton.jit` function" : "there are " + names);
+    spelling.consider(one.name);
+  }
+  std::string hint = !spelling.best().empty() ? spelling.hint()
+                     : known.empty()          ? "the file has no `@triton.jit` function"
+                     : known.size() == 1      ? "there is " + names
+                                              : "there are " + names;
+  fail("NoSuchKernel", "there is no kernel `" + kernel + "`", hint);
   return nullptr;
 }
 

@@ -2,7 +2,9 @@
 
 #include "support/ReadFile.h"
 
+#include <cerrno>
 #include <fstream>
+#include <system_error>
 
 namespace nereid::engine {
 
@@ -13,11 +15,14 @@ Result<std::string> readSource(const fs::path &path) {
 }
 
 Status writeFile(const fs::path &path, std::string_view bytes) {
+  errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), std::streamsize(bytes.size()));
   out.close();
   if (!out)
-    return Error{"cannot write `" + path.string() + "`", {}};
+    return Error{"cannot write `" + path.string() +
+                     "`: " + std::generic_category().message(errno ? errno : EIO),
+                 {}};
   return Success{};
 }
 

@@ -36,12 +36,11 @@ Status PackFile::write() const {
   std::error_code failed;
   if (status)
     fs::rename(temporary, path, failed);
-  if (!status || failed) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    return Error{"cannot write `" + path.string() + "`", {}};
-  }
-  return Success{};
+  if (failed)
+    status = Error{"cannot write `" + path.string() + "`: " + failed.message(), {}};
+  if (!status)
+    fs::remove(temporary, failed);
+  return status;
 }
 
 } // namespace nereid::engine

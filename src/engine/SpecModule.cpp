@@ -67,13 +67,16 @@ std::shared_ptr<SpecTensor> makeTensor(Interp &interp, NativeArguments &args,
       tensor->strides[d - 1] = tensor->strides[d] * std::max<int64_t>(tensor->shape[d], 1);
   }
   tensor->offset = interp.asInt(args.keyword("offset", Value(0)), "`offset`");
-  bool bad = tensor->strides.size() != tensor->shape.size() || tensor->offset < 0;
+  const std::string shapeText = support::shapeText(tensor->shape);
   for (int64_t extent : tensor->shape)
-    bad |= extent < 0;
-  if (bad)
-    interp.raise("ValueError", "a tensor of shape " + support::shapeText(tensor->shape) +
-                                   " and strides " + support::shapeText(tensor->strides) +
-                                   " cannot be made");
+    if (extent < 0)
+      interp.raise("ValueError", "the shape " + shapeText + " has a negative extent");
+  if (tensor->strides.size() != tensor->shape.size())
+    interp.raise("ValueError", "the strides " + support::shapeText(tensor->strides) +
+                                   " are not one for each extent of the shape " + shapeText);
+  if (tensor->offset < 0)
+    interp.raise("ValueError", "`offset` is " + std::to_string(tensor->offset) +
+                                   ", but a tensor begins inside of its memory");
   return tensor;
 }
 

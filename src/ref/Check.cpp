@@ -296,7 +296,7 @@ void Checker::race(Frame &frame, const Memory::Spot &spot, const Touch &mine, co
   if (machine.foundBefore(frame, "DataRace", spot.region->range.name, severity,
                           isNew ? here.place : pair->second))
     return;
-  std::string element = elementText(*spot.region, spot.offset);
+  std::string element = elementOfText(*spot.region, spot.offset);
   std::string message = std::string(nounOf(here.kind)) + " of " + element + " by " +
                         programText(mine.program) + " races with the " + nounOf(there.kind) +
                         " by " + programText(other.program);
@@ -326,7 +326,7 @@ void Checker::uninitialised(Frame &frame, const Memory::Spot &spot, const Touch 
   const Site &here = sites[mine.site];
   Finding found =
       finding(frame, "UninitialisedRead",
-              std::string(nounOf(here.kind)) + " of " + elementText(*spot.region, spot.offset) +
+              std::string(nounOf(here.kind)) + " of " + elementOfText(*spot.region, spot.offset) +
                   ", which nobody has stored yet",
               "fill the tensor before the launch, or store to it first");
   found.tensor = spot.region->range.name;
@@ -340,7 +340,7 @@ void Checker::missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch
     return;
   const Site &here = sites[mine.site], &there = sites[other.site];
   bool isLoad = here.kind != AccessKind::Store;
-  std::string element = elementText(*spot.region, spot.offset);
+  std::string element = elementOfText(*spot.region, spot.offset);
   Finding found =
       isLoad
           ? finding(frame, "MissingBarrier",
@@ -432,7 +432,8 @@ void Checker::outOfBounds(Frame &frame, const AccessSite &site, uint64_t address
     int64_t size = region->elementBytes, offset = int64_t(address - region->begin);
     int64_t at = offset >= 0 ? offset / size : -((-offset + size - 1) / size);
     int64_t count = int64_t(region->bytes) / size;
-    message += elementText(*region, offset) + " of " + sizeText(range, count) + ", " +
+    message += "`" + range.name + "`: " + elementText(*region, offset) + " of " +
+               sizeText(range, count) + ", " +
                (at < 0 ? std::to_string(-at) + " before the start"
                        : std::to_string(at - count + 1) + " past the end");
     if (site.masked)

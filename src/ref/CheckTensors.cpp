@@ -71,7 +71,11 @@ std::string elementText(const Memory::Region &region, int64_t offset) {
       text += (d ? ", " : "(") + std::to_string(element.index[d]);
     text += ")";
   }
-  return text + " of `" + range.name + "`";
+  return text;
+}
+
+std::string elementOfText(const Memory::Region &region, int64_t offset) {
+  return elementText(region, offset) + " of `" + region.range.name + "`";
 }
 
 } // namespace nereid::ref

@@ -15,7 +15,9 @@ struct ElementIndex {
 ElementIndex elementAt(const MemoryRange &range, int64_t offset);
 /// True if bytes of the range lie between elements of the tensor, as in a slice of columns.
 bool hasGaps(const MemoryRange &range);
-/// "element (5, 0) of `x`"; `offset` is in bytes from the region's begin and may lie outside of it.
+/// "element (5, 0)"; `offset` is in bytes from the region's begin and may lie outside of it.
 std::string elementText(const Memory::Region &region, int64_t offset);
+/// "element (5, 0) of `x`"
+std::string elementOfText(const Memory::Region &region, int64_t offset);
 
 } // namespace nereid::ref

@@ -88,7 +88,12 @@ void showLine(std::string &out, std::string_view line, uint32_t number, std::vec
   std::string left = std::string(gutter, ' ') + " | ";
   out += std::string(gutter - label.size(), ' ') + label + " | ";
   out += cutLeft ? "..." : "";
-  out += line;
+  // A terminal would obey control bytes, as of a file that is no text.
+  std::string shown(line);
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; }, '?');
+  out += shown;
   out += cutRight ? "...\n" : "\n";
 
   std::string lead = left + (cutLeft ? "   " : "");

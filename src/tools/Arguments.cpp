@@ -240,8 +240,13 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
     source = "values(" + match[1].str() + ", " + match[2].str() + ")";
   source = outsideQuotes(source, shapesToTuples);
   auto parsed = syntax::parseExpression(source, "<" + name + ">");
-  if (!parsed.module)
-    return Error{"argument `" + name + "=" + text + "` cannot be read", parsed.diagnostics};
+  if (!parsed.module) {
+    // The text is in front of the user: no need for a place in it.
+    const Diagnostic &first = parsed.diagnostics.front();
+    return Error{"argument `" + name + "=" + text + "`: " + first.message +
+                     (first.hint.empty() ? "" : "; " + first.hint),
+                 {}};
+  }
   try {
     return interp->evaluate(*parsed.expr, module, module->names);
   } catch (emit::EvalError &error) {

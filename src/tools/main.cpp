@@ -28,17 +28,40 @@ int unknownVerb(const CLI::App &app, const std::string &word) {
   return exitUsage;
 }
 
+// A word that the verb does not take: what it takes that is spelt like it.
+std::string unexpectedWord(const CLI::App &verb) {
+  const std::vector<std::string> words = verb.remaining();
+  auto option = std::find_if(words.begin(), words.end(),
+                             [](const std::string &word) { return word.starts_with("-"); });
+  if (option == words.end())
+    return "`" + verb.get_name() + "` takes no word `" + (words.empty() ? "" : words.front()) + "`";
+  std::string name = option->substr(0, option->find('='));
+  nereid::support::Spelling spelling(name);
+  for (const CLI::Option *known : verb.get_options())
+    for (const std::string &word : known->get_lnames())
+      spelling.consider("--" + word);
+  return "`" + verb.get_name() + "` has no option `" + name + "`" +
+         (spelling.best().empty() ? "" : "; " + spelling.hint());
+}
+
+std::string usageMessage(const CLI::App *app, const CLI::Error &error) {
+  // Without a verb: what there is, rather than where to ask for it.
+  if (error.get_name() == "RequiredError" && app->get_subcommands().empty())
+    return app->help();
+  while (!app->get_subcommands().empty())
+    app = app->get_subcommands().front();
+  bool isExtra = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
+  std::string what = isExtra ? unexpectedWord(*app) : error.what();
+  return "nereid: error: " + what + "\n   hint: `nereid help " + app->get_name() +
+         "` lists what it takes\n";
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   CLI::App app("An engine for the Triton kernel language");
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App *failed, const CLI::Error &error) {
-    // Without a verb: what there is, rather than where to ask for it.
-    return error.get_name() == "RequiredError" && failed->get_parent() == nullptr
-               ? failed->help()
-               : CLI::FailureMessage::simple(failed, error);
-  });
+  app.failure_message(usageMessage);
   app.set_help_all_flag("--help-all", "Help of every verb");
   app.set_version_flag("--version", "nereid " NEREID_PROJECT_VERSION);
   struct Verb {

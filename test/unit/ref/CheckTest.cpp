@@ -91,7 +91,7 @@ TEST(Check, LoadPastTheEnd) {
   EXPECT_EQ(finding.program, (std::array<uint32_t, 3>{1, 0, 0}));
   EXPECT_EQ(finding.index, (std::vector<int64_t>{5}));
   EXPECT_EQ(finding.diagnostic.message,
-            "load outside of element 13 of `x` of 13, 1 past the end (3 times)");
+            "load outside of `x`: element 13 of 13, 1 past the end (3 times)");
   Checked clean(LOAD_MASKED("%v", "%xa", "%m") STORE_MASKED("%ya", "%v", "%m"), 13, 13);
   EXPECT_EQ(clean.run(13, 2).codes(), "");
 }
@@ -109,7 +109,7 @@ TEST(Check, ARowBeforeTheTensor) {
   faulty.kernel.launch.memory[0].strides = {8, 1};
   const Finding &finding = faulty.run(16, 2).only("OutOfBounds", "%v = tile.load");
   EXPECT_EQ(finding.diagnostic.message,
-            "load outside of element (-1, 0) of `x` of 2 x 8, 8 before the start (8 times)");
+            "load outside of `x`: element (-1, 0) of 2 x 8, 8 before the start (8 times)");
 }
 
 // What lies between the rows of a slice of columns belongs to another tensor.
