@@ -289,8 +289,8 @@ Argument Arguments::convertDescriptor(PyObject *object) {
   descriptor.padNan = text(attribute("padding").get()) == "nan";
   Device device = deviceOf(*where);
   descriptor.tensor =
-      orRaise(runtime::Tensor::wrap(device.internal(), reinterpret_cast<void *>(pointer.bits),
-                                    pointer.type, integers("shape"), integers("strides")));
+      orRaise(runtime::Tensor::bounds(device.internal(), reinterpret_cast<void *>(pointer.bits),
+                                      pointer.type, integers("shape"), integers("strides")));
   descriptors.push_back(std::make_unique<launch::DescriptorArgument>(descriptor));
   return Argument::descriptor(*descriptors.back());
 }

@@ -29,40 +29,54 @@ bool reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int
 }
 } // namespace
 
-Result<Tensor> Tensor::wrap(Device &device, void *data, DType type, std::span<const int64_t> shape,
-                            std::span<const int64_t> strides, std::shared_ptr<const void> owner) {
+Result<Tensor> Tensor::make(DType type, std::span<const int64_t> shape,
+                            std::span<const int64_t> strides) {
   if (shape.size() > maxRank)
     return Error{"a tensor of " + std::to_string(shape.size()) + " dimensions, at most " +
                      std::to_string(maxRank) + " are supported",
                  {}};
   if (!strides.empty() && strides.size() != shape.size())
     return Error{std::to_string(strides.size()) + " strides for shape " + shapeText(shape), {}};
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }))
+    return Error{"a negative size in shape " + shapeText(shape), {}};
   Tensor tensor;
   tensor.elementType = type;
   tensor.dimensions = unsigned(shape.size());
   std::copy(shape.begin(), shape.end(), tensor.sizes.begin());
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }))
-    return Error{"a negative size in shape " + shapeText(shape), {}};
-  bool fits = true, isEmpty = false;
+  std::copy(strides.begin(), strides.end(), tensor.steps.begin());
+  return tensor;
+}
+
+Result<Tensor> Tensor::bounds(Device &device, void *data, DType type,
+                              std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  auto tensor = make(type, shape, strides);
+  if (tensor)
+    tensor->memory = Buffer::wrap(device, data, 0, nullptr);
+  return tensor;
+}
+
+Result<Tensor> Tensor::wrap(Device &device, void *data, DType type, std::span<const int64_t> shape,
+                            std::span<const int64_t> strides, std::shared_ptr<const void> owner) {
+  auto tensor = make(type, shape, strides);
+  if (!tensor)
+    return tensor;
+  bool fits = true;
   if (strides.empty()) {
     int64_t step = 1;
     for (size_t i = shape.size(); i-- > 0;) {
-      tensor.steps[i] = step;
+      tensor->steps[i] = step;
       fits &= !__builtin_mul_overflow(step, std::max<int64_t>(shape[i], 1), &step);
     }
-  } else {
-    std::copy(strides.begin(), strides.end(), tensor.steps.begin());
   }
-  for (int64_t size : shape)
-    isEmpty |= size == 0;
+  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   int64_t below = 0, above = 0;
   if (!isEmpty)
-    fits = fits && reach(tensor.shape(), tensor.strides(), tensor.itemBytes(), below, above);
+    fits = fits && reach(tensor->shape(), tensor->strides(), tensor->itemBytes(), below, above);
   if (!fits)
     return Error{"shape " + shapeText(shape) + " does not fit 64 bits", {}};
   if (!data && !isEmpty)
     return Error{"no memory for shape " + shapeText(shape) + ": the pointer is null", {}};
-  tensor.memory = Buffer::wrap(device, data, size_t(above), std::move(owner));
+  tensor->memory = Buffer::wrap(device, data, size_t(above), std::move(owner));
   return tensor;
 }
 

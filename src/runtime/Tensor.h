@@ -18,6 +18,10 @@ public:
   static Result<Tensor> wrap(Device &device, void *data, DType type, std::span<const int64_t> shape,
                              std::span<const int64_t> strides = {},
                              std::shared_ptr<const void> owner = nullptr);
+  /// What a descriptor says of memory: a size bounds a coordinate, and strides may cancel each
+  /// other modulo 2^64. How many bytes there are is not known.
+  static Result<Tensor> bounds(Device &device, void *data, DType type,
+                               std::span<const int64_t> shape, std::span<const int64_t> strides);
   /// New row-major memory with undefined contents.
   static Result<Tensor> empty(Device &device, DType type, std::span<const int64_t> shape,
                               Stream *stream = nullptr);
@@ -36,6 +40,9 @@ public:
   bool isContiguous() const;
 
 private:
+  static Result<Tensor> make(DType type, std::span<const int64_t> shape,
+                             std::span<const int64_t> strides);
+
   Buffer memory;
   DType elementType = DType::Float32;
   unsigned dimensions = 0;

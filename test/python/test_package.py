@@ -20,6 +20,7 @@ import numpy as np
 import nereid
 import nereid.triton as triton
 import nereid.triton.language as tl
+from nereid.triton.language.target_info import cuda_capability_geq, current_target, is_cuda, is_hip
 
 OFFSET = tl.constexpr(3)
 KIND = tl.int32
@@ -36,6 +37,18 @@ def add(x, y, out, n, BLOCK: tl.constexpr = 128):
 @triton.jit
 def scaled(v, by: tl.constexpr = 2):
     return v * by + OFFSET
+
+
+@triton.constexpr_function
+def has_tensor_memory():
+    return cuda_capability_geq(10, 0)
+
+
+@triton.jit
+def tell_target(out):
+    tl.store(out, current_target().warp_size)
+    tl.store(out + 1, 2 if cuda_capability_geq(8) else 1)
+    tl.store(out + 2, 2 if has_tensor_memory() else 1)
 
 
 @triton.jit
@@ -202,6 +215,17 @@ class Launches(unittest.TestCase):
         triton.jit(kernel)[(1, )](out, 0.1, 4, BLOCK=16)
         np.testing.assert_array_equal(out[:4], np.float16(0.1) + np.float16(4))
         self.assertEqual(out[4], 3)
+
+    def test_questions_about_the_target(self):
+        out = np.zeros(3, "i4")
+        tell_target[(1, )](out)
+        target = triton.runtime.driver.active.get_current_target()
+        self.assertEqual(current_target(), target)
+        if target.backend == "cuda":
+            self.assertEqual(out[:2].tolist(), [target.warp_size, 1 + cuda_capability_geq(8)])
+        self.assertEqual(out[2], 1 + has_tensor_memory())
+        self.assertEqual(is_cuda(), target.backend == "cuda")
+        self.assertFalse(is_hip())
 
     def test_helpers_and_functions_as_arguments(self):
         for f, want in ((scaled, 2 * self.x[:16] + 3), (doubled, 2 * self.x[:16])):

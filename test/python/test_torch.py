@@ -11,6 +11,7 @@ import unittest
 
 import nereid.triton as triton
 import nereid.triton.language as tl
+from nereid.triton.tools.ragged_tma import atomic_add_ragged, create_ragged_descriptor, load_ragged, store_ragged
 from nereid.triton.tools.tensor_descriptor import TensorDescriptor
 
 try:
@@ -30,6 +31,18 @@ def square(x, y, n, BLOCK: tl.constexpr):
 def copy_blocks(source, target, M: tl.constexpr, N: tl.constexpr):
     i = tl.program_id(0) * M
     target.store([i, 0], source.load([i, 0]))
+
+
+@triton.jit
+def raise_parts(source, target, starts, sizes, ADD: tl.constexpr, M: tl.constexpr):
+    part = tl.program_id(0)
+    start, size = tl.load(starts + part), tl.load(sizes + part)
+    for row in range(0, size, M):
+        block = load_ragged(source, start, size, [row, 0]) + 1
+        if ADD:
+            atomic_add_ragged(target, start, size, [row, 0], block)
+        else:
+            store_ragged(target, start, size, [row, 0], block)
 
 
 @triton.jit
@@ -173,6 +186,20 @@ class Tensors(unittest.TestCase):
         y = torch.zeros_like(x)
         copy_blocks[(3, )](TensorDescriptor.from_tensor(x, [8, 16]), TensorDescriptor.from_tensor(y, [8, 16]), 8, 16)
         self.assertTrue(torch.equal(x, y))
+
+    def test_ragged_descriptors(self):
+        x = torch.randn(40, 32, device=self.device)
+        starts, sizes = (torch.tensor(parts, dtype=torch.int32, device=self.device) for parts in ([0, 5, 20, 39], [5, 11, 17, 1]))
+        for adds in (False, True):
+            y = torch.full_like(x, -3)
+            want = y.clone()
+            for start, size in zip(starts.tolist(), sizes.tolist()):
+                want[start:start + size] = x[start:start + size] + 1 - 3 * adds
+            raise_parts[(4, )](create_ragged_descriptor(x, [8, 32]), create_ragged_descriptor(y, [8, 32]), starts, sizes,
+                               adds, 8)
+            self.assertTrue(torch.equal(y, want))
+        with self.assertRaisesRegex(AssertionError, "cannot be ragged"):
+            create_ragged_descriptor(x, [8, 32], ragged_dim=1)
 
     @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
     def test_tensors_of_two_devices(self):

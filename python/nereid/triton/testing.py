@@ -1,6 +1,8 @@
 """Measuring and comparing. `NEREID_BENCHMARK=quick` cuts the sweeps of `perf_report` to their first value and each
 measurement to one launch, `NEREID_BENCHMARK=off` leaves them out."""
+import contextlib
 import functools
+import gc
 import math
 import os
 import time
@@ -140,6 +142,21 @@ def _in_time(timed, fn, warmup, rep, least):
     for _ in range(max(1, int(warmup / estimate))):
         fn()
     return _in_two_parts(lambda count: timed(count)[0], max(1, int(rep / estimate)), least)
+
+
+@contextlib.contextmanager
+def cuda_graph_without_gc(*args, **kwargs):
+    """`torch.cuda.graph` during which the garbage collector rests: an object with a CUDA module of its own must not go while launches are recorded."""
+    import torch
+
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with torch.cuda.graph(*args, **kwargs) as graph:
+            yield graph
+    finally:
+        if collects:
+            gc.enable()
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):

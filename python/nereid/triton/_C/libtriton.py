@@ -24,3 +24,4 @@ class CublasLt:
 
 
 nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt))
+amd = SimpleNamespace()  # programs import both names and use the one of their GPU

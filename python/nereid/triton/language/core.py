@@ -11,6 +11,7 @@ from nereid import _C
 
 class builtin:
     """A function of the language. As a decorator, as Triton has it, it only marks a function."""
+    on_host = None  # what answers where it is called outside of kernels
 
     def __new__(cls, path, doc=""):
         if not isinstance(path, str):
@@ -27,6 +28,8 @@ class builtin:
         self.__triton_builtin__ = True
 
     def __call__(self, *args, **kwargs):
+        if self.on_host:
+            return self.on_host(*args, **kwargs)
         raise ValueError("Did you forget to add @triton.jit ? (`_semantic` argument must be provided outside of JIT "
                          "functions.)")
 

@@ -292,6 +292,9 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def repr(self, specialization=None):
         return self.fn.__name__ if self._repr is None else self._repr(specialization)
 
+    def is_gluon(self):
+        return False
+
     def get_capture_scope(self):
         return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
 
