@@ -90,11 +90,11 @@ Offsets laneOffsets(Value tile, const Lanes &where, LaneEmitter &emitter) {
 }
 
 std::optional<NearLanes> NearLanes::find(ArrayRef<int64_t> offsets, Type element) {
-  constexpr int64_t mostVectors = 4;
+  constexpr int64_t leastLanes = 8, mostVectors = 4;
   int64_t bytes = tile::bytesInMemory(element);
   auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
   NearLanes out;
-  if (element.isInteger(1) || *low % bytes)
+  if (element.isInteger(1) || int64_t(offsets.size()) < leastLanes || *low % bytes)
     return {};
   out.least = *low / bytes;
   out.extent = *high / bytes - out.least + 1;
@@ -106,6 +106,13 @@ std::optional<NearLanes> NearLanes::find(ArrayRef<int64_t> offsets, Type element
     out.places.push_back(offset / bytes - out.least);
   }
   return out;
+}
+
+std::optional<NearLanes> NearLanes::everyNth(int64_t stride, int64_t lanes, Type element) {
+  SmallVector<int64_t> offsets;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    offsets.push_back(lane * stride * tile::bytesInMemory(element));
+  return find(offsets, element);
 }
 
 // The last part may begin within the one before: none reaches beyond the elements.

@@ -19,8 +19,11 @@ std::optional<llvm::SmallVector<int64_t>> laneOffsets(mlir::Value tile, const La
 /// are exchanged in registers. So a gather becomes a few loads.
 class NearLanes {
 public:
-  /// Nothing if elements of `element` at these offsets from a pointer are too far apart.
+  /// Nothing if elements at these offsets from a pointer are too few or too far apart.
   static std::optional<NearLanes> find(llvm::ArrayRef<int64_t> offsets, mlir::Type element);
+
+  /// Lanes `stride` elements apart.
+  static std::optional<NearLanes> everyNth(int64_t stride, int64_t lanes, mlir::Type element);
 
   mlir::Value load(mlir::Value first, mlir::Type element, bool isVolatile,
                    LaneEmitter &emitter) const;

@@ -1,4 +1,5 @@
 // Loads, stores and atomics through pointers.
+#include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
 
@@ -108,9 +109,6 @@ Value whereAllAreOn(LaneEmitter &emitter, Value mask, Type type, llvm::function_
 
 std::optional<NearLanes> nearLanes(LaneEmitter &emitter, Value pointer, Type element,
                                    const Lanes &where) {
-  constexpr int64_t leastLanes = 8;
-  if (where.width < leastLanes)
-    return {};
   auto offsets = laneOffsets(pointer, where, emitter);
   return offsets ? NearLanes::find(*offsets, element) : std::nullopt;
 }
@@ -383,7 +381,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       put(where);
       return {};
     };
-    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task, {},
+    unsigned dim = LaneEmitter::preferredDim(shape);
+    emitter.forEachInRows(shape, dim, task, endsOfStore(store, emitter, dim),
                           emitter.plan.fetchedDuring(store), emitter.plan.alternates(store));
   }
 };
