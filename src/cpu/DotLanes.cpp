@@ -14,9 +14,9 @@
 // multiplying. If its columns lie adjacent in memory, as the weights of a layer do, they are
 // multiplied as they are, several of K in the lanes of an accumulator, which meet at the end; if
 // its rows do, vectors of columns are read where they lie.
+#include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/NextRound.h"
-#include "cpu/ProductExtents.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

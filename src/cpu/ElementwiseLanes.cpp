@@ -182,7 +182,11 @@ template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, 
   }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     SmallVector<Value> values = operandLanes(op, emitter, where);
-    return transforms::expandTotal(emitter.builder, emitter.loc(), kind, values[0], values[1]);
+    Value divisor = op->getOperand(1);
+    bool same = isa<RankedTensorType>(divisor.getType()) &&
+                emitter.axes.facts(divisor).constancy[where.dim] >= where.width;
+    return transforms::expandTotal(emitter.builder, emitter.loc(), kind, values[0], values[1],
+                                   same);
   }
 };
 

@@ -1,4 +1,5 @@
 #include "cpu/EmitKernel.h"
+#include "cpu/Extents.h"
 
 #include "cpu/LaneModels.h"
 #include "cpu/WidenBf16.h"
@@ -201,16 +202,24 @@ private:
       Buffer into = emitter.buffer(argument);
       Buffer aside = emitter.arenaBuffer(offset, into.element, into.shape);
       offset = llvm::alignTo(offset + bufferBytes(argument.getType()), 64);
-      emitter.fill(aside, yielded);
+      fillCarried(aside, argument, yielded, loop);
       moves.push_back({into, aside});
     });
     if (const FusionPlan::RowLoop *row = emitter.plan.rowLoop(yield))
       yieldAlongRow(loop, *row);
     else
-      each(true,
-           [&](Value argument, Value yielded) { emitter.fill(emitter.buffer(argument), yielded); });
+      each(true, [&](Value argument, Value yielded) {
+        fillCarried(emitter.buffer(argument), argument, yielded, loop);
+      });
     for (auto &[into, from] : moves)
       emitter.copy(into, from);
+  }
+
+  void fillCarried(const Buffer &into, Value argument, Value yielded, scf::ForOp loop) {
+    Value result = loop.getTiedLoopResult(cast<BlockArgument>(argument));
+    emitter.fill(
+        into, yielded, {},
+        endsOfReaders({argument, result}, loop, emitter, LaneEmitter::preferredDim(into.shape)));
   }
 
   void yieldAlongRow(scf::ForOp loop, const FusionPlan::RowLoop &row) {

@@ -1,4 +1,6 @@
 #include "cpu/LaneEmitter.h"
+#include "cpu/Extents.h"
+#include "cpu/LaneOffsets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -168,6 +170,8 @@ Value LaneEmitter::read(const Buffer &buffer, const Lanes &where) {
   int64_t stride = strideOf(buffer, where.dim);
   if (where.width == 1 || stride == 1)
     return loadElements(first, buffer.element, where.width, {}, {});
+  if (auto near = NearLanes::everyNth(stride, where.width, buffer.element))
+    return near->load(first, buffer.element, /*isVolatile=*/false, *this);
   Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
                                               constant(builder.getI64Type(), stride, where.width));
   return loadElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, {},
@@ -179,6 +183,8 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
   int64_t stride = strideOf(buffer, where.dim);
   if (where.width == 1 || stride == 1)
     return storeElements(first, buffer.element, where.width, value, {});
+  if (auto near = NearLanes::everyNth(stride, where.width, buffer.element))
+    return near->store(first, buffer.element, value, *this);
   Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
                                               constant(builder.getI64Type(), stride, where.width));
   storeElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, value,
@@ -188,8 +194,10 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
 void LaneEmitter::materialize(Value tile) {
   Operation *op = tile.getDefiningOp();
   unsigned adjacent = op ? computedDim(op).value_or(-1u) : -1u;
-  fillFrom(buffer(tile), adjacent, tile, true,
-           [&](const Lanes &where) { return compute(tile, where); });
+  Buffer into = buffer(tile);
+  fillFrom(
+      into, adjacent, tile, true, [&](const Lanes &where) { return compute(tile, where); },
+      op ? endsOfReaders(tile, op, *this, preferredDim(into.shape)) : SmallVector<Value>());
 }
 
 // Tasks that run with this one find the lanes in their registers.

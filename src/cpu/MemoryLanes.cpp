@@ -1,5 +1,7 @@
 // Loads, stores and atomics through pointers.
+#include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
+#include "cpu/LaneOffsets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -69,6 +71,17 @@ Value spread(LaneEmitter &emitter, Value tile, const Lanes &where) {
                                  emitter.splat(emitter.extract(numbers, 0), where.width));
 }
 
+// True if all lanes are what is expected of them.
+Value areEqual(LaneEmitter &emitter, Value numbers, Value expected) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, numbers, expected);
+  Type bits = b.getIntegerType(widthOf(numbers.getType()));
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                 b.create<LLVM::BitcastOp>(loc, bits, differ),
+                                 emitter.constant(bits, 0));
+}
+
 // True if the addresses follow each other.
 Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
   OpBuilder &b = emitter.builder;
@@ -77,16 +90,27 @@ Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
       tile::bytesInMemory(cast<tile::PtrType>(tile::elementType(pointers.getType())).getPointee());
   Value steps = b.create<arith::MulIOp>(loc, emitter.iota(b.getI64Type(), where.width),
                                         emitter.constant(b.getI64Type(), bytes, where.width));
-  Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
-                                         spread(emitter, pointers, where), steps);
-  Type bits = b.getIntegerType(where.width);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                 b.create<LLVM::BitcastOp>(loc, bits, differ),
-                                 emitter.constant(bits, 0));
+  return areEqual(emitter, spread(emitter, pointers, where), steps);
 }
 
 bool mayBeAdjacent(LaneEmitter &emitter, tile::LoadOp load, const Lanes &where) {
-  return where.width >= 8 && reachOf(emitter, load.getPointer(), where) == Reach::Scattered;
+  return where.width >= 8 && reachOf(emitter, load.getPointer(), where) == Reach::Scattered &&
+         !laneOffsets(load.getPointer(), where, emitter);
+}
+
+// `yes` if no lane is masked off.
+Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
+  return areEqual(emitter, mask, emitter.constant(emitter.builder.getI1Type(), 1, width));
+}
+Value whereAllAreOn(LaneEmitter &emitter, Value mask, Type type, llvm::function_ref<Value()> yes,
+                    llvm::function_ref<Value()> no) {
+  return mask ? emitter.select(allAreOn(emitter, mask, widthOf(type)), type, yes, no) : yes();
+}
+
+std::optional<NearLanes> nearLanes(LaneEmitter &emitter, Value pointer, Type element,
+                                   const Lanes &where) {
+  auto offsets = laneOffsets(pointer, where, emitter);
+  return offsets ? NearLanes::find(*offsets, element) : std::nullopt;
 }
 
 struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
@@ -113,22 +137,40 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     case Reach::Scattered:
       break;
     }
+    Type type = laneType(element, where.width);
+    auto first = [&] { return emitter.lanes(load.getPointer(), where.first()); };
     auto scattered = [&] {
       return emitter.loadElements(emitter.lanes(load.getPointer(), where), element, where.width,
                                   mask, other, load.getIsVolatile());
     };
+    if (auto near = nearLanes(emitter, load.getPointer(), element, where))
+      return whereAllAreOn(
+          emitter, mask, type,
+          [&] { return near->load(first(), element, load.getIsVolatile(), emitter); }, scattered);
     if (!mayBeAdjacent(emitter, load, where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
-    // the edge (`n % N`), a stride of 1 that is an argument. A test is far cheaper than a gather.
+    // the edge (`n % N`), a stride of 1 that is an argument. Or they are one, as that of a channel
+    // which a division tells. A test is far cheaper than a gather.
+    auto one = [&] {
+      Value none = emitter.zero(laneType(emitter.builder.getI64Type(), where.width));
+      Value same = areEqual(emitter, spread(emitter, load.getPointer(), where), none);
+      return emitter.select(
+          same, type,
+          [&] {
+            return emitter.splat(
+                emitter.loadElements(first(), element, 1, {}, {}, load.getIsVolatile()),
+                where.width);
+          },
+          scattered);
+    };
     return emitter.select(
-        areAdjacent(emitter, load.getPointer(), where), laneType(element, where.width),
+        areAdjacent(emitter, load.getPointer(), where), type,
         [&] {
-          Value first = emitter.lanes(load.getPointer(), where.first());
-          return emitter.loadElements(first, element, where.width, mask, other,
+          return emitter.loadElements(first(), element, where.width, mask, other,
                                       load.getIsVolatile());
         },
-        scattered);
+        [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
   }
 
   // A volatile load reads each element once, where it stands in the program.
@@ -263,6 +305,10 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
+      if (!adjacent)
+        if (auto near = nearLanes(emitter, store.getPointer(), element, where);
+            near && near->allDiffer())
+          return storeNear(store, emitter, *near, where, value, mask);
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
       auto plain = [&] { emitter.storeElements(pointer, element, where.width, value, mask); };
       bool lines = where.width > 1 &&
@@ -282,6 +328,20 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       emitter.either(isOff(pointer, unaligned, emitter), plain,
                      [&] { emitter.streamElements(pointer, value); });
     };
+  }
+
+  static void storeNear(tile::StoreOp store, LaneEmitter &emitter, const NearLanes &near,
+                        const Lanes &where, Value value, Value mask) {
+    Type element = store.getAccessElementType();
+    auto together = [&] {
+      near.store(emitter.lanes(store.getPointer(), where.first()), element, value, emitter);
+    };
+    if (!mask)
+      return together();
+    emitter.either(allAreOn(emitter, mask, where.width), together, [&] {
+      emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width, value,
+                            mask);
+    });
   }
 
   // True if the address has some of these bits.
@@ -321,7 +381,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       put(where);
       return {};
     };
-    emitter.forEachInRows(shape, LaneEmitter::preferredDim(shape), task, {},
+    unsigned dim = LaneEmitter::preferredDim(shape);
+    emitter.forEachInRows(shape, dim, task, endsOfStore(store, emitter, dim),
                           emitter.plan.fetchedDuring(store), emitter.plan.alternates(store));
   }
 };

@@ -1,4 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
+#include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
 
@@ -195,21 +196,24 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
     unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
     int64_t outerWidth = along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
 
-    emitter.forEach(outer, outerDim, outerWidth, [&](const Lanes &outerWhere) {
-      Lanes where;
-      where.position = outerWhere.position;
-      where.position.insert(where.position.begin() + axis, emitter.index(0));
-      where.dim = along ? axis : outerDim + (outerDim >= axis);
-      where.width = outerWidth;
-      SmallVector<Value> values = along ? reduceAlong(reduce, emitter, where, vector)
-                                        : fold(reduce, emitter, where, 1, shape[axis]);
-      for (auto [result, value] : llvm::zip(reduce.getResults(), values)) {
-        if (outer.empty())
-          emitter.setScalar(result, value);
-        else
-          emitter.write(emitter.buffer(result), outerWhere, value);
-      }
-    });
+    emitter.forEach(
+        outer, outerDim, outerWidth,
+        [&](const Lanes &outerWhere) {
+          Lanes where;
+          where.position = outerWhere.position;
+          where.position.insert(where.position.begin() + axis, emitter.index(0));
+          where.dim = along ? axis : outerDim + (outerDim >= axis);
+          where.width = outerWidth;
+          SmallVector<Value> values = along ? reduceAlong(reduce, emitter, where, vector)
+                                            : fold(reduce, emitter, where, 1, shape[axis]);
+          for (auto [result, value] : llvm::zip(reduce.getResults(), values)) {
+            if (outer.empty())
+              emitter.setScalar(result, value);
+            else
+              emitter.write(emitter.buffer(result), outerWhere, value);
+          }
+        },
+        endsOfReaders(reduce.getResults(), reduce, emitter));
   }
 
   // Folds the lanes at steps of `step` along the axis.

@@ -187,7 +187,7 @@ Value truncateTowardsZero(OpBuilder &b, Location loc, Value source, Type from, T
 
 } // namespace
 
-Value expandTotal(OpBuilder &b, Location loc, Total kind, Value x, Value y) {
+Value expandTotal(OpBuilder &b, Location loc, Total kind, Value x, Value y, bool sameDivisor) {
   Type element = getElementTypeOrSelf(x.getType());
   int64_t width = widthOf(x.getType());
   auto number = [&](int64_t value) {
@@ -223,7 +223,21 @@ Value expandTotal(OpBuilder &b, Location loc, Total kind, Value x, Value y) {
       return isSigned ? b.create<arith::SIToFPOp>(loc, wide, value).getResult()
                       : b.create<arith::UIToFPOp>(loc, wide, value).getResult();
     };
-    Value ratio = b.create<arith::DivFOp>(loc, widen(x), widen(safe));
+    auto real = [&](double value) { return repeated(b, loc, b.getF64FloatAttr(value), width); };
+    Value ratio;
+    if (sameDivisor) {
+      // By its reciprocal: (x + 1/2) / y is no closer than 1/2y to where the quotient changes, and
+      // both roundings together err by at most 2^-19 of that.
+      Value half = real(0.5);
+      if (isSigned)
+        half = select(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, number(0)),
+                      real(-0.5), half);
+      Value reciprocal = b.create<arith::DivFOp>(loc, real(1), widen(safe));
+      ratio =
+          b.create<arith::MulFOp>(loc, b.create<arith::AddFOp>(loc, widen(x), half), reciprocal);
+    } else {
+      ratio = b.create<arith::DivFOp>(loc, widen(x), widen(safe));
+    }
     Value quotient = isSigned ? b.create<arith::FPToSIOp>(loc, x.getType(), ratio).getResult()
                               : b.create<arith::FPToUIOp>(loc, x.getType(), ratio).getResult();
     if (kind == Total::RemS || kind == Total::RemU) {

@@ -9,9 +9,10 @@ namespace nereid::transforms {
 
 enum class Total { DivS, DivU, RemS, RemU, ShL, ShRS, ShRU };
 
-/// tile.divsi, tile.shl, ...
+/// tile.divsi, tile.shl, ... `sameDivisor`: all lanes of `y` are one number, which is likely to be
+/// known before the loop around.
 mlir::Value expandTotal(mlir::OpBuilder &b, mlir::Location loc, Total kind, mlir::Value x,
-                        mlir::Value y);
+                        mlir::Value y, bool sameDivisor = false);
 /// The upper half of the unsigned product.
 mlir::Value expandMulHigh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
 /// Float to float as `tile.fp_convert` says. `from` and `to` are the formats of one element.

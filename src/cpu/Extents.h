@@ -1,4 +1,4 @@
-// How much of a product has to be computed: sizes are seldom multiples of a block.
+// How much of a tile has to be computed: sizes are seldom multiples of a block.
 #pragma once
 
 #include "cpu/LaneEmitter.h"
@@ -18,5 +18,14 @@ struct ProductExtents {
 ///   store(c, acc, mask=(m[:, None] < M) & (n < N))      rows M - m[0], columns N - n[0], depth
 ///   left
 ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter);
+
+/// Gives for each dimension the place from which on no store looks at `tiles`, which are of one
+/// shape and computed at `place`; null for all, and for dimensions of one element. With `but`, not
+/// along that one.
+llvm::SmallVector<mlir::Value> endsOfReaders(mlir::ValueRange tiles, mlir::Operation *place,
+                                             LaneEmitter &emitter,
+                                             std::optional<unsigned> but = std::nullopt);
+/// The same of what `store` writes.
+llvm::SmallVector<mlir::Value> endsOfStore(tile::StoreOp store, LaneEmitter &emitter, unsigned but);
 
 } // namespace nereid::cpu

@@ -1,4 +1,4 @@
-#include "cpu/ProductExtents.h"
+#include "cpu/Extents.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,8 +65,8 @@ Value blockEnd(Value desc, ValueRange offsets, unsigned dim, Operation *place,
 // Who looks at a tile, and how far along one dimension.
 class Readers {
 public:
-  // False if somebody may look at all of it. `place` is where the answer is wanted: the product, or
-  // the loop around it whose later rounds look at what this one computes.
+  // False if somebody may look at all of it. `place` is where the answer is wanted: the op, or the
+  // loop around it whose later rounds look at what this one computes.
   bool follow(Value tile, unsigned dim, Operation *place) {
     if (!seen.insert({tile, {dim, place}}).second)
       return true;
@@ -138,10 +138,11 @@ private:
 };
 
 // Gives the first place along `dim` that no store looks at.
-Value endOfReaders(tile::DotOp dot, unsigned dim, LaneEmitter &emitter) {
+Value endOfReaders(ValueRange tiles, unsigned dim, Operation *place, LaneEmitter &emitter) {
   Readers found;
-  if (!found.follow(dot.getResult(), dim, dot))
-    return {};
+  for (Value tile : tiles)
+    if (!found.follow(tile, dim, place))
+      return {};
   OpBuilder &b = emitter.builder;
   Value end;
   for (const Readers::Reader &reader : found.readers) {
@@ -188,14 +189,37 @@ Value endOfNumbers(Value tile, unsigned dim, Operation *place, LaneEmitter &emit
 ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter) {
   unsigned n = tile::shapeOf(dot.getType()).size() - 1, m = n - 1;
   ProductExtents out;
-  out.rows = endOfReaders(dot, m, emitter);
-  out.columns = endOfReaders(dot, n, emitter);
+  out.rows = endOfReaders(dot.getResult(), m, dot, emitter);
+  out.columns = endOfReaders(dot.getResult(), n, dot, emitter);
   // Zero times something may be NaN, zero times zero is not.
   Value lhs = endOfNumbers(dot.getLhs(), n, dot, emitter);
   Value rhs = lhs ? endOfNumbers(dot.getRhs(), m, dot, emitter) : Value();
   if (rhs)
     out.depth = emitter.builder.create<arith::MaxSIOp>(emitter.loc(), lhs, rhs);
   return out;
+}
+
+static SmallVector<Value> endsOf(Type type, std::optional<unsigned> but,
+                                 llvm::function_ref<Value(unsigned)> end) {
+  auto shape = tile::shapeOf(type);
+  SmallVector<Value> out(shape.size());
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    if (dim != but && shape[dim] > 1)
+      out[dim] = end(dim);
+  return out;
+}
+
+SmallVector<Value> endsOfReaders(ValueRange tiles, Operation *place, LaneEmitter &emitter,
+                                 std::optional<unsigned> but) {
+  return endsOf(tiles.front().getType(), but,
+                [&](unsigned dim) { return endOfReaders(tiles, dim, place, emitter); });
+}
+
+SmallVector<Value> endsOfStore(tile::StoreOp store, LaneEmitter &emitter, unsigned but) {
+  auto known = [&](Value value) { return isKnownAt(value, store, emitter.plan); };
+  return endsOf(store.getPointer().getType(), but, [&](unsigned dim) {
+    return store.getMask() ? emitter.maskEnd(store.getMask(), dim, known) : Value();
+  });
 }
 
 } // namespace nereid::cpu
