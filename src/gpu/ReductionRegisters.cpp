@@ -264,7 +264,8 @@ public:
 
   void emit() {
     extremum = Extremum::of(reduce);
-    if (extremum || combinesInAnyOrder(combineBlock))
+    inAnyOrder = extremum || combinesInAnyOrder(combineBlock);
+    if (inAnyOrder)
       reduceInAnyOrder();
     else
       reduceInOrder();
@@ -280,23 +281,27 @@ public:
   }
 
 private:
-  // Registers whose index differs in the bit become one.
-  void combineRegisters(unsigned bit) {
+  // Registers whose indices differ in these bits alone become one, each added to the sum of those
+  // before it.
+  void combineRegisters(unsigned bits) {
     SmallVector<unsigned> kept;
     for (unsigned reg : live)
-      if (!(reg >> bit & 1)) {
-        values[reg] = combine(values[reg], values[reg | 1u << bit]);
+      if (reg & bits)
+        values[reg & ~bits] = combine(values[reg & ~bits], values[reg]);
+      else
         kept.push_back(reg);
-      }
     live = kept;
   }
 
   void reduceInAnyOrder() {
     SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
                      warps = bitsAlong(layout, axis, LayoutInput::Warp);
-    // Of registers the order is known: a bit that is set is the later place.
+    // Of registers the order is known: a bit that is set is the later place. One after the other:
+    // of a tree of pairs `ptxas` keeps elements of all loads until it adds any up.
+    unsigned registers = 0;
     for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Register))
-      combineRegisters(bit.bit);
+      registers |= 1u << bit.bit;
+    combineRegisters(registers);
     if (lanes.empty() && warps.empty())
       return;
     auto ofLive = [&](auto change) {
@@ -308,7 +313,7 @@ private:
     // Both sides of an exchange compute the same sum, so copies stay equal to the last bit.
     for (const Bit &bit : lanes)
       for (unsigned reg : live)
-        values[reg] = combineAnyhow(values[reg], fromLane(emitter, values[reg], bit.bit));
+        values[reg] = combineLanes(values[reg], bit.bit);
     combineWarps(warps);
     ofLive([&](SmallVector<Value> &tuple) { extremum->place(emitter, tuple); });
   }
@@ -316,6 +321,13 @@ private:
   // Two parts of which either may be the earlier one, unless they are combined in order.
   SmallVector<Value> combineAnyhow(ArrayRef<Value> x, ArrayRef<Value> y) {
     return extremum ? extremum->combine(emitter, x, y) : combine(x, y);
+  }
+
+  // Of lanes whose numbers differ in the bit both get what both hold.
+  SmallVector<Value> combineLanes(ArrayRef<Value> mine, unsigned bit) {
+    SmallVector<Value> other = fromLane(emitter, mine, bit);
+    return inAnyOrder ? combineAnyhow(mine, other)
+                      : combineOrdered(mine, other, emitter.isSet(emitter.lane, bit));
   }
 
   // Lane bits of which the lanes hold different parts, once those along the axis are combined.
@@ -347,7 +359,8 @@ private:
   }
 
   // Each warp leaves its part in shared memory; all combine all parts, in the same order, that of
-  // `bits`: a tree, so that few of them wait for one another.
+  // `bits`: a tree, so that few of them wait for one another. Where all lanes hold the same and
+  // parts are many, each lane reads one, which takes fewer registers and instructions.
   void combineWarps(ArrayRef<Bit> bits) {
     if (bits.empty())
       return;
@@ -367,6 +380,16 @@ private:
     int64_t mask = 0;
     for (const Bit &bit : bits)
       mask |= int64_t(1) << bit.bit;
+    constexpr size_t fewBits = 3;
+    if (!row && mask == emitter.warps - 1 && bits.size() > fewBits) {
+      Value member = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(mask));
+      for (auto [i, reg] : llvm::enumerate(live)) {
+        values[reg] = shared.load(slot(member, i));
+        for (const Bit &bit : bits)
+          values[reg] = combineLanes(values[reg], bit.bit);
+      }
+      return;
+    }
     Value group = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
     if (mask == emitter.warps - 1)
       group = emitter.i32(0);
@@ -393,11 +416,10 @@ private:
       Bit bit = rest.front();
       size_t count = 1;
       if (bit.input == LayoutInput::Register) {
-        combineRegisters(bit.bit);
+        combineRegisters(1u << bit.bit);
       } else if (bit.input == LayoutInput::Lane) {
         for (unsigned reg : live)
-          values[reg] = combineOrdered(values[reg], fromLane(emitter, values[reg], bit.bit),
-                                       emitter.isSet(emitter.lane, bit.bit));
+          values[reg] = combineLanes(values[reg], bit.bit);
       } else {
         auto isOther = [](const Bit &next) { return next.input != LayoutInput::Warp; };
         count = size_t(llvm::find_if(rest, isOther) - rest.begin());
@@ -409,6 +431,7 @@ private:
 
   tile::ReduceOp reduce;
   std::optional<Extremum> extremum;
+  bool inAnyOrder = false;
   SmallVector<unsigned> live; // registers that still hold a part
 };
 

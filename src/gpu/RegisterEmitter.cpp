@@ -326,8 +326,7 @@ void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> sh
           *this, layout, 1, values,
           [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; }, matrixAddress))
     return;
-  noteShared("store", layout, elementBytes, vector,
-             [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; });
+  accesses.push_back(sharedFact("store", element, shape, layout));
   for (unsigned reg = 0; reg < values.size(); reg += vector) {
     Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
     if (vector == 1) {
@@ -345,10 +344,8 @@ void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> sh
 
 SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRef<int64_t> shape,
                                                const LinearLayout &layout) {
-  unsigned vector = sharedVector(element, shape, layout),
-           elementBytes = bitsOf(memoryType(element)) / 8;
-  noteShared("load", layout, elementBytes, vector,
-             [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; });
+  unsigned vector = sharedVector(element, shape, layout);
+  accesses.push_back(sharedFact("load", element, shape, layout));
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
     Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
@@ -397,6 +394,14 @@ void RegisterEmitter::noteShared(const char *what, const LinearLayout &layout,
   accesses.push_back(sharedAccess(location, what, elementBytes * elements, elements,
                                   registersOf(layout) / elements,
                                   [&](unsigned lane) { return offset(layout.apply(0, lane, 0)); }));
+}
+
+AccessFact RegisterEmitter::sharedFact(const char *what, Type element, ArrayRef<int64_t> shape,
+                                       const LinearLayout &layout) const {
+  unsigned vector = sharedVector(element, shape, layout), bytes = bitsOf(memoryType(element)) / 8;
+  return sharedAccess(
+      location, what, bytes * vector, vector, registersOf(layout) / vector,
+      [&](unsigned lane) { return rowMajor(layout.apply(0, lane, 0), shape) * bytes; });
 }
 
 // --- small pieces of code ---

@@ -183,6 +183,9 @@ public:
   /// `offset(coordinate)` bytes from some multiple of 128.
   void noteShared(const char *what, const LinearLayout &layout, unsigned elementBytes,
                   unsigned elements, llvm::function_ref<int64_t(llvm::ArrayRef<int32_t>)> offset);
+  /// What reading or writing a tile as `readShared` and `writeShared` do takes.
+  AccessFact sharedFact(const char *what, mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                        const LinearLayout &layout) const;
 
 private:
   /// The temporaries in shared memory of an innermost loop's steps. Each is written, a barrier

@@ -343,9 +343,10 @@ private:
 // and read some of their registers in each.
 class Passage {
 public:
-  Passage(Value source, Value result, uint64_t most)
+  Passage(Value source, Value result, uint64_t most, const RegisterEmitter &emitter)
       : source(source), from(layoutOf(source.getType())), to(layoutOf(result.getType())),
         shape(shapeOf(source)), element(tile::elementType(source.getType())) {
+    cutRows(emitter);
     pieces.push_back({llvm::to_vector(llvm::seq(0u, registersOf(from))),
                       llvm::to_vector(llvm::seq(0u, registersOf(to)))});
     while (bytes() > most && halve())
@@ -386,6 +387,31 @@ private:
     for (int64_t extent : padded())
       bytes *= uint64_t(extent);
     return bytes;
+  }
+
+  // Rows become runs of all banks, each 16 bytes apart from the one before, where lanes that are
+  // far apart in a row would meet in a bank otherwise.
+  void cutRows(const RegisterEmitter &emitter) {
+    constexpr int64_t bytesOfBanks = 128;
+    int64_t run = bytesOfBanks / tile::bytesInMemory(element);
+    if (shape.empty() || shape.back() <= run)
+      return;
+    Passage cut(*this);
+    cut.shape.back() /= run;
+    cut.shape.push_back(run);
+    cut.from = reshapeLayout(from, shape, cut.shape);
+    cut.to = reshapeLayout(to, shape, cut.shape);
+    if (cut.cycles(emitter) < cycles(emitter))
+      *this = cut;
+  }
+  // Of shared memory, for a warp to write and read all of its elements.
+  unsigned cycles(const RegisterEmitter &emitter) const {
+    unsigned cycles = 0;
+    for (const LinearLayout &layout : {from, to}) {
+      AccessFact fact = emitter.sharedFact("", element, padded(), layout);
+      cycles += fact.count * fact.transactions;
+    }
+    return cycles;
   }
 
   // Where registers choose between the halves of a dimension on both sides, the halves go one after
@@ -467,7 +493,7 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
     if (exchangeLanes(source, result, emitter))
       return;
     // Half of what a block may have leaves room for rings beside it.
-    Passage(source, result, emitter.chip.sharedBytesPerBlock / 2).emit(emitter, result);
+    Passage(source, result, emitter.chip.sharedBytesPerBlock / 2, emitter).emit(emitter, result);
   }
 };
 
