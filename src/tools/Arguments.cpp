@@ -243,7 +243,9 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
   if (!parsed.module) {
     // The text is in front of the user: no need for a place in it.
     const Diagnostic &first = parsed.diagnostics.front();
-    return Error{"argument `" + name + "=" + text + "`: " + first.message +
+    constexpr size_t most = 200;
+    std::string shown = text.size() > most ? text.substr(0, most) + "..." : text;
+    return Error{"argument `" + name + "=" + shown + "`: " + first.message +
                      (first.hint.empty() ? "" : "; " + first.hint),
                  {}};
   }
