@@ -324,6 +324,16 @@ std::optional<int64_t> greatest(Value value, unsigned depth = 8) {
   return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
 }
 
+// Multiples of 32 divided by 8 are multiples of 4.
+void divideMultiples(AxisFacts &out, const AxisFacts &a, int64_t divisor) {
+  if (divisor <= 0 || !llvm::isPowerOf2_64(uint64_t(divisor)))
+    return;
+  auto left = [&](int64_t divides) { return std::max<int64_t>(divides / divisor, 1); };
+  out.scalarDivisibility = left(a.scalarDivisibility);
+  for (unsigned d = 0; d < rankOf(out); ++d)
+    out.divisibility[d] = left(divisibilityOfAll(a, d));
+}
+
 // (0 1 ... 31) // 8 is uniform over runs of 8, if no number is negative: -1 // 8 is 0, as is 1
 // // 8.
 template <typename Op, bool isSigned> struct DivModel : Base<DivModel<Op, isSigned>, Op> {
@@ -332,6 +342,7 @@ template <typename Op, bool isSigned> struct DivModel : Base<DivModel<Op, isSign
     if (b.constant == 1)
       return {a};
     AxisFacts out = lanewise(op, operands);
+    divideMultiples(out, a, b.constant.value_or(0));
     if (isSigned && !greatest(op->getOperand(0)))
       return {out};
     for (unsigned d = 0; d < rankOf(out); ++d) {
@@ -350,9 +361,11 @@ template <typename Op> struct ShiftRightModel : Base<ShiftRightModel<Op>, Op> {
     AxisFacts out = lanewise(op, operands);
     if (!b.constant || *b.constant < 0 || *b.constant > 30)
       return {out};
+    const int64_t divisor = int64_t(1) << *b.constant;
+    divideMultiples(out, a, divisor);
     for (unsigned d = 0; d < rankOf(out); ++d) {
       int64_t run = a.contiguity[d];
-      run = std::gcd(run, std::gcd(divisibilityAt(a, d, run), int64_t(1) << *b.constant));
+      run = std::gcd(run, std::gcd(divisibilityAt(a, d, run), divisor));
       out.constancy[d] = std::max(out.constancy[d], run);
     }
     return {out};

@@ -165,6 +165,21 @@ TEST_F(AxisTest, QuotientsAreUniformOverMultiplesOfTheDivisor) {
             1);
 }
 
+TEST_F(AxisTest, QuotientsOfMultiplesAreMultiples) {
+  auto divided = [&](const std::string &op, const std::string &of, int by) {
+    return std::string(offsets) + "%n16s = tile.splat %n16 : i32 -> tensor<128xi32>\n" +
+           "%by = arith.constant dense<" + std::to_string(by) + "> : tensor<128xi32>\n%m = " + op +
+           " " + of + ", %by : tensor<128xi32>\n" + show("%m", "tensor<128xi32>");
+  };
+  EXPECT_EQ(facts(divided("tile.divsi", "%n16s", 2)), (Facts{1, 8, 128}));
+  EXPECT_EQ(facts(divided("tile.shrs", "%n16s", 2)), (Facts{1, 4, 128}));
+  EXPECT_EQ(facts(divided("tile.divsi", "%n16s", 32)).divisibility, 1);
+  // 48 // 3 is 16, but 64 // 3 is 21.
+  EXPECT_EQ(facts(divided("tile.divsi", "%n16s", 3)).divisibility, 1);
+  // 0 // 2, 1 // 2, 2 // 2: each is a run of its own.
+  EXPECT_EQ(facts(divided("tile.divsi", "%o", 2)).divisibility, 1);
+}
+
 TEST_F(AxisTest, ReshapesKeepRunsThatTheyDoNotCut) {
   auto reshaped = [&](const std::string &how, const std::string &shape) {
     return std::string(offsets) + "%m = tile.reshape %o " + how + " : tensor<128xi32> -> tensor<" +
