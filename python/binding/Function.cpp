@@ -453,7 +453,7 @@ private:
     } else if (characters == "num_ctas") {
       integer(options.numCtas, 1, 16);
     } else if (characters == "maxnreg") {
-      integer(options.maxRegisters, 0, 255);
+      integer(options.maxRegisters, 0, INT32_MAX);
     } else if (characters == "debug") {
       options.debug = PyObject_IsTrue(value) == 1;
     } else if (characters == "enable_fp_fusion") {

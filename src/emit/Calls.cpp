@@ -252,6 +252,19 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
   if (takesTiles)
     return callPython(function, std::move(args), std::move(keywords));
 
+  // One that is said to run while compiling may ask a tile for its type.
+  if (function.flavor == Flavor::Constexpr &&
+      (llvm::any_of(args, holdsTile) ||
+       llvm::any_of(llvm::make_second_range(keywords), holdsTile))) {
+    Value result = unboxed(callPython(function, std::move(args), std::move(keywords)));
+    if (holdsTile(result))
+      fail("NotConstexpr",
+           "the result of `" + function.name() +
+               "` is a run-time value, but the function runs while compiling",
+           "decorate `" + function.name() + "` with `@triton.jit` to run it in the kernel");
+    return result;
+  }
+
   // A compile-time function: runs as Python on values known now.
   auto check = [&](const Value &value, const std::string &which) {
     if (holdsTile(value))
@@ -259,9 +272,7 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
            which + " of `" + function.name() +
                "` is a run-time value, but the function runs while "
                "compiling",
-           function.flavor == Flavor::Constexpr
-               ? ""
-               : "decorate `" + function.name() + "` with `@triton.jit` to run it in the kernel");
+           "decorate `" + function.name() + "` with `@triton.jit` to run it in the kernel");
   };
   for (size_t i = 0; i < args.size(); ++i)
     check(args[i], "argument " + std::to_string(i + 1));

@@ -450,9 +450,9 @@ Status areOptions(const CompileOptions &options) {
     return Error{"`inputPrecision` of the compile options is \"" + options.inputPrecision +
                      "\"; it can be \"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\" or \"bf16x6\"",
                  {}};
-  if (options.maxRegisters < 0 || options.maxRegisters > 255)
+  if (options.maxRegisters < 0)
     return wrong("maxRegisters", options.maxRegisters,
-                 "up to 255, and 0 leaves it to the compiler");
+                 "0 or more, and 0 leaves it to the compiler");
   return Success{};
 }
 } // namespace
@@ -741,7 +741,8 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   to.numWarps = options.numWarps;
   to.numStages = options.numStages;
   to.numCtas = options.numCtas;
-  to.maxnreg = options.maxRegisters;
+  // More than a thread can have is no limit.
+  to.maxnreg = options.maxRegisters > 255 ? 0 : options.maxRegisters;
   to.debug = options.debug;
   to.fpFusion = options.fpFusion;
   to.reflectFtz = options.reflectFtz;

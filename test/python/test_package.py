@@ -51,6 +51,31 @@ def tell_target(out):
     tl.store(out + 2, 2 if has_tensor_memory() else 1)
 
 
+@triton.constexpr_function
+def element_type(of):
+    if isinstance(of, tl.tensor_descriptor):
+        return of.dtype
+    elif isinstance(of, tl.tensor):
+        return of.dtype.element_ty
+    else:
+        raise ValueError("no tensor")
+
+
+@triton.constexpr_function
+def one_more(of):
+    return of + 1
+
+
+@triton.jit
+def tell_types(x, block, out, COMPUTE: tl.constexpr):
+    IS_HALF: tl.constexpr = element_type(x) == tl.float16
+    IS_FLOAT: tl.constexpr = element_type(block) == tl.float32
+    tl.store(out, 1 if IS_HALF else 2)
+    tl.store(out + 1, 1 if IS_FLOAT else 2)
+    if COMPUTE:
+        tl.store(out, one_more(tl.load(x)))
+
+
 @triton.jit
 def apply(x, f: tl.constexpr, BLOCK: tl.constexpr):
     o = tl.arange(0, BLOCK)
@@ -215,6 +240,25 @@ class Launches(unittest.TestCase):
         triton.jit(kernel)[(1, )](out, 0.1, 4, BLOCK=16)
         np.testing.assert_array_equal(out[:4], np.float16(0.1) + np.float16(4))
         self.assertEqual(out[4], 3)
+
+    def test_functions_of_constants_ask_tiles_for_their_types(self):
+        block = triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(np.zeros((16, 16), "f4"), [16, 16])
+        for kind, answer in (("f2", 1), ("f4", 2)):
+            out = np.zeros(2, "i4")
+            tell_types[(1, )](np.zeros(1, kind), block, out, False)
+            self.assertEqual(out.tolist(), [answer, 1])
+        with self.assertRaisesRegex(triton.CompilationError, "the result of `one_more` is a run-time value"):
+            tell_types[(1, )](np.zeros(1, "f2"), block, out, True)
+
+    def test_more_registers_than_a_thread_can_have_are_no_limit(self):
+        x, out = np.ones(100, "f4"), np.zeros(100, "f4")
+        add[(1, )](x, x, out, 100, maxnreg=256)
+        self.assertTrue((out == 2).all())
+
+    def test_where_a_function_stands(self):
+        self.assertEqual(add.raw_src[0], "@triton.jit\n")
+        self.assertEqual(add.def_file_line_number, add.starting_line_number + 1)
+        self.assertEqual((os.path.basename(add.file_name), add.def_file_col_number), ("test_package.py", 1))
 
     def test_questions_about_the_target(self):
         out = np.zeros(3, "i4")

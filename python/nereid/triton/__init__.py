@@ -1,5 +1,8 @@
 """The host side of the Triton language, over Nereid's engine."""
-__version__ = "3.6.0"
+import os
+
+# Packages refuse versions by it for faults of Triton's own compiler.
+__version__ = os.environ.get("NEREID_TRITON_VERSION", "3.6.0")
 
 from . import language  # noqa: E402
 from . import knobs

@@ -348,7 +348,7 @@ TEST_F(ApiTest, OptionsThatNoCompilerTakesAreRefused) {
            {[](CompileOptions &o) { o.numWarps = 64; }, "a power of two up to 32"},
            {[](CompileOptions &o) { o.numStages = 0; }, "`numStages`"},
            {[](CompileOptions &o) { o.numCtas = -1; }, "`numCtas`"},
-           {[](CompileOptions &o) { o.maxRegisters = 256; }, "`maxRegisters`"},
+           {[](CompileOptions &o) { o.maxRegisters = -1; }, "`maxRegisters`"},
            {[](CompileOptions &o) { o.inputPrecision = "fp32"; }, "it can be \"tf32\""}}) {
     CompileOptions options;
     change(options);

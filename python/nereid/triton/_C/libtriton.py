@@ -12,7 +12,7 @@ class CublasLt:
 
         if a.dtype.itemsize == 1:
             one = torch.ones((), device=a.device)
-            torch._scaled_mm(a, b.T, one, one, out_dtype=c.dtype, use_fast_accum=True, out=c)
+            torch._scaled_mm(a.contiguous(), b.contiguous().T, one, one, out_dtype=c.dtype, use_fast_accum=True, out=c)
             return
         torch.matmul(a, b.T, out=c)
 

@@ -45,7 +45,7 @@ def native_name(module_name):
 
 
 class Source:
-    """The text of a function or class: dedented, with the place of its first line."""
+    """The text of a function or class: dedented, with the place of its first line; `lines` as they stand, decorators too."""
 
     def __init__(self, item):
         code = getattr(item, "__code__", None)
@@ -55,6 +55,7 @@ class Source:
         except (OSError, TypeError):
             lines, first = self._from_strings(item, code)
             self.path = "<string>"
+        self.lines, self.first_line = list(lines), first
         indent = len(lines[0]) - len(lines[0].lstrip())
         if indent:
             lines = [line[indent:] if not line[:indent].strip() else line for line in lines]

@@ -92,8 +92,9 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self.constexprs = [one.num for one in self.params if one.is_constexpr]
         self.pre_run_hooks = []
         self.kernel = None
-        self.raw_src, self.starting_line_number = None, getattr(fn.__code__, "co_firstlineno", 1)
-        self._source = _sources.Source(fn)
+        source = self._source = _sources.Source(fn)
+        self.raw_src, self.starting_line_number, self.file_name = source.lines, source.first_line, source.path
+        self.def_file_line_number, self.def_file_col_number = source.line, source.column + 1
         self._text = self._source.text
         self._program = self._closure = None
         self.__doc__, self.__name__, self.__qualname__ = fn.__doc__, fn.__name__, fn.__qualname__
