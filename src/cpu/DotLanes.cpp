@@ -85,6 +85,7 @@ public:
 
   void emit() {
     findEnds();
+    NextRound next(dot, emitter);
     uint64_t scratch = emitter.plan.scratchOffset(dot);
     uint64_t second = scratch + packedBytes(dot.getLhs().getType(), sum);
     packLhs(scratch);
@@ -101,7 +102,6 @@ public:
     ends.push_back(columnEnd ? emitter.ceilDiv(columnEnd, columns) : Value());
     ends.push_back(rowEnd ? emitter.ceilDiv(rowEnd, rows) : Value());
     // Panels outside: one stays in the nearest cache while all rows pass.
-    NextRound next(dot, emitter);
     // Cores with tiles are faster without, as long as they multiply by vectors.
     const bool fetches = instruction != Instruction::MultiplyAdd || !emitter.processor.byteTiles;
     int64_t parts = 1;

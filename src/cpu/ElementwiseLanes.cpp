@@ -199,6 +199,8 @@ struct MulHiLanes : LaneModel<MulHiLanes, tile::MulHiUIOp> {
 
 // --- conversions ---
 
+// LLVM saturates vectors lane by lane. Here numbers are brought into the range first, NaN with
+// them; a range that ends between two numbers of the source has its end put in at last.
 struct FPToIntLanes : LaneModel<FPToIntLanes, tile::FPToIntOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     Value source = operandLanes(op, emitter, where)[0];
@@ -212,11 +214,49 @@ struct FPToIntLanes : LaneModel<FPToIntLanes, tile::FPToIntOp> {
     if (scalarOf(type).isInteger(1))
       return b.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNE, source,
                                      emitter.zero(source.getType()));
+    if (where.width > 1)
+      return saturate(source, type, isUnsigned, emitter);
     return b
         .create<LLVM::CallIntrinsicOp>(
             emitter.loc(), type,
             b.getStringAttr(isUnsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat"), ValueRange{source})
         .getResult(0);
+  }
+
+  static Value saturate(Value source, Type type, bool isUnsigned, LaneEmitter &emitter) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    int64_t width = widthOf(type);
+    auto from = cast<FloatType>(scalarOf(source.getType()));
+    unsigned bits = scalarOf(type).getIntOrFloatBitWidth();
+    const llvm::fltSemantics &format = from.getFloatSemantics();
+    auto number = [&](const APFloat &value) {
+      return emitter.constant(b.getFloatAttr(from, value), width);
+    };
+    auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
+      return b.create<arith::CmpFOp>(loc, predicate, x, y);
+    };
+    auto select = [&](Value c, Value x, Value y) -> Value {
+      return b.create<arith::SelectOp>(loc, c, x, y);
+    };
+    APInt greatest = isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
+    APFloat limit = llvm::scalbn(APFloat(format, 1), isUnsigned ? bits : bits - 1,
+                                 APFloat::rmNearestTiesToEven);
+    APFloat below = limit, least = isUnsigned ? APFloat(format, 0) : llvm::neg(limit);
+    below.next(/*nextDown=*/true);
+    Value low = number(least), high = number(below);
+    Value inside = select(compare(arith::CmpFPredicate::OGT, source, low), source, low);
+    inside = select(compare(arith::CmpFPredicate::OLT, inside, high), inside, high);
+    // Processors convert to 32 bits and more.
+    Type wide = laneType(b.getIntegerType(std::max(bits, 32u)), width);
+    Value out = isUnsigned && bits >= 32 ? b.create<arith::FPToUIOp>(loc, wide, inside).getResult()
+                                         : b.create<arith::FPToSIOp>(loc, wide, inside).getResult();
+    if (wide != type)
+      out = b.create<arith::TruncIOp>(loc, type, out);
+    if (bits > APFloat::semanticsPrecision(format))
+      out = select(compare(arith::CmpFPredicate::OGE, source, number(limit)),
+                   emitter.constant(b.getIntegerAttr(scalarOf(type), greatest), width), out);
+    return select(compare(arith::CmpFPredicate::UNO, source, source), emitter.zero(type), out);
   }
 };
 

@@ -23,7 +23,8 @@ bool isBefore(Value value, Operation *place) {
   return ancestor && op != ancestor && op->isBeforeInBlock(ancestor);
 }
 
-// True if the lanes of `value` can be computed at `place`, perhaps before it stands in the program.
+} // namespace
+
 bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
   if (!isTile(value) || plan.stored(value))
     return isBefore(value, place);
@@ -32,6 +33,8 @@ bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
            return isKnownAt(operand, place, plan);
          });
 }
+
+namespace {
 
 // Conversions, by which zero stays zero.
 bool isConversion(Operation *op) {

@@ -19,6 +19,10 @@ struct ProductExtents {
 ///   left
 ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter);
 
+/// True if the lanes of `value` can be computed at `place`, perhaps before it stands in the
+/// program.
+bool isKnownAt(mlir::Value value, mlir::Operation *place, const FusionPlan &plan);
+
 /// Gives for each dimension the place from which on no store looks at `tiles`, which are of one
 /// shape and computed at `place`; null for all, and for dimensions of one element. With `but`, not
 /// along that one.

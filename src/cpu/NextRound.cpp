@@ -1,4 +1,5 @@
 #include "cpu/NextRound.h"
+#include "cpu/Extents.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -146,8 +147,15 @@ NextRound::NextRound(tile::DotOp dot, LaneEmitter &emitter)
     : emitter(emitter), loop(dyn_cast<scf::ForOp>(dot->getParentOp())) {
   if (!loop)
     return;
-  find(dot.getLhs());
-  find(dot.getRhs());
+  fetchRows(dot);
+  SmallVector<Operation *> found;
+  find(dot.getLhs(), found);
+  find(dot.getRhs(), found);
+  for (Operation *op : found)
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      add(load);
+    else
+      add(cast<tile::DescLoadOp>(op));
   if (loads.empty())
     return;
   OpBuilder &b = emitter.builder;
@@ -159,17 +167,51 @@ NextRound::NextRound(tile::DotOp dot, LaneEmitter &emitter)
 }
 
 // The loads that an operand is made of where it is packed.
-void NextRound::find(Value operand) {
+void NextRound::find(Value operand, SmallVectorImpl<Operation *> &found) {
   Operation *op = operand.getDefiningOp();
   if (!op || op->getBlock() != loop.getBody())
     return;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return add(load);
-  if (auto load = dyn_cast<tile::DescLoadOp>(op))
-    return add(load);
-  if (isLazy(op))
+  if (isa<tile::LoadOp, tile::DescLoadOp>(op))
+    found.push_back(op);
+  else if (isLazy(op))
     for (Value source : op->getOperands())
-      find(source);
+      find(source, found);
+}
+
+// Those of this product and of the ones behind it, unless one before knew them.
+void NextRound::fetchRows(tile::DotOp dot) {
+  auto known = [&](tile::LoadOp load, Operation *place) {
+    return isKnownAt(load.getPointer(), place, emitter.plan);
+  };
+  SmallVector<tile::DotOp> before;
+  bool behind = false;
+  for (auto one : loop.getBody()->getOps<tile::DotOp>()) {
+    behind |= one == dot;
+    if (!behind) {
+      before.push_back(one);
+      continue;
+    }
+    SmallVector<Operation *> found;
+    find(one.getLhs(), found);
+    find(one.getRhs(), found);
+    for (Operation *op : found) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
+      if (!type || type.getRank() != 2 || bufferBytes(type) < leastBytes || !known(load, dot) ||
+          llvm::any_of(before, [&](tile::DotOp other) { return known(load, other); }))
+        continue;
+      unsigned dim = emitter.adjacentDim(load.getResult());
+      SmallVector<int64_t> rows(type.getShape());
+      int64_t inRow = std::exchange(rows[dim], 1);
+      if (emitter.axes.facts(load.getPointer()).contiguity[dim] < inRow ||
+          Steps(loop, emitter).of(load.getPointer()))
+        continue;
+      emitter.forEach(rows, 1 - dim, 1, [&](const Lanes &where) {
+        emitter.fetchLines(emitter.lanes(load.getPointer(), where),
+                           inRow * tile::bytesInMemory(load.getAccessElementType()), /*hint=*/2);
+      });
+    }
+  }
 }
 
 void NextRound::add(tile::LoadOp load) {
