@@ -121,7 +121,8 @@ def tile(m, n, k, warps, stages, group=8):
 
 
 tiles = [tile(64, 64, 32, 4, 3), tile(128, 128, 64, 8, 3), tile(128, 256, 64, 8, 3), tile(64, 128, 32, 4, 4),
-         tile(32, 64, 64, 4, 4), tile(16, 128, 64, 4, 4), tile(128, 256, 128, 8, 3), tile(64, 128, 64, 4, 4), tile(256, 128, 32, 8, 4)]
+         tile(32, 64, 64, 4, 4), tile(16, 128, 64, 4, 4), tile(128, 256, 128, 8, 3), tile(64, 128, 64, 4, 4), tile(256, 128, 32, 8, 4),
+         tile(64, 128, 128, 4, 4)]
 
 variants = dict(
     grouped=dict(run=grouped, configs=tiles),

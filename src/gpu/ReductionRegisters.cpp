@@ -296,12 +296,17 @@ private:
   void reduceInAnyOrder() {
     SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
                      warps = bitsAlong(layout, axis, LayoutInput::Warp);
-    // Of registers the order is known: a bit that is set is the later place. One after the other:
-    // of a tree of pairs `ptxas` keeps elements of all loads until it adds any up.
-    unsigned registers = 0;
-    for (const Bit &bit : bitsAlong(layout, axis, LayoutInput::Register))
-      registers |= 1u << bit.bit;
-    combineRegisters(registers);
+    // Of registers the order is known: a bit that is set is the later place. Where order does not
+    // matter four sums run beside one another: of a tree of pairs `ptxas` keeps elements of all
+    // loads until it adds any up, and one sum alone is a long chain.
+    auto bits = bitsAlong(layout, axis, LayoutInput::Register);
+    if (unsigned far = 0; !extremum) {
+      for (; bits.size() > 2; bits.pop_back())
+        far |= 1u << bits.back().bit;
+      combineRegisters(far);
+    }
+    for (const Bit &bit : bits)
+      combineRegisters(1u << bit.bit);
     if (lanes.empty() && warps.empty())
       return;
     auto ofLive = [&](auto change) {
