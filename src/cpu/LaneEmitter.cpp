@@ -193,11 +193,34 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
 
 void LaneEmitter::materialize(Value tile) {
   Operation *op = tile.getDefiningOp();
-  unsigned adjacent = op ? computedDim(op).value_or(-1u) : -1u;
   Buffer into = buffer(tile);
-  fillFrom(
-      into, adjacent, tile, true, [&](const Lanes &where) { return compute(tile, where); },
-      op ? endsOfReaders(tile, op, *this, preferredDim(into.shape)) : SmallVector<Value>());
+  auto source = [&](const Lanes &where) { return compute(tile, where); };
+  unsigned row = preferredDim(into.shape);
+  SmallVector<Value> ends = op ? endsOfReaders(tile, op, *this, row) : SmallVector<Value>();
+  if (auto across = acrossRows(tile))
+    return forEach(
+        into.shape, across->dim, across->width,
+        [&](const Lanes &where) { write(into, where, source(where)); }, ends);
+  fillFrom(into, op ? computedDim(op).value_or(-1u) : -1u, tile, true, source, ends);
+}
+
+// Rows of a few elements that follow each other in memory, as pairs do, are loaded many at a time:
+// one element of each from the vectors that cover them.
+std::optional<Lanes> LaneEmitter::acrossRows(Value tile) {
+  constexpr int64_t leastLanes = 8;
+  auto shape = tile::shapeOf(tile.getType());
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  unsigned row = preferredDim(shape);
+  if (!load || row == 0 || shape[row] >= leastLanes || shape[row - 1] < leastLanes)
+    return {};
+  Lanes where;
+  where.position.assign(shape.size(), index(0));
+  where.dim = row - 1;
+  where.width = preferredWidth(shape, where.dim);
+  auto offsets = laneOffsets(load.getPointer(), where, *this);
+  if (!offsets || !NearLanes::find(*offsets, load.getAccessElementType()))
+    return {};
+  return where;
 }
 
 // Tasks that run with this one find the lanes in their registers.

@@ -250,6 +250,7 @@ public:
   llvm::ArrayRef<RecordSite> recordSites() const { return sites; }
 
 private:
+  std::optional<Lanes> acrossRows(mlir::Value tile);
   std::optional<unsigned> sourceDim(mlir::Value tile) const;
   std::optional<unsigned> computedDim(mlir::Operation *op) const;
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
