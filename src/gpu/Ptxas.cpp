@@ -251,6 +251,10 @@ uint64_t bytesForKept(const target::GpuChip &chip, uint32_t registers, unsigned 
       if (all <= left(fewer))
         return all;
   uint64_t room = left(blocks) / stepBytes * stepBytes;
+  // Of a row of unknown length one step alone fits: most likely it is the whole row, and what it
+  // would take of the first-level cache holds it as well, without a write.
+  if (!steps && room == stepBytes)
+    return 0;
   return steps ? std::min(room, all) : room;
 }
 

@@ -90,14 +90,16 @@ TEST_F(GpuKernels, RegistersAreLimitedWhereAnotherBlockThenFits) {
 
 TEST_F(GpuKernels, WhatIsKeptTakesNoProgramsPlace) {
   const target::GpuChip &chip = *target::gpuChip("sm_90a");
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 0), 6u * 8192);     // four programs of 57 KB
-  EXPECT_EQ(gpu::bytesForKept(chip, 64, 16, 128, 8192, 0), 14u * 8192);    // two
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 4, 128, 2048, 0), 6u * 2048);      // sixteen
-  EXPECT_EQ(gpu::bytesForKept(chip, 64, 32, 128, 65536, 0), 3u * 65536);   // one
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 2), 2u * 8192);     // no more than there is
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 8), 8u * 8192);     // three, and all of it
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 20), 6u * 8192);    // one would be too few
-  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 120 << 10, 65536, 0), 65536u); // beside what it needs
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 0), 6u * 8192);   // four programs of 57 KB
+  EXPECT_EQ(gpu::bytesForKept(chip, 64, 16, 128, 8192, 0), 14u * 8192);  // two
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 4, 128, 2048, 0), 6u * 2048);    // sixteen
+  EXPECT_EQ(gpu::bytesForKept(chip, 64, 32, 128, 65536, 0), 3u * 65536); // one
+  EXPECT_EQ(gpu::bytesForKept(chip, 56, 32, 256, 131072, 0), 0u);        // the cache does as well
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 2), 2u * 8192);   // no more than there is
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 8), 8u * 8192);   // three, and all of it
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 128, 8192, 20), 6u * 8192);  // one would be too few
+  EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 120 << 10, 32768, 0),
+            3u * 32768); // beside what it needs
   EXPECT_EQ(gpu::bytesForKept(chip, 32, 16, 200 << 10, 65536, 0), 0u);
 }
 
