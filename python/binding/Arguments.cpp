@@ -341,7 +341,7 @@ Argument Arguments::convert(PyObject *object, int depth) {
     unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
     if (overflow < 0 || PyErr_Occurred()) {
       PyErr_Clear();
-      raise(PyExc_OverflowError, "an integer argument does not fit 64 bits");
+      raise(PyExc_OverflowError, "the integer does not fit 64 bits");
     }
     return Argument::unsignedInteger(large);
   }

@@ -357,8 +357,27 @@ public:
     return converted;
   }
   void fill(Arguments &into) const {
-    for (size_t i = 0; i < objects.size(); ++i)
-      into.set(i, objects[i]);
+    size_t i = 0;
+    try {
+      for (; i < objects.size(); ++i)
+        into.set(i, objects[i]);
+    } catch (PythonError &) {
+      nameArgument(i);
+      throw;
+    }
+  }
+
+  /// The error under way says which argument it is about.
+  void nameArgument(size_t index) const {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    Ref said = Ref::takeOrNull(value ? PyObject_Str(value) : nullptr);
+    PyErr_Restore(type, value, trace);
+    for (PyObject *plain : {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError})
+      if (said && type == plain)
+        PyErr_SetString(plain, ("argument `" + std::string(text(state.names[index].get())) +
+                                "` of `" + functionName() + "`: " + std::string(text(said.get())))
+                                   .c_str());
   }
 
   /// {parameter: object}, defaults filled in.
@@ -416,6 +435,13 @@ public:
     return dot == std::string::npos ? state.kernel : state.kernel.substr(dot + 1);
   }
 
+  std::string parameterNames() const {
+    std::string names;
+    for (size_t i = 0; i < objects.size(); ++i)
+      names += (i ? ", `" : "`") + std::string(text(state.names[i].get())) + "`";
+    return names;
+  }
+
   PyObject *self;
   FunctionObject &state;
   Options options;
@@ -447,7 +473,8 @@ private:
     if (characters == "num_warps") {
       integer(options.numWarps, 1, 1024);
       if (options.numWarps & (options.numWarps - 1))
-        raise(PyExc_AssertionError, "num_warps must be a power of 2");
+        raise(PyExc_AssertionError,
+              "num_warps must be a power of 2, not " + std::to_string(options.numWarps));
     } else if (characters == "num_stages") {
       integer(options.numStages, 0, 64);
     } else if (characters == "num_ctas") {
@@ -493,8 +520,9 @@ private:
                                                    "ptx_version",
                                                    "ptx_options"};
       if (std::find(std::begin(known), std::end(known), characters) == std::end(known))
-        raise(PyExc_KeyError,
-              "Keyword argument " + std::string(characters) + " was specified but unrecognised");
+        raise(PyExc_KeyError, "Keyword argument " + std::string(characters) +
+                                  " was specified but unrecognised: `" + functionName() +
+                                  "` has the parameters " + parameterNames());
       static constexpr std::string_view told[] = {"sanitize_overflow", "ir_override", "extern_libs",
                                                   "ptx_options", "arch"};
       if (std::find(std::begin(told), std::end(told), characters) != std::end(told) &&

@@ -1,5 +1,5 @@
 // Expressions, in both modes. Whatever only Python can do lies in Operators.cpp; whatever needs
-// tiles goes to `ops` or, for conditional expressions, to KernelFlow.cpp.
+// tiles goes to `ops` or, for conditional expressions, to KernelBranches.cpp.
 
 #include "emit/Interp.h"
 

@@ -9,11 +9,13 @@
 //   Expressions.cpp       literals, names, operators, subscripts, comprehensions, f-strings
 //   Operators.cpp         Python's arithmetic and comparisons on values known now
 //   Attributes.cpp        `x.name` for each kind of object
+//   Containers.cpp        methods of lists, tuples, dicts and sets
 //   Strings.cpp           str, repr, format, methods of str
 //   Calls.cpp             binding arguments, calling functions, classes and ops
 //   HostStatements.cpp    statements of module-level Python            }  the two modes
 //   KernelStatements.cpp  statements of kernels, early returns         }
-//   KernelFlow.cpp        run-time `if`, `for`, `while`: joining scopes }
+//   KernelBranches.cpp    run-time `if`: joining scopes                 }
+//   KernelLoops.cpp       run-time `for` and `while`: what they carry   }
 //   Classes.cpp           `class`, aggregates, named tuples, dataclasses, Enum
 //   Builtins.cpp          len, range, min, isinstance, ...
 //   Platform.cpp          what module-level code learns of the machine
@@ -293,7 +295,6 @@ private:
   Value evalConstant(const syntax::Constant &constant);
   Value evalName(const syntax::Name &name);
   Value evalBoolOp(const syntax::BoolOp &expr);
-  Value evalBinOp(const syntax::BinOp &expr);
   Value evalCompare(const syntax::Compare &expr);
   Value evalIfExp(const syntax::IfExp &expr);
   Value evalCall(const syntax::Call &expr, Value callee);
@@ -409,7 +410,7 @@ private:
   void markInPlace(const Value &value);
   std::unordered_map<const syntax::Stmt *, BodyFacts> bodies;
 
-  // KernelFlow.cpp
+  // KernelBranches.cpp
   /// One arm of a run-time `if`, built apart: its block, and how the frame stands at its end.
   struct Arm {
     std::unique_ptr<mlir::Region> region;
@@ -418,14 +419,19 @@ private:
     mlir::Block &block() { return region->front(); }
   };
   class Joiner;
-  void execRuntimeFor(const syntax::For &stmt, const Value &range);
-  void execRuntimeWhile(const syntax::While &stmt);
   Arm buildArm(const syntax::Node &node, llvm::function_ref<void()> body);
   /// Goes on building at the end of an arm.
   void resumeArm(Arm &arm, const syntax::Node &node, llvm::function_ref<void()> body);
   void joinArms(mlir::Value condition, const syntax::Node &node, Arm &thenArm, Arm &elseArm);
   Value runtimeIfExp(const syntax::IfExp &expr, const Value &condition);
   Tile filler(const Type &type);
+
+  // KernelLoops.cpp
+  void execRuntimeFor(const syntax::For &stmt, const Value &range);
+  void execRuntimeWhile(const syntax::While &stmt);
+  struct LoopBounds;
+  LoopBounds loopBounds(const syntax::For &stmt, const ops::RangeValue &range);
+  Tile loopVariable(const LoopBounds &bounds, mlir::Value counter);
   struct Carried;
   struct HandedOn;
   /// What the loop hands on of what its body defines; called at the end of the body.
@@ -438,6 +444,9 @@ private:
   void checkLastStep(const Binding &binding);
   std::vector<Carried> carriedBy(const syntax::Stmt &stmt,
                                  const std::set<std::string_view> &settled);
+  /// Binds the carried names behind the loop: `results` are those of the tiles not `unchanged`.
+  void bindCarried(const std::vector<Carried> &carried, const llvm::BitVector &unchanged,
+                   mlir::ValueRange results);
   void setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &range);
   /// Appends to `into` what the end of a loop's body yields for each carried tile. False if numbers
   /// changed, which `settled` then names: the loop has to be built anew with tiles in their place.
@@ -470,7 +479,6 @@ private:
   uint64_t refill = 0; ///< steps after a module-level statement that took all
   unsigned depth = 0;
   const char *stackBase = nullptr;
-  std::string currentImport;
 
   KernelContext *kernel = nullptr; ///< while a kernel is emitted
   std::optional<ops::OpContext> context;

@@ -259,6 +259,18 @@ Value mapTiles(const Value &value, llvm::function_ref<Tile(const Tile &)> f) {
   return value;
 }
 
+std::string describeValue(const Value &value) {
+  if (value.isTile())
+    return "`" + value.asTile().type.str() + "`";
+  if (value.isNumber())
+    return "the number " + value.repr();
+  if (value.isNone())
+    return "`None`";
+  if (value.isTuple())
+    return "a tuple of " + std::to_string(value.items().size());
+  return "`" + value.repr() + "`";
+}
+
 bool identical(const Value &a, const Value &b) {
   if (a.isTile() || b.isTile())
     return a.isTile() && b.isTile() && a.asTile().value == b.asTile().value;

@@ -283,6 +283,8 @@ inline bool holdsTile(const Value &value) {
   forEachTile(value, [&](const Tile &) { found = true; });
   return found;
 }
+/// "`int32`", "the number 3", for messages about names that change.
+std::string describeValue(const Value &value);
 /// The very same value: the same tile, the same number, the same object.
 bool identical(const Value &a, const Value &b);
 /// A tuple like `like` (same names and class) around other items.

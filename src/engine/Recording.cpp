@@ -267,13 +267,6 @@ struct Recorder {
              std::map<std::string, Recording::Variable> &names) const;
 
   // What Range and Arg need of the private parts.
-  static Arg textArg(std::string text, Where at) {
-    Arg arg;
-    arg.kind = Arg::Kind::Text;
-    arg.text = std::move(text);
-    arg.where = at;
-    return arg;
-  }
   static Expression callExpression(const Arg *self, const char *callee,
                                    std::initializer_list<Operand> operands, Where where);
   static const Recording &recordingOf(const Module &module) { return module.state->recording; }

@@ -635,6 +635,14 @@ class Errors(unittest.TestCase):
         ):
             with self.assertRaises(error, msg=(arguments, options)):
                 add[(1, )](*arguments, **options)
+        for said, arguments, options in (
+            ("BLOK was specified but unrecognised: `add` has the parameters `x`, `y`, `out`, `n`, `BLOCK`", (x, x, x, 1), {"BLOK": 64}),
+            ("num_warps must be a power of 2, not 3", (x, x, x, 1), {"num_warps": 3}),
+            ("argument `n` of `add`: the integer does not fit 64 bits", (x, x, x, 2**70), {}),
+            ("argument `y` of `add`: elements of type complex64", (x, x.astype("c8"), x, 1), {}),
+        ):
+            with self.assertRaisesRegex(Exception, said):
+                add[(1, )](*arguments, **options)
         for grid, said in (((-1, ), "-1"), ((1, 2, 3, 4), "not 4"), ((), "not 0"), ("abc", "axis 0 of the grid is `'a'`"),
                            ((1 << 40, ), "1099511627776"), (None, "not `None`"), ((1.5, ), r"is `1\.5`.*triton\.cdiv"),
                            ((float("inf"), ), "is `inf`"), (lambda meta: None, "not `None`")):

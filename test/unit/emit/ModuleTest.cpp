@@ -145,6 +145,32 @@ x = [f(i) for i in range(3)], log
             "(['zero', \"ValueError('bad', 1)\", \"KeyError('k',)\"], [0, 1, 2])");
 }
 
+TEST_F(ModuleTest, MethodsOfContainers) {
+  EXPECT_EQ(value(R"(
+def refused(call):
+    try:
+        call()
+    except (KeyError, TypeError, ValueError) as e:
+        return type(e).__name__
+
+some = [3, 1]
+some.insert(-5, 7)
+some.extend((5, 3))
+some.sort(reverse=True)
+table = {'a': 1}
+table.update([('b', 2)], c=3)
+tags = {1, 2}
+tags.discard(4)
+x = (some, some.count(3), (4, 5).index(5), table.pop('a'), table.get('z', 9), table.setdefault('z', 8), list(table),
+     sorted(tags.union([9]).difference([1])),
+     [refused(f) for f in (lambda: tags.remove(4), lambda: table.pop('q'), lambda: some.remove(4),
+                           lambda: some.append(1, 2), lambda: some.clear(1))])
+)",
+                  "x"),
+            "([7, 5, 3, 3, 1], 2, 1, 1, 9, 8, ['b', 'c', 'z'], [2, 9], "
+            "['KeyError', 'KeyError', 'ValueError', 'TypeError', 'TypeError'])");
+}
+
 TEST_F(ModuleTest, AFailedStatementPoisonsOnlyItsNames) {
   const char *source = "a = 1\nb = undefined + 1\nc = a + 1\nd = b + 1\n";
   EXPECT_EQ(value(source, "c"), "2");

@@ -1,0 +1,124 @@
+#include "engine/KernelState.h"
+
+#include "runtime/Recorder.h"
+
+#include <cstdlib>
+
+namespace nereid {
+
+Status KernelState::callHook(const ops::Value &hook, runtime::Stream &stream, BoundArguments &bound,
+                             std::optional<engine::HookedLaunch> &hooked,
+                             emit::Keywords words) const {
+  std::lock_guard lock(program->mutex);
+  hooked.emplace(program->program->interp(), signature, std::span(bound.at, bound.count), stream);
+  Status status = hooked->call(hook, std::move(words));
+  return status ? std::move(status) : Status(program->explained(status.takeError()));
+}
+
+ops::Value KernelState::preHookOf(const Configuration &wanted) const {
+  std::lock_guard lock(program->mutex);
+  auto all = program->program->configurations(signature.name);
+  if (!all)
+    return {};
+  for (const emit::Configuration &one : *all) {
+    bool same = one.numWarps == wanted.options.numWarps &&
+                one.numStages == wanted.options.numStages &&
+                one.numCtas == wanted.options.numCtas && one.maxnreg == wanted.options.maxRegisters;
+    for (const auto &[name, value] : one.values)
+      same &= std::find(wanted.constants.begin(), wanted.constants.end(),
+                        std::pair(name, emit::unboxed(value).repr())) != wanted.constants.end();
+    if (same)
+      return one.preHook;
+  }
+  return {};
+}
+
+Result<engine::TunedLaunch> KernelState::tunedLaunch(std::string device,
+                                                     std::span<const Argument> arguments) const {
+  BoundArguments bound(signature.parameters.size());
+  if (Status status = bind(arguments, bound); !status)
+    return status.takeError();
+  engine::TunedLaunch launch;
+  launch.program = program->program.get();
+  launch.kernel = signature.name;
+  launch.device = std::move(device);
+  emit::Interp &interp = launch.program->interp();
+  using Kind = launch::Argument::Kind;
+  for (size_t i = 0; i < bound.count; ++i) {
+    const launch::Argument &argument = bound.at[i];
+    const std::string &name = signature.parameters[i].name;
+    if (argument.kind == Kind::Default)
+      continue;
+    if (argument.kind == Kind::Pointer || argument.kind == Kind::Tensor ||
+        argument.kind == Kind::Descriptor)
+      launch.tensors.emplace_back(name, argument.type);
+    auto known = engine::hostValue(interp, argument);
+    launch.given.emplace_back(name,
+                              known ? *known : interp.makeUnknown("the argument `" + name + "`"));
+  }
+  return launch;
+}
+
+Error KernelState::withoutConfiguration(Error error) const {
+  if (!chosen.empty())
+    return error;
+  for (Diagnostic &diagnostic : error.diagnostics) {
+    if (diagnostic.code != "SignatureMismatch")
+      continue;
+    std::lock_guard lock(program->mutex);
+    auto all = program->program->configurations(signature.name);
+    if (all && !all->empty())
+      diagnostic.hint = "`@triton.autotune` leaves that to a configuration: launch "
+                        "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`";
+  }
+  return error;
+}
+
+Status KernelState::launchBound(launch::Launcher &launcher, runtime::Stream &stream,
+                                launch::Launcher::Grid grid,
+                                std::span<const Argument> arguments) const {
+  BoundArguments bound(signature.parameters.size());
+  if (Status status = bind(arguments, bound); !status)
+    return status;
+  std::optional<engine::HookedLaunch> hooked; // owns what the hook changes
+  if (!preHook.isNone()) [[unlikely]]
+    if (Status status = callHook(preHook, stream, bound, hooked); !status)
+      return status;
+  auto launched = launcher.launchPrepared(stream, bound.all(), grid);
+  if (!launched)
+    return withoutConfiguration(launched.takeError());
+  if (onLaunch) [[unlikely]] {
+    runtime::TraceEvent work;
+    runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid[0]) * grid[1] * grid[2],
+                          work);
+    (*onLaunch)({signature.name,
+                 stream.device().name(),
+                 {grid[0], grid[1], grid[2]},
+                 work.bytes,
+                 work.operations});
+  }
+  return Success{};
+}
+
+launch::Argument KernelState::argumentOf(const support::Constant &constant) {
+  using Kind = support::Constant::Kind;
+  switch (constant.kind) {
+  case Kind::Bool:
+    return launch::Argument::boolean(constant.flag);
+  case Kind::Int:
+    return launch::Argument::integer(std::strtoll(constant.text.c_str(), nullptr, 10));
+  case Kind::Float:
+    return launch::Argument::floating(constant.number);
+  case Kind::String:
+    return launch::Argument::string(constant.text);
+  case Kind::Type:
+    return launch::Argument::dtype(constant.type);
+  case Kind::Function:
+    return launch::Argument::function(constant.text);
+  case Kind::None:
+    break;
+  }
+  return launch::Argument::none();
+}
+
+} // namespace nereid

@@ -1,0 +1,158 @@
+#include "engine/ProgramState.h"
+
+#include "engine/BuildId.h"
+#include "engine/Compile.h"
+#include "launch/LaunchKey.h"
+#include "runtime/Recorder.h"
+#include "support/Background.h"
+#include "support/Steps.h"
+#include "target/Cpu.h"
+
+#include <chrono>
+
+namespace nereid {
+
+using support::Artifact;
+using support::Hash128;
+
+Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze policy,
+                                        bool inBackground) {
+  auto key = keyOf(request);
+  if (!key)
+    return key.takeError();
+  auto start = std::chrono::steady_clock::now();
+  bool onDisk = false;
+  auto found = engine->find(*key, onDisk);
+  if (!found && policy == Freeze::Generic) {
+    request = request.generalized();
+    key = keyOf(request);
+    if (!key)
+      return key.takeError();
+    found = engine->find(*key, onDisk);
+  }
+  if (!found && (policy == Freeze::Refuse || policy == Freeze::Generic))
+    return Error{"`" + request.kernel + "` is not built for (" + request.specialization.text() +
+                     ") on " + request.target + ", and the engine is frozen",
+                 {}};
+  auto record = [&] {
+    std::lock_guard lock(mutex);
+    recorded.insert(request.line());
+  };
+  if (!found) {
+    std::optional<support::StepListener> listener;
+    if (engine->options.onStep)
+      listener.emplace([&](const support::StepEvent &step) {
+        engine->options.onStep({request.kernel, step.name, step.seconds, unsigned(step.depth)});
+      });
+    auto made = compile(request, *key);
+    if (!made)
+      return made.takeError();
+    found = *std::move(made);
+    record();
+  } else {
+    record();
+    tellNotes(request.kernel, found->notes());
+    if (!onDisk)
+      return *std::move(found);
+  }
+  if (engine->options.onCompile) {
+    CompileEvent event;
+    event.kernel = request.kernel;
+    event.signature = request.specialization.text();
+    event.target = request.target;
+    event.fromDisk = onDisk;
+    event.frozen = policy == Freeze::Warn;
+    event.inBackground = inBackground;
+    event.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    engine->options.onCompile(event);
+  }
+  return *std::move(found);
+}
+
+std::optional<launch::StandIn> ProgramState::standIn(engine::CompileRequest request) {
+  if (auto built = artifact(request, Freeze::Refuse))
+    return launch::StandIn{*std::move(built), nullptr};
+  engine::CompileRequest generic = request.generalized();
+  if (generic.specialization == request.specialization)
+    return std::nullopt;
+  auto standIn = artifact(std::move(generic), Freeze::Off);
+  if (!standIn) // a kernel may need what it knows of its arguments
+    return std::nullopt;
+  auto later = std::make_shared<launch::Later>();
+  // A program that nobody has any more needs no code.
+  support::inBackground([later, request = std::move(request), weak = weak_from_this()] {
+    if (auto self = weak.lock())
+      if (auto made = self->artifact(request, Freeze::Off, true))
+        later->artifact = *std::move(made);
+    later->isDone = true;
+    later->isDone.notify_all();
+  });
+  return launch::StandIn{*std::move(standIn), std::move(later)};
+}
+
+void ProgramState::tellNotes(const std::string &kernel, std::vector<Diagnostic> notes) {
+  if (!engine->options.onNote || notes.empty())
+    return;
+  for (const Diagnostic &note : explained(Error{"", std::move(notes)}).diagnostics) {
+    {
+      std::lock_guard lock(mutex);
+      std::string key = kernel + "\n" + note.code + "\n" + note.message + "\n" + note.where.file +
+                        ":" + std::to_string(note.where.begin.line);
+      if (!told.insert(std::move(key)).second)
+        continue;
+    }
+    engine->options.onNote(kernel, note);
+  }
+}
+
+Result<Hash128> ProgramState::keyOf(const engine::CompileRequest &request) {
+  support::CompileKey key;
+  {
+    std::lock_guard lock(mutex);
+    auto [source, isNew] = sources.try_emplace(request.kernel);
+    if (isNew) {
+      auto hash = program->sourceHash(request.kernel);
+      if (!hash) {
+        sources.erase(source);
+        return explained(hash.takeError());
+      }
+      source->second = *hash;
+      if (recording) // artifacts hold the lines of C++
+        source->second = support::Hasher().add(*hash).add(recording->placesText()).finish();
+    }
+    key.source = source->second;
+  }
+  key.facts = facts;
+  key.arguments = request.specialization.text();
+  for (uint32_t index : request.defaulted)
+    key.arguments += " default " + std::to_string(index);
+  key.options = engine::optionsText(request.options);
+  key.target =
+      request.target == "cpu" ? "x86-64 " + target::hostCpuFeatures().text() : request.target;
+  key.build = engine::buildId();
+  return key.hash();
+}
+
+Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, const Hash128 &key) {
+  runtime::TraceScope trace(runtime::TraceKind::Compile, request.kernel);
+  // Only the emitter uses the program; code is generated beside other threads.
+  auto emitted = [&] {
+    std::lock_guard lock(mutex);
+    return engine::emitKernel(*program, request.kernel, request.specialization, request.defaulted,
+                              request.options);
+  }();
+  if (!emitted)
+    return explained(emitted.takeError());
+  if (recording)
+    recording->relocate(*emitted->module);
+  auto artifact = engine::buildArtifact(*emitted, request.target, key);
+  tellNotes(request.kernel, std::move(emitted->diagnostics));
+  if (!artifact)
+    return artifact;
+  ++engine->compiled;
+  engine->disk.store(key, artifact->bytes());
+  engine->memory.keep(key, *artifact);
+  return artifact;
+}
+
+} // namespace nereid

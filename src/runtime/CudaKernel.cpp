@@ -1,0 +1,175 @@
+// Code on a GPU: loaded, its records, the memory that launches of it share.
+#include "runtime/CudaObjects.h"
+
+#include <cstring>
+
+namespace nereid::runtime::cuda {
+
+namespace {
+
+// What this thread calls meanwhile is allowed while a stream is captured.
+class AllowedInCapture {
+public:
+  explicit AllowedInCapture(const Driver &driver) : driver(driver) {
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+  }
+  ~AllowedInCapture() { driver.cuThreadExchangeStreamCaptureMode(&mode); }
+  AllowedInCapture(const AllowedInCapture &) = delete;
+
+private:
+  const Driver &driver;
+  int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED, then what it was before
+};
+
+} // namespace
+
+CudaKernel::~CudaKernel() {
+  std::vector<std::shared_ptr<StreamOwner>> held; // streams outlive what is freed in their order
+  std::map<StreamHandle, ContextBlock> freed;
+  {
+    std::lock_guard lock(device.kernelMutex);
+    device.kernels.erase(this);
+    freed.swap(blocks);
+    for (auto &[stream, block] : freed)
+      held.push_back(block.stream.lock());
+  }
+  if (device.isLost())
+    return;
+  Current current(device);
+  // Memory of no stream is not waited for by who gave it.
+  if (records || !capturedBlocks.empty())
+    (void)device.synchronize();
+  if (library)
+    device.driver.cuLibraryUnload(library);
+  if (module)
+    device.driver.cuModuleUnload(module);
+}
+
+Status CudaKernel::load(bool &refused) {
+  const Driver &driver = device.driver;
+  auto bytes = source.blob(record->code);
+  std::string name(source.name()), entry(source.text(record->entry));
+  if (source.slots().size() > maxSlots)
+    return Error{"cannot load kernel `" + name + "`: " + std::to_string(source.slots().size()) +
+                     " arguments, at most " + std::to_string(maxSlots) + " can be passed",
+                 {}};
+  uint32_t limit = device.info().sharedBytesPerBlock;
+  if (record->sharedBytes > limit)
+    return Error{"cannot load kernel `" + name + "` on " + device.name() + ": it needs " +
+                     std::to_string(record->sharedBytes) + " bytes of shared memory, " +
+                     device.info().description + " has " + std::to_string(limit),
+                 {}};
+
+  char log[4096] = {};
+  enum : int { ErrorLogBuffer = 5, ErrorLogBytes = 6 };
+  int options[] = {ErrorLogBuffer, ErrorLogBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  Current current(device);
+  Code result;
+  if (driver.cuLibraryLoadData && driver.cuLibraryGetKernel && driver.cuKernelGetFunction) {
+    result =
+        driver.cuLibraryLoadData(&library, bytes.data(), options, values, 2, nullptr, nullptr, 0);
+    Kernel kernel = nullptr;
+    if (result == Ok)
+      result = driver.cuLibraryGetKernel(&kernel, library, entry.c_str());
+    if (result == Ok)
+      result = driver.cuKernelGetFunction(&function, kernel);
+  } else {
+    result = driver.cuModuleLoadDataEx(&module, bytes.data(), 2, options, values);
+    if (result == Ok)
+      result = driver.cuModuleGetFunction(&function, module, entry.c_str());
+  }
+  if (result != Ok) {
+    std::string what = "cannot load kernel `" + name + "` on " + device.name() + " (" +
+                       (CodeKind(record->kind) == CodeKind::Ptx ? "PTX for " : "cubin for ") +
+                       std::string(source.text(record->arch)) + ")";
+    if (log[0])
+      what += ": " + std::string(log, ::strnlen(log, sizeof log));
+    refused = result == InvalidImage || result == NoBinaryForGpu || result == InvalidPtx ||
+              result == NoJitCompiler || result == UnsupportedPtxVersion;
+    return device.check(result, what);
+  }
+  if (record->sharedBytes > 48 * 1024)
+    if (Status status =
+            device.check(driver.cuFuncSetAttribute(function, MaxDynamicSharedSizeBytes,
+                                                   int(record->sharedBytes)),
+                         "cannot give `" + name + "` " + std::to_string(record->sharedBytes) +
+                             " bytes of shared memory");
+        !status)
+      return status;
+  const uint32_t *cluster = record->cluster;
+  if (uint64_t(cluster[0]) * cluster[1] * cluster[2] > 8)
+    if (Status status =
+            device.check(driver.cuFuncSetAttribute(function, NonPortableClusterSizeAllowed, 1),
+                         "cannot give `" + name + "` clusters of over 8 blocks");
+        !status)
+      return status;
+  if (record->flags & support::CodeRecords) {
+    auto memory = device.allocate(recordBytes);
+    if (!memory)
+      return memory.takeError();
+    recordMemory = *std::move(memory);
+    records = reinterpret_cast<DevicePointer>(recordMemory.data());
+    if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
+      return status;
+  }
+  return done();
+}
+
+Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,
+                                           const std::shared_ptr<StreamOwner> &stream) {
+  auto failed = [&](const std::string &why) {
+    return Error{"cannot launch `" + std::string(source.name()) + "`: " +
+                     std::to_string(record->scratchBytes) + " bytes of scratch for each of " +
+                     std::to_string(programs) + " programs" + why,
+                 {}};
+  };
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(record->scratchBytes, programs, &bytes) ||
+      __builtin_add_overflow(bytes, ContextBlock::scratchOffset, &bytes))
+    return failed("");
+  // A program may capture in a mode that forbids allocations, which are no part of the graph.
+  AllowedInCapture allowed(device.driver);
+  auto memory = device.allocate(bytes, stream ? stream->handle : nullptr, nullptr);
+  if (!memory)
+    return device.isLost() ? memory.takeError() : failed(": " + memory.error().what);
+  ContextBlock block{*std::move(memory), stream};
+  if (Status status = device.writeWords(block.address(),
+                                        {block.address() + ContextBlock::scratchOffset, records},
+                                        stream ? std::optional(stream->handle) : std::nullopt);
+      !status)
+    return status.takeError();
+  return block;
+}
+
+Result<std::vector<Record>> CudaKernel::takeRecords(uint64_t &lost) {
+  lost = 0;
+  std::vector<Record> taken;
+  if (!records)
+    return taken;
+  if (Status status = device.usable(); !status)
+    return status.takeError();
+  Current current(device);
+  if (Status status = device.settleDefault("cannot read records"); !status)
+    return status.takeError();
+  RecordBuffer head = {};
+  if (Status status = device.check(device.driver.cuMemcpyDtoH(&head, records, sizeof head),
+                                   "cannot read records", source.name());
+      !status)
+    return status.takeError();
+  uint64_t count = std::min(head.claimed, recordCapacity);
+  lost = head.claimed - count;
+  if (count == 0)
+    return taken;
+  taken.resize(count);
+  if (Status status = device.check(
+          device.driver.cuMemcpyDtoH(taken.data(), records + sizeof head, count * sizeof(Record)),
+          "cannot read records", source.name());
+      !status)
+    return status.takeError();
+  if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
+    return status.takeError();
+  return taken;
+}
+
+} // namespace nereid::runtime::cuda
