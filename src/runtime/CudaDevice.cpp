@@ -298,6 +298,8 @@ public:
     facts.blocksPerProgram = code.blocksPerProgram;
     facts.threads = code.numWarps * 32;
     facts.sharedBytes = code.sharedBytes;
+    if (code.flags & support::CodeLoopsOverPrograms)
+      facts.loopAxes = source.kernel().gridRank;
     facts.needsContext = code.scratchBytes || (code.flags & support::CodeRecords);
   }
   ~CudaKernel() override;
@@ -321,7 +323,12 @@ public:
     uint32_t packedBytes, blocksPerProgram, threads, sharedBytes;
     uint32_t attributeCount = 0;
     bool needsContext;
+    // Of code that loops over programs (support::CodeLoopsOverPrograms): the axes of the grid that
+    // a block walks through, and how many blocks run at once, 0 if that is not known.
+    uint32_t loopAxes = 0, residentBlocks = 0;
   };
+  /// The blocks that run a grid of programs, for code that loops over those.
+  Result<std::array<uint32_t, 3>> blocksFor(const std::array<uint32_t, 3> &grid) const;
 
   // What each launch reads comes first.
   CudaDevice &device;
@@ -421,6 +428,13 @@ Status CudaKernel::load(bool &refused) {
                              " bytes of shared memory");
         !status)
       return status;
+  if (facts.loopAxes) {
+    int resident = 0;
+    if (driver.cuOccupancyMaxActiveBlocksPerMultiprocessor &&
+        driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, function, int(facts.threads),
+                                                           facts.sharedBytes) == Ok)
+      facts.residentBlocks = uint32_t(resident) * device.info().units;
+  }
   const uint32_t *cluster = record->cluster;
   if (uint64_t(cluster[0]) * cluster[1] * cluster[2] > 8)
     if (Status status =
@@ -438,6 +452,26 @@ Status CudaKernel::load(bool &refused) {
       return status;
   }
   return done();
+}
+
+Result<std::array<uint32_t, 3>> CudaKernel::blocksFor(const std::array<uint32_t, 3> &grid) const {
+  std::array<uint32_t, 3> blocks = {1, 1, 1};
+  uint64_t programs = 1, others = 1;
+  for (uint32_t axis = 0; axis < 3; ++axis)
+    if (axis < facts.loopAxes)
+      programs *= grid[axis];
+    else
+      others *= blocks[axis] = grid[axis];
+  // Blocks count on by as many as there are.
+  constexpr uint64_t most = INT32_MAX / 2;
+  if (programs > most)
+    return Error{"cannot launch `" + *name + "`: " + std::to_string(programs) +
+                     " programs, its code counts up to " + std::to_string(most) +
+                     "; compile it with NEREID_PROGRAM_LOOPS=off",
+                 {}};
+  uint64_t resident = std::max<uint64_t>(facts.residentBlocks / others, 1);
+  blocks[0] = uint32_t(facts.residentBlocks ? std::min(programs, resident) : programs);
+  return blocks;
 }
 
 Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,
@@ -783,11 +817,20 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
       return block.takeError();
     hidden = *block;
   }
-  void *parameters[maxSlots + 1];
+  std::array<uint32_t, 3> launched = {uint32_t(blocks), grid[1], grid[2]};
+  if (facts.loopAxes) {
+    auto looped = kernel->blocksFor(grid);
+    if (!looped)
+      return looped.takeError();
+    launched = *looped;
+  }
+  void *parameters[maxSlots + 4]; // extents, the context
   auto *packed = const_cast<char *>(static_cast<const char *>(arguments.packed));
   void **next = parameters;
   for (uint32_t offset : kernel->plainSlots)
     *next++ = packed + offset;
+  for (uint32_t axis = 0; axis < facts.loopAxes; ++axis)
+    *next++ = const_cast<uint32_t *>(&grid[axis]);
   *next++ = &hidden;
   for (uint32_t offset : kernel->mapSlots)
     *next++ = packed + offset;
@@ -808,9 +851,9 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   Current current(owner);
   Code result;
   if (owner.driver.cuLaunchKernelEx) {
-    LaunchConfig config = {uint32_t(blocks),    grid[1], grid[2],
-                           facts.threads,       1,       1,
-                           facts.sharedBytes,   handle,  kernel->attributes.data(),
+    LaunchConfig config = {launched[0],         launched[1], launched[2],
+                           facts.threads,       1,           1,
+                           facts.sharedBytes,   handle,      kernel->attributes.data(),
                            facts.attributeCount};
     result = owner.driver.cuLaunchKernelEx(&config, kernel->function, parameters, nullptr);
   } else if (facts.attributeCount) {
@@ -818,7 +861,7 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
                      "`: clusters and dependent launches need a driver for CUDA 11.8",
                  {}};
   } else {
-    result = owner.driver.cuLaunchKernel(kernel->function, uint32_t(blocks), grid[1], grid[2],
+    result = owner.driver.cuLaunchKernel(kernel->function, launched[0], launched[1], launched[2],
                                          facts.threads, 1, 1, facts.sharedBytes, handle, parameters,
                                          nullptr);
   }
