@@ -101,6 +101,7 @@ std::string optionsText(const CodeOptions &o) {
   add("num_ctas", std::to_string(o.numCtas));
   add("num_stages", std::to_string(o.numStages));
   add("num_warps", std::to_string(o.numWarps));
+  add("program_loops", o.programLoops);
   add("sanitize_overflow", o.sanitizeOverflow ? "1" : "0");
   return text;
 }
@@ -151,6 +152,10 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
     (*out.module)->setAttr(tile::noFpFusionAttr, yes);
   if (!options.reflectFtz)
     (*out.module)->setAttr(tile::noReflectFtzAttr, yes);
+  if (options.programLoops != "off")
+    (*out.module)
+        ->setAttr(pipeline::programLoopsAttr,
+                  mlir::StringAttr::get(out.context.get(), options.programLoops));
   if (options.launchPdl)
     (*out.module)->setAttr(pipeline::launchPdlAttr, yes);
   if (options.launchCooperative)

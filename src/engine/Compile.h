@@ -5,6 +5,7 @@
 #include "launch/Signature.h"
 #include "nereid/base.h"
 #include "pipeline/Cpu.h"
+#include "support/Knobs.h"
 #include "support/Specialization.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,6 +25,8 @@ struct CodeOptions : ops::CompileOptions {
   bool fpFusion = true;           ///< products and sums may be contracted
   bool reflectFtz = true;         ///< a GPU's `exp2` is zero below the least normal number
   bool launchCooperative = false; ///< all programs of a GPU's launch run at once
+  /// Which kernels' blocks run several programs on a GPU: "off", "all" or "" (those that gain).
+  std::string programLoops = support::knobs().programLoops;
   CodeOptions() = default;
   CodeOptions(const ops::CompileOptions &options) : ops::CompileOptions(options) {}
 };

@@ -115,6 +115,7 @@ private:
         });
     outer = cast<scf::ForOp>(made->getOperation());
     outer->setDiscardableAttrs(attributes);
+    outer->setAttr(runsOnAttr, b.getBoolAttr(isAllBulk));
     tiles->setLoop(outer);
     return outer.getRegionIterArgs().take_back(values.size());
   }

@@ -12,10 +12,12 @@
 #include "gpu/LineInfo.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoadsInFlight.h"
+#include "gpu/LoopOverPrograms.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
+#include "gpu/TilesAhead.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
@@ -196,6 +198,40 @@ struct GpuCode {
   }
 };
 
+// `ptxas` lets each product wait for the one before.
+bool isSerial(const gpu::Cubin &cubin) {
+  return llvm::any_of(cubin.warnings, [](const std::string &text) {
+    return text.find("C7515") != std::string::npos;
+  });
+}
+
+// What stands against a loop over programs, as far as its code is made; empty: nothing. It gains
+// where the copy engine makes the copies: by descriptors 5 to 22% (one H200, 8192 x 8192 outputs,
+// 8 to 64 steps), by pointers the code of each step grows by more.
+std::string whatLoopCosts(const GpuCode &code, const target::GpuChip &chip, StringAttr which) {
+  scf::ForOp loop = gpu::programLoop(analysis::findKernel(*code.pipelined));
+  auto runsOn = loop->getAttrOfType<BoolAttr>(gpu::runsOnAttr);
+  if (!runsOn)
+    return "copies that can't run on into the next program's steps";
+  if (which.getValue() == "all")
+    return "";
+  if (!runsOn.getValue())
+    return "copies that the copy engine does not make";
+  // What a step brings stays where it is while the sums leave, which one program would do in its
+  // place.
+  uint64_t all = code.emitted.sharedBytes, rings = 0;
+  for (const gpu::SharedBuffer &buffer : code.emitted.sharedBuffers)
+    rings += buffer.isRing ? buffer.bytes : 0;
+  unsigned alone = target::occupancy(chip, code.warps, 0, std::max(rings, all - rings)).blocks;
+  unsigned registers = code.cubin ? code.cubin->registers : 0;
+  if (target::occupancy(chip, code.warps, registers, all).blocks < alone)
+    return registers ? "registers for as many blocks at once"
+                     : "shared memory for as many blocks at once";
+  if (code.spilledBytes() || (code.cubin && isSerial(*code.cubin)))
+    return "registers for all that it keeps";
+  return "";
+}
+
 // Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
 Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
                         const GpuOptions &options, const support::ArtifactBuilder *builder,
@@ -254,8 +290,15 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     }
     if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
       break;
+    if (gpu::programLoop(kernel))
+      return Error{"shared memory for as many steps ahead", {}};
     uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
     forRings = rings > over ? rings - over : 0;
+  }
+  if (gpu::programLoop(analysis::findKernel(*pipelined))) {
+    auto which = module->getAttrOfType<StringAttr>(programLoopsAttr);
+    if (std::string cost = whatLoopCosts(out, chip, which); !cost.empty())
+      return Error{cost, {}};
   }
   gpu::foldSwaps(*emitted.module);
   if (stage == GpuStage::Nvvm)
@@ -307,11 +350,6 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (!assembled)
     return assembled.takeError();
   out.cubin = std::move(*assembled);
-  auto isSerial = [](const gpu::Cubin &cubin) {
-    return llvm::any_of(cubin.warnings, [](const std::string &text) {
-      return text.find("C7515") != std::string::npos;
-    });
-  };
   if (isSerial(*out.cubin)) {
     std::string set = gpu::withSumsSet(ptx);
     auto again = gpu::assemble(ptxas, set, chip.name);
@@ -388,7 +426,20 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
     return printed(module);
 
   OwningOpRef<ModuleOp> lowered = module.clone();
+  auto programLoops = module->getAttrOfType<StringAttr>(programLoopsAttr);
+  std::string why;
+  bool loops = programLoops && !module->hasAttr(standsAloneAttr) &&
+               !module->hasAttr(launchCooperativeAttr) &&
+               gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
   auto code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
+  if (loops) {
+    why = code ? whatLoopCosts(*code, chip, programLoops) : code.error().what;
+    loops = why.empty();
+    if (!loops) {
+      lowered = module.clone();
+      code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
+    }
+  }
   // A kernel that spills has more registers in more warps, up to the threads of which each can have
   // half of them. `ptxas` gives up where products alone want more than there are.
   constexpr uint32_t fewSpills = 256;
@@ -411,6 +462,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   if (report) {
     report->accesses = code->emitted.accesses;
     report->instructions = code->instructions;
+    report->whyNoProgramLoop = why;
   }
   const std::optional<gpu::Cubin> &cubin = code->cubin;
   if (stage != GpuStage::Sass && stage != GpuStage::Cubin)
@@ -435,7 +487,7 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   record.sharedBytes = uint32_t(code->sharedBytes(chip));
   record.scratchBytes = code->emitted.scratchBytes;
   record.flags = (code->emitted.sites.empty() ? 0 : support::CodeRecords) |
-                 launchFlags(*code->pipelined, chip);
+                 (loops ? support::CodeLoopsOverPrograms : 0) | launchFlags(*code->pipelined, chip);
   if (cubin) {
     record.kind = uint32_t(support::CodeKind::Cubin);
     record.code = builder->blob(cubin->code);

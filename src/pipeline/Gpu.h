@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral standsAloneAttr = "tile.stands_alone";
 inline constexpr llvm::StringLiteral launchPdlAttr = "tile.launch_pdl";
 /// On a module, `launch_cooperative_grid=True`: all programs of a launch run at once, or it fails.
 inline constexpr llvm::StringLiteral launchCooperativeAttr = "tile.launch_cooperative_grid";
+/// On a module: blocks may run several programs, one after the other (gpu/LoopOverPrograms.h), for
+/// a runtime that knows how to launch that. "all": also where that is not known to gain.
+inline constexpr llvm::StringLiteral programLoopsAttr = "tile.program_loops";
 
 struct GpuOptions {
   /// Warps a program; 0: what the module says, else 4.
@@ -56,6 +59,8 @@ struct GpuReport {
   std::vector<gpu::AccessFact> accesses;
   std::vector<gpu::InstructionFact> instructions;
   std::vector<std::string> warnings; ///< of the assembler
+  /// Why a block runs one program, if several were asked for (`programLoopsAttr`).
+  std::string whyNoProgramLoop;
 };
 Result<GpuReport> inspectForGpu(mlir::ModuleOp module, const target::GpuChip &chip,
                                 const GpuOptions &options = {});

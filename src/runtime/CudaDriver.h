@@ -174,6 +174,8 @@ struct alignas(64) TensorMap {
   OPTIONAL(cuLibraryUnload, 12000, cuLibraryUnload, (Library))                                     \
   OPTIONAL(cuLibraryGetKernel, 12000, cuLibraryGetKernel, (Kernel *, Library, const char *))       \
   OPTIONAL(cuKernelGetFunction, 12000, cuKernelGetFunction, (Function *, Kernel))                  \
+  OPTIONAL(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                                      \
+           cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, Function, int, size_t))            \
   OPTIONAL(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters,                      \
            (int *, Function, const LaunchConfig *))                                                \
   OPTIONAL(cuTensorMapEncodeTiled, 12000, cuTensorMapEncodeTiled,                                  \

@@ -97,6 +97,13 @@ Status CudaKernel::load(bool &refused) {
                              " bytes of shared memory");
         !status)
       return status;
+  if (facts.loopAxes) {
+    int resident = 0;
+    if (driver.cuOccupancyMaxActiveBlocksPerMultiprocessor &&
+        driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, function, int(facts.threads),
+                                                           facts.sharedBytes) == Ok)
+      facts.residentBlocks = uint32_t(resident) * device.info().units;
+  }
   const uint32_t *cluster = record->cluster;
   if (uint64_t(cluster[0]) * cluster[1] * cluster[2] > 8)
     if (Status status =
@@ -114,6 +121,26 @@ Status CudaKernel::load(bool &refused) {
       return status;
   }
   return done();
+}
+
+Result<std::array<uint32_t, 3>> CudaKernel::blocksFor(const std::array<uint32_t, 3> &grid) const {
+  std::array<uint32_t, 3> blocks = {1, 1, 1};
+  uint64_t programs = 1, others = 1;
+  for (uint32_t axis = 0; axis < 3; ++axis)
+    if (axis < facts.loopAxes)
+      programs *= grid[axis];
+    else
+      others *= blocks[axis] = grid[axis];
+  // Blocks count on by as many as there are.
+  constexpr uint64_t most = INT32_MAX / 2;
+  if (programs > most)
+    return Error{"cannot launch `" + *name + "`: " + std::to_string(programs) +
+                     " programs, its code counts up to " + std::to_string(most) +
+                     "; compile it with NEREID_PROGRAM_LOOPS=off",
+                 {}};
+  uint64_t resident = std::max<uint64_t>(facts.residentBlocks / others, 1);
+  blocks[0] = uint32_t(facts.residentBlocks ? std::min(programs, resident) : programs);
+  return blocks;
 }
 
 Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,

@@ -236,6 +236,8 @@ public:
     facts.blocksPerProgram = code.blocksPerProgram;
     facts.threads = code.numWarps * 32;
     facts.sharedBytes = code.sharedBytes;
+    if (code.flags & support::CodeLoopsOverPrograms)
+      facts.loopAxes = source.kernel().gridRank;
     facts.needsContext = code.scratchBytes || (code.flags & support::CodeRecords);
   }
   ~CudaKernel() override;
@@ -259,7 +261,12 @@ public:
     uint32_t packedBytes, blocksPerProgram, threads, sharedBytes;
     uint32_t attributeCount = 0;
     bool needsContext;
+    // Of code that loops over programs (support::CodeLoopsOverPrograms): the axes of the grid that
+    // a block walks through, and how many blocks run at once, 0 if that is not known.
+    uint32_t loopAxes = 0, residentBlocks = 0;
   };
+  /// The blocks that run a grid of programs, for code that loops over those.
+  Result<std::array<uint32_t, 3>> blocksFor(const std::array<uint32_t, 3> &grid) const;
 
   // What each launch reads comes first.
   CudaDevice &device;

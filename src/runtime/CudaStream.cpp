@@ -163,11 +163,20 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
       return block.takeError();
     hidden = *block;
   }
-  void *parameters[maxSlots + 1];
+  std::array<uint32_t, 3> launched = {uint32_t(blocks), grid[1], grid[2]};
+  if (facts.loopAxes) {
+    auto looped = kernel->blocksFor(grid);
+    if (!looped)
+      return looped.takeError();
+    launched = *looped;
+  }
+  void *parameters[maxSlots + 4]; // extents, the context
   auto *packed = const_cast<char *>(static_cast<const char *>(arguments.packed));
   void **next = parameters;
   for (uint32_t offset : kernel->plainSlots)
     *next++ = packed + offset;
+  for (uint32_t axis = 0; axis < facts.loopAxes; ++axis)
+    *next++ = const_cast<uint32_t *>(&grid[axis]);
   *next++ = &hidden;
   for (uint32_t offset : kernel->mapSlots)
     *next++ = packed + offset;
@@ -188,9 +197,9 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
   Current current(owner);
   Code result;
   if (owner.driver.cuLaunchKernelEx) {
-    LaunchConfig config = {uint32_t(blocks),    grid[1], grid[2],
-                           facts.threads,       1,       1,
-                           facts.sharedBytes,   handle,  kernel->attributes.data(),
+    LaunchConfig config = {launched[0],         launched[1], launched[2],
+                           facts.threads,       1,           1,
+                           facts.sharedBytes,   handle,      kernel->attributes.data(),
                            facts.attributeCount};
     result = owner.driver.cuLaunchKernelEx(&config, kernel->function, parameters, nullptr);
   } else if (facts.attributeCount) {
@@ -198,7 +207,7 @@ Status CudaStream::launch(LoadedKernel &loaded, const LaunchArguments &arguments
                      "`: clusters and dependent launches need a driver for CUDA 11.8",
                  {}};
   } else {
-    result = owner.driver.cuLaunchKernel(kernel->function, uint32_t(blocks), grid[1], grid[2],
+    result = owner.driver.cuLaunchKernel(kernel->function, launched[0], launched[1], launched[2],
                                          facts.threads, 1, 1, facts.sharedBytes, handle, parameters,
                                          nullptr);
   }

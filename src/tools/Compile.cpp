@@ -76,6 +76,9 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   if (words.form == "obj")
     return Error{"`--emit obj` for a GPU writes two files: name one with `-o`", {}};
   const target::GpuChip *chip = chips.front();
+  // Who launches text or a cubin by hand knows nothing of blocks that run several programs.
+  if (words.programLoops.empty())
+    (*emitted.module)->removeAttr(pipeline::programLoopsAttr);
   if (auto form = gpuForms.find(words.form); form != gpuForms.end())
     return pipeline::emitForGpu(*emitted.module, *chip, form->second);
   return Error{"`--emit " + words.form + "` is not for the target " + words.chip, {}};

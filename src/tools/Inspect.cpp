@@ -255,6 +255,8 @@ Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitte
     json["launch"].push_back("pdl");
   if (code.flags & support::CodeCooperative)
     json["launch"].push_back("cooperative_grid");
+  json["program_loop"] = (code.flags & support::CodeLoopsOverPrograms) != 0;
+  json["program_loop_lacks"] = report->whyNoProgramLoop;
   if (!report->isAssembled)
     json["registers_unknown"] = "no `ptxas` on this machine";
   json["shared_bytes"] = code.sharedBytes;
@@ -320,6 +322,11 @@ void printGpu(const Json &json, const analysis::Explanation &lines) {
   for (const Json &way : json["launch"])
     std::printf("launched       %s\n", way == "pdl" ? "before the launch ahead has ended"
                                                     : "with all programs at once, or not at all");
+  if (json["program_loop"].get<bool>())
+    std::printf("a block runs   several programs\n");
+  else if (!json["program_loop_lacks"].get<std::string>().empty())
+    std::printf("a block runs   one program: %s\n",
+                json["program_loop_lacks"].get<std::string>().c_str());
   if (json["registers"].is_null())
     std::printf("registers      not known: %s\n",
                 json["registers_unknown"].get<std::string>().c_str());

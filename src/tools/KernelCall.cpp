@@ -43,6 +43,9 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
                "Start before the launch ahead has ended, where the kernel calls gdc_wait");
   app.add_flag("--launch-cooperative-grid,--launch_cooperative_grid", words.launchCooperative,
                "Run all programs at once, or fail");
+  app.add_option("--program-loops", words.programLoops,
+                 "GPU: whose blocks run several programs: off, on (those that gain), all that can")
+      ->check(CLI::IsMember({"off", "on", "all"}));
   app.add_option("--maxnreg", words.maxnreg, "Registers a thread")->check(CLI::Range(0, 255));
   app.add_option(
       "--config", words.configuration,
@@ -95,6 +98,8 @@ engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchC
     if (given)
       *into = *given;
   }
+  if (!words.programLoops.empty())
+    options.programLoops = words.programLoops;
   options.debug = words.debug;
   options.launchPdl = words.launchPdl;
   options.launchCooperative = words.launchCooperative;

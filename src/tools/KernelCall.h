@@ -20,6 +20,7 @@ struct KernelWords {
   std::string seed = "0";
   bool launchPdl = false, launchCooperative = false;
   std::optional<int> numWarps, numStages, numCtas, maxnreg;
+  std::string programLoops;
   std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;
   std::string tuned; ///< tuning file; empty: `tuned.json` beside the kernel's file

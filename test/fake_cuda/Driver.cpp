@@ -67,6 +67,7 @@ struct FakeStream {
   bool isAlive = true, isCapturing = false;
 };
 StreamHandle lastStream = nullptr;
+unsigned lastGrid[3];
 struct FakeBlock {
   size_t bytes;
   int device;
@@ -361,6 +362,10 @@ Code cuLibraryUnload(Library) { return waits("cuLibraryUnload"), sticky; }
 Code cuFuncGetAttribute(int *value, int which, Function) {
   return *value = which == MaxThreadsPerBlock ? 512 : which == NumRegs ? 128 : 0, sticky;
 }
+// Few, so that small grids have more programs.
+Code cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function, int, size_t) {
+  return *blocks = 3, sticky;
+}
 Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsigned, int *, void **,
                        unsigned) {
   if (!has("runs"))
@@ -393,6 +398,7 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].value.flag)
       count(("attribute " + std::to_string(config->attributes[i].id)).c_str());
+  lastGrid[0] = config->gridX, lastGrid[1] = config->gridY, lastGrid[2] = config->gridZ;
   if (has("runs")) {
     now += float(config->blockX) / 128;
     return launch(*config, function, arguments);
@@ -413,5 +419,7 @@ long fake_cuda_calls(const char *what) {
   return calls[what];
 }
 StreamHandle fake_cuda_last_stream() { return lastStream; }
+/// The blocks of the last launch along x, y, z.
+const unsigned *fake_cuda_last_grid() { return lastGrid; }
 }
 #pragma GCC visibility pop

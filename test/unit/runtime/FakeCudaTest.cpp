@@ -205,6 +205,30 @@ TEST_F(FakeCuda, TellsTheDriverHowALaunchStarts) {
   EXPECT_MESSAGES("", body, "", "", "", "", "", "", "", "", "", "", "", "", "", "", "");
 }
 
+// Three blocks of it run at once there.
+TEST_F(FakeCuda, LaunchesBlocksThatRunSeveralPrograms) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    std::vector<std::string> said;
+    auto stream = *(*gpu)->createStream();
+    auto expect = [&](uint32_t rank, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> blocks) {
+      auto kernel = load(**gpu, {.flags = CodeLoopsOverPrograms, .gridRank = rank});
+      void *argument = nullptr;
+      said.push_back(text(stream->launch(*kernel, {&argument, 8, grid})));
+      auto *last = ofDriver<const uint32_t *()>("fake_cuda_last_grid")();
+      said.push_back(unless(std::equal(blocks.begin(), blocks.end(), last), "other blocks"));
+    };
+    expect(1, {7, 1, 1}, {3, 1, 1});
+    expect(2, {4, 5, 1}, {3, 1, 1});
+    expect(2, {2, 1, 1}, {2, 1, 1});
+    expect(2, {4, 5, 2}, {1, 1, 2}); // an axis that the kernel does not read
+    auto kernel = load(**gpu, {.flags = CodeLoopsOverPrograms, .gridRank = 2});
+    void *argument = nullptr;
+    said.push_back(text(stream->launch(*kernel, {&argument, 8, {1u << 30, 2, 1}})));
+    return said;
+  };
+  EXPECT_MESSAGES("", body, "", "", "", "", "", "", "", "", "NEREID_PROGRAM_LOOPS=off");
+}
+
 TEST_F(FakeCuda, LaunchesOnAStreamOfTheProgram) {
   auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
     const cuda::Driver &driver = **cuda::driver();

@@ -17,11 +17,13 @@ struct KernelOptions {
   const char *features = "";
   const char *arch = "sm_80";
   std::vector<support::SlotKind> slots = {support::SlotKind::Pointer};
+  uint32_t gridRank = 3;
 };
 
 inline support::ArtifactBuilder startArtifact(const KernelOptions &options) {
   support::ArtifactBuilder builder;
   builder.kernel.name = builder.text(options.name);
+  builder.kernel.gridRank = options.gridRank;
   for (size_t i = 0; i < options.slots.size(); ++i) {
     std::string name = "p" + std::to_string(i);
     builder.parameters.push_back({builder.text(name), {}, 0, uint32_t(i), 1});
