@@ -51,6 +51,10 @@ def tolerance(largest, out="f32"):
     return lambda K, out=out: dict(rel=eps(out) / 2 + 2 * eps("f32"), abs=K * eps("f32") * 6 * largest)
 
 
+# What eager PyTorch does: the weights as f32, then a product.
+dequantised = ("torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], device=b.device)"
+               "[torch.stack([b & 15, b >> 4], -1).long().reshape(b.shape[0], -1)] * torch.exp2(b_scale.float() - 127).repeat_interleave(32, 1)")
+
 # Standard deviations: of uniform e2m1 codes 2.9, of the powers 1.1 in the root of the mean square, of the scales of nvfp4 1.2.
 tasks = dict(
     weights=dict(
@@ -59,6 +63,7 @@ tasks = dict(
               + [dict(M=33, N=70, K=160, dtype="f16"), dict(M=33, N=70, K=160, out="bf16"), dict(M=33, N=70, K=160, special="a")],
         demo=[dict(check=True, M=256, N=256, K=256)],
         bench=[dict(M=m, N=4096, K=4096, out="bf16") for m in (16, 512, 4096)],
+        peers=dict(torch="torch.matmul(a.float(), (" + dequantised + ").T)"),
     ),
     mxfp8=dict(
         inputs=mxfp8_inputs, outputs=outputs, tolerance=tolerance(1.1 * 1.1), variants=variants, flops=lambda M, N, K: 2 * M * N * K,

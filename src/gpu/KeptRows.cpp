@@ -285,7 +285,9 @@ private:
     for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
       if (taken.contains(load) || !isKeepable(loop, load))
         continue;
-      Row row{loop, load, {}, {}};
+      Row row;
+      row.loop = loop;
+      row.load = load;
       for (scf::ForOp other : later) {
         if (!takeSameSteps(loop, other))
           continue;

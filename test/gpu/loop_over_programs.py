@@ -2,11 +2,11 @@
 # RUN: nereid compile %s:product --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 3" --target sm_90a --emit gpu --num-stages 3 --program-loops on | FileCheck %s --check-prefix=PLAIN
 # RUN: nereid compile %s:blocks --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32" --target sm_90a --emit gpu --num-stages 4 --program-loops on | FileCheck %s --check-prefix=BULK
 # RUN: nereid compile %s:blocks --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32" --target sm_90a --emit gpu --num-stages 4 | FileCheck %s --check-prefix=PLAIN
-# RUN: nereid inspect %s:blocks --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32" --target sm_90a --num-stages 4 | FileCheck %s --check-prefix=SEVERAL
-# RUN: nereid inspect %s:product --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 3" --target sm_90a | FileCheck %s --check-prefix=POINTERS
-# RUN: nereid inspect %s:two --signature "*fp16:16, *fp16:16, *fp16:16, i32:16" --target sm_90a | FileCheck %s --check-prefix=TWO
-# RUN: nereid inspect %s:last --signature "*fp16:16, *fp16:16, *fp16:16, *i32, i32:16" --target sm_90a | FileCheck %s --check-prefix=LAST
-# RUN: nereid inspect %s:early --signature "*fp16:16, *fp16:16, *fp16:16, i32:16" --target sm_90a | FileCheck %s --check-prefix=EARLY
+# RUN: nereid inspect %s:blocks --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32" --target sm_90a --program-loops on --num-stages 4 | FileCheck %s --check-prefix=SEVERAL
+# RUN: nereid inspect %s:product --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 3" --target sm_90a --program-loops on | FileCheck %s --check-prefix=POINTERS
+# RUN: nereid inspect %s:two --signature "*fp16:16, *fp16:16, *fp16:16, i32:16" --target sm_90a --program-loops on | FileCheck %s --check-prefix=TWO
+# RUN: nereid inspect %s:last --signature "*fp16:16, *fp16:16, *fp16:16, *i32, i32:16" --target sm_90a --program-loops on | FileCheck %s --check-prefix=LAST
+# RUN: nereid inspect %s:early --signature "*fp16:16, *fp16:16, *fp16:16, i32:16" --target sm_90a --program-loops on | FileCheck %s --check-prefix=EARLY
 # SEVERAL: a block runs several programs
 # POINTERS: a block runs one program: copies that the copy engine does not make
 # TWO: a block runs one program: loops beside that of products

@@ -424,9 +424,9 @@ TEST_F(FamilyTest, DotScaled) {
                       {argument(UInt8, {32, 32}), argument(UInt8, {32, 2}), Value::str("e2m1"),
                        argument(Float8E5, {64, 32}), argument(UInt8, {32, 2}), Value::str("e5m2")});
   EXPECT_EQ(typeOf(result), "<['32', '32'], fp32>");
-  result = call("dot_scaled", {argument(UInt8, {32, 32}), argument(Float8E4NV, {32, 4}),
-                               Value::str("e2m1"), argument(Float8E5, {64, 32}),
-                               argument(UInt8, {32, 2}), Value::str("e5m2")});
+  result = call("dot_scaled",
+                {argument(UInt8, {32, 32}), argument(Float8E4NV, {32, 4}), Value::str("e2m1"),
+                 argument(Float8E5, {64, 32}), argument(UInt8, {32, 2}), Value::str("e5m2")});
   EXPECT_EQ(typeOf(result), "<['32', '32'], fp32>");
   body();
   EXPECT_EQ(errorOf([&] {
