@@ -819,10 +819,16 @@ private:
     return std::nullopt;
   }
 
-  // Where a tile meets the sums of a product, element by element.
-  std::optional<LinearLayout> layoutWanted(Value tile, unsigned depth = 4) {
-    if (!depth)
-      return std::nullopt;
+  // Where a tile meets the sums of a product, element by element: a dropout mask is a long way from
+  // the scores that it is for.
+  std::optional<LinearLayout> layoutWanted(Value tile, unsigned depth = 256) {
+    auto [known, isNew] = meetings.try_emplace(tile);
+    if (!isNew || !depth)
+      return known->second;
+    std::optional<LinearLayout> found = findMeeting(tile, depth);
+    return meetings[tile] = found;
+  }
+  std::optional<LinearLayout> findMeeting(Value tile, unsigned depth) {
     for (OpOperand &use : tile.getUses()) {
       Operation *user = use.getOwner();
       if (auto dot = dyn_cast<tile::DotOp>(user)) {
@@ -1116,6 +1122,7 @@ private:
   SmallVector<Scope> scopes;
   DenseSet<Value> recomputed;
   DenseMap<Value, unsigned> costs;
+  DenseMap<Value, std::optional<LinearLayout>> meetings; // `layoutWanted`
 };
 
 } // namespace
