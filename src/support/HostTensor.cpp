@@ -162,6 +162,15 @@ Memory allocatedFenced(size_t bytes) {
 
 } // namespace
 
+// The system promises more than there is, and ends processes that believe it.
+static void checkFits(size_t bytes, const std::vector<int64_t> &shape) {
+  const size_t memory = size_t(::sysconf(_SC_PHYS_PAGES)) * size_t(::sysconf(_SC_PAGESIZE));
+  if (bytes > memory)
+    throw ArrayError{"a tensor of shape " + shapeText(shape) + " takes " +
+                     std::to_string(bytes >> 20) + " MiB; this machine has " +
+                     std::to_string(memory >> 20) + " MiB"};
+}
+
 void HostTensor::fence(bool wanted) { isFenced = wanted; }
 
 HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
@@ -194,6 +203,8 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int6
     dense_ &= strides_[d] == dense || shape_[d] <= 1;
   size_t elements = empty ? size_t(offset) : size_t(last) + 1;
   bytes_ = elements * elementBytes();
+  if (content == Content::Poison)
+    checkFits(bytes_, shape_);
   memory_ = isFenced ? allocatedFenced(bytes_) : allocated(bytes_);
   if (!memory_)
     throw ArrayError{"no memory for a tensor of shape " + shapeText(shape_) + " (" +
