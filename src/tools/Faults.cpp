@@ -2,6 +2,7 @@
 
 #include "tools/Output.h"
 
+#include <atomic>
 #include <csignal>
 #include <string_view>
 #include <unistd.h>
@@ -21,6 +22,10 @@ void say(std::string_view text) {
 }
 
 void tellFault(int, siginfo_t *what, void *) {
+  // Other threads of the kernel fault too: the first one speaks, and ends them all.
+  static std::atomic_flag isTold;
+  while (isTold.test_and_set())
+    ::pause();
   const auto at = uintptr_t(what->si_addr);
   const Fenced *nearest = nullptr;
   for (const Fenced &one : fenced)
