@@ -248,11 +248,11 @@ class Driver(unittest.TestCase):
 
     def test_tensors_of_two_devices(self):
         found = self.lines(DEVICES)
-        mixed = "ValueError: Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on {}, another on {}"
+        mixed = "ValueError: argument `{}` of `{}`: Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on {}, another on {}"
         cpu, gpu = "the CPU", "cuda:0"
-        self.assertEqual(found, [mixed.format(cpu, gpu), mixed.format(gpu, cpu), mixed.format(gpu, cpu),
-                                 mixed.format(gpu, "cuda:1"), mixed.format(gpu, "cuda:1"), mixed.format(cpu, gpu),
-                                 "True nothing"])
+        self.assertEqual(found, [mixed.format("y", "add", cpu, gpu), mixed.format("y", "add", gpu, cpu), mixed.format("out", "add", gpu, cpu),
+                                 mixed.format("y", "add", gpu, "cuda:1"), mixed.format("y", "add", gpu, "cuda:1"),
+                                 mixed.format("target", "copy_block", cpu, gpu), "True nothing"])
 
     def test_the_stream_that_an_array_names(self):
         handles, wrong = self.lines(STREAMS)
