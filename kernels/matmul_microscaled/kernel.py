@@ -31,27 +31,26 @@ def matmul_microscaled(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, M, N, K, s
                        BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
     """K is a multiple of GROUP."""
     tile_m, tile_n = tile_of(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP_M)
+    m = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
     # Rows past the edge wrap around: they are read in bounds without a mask, and never stored.
-    m = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)) % M
-    n = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    a_rows, b_rows = m % M, n % N
     A_PACK: tl.constexpr = 2 if A_FORMAT == "e2m1" else 1
     B_PACK: tl.constexpr = 2 if B_FORMAT == "e2m1" else 1
     a_k = tl.arange(0, BLOCK_K // A_PACK)
     b_k = tl.arange(0, BLOCK_K // B_PACK)
-    a = a_ptr + m.to(tl.int64)[:, None] * stride_am + a_k[None, :]
-    b = b_ptr + n.to(tl.int64)[None, :] * stride_bn + b_k[:, None]
+    a = a_ptr + a_rows.to(tl.int64)[:, None] * stride_am + a_k[None, :]
+    b = b_ptr + b_rows.to(tl.int64)[None, :] * stride_bn + b_k[:, None]
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for start in range(0, K, BLOCK_K):
         a_tile = tl.load(a, mask=a_k[None, :] < (K - start) // A_PACK, other=0.0)
         b_tile = tl.load(b, mask=b_k[:, None] < (K - start) // B_PACK, other=0.0)
         a_scale = None
         if a_scale_ptr is not None:
-            a_scale = scales_of(a_scale_ptr, m, start // GROUP, K // GROUP, BLOCK_K // GROUP)
-        b_scale = scales_of(b_scale_ptr, n, start // GROUP, K // GROUP, BLOCK_K // GROUP)
+            a_scale = scales_of(a_scale_ptr, a_rows, start // GROUP, K // GROUP, BLOCK_K // GROUP)
+        b_scale = scales_of(b_scale_ptr, b_rows, start // GROUP, K // GROUP, BLOCK_K // GROUP)
         acc = tl.dot_scaled(a_tile, a_scale, A_FORMAT, b_tile, b_scale, B_FORMAT, acc)
         a += BLOCK_K // A_PACK
         b += BLOCK_K // B_PACK
-    m = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    n = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
     offsets = m.to(tl.int64)[:, None] * stride_cm + n[None, :]
     tl.store(c_ptr + offsets, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
