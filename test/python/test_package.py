@@ -8,7 +8,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
 import unittest
 import unittest.mock
@@ -164,17 +163,6 @@ class memoryview_like:
     def __init__(self, array):
         self.array = array
         self.__array_interface__ = array.__array_interface__
-
-
-def program(text, *arguments, module=(), **environment):
-    """Runs a file by `python -m nereid`; gives its output."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "program.py"
-        path.write_text(textwrap.dedent(text))
-        done = subprocess.run([sys.executable, "-m", "nereid", str(path), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=300, cwd=folder,
-                              env={**os.environ, **environment})
-    return done.returncode, done.stdout
 
 
 @triton.jit
