@@ -19,6 +19,7 @@
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/MathExpansions.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
 
@@ -176,6 +177,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
+  nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
