@@ -1,4 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
+#include "analysis/IndexedExtremum.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -233,6 +234,63 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
+  // The place in the order of elements is a number: that of the lane, and for a NaN, which is
+  // behind all elements and of which the first counts, one behind all of those. So lanes meet in
+  // any order.
+  static SmallVector<Value> furthest(tile::ReduceOp reduce, const analysis::IndexedExtremum &says,
+                                     LaneEmitter &emitter, Lanes where, int64_t extent) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    bool hasKeys = says.isFloat && !says.isTotal;
+    auto keyed = [&](Value at) {
+      where.position[reduce.getAxis()] = at;
+      SmallVector<Value> pair = lanesOfAll(emitter, reduce.getSources(), where);
+      if (hasKeys) {
+        Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, pair[0], pair[0]);
+        Value last = b.create<arith::XOrIOp>(
+            loc, pair[1],
+            emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), where.width));
+        pair[1] = b.create<arith::SelectOp>(loc, isNan, last, pair[1]);
+      }
+      return pair;
+    };
+    auto combine = [&](ArrayRef<Value> pairs, int64_t width) -> SmallVector<Value> {
+      if (says.isTotal)
+        return emitter.inlineRegion(reduce.getCombine().front(), pairs, width);
+      Value x = pairs[0], y = pairs[2];
+      Value isBetter, isSame;
+      if (auto compare = dyn_cast<arith::CmpFOp>(says.better)) {
+        isBetter = b.create<arith::CmpFOp>(loc, compare.getPredicate(), x, y);
+        isSame = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UEQ, x, y);
+      } else {
+        isBetter =
+            b.create<arith::CmpIOp>(loc, cast<arith::CmpIOp>(says.better).getPredicate(), x, y);
+        isSame = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
+      }
+      Value isFirst = b.create<arith::CmpIOp>(
+          loc, says.isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, pairs[1],
+          pairs[3]);
+      Value chosen =
+          b.create<arith::OrIOp>(loc, isBetter, b.create<arith::AndIOp>(loc, isSame, isFirst));
+      return {b.create<arith::SelectOp>(loc, chosen, x, y),
+              b.create<arith::SelectOp>(loc, chosen, pairs[1], pairs[3])};
+    };
+    SmallVector<Value> found = keyed(emitter.index(0));
+    if (extent > where.width)
+      found = emitter.loop(where.width, extent, where.width, found,
+                           [&](Value at, ValueRange soFar) -> SmallVector<Value> {
+                             return combine(joined(llvm::to_vector(soFar), keyed(at)), where.width);
+                           });
+    found = combineLanes(emitter, combine, std::move(found), where.width, true);
+    if (hasKeys) {
+      Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, found[0], found[0]);
+      Value place = b.create<arith::XOrIOp>(
+          loc, found[1], emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), 1));
+      found[1] = b.create<arith::SelectOp>(loc, isNan, place, found[1]);
+    }
+    return found;
+  }
+
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
@@ -245,6 +303,8 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);
     }
+    if (auto extremum = analysis::IndexedExtremum::of(reduce))
+      return furthest(reduce, *extremum, emitter, where, shape[axis]);
     // Each vector is combined in order, then joins what stood before it.
     SmallVector<Value> first = combineLanes(
         emitter, combine, lanesOfAll(emitter, reduce.getSources(), where), where.width, false);
