@@ -1,7 +1,6 @@
 #include "gpu/LoopPlan.h"
 
 #include "analysis/KernelFacts.h"
-#include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
