@@ -27,6 +27,7 @@
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/LoadBeforeBranches.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
@@ -55,6 +56,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropChecksPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Reductions to an extremum say so, in one instruction that takes its operands in any order.
+  pm.addPass(transforms::createNameExtremaPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
   // `acc += tl.dot(a, b)` sums in the registers of the product.

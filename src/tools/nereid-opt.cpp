@@ -20,6 +20,7 @@
 #include "transforms/FoldAddends.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
 
@@ -178,6 +179,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
   nereid::transforms::registerLoadBeforeBranchesPass();
+  nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));

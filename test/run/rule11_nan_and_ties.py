@@ -48,6 +48,49 @@ def propagate(x, y):
 
 
 @triton.jit
+def greater(a, b):
+    mask = a > b
+    mask |= a != a
+    return tl.where(mask, a, b)
+
+
+@triton.jit
+def less(a, b):
+    return tl.where((a != a) | (a < b), a, b)
+
+
+# A source's own extrema that keep NaN, as PyTorch's compiler writes them.
+@triton.jit
+def written_out(x, y, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(y, tl.reduce(v, 0, greater))
+    tl.store(y + 1, tl.reduce(v, 0, less))
+
+# expect: written_out(x=[1, 5, 0, -5, 0, 7, 1, 1]:f32, y=zeros(2,f32), N=8) -> y == [7, -5]
+# expect: written_out(x=[1, 5, nan, -5, 0, 7, 1, 1]:f32, y=zeros(2,f32), N=8) -> y == [nan, nan]
+# expect: written_out(x=[inf, 5, -inf, 2]:f16, y=zeros(2,f16), N=4) -> y == [inf, -inf]
+# expect: written_out(x=[inf, 5, 2, nan]:f16, y=zeros(2,f16), N=4) -> y == [nan, nan]
+# expect: written_out(x=[3, 5, -2, 2]:bf16, y=zeros(2,bf16), N=4) -> y == [5, -2]
+# expect: written_out(x=[nan, 5, -2, 2]:f64, y=zeros(2,f64), N=4) -> y == [nan, nan]
+# expect: written_out(x=[1.5, 5, -2, 2]:f64, y=zeros(2,f64), N=4) -> y == [5, -2]
+
+
+@triton.jit
+def more(a, b):
+    return tl.where(a > b, a, b)
+
+
+@triton.jit
+def of_integers(x, y, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(y, tl.reduce(v, 0, more))
+
+# expect: of_integers(x=[1, -5, 0, 5]:i32, y=zeros(1,i32), N=4) -> y == [5]
+# expect: of_integers(x=[1, 200, 0, 5]:u8, y=zeros(1,u8), N=4) -> y == [200]
+# expect: of_integers(x=[-1, -2, -3, -5]:i64, y=zeros(1,i64), N=4) -> y == [-1]
+
+
+@triton.jit
 def unordered(x, y):
     v = tl.load(x)
     tl.store(y, v != v)
