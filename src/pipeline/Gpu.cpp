@@ -26,6 +26,7 @@
 #include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/LoadBeforeBranches.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
@@ -65,6 +66,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createSplitProductsPass());
   // Blocks one element deep in a batch or head are matrices: the copy engine brings those.
   pm.addPass(transforms::createDropUnitDimsPass());
+  // What a program adds its share to behind a lock comes while it asks whether it is the first.
+  pm.addPass(transforms::createLoadBeforeBranchesPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.

@@ -18,6 +18,7 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
@@ -177,6 +178,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
+  nereid::transforms::registerLoadBeforeBranchesPass();
   nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
