@@ -279,8 +279,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
         gpu::keepRows(kernel, warps);
+      uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
       gpu::startLoadsAhead(kernel, warps);
-      return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+      return bytes;
     });
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
     if (stage == GpuStage::Gpu)
@@ -332,6 +333,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine, llvmPasses);
   gpu::splitWordsOfHalves(*llvmModule);
+  gpu::multiplyWide(*llvmModule);
   if (stage == GpuStage::Llvm)
     return stopped(transforms::printLlvm(*llvmModule));
   // The code generator ends the process on what it cannot select.
