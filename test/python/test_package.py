@@ -460,6 +460,21 @@ class Launches(unittest.TestCase):
         self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
         self.assertTrue(backends.backends["cpu"].driver.is_active())
 
+    def test_kernels_in_gluon_are_imported_and_refused(self):
+        from nereid.triton.experimental import gluon
+        from nereid.triton.experimental.gluon import language as gl
+
+        @gluon.jit
+        def other(p, B: gl.constexpr):
+            layout = gl.BlockedLayout([1], [32], [4], [0])
+            gl.store(p + gl.arange(0, B, layout=layout), 0)
+
+        self.assertTrue(other.is_gluon())
+        with self.assertRaisesRegex(triton.compiler.UnsupportedLanguageConstruct, r"other.*test_package.py:\d+.*Gluon"):
+            other[(1,)](np.zeros(4, "f4"), 4)
+        with self.assertRaisesRegex(AttributeError, "BlockedLayout"):
+            gl.BlockedLayout
+
     def test_products_and_sums_that_are_rounded_apart(self):
         x = np.full(64, 1 + 2.0**-12, "f4")  # the square is halfway between two numbers
 
