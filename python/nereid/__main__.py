@@ -1,4 +1,5 @@
-"""`python -m nereid program.py args...` and `python -m nereid -m module args...`: `import triton` is Nereid's."""
+"""`python -m nereid program.py args...` and `python -m nereid -m module args...`: `import triton` is Nereid's, in
+the Python processes that the program starts too."""
 import os
 import runpy
 import sys
@@ -12,6 +13,10 @@ def main():
         print("usage: python -m nereid PROGRAM.py [ARGUMENTS]\n       python -m nereid -m MODULE [ARGUMENTS]")
         return 0 if arguments else 2
     nereid.install()
+    children = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_children")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if children not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([children, *filter(None, paths)])
     if arguments[0] == "-m":
         if len(arguments) < 2:
             print("python -m nereid: -m needs the name of a module", file=sys.stderr)

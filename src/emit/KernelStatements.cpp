@@ -244,21 +244,15 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     }
     Value value = eval(assign.value);
     frame->node = &stmt;
-    if (isConstexprAnnotation(annotation)) {
+    // Of a run-time value the annotation says nothing, as in Triton: what needs a constant refuses
+    // it.
+    bool constant = isConstexprAnnotation(annotation);
+    if (constant) {
       unbox(value);
       if (std::optional<Value> number = knownInteger(value))
         value = std::move(*number);
-      if (!value.isConstexpr())
-        failAt(*assign.value, "NotConstexpr",
-               "a run-time value is assigned to a name annotated `tl.constexpr`",
-               "drop the annotation, or compute the value from constexprs only");
-      if (auto *name = dynCast<Name>(assign.target))
-        frame->locals->set(name->id, std::move(value), name);
-      else
-        assignKernel(*assign.target, std::move(value));
-      return;
     }
-    assignKernel(*assign.target, value, /*settles=*/true);
+    assignKernel(*assign.target, std::move(value), /*settles=*/!constant);
     return;
   }
   case StmtKind::Return:

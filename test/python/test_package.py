@@ -460,6 +460,43 @@ class Launches(unittest.TestCase):
         self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
         self.assertTrue(backends.backends["cpu"].driver.is_active())
 
+    def test_warm_ups_on_threads(self):
+        from concurrent.futures import ThreadPoolExecutor
+
+        args = (self.x, self.x, self.out, len(self.x))
+        with ThreadPoolExecutor(2) as executor, triton.AsyncCompileMode(executor):
+            kernels = [add.warmup(*args, BLOCK=block, grid=(1,)) for block in (32, 64)]
+        self.assertEqual([one.result().metadata.name for one in kernels], ["add", "add"])
+        with self.assertRaises(triton.CompilationError):
+            with ThreadPoolExecutor(2) as executor, triton.AsyncCompileMode(executor):
+                add.warmup(*args, BLOCK=3, grid=(1,))
+        with ThreadPoolExecutor(2) as executor, triton.AsyncCompileMode(executor, ignore_errors=True):
+            self.assertIsNone(add.warmup(*args, BLOCK=3, grid=(1,)).result(ignore_errors=True))
+
+    def test_the_class_of_a_launch(self):
+        _, known, _, _, bind = add.device_caches[0]
+        keys = set()
+        for count in (16, 17, 18):
+            bound, parts, options = bind(self.x, self.x, self.out, count, BLOCK=64, num_warps=2)
+            self.assertEqual((bound["n"], options["num_warps"]), (count, 2))
+            keys.add(triton.runtime.jit.compute_cache_key(known, parts, options))
+        self.assertEqual(len(keys), 2)  # a multiple of 16, and others
+
+    def test_kernels_in_gluon_are_imported_and_refused(self):
+        from nereid.triton.experimental import gluon
+        from nereid.triton.experimental.gluon import language as gl
+
+        @gluon.jit
+        def other(p, B: gl.constexpr):
+            layout = gl.BlockedLayout([1], [32], [4], [0])
+            gl.store(p + gl.arange(0, B, layout=layout), 0)
+
+        self.assertTrue(other.is_gluon())
+        with self.assertRaisesRegex(triton.compiler.UnsupportedLanguageConstruct, r"other.*test_package.py:\d+.*Gluon"):
+            other[(1,)](np.zeros(4, "f4"), 4)
+        with self.assertRaisesRegex(AttributeError, "BlockedLayout"):
+            gl.BlockedLayout
+
     def test_products_and_sums_that_are_rounded_apart(self):
         x = np.full(64, 1 + 2.0**-12, "f4")  # the square is halfway between two numbers
 

@@ -371,6 +371,29 @@ class Programs(unittest.TestCase):
         self.assertIn("program.py:10:", lines[2])
         self.assertIn("small", lines[2])
 
+    def test_children_have_it_too(self):
+        with tempfile.TemporaryDirectory() as hidden:
+            (pathlib.Path(hidden) / "sitecustomize.py").write_text("print('hidden read', flush=True)")
+            code, output = program("""
+                import multiprocessing, subprocess, sys
+
+                def child(how):
+                    import triton
+                    print(how, triton.__name__, flush=True)
+
+                if __name__ == "__main__":
+                    for how in ("spawn", "fork"):
+                        process = multiprocessing.get_context(how).Process(target=child, args=(how,))
+                        process.start()
+                        process.join()
+                    text = "import sys; print('nereid' in sys.modules); import triton; print(triton.__name__)"
+                    subprocess.run([sys.executable, "-c", text])
+                """, PYTHONPATH=os.pathsep.join([hidden, os.environ.get("PYTHONPATH", "")]))
+        self.assertEqual(code, 0, output)
+        lines = output.splitlines()
+        self.assertEqual([one for one in lines if one != "hidden read"], ["spawn nereid.triton", "fork nereid.triton", "False", "nereid.triton"])
+        self.assertGreaterEqual(lines.count("hidden read"), 3)  # here, by the spawned one and by the subprocess
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,13 +25,14 @@ from .runtime import (
     set_allocator,
 )
 from .runtime.jit import jit
+from .runtime._async_compile import AsyncCompileMode, FutureKernel
 from .compiler import CompilationError, compile
 from ._utils import cdiv, must_use_result, next_power_of_2
 from .language.core import _aggregate as aggregate
 from . import backends, runtime, compiler, testing, tools
 
 __all__ = [
-    "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError",
+    "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "FutureKernel", "heuristics", "InterpreterError",
     "jit", "JITFunction", "KernelInterface", "language", "MockTensor", "must_use_result", "next_power_of_2",
     "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper", "TritonError", "testing", "tools",
 ]

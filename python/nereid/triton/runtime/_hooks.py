@@ -12,14 +12,22 @@ JitFunctionInfo = namedtuple("JitFunctionInfo", ["module", "name", "jit_function
 
 
 class DeviceCaches(dict):
-    """By device: (the compiled kernels by their class of arguments, what Triton keeps beside them)."""
+    """By device what Triton keeps: (the compiled kernels by their class of arguments, that of launches by its parts,
+    None, None, the binder, which gives (the arguments by name, the parts of their class, the options))."""
+
+    def __init__(self, function):
+        self.function = function
 
     def __missing__(self, device):
         if device == -1 or not isinstance(device, int):
             device = "cpu"
             if device in self:
                 return self[device]
-        return self.setdefault(device, ({}, {}, None, None, None))
+        return self.setdefault(device, ({}, {}, None, None, self._bind))
+
+    def _bind(self, *args, **kwargs):
+        found = Specialization(self.function, args, kwargs)
+        return found.bound, found.parts, found.options
 
 
 def specialize(value, is_const=False, specialize_value=True, align=True):
@@ -93,8 +101,9 @@ class Specialization:
                         "debug": bool(function.debug if function.debug is not None else knobs.runtime.debug)}
         self.options.update((k, tuple(v.items()) if isinstance(v, dict) else v) for k, v in kwargs.items()
                             if k not in function.arg_names)
-        words = [(kind, known if not isinstance(known, core.constexpr) else known.value) for kind, known in each]
-        self.key = f"{words}{self.options}"
+        self.bound = bound
+        self.parts = [(kind, known if not isinstance(known, core.constexpr) else known.value) for kind, known in each]
+        self.key = f"{self.parts}{self.options}"
 
     def named(self):
         """What `repr=` of a kernel gets: constants by the names of their parameters."""

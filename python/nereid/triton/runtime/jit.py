@@ -14,6 +14,7 @@ from ..compiler import errors
 from ..compiler.compiler import CompiledKernel
 from ..language import core
 from . import _sources
+from ._async_compile import active_mode
 from .driver import current_device, current_stream, driver
 
 T = object
@@ -214,8 +215,11 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         return kernel
 
     def warmup(self, *args, grid, **kwargs):
-        return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True,
-                        **{k: MockTensor.wrap_dtype(v) if k in self.arg_names else v for k, v in kwargs.items()})
+        args = [MockTensor.wrap_dtype(one) for one in args]
+        kwargs = {k: MockTensor.wrap_dtype(v) if k in self.arg_names else v for k, v in kwargs.items()}
+        compile = functools.partial(self.run, *args, grid=grid, warmup=True, **kwargs)
+        mode = active_mode.get()
+        return compile() if mode is None else mode.submit(compile)
 
     def _run_interpreted(self, grid, args, kwargs):
         from ._interpret import run
@@ -263,7 +267,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def device_caches(self):
         from . import _hooks
 
-        return _hooks.DeviceCaches()
+        return _hooks.DeviceCaches(self)
 
     def _compile_for(self, target, arguments, options):
         """The code for a target, without a device."""
@@ -392,6 +396,12 @@ class ConstexprFunction(JITCallable):
 
 def constexpr_function(fn):
     return ConstexprFunction(fn)
+
+
+def compute_cache_key(kernel_key_cache, specialization, options):
+    """The class of arguments that a binder of `device_caches` found, as one value."""
+    key = (tuple(specialization), str(options))
+    return kernel_key_cache.setdefault(key, f"{specialization}{options}")
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,

@@ -1,0 +1,1 @@
+"""What Triton calls experimental."""
