@@ -1,10 +1,7 @@
 #include "engine/FolderRun.h"
 
-#include "emit/Interp.h"
-#include "engine/Compile.h"
-#include "engine/Files.h"
-#include "runtime/CublasLt.h"
-#include "runtime/CudaDevice.h"
+#include "engine/FolderPeers.h"
+#include "engine/SpecRequests.h"
 #include "runtime/Device.h"
 #include "support/EveryCore.h"
 #include "target/Gpu.h"
@@ -13,7 +10,6 @@
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <regex>
 #include <set>
 
 namespace nereid::engine {
@@ -33,68 +29,6 @@ std::string failureText(const Error &error) {
     }
   return text;
 }
-
-Result<HostArgument> toHostArgument(const Value &value) {
-  HostArgument argument;
-  if (auto *tensor = value.as<SpecTensor>()) {
-    argument.tensor = &tensor->memory;
-    argument.name = tensor->name;
-  } else if (auto *descriptor = value.as<SpecDescriptor>()) {
-    argument.descriptor =
-        HostDescriptor{&descriptor->tensor->memory, descriptor->block, descriptor->paddingIsNan};
-    argument.name = descriptor->tensor->name;
-  } else if (value.isNone()) {
-    argument.value = launch::Argument::none();
-  } else if (value.isBool()) {
-    argument.value = launch::Argument::boolean(value.asBool());
-  } else if (value.isInt()) {
-    if (auto small = value.asInteger().toInt64())
-      argument.value = launch::Argument::integer(*small);
-    else if (auto large = value.asInteger().toUInt64())
-      argument.value = launch::Argument::unsignedInteger(*large);
-    else
-      return Error{"an argument of over 64 bits", {}};
-  } else if (value.isFloat()) {
-    argument.value = launch::Argument::floating(value.asFloat());
-  } else if (value.isStr()) {
-    argument.text = value.asStr();
-    argument.value.kind = launch::Argument::Kind::String;
-  } else if (value.isType() && value.asType().isScalarKind()) {
-    argument.value = launch::Argument::dtype(value.asType().dtype());
-  } else if (value.isTuple() || value.isList()) {
-    argument.isTuple = true;
-    for (const Value &item : value.items()) {
-      auto element = toHostArgument(item);
-      if (!element)
-        return element.takeError();
-      argument.elements.push_back(std::move(*element));
-    }
-  } else {
-    return Error{"`" + value.typeName() + "` cannot be passed to a kernel", {}};
-  }
-  return argument;
-}
-
-namespace {
-
-bool setOption(ops::CompileOptions &options, const std::string &key, const Value &value) {
-  if (!value.isInt() || !value.asInteger().toInt64())
-    return false;
-  int number = int(*value.asInteger().toInt64());
-  if (key == "num_warps")
-    options.numWarps = number;
-  else if (key == "num_stages")
-    options.numStages = number;
-  else if (key == "num_ctas")
-    options.numCtas = number;
-  else if (key == "maxnreg")
-    options.maxnreg = number;
-  else
-    return false;
-  return true;
-}
-
-} // namespace
 
 TuningRow tuningRow(const std::string &variant, const std::string &device,
                     const std::string &source, const Keywords &bindings) {
@@ -116,7 +50,8 @@ class FolderRunner {
 public:
   FolderRunner(KernelFolder &folder, const FolderRunOptions &options,
                const std::function<void(const FolderRow &)> &onRow)
-      : folder(folder), options(options), onRow(onRow) {}
+      : folder(folder), options(options), onRow(onRow), requests(folder.path(), options.kernelFile),
+        peers(folder, options) {}
 
   Status run() {
     folder.setSeed(options.seed);
@@ -313,7 +248,7 @@ private:
       for (const auto &launch : plan->launches) {
         if (isEmpty(*launch))
           continue;
-        auto request = makeRequest(*launch);
+        auto request = requests.make(*launch);
         auto work = request ? (*runner)->compilation(*request) : request.takeError();
         if (work && *work)
           ahead[i].work.push_back(*std::move(work));
@@ -455,7 +390,6 @@ private:
     bool shared = sharesData(group);
     if (Status status = place(group); !status)
       return status;
-    FolderInstance *instance = &kept;
     if (device == "ref" && keptFlops && *keptFlops > options.referenceLimit) {
       row.skippedReason = "too large for the interpreter";
       return Success{};
@@ -467,7 +401,7 @@ private:
       if (Status status = place(group); !status)
         return status;
     }
-    auto plan = folder.plan(variant, config, *instance);
+    auto plan = folder.plan(variant, config, kept);
     if (!plan)
       return plan.takeError();
     if (!plan->skipped.empty()) {
@@ -484,26 +418,58 @@ private:
     Runner &on = **runner;
     Resident &here = resident[&on];
     if (!inputsAreComputed && !isChip && !here.prepared) {
-      if (Status status = prepareInputs(*instance, device, on, here); !status)
+      if (Status status = prepareInputs(kept, device, on, here); !status)
         return status;
       here.prepared = true;
     }
     if (shared && proof != Proof::None) {
-      for (const auto &[name, value] : instance->outputs)
+      for (const auto &[name, value] : kept.outputs)
         if (auto *tensor = value.as<SpecTensor>(); tensor && here.tensors.erase(tensor))
           on.unbind(tensor->memory);
-      if (Status status = folder.renewOutputs(*instance); !status)
+      if (Status status = folder.renewOutputs(kept); !status)
         return status;
     }
-    Bound bound(on, here, *instance);
-    auto requests = requestsOf(*plan, bound);
-    if (!requests)
-      return requests.takeError();
-    row.seconds = 0;
+    Bound bound(on, here, kept);
+    auto made = requestsOf(*plan, bound);
+    if (!made)
+      return made.takeError();
     row.compileSeconds = ahead ? ahead->seconds : 0;
-    row.launches = int64_t(requests->size());
+    if (Status status = runOnce(on, *made, isChip, row); !status || isChip)
+      return status;
+    row.samples = 1;
+    for (const ref::Finding &finding : row.findings)
+      if (finding.diagnostic.severity == Severity::Error) {
+        row.passed = false;
+        row.failure = finding.diagnostic.message;
+        return Success{};
+      }
+
+    auto ownBytes = folder.bytes(variant, kept);
+    if (!ownBytes)
+      return ownBytes.takeError();
+    row.bytesMoved = *ownBytes ? **ownBytes : bound.moved;
+    row.peakBytes = bound.peak;
+    if (keptFlops && *row.bytesMoved > 0)
+      row.intensity = *keptFlops / *row.bytesMoved;
+    if (Status status = prove(proof, on, row); !status || row.passed == false)
+      return status;
+    if (!timed)
+      return Success{};
+    if (options.time && !made->empty())
+      if (Status status = timeRow(on, *made, row); !status)
+        return status;
+    if (Status status = rateRow(on, row); !status)
+      return status;
+    if (options.time && options.peers)
+      return peers.add(kept, on, here.tensors, row);
+    return Success{};
+  }
+
+  Status runOnce(Runner &on, std::span<const RunRequest> made, bool isChip, FolderRow &row) {
+    row.seconds = 0;
+    row.launches = int64_t(made.size());
     bool isAssembled = true;
-    for (const RunRequest &request : *requests) {
+    for (const RunRequest &request : made) {
       auto outcome = on.run(request);
       if (!outcome)
         return outcome.takeError();
@@ -520,29 +486,18 @@ private:
       row.passed = true;
       if (!isAssembled)
         row.skippedReason = "there is no `ptxas` to assemble with";
-      return Success{};
     }
-    row.samples = 1;
-    for (const ref::Finding &finding : row.findings)
-      if (finding.diagnostic.severity == Severity::Error) {
-        row.passed = false;
-        row.failure = finding.diagnostic.message;
-        return Success{};
-      }
+    return Success{};
+  }
 
-    auto ownBytes = folder.bytes(variant, *instance);
-    if (!ownBytes)
-      return ownBytes.takeError();
-    row.bytesMoved = *ownBytes ? **ownBytes : bound.moved;
-    row.peakBytes = bound.peak;
-    if (keptFlops && *row.bytesMoved > 0)
-      row.intensity = *keptFlops / *row.bytesMoved;
+  // Compares what the case in `kept` has written, or keeps it to compare others with.
+  Status prove(Proof proof, Runner &on, FolderRow &row) {
     if (proof == Proof::Reference) {
       row.comparedWith = "reference";
-      if (Status status = compare(*instance, on, wanted, row); !status || !*row.passed)
-        return status;
-    } else if (proof == Proof::First && firstConfig.empty()) {
-      for (const auto &[name, value] : instance->outputs)
+      return compare(kept, on, wanted, row);
+    }
+    if (proof == Proof::First && firstConfig.empty()) {
+      for (const auto &[name, value] : kept.outputs)
         if (auto *tensor = value.as<SpecTensor>()) {
           if (Status status = on.fetch(tensor->memory); !status)
             return status;
@@ -552,27 +507,32 @@ private:
       row.passed = true;
     } else if (proof == Proof::First) {
       row.comparedWith = firstConfig;
-      if (Status status = compare(*instance, on, firstResults, row); !status || !*row.passed)
-        return status;
+      return compare(kept, on, firstResults, row);
     }
-    if (!timed)
-      return Success{};
-    if (options.time && !requests->empty()) {
-      for (unsigned attempt = 1;; ++attempt) {
-        TimeOptions how = *options.time;
-        how.seconds *= attempt;
-        auto timing = on.time(*requests, how);
-        if (!timing)
-          return timing.takeError();
-        row.seconds = timing->median;
-        row.p20 = timing->p20;
-        row.p80 = timing->p80;
-        row.samples = timing->samples;
-        if (attempt >= options.attempts ||
-            timing->p80 - timing->p20 <= options.widestSpread * timing->median)
-          break;
-      }
+    return Success{};
+  }
+
+  // Again for longer where the times spread too widely.
+  Status timeRow(Runner &on, std::span<const RunRequest> made, FolderRow &row) {
+    for (unsigned attempt = 1;; ++attempt) {
+      TimeOptions how = *options.time;
+      how.seconds *= attempt;
+      auto timing = on.time(made, how);
+      if (!timing)
+        return timing.takeError();
+      row.seconds = timing->median;
+      row.p20 = timing->p20;
+      row.p80 = timing->p80;
+      row.samples = timing->samples;
+      if (attempt >= options.attempts ||
+          timing->p80 - timing->p20 <= options.widestSpread * timing->median)
+        break;
     }
+    return Success{};
+  }
+
+  // What the time comes to in bytes and operations, and beside copies.
+  Status rateRow(Runner &on, FolderRow &row) {
     if (*row.seconds > 0) {
       row.gbps = *row.bytesMoved / *row.seconds / 1e9;
       if (keptFlops)
@@ -584,179 +544,13 @@ private:
         return rate.takeError();
       if (*rate > 0 && row.gbps)
         row.copyShare = *row.gbps * 1e9 / *rate;
-      auto seconds = sameCopy(on, *row.bytesMoved);
+      auto seconds = peers.sameCopy(on, *row.bytesMoved);
       if (!seconds)
         return seconds.takeError();
       if (*seconds > 0 && *row.seconds > 0)
         row.sameCopyShare = *seconds / *row.seconds;
     }
-    if (options.time && options.peers)
-      return addPeers(*instance, on, here, row);
     return Success{};
-  }
-
-  // Seconds of a copy on a GPU that reads and writes `bytes` in all; 0 where none is measured.
-  Result<double> sameCopy(Runner &on, double bytes) {
-    runtime::Device *device = on.runtimeDevice();
-    const size_t half = size_t(bytes / 2) & ~size_t(15);
-    if (!device || device->kind() == runtime::DeviceKind::Cpu || half == 0)
-      return 0.0;
-    auto [known, isNew] = sameCopies.try_emplace({device, half}, 0);
-    if (!isNew)
-      return known->second;
-    auto blocks = device->allocate(2 * half);
-    if (!blocks)
-      return 0.0; // there is no room for it beside the tensors
-    auto *from = static_cast<char *>(blocks->data());
-    if (Status status = device->defaultStream().fill(from, 0x9e3779b9, 4, half / 2); !status)
-      return status.takeError();
-    TimeOptions how = *options.time;
-    how.seconds = std::min(how.seconds, 0.05);
-    auto timing = on.timePass(
-        [&](runtime::Stream &stream) { return stream.copy(from + half, from, half); }, how);
-    if (!timing)
-      return timing.takeError();
-    return known->second = timing->median;
-  }
-
-  // What a peer made of a case on a device.
-  struct PeerResult {
-    PeerRow row;
-    std::unique_ptr<support::HostTensor> out; ///< its result, where it has one
-    support::Array array;                     ///< the same as numbers
-  };
-
-  Status addPeers(const FolderInstance &instance, Runner &on, const Resident &here,
-                  FolderRow &row) {
-    runtime::Device *device = on.runtimeDevice();
-    if (!device || device->kind() != runtime::DeviceKind::Cuda)
-      return Success{};
-    auto texts = folder.peers(instance.which.task);
-    if (!texts)
-      return texts.takeError();
-    auto text = texts->find("torch");
-    if (text == texts->end())
-      return Success{};
-    static const std::regex product(R"(torch\.matmul\((\w+), (\w+)\))");
-    std::smatch match;
-    if (!std::regex_match(text->second, match, product))
-      return Success{};
-    auto tensorOf = [&](const Keywords &values, const std::string &name) -> SpecTensor * {
-      for (const auto &[key, value] : values)
-        if (key == name || name.empty())
-          if (auto *tensor = value.as<SpecTensor>())
-            return tensor;
-      return nullptr;
-    };
-    SpecTensor *a = tensorOf(instance.inputs, match[1]), *b = tensorOf(instance.inputs, match[2]),
-               *out = tensorOf(instance.outputs, "");
-    if (!a || !b || !out)
-      return Success{};
-    std::string key = instance.which.task + "\n" + instance.which.label + "\n" + on.device();
-    if (key != peerFor) {
-      peer = {};
-      peer.row.name = "cublaslt";
-      if (Status status = timeProduct(instance, on, *device, *a, *b, *out); !status)
-        peer.row.failure = failureText(status.error());
-      peerFor = key;
-    }
-    PeerRow mine = peer.row;
-    if (peer.out && here.tensors.contains(out)) {
-      if (Status status = on.fetch(out->memory); !status)
-        return status;
-      auto tolerance = folder.tolerance(instance, out->name);
-      if (!tolerance)
-        return tolerance.takeError();
-      auto compared = support::compare(out->memory, peer.array,
-                                       {2 * tolerance->relative, 2 * tolerance->absolute});
-      mine.agrees = compared.passed;
-      mine.maxError = compared.error;
-    }
-    row.peers.push_back(std::move(mine));
-    return Success{};
-  }
-
-  // out = a @ b by cuBLASLt, the fastest of the ways that it proposes.
-  Status timeProduct(const FolderInstance &instance, Runner &on, runtime::Device &device,
-                     const SpecTensor &a, const SpecTensor &b, const SpecTensor &out) {
-    runtime::CurrentContext current(&device);
-    if (!cublasLt) {
-      auto opened = runtime::CublasLt::open();
-      if (!opened)
-        return opened.takeError();
-      cublasLt = *std::move(opened);
-    }
-    const support::HostTensor &left = a.memory, &right = b.memory;
-    if (left.shape().size() != 2 || right.shape().size() != 2 ||
-        left.shape()[1] != right.shape()[0])
-      return Error{"its factors are no matrices that fit", {}};
-    peer.out = std::make_unique<support::HostTensor>(out.memory.dtype(), out.memory.shape(),
-                                                     out.memory.strides());
-    runtime::MatrixProduct product;
-    product.m = left.shape()[0];
-    product.n = right.shape()[1];
-    product.k = left.shape()[1];
-    product.a = left.dtype();
-    product.b = right.dtype();
-    product.c = peer.out->dtype();
-    for (size_t i = 0; i < 2; ++i) {
-      product.aStrides[i] = left.strides()[i];
-      product.bStrides[i] = right.strides()[i];
-      product.cStrides[i] = peer.out->strides()[i];
-    }
-    for (const auto &[name, value] : instance.which.bindings)
-      if (name == "precision" && value.isStr())
-        product.tf32 = value.asStr() == "tf32";
-    auto measured = timeWays(product, on, device, on.address(left), on.address(right));
-    on.unbind(*peer.out);
-    if (!measured) {
-      peer.out.reset();
-      return measured.takeError();
-    }
-    peer.row.seconds = *measured;
-    peer.array = peer.out->toArray();
-    return Success{};
-  }
-
-  Result<double> timeWays(const runtime::MatrixProduct &product, Runner &on,
-                          runtime::Device &device, const void *a, const void *b) {
-    if (Status status = on.bind(*peer.out, "peer", false); !status)
-      return status.takeError();
-    auto workspace = device.allocate(runtime::CublasLt::workspaceBytes);
-    if (!workspace)
-      return workspace.takeError();
-    auto plan = cublasLt->plan(product);
-    if (!plan)
-      return plan.takeError();
-    auto timed = [&](size_t way, TimeOptions how) -> Result<double> {
-      auto timing = on.timePass(
-          [&](runtime::Stream &stream) {
-            return cublasLt->run(*plan, way, a, b, on.address(*peer.out), workspace->data(),
-                                 stream.native());
-          },
-          how);
-      if (!timing)
-        return timing.takeError();
-      return timing->median;
-    };
-    size_t best = 0;
-    double least = 0;
-    TimeOptions briefly = *options.time;
-    briefly.seconds /= 8;
-    briefly.minSamples = 3;
-    for (size_t way = 0; way < plan->count(); ++way) {
-      auto seconds = timed(way, briefly);
-      if (seconds && (least == 0 || *seconds < least)) {
-        least = *seconds;
-        best = way;
-      }
-    }
-    auto seconds = timed(best, *options.time);
-    if (!seconds)
-      return seconds;
-    if (Status status = on.fetch(*peer.out); !status)
-      return status.takeError();
-    return seconds;
   }
 
   // Runs the default variant of the task that makes the `computed` inputs.
@@ -841,7 +635,7 @@ private:
   }
 
   Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, Bound &bound) {
-    std::vector<RunRequest> requests;
+    std::vector<RunRequest> made;
     for (const auto &launch : plan.launches) {
       std::set<SpecTensor *> touched;
       for (const Value &value : launch->args) {
@@ -858,12 +652,12 @@ private:
           return status.takeError();
       if (isEmpty(*launch))
         continue;
-      auto request = makeRequest(*launch);
+      auto request = requests.make(*launch);
       if (!request)
         return request.takeError();
-      requests.push_back(std::move(*request));
+      made.push_back(std::move(*request));
     }
-    return requests;
+    return made;
   }
 
   // Fills `passed`, the worst error and its tolerance.
@@ -909,62 +703,6 @@ private:
     return Success{};
   }
 
-  Result<RunRequest> makeRequest(const SpecLaunch &launch) {
-    auto program = programFor(launch.file);
-    if (!program)
-      return program.takeError();
-    RunRequest request;
-    request.program = *program;
-    request.kernel = launch.kernel;
-    for (int axis = 0; axis < 3; ++axis) {
-      if (launch.grid[axis] < 0 || launch.grid[axis] > INT32_MAX)
-        return Error{"grid of `" + launch.kernel + "` has the extent " +
-                         std::to_string(launch.grid[axis]),
-                     {}};
-      request.grid[axis] = uint32_t(launch.grid[axis]);
-    }
-    auto signature = signatureOf(**program, launch.kernel);
-    if (!signature)
-      return signature.takeError();
-    if (launch.args.size() > signature->parameters.size())
-      return Error{"`" + launch.kernel + "` takes " + std::to_string(signature->parameters.size()) +
-                       " arguments, " + std::to_string(launch.args.size()) + " were given",
-                   {}};
-    request.arguments.resize(signature->parameters.size());
-    for (size_t i = 0; i < launch.args.size(); ++i) {
-      auto argument = toHostArgument(launch.args[i]);
-      if (!argument)
-        return argument.takeError();
-      request.arguments[i] = std::move(*argument);
-    }
-    for (const auto &[key, value] : launch.keywords) {
-      size_t i = 0;
-      while (i < signature->parameters.size() && signature->parameters[i].name != key)
-        ++i;
-      if (i == signature->parameters.size()) {
-        if (setOption(request.options, key, value))
-          continue;
-        return Error{"`" + launch.kernel + "` has no parameter `" + key + "`", {}};
-      }
-      auto argument = toHostArgument(value);
-      if (!argument)
-        return argument.takeError();
-      request.arguments[i] = std::move(*argument);
-    }
-    return request;
-  }
-
-  Result<emit::Program *> programFor(const std::string &file) {
-    auto &slot = programs[file];
-    if (!slot) {
-      bool isReplaced = file == "kernel.py" && !options.kernelFile.empty();
-      auto loaded = loadProgram(isReplaced ? options.kernelFile : folder.path() / file);
-      if (!loaded)
-        return loaded.takeError();
-      slot = std::move(*loaded);
-    }
-    return slot.get();
-  }
   Result<Runner *> runnerFor(const std::string &device) {
     auto there = runners.find(device);
     if (there == runners.end()) {
@@ -983,7 +721,7 @@ private:
   KernelFolder &folder;
   const FolderRunOptions &options;
   const std::function<void(const FolderRow &)> &onRow;
-  std::map<std::string, std::unique_ptr<emit::Program>> programs;
+  SpecRequests requests;
   std::map<std::string, std::unique_ptr<Runner>> runners;
   TuningFile tuned;
   std::string source; ///< the folder's hash
@@ -999,10 +737,7 @@ private:
   std::optional<double> keptFlops;
   bool inputsAreComputed = false; ///< else the runners prepare them
   std::map<Runner *, Resident> resident;
-  std::map<std::pair<runtime::Device *, size_t>, double> sameCopies; ///< seconds
-  std::unique_ptr<runtime::CublasLt> cublasLt;
-  PeerResult peer;
-  std::string peerFor; ///< the case and device of `peer`
+  FolderPeers peers;
 };
 
 } // namespace

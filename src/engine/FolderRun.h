@@ -93,10 +93,6 @@ struct FolderRunOptions {
   std::filesystem::path kernelFile;
 };
 
-/// A value of the evaluator (a tensor or descriptor of a spec, a number, ...) as an argument of a
-/// launch.
-Result<HostArgument> toHostArgument(const ops::Value &value);
-
 /// The launch of a row, as `tuned.json` names it; `source` is the folder's.
 TuningRow tuningRow(const std::string &variant, const std::string &device,
                     const std::string &source, const emit::Keywords &bindings);

@@ -2,6 +2,7 @@
 
 #include "engine/Files.h"
 #include "engine/FolderRun.h"
+#include "engine/SpecRequests.h"
 #include "launch/LaunchKey.h"
 #include "support/Spelling.h"
 #include "tools/Verbs.h"
