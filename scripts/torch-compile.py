@@ -2,22 +2,24 @@
 """Small PyTorch models under torch.compile, their generated Triton kernels run by Nereid: forward and backward against the
 same model in f64, beside the error that PyTorch itself has without compilation.
 
-    scripts/torch-compile.py [--package FOLDER] [--python PYTHON] [--triton] [--only NAMES] [--device cuda] [--jobs N] [--limit SECONDS]
+    scripts/torch-compile.py [--package FOLDER] [--python PYTHON] [--triton | --beside] [--only NAMES] [--large] [--device cuda] [--jobs N] [--limit SECONDS]
 
 A line a model: the kernels that were launched, the largest error of a result or a gradient relative to the largest value of
 its tensor (compiled, plain), the time until the first result and that of a step forward and backward (compiled, plain).
---triton runs what is installed as `triton` instead. Exit code 1 if a model fails or is less exact than it may be.
+--triton runs what is installed as `triton` instead, --beside both, with the ratios of their times (above 1, Nereid is faster). Models are timed
+one by one while none compiles, however many jobs there are. --large makes them as wide as real ones, so that kernels and not launches take the time of a step. Exit code 1 if a model fails or is less exact than it may be.
 """
 import argparse
 import concurrent.futures
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 
 PROGRAM = r'''
-import copy, json, math, sys, time
+import copy, fcntl, json, math, sys, time
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -31,9 +33,9 @@ if not cuda:
     config.cpu_backend = "triton"
 config.fx_graph_cache = False
 torch.manual_seed(0)
-W = 256 if cuda else 32  # width of the models
-T = 128 if cuda else 16  # positions
-B = 16 if cuda else 3
+W, T, B = (1024, 1024, 8) if sys.argv[4] == "large" else (256, 128, 16) if cuda else (32, 16, 3)  # width, positions, batch
+turn = open(sys.argv[5])
+fcntl.flock(turn, fcntl.LOCK_SH)  # until it is timed, which it is alone: no other model compiles meanwhile
 
 
 class Attention(nn.Module):
@@ -233,6 +235,7 @@ for x in inputs:
     errors = max([errors, *(error(*pair, largest) for pair in zip(found, wanted))])
     plain = max([plain, *(error(*pair, largest) for pair in zip(eager, wanted))])
 allowed = 4 * plain + 32 * torch.finfo(dtype).eps
+fcntl.flock(turn, fcntl.LOCK_EX)
 right = errors <= allowed and (name == "graphs" or launched or hook is None)
 print(json.dumps({"right": bool(right), "kernels": len(launched), "error": errors, "plain error": plain, "first s": round(first, 1),
                   "ms": measure(compiled, model, inputs[0]), "plain ms": measure(model, model, inputs[0]), "by": triton.__name__}))
@@ -247,6 +250,8 @@ def main():
     parser.add_argument("--package", help="the folder that holds `nereid`; by default it is installed")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with torch")
     parser.add_argument("--triton", action="store_true")
+    parser.add_argument("--beside", action="store_true")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--only", default="", help="names of models, with commas between")
     parser.add_argument("--dtype", default="float32,bfloat16")
     parser.add_argument("--device", default="")
@@ -262,14 +267,16 @@ def main():
     program = os.path.join(folder.name, "model.py")
     with open(program, "w") as file:
         file.write(PROGRAM)
-    command = [options.python, *([] if options.triton else ["-m", "nereid"]), program]
+    whose = {"nereid": ["-m", "nereid"], "triton": []}
+    whose = whose if options.beside else {name: whose[name] for name in (["triton"] if options.triton else ["nereid"])}
     only = options.only.split(",") if options.only else None
-    cases = [(name, dtype) for name, dtype in CASES if (not only or name in only) and dtype in options.dtype.split(",")]
+    cases = [(name, dtype, by) for name, dtype in CASES if (not only or name in only) and dtype in options.dtype.split(",") for by in whose]
 
     def run(case):
+        name, dtype, by = case
         try:
-            done = subprocess.run([*command, case[0], device, case[1]], capture_output=True, text=True, timeout=options.limit,
-                                  env=environment)
+            done = subprocess.run([options.python, *whose[by], program, name, device, dtype, "large" if options.large else "small", program], capture_output=True, text=True,
+                                  timeout=options.limit, env=environment)
         except subprocess.TimeoutExpired:
             return {"why": f"no end within {options.limit:.0f} s"}
         try:
@@ -280,18 +287,27 @@ def main():
             return {"why": next((line for line in reversed(said) if "Error" in line or "error:" in line), last),
                     "log": done.stderr[-3000:]}
 
-    failed = []
+    failed, times = [], {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = {pool.submit(run, case): case for case in cases}
         for one in concurrent.futures.as_completed(waiting):
-            (name, dtype), found = waiting[one], one.result()
+            (name, dtype, by), found = waiting[one], one.result()
             if not found.get("right"):
                 failed.append((name, dtype, found))
+            else:
+                times[name, dtype, by] = found
             said = f"FAILED: {found['why'][:200]}" if "why" in found else (
                 f"{'ok   ' if found['right'] else 'WRONG'} {found['kernels']:3} kernels, "
                 f"error {found['error']:.1e} (plain {found['plain error']:.1e}), first {found['first s']:5.1f} s, "
                 f"step {found['ms']:8.3f} ms (plain {found['plain ms']:8.3f}) [{found['by']}]")
             print(f"{name:17} {dtype:9} {said}", flush=True)
+    pairs = [(name, dtype, *(times[name, dtype, by] for by in whose)) for name, dtype in CASES if options.beside and all((name, dtype, by) in times for by in whose)]
+    ratios = {key: [other[key] / ours[key] for _, _, ours, other in pairs] for key in ("first s", "ms")}
+    for (name, dtype, _, _), first, step in zip(pairs, *ratios.values()):
+        print(f"{name:17} {dtype:9} first {first:5.2f}  step {step:5.2f}")
+    for key, found in ratios.items():
+        if found:
+            print(f"{key}: {statistics.geometric_mean(found):.3f} in the geometric mean of {len(found)}, least {min(found):.3f}")
     print(f"{len(cases) - len(failed)} of {len(cases)} models are right")
     for name, dtype, found in failed:
         if "log" in found:

@@ -11,6 +11,8 @@
 namespace nereid::python {
 
 void drain(runtime::LoadedKernel &kernel) {
+  if (!kernel.hasRecords())
+    return;
   uint64_t lost = 0;
   auto records = orRaise(kernel.takeRecords(lost));
   std::string failure;
@@ -93,9 +95,13 @@ int pendingCall(void *) {
   return result ? 0 : -1;
 }
 
+// A kernel that wrote nothing is nobody's business: Python goes on.
 void launchDone(void *data) {
-  static_cast<Waiting *>(data)->done.fetch_add(1, std::memory_order_release);
-  wake();
+  auto &one = *static_cast<Waiting *>(data);
+  bool wrote = one.kernel->hasRecords();
+  one.done.fetch_add(1, std::memory_order_release);
+  if (wrote)
+    wake();
 }
 void replayDone(void *) { wake(); }
 
@@ -131,6 +137,8 @@ void GpuLaunch::queued(const std::shared_ptr<runtime::LoadedKernel> &kernel, int
   for (Waiting &one : waiting())
     if (one.kernel == kernel)
       place = &one;
+    else if (one.kernel && !one.captured && one.isIdle() && !one.kernel->hasRecords())
+      one.kernel = nullptr;
   for (Waiting &one : waiting())
     if (!place && !one.kernel)
       place = &one;

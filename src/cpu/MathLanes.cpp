@@ -1,10 +1,8 @@
 // exp and what is made of it on vectors of f32.
 #include "cpu/LaneModels.h"
+#include "transforms/Float32Lanes.h"
 #include "transforms/MathExpansions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <array>
@@ -17,35 +15,14 @@ namespace nereid::cpu {
 
 namespace {
 
-// Arithmetic on lanes of f32 and of the i32 with the same bits.
-struct F32 {
+struct F32 : transforms::Float32Lanes {
+  F32(LaneEmitter &emitter, int64_t width)
+      : Float32Lanes(emitter.builder, emitter.loc(), laneType(emitter.builder.getF32Type(), width)),
+        emitter(emitter), width(width) {}
+
   LaneEmitter &emitter;
   int64_t width;
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Type real = laneType(b.getF32Type(), width);
-  Type integer = laneType(b.getI32Type(), width);
 
-  Value number(double value) { return emitter.constant(b.getF32FloatAttr(float(value)), width); }
-  Value bits(uint32_t value) {
-    return emitter.constant(b.getI32IntegerAttr(int32_t(value)), width);
-  }
-  Value mul(Value a, Value b_) { return b.create<arith::MulFOp>(loc, a, b_); }
-  Value add(Value a, Value b_) { return b.create<arith::AddFOp>(loc, a, b_); }
-  Value sub(Value a, Value b_) { return b.create<arith::SubFOp>(loc, a, b_); }
-  Value fma(Value a, Value b_, Value c) { return b.create<LLVM::FMulAddOp>(loc, a, b_, c); }
-  Value addBits(Value a, Value b_) { return b.create<arith::AddIOp>(loc, a, b_); }
-  Value subBits(Value a, Value b_) { return b.create<arith::SubIOp>(loc, a, b_); }
-  Value shl(Value a, unsigned by) { return b.create<arith::ShLIOp>(loc, a, bits(by)); }
-  Value sar(Value a, unsigned by) { return b.create<arith::ShRSIOp>(loc, a, bits(by)); }
-  Value toBits(Value a) { return b.create<LLVM::BitcastOp>(loc, integer, a); }
-  Value toReal(Value a) { return b.create<LLVM::BitcastOp>(loc, real, a); }
-  Value round(Value a) { return b.create<math::RoundEvenOp>(loc, a); }
-  Value toInt(Value a) { return b.create<arith::FPToSIOp>(loc, integer, a); }
-  Value less(Value a, Value b_) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, a, b_);
-  }
-  Value isNan(Value a) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, a); }
   Value anyLane(Value condition) {
     if (width == 1)
       return condition;
@@ -54,18 +31,10 @@ struct F32 {
                                    b.create<LLVM::BitcastOp>(loc, mask, condition),
                                    b.create<arith::ConstantOp>(loc, b.getIntegerAttr(mask, 0)));
   }
-  Value select(Value c, Value t, Value f) { return b.create<arith::SelectOp>(loc, c, t, f); }
   // NaN stays NaN.
   Value clamp(Value x, double low, double high) {
     x = select(less(x, number(low)), number(low), x);
     return select(less(number(high), x), number(high), x);
-  }
-  // c[0] + x (c[1] + x (c[2] + ...
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.back());
-    for (double c : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, number(c));
-    return sum;
   }
 };
 
@@ -286,7 +255,7 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
     return b.create<arith::DivFOp>(loc, emitter.constant(element, 1, width),
                                    b.create<math::SqrtOp>(loc, operands[0]));
   if (element.isF32()) {
-    F32 f{emitter, width};
+    F32 f(emitter, width);
     if (function == "rsqrt")
       return emitRsqrt(f, operands[0]);
     if (function == "exp")

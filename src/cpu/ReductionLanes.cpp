@@ -1,4 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
+#include "analysis/IndexedExtremum.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -233,6 +234,63 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
+  // The place in the order of elements is a number: that of the lane, and for a NaN, which is
+  // behind all elements and of which the first counts, one behind all of those. So lanes meet in
+  // any order.
+  static SmallVector<Value> furthest(tile::ReduceOp reduce, const analysis::IndexedExtremum &says,
+                                     LaneEmitter &emitter, Lanes where, int64_t extent) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    bool hasKeys = says.isFloat && !says.isTotal;
+    auto keyed = [&](Value at) {
+      where.position[reduce.getAxis()] = at;
+      SmallVector<Value> pair = lanesOfAll(emitter, reduce.getSources(), where);
+      if (hasKeys) {
+        Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, pair[0], pair[0]);
+        Value last = b.create<arith::XOrIOp>(
+            loc, pair[1],
+            emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), where.width));
+        pair[1] = b.create<arith::SelectOp>(loc, isNan, last, pair[1]);
+      }
+      return pair;
+    };
+    auto combine = [&](ArrayRef<Value> pairs, int64_t width) -> SmallVector<Value> {
+      if (says.isTotal)
+        return emitter.inlineRegion(reduce.getCombine().front(), pairs, width);
+      Value x = pairs[0], y = pairs[2];
+      Value isBetter, isSame;
+      if (auto compare = dyn_cast<arith::CmpFOp>(says.better)) {
+        isBetter = b.create<arith::CmpFOp>(loc, compare.getPredicate(), x, y);
+        isSame = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UEQ, x, y);
+      } else {
+        isBetter =
+            b.create<arith::CmpIOp>(loc, cast<arith::CmpIOp>(says.better).getPredicate(), x, y);
+        isSame = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
+      }
+      Value isFirst = b.create<arith::CmpIOp>(
+          loc, says.isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, pairs[1],
+          pairs[3]);
+      Value chosen =
+          b.create<arith::OrIOp>(loc, isBetter, b.create<arith::AndIOp>(loc, isSame, isFirst));
+      return {b.create<arith::SelectOp>(loc, chosen, x, y),
+              b.create<arith::SelectOp>(loc, chosen, pairs[1], pairs[3])};
+    };
+    SmallVector<Value> found = keyed(emitter.index(0));
+    if (extent > where.width)
+      found = emitter.loop(where.width, extent, where.width, found,
+                           [&](Value at, ValueRange soFar) -> SmallVector<Value> {
+                             return combine(joined(llvm::to_vector(soFar), keyed(at)), where.width);
+                           });
+    found = combineLanes(emitter, combine, std::move(found), where.width, true);
+    if (hasKeys) {
+      Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, found[0], found[0]);
+      Value place = b.create<arith::XOrIOp>(
+          loc, found[1], emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), 1));
+      found[1] = b.create<arith::SelectOp>(loc, isNan, place, found[1]);
+    }
+    return found;
+  }
+
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
@@ -245,6 +303,8 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);
     }
+    if (auto extremum = analysis::IndexedExtremum::of(reduce))
+      return furthest(reduce, *extremum, emitter, where, shape[axis]);
     // Each vector is combined in order, then joins what stood before it.
     SmallVector<Value> first = combineLanes(
         emitter, combine, lanesOfAll(emitter, reduce.getSources(), where), where.width, false);
@@ -262,56 +322,107 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
   }
 };
 
-// One step an element along the axis; vectors run along another dimension where there is one.
+// Where the axis is the one of adjacent elements, a vector is scanned by itself in as many steps as
+// its width has binary digits, and joins what stood before it: of the steps from element to element
+// one a vector is left. Else one step an element; vectors run along another dimension where there
+// is one.
 struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
   bool runsWhole(Operation *) const { return true; }
 
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto scan = cast<tile::ScanOp>(op);
-    Block &combine = scan.getCombine().front();
     auto shape = tile::shapeOf(scan.getSources().front().getType());
     unsigned axis = scan.getAxis();
-    int64_t extent = shape[axis];
     SmallVector<int64_t> outer(shape);
     outer.erase(outer.begin() + axis);
+    bool vector = vectorizes(scan.getCombine().front());
+    int64_t along =
+        vector && axis == LaneEmitter::preferredDim(shape) ? alongWidth(scan, emitter) : 1;
     unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
     int64_t width =
-        outer.empty() || !vectorizes(combine) ? 1 : emitter.preferredWidth(outer, outerDim);
+        outer.empty() || !vector || along > 1 ? 1 : emitter.preferredWidth(outer, outerDim);
 
     emitter.forEach(outer, outerDim, width, [&](const Lanes &outerWhere) {
       Lanes where;
       where.position = outerWhere.position;
       where.position.insert(where.position.begin() + axis, emitter.index(0));
-      where.dim = outerDim + (outerDim >= axis);
-      if (outer.empty())
-        where.dim = 0;
-      where.width = width;
-      auto place = [&](Value step) {
-        where.position[axis] =
-            scan.getReverse()
-                ? emitter.builder
-                      .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - 1), step)
-                      .getResult()
-                : step;
-      };
-      auto keep = [&](ArrayRef<Value> values) {
-        for (auto [result, value] : llvm::zip(scan.getResults(), values))
-          emitter.write(emitter.buffer(result), where, value);
-      };
-      place(emitter.index(0));
-      SmallVector<Value> first = lanesOfAll(emitter, scan.getSources(), where);
-      keep(first);
-      if (extent == 1)
-        return;
-      emitter.loop(1, extent, 1, first, [&](Value step, ValueRange carried) -> SmallVector<Value> {
-        place(step);
-        SmallVector<Value> next = lanesOfAll(emitter, scan.getSources(), where);
-        SmallVector<Value> sums =
-            emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), width);
-        keep(sums);
-        return sums;
-      });
+      where.dim = outer.empty() || along > 1 ? axis : outerDim + (outerDim >= axis);
+      where.width = along > 1 ? along : width;
+      scanRow(scan, emitter, where, along);
     });
+  }
+
+private:
+  // One register of the widest elements.
+  static int64_t alongWidth(tile::ScanOp scan, LaneEmitter &emitter) {
+    auto shape = tile::shapeOf(scan.getSources().front().getType());
+    int64_t bytes = 1;
+    for (Value source : scan.getSources())
+      bytes = std::max<int64_t>(bytes, tile::bytesInMemory(tile::elementType(source.getType())));
+    return std::min(emitter.preferredWidth(shape, scan.getAxis()),
+                    std::max<int64_t>(1, int64_t(emitter.processor.vectorBytes) / bytes));
+  }
+
+  // `step` elements along the axis at a time, each joined by what stands before it.
+  static void scanRow(tile::ScanOp scan, LaneEmitter &emitter, Lanes where, int64_t step) {
+    Block &combine = scan.getCombine().front();
+    unsigned axis = scan.getAxis();
+    int64_t extent = tile::shapeOf(scan.getSources().front().getType())[axis];
+    auto at = [&](Value from) {
+      where.position[axis] =
+          scan.getReverse()
+              ? emitter.builder
+                    .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - step), from)
+                    .getResult()
+              : from;
+      SmallVector<Value> values = lanesOfAll(emitter, scan.getSources(), where);
+      return step > 1 ? scanVector(scan, emitter, std::move(values), step) : values;
+    };
+    auto keep = [&](ArrayRef<Value> values) {
+      for (auto [result, value] : llvm::zip(scan.getResults(), values))
+        emitter.write(emitter.buffer(result), where, value);
+    };
+    // What the next ones are joined by: in each lane, that of the last.
+    auto total = [&](SmallVector<Value> sums) {
+      if (step > 1)
+        for (Value &sum : sums)
+          sum = emitter.shuffle(sum, sum,
+                                SmallVector<int32_t>(step, scan.getReverse() ? 0 : step - 1));
+      return sums;
+    };
+    SmallVector<Value> first = at(emitter.index(0));
+    keep(first);
+    if (extent == step)
+      return;
+    emitter.loop(
+        step, extent, step, total(first), [&](Value from, ValueRange before) -> SmallVector<Value> {
+          SmallVector<Value> sums =
+              emitter.inlineRegion(combine, joined(llvm::to_vector(before), at(from)), where.width);
+          keep(sums);
+          return total(sums);
+        });
+  }
+
+  // Each lane with the one that is 1 before it, then 2, 4 ... (Hillis and Steele, 1986).
+  static SmallVector<Value> scanVector(tile::ScanOp scan, LaneEmitter &emitter,
+                                       SmallVector<Value> values, int64_t width) {
+    for (int64_t distance = 1; distance < width; distance *= 2) {
+      SmallVector<int32_t> before, chosen;
+      for (int64_t lane = 0; lane < width; ++lane) {
+        int64_t other = scan.getReverse() ? lane + distance : lane - distance;
+        bool isThere = other >= 0 && other < width;
+        before.push_back(int32_t(isThere ? other : lane));
+        chosen.push_back(int32_t(isThere ? lane : width + lane));
+      }
+      SmallVector<Value> earlier;
+      for (Value value : values)
+        earlier.push_back(emitter.shuffle(value, value, before));
+      SmallVector<Value> sums =
+          emitter.inlineRegion(scan.getCombine().front(), joined(earlier, values), width);
+      for (auto [value, sum] : llvm::zip(values, sums))
+        value = emitter.shuffle(sum, value, chosen);
+    }
+    return values;
   }
 };
 

@@ -314,346 +314,462 @@ bool Interp::isInstance(const Value &valueIn, const Value &typeIn) {
   return false;
 }
 
+namespace {
+
+Value builtinMin(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  return minMax(interp, false, args, keywords);
+}
+
+Value builtinMax(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  return minMax(interp, true, args, keywords);
+}
+
+Value builtinLen(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "len", args, 1, 1);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  return Value(length(interp, args[0]));
+}
+
+Value builtinAbs(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "abs", args, 1, 1);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  const Value &value = args[0];
+  if (value.isTile())
+    return interp.callOp(*ops::find("abs"), {value}, {});
+  if (value.isFloat())
+    return Value(std::fabs(value.asFloat()));
+  if (value.isInt())
+    return Value(value.asInteger().isNegative() ? -value.asInteger() : value.asInteger());
+  if (value.isBool())
+    return Value(int64_t(value.asBool()));
+  interp.raise("TypeError", "`abs` has no meaning for `" + value.typeName() + "`");
+}
+
+Value builtinBool(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "bool", args, 0, 1);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  return Value(!args.empty() && interp.truth(args[0]));
+}
+
+Value builtinStr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "str", args, 0, 2);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  return Value::str(args.empty() ? "" : interp.str(args[0]));
+}
+
+Value builtinRepr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "repr", args, 1, 1);
+  return Value::str(interp.repr(args[0]));
+}
+
+Value builtinIsInstance(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() != 2)
+    interp.raise("TypeError", "`isinstance` takes 2 arguments");
+  if (auto *unknown = unboxed(args[0]).as<Unknown>())
+    if (!interp.inKernel())
+      return Value(std::make_shared<Unknown>(unknown->origin));
+  return Value(interp.isInstance(args[0], args[1]));
+}
+
+Value builtinIssubclass(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "issubclass", args, 2, 2);
+  auto *a = args[0].as<ClassObject>(), *b = args[1].as<ClassObject>();
+  return Value(a && b && a->derivesFrom(*b));
+}
+
+Value builtinHasattr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() != 2 || !unboxed(args[1]).isStr())
+    interp.raise("TypeError", "`hasattr` takes an object and a name");
+  if (unboxed(args[0]).as<Unknown>())
+    return Value(std::make_shared<Unknown>("hasattr(" + interp.repr(args[0]) + ", ...)"));
+  const std::string &name = unboxed(args[1]).asStr();
+  bool has = interp.attribute(args[0], interp.intern(name)).has_value();
+  if (unboxed(args[0]).as<LanguageModule>() || unboxed(args[0]).as<NativeModule>())
+    interp.recordFact("hasattr", interp.repr(args[0]) + "." + name, has ? "1" : "0");
+  return Value(has);
+}
+
+Value builtinGetattr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() > 1)
+    if (auto unknown = unknownAmong(interp, {args[1]}))
+      return *unknown;
+  if (args.size() < 2 || args.size() > 3 || !unboxed(args[1]).isStr())
+    interp.raise("TypeError", "`getattr` takes an object and a name");
+  std::string_view name = interp.intern(unboxed(args[1]).asStr());
+  if (args.size() == 2)
+    return interp.requireAttribute(args[0], name);
+  std::optional<Value> value = interp.attribute(args[0], name);
+  return value ? *value : args[2];
+}
+
+Value builtinSetattr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() != 3 || !unboxed(args[1]).isStr())
+    interp.raise("TypeError", "`setattr` takes an object, a name and a value");
+  interp.setAttribute(args[0], interp.intern(unboxed(args[1]).asStr()), args[2]);
+  return Value();
+}
+
+Value builtinNext(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.empty())
+    interp.raise("TypeError", "`next` takes an iterator");
+  if (auto unknown = unknownAmong(interp, {args[0]}))
+    return *unknown;
+  if (auto *list = unboxed(args[0]).as<ops::List>(); list && !list->items.empty()) {
+    Value item = list->items.front();
+    interp.noteChange(unboxed(args[0]));
+    list->items.erase(list->items.begin());
+    return item;
+  }
+  if (args.size() > 1)
+    return args[1];
+  interp.raise("StopIteration", "");
+}
+
+Value builtinDict(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  auto dict = std::make_shared<ops::Dict>();
+  Value result(dict);
+  interp.call(interp.requireAttribute(result, "update"), args, keywords);
+  return result;
+}
+
+Value builtinEnumerate(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  needArgs(interp, "enumerate", args, 1, 2);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  Value start = args.size() > 1 ? args[1] : keyword(keywords, "start");
+  int64_t at = start.isNone() ? 0 : interp.asInt(start, "`start`");
+  std::vector<Value> pairs;
+  for (Value &item : interp.iterate(args[0]))
+    pairs.push_back(Value::tuple({Value(at++), item}));
+  return interp.inKernel() ? Value::tuple(std::move(pairs))
+                           : Value(std::make_shared<ops::List>(std::move(pairs)));
+}
+
+Value builtinZip(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  std::vector<std::vector<Value>> columns;
+  size_t size = args.empty() ? 0 : SIZE_MAX;
+  for (const Value &arg : args) {
+    columns.push_back(interp.iterate(arg));
+    size = std::min(size, columns.back().size());
+  }
+  std::vector<Value> rows;
+  for (size_t i = 0; i < size; ++i) {
+    std::vector<Value> row;
+    for (auto &column : columns)
+      row.push_back(column[i]);
+    rows.push_back(Value::tuple(std::move(row)));
+  }
+  return interp.inKernel() ? Value::tuple(std::move(rows))
+                           : Value(std::make_shared<ops::List>(std::move(rows)));
+}
+
+Value builtinSum(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "sum", args, 1, 2);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  if (unboxed(args[0]).isTile())
+    interp.fail("RuntimeIteration", "`sum` can't look into a tile", "use `tl.sum(x, axis)`");
+  Value total = args.size() > 1 ? args[1] : Value(0);
+  for (const Value &item : interp.iterate(args[0]))
+    total = interp.binary(syntax::BinaryOp::Add, total, item);
+  return total;
+}
+
+Value builtinSorted(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  needArgs(interp, "sorted", args, 1, 1);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  Value key = keyword(keywords, "key"), reverse = keyword(keywords, "reverse");
+  std::vector<std::pair<Value, Value>> keyed;
+  for (Value &item : interp.iterate(args[0]))
+    keyed.emplace_back(key.isNone() ? item : interp.call(key, {item}, {}), item);
+  bool down = !reverse.isNone() && interp.truth(reverse);
+  // Insertion by merging halves: comparisons may throw, which std::stable_sort does not mind.
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto &a, const auto &b) {
+    return down ? interp.truth(interp.compare(syntax::CompareOp::Lt, b.first, a.first))
+                : interp.truth(interp.compare(syntax::CompareOp::Lt, a.first, b.first));
+  });
+  std::vector<Value> items;
+  for (auto &[order, item] : keyed)
+    items.push_back(item);
+  return Value(std::make_shared<ops::List>(std::move(items)));
+}
+
+Value builtinRound(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "round", args, 1, 2);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  if (args[0].isInt() || args[0].isBool())
+    return args[0];
+  if (args[0].isTile())
+    interp.fail("NotConstexpr", "`round` needs a value that is known while compiling",
+                ops::elsewhere("round"));
+  if (!args[0].isFloat())
+    interp.raise("TypeError", "`round` has no meaning for `" + args[0].typeName() + "`");
+  double value = args[0].asFloat();
+  if (args.size() == 1) {
+    if (auto whole = Integer::fromDouble(std::nearbyint(value)))
+      return Value(*whole);
+    interp.raise("ValueError", "can't convert " + interp.repr(args[0]) + " to an integer");
+  }
+  std::string text =
+      interp.format(args[0], "." + std::to_string(interp.asInt(args[1], "digits")) + "f");
+  return Value(std::strtod(text.c_str(), nullptr));
+}
+
+Value builtinDivmod(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "divmod", args, 2, 2);
+  return Value::tuple({interp.binary(syntax::BinaryOp::FloorDiv, args[0], args[1]),
+                       interp.binary(syntax::BinaryOp::Mod, args[0], args[1])});
+}
+
+Value builtinPow(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "pow", args, 2, 2);
+  return interp.binary(syntax::BinaryOp::Pow, args[0], args[1]);
+}
+
+Value builtinPrint(Interp &interp, std::vector<Value> &args, Keywords &keywords) {
+  if (!interp.inKernel())
+    return Value(); // what a module prints is nobody's business here
+  return interp.callOp(*ops::find("device_print"), std::move(args), std::move(keywords));
+}
+
+Value builtinType(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "type", args, 1, 3);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  const Value &value = args[0];
+  if (auto *instance = value.as<Instance>())
+    return Value(instance->type);
+  if (auto *aggregate = value.as<AggregateValue>())
+    return Value(aggregate->type);
+  if (auto *tuple = value.as<ops::Tuple>(); tuple && tuple->classObject)
+    return Value(tuple->classObject);
+  if (const Value *known = interp.builtin(value.typeName()))
+    return *known;
+  if (value.isTile())
+    return interp.requireAttribute(Value(std::make_shared<LanguageModule>("")), "tensor");
+  if (value.isType())
+    return interp.requireAttribute(Value(std::make_shared<LanguageModule>("")), "dtype");
+  return Value(std::make_shared<Unknown>("type(" + interp.repr(value) + ")"));
+}
+
+Value builtinId(Interp &, std::vector<Value> &, Keywords &) {
+  return Value(std::make_shared<Unknown>("id(...)"));
+}
+
+Value builtinCallable(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "callable", args, 1, 1);
+  return Value(args[0].isCallable());
+}
+
+Value builtinChr(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "chr", args, 1, 1);
+  int64_t code = interp.asInt(args[0], "a character code");
+  if (code < 0 || code > 127)
+    interp.raise("ValueError", "`chr` knows ASCII only");
+  return Value::str(std::string(1, char(code)));
+}
+
+Value builtinOrd(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "ord", args, 1, 1);
+  if (!args[0].isStr() || args[0].asStr().size() != 1)
+    interp.raise("TypeError", "`ord` needs one ASCII character");
+  return Value(int64_t(uint8_t(args[0].asStr()[0])));
+}
+
+Value builtinSlice(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, "slice", args, 1, 3);
+  return Value(std::make_shared<ops::Slice>(args.size() > 1 ? args[0] : Value(),
+                                            args.size() > 1 ? args[1] : args[0],
+                                            args.size() > 2 ? args[2] : Value()));
+}
+
+Value builtinSuper(Interp &, std::vector<Value> &, Keywords &) {
+  return Value(std::make_shared<Unknown>("super()"));
+}
+
+template <bool filters> Value mapOrFilter(Interp &interp, std::vector<Value> &args, Keywords &) {
+  if (args.size() != 2)
+    interp.raise("TypeError", "`map` and `filter` take a function and one iterable here");
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  std::vector<Value> results;
+  for (Value &item : interp.iterate(args[1])) {
+    Value result = args[0].isNone() ? item : interp.call(args[0], {item}, {});
+    if (!filters)
+      results.push_back(std::move(result));
+    else if (interp.truth(result))
+      results.push_back(item);
+  }
+  return Value(std::make_shared<ops::List>(std::move(results)));
+}
+
+template <bool wantsAll> Value allOrAny(Interp &interp, std::vector<Value> &args, Keywords &) {
+  needArgs(interp, wantsAll ? "all" : "any", args, 1, 1);
+  if (auto unknown = unknownAmong(interp, args))
+    return *unknown;
+  std::vector<Value> items = interp.iterate(args[0]);
+  for (const Value &item : items)
+    if (!unboxed(item).as<Unknown>() && interp.truth(item) != wantsAll)
+      return Value(!wantsAll);
+  if (auto unknown = unknownAmong(interp, items))
+    return *unknown;
+  return Value(wantsAll);
+}
+
+// `staticmethod`, `classmethod`, `property`.
+template <bool FunctionObject::*flag> Value marked(Interp &, std::vector<Value> &args, Keywords &) {
+  if (args.empty())
+    return Value();
+  auto *function = args[0].as<FunctionObject>();
+  if (!function)
+    return args[0];
+  auto copy = std::make_shared<FunctionObject>(*function);
+  copy.get()->*flag = true;
+  return Value(std::move(copy));
+}
+
+// What is made of the items of one iterable, or of none.
+Value listOf(Interp &interp, std::vector<Value> items) {
+  return interp.inKernel() && !interp.top().isPython
+             ? Value::tuple(std::move(items))
+             : Value(std::make_shared<ops::List>(std::move(items)));
+}
+
+Value tupleOf(Interp &, std::vector<Value> items) { return Value::tuple(std::move(items)); }
+
+Value iteratorOf(Interp &, std::vector<Value> items) {
+  return Value(std::make_shared<ops::List>(std::move(items)));
+}
+
+Value setOf(Interp &interp, std::vector<Value> items) {
+  auto set = std::make_shared<SetObject>();
+  for (Value &item : items)
+    interp.addTo(*set, unboxed(item));
+  return Value(std::move(set));
+}
+
+Value frozenSetOf(Interp &, std::vector<Value> items) {
+  auto set = std::make_shared<SetObject>();
+  for (Value &item : items)
+    set->add(unboxed(item));
+  return Value(std::move(set));
+}
+
+Value reversedOf(Interp &, std::vector<Value> items) {
+  std::reverse(items.begin(), items.end());
+  return Value(std::make_shared<ops::List>(std::move(items)));
+}
+
+constexpr std::pair<const char *, Value (*)(Interp &, std::vector<Value> &, Keywords &)>
+    functions[] = {
+        {"range", makeRange},
+        {"int", toInt},
+        {"float", toFloat},
+        {"min", builtinMin},
+        {"max", builtinMax},
+        {"len", builtinLen},
+        {"abs", builtinAbs},
+        {"bool", builtinBool},
+        {"str", builtinStr},
+        {"repr", builtinRepr},
+        {"isinstance", builtinIsInstance},
+        {"issubclass", builtinIssubclass},
+        {"hasattr", builtinHasattr},
+        {"getattr", builtinGetattr},
+        {"setattr", builtinSetattr},
+        {"next", builtinNext},
+        {"dict", builtinDict},
+        {"enumerate", builtinEnumerate},
+        {"zip", builtinZip},
+        {"sum", builtinSum},
+        {"sorted", builtinSorted},
+        {"round", builtinRound},
+        {"divmod", builtinDivmod},
+        {"pow", builtinPow},
+        {"print", builtinPrint},
+        {"type", builtinType},
+        {"id", builtinId},
+        {"callable", builtinCallable},
+        {"chr", builtinChr},
+        {"ord", builtinOrd},
+        {"slice", builtinSlice},
+        {"super", builtinSuper},
+        {"map", mapOrFilter<false>},
+        {"filter", mapOrFilter<true>},
+        {"any", allOrAny<false>},
+        {"all", allOrAny<true>},
+        {"staticmethod", marked<&FunctionObject::isStatic>},
+        {"classmethod", marked<&FunctionObject::isClassMethod>},
+        {"property", marked<&FunctionObject::isProperty>},
+};
+
+constexpr std::pair<const char *, Value (*)(Interp &, std::vector<Value>)> collections[] = {
+    {"list", listOf}, {"tuple", tupleOf},         {"iter", iteratorOf},
+    {"set", setOf},   {"frozenset", frozenSetOf}, {"reversed", reversedOf},
+};
+
+// Names that a module may use, of which nothing is known here.
+constexpr const char *unknowns[] = {
+    "open",   "exec", "eval",       "compile",   "input", "__import__", "globals",
+    "locals", "vars", "memoryview", "bytearray", "bytes", "complex",    "NotImplemented"};
+
+// Each with its base.
+constexpr const char *exceptions[][2] = {
+    {"BaseException", ""},
+    {"Exception", "BaseException"},
+    {"ArithmeticError", "Exception"},
+    {"ZeroDivisionError", "ArithmeticError"},
+    {"OverflowError", "ArithmeticError"},
+    {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"},
+    {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"},
+    {"LookupError", "Exception"},
+    {"IndexError", "LookupError"},
+    {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"},
+    {"NameError", "Exception"},
+    {"OSError", "Exception"},
+    {"FileNotFoundError", "OSError"},
+    {"RuntimeError", "Exception"},
+    {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"},
+    {"StopIteration", "Exception"},
+    {"SyntaxError", "Exception"},
+    {"TypeError", "Exception"},
+    {"ValueError", "Exception"},
+    {"Warning", "Exception"},
+    {"UserWarning", "Warning"},
+    {"DeprecationWarning", "Warning"},
+};
+
+} // namespace
+
 void Interp::makeBuiltins() {
   builtins = std::make_shared<Names>();
   auto add = [&](const char *name, NativeFunction::Body body) {
     builtins->set(name, native(name, std::move(body)));
   };
-  auto addList = [&](const char *name, auto make) {
-    add(name, [name, make](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
+  for (auto &[name, function] : functions)
+    add(name, function);
+  for (auto &[name, function] : collections)
+    add(name, [name, function](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
       if (auto unknown = unknownAmong(interp, args))
         return *unknown;
       needArgs(interp, name, args, 0, 1);
-      return make(interp, args.empty() ? std::vector<Value>() : interp.iterate(args[0]));
+      return function(interp, args.empty() ? std::vector<Value>() : interp.iterate(args[0]));
     });
-  };
-  add("range", makeRange);
-  add("int", toInt);
-  add("float", toFloat);
-  add("min", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
-    return minMax(interp, false, args, keywords);
-  });
-  add("max", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
-    return minMax(interp, true, args, keywords);
-  });
-  add("len", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "len", args, 1, 1);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    return Value(length(interp, args[0]));
-  });
-  add("abs", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "abs", args, 1, 1);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    const Value &value = args[0];
-    if (value.isTile())
-      return interp.callOp(*ops::find("abs"), {value}, {});
-    if (value.isFloat())
-      return Value(std::fabs(value.asFloat()));
-    if (value.isInt())
-      return Value(value.asInteger().isNegative() ? -value.asInteger() : value.asInteger());
-    if (value.isBool())
-      return Value(int64_t(value.asBool()));
-    interp.raise("TypeError", "`abs` has no meaning for `" + value.typeName() + "`");
-  });
-  add("bool", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "bool", args, 0, 1);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    return Value(!args.empty() && interp.truth(args[0]));
-  });
-  add("str", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "str", args, 0, 2);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    return Value::str(args.empty() ? "" : interp.str(args[0]));
-  });
-  add("repr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "repr", args, 1, 1);
-    return Value::str(interp.repr(args[0]));
-  });
-  add("isinstance", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (args.size() != 2)
-      interp.raise("TypeError", "`isinstance` takes 2 arguments");
-    if (auto *unknown = unboxed(args[0]).as<Unknown>())
-      if (!interp.inKernel())
-        return Value(std::make_shared<Unknown>(unknown->origin));
-    return Value(interp.isInstance(args[0], args[1]));
-  });
-  add("issubclass", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "issubclass", args, 2, 2);
-    auto *a = args[0].as<ClassObject>(), *b = args[1].as<ClassObject>();
-    return Value(a && b && a->derivesFrom(*b));
-  });
-  add("hasattr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (args.size() != 2 || !unboxed(args[1]).isStr())
-      interp.raise("TypeError", "`hasattr` takes an object and a name");
-    if (unboxed(args[0]).as<Unknown>())
-      return Value(std::make_shared<Unknown>("hasattr(" + interp.repr(args[0]) + ", ...)"));
-    const std::string &name = unboxed(args[1]).asStr();
-    bool has = interp.attribute(args[0], interp.intern(name)).has_value();
-    if (unboxed(args[0]).as<LanguageModule>() || unboxed(args[0]).as<NativeModule>())
-      interp.recordFact("hasattr", interp.repr(args[0]) + "." + name, has ? "1" : "0");
-    return Value(has);
-  });
-  add("getattr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (args.size() > 1)
-      if (auto unknown = unknownAmong(interp, {args[1]}))
-        return *unknown;
-    if (args.size() < 2 || args.size() > 3 || !unboxed(args[1]).isStr())
-      interp.raise("TypeError", "`getattr` takes an object and a name");
-    std::string_view name = interp.intern(unboxed(args[1]).asStr());
-    if (args.size() == 2)
-      return interp.requireAttribute(args[0], name);
-    std::optional<Value> value = interp.attribute(args[0], name);
-    return value ? *value : args[2];
-  });
-  add("setattr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (args.size() != 3 || !unboxed(args[1]).isStr())
-      interp.raise("TypeError", "`setattr` takes an object, a name and a value");
-    interp.setAttribute(args[0], interp.intern(unboxed(args[1]).asStr()), args[2]);
-    return Value();
-  });
-  addList("list", [](Interp &interp, std::vector<Value> items) {
-    return interp.inKernel() && !interp.top().isPython
-               ? Value::tuple(std::move(items))
-               : Value(std::make_shared<ops::List>(std::move(items)));
-  });
-  addList("tuple",
-          [](Interp &, std::vector<Value> items) { return Value::tuple(std::move(items)); });
-  addList("iter", [](Interp &, std::vector<Value> items) {
-    return Value(std::make_shared<ops::List>(std::move(items)));
-  });
-  addList("set", [](Interp &interp, std::vector<Value> items) {
-    auto set = std::make_shared<SetObject>();
-    for (Value &item : items)
-      interp.addTo(*set, unboxed(item));
-    return Value(std::move(set));
-  });
-  addList("frozenset", [](Interp &, std::vector<Value> items) {
-    auto set = std::make_shared<SetObject>();
-    for (Value &item : items)
-      set->add(unboxed(item));
-    return Value(std::move(set));
-  });
-  addList("reversed", [](Interp &, std::vector<Value> items) {
-    std::reverse(items.begin(), items.end());
-    return Value(std::make_shared<ops::List>(std::move(items)));
-  });
-  add("next", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (args.empty())
-      interp.raise("TypeError", "`next` takes an iterator");
-    if (auto unknown = unknownAmong(interp, {args[0]}))
-      return *unknown;
-    if (auto *list = unboxed(args[0]).as<ops::List>(); list && !list->items.empty()) {
-      Value item = list->items.front();
-      interp.noteChange(unboxed(args[0]));
-      list->items.erase(list->items.begin());
-      return item;
-    }
-    if (args.size() > 1)
-      return args[1];
-    interp.raise("StopIteration", "");
-  });
-  add("dict", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) -> Value {
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    auto dict = std::make_shared<ops::Dict>();
-    Value result(dict);
-    interp.call(interp.requireAttribute(result, "update"), args, keywords);
-    return result;
-  });
-  add("enumerate", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) -> Value {
-    needArgs(interp, "enumerate", args, 1, 2);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    Value start = args.size() > 1 ? args[1] : keyword(keywords, "start");
-    int64_t at = start.isNone() ? 0 : interp.asInt(start, "`start`");
-    std::vector<Value> pairs;
-    for (Value &item : interp.iterate(args[0]))
-      pairs.push_back(Value::tuple({Value(at++), item}));
-    return interp.inKernel() ? Value::tuple(std::move(pairs))
-                             : Value(std::make_shared<ops::List>(std::move(pairs)));
-  });
-  add("zip", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    std::vector<std::vector<Value>> columns;
-    size_t size = args.empty() ? 0 : SIZE_MAX;
-    for (const Value &arg : args) {
-      columns.push_back(interp.iterate(arg));
-      size = std::min(size, columns.back().size());
-    }
-    std::vector<Value> rows;
-    for (size_t i = 0; i < size; ++i) {
-      std::vector<Value> row;
-      for (auto &column : columns)
-        row.push_back(column[i]);
-      rows.push_back(Value::tuple(std::move(row)));
-    }
-    return interp.inKernel() ? Value::tuple(std::move(rows))
-                             : Value(std::make_shared<ops::List>(std::move(rows)));
-  });
-  for (bool filters : {false, true})
-    add(filters ? "filter" : "map",
-        [filters](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-          if (args.size() != 2)
-            interp.raise("TypeError", "`map` and `filter` take a function and one iterable here");
-          if (auto unknown = unknownAmong(interp, args))
-            return *unknown;
-          std::vector<Value> results;
-          for (Value &item : interp.iterate(args[1])) {
-            Value result = args[0].isNone() ? item : interp.call(args[0], {item}, {});
-            if (!filters)
-              results.push_back(std::move(result));
-            else if (interp.truth(result))
-              results.push_back(item);
-          }
-          return Value(std::make_shared<ops::List>(std::move(results)));
-        });
-  for (bool wantsAll : {false, true})
-    add(wantsAll ? "all" : "any",
-        [wantsAll](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-          needArgs(interp, wantsAll ? "all" : "any", args, 1, 1);
-          if (auto unknown = unknownAmong(interp, args))
-            return *unknown;
-          std::vector<Value> items = interp.iterate(args[0]);
-          for (const Value &item : items)
-            if (!unboxed(item).as<Unknown>() && interp.truth(item) != wantsAll)
-              return Value(!wantsAll);
-          if (auto unknown = unknownAmong(interp, items))
-            return *unknown;
-          return Value(wantsAll);
-        });
-  add("sum", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "sum", args, 1, 2);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    if (unboxed(args[0]).isTile())
-      interp.fail("RuntimeIteration", "`sum` can't look into a tile", "use `tl.sum(x, axis)`");
-    Value total = args.size() > 1 ? args[1] : Value(0);
-    for (const Value &item : interp.iterate(args[0]))
-      total = interp.binary(syntax::BinaryOp::Add, total, item);
-    return total;
-  });
-  add("sorted", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) -> Value {
-    needArgs(interp, "sorted", args, 1, 1);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    Value key = keyword(keywords, "key"), reverse = keyword(keywords, "reverse");
-    std::vector<std::pair<Value, Value>> keyed;
-    for (Value &item : interp.iterate(args[0]))
-      keyed.emplace_back(key.isNone() ? item : interp.call(key, {item}, {}), item);
-    bool down = !reverse.isNone() && interp.truth(reverse);
-    // Insertion by merging halves: comparisons may throw, which std::stable_sort does not mind.
-    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto &a, const auto &b) {
-      return down ? interp.truth(interp.compare(syntax::CompareOp::Lt, b.first, a.first))
-                  : interp.truth(interp.compare(syntax::CompareOp::Lt, a.first, b.first));
-    });
-    std::vector<Value> items;
-    for (auto &[order, item] : keyed)
-      items.push_back(item);
-    return Value(std::make_shared<ops::List>(std::move(items)));
-  });
-  add("round", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "round", args, 1, 2);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    if (args[0].isInt() || args[0].isBool())
-      return args[0];
-    if (args[0].isTile())
-      interp.fail("NotConstexpr", "`round` needs a value that is known while compiling",
-                  ops::elsewhere("round"));
-    if (!args[0].isFloat())
-      interp.raise("TypeError", "`round` has no meaning for `" + args[0].typeName() + "`");
-    double value = args[0].asFloat();
-    if (args.size() == 1) {
-      if (auto whole = Integer::fromDouble(std::nearbyint(value)))
-        return Value(*whole);
-      interp.raise("ValueError", "can't convert " + interp.repr(args[0]) + " to an integer");
-    }
-    std::string text =
-        interp.format(args[0], "." + std::to_string(interp.asInt(args[1], "digits")) + "f");
-    return Value(std::strtod(text.c_str(), nullptr));
-  });
-  add("divmod", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "divmod", args, 2, 2);
-    return Value::tuple({interp.binary(syntax::BinaryOp::FloorDiv, args[0], args[1]),
-                         interp.binary(syntax::BinaryOp::Mod, args[0], args[1])});
-  });
-  add("pow", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "pow", args, 2, 2);
-    return interp.binary(syntax::BinaryOp::Pow, args[0], args[1]);
-  });
-  add("print", [](Interp &interp, std::vector<Value> &args, Keywords &keywords) -> Value {
-    if (!interp.inKernel())
-      return Value(); // what a module prints is nobody's business here
-    return interp.callOp(*ops::find("device_print"), std::move(args), std::move(keywords));
-  });
-  add("type", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "type", args, 1, 3);
-    if (auto unknown = unknownAmong(interp, args))
-      return *unknown;
-    const Value &value = args[0];
-    if (auto *instance = value.as<Instance>())
-      return Value(instance->type);
-    if (auto *aggregate = value.as<AggregateValue>())
-      return Value(aggregate->type);
-    if (auto *tuple = value.as<ops::Tuple>(); tuple && tuple->classObject)
-      return Value(tuple->classObject);
-    if (const Value *known = interp.builtin(value.typeName()))
-      return *known;
-    if (value.isTile())
-      return interp.requireAttribute(Value(std::make_shared<LanguageModule>("")), "tensor");
-    if (value.isType())
-      return interp.requireAttribute(Value(std::make_shared<LanguageModule>("")), "dtype");
-    return Value(std::make_shared<Unknown>("type(" + interp.repr(value) + ")"));
-  });
-  add("id", [](Interp &, std::vector<Value> &args, Keywords &) -> Value {
-    return Value(std::make_shared<Unknown>("id(...)"));
-  });
-  add("callable", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "callable", args, 1, 1);
-    return Value(args[0].isCallable());
-  });
-  add("chr", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "chr", args, 1, 1);
-    int64_t code = interp.asInt(args[0], "a character code");
-    if (code < 0 || code > 127)
-      interp.raise("ValueError", "`chr` knows ASCII only");
-    return Value::str(std::string(1, char(code)));
-  });
-  add("ord", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "ord", args, 1, 1);
-    if (!args[0].isStr() || args[0].asStr().size() != 1)
-      interp.raise("TypeError", "`ord` needs one ASCII character");
-    return Value(int64_t(uint8_t(args[0].asStr()[0])));
-  });
-  add("slice", [](Interp &interp, std::vector<Value> &args, Keywords &) -> Value {
-    needArgs(interp, "slice", args, 1, 3);
-    return Value(std::make_shared<ops::Slice>(args.size() > 1 ? args[0] : Value(),
-                                              args.size() > 1 ? args[1] : args[0],
-                                              args.size() > 2 ? args[2] : Value()));
-  });
-  for (const char *kind : {"staticmethod", "classmethod", "property"})
-    add(kind, [kind](Interp &, std::vector<Value> &args, Keywords &) -> Value {
-      if (args.empty())
-        return Value();
-      auto *function = args[0].as<FunctionObject>();
-      if (!function)
-        return args[0];
-      auto copy = std::make_shared<FunctionObject>(*function);
-      copy->isStatic = kind[0] == 's';
-      copy->isClassMethod = kind[0] == 'c';
-      copy->isProperty = kind[0] == 'p';
-      return Value(std::move(copy));
-    });
-  add("super", [](Interp &, std::vector<Value> &, Keywords &) -> Value {
-    return Value(std::make_shared<Unknown>("super()"));
-  });
-  for (const char *name : {"open", "exec", "eval", "compile", "input", "__import__", "globals",
-                           "locals", "vars", "memoryview", "bytearray", "bytes", "complex"})
+  for (const char *name : unknowns)
     builtins->set(name, Value(std::make_shared<Unknown>(name)));
 
   auto addClass = [&](const char *name, const char *base) {
@@ -665,34 +781,6 @@ void Interp::makeBuiltins() {
       type->bases.push_back(builtinClass(base));
     builtins->set(name, Value(std::move(type)));
   };
-  constexpr const char *exceptions[][2] = {
-      {"BaseException", ""},
-      {"Exception", "BaseException"},
-      {"ArithmeticError", "Exception"},
-      {"ZeroDivisionError", "ArithmeticError"},
-      {"OverflowError", "ArithmeticError"},
-      {"AssertionError", "Exception"},
-      {"AttributeError", "Exception"},
-      {"ImportError", "Exception"},
-      {"ModuleNotFoundError", "ImportError"},
-      {"LookupError", "Exception"},
-      {"IndexError", "LookupError"},
-      {"KeyError", "LookupError"},
-      {"MemoryError", "Exception"},
-      {"NameError", "Exception"},
-      {"OSError", "Exception"},
-      {"FileNotFoundError", "OSError"},
-      {"RuntimeError", "Exception"},
-      {"NotImplementedError", "RuntimeError"},
-      {"RecursionError", "RuntimeError"},
-      {"StopIteration", "Exception"},
-      {"SyntaxError", "Exception"},
-      {"TypeError", "Exception"},
-      {"ValueError", "Exception"},
-      {"Warning", "Exception"},
-      {"UserWarning", "Warning"},
-      {"DeprecationWarning", "Warning"},
-  };
   for (auto &[name, base] : exceptions)
     addClass(name, base);
   builtins->set("IOError", *builtin("OSError"));
@@ -700,7 +788,6 @@ void Interp::makeBuiltins() {
   object->interp = this;
   object->className = "object";
   builtins->set("object", Value(std::move(object)));
-  builtins->set("NotImplemented", Value(std::make_shared<Unknown>("NotImplemented")));
   builtins->set("__debug__", Value(true));
 }
 

@@ -380,6 +380,189 @@ Value emptyBase(Interp &interp, std::string name, ClassObject::Flavor flavor) {
   return Value(std::move(type));
 }
 
+// What a module below `triton` gives as `triton` itself does.
+std::optional<Value> tritonPartAttribute(Interp &in, std::string_view name) {
+  for (std::string_view one :
+       {"jit", "autotune", "heuristics", "Config", "cdiv", "next_power_of_2", "constexpr_function"})
+    if (name == one)
+      return in.tritonAttribute(name);
+  return std::nullopt;
+}
+
+std::optional<Value> collectionsAttribute(Interp &in, std::string_view name) {
+  if (name == "namedtuple")
+    return in.native("namedtuple", makeNamedTuple);
+  if (name == "OrderedDict")
+    return *in.builtin("dict");
+  return std::nullopt;
+}
+
+std::optional<Value> typingAttribute(Interp &in, std::string_view name) {
+  if (name == "NamedTuple")
+    return emptyBase(in, "NamedTuple", ClassObject::Flavor::NamedTuple);
+  if (name == "TYPE_CHECKING")
+    return Value(false);
+  return std::nullopt;
+}
+
+std::optional<Value> enumAttribute(Interp &in, std::string_view name) {
+  if (name == "Enum" || name == "IntEnum" || name == "StrEnum" || name == "Flag" ||
+      name == "IntFlag")
+    return emptyBase(in, std::string(name), ClassObject::Flavor::Enum);
+  if (name == "auto")
+    return emptyBase(in, "auto", ClassObject::Flavor::Plain);
+  return std::nullopt;
+}
+
+Value asDataclass(const Value &type) {
+  auto *plain = unboxed(type).as<ClassObject>();
+  if (!plain)
+    return type;
+  if (plain->flavor == ClassObject::Flavor::Plain)
+    plain->flavor = ClassObject::Flavor::Dataclass;
+  return type;
+}
+
+// `@dataclass` and `@dataclass(...)`.
+Value dataclass(Interp &in, std::vector<Value> &args, Keywords &) {
+  if (args.size() == 1)
+    return asDataclass(args[0]);
+  return in.native("dataclass", [](Interp &, std::vector<Value> &types, Keywords &) {
+    return types.empty() ? Value() : asDataclass(types[0]);
+  });
+}
+
+std::optional<Value> dataclassesAttribute(Interp &in, std::string_view name) {
+  if (name == "dataclass")
+    return in.native("dataclass", dataclass);
+  return std::nullopt;
+}
+
+Value readVariable(Interp &inner, std::vector<Value> &args, Keywords &) {
+  if (!args.empty() && args[0].as<Unknown>()) // which variable, only a machine knows
+    return inner.makeUnknown("os.environ[...]");
+  if (args.empty() || !unboxed(args[0]).isStr())
+    inner.raise("TypeError", "the name of a variable must be a string");
+  const std::string &variable = unboxed(args[0]).asStr();
+  auto &environment = inner.options().environment;
+  auto it = environment.find(variable);
+  inner.recordFact("env", variable, it == environment.end() ? "unset" : "=" + it->second);
+  if (it != environment.end())
+    return Value::str(it->second);
+  return args.size() > 1 ? args[1] : Value();
+}
+
+Value environment(Interp &in) {
+  auto type = std::make_shared<ClassObject>();
+  type->interp = &in;
+  type->className = "environ";
+  type->attributes->set("__placeholder__", Value());
+  auto instance = std::make_shared<Instance>(type);
+  instance->fields["get"] = in.native("get", readVariable);
+  auto item = [](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
+    Value found = readVariable(inner, args, keywords);
+    if (found.isNone())
+      inner.raiseKeyError(args[0]);
+    return found;
+  };
+  instance->fields["__getitem__"] = in.native("__getitem__", item);
+  instance->fields["__contains__"] =
+      in.native("__contains__", [](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
+        return Value(!readVariable(inner, args, keywords).isNone());
+      });
+  instance->fields["setdefault"] = in.native("setdefault", readVariable);
+  return Value(std::move(instance));
+}
+
+std::optional<Value> osAttribute(Interp &in, std::string_view name) {
+  if (name == "getenv")
+    return in.native("getenv", readVariable);
+  if (name == "environ")
+    return environment(in);
+  return std::nullopt;
+}
+
+std::optional<Value> arrayLibraryAttribute(Interp &in, std::string_view name) {
+  // Data types, which kernels may compare with those of `tl`.
+  static const std::pair<std::string_view, DType> types[] = {
+      {"float32", DType::Float32},
+      {"float", DType::Float32},
+      {"float16", DType::Float16},
+      {"half", DType::Float16},
+      {"bfloat16", DType::BFloat16},
+      {"float64", DType::Float64},
+      {"double", DType::Float64},
+      {"int8", DType::Int8},
+      {"int16", DType::Int16},
+      {"int32", DType::Int32},
+      {"int64", DType::Int64},
+      {"uint8", DType::UInt8},
+      {"uint16", DType::UInt16},
+      {"uint32", DType::UInt32},
+      {"uint64", DType::UInt64},
+      {"bool", DType::Int1},
+      {"float8_e4m3fn", DType::Float8E4NV},
+      {"float8_e5m2", DType::Float8E5},
+      {"int", DType::Int32},
+      {"long", DType::Int64},
+  };
+  for (auto &[known, type] : types)
+    if (name == known)
+      return Value::type(Type::scalar(type));
+  if (name == "inf")
+    return Value(INFINITY);
+  if (name == "pi")
+    return Value(std::numbers::pi);
+  if (name == "finfo" || name == "iinfo")
+    return in.native(std::string(name),
+                     [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
+                       if (args.size() != 1 || !unboxed(args[0]).isType())
+                         return Value(std::make_shared<Unknown>("finfo(...)"));
+                       return inner.typeLimits(unboxed(args[0]).asType());
+                     });
+  return std::nullopt;
+}
+
+// Only named, or used where no kernel is concerned.
+std::optional<Value> nothingKnown(Interp &, std::string_view) { return std::nullopt; }
+
+struct KnownModule {
+  std::string_view name;
+  std::optional<Value> (*attribute)(Interp &, std::string_view);
+};
+constexpr KnownModule knownModules[] = {
+    {"math", mathAttribute},
+    {"itertools", itertoolsAttribute},
+    {"functools", functoolsAttribute},
+    {"operator", operatorAttribute},
+    {"collections", collectionsAttribute},
+    {"typing", typingAttribute},
+    {"typing_extensions", typingAttribute},
+    {"enum", enumAttribute},
+    {"dataclasses", dataclassesAttribute},
+    {"os", osAttribute},
+    {"os.path", osAttribute},
+    {"torch", arrayLibraryAttribute},
+    {"jax.numpy", arrayLibraryAttribute},
+    {"numpy", arrayLibraryAttribute},
+    {"__future__", nothingKnown},
+    {"logging", nothingKnown},
+    {"warnings", nothingKnown},
+    {"sys", nothingKnown},
+    {"contextlib", nothingKnown},
+    {"copy", nothingKnown},
+    {"json", nothingKnown},
+    {"re", nothingKnown},
+    {"abc", nothingKnown},
+    {"inspect", nothingKnown},
+    {"pathlib", nothingKnown},
+    {"packaging", nothingKnown},
+    {"time", nothingKnown},
+    {"random", nothingKnown},
+    {"string", nothingKnown},
+    {"types", nothingKnown},
+};
+
 } // namespace
 
 std::optional<Value> Interp::nativeModule(const std::string &name) {
@@ -395,11 +578,14 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
   auto make = [&](NativeModule::Lookup lookup) {
     return std::optional<Value>(Value(std::make_shared<NativeModule>(name, std::move(lookup))));
   };
-  auto otherwise = [name](std::optional<Value> value, std::string_view attributeName) {
-    // The part of a known module that is not known here.
-    return value ? value
-                 : std::optional<Value>(
-                       Value(std::make_shared<Unknown>(name + "." + std::string(attributeName))));
+  // A module of which a part is known here.
+  auto known = [&](auto attributeOf) {
+    return make(
+        [name, attributeOf](Interp &in, std::string_view attribute) -> std::optional<Value> {
+          if (auto value = attributeOf(in, attribute))
+            return value;
+          return Value(std::make_shared<Unknown>(name + "." + std::string(attribute)));
+        });
   };
   if (name == "triton")
     return make([](Interp &in, std::string_view attributeName) {
@@ -420,176 +606,17 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
     }
     return at;
   }
+  if (name == "triton.runtime")
+    return known([](Interp &in, std::string_view part) {
+      return part == "jit" || part == "autotuner"
+                 ? in.nativeModule("triton.runtime." + std::string(part))
+                 : tritonPartAttribute(in, part);
+    });
   if (name.starts_with("triton."))
-    return make([name, otherwise](Interp &in, std::string_view attributeName) {
-      if (name == "triton.runtime" && (attributeName == "jit" || attributeName == "autotuner"))
-        return in.nativeModule(name + "." + std::string(attributeName));
-      std::optional<Value> value;
-      static constexpr std::string_view shared[] = {
-          "jit",  "autotune",        "heuristics",        "Config",
-          "cdiv", "next_power_of_2", "constexpr_function"};
-      for (std::string_view one : shared)
-        if (attributeName == one)
-          value = in.tritonAttribute(attributeName);
-      return otherwise(value, attributeName);
-    });
-  if (name == "math")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      return otherwise(mathAttribute(in, attributeName), attributeName);
-    });
-  if (name == "itertools")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      return otherwise(itertoolsAttribute(in, attributeName), attributeName);
-    });
-  if (name == "functools")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      return otherwise(functoolsAttribute(in, attributeName), attributeName);
-    });
-  if (name == "collections")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      if (attributeName == "namedtuple")
-        value = in.native("namedtuple", makeNamedTuple);
-      if (attributeName == "OrderedDict")
-        value = *in.builtin("dict");
-      return otherwise(value, attributeName);
-    });
-  if (name == "typing" || name == "typing_extensions")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      if (attributeName == "NamedTuple")
-        value = emptyBase(in, "NamedTuple", ClassObject::Flavor::NamedTuple);
-      if (attributeName == "TYPE_CHECKING")
-        value = Value(false);
-      return otherwise(value, attributeName);
-    });
-  if (name == "enum")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      if (attributeName == "Enum" || attributeName == "IntEnum" || attributeName == "StrEnum" ||
-          attributeName == "Flag" || attributeName == "IntFlag")
-        value = emptyBase(in, std::string(attributeName), ClassObject::Flavor::Enum);
-      if (attributeName == "auto")
-        value = emptyBase(in, "auto", ClassObject::Flavor::Plain);
-      return otherwise(value, attributeName);
-    });
-  if (name == "dataclasses")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      if (attributeName == "dataclass") {
-        auto apply = [](Interp &, const Value &type) {
-          auto *plain = unboxed(type).as<ClassObject>();
-          if (!plain)
-            return type;
-          if (plain->flavor == ClassObject::Flavor::Plain)
-            plain->flavor = ClassObject::Flavor::Dataclass;
-          return type;
-        };
-        value =
-            in.native("dataclass", [apply](Interp &inner, std::vector<Value> &args, Keywords &) {
-              if (args.size() == 1)
-                return apply(inner, args[0]);
-              return inner.native("dataclass",
-                                  [apply](Interp &last, std::vector<Value> &types, Keywords &) {
-                                    return types.empty() ? Value() : apply(last, types[0]);
-                                  });
-            });
-      }
-      return otherwise(value, attributeName);
-    });
-  if (name == "os" || name == "os.path")
-    return make([otherwise, name](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      auto lookUp = [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
-        if (!args.empty() && args[0].as<Unknown>()) // which variable, only a machine knows
-          return inner.makeUnknown("os.environ[...]");
-        if (args.empty() || !unboxed(args[0]).isStr())
-          inner.raise("TypeError", "the name of a variable must be a string");
-        const std::string &variable = unboxed(args[0]).asStr();
-        auto &environment = inner.options().environment;
-        auto it = environment.find(variable);
-        inner.recordFact("env", variable, it == environment.end() ? "unset" : "=" + it->second);
-        if (it != environment.end())
-          return Value::str(it->second);
-        return args.size() > 1 ? args[1] : Value();
-      };
-      if (attributeName == "getenv")
-        value = in.native("getenv", lookUp);
-      if (attributeName == "environ") {
-        auto type = std::make_shared<ClassObject>();
-        type->interp = &in;
-        type->className = "environ";
-        type->attributes->set("__placeholder__", Value());
-        auto instance = std::make_shared<Instance>(type);
-        instance->fields["get"] = in.native("get", lookUp);
-        auto item = [lookUp](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
-          Value found = lookUp(inner, args, keywords);
-          if (found.isNone())
-            inner.raiseKeyError(args[0]);
-          return found;
-        };
-        instance->fields["__getitem__"] = in.native("__getitem__", item);
-        instance->fields["__contains__"] = in.native(
-            "__contains__", [lookUp](Interp &inner, std::vector<Value> &args, Keywords &keywords) {
-              return Value(!lookUp(inner, args, keywords).isNone());
-            });
-        instance->fields["setdefault"] = in.native("setdefault", lookUp);
-        value = Value(std::move(instance));
-      }
-      return otherwise(value, attributeName);
-    });
-  if (name == "torch" || name == "jax.numpy" || name == "numpy")
-    return make([otherwise, name](Interp &in, std::string_view attributeName) {
-      std::optional<Value> value;
-      // Data types, which kernels may compare with those of `tl`.
-      static const std::pair<std::string_view, DType> types[] = {
-          {"float32", DType::Float32},
-          {"float", DType::Float32},
-          {"float16", DType::Float16},
-          {"half", DType::Float16},
-          {"bfloat16", DType::BFloat16},
-          {"float64", DType::Float64},
-          {"double", DType::Float64},
-          {"int8", DType::Int8},
-          {"int16", DType::Int16},
-          {"int32", DType::Int32},
-          {"int64", DType::Int64},
-          {"uint8", DType::UInt8},
-          {"uint16", DType::UInt16},
-          {"uint32", DType::UInt32},
-          {"uint64", DType::UInt64},
-          {"bool", DType::Int1},
-          {"float8_e4m3fn", DType::Float8E4NV},
-          {"float8_e5m2", DType::Float8E5},
-          {"int", DType::Int32},
-          {"long", DType::Int64}};
-      for (auto &[known, type] : types)
-        if (attributeName == known)
-          value = Value::type(Type::scalar(type));
-      if (attributeName == "inf")
-        value = Value(INFINITY);
-      if (attributeName == "pi")
-        value = Value(std::numbers::pi);
-      if (attributeName == "finfo" || attributeName == "iinfo")
-        value = in.native(std::string(attributeName),
-                          [](Interp &inner, std::vector<Value> &args, Keywords &) -> Value {
-                            if (args.size() != 1 || !unboxed(args[0]).isType())
-                              return Value(std::make_shared<Unknown>("finfo(...)"));
-                            return inner.typeLimits(unboxed(args[0]).asType());
-                          });
-      return otherwise(value, attributeName);
-    });
-  if (name == "operator")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      return otherwise(operatorAttribute(in, attributeName), attributeName);
-    });
-  if (name == "__future__" || name == "logging" || name == "warnings" || name == "sys" ||
-      name == "contextlib" || name == "copy" || name == "json" || name == "re" || name == "abc" ||
-      name == "inspect" || name == "pathlib" || name == "packaging" || name == "time" ||
-      name == "random" || name == "string" || name == "types")
-    return make([otherwise](Interp &in, std::string_view attributeName) {
-      return otherwise(std::nullopt, attributeName);
-    });
+    return known(tritonPartAttribute);
+  for (const KnownModule &one : knownModules)
+    if (name == one.name)
+      return known(one.attribute);
   return std::nullopt;
 }
 

@@ -233,6 +233,10 @@ std::optional<Value> Interp::languageAttribute(const LanguageModule &module,
     value = native("aggregate", aggregate);
   if (!value && module.path == "core." && name == "_aggregate")
     value = native("aggregate", aggregate);
+  if (!value && name == "_unwrap_if_constexpr" && (module.path.empty() || module.path == "core."))
+    value = native("_unwrap_if_constexpr", [](Interp &, std::vector<Value> &args, Keywords &) {
+      return args.empty() ? Value() : unboxed(args[0]);
+    });
   if (!value && (full == "core.builtin" || full == "extern" || full == "core.extern"))
     value = unknown("tl." + full);
   if (!value && name == "constexpr_function" && (module.path.empty() || module.path == "core."))

@@ -71,84 +71,12 @@ double trueDivide(const Integer &a, const Integer &b) {
   return negative ? -result : result;
 }
 
-} // namespace
+// Each gives nothing where the operator has no meaning for its operands.
 
-Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
-  if (lhs.as<Unknown>())
-    return Value(std::make_shared<Unknown>(lhs.as<Unknown>()->origin));
-  if (rhs.as<Unknown>())
-    return Value(std::make_shared<Unknown>(rhs.as<Unknown>()->origin));
-  auto mismatch = [&]() -> Value {
-    raise("TypeError", "`" + std::string(symbols[unsigned(op)]) + "` has no meaning for `" +
-                           lhs.typeName() + "` and `" + rhs.typeName() + "`");
-  };
-  if (isIntegral(lhs) && isIntegral(rhs)) {
-    Integer a = integer(lhs), b = integer(rhs);
-    bool bools = lhs.isBool() && rhs.isBool();
-    try {
-      switch (op) {
-      case BinaryOp::Add:
-        return Value(a + b);
-      case BinaryOp::Sub:
-        return Value(a - b);
-      case BinaryOp::Mult:
-        return Value(a * b);
-      case BinaryOp::Div:
-        if (b.isZero())
-          raise("ZeroDivisionError", "division by zero");
-        return Value(trueDivide(a, b));
-      case BinaryOp::FloorDiv:
-        return Value(Integer::floorDiv(a, b));
-      case BinaryOp::Mod:
-        return Value(Integer::floorMod(a, b));
-      case BinaryOp::Pow: {
-        if (b.isNegative()) {
-          if (a.isZero())
-            raise("ZeroDivisionError", "0 can't be raised to a negative power");
-          return Value(std::pow(a.toDouble(), b.toDouble()));
-        }
-        std::optional<uint64_t> exponent = b.toUInt64();
-        bool trivial = a.bitLength() <= 1;
-        if (trivial && a == Integer(-1))
-          return Value(Integer((b.low64() & 1) ? -1 : 1));
-        if (trivial)
-          return Value(b.isZero() ? Integer(1) : a);
-        if (!exponent || *exponent > Integer::maxBits)
-          throw Integer::TooLarge();
-        return Value(Integer::pow(a, *exponent));
-      }
-      case BinaryOp::LShift:
-      case BinaryOp::RShift: {
-        if (b.isNegative())
-          raise("ValueError", "negative shift count");
-        uint64_t amount = b.toUInt64().value_or(UINT64_MAX);
-        if (op == BinaryOp::RShift)
-          return Value(amount > Integer::maxBits ? Integer(a.isNegative() ? -1 : 0)
-                                                 : Integer::shiftRight(a, amount));
-        if (a.isZero())
-          return Value(0);
-        if (amount > Integer::maxBits)
-          throw Integer::TooLarge();
-        return Value(Integer::shiftLeft(a, amount));
-      }
-      case BinaryOp::BitOr:
-        return bools ? Value(!(a | b).isZero()) : Value(a | b);
-      case BinaryOp::BitXor:
-        return bools ? Value(!(a ^ b).isZero()) : Value(a ^ b);
-      case BinaryOp::BitAnd:
-        return bools ? Value(!(a & b).isZero()) : Value(a & b);
-      case BinaryOp::MatMult:
-        return mismatch();
-      }
-    } catch (Integer::TooLarge &) {
-      fail("IntegerTooLarge", "the result of `" + std::string(symbols[unsigned(op)]) +
-                                  "` has more than " + std::to_string(Integer::maxBits) + " bits");
-    } catch (Integer::DivisionByZero &) {
-      raise("ZeroDivisionError", "integer division or modulo by zero");
-    }
-  }
-  if (lhs.isNumber() && rhs.isNumber()) {
-    double a = number(lhs), b = number(rhs);
+std::optional<Value> integerBinary(Interp &in, BinaryOp op, const Value &lhs, const Value &rhs) {
+  Integer a = integer(lhs), b = integer(rhs);
+  bool bools = lhs.isBool() && rhs.isBool();
+  try {
     switch (op) {
     case BinaryOp::Add:
       return Value(a + b);
@@ -157,141 +85,241 @@ Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
     case BinaryOp::Mult:
       return Value(a * b);
     case BinaryOp::Div:
+      if (b.isZero())
+        in.raise("ZeroDivisionError", "division by zero");
+      return Value(trueDivide(a, b));
     case BinaryOp::FloorDiv:
+      return Value(Integer::floorDiv(a, b));
     case BinaryOp::Mod:
-      if (b == 0)
-        raise("ZeroDivisionError", "float division by zero");
-      return Value(op == BinaryOp::Div        ? a / b
-                   : op == BinaryOp::FloorDiv ? floatFloorDiv(a, b)
-                                              : floatMod(a, b));
-    case BinaryOp::Pow:
-      if (a == 0 && b < 0)
-        raise("ZeroDivisionError", "0.0 can't be raised to a negative power");
-      if (a < 0 && b != std::floor(b) && std::isfinite(b))
-        raise("ValueError", "a negative number to a fractional power is complex");
-      return Value(std::pow(a, b));
-    default:
-      return mismatch();
+      return Value(Integer::floorMod(a, b));
+    case BinaryOp::Pow: {
+      if (b.isNegative()) {
+        if (a.isZero())
+          in.raise("ZeroDivisionError", "0 can't be raised to a negative power");
+        return Value(std::pow(a.toDouble(), b.toDouble()));
+      }
+      std::optional<uint64_t> exponent = b.toUInt64();
+      bool trivial = a.bitLength() <= 1;
+      if (trivial && a == Integer(-1))
+        return Value(Integer((b.low64() & 1) ? -1 : 1));
+      if (trivial)
+        return Value(b.isZero() ? Integer(1) : a);
+      if (!exponent || *exponent > Integer::maxBits)
+        throw Integer::TooLarge();
+      return Value(Integer::pow(a, *exponent));
     }
+    case BinaryOp::LShift:
+    case BinaryOp::RShift: {
+      if (b.isNegative())
+        in.raise("ValueError", "negative shift count");
+      uint64_t amount = b.toUInt64().value_or(UINT64_MAX);
+      if (op == BinaryOp::RShift)
+        return Value(amount > Integer::maxBits ? Integer(a.isNegative() ? -1 : 0)
+                                               : Integer::shiftRight(a, amount));
+      if (a.isZero())
+        return Value(0);
+      if (amount > Integer::maxBits)
+        throw Integer::TooLarge();
+      return Value(Integer::shiftLeft(a, amount));
+    }
+    case BinaryOp::BitOr:
+      return bools ? Value(!(a | b).isZero()) : Value(a | b);
+    case BinaryOp::BitXor:
+      return bools ? Value(!(a ^ b).isZero()) : Value(a ^ b);
+    case BinaryOp::BitAnd:
+      return bools ? Value(!(a & b).isZero()) : Value(a & b);
+    case BinaryOp::MatMult:
+      return std::nullopt;
+    }
+  } catch (Integer::TooLarge &) {
+    in.fail("IntegerTooLarge", "the result of `" + std::string(symbols[unsigned(op)]) +
+                                   "` has more than " + std::to_string(Integer::maxBits) + " bits");
+  } catch (Integer::DivisionByZero &) {
+    in.raise("ZeroDivisionError", "integer division or modulo by zero");
   }
-  if (op == BinaryOp::Add) {
-    if (lhs.isStr() && rhs.isStr()) {
-      step((lhs.asStr().size() + rhs.asStr().size()) / 4);
-      return Value::str(lhs.asStr() + rhs.asStr());
-    }
-    bool tuples = lhs.isTuple() && rhs.isTuple(), lists = lhs.isList() && rhs.isList();
-    if (tuples || lists ||
-        (inKernel() && (lhs.isTuple() || lhs.isList()) && (rhs.isTuple() || rhs.isList()))) {
-      step((lhs.items().size() + rhs.items().size()) * 4);
-      std::vector<Value> items(lhs.items().begin(), lhs.items().end());
-      items.insert(items.end(), rhs.items().begin(), rhs.items().end());
-      if (lists)
-        return Value(std::make_shared<ops::List>(std::move(items)));
-      return Value::tuple(std::move(items));
-    }
+  return std::nullopt;
+}
+
+std::optional<Value> floatBinary(Interp &in, BinaryOp op, const Value &lhs, const Value &rhs) {
+  double a = number(lhs), b = number(rhs);
+  switch (op) {
+  case BinaryOp::Add:
+    return Value(a + b);
+  case BinaryOp::Sub:
+    return Value(a - b);
+  case BinaryOp::Mult:
+    return Value(a * b);
+  case BinaryOp::Div:
+  case BinaryOp::FloorDiv:
+  case BinaryOp::Mod:
+    if (b == 0)
+      in.raise("ZeroDivisionError", "float division by zero");
+    return Value(op == BinaryOp::Div        ? a / b
+                 : op == BinaryOp::FloorDiv ? floatFloorDiv(a, b)
+                                            : floatMod(a, b));
+  case BinaryOp::Pow:
+    if (a == 0 && b < 0)
+      in.raise("ZeroDivisionError", "0.0 can't be raised to a negative power");
+    if (a < 0 && b != std::floor(b) && std::isfinite(b))
+      in.raise("ValueError", "a negative number to a fractional power is complex");
+    return Value(std::pow(a, b));
+  default:
+    return std::nullopt;
   }
-  if (op == BinaryOp::Mult && (isIntegral(lhs) || isIntegral(rhs))) {
-    const Value &sequence = isIntegral(lhs) ? rhs : lhs;
-    int64_t times =
-        std::max<int64_t>(0, integer(isIntegral(lhs) ? lhs : rhs).toInt64().value_or(0));
-    constexpr int64_t most = 1 << 20;
-    auto check = [&](size_t size) {
-      if (size && times > most / int64_t(size))
-        raise("MemoryError", "a sequence of " + std::to_string(times) + " times " +
-                                 std::to_string(size) + " items is too large");
-      step(uint64_t(times) * size / (sequence.isStr() ? 4 : 1));
-    };
-    if (sequence.isStr()) {
-      check(sequence.asStr().size());
-      std::string text;
-      for (int64_t i = 0; i < times; ++i)
-        text += sequence.asStr();
-      return Value::str(std::move(text));
-    }
-    if (sequence.isTuple() || sequence.isList()) {
-      check(sequence.items().size());
-      std::vector<Value> items;
-      for (int64_t i = 0; i < times; ++i)
-        items.insert(items.end(), sequence.items().begin(), sequence.items().end());
-      if (sequence.isList())
-        return Value(std::make_shared<ops::List>(std::move(items)));
-      return Value::tuple(std::move(items));
-    }
+}
+
+// `+` of texts, tuples and lists.
+std::optional<Value> concatenate(Interp &in, const Value &lhs, const Value &rhs) {
+  if (lhs.isStr() && rhs.isStr()) {
+    in.step((lhs.asStr().size() + rhs.asStr().size()) / 4);
+    return Value::str(lhs.asStr() + rhs.asStr());
   }
-  if (op == BinaryOp::Mod && lhs.isStr()) {
-    // "%s of %d" % (a, b): the conversions of numbers and text, without flags.
-    std::vector<Value> args;
-    if (rhs.isTuple())
-      args.assign(rhs.items().begin(), rhs.items().end());
-    else
-      args.push_back(rhs);
+  bool tuples = lhs.isTuple() && rhs.isTuple(), lists = lhs.isList() && rhs.isList();
+  if (tuples || lists ||
+      (in.inKernel() && (lhs.isTuple() || lhs.isList()) && (rhs.isTuple() || rhs.isList()))) {
+    in.step((lhs.items().size() + rhs.items().size()) * 4);
+    std::vector<Value> items(lhs.items().begin(), lhs.items().end());
+    items.insert(items.end(), rhs.items().begin(), rhs.items().end());
+    if (lists)
+      return Value(std::make_shared<ops::List>(std::move(items)));
+    return Value::tuple(std::move(items));
+  }
+  return std::nullopt;
+}
+
+// `*` of a text, tuple or list and a number, in either order.
+std::optional<Value> repeat(Interp &in, const Value &lhs, const Value &rhs) {
+  const Value &sequence = isIntegral(lhs) ? rhs : lhs;
+  int64_t times = std::max<int64_t>(0, integer(isIntegral(lhs) ? lhs : rhs).toInt64().value_or(0));
+  constexpr int64_t most = 1 << 20;
+  auto check = [&](size_t size) {
+    if (size && times > most / int64_t(size))
+      in.raise("MemoryError", "a sequence of " + std::to_string(times) + " times " +
+                                  std::to_string(size) + " items is too large");
+    in.step(uint64_t(times) * size / (sequence.isStr() ? 4 : 1));
+  };
+  if (sequence.isStr()) {
+    check(sequence.asStr().size());
     std::string text;
-    size_t next = 0;
-    const std::string &pattern = lhs.asStr();
-    for (size_t i = 0; i < pattern.size(); ++i) {
-      if (pattern[i] != '%') {
-        text += pattern[i];
-        continue;
-      }
-      std::string spec;
-      for (++i; i < pattern.size() &&
-                std::string_view("0123456789.+-# ").find(pattern[i]) != std::string_view::npos;
-           ++i)
-        spec += pattern[i];
-      if (i >= pattern.size())
-        raise("ValueError", "incomplete format");
-      if (pattern[i] == '%') {
-        text += '%';
-        continue;
-      }
-      if (next >= args.size())
-        raise("TypeError", "not enough arguments for format string");
-      const Value &arg = args[next++];
-      if (pattern[i] == 's')
-        text += str(arg);
-      else if (pattern[i] == 'r')
-        text += repr(arg);
-      else
-        text += format(arg, spec + (pattern[i] == 'i' ? 'd' : pattern[i]));
-    }
+    for (int64_t i = 0; i < times; ++i)
+      text += sequence.asStr();
     return Value::str(std::move(text));
   }
-  if (auto *a = lhs.as<SetObject>())
-    if (auto *b = rhs.as<SetObject>()) {
-      auto result = std::make_shared<SetObject>();
-      for (const Value &item : a->items)
-        if (op == BinaryOp::BitOr || op == BinaryOp::BitXor || op == BinaryOp::Sub ||
-            op == BinaryOp::BitAnd)
-          if (op == BinaryOp::BitOr || b->contains(item) == (op == BinaryOp::BitAnd))
-            result->add(item);
-      if (op == BinaryOp::BitOr || op == BinaryOp::BitXor)
-        for (const Value &item : b->items)
-          if (op == BinaryOp::BitOr || !a->contains(item))
-            result->add(item);
-      if (op == BinaryOp::BitOr || op == BinaryOp::BitXor || op == BinaryOp::Sub ||
-          op == BinaryOp::BitAnd)
-        return Value(std::move(result));
+  if (sequence.isTuple() || sequence.isList()) {
+    check(sequence.items().size());
+    std::vector<Value> items;
+    for (int64_t i = 0; i < times; ++i)
+      items.insert(items.end(), sequence.items().begin(), sequence.items().end());
+    if (sequence.isList())
+      return Value(std::make_shared<ops::List>(std::move(items)));
+    return Value::tuple(std::move(items));
+  }
+  return std::nullopt;
+}
+
+// "%s of %d" % (a, b): the conversions of numbers and text, without flags.
+Value formatPercent(Interp &in, const Value &lhs, const Value &rhs) {
+  std::vector<Value> args;
+  if (rhs.isTuple())
+    args.assign(rhs.items().begin(), rhs.items().end());
+  else
+    args.push_back(rhs);
+  std::string text;
+  size_t next = 0;
+  const std::string &pattern = lhs.asStr();
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      text += pattern[i];
+      continue;
     }
-  if (op == BinaryOp::BitOr)
-    if (auto *a = lhs.as<ops::Dict>())
-      if (auto *b = rhs.as<ops::Dict>()) {
-        auto result = std::make_shared<ops::Dict>();
-        result->entries = a->entries;
-        for (auto &[key, value] : b->entries) {
-          auto it = std::find_if(result->entries.begin(), result->entries.end(),
-                                 [&](auto &entry) { return equal(entry.first, key); });
-          if (it != result->entries.end())
-            it->second = value;
-          else
-            result->entries.emplace_back(key, value);
-        }
-        return Value(std::move(result));
-      }
-  // `int | None` in annotations.
-  if (op == BinaryOp::BitOr &&
-      (lhs.isCallable() || rhs.isCallable() || lhs.isNone() || rhs.isNone()))
-    return Value(std::make_shared<Unknown>(repr(lhs) + " | " + repr(rhs)));
-  return mismatch();
+    std::string spec;
+    for (++i; i < pattern.size() &&
+              std::string_view("0123456789.+-# ").find(pattern[i]) != std::string_view::npos;
+         ++i)
+      spec += pattern[i];
+    if (i >= pattern.size())
+      in.raise("ValueError", "incomplete format");
+    if (pattern[i] == '%') {
+      text += '%';
+      continue;
+    }
+    if (next >= args.size())
+      in.raise("TypeError", "not enough arguments for format string");
+    const Value &arg = args[next++];
+    if (pattern[i] == 's')
+      text += in.str(arg);
+    else if (pattern[i] == 'r')
+      text += in.repr(arg);
+    else
+      text += in.format(arg, spec + (pattern[i] == 'i' ? 'd' : pattern[i]));
+  }
+  return Value::str(std::move(text));
+}
+
+// `|`, `&`, `-` and `^`.
+std::optional<Value> combine(BinaryOp op, const SetObject &a, const SetObject &b) {
+  bool keepsOwn = op == BinaryOp::BitOr || op == BinaryOp::BitXor || op == BinaryOp::Sub;
+  bool keepsCommon = op == BinaryOp::BitOr || op == BinaryOp::BitAnd;
+  bool keepsOther = op == BinaryOp::BitOr || op == BinaryOp::BitXor;
+  if (!keepsOwn && !keepsCommon)
+    return std::nullopt;
+  auto result = std::make_shared<SetObject>();
+  for (const Value &item : a.items)
+    if (b.contains(item) ? keepsCommon : keepsOwn)
+      result->add(item);
+  if (keepsOther)
+    for (const Value &item : b.items)
+      if (!a.contains(item))
+        result->add(item);
+  return Value(std::move(result));
+}
+
+// `|`: the right one's values where both have a key.
+Value merge(Interp &in, const ops::Dict &a, const ops::Dict &b) {
+  auto result = std::make_shared<ops::Dict>();
+  result->entries = a.entries;
+  for (auto &[key, value] : b.entries) {
+    auto it = std::find_if(result->entries.begin(), result->entries.end(),
+                           [&](auto &entry) { return in.equal(entry.first, key); });
+    if (it != result->entries.end())
+      it->second = value;
+    else
+      result->entries.emplace_back(key, value);
+  }
+  return Value(std::move(result));
+}
+
+} // namespace
+
+Value Interp::hostBinary(BinaryOp op, const Value &lhs, const Value &rhs) {
+  if (lhs.as<Unknown>())
+    return Value(std::make_shared<Unknown>(lhs.as<Unknown>()->origin));
+  if (rhs.as<Unknown>())
+    return Value(std::make_shared<Unknown>(rhs.as<Unknown>()->origin));
+  std::optional<Value> result;
+  auto *leftSet = lhs.as<SetObject>(), *rightSet = rhs.as<SetObject>();
+  auto *leftDict = lhs.as<ops::Dict>(), *rightDict = rhs.as<ops::Dict>();
+  if (isIntegral(lhs) && isIntegral(rhs))
+    result = integerBinary(*this, op, lhs, rhs);
+  else if (lhs.isNumber() && rhs.isNumber())
+    result = floatBinary(*this, op, lhs, rhs);
+  else if (op == BinaryOp::Add)
+    result = concatenate(*this, lhs, rhs);
+  else if (op == BinaryOp::Mult && (isIntegral(lhs) || isIntegral(rhs)))
+    result = repeat(*this, lhs, rhs);
+  else if (op == BinaryOp::Mod && lhs.isStr())
+    result = formatPercent(*this, lhs, rhs);
+  else if (leftSet && rightSet)
+    result = combine(op, *leftSet, *rightSet);
+  else if (op == BinaryOp::BitOr && leftDict && rightDict)
+    result = merge(*this, *leftDict, *rightDict);
+  else if (op == BinaryOp::BitOr &&
+           (lhs.isCallable() || rhs.isCallable() || lhs.isNone() || rhs.isNone()))
+    result = Value(std::make_shared<Unknown>(repr(lhs) + " | " + repr(rhs))); // an annotation's
+  if (result)
+    return *result;
+  raise("TypeError", "`" + std::string(symbols[unsigned(op)]) + "` has no meaning for `" +
+                         lhs.typeName() + "` and `" + rhs.typeName() + "`");
 }
 
 bool Interp::hostCompare(CompareOp op, const Value &lhs, const Value &rhs) {

@@ -1,36 +1,20 @@
 // From tile IR to level 2: every tensor gets a layout.
 //
-// Memory accesses and products ask for layouts of their own, other ops take that of an operand.
-// Tiles that cost little (ranges, constants, what is computed from them) are computed again in each
-// layout that is wanted; other tiles are converted.
+// Layouts are decided in this order:
+//
+// 1. Each product by its instruction (ProductLayouts.h; TurnProducts.h turns some over first).
+// 2. Each memory access by what is contiguous in it and in others of its shape (AccessLayouts.h).
+// 3. Then op by op in the order of the program. What costs little is emitted in each layout that is
+//    wanted, other tiles are converted (TileVersions.h). An op lies as the operand that says most:
+//    what comes of a product before others, those before masks; without one as the sums that it
+//    will meet; else as accesses to tiles of its shape.
+// 4. What a loop carries, and what a branch yields, as it will be computed inside.
 #pragma once
 
-#include "gpu/TileGpu.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "target/Gpu.h"
 
 namespace nereid::gpu {
-
-/// On a dot: which instruction computes it, "wgmma", "mma" (mma.sync) or "fma".
-inline constexpr llvm::StringLiteral instructionAttr = "tilegpu.instruction";
-
-/// On a dot of wgmma: how many products may be in flight behind it; none without.
-inline constexpr llvm::StringLiteral pendingAttr = "tilegpu.pending";
-
-/// On a dot on words: its left operand lies along M in its slot, its right one along N, so rows or
-/// columns of its fragments and of its sum are in the order of `orderTogether`
-/// (gpu/TurnProducts.h).
-inline constexpr llvm::StringLiteral rowsTogetherAttr = "tilegpu.rows_together";
-inline constexpr llvm::StringLiteral columnsTogetherAttr = "tilegpu.columns_together";
-
-/// The types of a product on tensor cores, as PTX spells them, and the bytes of an operand's
-/// element.
-struct ProductKind {
-  llvm::StringRef lhs, rhs, sum;
-  unsigned bytes;
-};
-/// Null for operands that the chip's tensor cores do not take.
-std::optional<ProductKind> tensorCoreKind(tile::DotOp dot, const target::GpuChip &chip);
 
 /// Replaces the kernel of the module by its level 2 form. Requires: verified tile IR, one kernel.
 /// Ensures: every tensor has a layout of `warps` warps.

@@ -1,6 +1,5 @@
 #include "gpu/BulkCopies.h"
 
-#include "gpu/AssignLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/SharedOperand.h"
 

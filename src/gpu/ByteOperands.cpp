@@ -1,6 +1,6 @@
 #include "gpu/ByteOperands.h"
 
-#include "gpu/AssignLayouts.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/Rings.h"
 #include "gpu/TileGpu.h"
 

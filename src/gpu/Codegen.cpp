@@ -145,6 +145,53 @@ void splitWordsOfHalves(llvm::Module &module) {
   }
 }
 
+// The 32 bits that a number of 64 is extended from; with `isSigned` by their sign.
+static llvm::Value *narrow(llvm::Value *number, bool isSigned) {
+  auto *cast = llvm::dyn_cast<llvm::CastInst>(number);
+  if (!cast || !cast->getSrcTy()->isIntegerTy(32))
+    return nullptr;
+  bool fits = isSigned ? llvm::isa<llvm::SExtInst>(cast) ||
+                             (llvm::isa<llvm::ZExtInst>(cast) && cast->hasNonNeg())
+                       : llvm::isa<llvm::ZExtInst>(cast);
+  return fits ? cast->getOperand(0) : nullptr;
+}
+
+void multiplyWide(llvm::Module &module) {
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::Type *word = b.getInt32Ty();
+  auto *type = llvm::FunctionType::get(b.getInt64Ty(), {word, word}, false);
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (one.getOpcode() != llvm::Instruction::Mul || !one.getType()->isIntegerTy(64))
+        continue;
+      auto isElsewhere = [&](llvm::Value *factor) {
+        auto *made = llvm::dyn_cast<llvm::Instruction>(factor);
+        return made && made->getParent() != one.getParent();
+      };
+      if (!isElsewhere(one.getOperand(0)) && !isElsewhere(one.getOperand(1)))
+        continue;
+      for (bool isSigned : {true, false}) {
+        llvm::Value *left = narrow(one.getOperand(0), isSigned);
+        llvm::Value *right = narrow(one.getOperand(1), isSigned);
+        if (!left || !right)
+          continue;
+        b.SetInsertPoint(&one);
+        llvm::CallInst *product = b.CreateCall(
+            type,
+            llvm::InlineAsm::get(type,
+                                 isSigned ? "mul.wide.s32 $0, $1, $2;" : "mul.wide.u32 $0, $1, $2;",
+                                 "=l,r,r", /*hasSideEffects=*/false),
+            {left, right});
+        product->setDoesNotAccessMemory();
+        product->addFnAttr(llvm::Attribute::NoUnwind);
+        product->addFnAttr(llvm::Attribute::WillReturn);
+        one.replaceAllUsesWith(product);
+        one.eraseFromParent();
+        break;
+      }
+    }
+}
+
 void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
   module.setTargetTriple(triple);
   module.setDataLayout(machine.createDataLayout());

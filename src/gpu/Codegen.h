@@ -26,6 +26,11 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 /// which sees through an extracted element only.
 void splitWordsOfHalves(llvm::Module &module);
 
+/// Products of 64 bits of which both factors are extended from 32 become one instruction also where
+/// a factor is extended in another block, as in front of a loop: instruction selection looks at one
+/// block, and multiplies all 64 bits. Comes behind the optimiser, which moves extensions there.
+void multiplyWide(llvm::Module &module);
+
 /// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
 /// intrinsic or instruction that is not known to work.
 Status checkSelectable(const llvm::Module &module);

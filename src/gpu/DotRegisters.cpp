@@ -1,6 +1,6 @@
 // Products: wgmma on swizzled shared memory, mma.sync on fragments (ldmatrix brings them), or
 // multiply-adds on operands in shared memory.
-#include "gpu/AssignLayouts.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 #include "transforms/Expansions.h"

@@ -488,14 +488,6 @@ Value sub(RegisterEmitter &e, Value a, Value b) {
 Value roundedMul(RegisterEmitter &e, Value a, Value b) {
   return e.assembly("mul.rn.f32 $0, $1, $2;", "=f,f,f", a.getType(), {a, b}, /*pure=*/true);
 }
-// A number as a float of 11 bits, which products with counts of binary digits keep exact, and one.
-struct TwoParts {
-  explicit TwoParts(double value)
-      : high(std::bit_cast<float>(std::bit_cast<uint32_t>(float(value)) & 0xfffff000)),
-        low(float(value - high)) {}
-  float high, low;
-};
-
 // 2^n x for an integer n within [-300, 300], in two steps, of which the second may round.
 Value scale(RegisterEmitter &e, Value x, Value n) {
   OpBuilder &b = e.builder;
@@ -508,20 +500,25 @@ Value scale(RegisterEmitter &e, Value x, Value n) {
   return x;
 }
 
-// base^x, to 2 ulp as CUDA's: the part of x that is whole digits of the result is taken off
-// exactly.
+// base^x, to 2 ulp as CUDA's. The whole digits n of the result come from a sum whose unit is 1, and
+// are its exponent; a number between 0 and 1 that is limited to them, by the instruction itself,
+// keeps n within
+// [-126, 126]. Beyond, what is left goes to `ex2`, which gives 0 or infinity, and a NaN passes.
 Value exactExponential(RegisterEmitter &e, Value x, double base) {
   OpBuilder &b = e.builder;
+  Type f32Type = b.getF32Type();
   double digits = std::log2(base);
-  TwoParts digit(1 / digits);
-  Value isNan = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, x, x);
-  Value limited = b.create<arith::MinNumFOp>(
-      e.loc(), b.create<arith::MaxNumFOp>(e.loc(), x, f32(e, -160 / digits)), f32(e, 130 / digits));
-  Value n = b.create<math::RoundEvenOp>(e.loc(), mul(e, limited, f32(e, digits)));
-  Value rest = fma(e, n, f32(e, -digit.high), limited);
-  rest = fma(e, n, f32(e, -digit.low), rest);
-  Value result = scale(e, special(e, "ex2.approx.ftz.f32", mul(e, rest, f32(e, digits))), n);
-  return b.create<arith::SelectOp>(e.loc(), isNan, x, result);
+  constexpr float unitOne = 0x1.8p23f; // floats near it are whole
+  Value share = e.assembly("fma.rn.sat.f32 $0, $1, $2, $3;", "=f,f,f,f", f32Type,
+                           {x, f32(e, digits / 252), f32(e, 0.5)}, /*pure=*/true);
+  Value count = e.assembly("fma.rm.f32 $0, $1, $2, $3;", "=f,f,f,f", f32Type,
+                           {share, f32(e, 252), f32(e, unitOne + 1)}, /*pure=*/true);
+  Value n = sub(e, count, f32(e, unitOne + 127));
+  float head = float(digits);
+  Value rest = fma(e, x, f32(e, head), b.create<arith::NegFOp>(e.loc(), n));
+  rest = fma(e, x, f32(e, digits - head), rest);
+  Value power = b.create<arith::ShLIOp>(e.loc(), e.cast(count, b.getI32Type()), e.i32(23));
+  return mul(e, special(e, "ex2.approx.ftz.f32", rest), e.cast(power, f32Type));
 }
 
 // log2(x) of a normal x > 0 as a sum of two floats, to about 32 bits: with x = 2^n m, m near 1 and

@@ -26,7 +26,7 @@ namespace nereid::gpu {
 /// row begins, and walks on with it without meeting an element twice (a gradient in place). If not,
 /// nothing is kept.
 ///
-/// Runs after layout assignment and before `startLoadsAhead`.
+/// Runs after layout assignment and before `pipelineLoads`.
 void keepRows(mlir::FunctionOpInterface kernel, unsigned warps);
 
 /// What of a step may wait in a thread's registers, in bytes.

@@ -1,7 +1,9 @@
 #include "gpu/LoadsAhead.h"
 
 #include "analysis/KernelFacts.h"
+#include "gpu/Layouts.h"
 #include "gpu/StepsAhead.h"
+#include "gpu/TileGpu.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,29 +22,35 @@ public:
       : loop(loop), body(*loop.getBody()), warps(warps), b(loop) {}
 
   void run() {
-    auto stages = loop->getAttrOfType<IntegerAttr>(tile::numStagesAttr);
-    if (!stages || stages.getInt() < 2 || !findWritten())
+    hasProducts = llvm::any_of(body, [](Operation &op) { return isa<tile::DotOp>(op); });
+    unsigned stages = numStages();
+    if (stages < 2 || !findWritten())
       return;
     for (Operation &op : body)
-      if (auto load = dyn_cast<tile::LoadOp>(op); load && canStartAhead(load))
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && isWanted(load) && canStartAhead(load))
         loads.push_back(load);
     // Single numbers that come with a row come ahead with it: it would wait for them.
     if (llvm::none_of(loads, [](tile::LoadOp load) { return isTile(load); }))
       return;
-    for (distance = unsigned(stages.getInt()) - 1; distance > 0; --distance)
-      if (distance * bytesOfThread() <= mostBytesAhead)
+    for (distance = hasProducts ? 1 : stages - 1; distance > 0; --distance)
+      if (fits())
         break;
     if (distance > 0)
       rewrite();
   }
 
 private:
+  unsigned numStages() {
+    auto own = loop->getAttrOfType<IntegerAttr>(tile::numStagesAttr);
+    return own ? unsigned(own.getInt()) : hasProducts ? numStagesOf(loop) : 1;
+  }
+
   // The arguments whose memory steps write; false if a step does what nothing may overtake.
   bool findWritten() {
     return !loop.walk([&](Operation *op) {
                   if (op == loop)
                     return WalkResult::advance();
-                  if (isa<scf::ForOp, scf::WhileOp, tile::DotOp>(op))
+                  if (isa<scf::ForOp, scf::WhileOp>(op))
                     return WalkResult::interrupt();
                   if (!writesMemory(op))
                     return WalkResult::advance();
@@ -50,40 +58,74 @@ private:
                   if (isa<tile::StoreOp, tile::DescStoreOp>(op))
                     argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
                   written.insert(argument);
-                  return argument ? WalkResult::advance() : WalkResult::interrupt();
+                  // Only where the author asks for stages loads overtake stores.
+                  return argument && !hasProducts ? WalkResult::advance() : WalkResult::interrupt();
                 })
                 .wasInterrupted();
   }
 
+  // What only addresses come from is on its way with the copies already.
+  bool isWanted(tile::LoadOp load) { return hasProducts ? feedsProduct(load) : !load->use_empty(); }
   bool canStartAhead(tile::LoadOp load) {
     if (load.getIsVolatile())
       return false;
     BlockArgument argument =
         analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load.getOperation()));
-    return argument && !written.contains(argument) && !load->use_empty() &&
-           slice.add(loop, load->getOperands());
+    return (written.empty() || (argument && !written.contains(argument))) &&
+           slice.add(loop, load->getOperands(), [](tile::LoadOp) { return false; });
   }
   static bool isTile(tile::LoadOp load) { return isa<RankedTensorType>(load.getType()); }
 
-  unsigned bytesOfThread() {
+  bool fits() {
+    if (hasProducts)
+      return registersOfTiles() <= mostRegistersWithProducts;
     unsigned bytes = 0;
-    for (tile::LoadOp load : loads) {
-      int64_t elements = 1;
-      if (auto type = dyn_cast<RankedTensorType>(load.getType()))
-        elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
-      bytes += unsigned(elements * tile::bytesInMemory(tile::elementType(load.getType())));
+    for (tile::LoadOp load : loads)
+      bytes += bytesOfThread(load);
+    return distance * bytes <= mostBytesAhead;
+  }
+  unsigned bytesOfThread(tile::LoadOp load) {
+    int64_t elements = 1;
+    if (auto type = dyn_cast<RankedTensorType>(load.getType()))
+      elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
+    return unsigned(elements * tile::bytesInMemory(tile::elementType(load.getType())));
+  }
+  // Of a thread, for all that lives through a step with a product. What is too narrow for a copy
+  // comes in registers of its own.
+  unsigned registersOfTiles() {
+    unsigned count = 0;
+    for (Type type : loop.getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type); tile && !isPointer(tile))
+        count += registersOf(layoutOf(tile));
+    for (tile::LoadOp load : loads)
+      count += isTile(load) ? registersOf(layoutOf(load.getType())) : 1;
+    return count;
+  }
+  static bool isPointer(RankedTensorType tile) { return isa<tile::PtrType>(tile.getElementType()); }
+
+  // The loads of the step `ahead` steps behind that of `variable`, which begins with `carried`.
+  SmallVector<Value> start(Value variable, ValueRange carried, unsigned ahead, Value active) {
+    IRMapping mapping;
+    for (unsigned i : slice.carried)
+      mapping.map(body.getArgument(i + 1), carried[i]);
+    for (unsigned step = 0; step < ahead && !slice.carried.empty(); ++step) {
+      cloneStep(mapping, later.variableAt(variable, step), {});
+      IRMapping next;
+      for (unsigned i : slice.carried)
+        next.map(body.getArgument(i + 1),
+                 mapping.lookupOrDefault(body.getTerminator()->getOperand(i)));
+      mapping = next;
     }
-    return bytes;
+    return cloneStep(mapping, later.variableAt(variable, ahead), active);
   }
 
-  // The loads of the step `ahead` steps behind `variable`.
-  SmallVector<Value> start(Value variable, unsigned ahead, Value active) {
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), later.variableAt(variable, ahead));
+  // What the loads of a step need, and with `active` the loads.
+  SmallVector<Value> cloneStep(IRMapping &mapping, Value variable, Value active) {
+    mapping.map(loop.getInductionVar(), variable);
     SmallVector<Value> values;
     for (Operation &op : body) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      bool isAhead = load && llvm::is_contained(loads, load);
+      bool isAhead = active && load && llvm::is_contained(loads, load);
       if (!isAhead && !slice.ops.contains(&op))
         continue;
       Operation *copy = b.clone(op, mapping);
@@ -105,7 +147,7 @@ private:
     for (unsigned step = 0; step < distance; ++step) {
       Value active =
           step == 0 ? any : b.create<arith::AndIOp>(loc, any, later.runs(lower, step)).getResult();
-      llvm::append_range(inits, start(lower, step, active));
+      llvm::append_range(inits, start(lower, loop.getInitArgs(), step, active));
     }
     auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     made->setAttrs(loop->getAttrs());
@@ -114,7 +156,8 @@ private:
     ValueRange waiting = made.getRegionIterArgs().drop_front(carried);
     b.setInsertionPointToStart(made.getBody());
     Value variable = made.getInductionVar();
-    SmallVector<Value> next = start(variable, distance, later.runs(variable, distance));
+    SmallVector<Value> next = start(variable, made.getRegionIterArgs().take_front(carried),
+                                    distance, later.runs(variable, distance));
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), variable);
     mapping.map(loop.getRegionIterArgs(), made.getRegionIterArgs().take_front(carried));
@@ -140,6 +183,7 @@ private:
   StepsAhead later{loop, b};
   SmallVector<tile::LoadOp> loads;
   StepSlice slice; // what gives their addresses and masks
+  bool hasProducts = false;
   llvm::SmallDenseSet<BlockArgument> written;
   unsigned distance = 0;
 };

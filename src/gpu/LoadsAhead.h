@@ -1,23 +1,32 @@
-// Loads of a loop without products start steps ahead, in registers.
+// Loads that go through no ring start steps ahead, in registers.
 #pragma once
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace nereid::gpu {
 
-/// In innermost loops without products that say `num_stages` themselves (`tl.range`), loads whose
-/// addresses the step's number alone gives start `num_stages - 1` steps ahead and wait in
-/// registers, as far as `mostBytesAhead` of a thread go; single numbers with the tiles:
+/// Loads of an innermost loop start in steps before theirs and wait in registers, where their
+/// addresses come of the step's number, of values from outside and of sums of such that steps
+/// carry:
 ///
 ///   for i: f(load(p + i))      =>      x = load(p + 0)
 ///                                      for i: next = load(p + i + 1); f(x); x = next
 ///
-/// As Triton does, this takes the author's word that a step reads nothing that a step before it
-/// stores through another argument; loads of an argument that the loop writes stay where they are,
-/// and so do all loads of a loop that waits for others or writes who knows where. Runs after
-/// layout assignment and before `pipelineLoads`.
+/// In a loop with products those that feed one and are no copies (scales, indices, zero points:
+/// narrower than a copy) start one step ahead, if it writes no memory and registers have room for
+/// all of them. In a loop without, all do, `num_stages - 1` steps ahead where it says `num_stages`
+/// itself
+/// (`tl.range`), as far as `mostBytesAhead` of a thread go; single numbers with the tiles. As
+/// Triton does, this takes the author's word that a step reads nothing that a step before it stores
+/// through another argument; loads of an argument that the loop writes stay where they are, and so
+/// do all loads of a loop that waits for others or writes who knows where.
+///
+/// Runs after `pipelineLoads`.
 void startLoadsAhead(mlir::FunctionOpInterface kernel, unsigned warps);
 
 inline constexpr unsigned mostBytesAhead = 128;
+
+/// Of a thread, for sums and for what waits; operands and addresses take the others.
+inline constexpr unsigned mostRegistersWithProducts = 160;
 
 } // namespace nereid::gpu

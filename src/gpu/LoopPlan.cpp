@@ -1,7 +1,6 @@
 #include "gpu/LoopPlan.h"
 
 #include "analysis/KernelFacts.h"
-#include "gpu/AssignLayouts.h"
 #include "gpu/BulkCopies.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
@@ -129,21 +128,6 @@ void LoopPlan::findCopies(const analysis::AxisAnalysis &axes) {
   }
   // What others' addresses come from is loaded to registers anyhow.
   llvm::erase_if(copies, [&](Copy &copy) { return slice.ops.contains(copy.load); });
-}
-
-bool LoopPlan::feedsProduct(Operation *load) {
-  SmallVector<Operation *> work = {load};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val()->getUsers()) {
-      Operation *here = body.findAncestorOpInBlock(*user);
-      if (!here || !seen.insert(here).second)
-        continue;
-      if (isa<tile::DotOp>(here))
-        return true;
-      work.push_back(here);
-    }
-  return false;
 }
 
 // Adds the ops that give a load's addresses and mask; they are computed ahead too.
@@ -302,11 +286,7 @@ bool LoopPlan::isLongSum() {
 // are done in all threads: at the end of step i, behind one barrier with the wait for the next
 // step's copies, or behind one of its own.
 void LoopPlan::chooseDepth() {
-  int64_t stages = 3;
-  auto module = loop->getParentOfType<ModuleOp>();
-  for (Operation *op : {module.getOperation(), loop.getOperation()})
-    if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
-      stages = attr.getInt();
+  unsigned stages = numStagesOf(loop);
   for (Copy &copy : copies)
     slotBytes += bytesOfSlot(copy.load->getResult(0).getType());
   hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });
@@ -314,8 +294,8 @@ void LoopPlan::chooseDepth() {
   uint64_t arrivalBytes = hasBulk ? SharedOperand::alignment : 0;
   residentBytes += arrivalBytes;
   for (; stages >= 2 && !copies.empty(); --stages)
-    if (residentBytes + uint64_t(stages) * slotBytes <= limit) {
-      slots = unsigned(stages);
+    if (residentBytes + stages * slotBytes <= limit) {
+      slots = stages;
       distance = slots - 1;
       if (distance > 1)
         findFlying();

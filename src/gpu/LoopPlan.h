@@ -61,7 +61,6 @@ private:
   bool isApartFromSums(mlir::Operation *load);
   void findResidents();
   void findCopies(const analysis::AxisAnalysis &axes);
-  bool feedsProduct(mlir::Operation *load);
   bool addToSlice(mlir::Operation *load);
   bool isSlot(tile::DotOp dot, unsigned number);
   void findFlying();

@@ -1,10 +1,10 @@
 #include "gpu/PipelineLoads.h"
 
 #include "analysis/AxisAnalysis.h"
-#include "gpu/AssignLayouts.h"
 #include "gpu/BesideProducts.h"
 #include "gpu/BulkCopies.h"
 #include "gpu/CopiesAhead.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/Rings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,6 @@
 // Reductions: in the registers of a thread, then across lanes by shuffles, then across warps in one
 // round through shared memory. Scans the same way, in the order of the axis.
+#include "analysis/IndexedExtremum.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/RegisterModels.h"
 
@@ -131,92 +132,34 @@ protected:
   std::vector<SmallVector<Value>> values; // by register
 };
 
-// A reduction to the greatest or least element and where it is, as `tl.max` with indices builds it:
-//
-//   better = a > b                               an element
-//          | a == b && at_a < at_b               or, of equal ones, the left one (if it says so)
-//          | b != b                              and NaN is none
-//
-// It depends on the order of its operands only where both are NaN, or equal without a rule for
-// that. Where places are told from each other by their numbers, they say that too: `key` makes
-// numbers that have an order among elements that are equal, and among NaN.
+// A reduction to the greatest or least element and where it is, whose parts are combined in any
+// order. What its region says depends on the order where both are NaN, or equal without a rule for
+// that; places are told from each other by their numbers there: `key` makes numbers that have an
+// order among elements that are equal, and among NaN.
 class Extremum {
 public:
   static std::optional<Extremum> of(tile::ReduceOp reduce) {
-    Block &block = reduce.getCombine().front();
-    if (block.getNumArguments() != 4 || !comesFromRange(reduce.getSources()[1]))
-      return std::nullopt;
-    Value a = block.getArgument(0), atA = block.getArgument(1), b = block.getArgument(2),
-          atB = block.getArgument(3);
-    auto yielded = block.getTerminator()->getOperands();
-    auto element = yielded[0].getDefiningOp<arith::SelectOp>(),
-         at = yielded[1].getDefiningOp<arith::SelectOp>();
-    if (!atA.getType().isInteger(32) || !element || !at ||
-        element.getCondition() != at.getCondition() || element.getTrueValue() != a ||
-        element.getFalseValue() != b || at.getTrueValue() != atA || at.getFalseValue() != atB)
-      return std::nullopt;
-    Value better = element.getCondition();
-    Extremum extremum;
-    extremum.isFloat = isa<FloatType>(a.getType());
-    // The parts of an `or` in either order.
-    auto takePart = [&](auto isPart) {
-      auto either = better.getDefiningOp<arith::OrIOp>();
-      for (unsigned i = 0; either && i < 2; ++i)
-        if (isPart(either->getOperand(i))) {
-          better = either->getOperand(1 - i);
-          return true;
-        }
-      return false;
-    };
-    auto compares = [](Value value, auto predicate, Value x, Value y) {
-      using Op = std::conditional_t<std::is_same_v<decltype(predicate), arith::CmpFPredicate>,
-                                    arith::CmpFOp, arith::CmpIOp>;
-      auto compare = value.getDefiningOp<Op>();
-      return compare && compare.getPredicate() == predicate && compare.getLhs() == x &&
-             compare.getRhs() == y;
-    };
-    if (extremum.isFloat &&
-        !takePart([&](Value part) { return compares(part, arith::CmpFPredicate::UNE, b, b); }))
-      return std::nullopt;
-    extremum.isLeft = takePart([&](Value part) {
-      auto both = part.getDefiningOp<arith::AndIOp>();
-      auto isEqual = [&](Value value) {
-        return extremum.isFloat ? compares(value, arith::CmpFPredicate::OEQ, a, b)
-                                : compares(value, arith::CmpIPredicate::eq, a, b);
-      };
-      return both && isEqual(both.getLhs()) &&
-             compares(both.getRhs(), arith::CmpIPredicate::slt, atA, atB);
-    });
-    using enum arith::CmpIPredicate;
-    bool isStrict = false;
-    if (extremum.isFloat)
-      for (auto predicate : {arith::CmpFPredicate::OGT, arith::CmpFPredicate::OLT})
-        isStrict |= compares(better, predicate, a, b);
-    else
-      for (auto predicate : {sgt, slt, ugt, ult})
-        isStrict |= compares(better, predicate, a, b);
-    if (!isStrict)
-      return std::nullopt;
-    extremum.better = better.getDefiningOp();
-    return extremum;
+    auto says = analysis::IndexedExtremum::of(
+        reduce, [](Operation *op) { return isa<ConvertLayoutOp>(op); });
+    return says ? std::optional(Extremum(*says, reduce.getCombine().front())) : std::nullopt;
   }
 
   // NaN comes behind all elements and the lowest place of them first, as they are found in order.
   // Of equal elements the lowest place comes first, or the highest.
   void key(RegisterEmitter &e, SmallVector<Value> &tuple) const {
-    if (!isFloat)
+    if (!hasKeys())
       return;
     OpBuilder &b = e.builder;
     Value isNaN = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, tuple[0], tuple[0]);
-    Value last = isLeft ? Value(b.create<arith::OrIOp>(e.loc(), tuple[1], e.i32(INT32_MIN)))
-                        : Value(b.create<arith::XOrIOp>(e.loc(), tuple[1], e.i32(-1)));
+    Value last = says.isLeft ? Value(b.create<arith::OrIOp>(e.loc(), tuple[1], e.i32(INT32_MIN)))
+                             : Value(b.create<arith::XOrIOp>(e.loc(), tuple[1], e.i32(-1)));
     tuple[1] = b.create<LLVM::SelectOp>(e.loc(), isNaN, last, tuple[1]);
   }
   void place(RegisterEmitter &e, SmallVector<Value> &tuple) const {
-    if (!isFloat)
+    if (!hasKeys())
       return;
     OpBuilder &b = e.builder;
-    if (isLeft)
+    if (says.isLeft)
       tuple[1] = b.create<arith::AndIOp>(e.loc(), tuple[1], e.i32(INT32_MAX));
     else
       tuple[1] = b.create<arith::XOrIOp>(e.loc(), tuple[1],
@@ -225,35 +168,29 @@ public:
 
   // Of two with keys, in any order.
   SmallVector<Value> combine(RegisterEmitter &e, ArrayRef<Value> x, ArrayRef<Value> y) const {
+    if (says.isTotal)
+      return e.inlineRegion(*combineBlock, joined(x, y));
     OpBuilder &b = e.builder;
-    Operation *isBetter = b.clone(*better);
+    Operation *isBetter = b.clone(*says.better);
     isBetter->setOperands({x[0], y[0]});
     Value same =
-        isFloat ? Value(b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UEQ, x[0], y[0]))
-                : Value(b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, x[0], y[0]));
+        says.isFloat
+            ? Value(b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UEQ, x[0], y[0]))
+            : Value(b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, x[0], y[0]));
     Value first = b.create<arith::CmpIOp>(
-        e.loc(), isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, x[1], y[1]);
+        e.loc(), says.isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, x[1], y[1]);
     Value chosen = b.create<arith::OrIOp>(e.loc(), isBetter->getResult(0),
                                           b.create<arith::AndIOp>(e.loc(), same, first));
     return select(e, chosen, x, y);
   }
 
 private:
-  // Numbers of a range differ along the axis.
-  static bool comesFromRange(Value value) {
-    for (;;) {
-      Operation *op = value.getDefiningOp();
-      if (isa_and_nonnull<tile::ArangeOp>(op))
-        return true;
-      if (!isa_and_nonnull<tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, ConvertLayoutOp>(
-              op))
-        return false;
-      value = op->getOperand(0);
-    }
-  }
+  Extremum(const analysis::IndexedExtremum &says, Block &combineBlock)
+      : says(says), combineBlock(&combineBlock) {}
+  bool hasKeys() const { return says.isFloat && !says.isTotal; }
 
-  Operation *better = nullptr;
-  bool isFloat = false, isLeft = false;
+  analysis::IndexedExtremum says;
+  Block *combineBlock;
 };
 
 class Reduction : Combination {

@@ -1,5 +1,5 @@
 // Tiles that wait in shared memory: copies that run beside the code, and their readers.
-#include "gpu/AssignLayouts.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 

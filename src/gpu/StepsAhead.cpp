@@ -49,9 +49,34 @@ bool isInnermost(scf::ForOp loop) {
               .wasInterrupted();
 }
 
+unsigned numStagesOf(scf::ForOp loop) {
+  auto module = loop->getParentOfType<ModuleOp>();
+  for (Operation *op : {loop.getOperation(), module.getOperation()})
+    if (auto attr = op->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
+      return unsigned(attr.getInt());
+  return 3;
+}
+
+bool feedsProduct(Operation *load) {
+  Block &body = *load->getBlock();
+  SmallVector<Operation *> work = {load};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      Operation *here = body.findAncestorOpInBlock(*user);
+      if (!here || !seen.insert(here).second)
+        continue;
+      if (isa<tile::DotOp>(here))
+        return true;
+      work.push_back(here);
+    }
+  return false;
+}
+
 bool writesMemory(Operation *op) {
-  // Records of prints and asserts are nobody's input, and what a thread keeps is its own.
-  if (isa<tile::PrintOp, tile::AssertOp, KeepOp, KeptOp>(op))
+  // Records of prints and asserts are nobody's input; rings and what a thread keeps are no memory
+  // of the program's.
+  if (isa<tile::PrintOp, tile::AssertOp>(op) || isa<TileGpuDialect>(op->getDialect()))
     return false;
   if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
     return false;

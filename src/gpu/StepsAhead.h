@@ -42,6 +42,12 @@ struct StepSlice {
 /// True if there is no loop inside.
 bool isInnermost(mlir::scf::ForOp loop);
 
+/// How many stages a loop with products has: its own word, else the module's, else 3.
+unsigned numStagesOf(mlir::scf::ForOp loop);
+
+/// True if a product of the same step takes what `load` gives, or what comes of it.
+bool feedsProduct(mlir::Operation *load);
+
 /// True if an op writes memory that a load may read; records of prints and asserts are nobody's
 /// input. False for ops of which the regions decide.
 bool writesMemory(mlir::Operation *op);

@@ -1,7 +1,7 @@
 #include "gpu/TurnProducts.h"
 
 #include "analysis/AxisAnalysis.h"
-#include "gpu/AssignLayouts.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/Rings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

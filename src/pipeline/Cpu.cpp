@@ -12,6 +12,7 @@
 #include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
 
@@ -67,6 +68,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(std::make_unique<DistrustRunsPass>());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Reductions to an extremum say so, in one instruction that takes its operands in any order.
+  pm.addPass(transforms::createNameExtremaPass());
   // Microscaled operands are unpacked and scaled.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/false));
   // Inline PTX becomes arithmetic.

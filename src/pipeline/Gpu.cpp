@@ -26,6 +26,8 @@
 #include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/LoadBeforeBranches.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 
@@ -54,6 +56,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropChecksPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass());
+  // Reductions to an extremum say so, in one instruction that takes its operands in any order.
+  pm.addPass(transforms::createNameExtremaPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.
   pm.addPass(transforms::createExpandScaledProductsPass(/*toHalves=*/true));
   // `acc += tl.dot(a, b)` sums in the registers of the product.
@@ -62,6 +66,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createSplitProductsPass());
   // Blocks one element deep in a batch or head are matrices: the copy engine brings those.
   pm.addPass(transforms::createDropUnitDimsPass());
+  // What a program adds its share to behind a lock comes while it asks whether it is the first.
+  pm.addPass(transforms::createLoadBeforeBranchesPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -273,8 +279,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
         gpu::keepRows(kernel, warps);
+      uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
       gpu::startLoadsAhead(kernel, warps);
-      return gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
+      return bytes;
     });
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
     if (stage == GpuStage::Gpu)
@@ -326,6 +333,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine, llvmPasses);
   gpu::splitWordsOfHalves(*llvmModule);
+  gpu::multiplyWide(*llvmModule);
   if (stage == GpuStage::Llvm)
     return stopped(transforms::printLlvm(*llvmModule));
   // The code generator ends the process on what it cannot select.

@@ -2,6 +2,7 @@
 #include "runtime/CudaObjects.h"
 
 #include <cstring>
+#include <new>
 
 namespace nereid::runtime::cuda {
 
@@ -43,6 +44,8 @@ CudaKernel::~CudaKernel() {
     device.driver.cuLibraryUnload(library);
   if (module)
     device.driver.cuModuleUnload(module);
+  if (records)
+    device.driver.cuMemFreeHost(records);
 }
 
 Status CudaKernel::load(bool &refused) {
@@ -112,13 +115,14 @@ Status CudaKernel::load(bool &refused) {
         !status)
       return status;
   if (record->flags & support::CodeRecords) {
-    auto memory = device.allocate(recordBytes);
-    if (!memory)
-      return memory.takeError();
-    recordMemory = *std::move(memory);
-    records = reinterpret_cast<DevicePointer>(recordMemory.data());
-    if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
+    // Pinned memory has one address on both sides.
+    AllowedInCapture allowed(driver);
+    void *memory = nullptr;
+    if (Status status = device.check(driver.cuMemAllocHost(&memory, recordBytes),
+                                     "cannot load `" + name + "`: no memory for its records");
+        !status)
       return status;
+    records = new (memory) RecordBuffer{0, recordCapacity, 0, 0, 0};
   }
   return done();
 }
@@ -162,11 +166,16 @@ Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,
     return device.isLost() ? memory.takeError() : failed(": " + memory.error().what);
   ContextBlock block{*std::move(memory), stream};
   if (Status status = device.writeWords(block.address(),
-                                        {block.address() + ContextBlock::scratchOffset, records},
+                                        {block.address() + ContextBlock::scratchOffset,
+                                         reinterpret_cast<DevicePointer>(records)},
                                         stream ? std::optional(stream->handle) : std::nullopt);
       !status)
     return status.takeError();
   return block;
+}
+
+bool CudaKernel::hasRecords() const {
+  return records && std::atomic_ref(records->claimed).load(std::memory_order_acquire) != 0;
 }
 
 Result<std::vector<Record>> CudaKernel::takeRecords(uint64_t &lost) {
@@ -176,26 +185,19 @@ Result<std::vector<Record>> CudaKernel::takeRecords(uint64_t &lost) {
     return taken;
   if (Status status = device.usable(); !status)
     return status.takeError();
+  // No launch of the stream that others wait for still writes.
   Current current(device);
   if (Status status = device.settleDefault("cannot read records"); !status)
     return status.takeError();
-  RecordBuffer head = {};
-  if (Status status = device.check(device.driver.cuMemcpyDtoH(&head, records, sizeof head),
+  if (Status status = device.check(device.driver.cuStreamSynchronize(nullptr),
                                    "cannot read records", source.name());
       !status)
     return status.takeError();
-  uint64_t count = std::min(head.claimed, recordCapacity);
-  lost = head.claimed - count;
-  if (count == 0)
-    return taken;
-  taken.resize(count);
-  if (Status status = device.check(
-          device.driver.cuMemcpyDtoH(taken.data(), records + sizeof head, count * sizeof(Record)),
-          "cannot read records", source.name());
-      !status)
-    return status.takeError();
-  if (Status status = device.writeWords(records, {0, recordCapacity, 0, 0}); !status)
-    return status.takeError();
+  uint64_t count = std::min(records->claimed, recordCapacity);
+  lost = records->claimed - count;
+  const auto *first = reinterpret_cast<const Record *>(records + 1);
+  taken.assign(first, first + count);
+  *records = {0, recordCapacity, 0, 0, 0};
   return taken;
 }
 

@@ -244,6 +244,7 @@ public:
 
   const support::Artifact &artifact() const override { return source; }
   const CodeRecord &code() const override { return *record; }
+  bool hasRecords() const override;
   Result<std::vector<Record>> takeRecords(uint64_t &lost) override;
 
   /// Gives the code to the driver. `refused` is set if another code of the artifact may do.
@@ -281,8 +282,9 @@ public:
   support::Artifact source;
   Library library = nullptr;
   Module module = nullptr;
-  Buffer recordMemory;
-  DevicePointer records = 0; // its address
+  // In the host's memory, which kernels write to across the bus: it is looked at without the driver, and most
+  // kernels that may fail an assertion never write.
+  RecordBuffer *records = nullptr;
   static constexpr size_t recordBytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
 
   // Launches on one stream run one after the other and share a block; those that are captured by

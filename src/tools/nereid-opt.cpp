@@ -18,7 +18,9 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
+#include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
 
@@ -176,6 +178,8 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
+  nereid::transforms::registerLoadBeforeBranchesPass();
+  nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "transforms/Float32Lanes.h"
 
 #include <cmath>
 #include <optional>
@@ -27,58 +28,6 @@ Value repeated(OpBuilder &b, Location loc, TypedAttr value, int64_t width) {
     value = DenseElementsAttr::get(VectorType::get({width}, value.getType()), Attribute(value));
   return b.create<arith::ConstantOp>(loc, value);
 }
-
-// Arithmetic on lanes of f32 and of the i32 with the same bits.
-struct F32 {
-  OpBuilder &b;
-  Location loc;
-  int64_t width;
-  Type real = lanesOf(b.getF32Type(), width);
-  Type integer = lanesOf(b.getI32Type(), width);
-
-  Value number(double value) { return repeated(b, loc, b.getF32FloatAttr(float(value)), width); }
-  Value bits(uint32_t value) {
-    return repeated(b, loc, b.getI32IntegerAttr(int32_t(value)), width);
-  }
-  Value mul(Value a, Value b_) { return b.create<arith::MulFOp>(loc, a, b_); }
-  Value add(Value a, Value b_) { return b.create<arith::AddFOp>(loc, a, b_); }
-  Value sub(Value a, Value b_) { return b.create<arith::SubFOp>(loc, a, b_); }
-  Value fma(Value a, Value b_, Value c) { return b.create<LLVM::FMulAddOp>(loc, a, b_, c); }
-  Value addBits(Value a, Value b_) { return b.create<arith::AddIOp>(loc, a, b_); }
-  Value subBits(Value a, Value b_) { return b.create<arith::SubIOp>(loc, a, b_); }
-  Value andBits(Value a, Value b_) { return b.create<arith::AndIOp>(loc, a, b_); }
-  Value orBits(Value a, Value b_) { return b.create<arith::OrIOp>(loc, a, b_); }
-  Value shl(Value a, unsigned by) { return b.create<arith::ShLIOp>(loc, a, bits(by)); }
-  Value shr(Value a, unsigned by) { return b.create<arith::ShRUIOp>(loc, a, bits(by)); }
-  Value sar(Value a, unsigned by) { return b.create<arith::ShRSIOp>(loc, a, bits(by)); }
-  Value toBits(Value a) { return b.create<LLVM::BitcastOp>(loc, integer, a); }
-  Value toReal(Value a) { return b.create<LLVM::BitcastOp>(loc, real, a); }
-  Value round(Value a) { return b.create<math::RoundEvenOp>(loc, a); }
-  Value toInt(Value a) { return b.create<arith::FPToSIOp>(loc, integer, a); }
-  Value fromInt(Value a) { return b.create<arith::SIToFPOp>(loc, real, a); }
-  Value less(Value a, Value b_) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, a, b_);
-  }
-  Value isNan(Value a) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, a); }
-  Value equal(Value a, Value b_) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, a, b_);
-  }
-  Value above(Value a, Value b_) { // unsigned bits
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, a, b_);
-  }
-  Value select(Value c, Value t, Value f) { return b.create<arith::SelectOp>(loc, c, t, f); }
-  Value clamp(Value x, double low, double high) {
-    x = select(less(number(low), x), x, number(low));
-    return select(less(x, number(high)), x, number(high));
-  }
-  // c[0] + x (c[1] + x (c[2] + ...
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.back());
-    for (double c : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, number(c));
-    return sum;
-  }
-};
 
 // --- float formats ---
 
@@ -106,7 +55,7 @@ Format formatOf(Type type) {
 bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
 // Exact: a small integer times a power of two.
-Value fromFloat8(F32 &f, Value code, Type type) {
+Value fromFloat8(Float32Lanes &f, Value code, Type type) {
   Format format = formatOf(type);
   Value wide = f.b.create<arith::ExtUIOp>(f.loc, f.integer, code);
   Value magnitude = f.andBits(wide, f.bits(0x7f));
@@ -131,7 +80,7 @@ Value fromFloat8(F32 &f, Value code, Type type) {
 }
 
 // Rounds to nearest even and saturates.
-Value toFloat8(F32 &f, Value value, Type type, tile::Rounding rounding) {
+Value toFloat8(Float32Lanes &f, Value value, Type type, tile::Rounding rounding) {
   Format format = formatOf(type);
   Value all = f.toBits(value), magnitude = f.andBits(all, f.bits(0x7fffffff));
   unsigned drop = 23 - format.fraction;
@@ -166,7 +115,7 @@ Value toFloat8(F32 &f, Value value, Type type, tile::Rounding rounding) {
   if (format.nan && *format.nan != 0x80)
     nan = f.orBits(nan, sign);
   withSign = f.select(f.above(magnitude, f.bits(0x7f800000)), nan, withSign);
-  return f.b.create<arith::TruncIOp>(f.loc, lanesOf(f.b.getI8Type(), f.width), withSign);
+  return f.b.create<arith::TruncIOp>(f.loc, f.with(f.b.getI8Type()), withSign);
 }
 
 // Nearest even is one more than towards zero exactly where it is greater than the source.
@@ -278,7 +227,7 @@ Value expandMulHigh(OpBuilder &b, Location loc, Value x, Value y) {
 Value expandFloatConversion(OpBuilder &b, Location loc, Value source, Type from, Type to,
                             tile::Rounding rounding) {
   int64_t width = widthOf(source.getType());
-  F32 f{b, loc, width};
+  Float32Lanes f(b, loc, lanesOf(b.getF32Type(), width));
   if (from == to)
     return source;
   if (isFloat8(from)) {

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "transforms/Float32Lanes.h"
 
 using namespace mlir;
 
@@ -11,71 +12,27 @@ namespace nereid::transforms {
 
 namespace {
 
-class Float {
-public:
-  Float(OpBuilder &b, Location loc, Type type, const MathBase &base)
-      : b(b), loc(loc), type(type), base(base) {}
+struct Float : Float32Lanes {
+  Float(OpBuilder &b, Location loc, Type real, const MathBase &base)
+      : Float32Lanes(b, loc, real), base(base) {}
 
-  OpBuilder &b;
-  Location loc;
-  Type type; // f32 or a vector of it
   const MathBase &base;
 
-  Value number(double value) { return constant(b.getF32FloatAttr(float(value)), type); }
-  Value add(Value x, Value y) { return b.create<arith::AddFOp>(loc, x, y); }
-  Value sub(Value x, Value y) { return b.create<arith::SubFOp>(loc, x, y); }
-  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(loc, x, y); }
   Value div(Value x, Value y) {
     return base.divide ? base.divide(x, y) : b.create<arith::DivFOp>(loc, x, y).getResult();
-  }
-  Value fma(Value x, Value y, Value z) { return b.create<LLVM::FMulAddOp>(loc, x, y, z); }
-  Value abs(Value x) { return b.create<math::AbsFOp>(loc, x); }
-  Value withSign(Value x, Value sign) { return b.create<math::CopySignOp>(loc, x, sign); }
-  Value less(Value x, Value y) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, y);
-  }
-  Value equal(Value x, Value y) {
-    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
-  }
-  Value select(Value c, Value x, Value y) { return b.create<arith::SelectOp>(loc, c, x, y); }
-  // c[0] + x (c[1] + x (c[2] + ...
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.back());
-    for (double c : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, number(c));
-    return sum;
-  }
-  Value constant(TypedAttr value, Type like) {
-    if (auto vector = dyn_cast<VectorType>(like))
-      value = DenseElementsAttr::get(vector.clone(value.getType()), Attribute(value));
-    return b.create<arith::ConstantOp>(loc, value);
-  }
-  Type with(Type element) {
-    auto vector = dyn_cast<VectorType>(type);
-    return vector ? Type(vector.clone(element)) : element;
   }
 };
 
 // x = 2^e m with m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 P(f), with the polynomial of
 // Cephes' logf.
 Value logarithm(Float &f, Value x, bool isBase2) {
-  OpBuilder &b = f.b;
-  Type integer = f.with(b.getI32Type());
-  auto bits = [&](uint32_t value) {
-    return f.constant(b.getI32IntegerAttr(int32_t(value)), integer);
-  };
-  auto toReal = [&](Value value) -> Value {
-    return b.create<LLVM::BitcastOp>(f.loc, f.type, value);
-  };
   Value tiny = f.less(x, f.number(1.17549435e-38));
   Value normal = f.select(tiny, f.mul(x, f.number(8388608.0)), x);
-  Value raised = b.create<arith::SubIOp>(f.loc, b.create<LLVM::BitcastOp>(f.loc, integer, normal),
-                                         bits(0x3f3504f3));
-  Value e =
-      b.create<arith::SIToFPOp>(f.loc, f.type, b.create<arith::ShRSIOp>(f.loc, raised, bits(23)));
+  Value raised = f.subBits(f.toBits(normal), f.bits(0x3f3504f3));
+  Value e = f.fromInt(f.sar(raised, 23));
   e = f.select(tiny, f.sub(e, f.number(23.0)), e);
-  Value fraction = b.create<arith::AndIOp>(f.loc, raised, bits(0x7fffff));
-  Value m = toReal(b.create<arith::AddIOp>(f.loc, fraction, bits(0x3f3504f3)));
+  Value fraction = f.andBits(raised, f.bits(0x7fffff));
+  Value m = f.toReal(f.addBits(fraction, f.bits(0x3f3504f3)));
   Value r = f.sub(m, f.number(1.0)), square = f.mul(r, r);
   Value y = f.polynomial(r, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1,
                              1.4249322787e-1, -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1,
@@ -97,7 +54,7 @@ Value logarithm(Float &f, Value x, bool isBase2) {
   result = f.select(f.equal(x, f.number(0.0)), f.number(-INFINITY), result);
   result = f.select(f.less(x, f.number(0.0)), f.number(NAN), result);
   // Infinity and NaN are their own logarithms.
-  Value special = b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x, infinity);
+  Value special = f.b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::UEQ, x, infinity);
   return f.select(special, x, result);
 }
 
@@ -135,24 +92,22 @@ Value erf(Float &f, Value x) {
 Value sinOrCos(Float &f, Value x, bool cosine) {
   OpBuilder &b = f.b;
   Type wide = f.with(b.getF64Type());
-  auto real = [&](double value) { return f.constant(b.getF64FloatAttr(value), f.type); };
+  auto real = [&](double value) { return f.constant(b.getF64FloatAttr(value)); };
   Value big = b.create<arith::ExtFOp>(f.loc, wide, x);
   Value q = b.create<math::RoundEvenOp>(
       f.loc, b.create<arith::MulFOp>(f.loc, big, real(0.63661977236758134308)));
   Value r = b.create<LLVM::FMulAddOp>(f.loc, q, real(-1.57079632679489655800), big);
   r = b.create<LLVM::FMulAddOp>(f.loc, q, real(-6.12323399573676603587e-17), r);
-  Value rest = b.create<arith::TruncFOp>(f.loc, f.type, r);
+  Value rest = b.create<arith::TruncFOp>(f.loc, f.real, r);
   // q modulo 4, also where it is too large for an integer.
   Value quarter = b.create<math::FloorOp>(f.loc, b.create<arith::MulFOp>(f.loc, q, real(0.25)));
   Value modulo = b.create<LLVM::FMulAddOp>(f.loc, quarter, real(-4), q);
-  Type integer = f.with(b.getI32Type());
-  auto bits = [&](int32_t value) { return f.constant(b.getI32IntegerAttr(value), f.type); };
   // NaN and infinity have no quadrant; any will do.
   Value finite = b.create<arith::CmpFOp>(f.loc, arith::CmpFPredicate::OLT, modulo, real(4));
   modulo = b.create<arith::SelectOp>(f.loc, finite, modulo, real(0));
-  Value quadrant = b.create<arith::FPToSIOp>(f.loc, integer, modulo);
+  Value quadrant = f.toInt(modulo);
   if (cosine)
-    quadrant = b.create<arith::AddIOp>(f.loc, quadrant, bits(1));
+    quadrant = f.addBits(quadrant, f.bits(1));
   Value square = f.mul(rest, rest);
   // Cephes, sinf and cosf.
   Value sine = f.polynomial(square, {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4});
@@ -162,15 +117,12 @@ Value sinOrCos(Float &f, Value x, bool cosine) {
   Value cosineValue =
       f.fma(f.mul(even, square), square, f.fma(square, f.number(-0.5), f.number(1)));
   Value odd = b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::ne,
-                                      b.create<arith::AndIOp>(f.loc, quadrant, bits(1)), bits(0));
+                                      f.andBits(quadrant, f.bits(1)), f.bits(0));
   Value result = f.select(odd, cosineValue, sine);
-  Value sign =
-      b.create<arith::ShLIOp>(f.loc, b.create<arith::AndIOp>(f.loc, quadrant, bits(2)), bits(30));
-  Value flipped =
-      b.create<arith::XOrIOp>(f.loc, b.create<LLVM::BitcastOp>(f.loc, integer, result), sign);
-  result = b.create<LLVM::BitcastOp>(f.loc, f.type, flipped);
+  Value sign = f.shl(f.andBits(quadrant, f.bits(2)), 30);
+  result = f.toReal(b.create<arith::XOrIOp>(f.loc, f.toBits(result), sign));
   // inf - inf
-  Value good = f.less(f.abs(x), f.constant(b.getFloatAttr(b.getF32Type(), INFINITY), f.type));
+  Value good = f.less(f.abs(x), f.number(INFINITY));
   return f.select(good, result, f.sub(x, x));
 }
 
@@ -187,23 +139,17 @@ Value log1p(Float &f, Value x) {
 // x = k ln 2 + r, e^x - 1 = 2^k (e^r - 1) + (2^k - 1), where halves of both do not overflow. What
 // rounding takes from r counts where 2^k - 1 cancels most of the rest.
 Value expm1(Float &f, Value x) {
-  OpBuilder &b = f.b;
   // -1 and infinity beyond; NaN stays.
   Value t = f.select(f.less(x, f.number(-20)), f.number(-20), x);
   t = f.select(f.less(f.number(88.73), t), f.number(88.73), t);
-  Value k = b.create<math::RoundEvenOp>(f.loc, f.mul(t, f.number(1.44269504088896341)));
+  Value k = f.round(f.mul(t, f.number(1.44269504088896341)));
   constexpr double high = 0.693359375, low = -2.12194440054690583e-4; // ln 2, few bits and the rest
   Value first = f.fma(k, f.number(-high), t), r = f.fma(k, f.number(-low), first);
   Value taken = f.fma(k, f.number(-low), f.sub(first, r));
   Value more = f.polynomial(r, ArrayRef(exponential).drop_front(2));
   Value part = f.add(r, f.fma(f.mul(r, r), more, taken));
-  Type integer = f.with(b.getI32Type());
-  auto bits = [&](int32_t value) { return f.constant(b.getI32IntegerAttr(value), integer); };
-  Value exponent = b.create<arith::AddIOp>(
-      f.loc, b.create<arith::FPToSIOp>(f.loc, integer, f.select(f.equal(t, t), k, f.number(0))),
-      bits(126));
-  Value power = b.create<LLVM::BitcastOp>(
-      f.loc, f.type, b.create<arith::ShLIOp>(f.loc, exponent, bits(23)).getResult());
+  Value whole = f.toInt(f.select(f.equal(t, t), k, f.number(0)));
+  Value power = f.toReal(f.shl(f.addBits(whole, f.bits(126)), 23));
   Value halved = f.fma(part, power, f.sub(power, f.number(0.5)));
   return f.withSign(f.add(halved, halved), x); // of -0, too
 }
@@ -228,7 +174,7 @@ Value atan(Float &f, Value x) {
 Value atan2(Float &f, Value y, Value x) {
   constexpr double pi = 3.14159265358979323846;
   // Infinite and zero operands have their quotient by convention.
-  Value infinite = f.constant(f.b.getFloatAttr(f.b.getF32Type(), INFINITY), f.type);
+  Value infinite = f.number(INFINITY);
   Value bothInfinite =
       f.b.create<arith::AndIOp>(f.loc, f.equal(f.abs(x), infinite), f.equal(f.abs(y), infinite));
   Value bothZero =

@@ -249,8 +249,10 @@ Code cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return sticky;
 }
-Code cuMemAllocHost_v2(void **to, size_t bytes) { return *to = std::malloc(bytes), sticky; }
-Code cuMemFreeHost(void *pointer) { return std::free(pointer), sticky; }
+Code cuMemAllocHost_v2(void **to, size_t bytes) {
+  return allocate(reinterpret_cast<DevicePointer *>(to), bytes);
+}
+Code cuMemFreeHost(void *pointer) { return release(reinterpret_cast<DevicePointer>(pointer)); }
 Code cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
   waits("cuMemcpyDtoH");
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);

@@ -1,6 +1,7 @@
 # RUN: nereid compile %s:greatest --signature "*fp32:16, *i32:16, True" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefixes=CHECK,LEFT
 # RUN: nereid compile %s:greatest --signature "*fp32:16, *i32:16, False" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefixes=CHECK,RIGHT
 # RUN: nereid compile %s:own --signature "*fp32:16, *i32:16" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix=OWN
+# RUN: nereid compile %s:of_total_order --signature "*fp32:16, *i32:16" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix=TOTAL
 # Where the greatest element of a row is: lanes exchange it and its place and choose without an order of lanes, as the places have one.
 import triton
 import triton.language as tl
@@ -33,4 +34,25 @@ def better(a, at_a, b, at_b):
 def own(x_ptr, y_ptr):
     x = tl.load(x_ptr + tl.arange(0, 32))
     _, at = tl.reduce((x, tl.load(y_ptr + tl.arange(0, 32))), 0, better)
+    tl.store(y_ptr, at)
+
+
+@triton.jit
+def greater(a, at_a, b, at_b):
+    mask = a > b
+    equal = a == b
+    mask |= (a != a) & (not b != b)
+    equal |= (a != a) & (b != b)
+    mask |= equal & (at_a < at_b)
+    return tl.where(mask, a, b), tl.where(mask, at_a, at_b)
+
+
+# PyTorch's compiler gives NaN and equal elements an order of their own: an element is chosen once a step, and not put in order before.
+# TOTAL-COUNT-4: selp.f32
+# TOTAL-NOT: selp.f32
+# TOTAL: st.global
+@triton.jit
+def of_total_order(x_ptr, y_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 32))
+    _, at = tl.reduce((x, tl.arange(0, 32)), 0, greater)
     tl.store(y_ptr, at)

@@ -7,6 +7,9 @@
 # RUN: nereid compile %s:with_numbers --signature "*fp32:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NUMBERS
 # RUN: nereid compile %s:numbers_alone --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:large --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ONE
+# RUN: nereid compile %s:scaled --signature "*bf16:16, *i8:16, *bf16:16, *fp32:16, i32:16, 3" --target sm_90a --emit gpu | FileCheck %s --check-prefix SCALED
+# RUN: nereid compile %s:scaled --signature "*bf16:16, *i8:16, *bf16:16, *fp32:16, i32:16, 1" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:scaled_in_place --signature "*bf16:16, *i8:16, *bf16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # Where a loop without products says how many stages it has, its loads start steps ahead in registers.
 import triton
 import triton.language as tl
@@ -101,3 +104,39 @@ def with_numbers(x, mean, y, M):
 def numbers_alone(x, y, M):
     for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
         tl.store(y + row, tl.load(x + row) * 2.0)
+
+
+# Bytes that are no copies come a step ahead of the product that they feed, by pointers that steps carry.
+# SCALED: tilegpu.commit_copies
+# SCALED: tile.load {{.*}}xi8
+# SCALED: scf.for
+# SCALED: tile.load {{.*}} mask {{.*}}xi8
+# SCALED: tilegpu.wait_copies
+# SCALED-NOT: tile.load
+# SCALED: tile.dot
+# SCALED: scf.yield {{.*}}tensor<128x1xi8
+@triton.jit
+def scaled(x, scales, y, z, K, STAGES: tl.constexpr):
+    rows, columns, k = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    a = x + rows[:, None] * K + k[None, :]
+    b = y + columns[None, :] * K + k[:, None]
+    scale = scales + rows[:, None] * (K // 64)
+    acc = tl.zeros([128, 128], tl.float32)
+    for i in tl.range(0, K, 64, num_stages=STAGES):
+        acc += tl.dot((tl.load(a) * tl.load(scale)).to(tl.bfloat16), tl.load(b))
+        a += 64
+        b += 64
+        scale += 1
+    tl.store(z + rows[:, None] * 128 + columns[None, :], acc)
+
+
+# A step stores the scales of the next one: for all that is known it stores operands, too.
+@triton.jit
+def scaled_in_place(x, scales, y, K):
+    rows, columns, k = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    for i in range(0, K, 64):
+        scale = tl.load(scales + rows)
+        a = tl.load(x + rows[:, None] * K + i + k[None, :])
+        b = tl.load(y + columns[None, :] * K + i + k[:, None])
+        sums = tl.sum(tl.dot((a * scale[:, None]).to(tl.bfloat16), b), axis=1)
+        tl.store(scales + rows, sums.to(tl.int8))

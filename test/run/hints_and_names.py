@@ -64,6 +64,13 @@ def bits(x, y):
     tl.store(y, tl.load(x).to(integer_type(bitwidth=x.dtype.element_ty.primitive_bitwidth, signed=True), bitcast=True))
 
 
+# PyTorch's scans over blocks take what they pack a value in from a constexpr.
+@triton.jit
+def packed(x, y, TYPE: tl.constexpr):
+    TYPE = tl.core._unwrap_if_constexpr(TYPE)
+    tl.store(y, (tl.load(x).to(TYPE) << TYPE.primitive_bitwidth // 2) | 1)
+
+
 # `tl.cdiv` of constexprs is a tile that the annotation makes a number again.
 @triton.jit
 def annotated(y, N: tl.constexpr, B: tl.constexpr):
@@ -77,3 +84,4 @@ def annotated(y, N: tl.constexpr, B: tl.constexpr):
 # expect: known(p=[40]:i32) -> y:i32 == [42]
 # expect: annotated[5](N=100, B=32) -> y:i32 == [4, 4, 4, 4]
 # expect: bits(x=[1]:f32) -> y:i32 == [1065353216]
+# expect: packed(x=[5]:i32, TYPE=tl.uint64) -> y:i64 == [21474836481]

@@ -19,3 +19,22 @@ def rows(x, y, first, last, step, STAGES: tl.constexpr):
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=5, last=6, step=1, STAGES=3) -> y == [float(i // 100 == 5) for i in range(800)]
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=6, last=6, step=1, STAGES=3) -> y == [0.0] * 800
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=7, last=2, step=1, STAGES=3) -> y == [0.0] * 800
+
+
+# In front of a product: pointers of scales go on from step to step, and end where the memory does.
+@triton.jit
+def scaled(x, scales, y, z, steps, STAGES: tl.constexpr):
+    i, k = tl.arange(0, 16), tl.arange(0, 32)
+    scale = scales + i
+    total = tl.zeros([16, 16], dtype=tl.float32)
+    for step in tl.range(steps, num_stages=STAGES):
+        a = tl.load(x + i[:, None] * 32 * steps + step * 32 + k[None, :])
+        b = tl.load(y + i[None, :] * 32 * steps + step * 32 + k[:, None])
+        total = tl.dot((a * tl.load(scale)[:, None]).to(tl.float16), b, total)
+        scale += 16
+    tl.store(z + i[:, None] * 16 + i[None, :], total)
+
+
+# expect: scaled(x=ones(16*96,f16), scales=arange(48,i8), y=ones(16*96,f16), z=ones(256,f32), steps=3, STAGES=3) -> z == [32.0 * (3 * (i // 16) + 48) for i in range(256)]
+# expect: scaled(x=ones(16*32,f16), scales=arange(16,i8), y=ones(16*32,f16), z=ones(256,f32), steps=1, STAGES=2) -> z == [32.0 * (i // 16) for i in range(256)]
+# expect: scaled(x=ones(16,f16), scales=arange(16,i8), y=ones(16,f16), z=ones(256,f32), steps=0, STAGES=3) -> z == [0.0] * 256

@@ -48,6 +48,83 @@ def propagate(x, y):
 
 
 @triton.jit
+def greater(a, b):
+    mask = a > b
+    mask |= a != a
+    return tl.where(mask, a, b)
+
+
+@triton.jit
+def less(a, b):
+    return tl.where((a != a) | (a < b), a, b)
+
+
+# A source's own extrema that keep NaN, as PyTorch's compiler writes them.
+@triton.jit
+def written_out(x, y, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(y, tl.reduce(v, 0, greater))
+    tl.store(y + 1, tl.reduce(v, 0, less))
+
+# expect: written_out(x=[1, 5, 0, -5, 0, 7, 1, 1]:f32, y=zeros(2,f32), N=8) -> y == [7, -5]
+# expect: written_out(x=[1, 5, nan, -5, 0, 7, 1, 1]:f32, y=zeros(2,f32), N=8) -> y == [nan, nan]
+# expect: written_out(x=[inf, 5, -inf, 2]:f16, y=zeros(2,f16), N=4) -> y == [inf, -inf]
+# expect: written_out(x=[inf, 5, 2, nan]:f16, y=zeros(2,f16), N=4) -> y == [nan, nan]
+# expect: written_out(x=[3, 5, -2, 2]:bf16, y=zeros(2,bf16), N=4) -> y == [5, -2]
+# expect: written_out(x=[nan, 5, -2, 2]:f64, y=zeros(2,f64), N=4) -> y == [nan, nan]
+# expect: written_out(x=[1.5, 5, -2, 2]:f64, y=zeros(2,f64), N=4) -> y == [5, -2]
+
+
+@triton.jit
+def more(a, b):
+    return tl.where(a > b, a, b)
+
+
+@triton.jit
+def of_integers(x, y, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(y, tl.reduce(v, 0, more))
+
+# expect: of_integers(x=[1, -5, 0, 5]:i32, y=zeros(1,i32), N=4) -> y == [5]
+# expect: of_integers(x=[1, 200, 0, 5]:u8, y=zeros(1,u8), N=4) -> y == [200]
+# expect: of_integers(x=[-1, -2, -3, -5]:i64, y=zeros(1,i64), N=4) -> y == [-1]
+
+
+@triton.jit
+def greater_and_where(a, at_a, b, at_b):
+    mask = a > b
+    equal = a == b
+    a_is_nan = a != a
+    b_is_nan = b != b
+    mask |= a_is_nan & (not b_is_nan)
+    equal |= a_is_nan & b_is_nan
+    mask |= equal & (at_a < at_b)
+    return tl.where(mask, a, b), tl.where(mask, at_a, at_b)
+
+
+# Of rows long enough that lanes meet in any order: NaN is the greatest here, and the first of them, or none for `tl`.
+@triton.jit
+def places(x, y, at, N: tl.constexpr, K: tl.constexpr, FIRST: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i * 0 + i % K)
+    v = tl.where(i % 64 < 32, v, v - v)
+    best, place = tl.reduce((v, i), 0, greater_and_where)
+    tl.store(y, best)
+    tl.store(at, place)
+    tl.store(at + 1, tl.argmax(v, 0, tie_break_left=FIRST))
+    tl.store(at + 2, tl.argmin(v, 0, tie_break_left=FIRST))
+
+# expect: places(x=[1, -5, 7, 2, 7, 3, 7, -5]:f32, y=zeros(1,f32), at=zeros(3,i32), N=256, K=8, FIRST=True) -> y == [7] and at == [2, 2, 1]
+# expect: places(x=[1, -5, 7, 2, 7, 3, 7, -5]:f32, y=zeros(1,f32), at=zeros(3,i32), N=512, K=8, FIRST=False) -> y == [7] and at == [2, 478, 479]
+# expect: places(x=[1, nan, 7, 2, nan, 3, 7, -5]:f32, y=zeros(1,f32), at=zeros(3,i32), N=256, K=8, FIRST=True) -> y == [nan] and at == [1, 2, 7]
+# expect: places(x=[1, nan, 7, 2, nan, 3, 7, -5]:f32, y=zeros(1,f32), at=zeros(3,i32), N=256, K=8, FIRST=False) -> y == [nan] and at == [1, 222, 223]
+# expect: places(x=[nan, nan]:f32, y=zeros(1,f32), at=zeros(3,i32), N=256, K=2, FIRST=True) -> y == [nan] and at == [0, 0, 0]
+# expect: places(x=[nan, nan]:f32, y=zeros(1,f32), at=zeros(3,i32), N=256, K=2, FIRST=False) -> y == [nan] and at == [0, 0, 0]
+# expect: places(x=[1, -5, 7, 2]:i32, y=zeros(1,i32), at=zeros(3,i32), N=256, K=4, FIRST=True) -> y == [7] and at == [2, 2, 1]
+# expect: places(x=[1, -5, 7, nan]:f16, y=zeros(1,f16), at=zeros(3,i32), N=128, K=4, FIRST=True) -> y == [nan] and at == [3, 2, 1]
+
+
+@triton.jit
 def unordered(x, y):
     v = tl.load(x)
     tl.store(y, v != v)

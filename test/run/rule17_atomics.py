@@ -73,3 +73,21 @@ def in_order(flag, y):
     tl.atomic_xchg(flag, i + 1, sem="release")
 
 # expect: in_order[4](flag=zeros(1,i32), y=zeros(4,i32)) -> y == [0, 1, 4, 9]
+
+
+# Programs add their rows one at a time, behind a lock; the first one finds nothing to add to.
+@triton.jit
+def locked(x, sums, lock, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row = tl.load(x + tl.program_id(0) * N + i)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    if tl.load(lock + 1) == 0:
+        tl.atomic_xchg(lock + 1, 1)
+    else:
+        row += tl.load(sums + i)
+    tl.store(sums + i, row)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+# expect: locked[3](x=arange(12,f32), sums=full(4,100,f32), lock=zeros(2,i32), N=4) -> sums == [12, 15, 18, 21] and lock == [0, 1]

@@ -364,7 +364,7 @@ TEST_F(FakeCuda, TakesScratchFromTheProgram) {
     stream = nullptr; // what kernels keep for it goes with it
     said.push_back(memory->log);
     memory->log.clear();
-    kernel = load(**gpu, {.flags = CodeRecords});
+    kernel = load(**gpu, {.flags = CodeRecords}); // records lie in the host's memory
     said.push_back(memory->log);
     kernel = nullptr;
     said.push_back(unless((*gpu)->memory().stats().currentBytes == 0, "memory is lost"));
@@ -377,7 +377,7 @@ TEST_F(FakeCuda, TakesScratchFromTheProgram) {
       "", body, "", "", "", "", "+1256s+3256s-1256s",
       "cannot launch `kernel`: 1000 bytes of scratch for each of 10 programs: no memory "
       "on cuda:0 for 10256 bytes; 3256 bytes are in use",
-      "", "", "-1256", "-3256s", "+", "", "", "");
+      "", "", "-1256", "-3256s", "", "", "", "");
   // The driver's own, in the stream's order.
   auto own = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu, {.scratchBytes = 16});

@@ -1,0 +1,333 @@
+#include "gpu/AccessLayouts.h"
+
+#include "analysis/AxisAnalysis.h"
+#include "analysis/KernelFacts.h"
+#include "gpu/LayoutFlow.h"
+#include "gpu/Layouts.h"
+#include "gpu/StepsAhead.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+// From the last dimension to the first, after `first`.
+SmallVector<unsigned> orderFrom(unsigned first, size_t rank) {
+  SmallVector<unsigned> order = {first};
+  for (unsigned d = unsigned(rank); d-- > 0;)
+    if (d != first)
+      order.push_back(d);
+  return order;
+}
+
+// The tile that a descriptor's block is read to or written from; rows of it are contiguous.
+Value blockOf(Operation *op) {
+  if (auto load = dyn_cast<tile::DescLoadOp>(op))
+    return load.getResult();
+  if (auto store = dyn_cast<tile::DescStoreOp>(op))
+    return store.getValue();
+  return {};
+}
+
+// In an innermost loop of products loads wait in rings and are read where they are wanted.
+bool waitsInRing(tile::LoadOp load) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  return loop && !load->getBlock()->getOps<tile::DotOp>().empty() && isInnermost(loop);
+}
+
+// An operation with the same number for each element.
+bool isScaling(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+         llvm::count_if(op->getOperands(), [](Value v) {
+           Operation *source = v.getDefiningOp();
+           return !isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source);
+         }) == 1;
+}
+
+} // namespace
+
+AccessLayouts::AccessLayouts(FunctionOpInterface kernel, const ProductLayouts &products,
+                             unsigned warps)
+    : products(products), warps(warps), origins(nearestOrigins(kernel, [](Operation *op) {
+        return isa<tile::LoadOp, tile::DotOp>(op);
+      })) {
+  findReductions(kernel);
+  analysis::AxisAnalysis axes(kernel);
+  SmallVector<tile::MemoryAccessOpInterface> scattered;
+  kernel->walk([&](tile::MemoryAccessOpInterface access) {
+    if (place(access, axes))
+      scattered.push_back(access);
+  });
+  for (tile::MemoryAccessOpInterface access : scattered)
+    placeLikeOthers(access);
+  for (const auto &[group, own] : facts)
+    groupLayouts[group] = layoutOf(group);
+  kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
+  kernel->walk([&](tile::LoadOp load) { followMet(load); });
+}
+
+std::optional<LinearLayout> AccessLayouts::of(Operation *access) const {
+  if (auto found = chosen.find(access); found != chosen.end())
+    return found->second;
+  if (auto found = groups.find(access); found != groups.end())
+    return groupLayouts.at(found->second);
+  return std::nullopt;
+}
+
+std::optional<LinearLayout> AccessLayouts::ofCopy(Operation *load) const {
+  auto found = copies.find(load);
+  return found == copies.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<LinearLayout> AccessLayouts::ofAccessThrough(Value pointers) const {
+  for (Operation *user : pointers.getUsers()) {
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
+    if (access && access.getAccessed() == pointers)
+      if (auto layout = of(user))
+        return layout;
+    if (user->hasTrait<OpTrait::Elementwise>())
+      if (auto layout = ofAccessThrough(user->getResult(0)))
+        return layout;
+  }
+  return std::nullopt;
+}
+
+LinearLayout AccessLayouts::ofShape(ArrayRef<int64_t> shape) {
+  if (auto found = widest.find(shape.vec()); found != widest.end())
+    return groupLayouts.at(found->second);
+  auto [found, fresh] = shapeLayouts.try_emplace(shape.vec());
+  if (fresh)
+    found->second =
+        blockedLayout(shape, 1, orderFrom(unsigned(shape.size()) - 1, shape.size()), warps);
+  return found->second;
+}
+
+// --- groups ---
+
+void AccessLayouts::findReductions(FunctionOpInterface kernel) {
+  kernel->walk([&](Operation *op) {
+    auto note = [&](Value source, unsigned axis) {
+      if (products.behind(source)) // comes out of the product's layout anyhow
+        return;
+      Reduced &reduced = reductions[tile::shapeOf(source.getType()).vec()];
+      reduced.axes.insert(axis);
+      reduced.loops.insert(op->getParentOfType<LoopLikeOpInterface>());
+    };
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      note(reduce.getSources().front(), reduce.getAxis());
+    else if (auto scan = dyn_cast<tile::ScanOp>(op))
+      note(scan.getSources().front(), scan.getAxis());
+  });
+}
+
+void AccessLayouts::add(Operation *access, const Group &group, int64_t contiguity, int64_t width,
+                        int64_t elementBytes) {
+  groups.try_emplace(access, group);
+  Facts &own = facts[group];
+  own.contiguity = std::max(own.contiguity, contiguity);
+  own.perThread = std::max(own.perThread, width);
+  own.bytes = std::min(own.bytes, elementBytes);
+  unsigned depth = 0;
+  for (Operation *loop = access; (loop = loop->getParentOp());)
+    depth += isa<LoopLikeOpInterface>(loop);
+  if (depth > own.depth) {
+    own.mostWritten = 0;
+    own.depth = depth;
+  }
+  // A thread that needed two instructions for each store would leave gaps in them, which costs the
+  // memory twice (fp8 widened to bf16: 0.68 of Triton's speed with gaps, 0.99 without); of loads
+  // the second one finds its line in the nearest cache.
+  if (depth == own.depth && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(access))
+    own.mostWritten = std::max(own.mostWritten, 16 / elementBytes);
+  auto [found, fresh] = widest.try_emplace(group.shape, group);
+  if (!fresh && facts[found->second].contiguity < own.contiguity)
+    found->second = group;
+}
+
+bool AccessLayouts::place(tile::MemoryAccessOpInterface access, analysis::AxisAnalysis &axes) {
+  Value pointer = access.getAccessed();
+  int64_t bytes = tile::bytesInMemory(access.getAccessElementType());
+  if (Value block = blockOf(access)) {
+    auto shape = tile::shapeOf(block.getType());
+    add(access, {shape.vec(), unsigned(shape.size()) - 1}, shape.back(), 16 / bytes, bytes);
+    return false;
+  }
+  auto shape = tile::shapeOf(pointer.getType());
+  if (shape.empty())
+    return false;
+  tile::AxisFacts pointers = axes.facts(pointer), maskFacts;
+  Value mask = access.getAccessMask();
+  if (mask)
+    maskFacts = axes.facts(mask);
+  unsigned dim = unsigned(shape.size()) - 1;
+  for (unsigned d = unsigned(shape.size()); d-- > 0;)
+    if (pointers.contiguity[d] > pointers.contiguity[dim])
+      dim = d;
+  bool isScattered = pointers.contiguity[dim] == 1;
+  if (auto depth = products.depthOfWords(access); depth && (isScattered || dim != *depth)) {
+    chosen[access] = turningLayout(shape, *depth, warps);
+    return false;
+  }
+  if (isScattered)
+    return true;
+  int64_t width =
+      analysis::accessWidth(pointers, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
+  auto store = dyn_cast<tile::StoreOp>(access.getOperation());
+  bool isOfProduct = store && products.behind(store.getValue());
+  add(access, {shape.vec(), dim, isOfProduct ? bytes : 0}, pointers.contiguity[dim], width, bytes);
+  return false;
+}
+
+void AccessLayouts::placeLikeOthers(tile::MemoryAccessOpInterface access) {
+  auto shape = tile::shapeOf(access.getAccessed().getType());
+  if (auto found = widest.find(shape.vec()); found != widest.end())
+    groups.try_emplace(access, found->second);
+  else
+    add(access, {shape.vec(), unsigned(shape.size()) - 1}, 1, 1,
+        tile::bytesInMemory(access.getAccessElementType()));
+}
+
+// A sum that a loop keeps by element is reduced once, and its threads are better off with several
+// rows, for which they hold less of what all rows meet.
+bool AccessLayouts::isReducedWhereAccessed(const Group &group) const {
+  auto reduced = reductions.find(group.shape);
+  return reduced != reductions.end() && reduced->second.axes == std::set<unsigned>{group.dim} &&
+         llvm::all_of(groups, [&](const auto &access) {
+           Operation *loop = access.first->template getParentOfType<LoopLikeOpInterface>();
+           return access.second != group || !loop || reduced->second.loops.count(loop);
+         });
+}
+
+LinearLayout AccessLayouts::layoutOf(const Group &group) const {
+  const Facts &own = facts.at(group);
+  int64_t elements = 1;
+  for (int64_t extent : group.shape)
+    elements *= extent;
+  int64_t share = std::max<int64_t>(1, elements / (int64_t(warps) * lanesPerWarp));
+  int64_t most = own.mostWritten ? own.mostWritten : own.perThread;
+  unsigned perThread = unsigned(std::min({own.perThread, share, most}));
+  SmallVector<unsigned> order = orderFrom(group.dim, group.shape.size());
+  if (!isReducedWhereAccessed(group))
+    return blockedLayout(group.shape, perThread, order, warps);
+  // A warp reads two lines of each row at once, of as many rows as that leaves: 0.4 of the shuffles
+  // of rows in all threads. With one line a vector times a matrix took 280 us, not 257.
+  constexpr int64_t rowBytes = 256;
+  int64_t lanes = std::clamp<int64_t>(rowBytes / (perThread * own.bytes), 1, lanesPerWarp);
+  return reducedLayout(group.shape, perThread, unsigned(lanes), order, warps);
+}
+
+// --- loads that lie as their users ---
+
+// The addresses of rows that are read from memory (a page table) are wanted by all threads of a
+// row. Each loads them itself, where they are few: that costs a hit in a cache, moving them two
+// barriers of the nine in a step of paged attention.
+void AccessLayouts::followAddressed(tile::LoadOp load) {
+  constexpr unsigned most = 8; // registers
+  if (tile::shapeOf(load.getType()).size() != 1)
+    return;
+  SmallVector<Operation *> vectors = {load}; // accesses at these addresses, the load among them
+  std::optional<LinearLayout> rows;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  auto visit = [&](auto &self, Value tile, std::optional<unsigned> axis) -> void {
+    for (OpOperand &use : tile.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(user)) {
+        if (access.getAccessed() != tile)
+          continue;
+        if (!axis && isa<tile::LoadOp>(user))
+          vectors.push_back(user);
+        else if (auto layout = of(user); axis && !rows && layout)
+          rows = sliceLayout(*layout, *axis);
+        continue;
+      }
+      if (user->getNumResults() != 1 || !seen.insert(user).second)
+        continue;
+      auto expand = dyn_cast<tile::ExpandDimsOp>(user);
+      if (expand && !axis)
+        self(self, expand.getResult(), expand.getAxis());
+      else if (user->hasTrait<OpTrait::Elementwise>() || isa<tile::BroadcastOp>(user))
+        self(self, user->getResult(0), axis);
+    }
+  };
+  visit(visit, load.getResult(), std::nullopt);
+  if (!rows || registersOf(*rows) > most)
+    return;
+  for (Operation *access : vectors)
+    chosen[access] = *rows;
+}
+
+// What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
+// carries: each thread loads its part of it, where that is little. All but the first one's come
+// from a cache; moving it between threads costs two barriers (rotary embeddings: none left of
+// eight). If it meets two kinds of tiles, it is loaded for each.
+void AccessLayouts::followMet(tile::LoadOp load) {
+  constexpr unsigned most = 64; // bytes
+  constexpr unsigned mostAccesses = 4, mostMet = 2;
+  if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !groups.count(load) ||
+      waitsInRing(load))
+    return;
+  auto loop = load->getParentOfType<scf::ForOp>();
+  SmallVector<LinearLayout> layouts;
+  bool agree = true;
+  SmallVector<Operation *> path; // that widens it
+  auto visit = [&](auto &self, Value tile) -> void {
+    bool isRepeated = llvm::any_of(path, [](Operation *op) { return isa<tile::BroadcastOp>(op); });
+    for (OpOperand &use : tile.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tile::ExpandDimsOp, tile::BroadcastOp>(user) ||
+          (!isRepeated && (isCast(user) || isScaling(user)))) {
+        path.push_back(user);
+        self(self, user->getResult(0));
+        path.pop_back();
+      } else if (isRepeated && user->hasTrait<OpTrait::Elementwise>()) {
+        auto layout = met(user, tile, loop);
+        for (Operation *op : llvm::reverse(path))
+          if (layout)
+            layout = backward(op, 0, *layout, 0);
+        agree &= layout.has_value();
+        if (layout && !llvm::is_contained(layouts, *layout))
+          layouts.push_back(*layout);
+      } else {
+        agree = false;
+      }
+    }
+  };
+  visit(visit, load.getResult());
+  int64_t bytes = tile::bytesInMemory(tile::elementType(load.getType()));
+  // A loop moves it again in each step. Otherwise it is worth some accesses only, each of which has
+  // an address of its own.
+  auto isLittle = [&](const LinearLayout &layout) {
+    unsigned atOnce =
+        std::min(consecutiveRegisters(layout, layout.rank() - 1), unsigned(16 / bytes));
+    return registersOf(layout) * bytes <= most &&
+           ((loop && layout.rank() == 1) || registersOf(layout) <= mostAccesses * atOnce);
+  };
+  if (layouts.empty() || layouts.size() > mostMet || !agree || !llvm::all_of(layouts, isLittle) ||
+      (layouts.size() > 1 && load.getIsVolatile()))
+    return;
+  chosen[load] = layouts.front();
+  if (layouts.size() > 1)
+    copies[load] = layouts.back();
+}
+
+// How what `tile` meets in `user` lies: a load or a product, or what the loop carries.
+std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf::ForOp loop) const {
+  auto shape = tile::shapeOf(tile.getType());
+  for (Value operand : user->getOperands())
+    if (Operation *origin = operand == tile ? nullptr : origins.lookup(operand)) {
+      if (auto dot = dyn_cast<tile::DotOp>(origin))
+        return products.of(dot).sum;
+      if (auto layout = of(origin))
+        return layout;
+    }
+  bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
+                     return isTile(carried) && tile::shapeOf(carried.getType()) == shape;
+                   });
+  if (isCarried && isAccessed(shape))
+    return groupLayouts.at(widest.at(shape.vec()));
+  return std::nullopt;
+}
+
+} // namespace nereid::gpu
