@@ -460,6 +460,24 @@ class Launches(unittest.TestCase):
         self.assertEqual(backend.parse_options({"num_warps": 2, "other": 1}).num_warps, 2)
         self.assertTrue(backends.backends["cpu"].driver.is_active())
 
+    def test_the_least_product_is_the_language_s(self):
+        from nereid.triton.backends.nvidia.compiler import min_dot_size
+
+        @triton.jit
+        def product(out, K: tl.constexpr, T: tl.constexpr):
+            d = tl.dot(tl.full([16, K], 1, T), tl.full([K, 16], 1, T))
+            tl.store(out + tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :], d)
+
+        rule = min_dot_size(triton.runtime.driver.active.get_current_target())
+        out = np.zeros((16, 16), "f4")
+        for kind in (tl.float32, tl.float16, tl.bfloat16, tl.float8e5):
+            m, n, k = rule(kind, kind)
+            self.assertEqual((m, n), (1, 1))
+            product[(1,)](out, K=k, T=kind)
+            np.testing.assert_array_equal(out, k)
+            with self.assertRaisesRegex(triton.CompilationError, "DotTooSmall"):
+                product[(1,)](out, K=k // 2, T=kind)
+
     def test_warm_ups_on_threads(self):
         from concurrent.futures import ThreadPoolExecutor
 

@@ -1,0 +1,1 @@
+"""What programs look for under the name of Triton's back end."""

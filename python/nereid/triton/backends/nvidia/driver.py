@@ -1,0 +1,3 @@
+from ...runtime.driver import CudaDriver
+
+__all__ = ["CudaDriver"]
