@@ -1,4 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
+#include "cpu/CombineOrder.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -11,15 +12,6 @@ using namespace mlir;
 namespace nereid::cpu {
 
 namespace {
-
-// True if `combine` may take its elements in any order: one op that commutes.
-bool commutes(Block &combine) {
-  if (combine.getOperations().size() != 2)
-    return false;
-  Operation &op = combine.front();
-  return op.hasTrait<OpTrait::IsCommutative>() && op.getNumOperands() == 2 &&
-         op.getOperand(0) == combine.getArgument(0) && op.getOperand(1) == combine.getArgument(1);
-}
 
 // True if the region can run on vectors: no control flow of its own.
 bool vectorizes(Block &combine) {
@@ -40,8 +32,12 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// What changes no element that it is combined with, if one op combines them, or null.
-TypedAttr neutralElement(Block &combine) {
+// What changes no element that it is combined with, in any order; empty if there is no such.
+SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
+  if (!commutes(combine)) {
+    std::optional<Choice> choice = choiceInAnyOrder(combine);
+    return choice ? choice->least : SmallVector<TypedAttr, 2>();
+  }
   Operation *op = &combine.front();
   Type type = op->getResult(0).getType();
   if (auto number = dyn_cast<FloatType>(type)) {
@@ -53,7 +49,9 @@ TypedAttr neutralElement(Block &combine) {
       value = APFloat::getNaN(format);
     else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
       value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
-    return value ? TypedAttr(FloatAttr::get(type, *value)) : TypedAttr();
+    if (value)
+      return {FloatAttr::get(type, *value)};
+    return {};
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
@@ -68,7 +66,9 @@ TypedAttr neutralElement(Block &combine) {
     value = APInt::getSignedMinValue(bits);
   else if (isa<arith::MinSIOp>(op))
     value = APInt::getSignedMaxValue(bits);
-  return value ? TypedAttr(IntegerAttr::get(type, *value)) : TypedAttr();
+  if (value)
+    return {IntegerAttr::get(type, *value)};
+  return {};
 }
 
 // Gives what two vectors of some width become, one after the other in the range.
@@ -156,8 +156,7 @@ RowTask reducingNumbers(tile::ReduceOp reduce, LaneEmitter &emitter, RowTask pla
 
 bool reducesInAnyOrder(tile::ReduceOp reduce) {
   Block &combine = reduce.getCombine().front();
-  return reduce.getSources().size() == 1 && commutes(combine) && vectorizes(combine) &&
-         neutralElement(combine);
+  return vectorizes(combine) && !neutralElement(combine).empty();
 }
 
 RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
@@ -165,8 +164,9 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   auto shape = tile::shapeOf(reduce.getSources().front().getType());
   RowTask task;
   llvm::append_range(task.tiles, reduce.getSources());
-  task.carried = {
-      emitter.constant(neutralElement(combine), emitter.preferredWidth(shape, reduce.getAxis()))};
+  for (TypedAttr neutral : neutralElement(combine))
+    task.carried.push_back(
+        emitter.constant(neutral, emitter.preferredWidth(shape, reduce.getAxis())));
   task.body = [&emitter, &combine, reduce](const Lanes &where, ValueRange carried) mutable {
     return emitter.inlineRegion(
         combine, joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
@@ -175,7 +175,21 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   task.narrow = [&emitter, &combine](ValueRange values, int64_t from, int64_t to) {
     return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
   };
-  return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
+  if (commutes(combine))
+    return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
+  if (std::optional<unsigned> place = choiceInAnyOrder(combine)->passesNanOver)
+    task.settle = [&emitter, reduce, place](const Lanes &row, ValueRange found) mutable {
+      Value number = found[*place];
+      Value none = emitter.builder.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNO,
+                                                         number, number);
+      SmallVector<Value> kept;
+      for (auto [source, value] : llvm::zip(reduce.getSources(), found))
+        kept.push_back(emitter.select(
+            none, value.getType(), [&, source = source] { return emitter.lanes(source, row); },
+            [&, value = value] { return value; }));
+      return kept;
+    };
+  return task;
 }
 
 namespace {
@@ -262,56 +276,103 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
   }
 };
 
-// One step an element along the axis; vectors run along another dimension where there is one.
+// Along the vectors if the axis is the one of adjacent elements, else across them, an element at a
+// time.
 struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
   bool runsWhole(Operation *) const { return true; }
 
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto scan = cast<tile::ScanOp>(op);
-    Block &combine = scan.getCombine().front();
     auto shape = tile::shapeOf(scan.getSources().front().getType());
     unsigned axis = scan.getAxis();
-    int64_t extent = shape[axis];
     SmallVector<int64_t> outer(shape);
     outer.erase(outer.begin() + axis);
+    bool vector = vectorizes(scan.getCombine().front());
+    constexpr int64_t leastLanes = 8;
+    bool along = vector && axis == LaneEmitter::preferredDim(shape) &&
+                 (outer.empty() || shape[axis] >= leastLanes);
     unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
-    int64_t width =
-        outer.empty() || !vectorizes(combine) ? 1 : emitter.preferredWidth(outer, outerDim);
+    int64_t outerWidth =
+        outer.empty() || along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
 
-    emitter.forEach(outer, outerDim, width, [&](const Lanes &outerWhere) {
+    emitter.forEach(outer, outerDim, outerWidth, [&](const Lanes &outerWhere) {
       Lanes where;
       where.position = outerWhere.position;
       where.position.insert(where.position.begin() + axis, emitter.index(0));
-      where.dim = outerDim + (outerDim >= axis);
-      if (outer.empty())
-        where.dim = 0;
-      where.width = width;
-      auto place = [&](Value step) {
-        where.position[axis] =
-            scan.getReverse()
-                ? emitter.builder
-                      .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - 1), step)
-                      .getResult()
-                : step;
-      };
-      auto keep = [&](ArrayRef<Value> values) {
-        for (auto [result, value] : llvm::zip(scan.getResults(), values))
-          emitter.write(emitter.buffer(result), where, value);
-      };
-      place(emitter.index(0));
-      SmallVector<Value> first = lanesOfAll(emitter, scan.getSources(), where);
-      keep(first);
-      if (extent == 1)
-        return;
-      emitter.loop(1, extent, 1, first, [&](Value step, ValueRange carried) -> SmallVector<Value> {
-        place(step);
-        SmallVector<Value> next = lanesOfAll(emitter, scan.getSources(), where);
-        SmallVector<Value> sums =
-            emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), width);
-        keep(sums);
-        return sums;
-      });
+      where.dim = along || outer.empty() ? axis : outerDim + (outerDim >= axis);
+      where.width = outerWidth;
+      if (along)
+        where.width = std::min(shape[axis], emitter.vectorLanes());
+      scanFrom(scan, emitter, where, along ? where.width : 1, shape[axis]);
     });
+  }
+
+  // Scans at steps of `step` along the axis, which the lanes of a step follow if it is more than 1.
+  static void scanFrom(tile::ScanOp scan, LaneEmitter &emitter, Lanes where, int64_t step,
+                       int64_t extent) {
+    unsigned axis = scan.getAxis();
+    auto place = [&](Value at) {
+      where.position[axis] =
+          scan.getReverse()
+              ? emitter.builder
+                    .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - step), at)
+                    .getResult()
+              : at;
+    };
+    auto combine = [&](ArrayRef<Value> before, ArrayRef<Value> after) {
+      return emitter.inlineRegion(scan.getCombine().front(), joined(before, after), where.width);
+    };
+    auto read = [&] {
+      return scanLanes(scan, emitter, lanesOfAll(emitter, scan.getSources(), where), step, combine);
+    };
+    auto keep = [&](ArrayRef<Value> values) {
+      for (auto [result, value] : llvm::zip(scan.getResults(), values))
+        emitter.write(emitter.buffer(result), where, value);
+    };
+    // All lanes of the next step stand behind the last one of this.
+    auto carry = [&](SmallVector<Value> values) {
+      if (step > 1) {
+        SmallVector<int32_t> last(step, scan.getReverse() ? 0 : step - 1);
+        for (Value &value : values)
+          value = emitter.shuffle(value, value, last);
+      }
+      return values;
+    };
+    place(emitter.index(0));
+    SmallVector<Value> first = read();
+    keep(first);
+    if (extent == step)
+      return;
+    emitter.loop(step, extent, step, carry(first),
+                 [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                   place(at);
+                   SmallVector<Value> values = combine(llvm::to_vector(carried), read());
+                   keep(values);
+                   return carry(values);
+                 });
+  }
+
+  // What each of `count` lanes becomes with those before it: with the one before, then with the two
+  // before those, then with four.
+  static SmallVector<Value>
+  scanLanes(tile::ScanOp scan, LaneEmitter &emitter, SmallVector<Value> values, int64_t count,
+            llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)> combine) {
+    for (int64_t distance = 1; distance < count; distance *= 2) {
+      SmallVector<int32_t> from, kept;
+      for (int32_t lane = 0; lane < count; ++lane) {
+        int64_t before = lane + (scan.getReverse() ? distance : -distance);
+        bool is = before >= 0 && before < count;
+        from.push_back(is ? before : lane);
+        kept.push_back(is ? lane : lane + count);
+      }
+      SmallVector<Value> before;
+      for (Value value : values)
+        before.push_back(emitter.shuffle(value, value, from));
+      SmallVector<Value> joint = combine(before, values);
+      for (auto [value, now] : llvm::zip(values, joint))
+        value = emitter.shuffle(now, value, kept);
+    }
+    return values;
   }
 };
 
