@@ -79,7 +79,7 @@ private:
     for (Operation *op : loop.ops) {
       if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
         tasks.push_back(reducing(reduce, emitter));
-        results.push_back(op->getResult(0));
+        llvm::append_range(results, op->getResults());
       } else {
         tasks.push_back(emitter.materializing(op->getResult(0)));
       }

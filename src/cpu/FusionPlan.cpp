@@ -563,6 +563,8 @@ void FusionPlan::joinRows(Block &block) {
       auto reduce = dyn_cast<tile::ReduceOp>(op);
       Value tile = reduce ? reduce.getSources().front() : op->getResult(0);
       Root root{op, {tile}, !reduce};
+      if (reduce)
+        root.tiles.assign(reduce.getSources().begin(), reduce.getSources().end());
       Cone used = cone(root);
       int64_t length = tile::shapeOf(tile.getType())[0];
       bool waits = llvm::any_of(used.ops, isLate) || isLate(op);
@@ -573,7 +575,7 @@ void FusionPlan::joinRows(Block &block) {
       extent = length;
       open.ops.push_back(op);
       if (reduce)
-        late.insert(op->getResult(0));
+        late.insert(op->result_begin(), op->result_end());
       continue;
     }
     bool stays = op->getNumRegions() == 0 && isLazy(op) &&

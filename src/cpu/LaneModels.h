@@ -35,7 +35,7 @@ void storeBeside(tile::StoreOp store, llvm::ArrayRef<RowTask> tasks,
                  llvm::ArrayRef<FusionPlan::Ahead> ahead, LaneEmitter &emitter,
                  llvm::function_ref<void()> tasksAlone);
 
-/// True if one op combines the lanes of a row, in any order.
+/// True if the lanes of a row may be combined in any order.
 bool reducesInAnyOrder(tile::ReduceOp reduce);
 /// Such a reduction as work along a row.
 RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter);

@@ -98,6 +98,47 @@ bool mayBeAdjacent(LaneEmitter &emitter, tile::LoadOp load, const Lanes &where) 
          !laneOffsets(load.getPointer(), where, emitter);
 }
 
+// Quotients of adjacent numbers by one, which are all that differs between the lanes of `tile`.
+bool findQuotients(LaneEmitter &emitter, Value tile, const Lanes &where,
+                   SmallVectorImpl<std::pair<Value, Lanes>> &found) {
+  auto &axes = emitter.axes;
+  if (!isa<RankedTensorType>(tile.getType()) ||
+      axes.facts(tile).constancy[where.dim] >= where.width)
+    return true;
+  Operation *op = tile.getDefiningOp();
+  if (!op || emitter.plan.stored(tile))
+    return false;
+  if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+    return findQuotients(emitter, op->getOperand(0), emitter.inOperand(op, where), found);
+  if (isa<tile::DivSIOp, tile::DivUIOp>(op) &&
+      axes.facts(op->getOperand(0)).contiguity[where.dim] >= where.width &&
+      axes.facts(op->getOperand(1)).constancy[where.dim] >= where.width) {
+    found.push_back({tile, where});
+    return true;
+  }
+  return (isa<tile::AddPtrOp>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return findQuotients(emitter, operand, where, found); });
+}
+
+// True if all addresses are one, told by their first and last lane; null if that needs all of them.
+Value areOneByEnds(LaneEmitter &emitter, Value pointers, const Lanes &where) {
+  SmallVector<std::pair<Value, Lanes>> quotients;
+  if (!findQuotients(emitter, pointers, where, quotients))
+    return {};
+  OpBuilder &b = emitter.builder;
+  Value same;
+  for (auto &[quotient, at] : quotients) {
+    Lanes last = at.first();
+    last.position[at.dim] = emitter.add(last.position[at.dim], emitter.index(at.width - 1));
+    Value one =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
+                                emitter.lanes(quotient, at.first()), emitter.lanes(quotient, last));
+    same = same ? b.create<arith::AndIOp>(emitter.loc(), same, one).getResult() : one;
+  }
+  return same;
+}
+
 // `yes` if no lane is masked off.
 Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
   return areEqual(emitter, mask, emitter.constant(emitter.builder.getI1Type(), 1, width));
@@ -152,25 +193,26 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
     // the edge (`n % N`), a stride of 1 that is an argument. Or they are one, as that of a channel
     // which a division tells. A test is far cheaper than a gather.
+    auto splat = [&] {
+      return emitter.splat(emitter.loadElements(first(), element, 1, {}, {}, load.getIsVolatile()),
+                           where.width);
+    };
     auto one = [&] {
       Value none = emitter.zero(laneType(emitter.builder.getI64Type(), where.width));
       Value same = areEqual(emitter, spread(emitter, load.getPointer(), where), none);
-      return emitter.select(
-          same, type,
-          [&] {
-            return emitter.splat(
-                emitter.loadElements(first(), element, 1, {}, {}, load.getIsVolatile()),
-                where.width);
-          },
-          scattered);
+      return emitter.select(same, type, splat, scattered);
     };
-    return emitter.select(
-        areAdjacent(emitter, load.getPointer(), where), type,
-        [&] {
-          return emitter.loadElements(first(), element, where.width, mask, other,
-                                      load.getIsVolatile());
-        },
-        [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
+    auto tested = [&] {
+      return emitter.select(
+          areAdjacent(emitter, load.getPointer(), where), type,
+          [&] {
+            return emitter.loadElements(first(), element, where.width, mask, other,
+                                        load.getIsVolatile());
+          },
+          [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
+    };
+    Value same = mask ? Value() : areOneByEnds(emitter, load.getPointer(), where);
+    return same ? emitter.select(same, type, splat, tested) : tested();
   }
 
   // A volatile load reads each element once, where it stands in the program.

@@ -1,5 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
-#include "analysis/IndexedExtremum.h"
+#include "cpu/CombineOrder.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -12,15 +12,6 @@ using namespace mlir;
 namespace nereid::cpu {
 
 namespace {
-
-// True if `combine` may take its elements in any order: one op that commutes.
-bool commutes(Block &combine) {
-  if (combine.getOperations().size() != 2)
-    return false;
-  Operation &op = combine.front();
-  return op.hasTrait<OpTrait::IsCommutative>() && op.getNumOperands() == 2 &&
-         op.getOperand(0) == combine.getArgument(0) && op.getOperand(1) == combine.getArgument(1);
-}
 
 // True if the region can run on vectors: no control flow of its own.
 bool vectorizes(Block &combine) {
@@ -41,8 +32,12 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// What changes no element that it is combined with, if one op combines them, or null.
-TypedAttr neutralElement(Block &combine) {
+// What changes no element that it is combined with, in any order; empty if there is no such.
+SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
+  if (!commutes(combine)) {
+    std::optional<Choice> choice = choiceInAnyOrder(combine);
+    return choice ? choice->least : SmallVector<TypedAttr, 2>();
+  }
   Operation *op = &combine.front();
   Type type = op->getResult(0).getType();
   if (auto number = dyn_cast<FloatType>(type)) {
@@ -54,7 +49,9 @@ TypedAttr neutralElement(Block &combine) {
       value = APFloat::getNaN(format);
     else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
       value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
-    return value ? TypedAttr(FloatAttr::get(type, *value)) : TypedAttr();
+    if (value)
+      return {FloatAttr::get(type, *value)};
+    return {};
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
@@ -69,7 +66,9 @@ TypedAttr neutralElement(Block &combine) {
     value = APInt::getSignedMinValue(bits);
   else if (isa<arith::MinSIOp>(op))
     value = APInt::getSignedMaxValue(bits);
-  return value ? TypedAttr(IntegerAttr::get(type, *value)) : TypedAttr();
+  if (value)
+    return {IntegerAttr::get(type, *value)};
+  return {};
 }
 
 // Gives what two vectors of some width become, one after the other in the range.
@@ -157,8 +156,7 @@ RowTask reducingNumbers(tile::ReduceOp reduce, LaneEmitter &emitter, RowTask pla
 
 bool reducesInAnyOrder(tile::ReduceOp reduce) {
   Block &combine = reduce.getCombine().front();
-  return reduce.getSources().size() == 1 && commutes(combine) && vectorizes(combine) &&
-         neutralElement(combine);
+  return vectorizes(combine) && !neutralElement(combine).empty();
 }
 
 RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
@@ -166,8 +164,9 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   auto shape = tile::shapeOf(reduce.getSources().front().getType());
   RowTask task;
   llvm::append_range(task.tiles, reduce.getSources());
-  task.carried = {
-      emitter.constant(neutralElement(combine), emitter.preferredWidth(shape, reduce.getAxis()))};
+  for (TypedAttr neutral : neutralElement(combine))
+    task.carried.push_back(
+        emitter.constant(neutral, emitter.preferredWidth(shape, reduce.getAxis())));
   task.body = [&emitter, &combine, reduce](const Lanes &where, ValueRange carried) mutable {
     return emitter.inlineRegion(
         combine, joined(llvm::to_vector(carried), lanesOfAll(emitter, reduce.getSources(), where)),
@@ -176,7 +175,21 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   task.narrow = [&emitter, &combine](ValueRange values, int64_t from, int64_t to) {
     return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
   };
-  return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
+  if (commutes(combine))
+    return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
+  if (std::optional<unsigned> place = choiceInAnyOrder(combine)->passesNanOver)
+    task.settle = [&emitter, reduce, place](const Lanes &row, ValueRange found) mutable {
+      Value number = found[*place];
+      Value none = emitter.builder.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNO,
+                                                         number, number);
+      SmallVector<Value> kept;
+      for (auto [source, value] : llvm::zip(reduce.getSources(), found))
+        kept.push_back(emitter.select(
+            none, value.getType(), [&, source = source] { return emitter.lanes(source, row); },
+            [&, value = value] { return value; }));
+      return kept;
+    };
+  return task;
 }
 
 namespace {
@@ -234,63 +247,6 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
         });
   }
 
-  // The place in the order of elements is a number: that of the lane, and for a NaN, which is
-  // behind all elements and of which the first counts, one behind all of those. So lanes meet in
-  // any order.
-  static SmallVector<Value> furthest(tile::ReduceOp reduce, const analysis::IndexedExtremum &says,
-                                     LaneEmitter &emitter, Lanes where, int64_t extent) {
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    bool hasKeys = says.isFloat && !says.isTotal;
-    auto keyed = [&](Value at) {
-      where.position[reduce.getAxis()] = at;
-      SmallVector<Value> pair = lanesOfAll(emitter, reduce.getSources(), where);
-      if (hasKeys) {
-        Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, pair[0], pair[0]);
-        Value last = b.create<arith::XOrIOp>(
-            loc, pair[1],
-            emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), where.width));
-        pair[1] = b.create<arith::SelectOp>(loc, isNan, last, pair[1]);
-      }
-      return pair;
-    };
-    auto combine = [&](ArrayRef<Value> pairs, int64_t width) -> SmallVector<Value> {
-      if (says.isTotal)
-        return emitter.inlineRegion(reduce.getCombine().front(), pairs, width);
-      Value x = pairs[0], y = pairs[2];
-      Value isBetter, isSame;
-      if (auto compare = dyn_cast<arith::CmpFOp>(says.better)) {
-        isBetter = b.create<arith::CmpFOp>(loc, compare.getPredicate(), x, y);
-        isSame = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UEQ, x, y);
-      } else {
-        isBetter =
-            b.create<arith::CmpIOp>(loc, cast<arith::CmpIOp>(says.better).getPredicate(), x, y);
-        isSame = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
-      }
-      Value isFirst = b.create<arith::CmpIOp>(
-          loc, says.isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, pairs[1],
-          pairs[3]);
-      Value chosen =
-          b.create<arith::OrIOp>(loc, isBetter, b.create<arith::AndIOp>(loc, isSame, isFirst));
-      return {b.create<arith::SelectOp>(loc, chosen, x, y),
-              b.create<arith::SelectOp>(loc, chosen, pairs[1], pairs[3])};
-    };
-    SmallVector<Value> found = keyed(emitter.index(0));
-    if (extent > where.width)
-      found = emitter.loop(where.width, extent, where.width, found,
-                           [&](Value at, ValueRange soFar) -> SmallVector<Value> {
-                             return combine(joined(llvm::to_vector(soFar), keyed(at)), where.width);
-                           });
-    found = combineLanes(emitter, combine, std::move(found), where.width, true);
-    if (hasKeys) {
-      Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, found[0], found[0]);
-      Value place = b.create<arith::XOrIOp>(
-          loc, found[1], emitter.constant(b.getI32IntegerAttr(says.isLeft ? INT32_MIN : -1), 1));
-      found[1] = b.create<arith::SelectOp>(loc, isNan, place, found[1]);
-    }
-    return found;
-  }
-
   static SmallVector<Value> reduceAlong(tile::ReduceOp reduce, LaneEmitter &emitter, Lanes where,
                                         bool vector) {
     unsigned axis = reduce.getAxis();
@@ -303,8 +259,6 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);
     }
-    if (auto extremum = analysis::IndexedExtremum::of(reduce))
-      return furthest(reduce, *extremum, emitter, where, shape[axis]);
     // Each vector is combined in order, then joins what stood before it.
     SmallVector<Value> first = combineLanes(
         emitter, combine, lanesOfAll(emitter, reduce.getSources(), where), where.width, false);
@@ -322,10 +276,8 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
   }
 };
 
-// Where the axis is the one of adjacent elements, a vector is scanned by itself in as many steps as
-// its width has binary digits, and joins what stood before it: of the steps from element to element
-// one a vector is left. Else one step an element; vectors run along another dimension where there
-// is one.
+// Along the vectors if the axis is the one of adjacent elements, else across them, an element at a
+// time.
 struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
   bool runsWhole(Operation *) const { return true; }
 
@@ -336,91 +288,89 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
     SmallVector<int64_t> outer(shape);
     outer.erase(outer.begin() + axis);
     bool vector = vectorizes(scan.getCombine().front());
-    int64_t along =
-        vector && axis == LaneEmitter::preferredDim(shape) ? alongWidth(scan, emitter) : 1;
+    constexpr int64_t leastLanes = 8;
+    bool along = vector && axis == LaneEmitter::preferredDim(shape) &&
+                 (outer.empty() || shape[axis] >= leastLanes);
     unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
-    int64_t width =
-        outer.empty() || !vector || along > 1 ? 1 : emitter.preferredWidth(outer, outerDim);
+    int64_t outerWidth =
+        outer.empty() || along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
 
-    emitter.forEach(outer, outerDim, width, [&](const Lanes &outerWhere) {
+    emitter.forEach(outer, outerDim, outerWidth, [&](const Lanes &outerWhere) {
       Lanes where;
       where.position = outerWhere.position;
       where.position.insert(where.position.begin() + axis, emitter.index(0));
-      where.dim = outer.empty() || along > 1 ? axis : outerDim + (outerDim >= axis);
-      where.width = along > 1 ? along : width;
-      scanRow(scan, emitter, where, along);
+      where.dim = along || outer.empty() ? axis : outerDim + (outerDim >= axis);
+      where.width = outerWidth;
+      if (along)
+        where.width = std::min(shape[axis], emitter.vectorLanes());
+      scanFrom(scan, emitter, where, along ? where.width : 1, shape[axis]);
     });
   }
 
-private:
-  // One register of the widest elements.
-  static int64_t alongWidth(tile::ScanOp scan, LaneEmitter &emitter) {
-    auto shape = tile::shapeOf(scan.getSources().front().getType());
-    int64_t bytes = 1;
-    for (Value source : scan.getSources())
-      bytes = std::max<int64_t>(bytes, tile::bytesInMemory(tile::elementType(source.getType())));
-    return std::min(emitter.preferredWidth(shape, scan.getAxis()),
-                    std::max<int64_t>(1, int64_t(emitter.processor.vectorBytes) / bytes));
-  }
-
-  // `step` elements along the axis at a time, each joined by what stands before it.
-  static void scanRow(tile::ScanOp scan, LaneEmitter &emitter, Lanes where, int64_t step) {
-    Block &combine = scan.getCombine().front();
+  // Scans at steps of `step` along the axis, which the lanes of a step follow if it is more than 1.
+  static void scanFrom(tile::ScanOp scan, LaneEmitter &emitter, Lanes where, int64_t step,
+                       int64_t extent) {
     unsigned axis = scan.getAxis();
-    int64_t extent = tile::shapeOf(scan.getSources().front().getType())[axis];
-    auto at = [&](Value from) {
+    auto place = [&](Value at) {
       where.position[axis] =
           scan.getReverse()
               ? emitter.builder
-                    .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - step), from)
+                    .create<arith::SubIOp>(emitter.loc(), emitter.index(extent - step), at)
                     .getResult()
-              : from;
-      SmallVector<Value> values = lanesOfAll(emitter, scan.getSources(), where);
-      return step > 1 ? scanVector(scan, emitter, std::move(values), step) : values;
+              : at;
+    };
+    auto combine = [&](ArrayRef<Value> before, ArrayRef<Value> after) {
+      return emitter.inlineRegion(scan.getCombine().front(), joined(before, after), where.width);
+    };
+    auto read = [&] {
+      return scanLanes(scan, emitter, lanesOfAll(emitter, scan.getSources(), where), step, combine);
     };
     auto keep = [&](ArrayRef<Value> values) {
       for (auto [result, value] : llvm::zip(scan.getResults(), values))
         emitter.write(emitter.buffer(result), where, value);
     };
-    // What the next ones are joined by: in each lane, that of the last.
-    auto total = [&](SmallVector<Value> sums) {
-      if (step > 1)
-        for (Value &sum : sums)
-          sum = emitter.shuffle(sum, sum,
-                                SmallVector<int32_t>(step, scan.getReverse() ? 0 : step - 1));
-      return sums;
+    // All lanes of the next step stand behind the last one of this.
+    auto carry = [&](SmallVector<Value> values) {
+      if (step > 1) {
+        SmallVector<int32_t> last(step, scan.getReverse() ? 0 : step - 1);
+        for (Value &value : values)
+          value = emitter.shuffle(value, value, last);
+      }
+      return values;
     };
-    SmallVector<Value> first = at(emitter.index(0));
+    place(emitter.index(0));
+    SmallVector<Value> first = read();
     keep(first);
     if (extent == step)
       return;
-    emitter.loop(
-        step, extent, step, total(first), [&](Value from, ValueRange before) -> SmallVector<Value> {
-          SmallVector<Value> sums =
-              emitter.inlineRegion(combine, joined(llvm::to_vector(before), at(from)), where.width);
-          keep(sums);
-          return total(sums);
-        });
+    emitter.loop(step, extent, step, carry(first),
+                 [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                   place(at);
+                   SmallVector<Value> values = combine(llvm::to_vector(carried), read());
+                   keep(values);
+                   return carry(values);
+                 });
   }
 
-  // Each lane with the one that is 1 before it, then 2, 4 ... (Hillis and Steele, 1986).
-  static SmallVector<Value> scanVector(tile::ScanOp scan, LaneEmitter &emitter,
-                                       SmallVector<Value> values, int64_t width) {
-    for (int64_t distance = 1; distance < width; distance *= 2) {
-      SmallVector<int32_t> before, chosen;
-      for (int64_t lane = 0; lane < width; ++lane) {
-        int64_t other = scan.getReverse() ? lane + distance : lane - distance;
-        bool isThere = other >= 0 && other < width;
-        before.push_back(int32_t(isThere ? other : lane));
-        chosen.push_back(int32_t(isThere ? lane : width + lane));
+  // What each of `count` lanes becomes with those before it: with the one before, then with the two
+  // before those, then with four.
+  static SmallVector<Value>
+  scanLanes(tile::ScanOp scan, LaneEmitter &emitter, SmallVector<Value> values, int64_t count,
+            llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)> combine) {
+    for (int64_t distance = 1; distance < count; distance *= 2) {
+      SmallVector<int32_t> from, kept;
+      for (int32_t lane = 0; lane < count; ++lane) {
+        int64_t before = lane + (scan.getReverse() ? distance : -distance);
+        bool is = before >= 0 && before < count;
+        from.push_back(is ? before : lane);
+        kept.push_back(is ? lane : lane + count);
       }
-      SmallVector<Value> earlier;
+      SmallVector<Value> before;
       for (Value value : values)
-        earlier.push_back(emitter.shuffle(value, value, before));
-      SmallVector<Value> sums =
-          emitter.inlineRegion(scan.getCombine().front(), joined(earlier, values), width);
-      for (auto [value, sum] : llvm::zip(values, sums))
-        value = emitter.shuffle(sum, value, chosen);
+        before.push_back(emitter.shuffle(value, value, from));
+      SmallVector<Value> joint = combine(before, values);
+      for (auto [value, now] : llvm::zip(values, joint))
+        value = emitter.shuffle(now, value, kept);
     }
     return values;
   }

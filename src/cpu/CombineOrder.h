@@ -1,0 +1,27 @@
+// Whether the order in which a reduction meets its elements changes what it gives.
+#pragma once
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+
+#include <optional>
+
+namespace nereid::cpu {
+
+/// True if `combine` is one op that commutes.
+bool commutes(mlir::Block &combine);
+
+/// A combination that only compares two elements and keeps one of them, the same one when they
+/// change places, as that of the greatest with its index does.
+///
+///   a > b | (a == b & i < j) | b != b ? (a, i) : (b, j)
+struct Choice {
+  /// An element that any other one is kept in place of: one attribute for each source.
+  llvm::SmallVector<mlir::TypedAttr, 2> least;
+  /// If given, elements that are NaN there are passed over, and the left one of two such is kept:
+  /// of a row of nothing else the first.
+  std::optional<unsigned> passesNanOver;
+};
+std::optional<Choice> choiceInAnyOrder(mlir::Block &combine);
+
+} // namespace nereid::cpu
