@@ -1,6 +1,6 @@
 // Reductions: in the registers of a thread, then across lanes by shuffles, then across warps in one
 // round through shared memory. Scans the same way, in the order of the axis.
-#include "analysis/IndexedExtremum.h"
+#include "gpu/IndexedExtremum.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/RegisterModels.h"
 
@@ -139,8 +139,7 @@ protected:
 class Extremum {
 public:
   static std::optional<Extremum> of(tile::ReduceOp reduce) {
-    auto says = analysis::IndexedExtremum::of(
-        reduce, [](Operation *op) { return isa<ConvertLayoutOp>(op); });
+    auto says = IndexedExtremum::of(reduce);
     return says ? std::optional(Extremum(*says, reduce.getCombine().front())) : std::nullopt;
   }
 
@@ -185,11 +184,11 @@ public:
   }
 
 private:
-  Extremum(const analysis::IndexedExtremum &says, Block &combineBlock)
+  Extremum(const IndexedExtremum &says, Block &combineBlock)
       : says(says), combineBlock(&combineBlock) {}
   bool hasKeys() const { return says.isFloat && !says.isTotal; }
 
-  analysis::IndexedExtremum says;
+  IndexedExtremum says;
   Block *combineBlock;
 };
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace nereid::analysis {
+namespace nereid::gpu {
 
 /// What the region of such a reduction says, in one of two ways:
 ///
@@ -25,12 +25,8 @@ struct IndexedExtremum {
   bool isLeft;  ///< of equal elements the left one, else the right one
   bool isTotal; ///< the second way
 
-  /// None for another region, and where places come from no range and so may be the same. `moves`
-  /// tells of an operation that gives the same elements elsewhere, besides those of tile IR that
-  /// do.
-  static std::optional<IndexedExtremum> of(
-      tile::ReduceOp reduce,
-      llvm::function_ref<bool(mlir::Operation *)> moves = [](mlir::Operation *) { return false; });
+  /// None for another region, and where places come from no range and so may be the same.
+  static std::optional<IndexedExtremum> of(tile::ReduceOp reduce);
 };
 
-} // namespace nereid::analysis
+} // namespace nereid::gpu

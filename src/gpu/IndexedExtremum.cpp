@@ -1,10 +1,12 @@
-#include "analysis/IndexedExtremum.h"
+#include "gpu/IndexedExtremum.h"
+
+#include "gpu/TileGpu.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
-namespace nereid::analysis {
+namespace nereid::gpu {
 
 namespace {
 
@@ -122,12 +124,13 @@ private:
 };
 
 // Numbers of a range differ along the axis.
-bool comesFromRange(Value value, llvm::function_ref<bool(Operation *)> moves) {
+bool comesFromRange(Value value) {
   for (;;) {
     Operation *op = value.getDefiningOp();
     if (isa_and_nonnull<tile::ArangeOp>(op))
       return true;
-    if (!op || !(isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp>(op) || moves(op)))
+    if (!isa_and_nonnull<tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, ConvertLayoutOp>(
+            op))
       return false;
     value = op->getOperand(0);
   }
@@ -135,11 +138,10 @@ bool comesFromRange(Value value, llvm::function_ref<bool(Operation *)> moves) {
 
 } // namespace
 
-std::optional<IndexedExtremum> IndexedExtremum::of(tile::ReduceOp reduce,
-                                                   llvm::function_ref<bool(Operation *)> moves) {
+std::optional<IndexedExtremum> IndexedExtremum::of(tile::ReduceOp reduce) {
   Block &block = reduce.getCombine().front();
   if (block.getNumArguments() != 4 || !block.getArgument(1).getType().isInteger(32) ||
-      !comesFromRange(reduce.getSources()[1], moves))
+      !comesFromRange(reduce.getSources()[1]))
     return std::nullopt;
   auto yielded = block.getTerminator()->getOperands();
   auto element = yielded[0].getDefiningOp<arith::SelectOp>(),
@@ -152,4 +154,4 @@ std::optional<IndexedExtremum> IndexedExtremum::of(tile::ReduceOp reduce,
   return Matcher(block).match(element.getCondition());
 }
 
-} // namespace nereid::analysis
+} // namespace nereid::gpu
