@@ -165,10 +165,10 @@ Result<ContextBlock> CudaKernel::makeBlock(uint64_t programs,
   if (!memory)
     return device.isLost() ? memory.takeError() : failed(": " + memory.error().what);
   ContextBlock block{*std::move(memory), stream};
-  if (Status status = device.writeWords(block.address(),
-                                        {block.address() + ContextBlock::scratchOffset,
-                                         reinterpret_cast<DevicePointer>(records)},
-                                        stream ? std::optional(stream->handle) : std::nullopt);
+  if (Status status = device.writeWords(
+          block.address(),
+          {block.address() + ContextBlock::scratchOffset, reinterpret_cast<DevicePointer>(records)},
+          stream ? std::optional(stream->handle) : std::nullopt);
       !status)
     return status.takeError();
   return block;

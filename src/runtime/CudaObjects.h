@@ -282,8 +282,8 @@ public:
   support::Artifact source;
   Library library = nullptr;
   Module module = nullptr;
-  // In the host's memory, which kernels write to across the bus: it is looked at without the driver, and most
-  // kernels that may fail an assertion never write.
+  // In the host's memory, which kernels write to across the bus: it is looked at without the
+  // driver, and most kernels that may fail an assertion never write.
   RecordBuffer *records = nullptr;
   static constexpr size_t recordBytes = sizeof(RecordBuffer) + recordCapacity * sizeof(Record);
 

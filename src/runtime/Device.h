@@ -98,8 +98,8 @@ public:
   virtual const support::Artifact &artifact() const = 0;
   /// The code section that was loaded.
   virtual const support::CodeRecord &code() const = 0;
-  /// Whether there may be records to take: of kernels on GPUs a look at the host's memory, from any thread, in
-  /// which the driver may be waiting for it.
+  /// Whether there may be records to take: of kernels on GPUs a look at the host's memory, from any
+  /// thread, in which the driver may be waiting for it.
   virtual bool hasRecords() const { return true; }
   /// Takes the records that finished launches have written so far and empties the buffer. `lost`
   /// counts those for which there was no room.
