@@ -19,8 +19,9 @@ public:
   ~GpuLaunch();
   GpuLaunch(const GpuLaunch &) = delete;
   /// The kernel that was queued. If it writes records, they are taken when the stream has got
-  /// there, on the main thread, between two instructions of the program: before a call that waits
-  /// for the stream is followed by another.
+  /// there, on the main thread, between two instructions of the program: of a kernel that prints
+  /// before a call that waits for the stream is followed by another, of one that may only fail an
+  /// assertion before one that waits for the device is.
   void queued(const std::shared_ptr<runtime::LoadedKernel> &kernel, int device, void *stream);
 };
 
