@@ -181,7 +181,8 @@ void GpuLaunch::queued(const std::shared_ptr<runtime::LoadedKernel> &kernel, int
       place = &one;
   if (!place)
     place = &waiting().emplace_back();
-  place->kernel = kernel;
+  if (!place->kernel) // else a call-back of the driver may be reading it
+    place->kernel = kernel;
   place->device = device;
   int capturing = 0;
   if (driver.streamIsCapturing && driver.streamIsCapturing(stream, &capturing) == 0 && capturing) {

@@ -10,50 +10,12 @@ namespace nereid::transforms {
 
 namespace {
 
-enum class Extremum { Greatest, Least };
-
-std::optional<Extremum> kept(arith::CmpFPredicate predicate) {
-  switch (predicate) {
-  case arith::CmpFPredicate::OGT:
-  case arith::CmpFPredicate::OGE:
-    return Extremum::Greatest;
-  case arith::CmpFPredicate::OLT:
-  case arith::CmpFPredicate::OLE:
-    return Extremum::Least;
-  default:
-    return std::nullopt;
-  }
-}
-
-std::optional<Extremum> kept(arith::CmpIPredicate predicate) {
-  using enum arith::CmpIPredicate;
-  switch (predicate) {
-  case sgt:
-  case sge:
-  case ugt:
-  case uge:
-    return Extremum::Greatest;
-  case slt:
-  case sle:
-  case ult:
-  case ule:
-    return Extremum::Least;
-  default:
-    return std::nullopt;
-  }
-}
-
-bool isUnsigned(arith::CmpIPredicate predicate) {
-  using enum arith::CmpIPredicate;
-  return llvm::is_contained({ugt, uge, ult, ule}, predicate);
-}
-
-// Null if the select keeps something else.
-Operation *namedFloat(OpBuilder &b, arith::SelectOp select) {
+// The extremum of `a` and `b` that a select keeps, or null if it keeps something else.
+Value floatExtremum(OpBuilder &builder, arith::SelectOp select, Value a, Value b) {
   auto either = select.getCondition().getDefiningOp<arith::OrIOp>();
   // Of bf16 no source asks for an extremum: `tl.max` widens it.
   if (!either || select.getType().isBF16())
-    return nullptr;
+    return {};
   Value x = select.getTrueValue(), y = select.getFalseValue();
   auto isNan = [&](Value value) {
     auto compare = value.getDefiningOp<arith::CmpFOp>();
@@ -66,29 +28,42 @@ Operation *namedFloat(OpBuilder &b, arith::SelectOp select) {
     if (!compare || compare.getLhs() != x || compare.getRhs() != y ||
         !isNan(either.getOperand(1 - i)))
       continue;
-    if (auto extremum = kept(compare.getPredicate()))
-      return *extremum == Extremum::Greatest
-                 ? b.create<arith::MaximumFOp>(select.getLoc(), x, y).getOperation()
-                 : b.create<arith::MinimumFOp>(select.getLoc(), x, y);
+    switch (compare.getPredicate()) {
+    case arith::CmpFPredicate::OGT:
+    case arith::CmpFPredicate::OGE:
+      return builder.create<arith::MaximumFOp>(select.getLoc(), a, b);
+    case arith::CmpFPredicate::OLT:
+    case arith::CmpFPredicate::OLE:
+      return builder.create<arith::MinimumFOp>(select.getLoc(), a, b);
+    default:
+      break;
+    }
   }
-  return nullptr;
+  return {};
 }
 
-Operation *namedInteger(OpBuilder &b, arith::SelectOp select) {
-  Value x = select.getTrueValue(), y = select.getFalseValue();
+Value integerExtremum(OpBuilder &builder, arith::SelectOp select, Value a, Value b) {
   auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getLhs() != x || compare.getRhs() != y)
-    return nullptr;
-  auto extremum = kept(compare.getPredicate());
-  if (!extremum)
-    return nullptr;
-  bool unsigned_ = isUnsigned(compare.getPredicate());
+  if (!compare || compare.getLhs() != select.getTrueValue() ||
+      compare.getRhs() != select.getFalseValue())
+    return {};
   Location loc = select.getLoc();
-  if (*extremum == Extremum::Greatest)
-    return unsigned_ ? b.create<arith::MaxUIOp>(loc, x, y).getOperation()
-                     : b.create<arith::MaxSIOp>(loc, x, y);
-  return unsigned_ ? b.create<arith::MinUIOp>(loc, x, y).getOperation()
-                   : b.create<arith::MinSIOp>(loc, x, y);
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sge:
+    return builder.create<arith::MaxSIOp>(loc, a, b);
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sle:
+    return builder.create<arith::MinSIOp>(loc, a, b);
+  case arith::CmpIPredicate::ugt:
+  case arith::CmpIPredicate::uge:
+    return builder.create<arith::MaxUIOp>(loc, a, b);
+  case arith::CmpIPredicate::ult:
+  case arith::CmpIPredicate::ule:
+    return builder.create<arith::MinUIOp>(loc, a, b);
+  default:
+    return {};
+  }
 }
 
 void nameExtrema(Block &combine) {
@@ -101,14 +76,14 @@ void nameExtrema(Block &combine) {
         std::max(x.getArgNumber(), y.getArgNumber()) !=
             std::min(x.getArgNumber(), y.getArgNumber()) + count)
       continue;
-    OpBuilder b(select);
-    Operation *named =
-        isa<FloatType>(select.getType()) ? namedFloat(b, select) : namedInteger(b, select);
-    if (!named)
+    if (x.getArgNumber() > y.getArgNumber())
+      std::swap(x, y);
+    OpBuilder builder(select);
+    Value extremum = isa<FloatType>(select.getType()) ? floatExtremum(builder, select, x, y)
+                                                      : integerExtremum(builder, select, x, y);
+    if (!extremum)
       continue;
-    if (named->getOperand(0) != Value(x.getArgNumber() < count ? x : y))
-      named->setOperands({named->getOperand(1), named->getOperand(0)});
-    select.replaceAllUsesWith(named->getResult(0));
+    select.replaceAllUsesWith(extremum);
     select.erase();
   }
 }
