@@ -580,10 +580,7 @@ Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
 }
 
 int deviceFor(const Arguments &arguments) {
-  if (arguments.device())
-    return *arguments.device();
-  Ref index = Ref::take(PyObject_CallNoArgs(registry().currentDevice.get()));
-  return int(PyLong_AsLong(index.get()));
+  return arguments.device() ? *arguments.device() : currentDevice();
 }
 
 void *streamFor(const Arguments &arguments, int device) {

@@ -233,11 +233,13 @@ private:
     SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
                      warps = bitsAlong(layout, axis, LayoutInput::Warp);
     // Of registers the order is known: a bit that is set is the later place. Where order does not
-    // matter four sums run beside one another: of a tree of pairs `ptxas` keeps elements of all
-    // loads until it adds any up, and one sum alone is a long chain.
+    // matter four sums run beside one another, those of a thread's rows among them: of a tree of
+    // pairs `ptxas` keeps elements of all loads until it adds any up, and one sum alone is a long
+    // chain. A product that is added to a sum is one instruction, a sum of two products two.
     auto bits = bitsAlong(layout, axis, LayoutInput::Register);
     if (unsigned far = 0; !extremum) {
-      for (; bits.size() > 2; bits.pop_back())
+      size_t rows = live.size() >> bits.size();
+      for (; !bits.empty() && rows << (bits.size() - 1) >= 4; bits.pop_back())
         far |= 1u << bits.back().bit;
       combineRegisters(far);
     }
