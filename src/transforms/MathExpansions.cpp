@@ -167,34 +167,30 @@ Value expm1(Float &f, Value x) {
   return f.withSign(f.add(halved, halved), x); // of -0, too
 }
 
-// Cephes, atanf: arguments above tan(3 pi/8) and tan(pi/8) are reduced.
+// Of a number from 0 to 1: t + t^3 P(t^2), a minimax fit (relative error 1.7e-8). The other angle
+// of the triangle if its sides are `swapped`.
+Value angleOf(Float &f, Value t, Value swapped) {
+  Value square = f.mul(t, t);
+  Value p = f.polynomial(square, {-0.3333315272449201, 0.1999377262638805, -0.1421105400667123,
+                                  0.10666000789314356, -0.07552208321800974, 0.04321181296747256,
+                                  -0.01636791060239726, 0.002920690518814513});
+  Value angle = f.fma(f.mul(p, square), t, t);
+  return f.select(swapped, f.sub(f.number(1.57079632679489662), angle), angle);
+}
+
 Value atan(Float &f, Value x) {
-  Value size = f.abs(x);
-  Value large = f.less(f.number(2.414213562373095), size);
-  Value medium = f.less(f.number(0.4142135623730950), size);
-  Value z =
-      f.select(large, f.div(f.number(-1), size),
-               f.select(medium, f.div(f.sub(size, f.number(1)), f.add(size, f.number(1))), size));
-  Value y = f.select(large, f.number(1.57079632679489662),
-                     f.select(medium, f.number(0.785398163397448310), f.number(0)));
-  Value square = f.mul(z, z);
-  Value p = f.polynomial(
-      square, {-3.33329491539e-1, 1.99777106478e-1, -1.38776856032e-1, 8.05374449538e-2});
-  Value result = f.add(y, f.fma(f.mul(p, square), z, z));
-  return f.withSign(result, x);
+  Value size = f.abs(x), swapped = f.less(f.number(1), size);
+  return f.withSign(angleOf(f, f.select(swapped, f.div(f.number(1), size), size), swapped), x);
 }
 
 Value atan2(Float &f, Value y, Value x) {
   constexpr double pi = 3.14159265358979323846;
-  // Infinite and zero operands have their quotient by convention.
-  Value infinite = f.number(INFINITY);
-  Value bothInfinite =
-      f.b.create<arith::AndIOp>(f.loc, f.equal(f.abs(x), infinite), f.equal(f.abs(y), infinite));
-  Value bothZero =
-      f.b.create<arith::AndIOp>(f.loc, f.equal(x, f.number(0)), f.equal(y, f.number(0)));
-  Value ratio = f.div(f.abs(y), f.abs(x));
-  ratio = f.select(bothInfinite, f.number(1), f.select(bothZero, f.number(0), ratio));
-  Value angle = atan(f, ratio);
+  Value height = f.abs(y), width = f.abs(x), swapped = f.less(width, height);
+  Value larger = f.select(swapped, height, width), smaller = f.select(swapped, width, height);
+  // Zeros and infinities have their quotients by convention.
+  Value one = f.select(f.less(f.number(0), larger), f.number(1), f.number(0));
+  Value t = f.select(f.equal(smaller, larger), one, f.div(smaller, larger));
+  Value angle = angleOf(f, t, swapped);
   // The sign bit tells, so that -0 is negative.
   Value negative = f.less(f.withSign(f.number(1), x), f.number(0));
   angle = f.select(negative, f.sub(f.number(pi), angle), angle);

@@ -1,6 +1,10 @@
 // Every element of a tile has one place in the threads, whatever the layout and the op it passes.
 #include "gpu/Layouts.h"
+#include "gpu/CodeFacts.h"
 #include "gpu/SharedOperand.h"
+#include "gpu/TurnedMatrices.h"
+
+#include "mlir/IR/MLIRContext.h"
 
 #include <gtest/gtest.h>
 
@@ -473,6 +477,61 @@ TEST(Layouts, PassThroughShapeOps) {
     one[dim] = 1;
     EXPECT_EQ(unbroadcastLayout(layout, one, shape), expanded);
   }
+}
+
+// By the definition of `ldmatrix.trans`: of matrix i lane t gets elements t / 4 of rows 2 (t % 4)
+// and the next one, whose addresses lanes 8i + row name.
+TEST(Layouts, TurnedMatricesBringEveryElement) {
+  std::mt19937 random(5);
+  mlir::MLIRContext context;
+  unsigned turned = 0;
+  for (unsigned round = 0; round < 500; ++round) {
+    std::vector<int64_t> shape = {int64_t(8) << (random() % 5), int64_t(8) << (random() % 5)};
+    unsigned warps = 1u << (random() % 4);
+    LinearLayout from = reducedLayout(shape, 1u << (1 + random() % 3), 1u << (random() % 6),
+                                      {0u, 1u}, warps),
+                 to = reducedLayout(shape, 1u << (1 + random() % 3), 1u << (random() % 4), {1u, 0u},
+                                    warps);
+    auto plan = TurnedMatrices::of(from, to);
+    if (!plan)
+      continue;
+    ++turned;
+    auto at = [](const LinearLayout &plain, const LinearLayout &swizzle, unsigned reg,
+                 unsigned lane, unsigned warp) {
+      return plain.apply(reg, lane, warp)[0] ^ swizzle.apply(reg, lane, warp)[0];
+    };
+    std::map<int64_t, int64_t> memory; // element by place
+    for (unsigned warp = 0; warp < warps; ++warp)
+      for (unsigned lane = 0; lane < lanesPerWarp; ++lane)
+        for (unsigned reg = 0; reg < registersOf(from); ++reg) {
+          int64_t place = at(plan->writers, plan->writerSwizzle, reg & -plan->vector, lane, warp) +
+                          2 * (reg % plan->vector);
+          int64_t element = rowMajor(from.apply(reg, lane, warp), shape);
+          ASSERT_LT(place, plan->bytes);
+          ASSERT_EQ(memory.try_emplace(place, element).first->second, element);
+        }
+    ASSERT_EQ(int64_t(memory.size()), shape[0] * shape[1]);
+    for (unsigned warp = 0; warp < warps; ++warp)
+      for (unsigned lane = 0; lane < lanesPerWarp; ++lane)
+        for (unsigned reg = 0; reg < registersOf(to); ++reg) {
+          unsigned matrix = reg / 2 % plan->matrices, row = 2 * (lane % 4) + reg % 2;
+          int64_t place = at(plan->readers, plan->readerSwizzle, reg & -(2 * plan->matrices),
+                             8 * matrix + row, warp);
+          ASSERT_EQ(place % 16, 0);
+          ASSERT_EQ(memory.at(place + 2 * (lane / 4)), rowMajor(to.apply(reg, lane, warp), shape));
+        }
+    auto cycles = [&](unsigned bytes, const LinearLayout &plain, const LinearLayout &swizzle) {
+      return sharedAccess(mlir::UnknownLoc::get(&context), "", bytes, 1, 1,
+                          [&](unsigned lane) { return at(plain, swizzle, 0, lane, 0); });
+    };
+    AccessFact read = cycles(16, plan->readers, plan->readerSwizzle);
+    ASSERT_LE(read.transactions, read.fewest);
+    if (plan->vector == 8) {
+      AccessFact written = cycles(16, plan->writers, plan->writerSwizzle);
+      ASSERT_LE(written.transactions, written.fewest);
+    }
+  }
+  EXPECT_GT(turned, 50u);
 }
 
 } // namespace
