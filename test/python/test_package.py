@@ -188,11 +188,15 @@ class Launches(unittest.TestCase):
         self.out = np.zeros(1000, "f4")
 
     def test_grids(self):
-        for grid in ((8, ), (8, 1), (8, 1, 1), lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), ), [8],
+        for grid in ((8, ), (8, 1), (8, 1, 1), (8, 1, 1, 1), lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), ), [8],
                      (np.int64(8), )):
             self.out[:] = 0
             add[grid](self.x, self.y, self.out, 1000)
             np.testing.assert_array_equal(self.out, self.x + 1)
+
+    def test_a_fourth_axis_is_told(self):
+        with self.assertRaisesRegex(ValueError, "a grid has 1 to 3 axes, not 4"):
+            add[(8, 1, 1, 2)](self.x, self.y, self.out, 1000)
 
     def test_an_empty_grid_runs_nothing(self):
         add[(0, )](self.x, self.y, self.out, 1000)
