@@ -111,6 +111,7 @@ std::optional<Value> Interp::numberAttribute(const Value &object, std::string_vi
     if (ops::findMethod(Value(tile), name) ||
         building([&] { return ops::attribute(opContext(), Value(tile), name); }))
       return attribute(Value(tile), name);
+    return operatorMethod(object, name);
   }
   return std::nullopt;
 }
@@ -125,7 +126,7 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
     if (const ops::Row *row = ops::findMethod(object, name))
       return Value(std::make_shared<BoundMethod>(
           object, std::make_shared<OpFunction>(row, false, std::string(row->name), this)));
-    return std::nullopt;
+    return operatorMethod(object, name);
   }
   if (object.isNumber())
     return numberAttribute(object, name);

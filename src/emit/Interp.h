@@ -307,6 +307,7 @@ private:
   std::vector<Value> evalItems(syntax::Span<syntax::Expr *> items);
   const Binding *lookup(std::string_view name);
   Value useBinding(const Binding &binding, bool isGlobal);
+  std::optional<Value> operatorMethod(const Value &self, std::string_view name);
 
   // Operators.cpp
   Value hostBinary(syntax::BinaryOp op, const Value &lhs, const Value &rhs);
