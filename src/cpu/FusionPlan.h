@@ -54,6 +54,8 @@ public:
   /// loop is right only if each reads the very addresses that are written, or none of them. Each
   /// row of the tiles concerned is one range of memory. The store has scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
+  /// True if the elements of each row lie one after the other in memory.
+  bool rowsAreRanges(mlir::Value pointers) const;
 
   /// True if nothing in the kernel reads what `store` writes, so that a launch which writes more
   /// than the cache holds may write past it.
@@ -137,7 +139,7 @@ private:
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
   void findLeavingRow();
-  bool rowsAreRanges(mlir::Value pointers) const;
+  bool goesOneWay(mlir::Value tile) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
   mlir::FunctionOpInterface kernel;
