@@ -391,7 +391,8 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
       at += int64_t(size);
     if (at < 0 || at >= int64_t(size))
       raise("IndexError", "index " + repr(index) + " is out of range for " + what + " of " +
-                              std::to_string(size) + " items");
+                              std::to_string(size) + " items" +
+                              (size ? "" : ", as pointers and numbers have for a shape"));
     return size_t(at);
   };
   // Positions that a slice selects.
