@@ -691,7 +691,8 @@ void FusionPlan::fetchAhead() {
       return loop.bytes + bufferBytes(load.getResult().getType()) <=
              (loop.isYield ? mostBytesUpdated : mostBytes);
     };
-    auto worth = [&](const Candidate &loop) { return std::pair(fits(loop), loop.work); };
+    bool isLong = bufferBytes(load.getResult().getType()) > longestInFirstCache;
+    auto worth = [&](const Candidate &loop) { return std::pair(isLong || fits(loop), loop.work); };
     SmallVector<Candidate *> along; // all loops from the first that reads the row on
     Candidate *best = nullptr;
     for (Candidate &loop : candidates) {

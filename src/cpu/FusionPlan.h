@@ -76,6 +76,8 @@ public:
     mlir::Operation *load;
     unsigned first = 0, share = 8;
   };
+  /// Longer rows are fetched into the second cache.
+  static constexpr uint64_t longestInFirstCache = 16 << 10;
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
