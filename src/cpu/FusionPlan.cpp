@@ -219,7 +219,7 @@ bool FusionPlan::goesOneWay(Value tile) const {
   auto isOne = [&](Value operand) {
     return !isTile(operand) || axes.facts(operand).constancy[dim] >= shape[dim];
   };
-  if (isa_and_present<tile::DivSIOp, tile::DivUIOp>(op))
+  if (isa_and_present<tile::DivSIOp>(op)) // unsigned numbers may wrap at 0
     return axes.facts(op->getOperand(0)).contiguity[dim] >= shape[dim] && isOne(op->getOperand(1));
   return isa_and_present<tile::AddPtrOp, arith::AddIOp, arith::SubIOp, arith::ExtSIOp>(op) &&
          llvm::count_if(op->getOperands(), isOne) + 1 >= op->getNumOperands() &&
