@@ -327,18 +327,18 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   strides[load] = builder.create<arith::SelectOp>(location, first, index(0), stride);
 }
 
-constexpr int64_t bytesAhead = 16 << 10, longestInFirstCache = 16 << 10;
+constexpr int64_t bytesAhead = 16 << 10;
 
 // The loop's share of each row: it is `at` of `end`. One of so many loads that are fetched.
 void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Value at, Value end,
                         int64_t loads) {
   auto load = cast<tile::LoadOp>(ahead.load);
   // Short rows are over before memory answers: then those of several rounds are under way.
-  int64_t row = bufferBytes(load.getResult().getType());
-  int64_t rounds = std::max<int64_t>(bytesAhead / loads / row, 1);
+  uint64_t row = bufferBytes(load.getResult().getType());
+  int64_t rounds = std::max<int64_t>(bytesAhead / loads / int64_t(row), 1);
   Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
   // What the first cache holds beside the row that is worked on goes there.
-  int32_t cache = row <= longestInFirstCache ? 3 : 2;
+  int32_t cache = row <= FusionPlan::longestInFirstCache ? 3 : 2;
   int64_t element = tile::bytesInMemory(load.getAccessElementType());
   Lanes from = where.first();
   auto after = [&](Value pointer, Value bytes) -> Value {
