@@ -614,7 +614,8 @@ ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *store) const {
 // Rows that several loops read come from memory in the first and from the cache in the others,
 // which then wait for arithmetic, or for what they write. The one with most of it fetches the row
 // of the next round. Where none has much, and rows are longer than the first cache holds beside
-// what the last loop reads, all of them share it, so that memory is never idle: the last one most.
+// what the last loop reads, all but the first, for which its own row is still on the way, share it,
+// so that memory is never idle: the last one most.
 void FusionPlan::fetchAhead() {
   struct Candidate {
     Operation *place;
@@ -695,10 +696,10 @@ void FusionPlan::fetchAhead() {
         !mayStream(along.back()->place) ||
         llvm::any_of(along, [](Candidate *loop) { return loop->isCostly || loop->isYield; }))
       return fetch(*best, 0, 8);
-    constexpr unsigned others = 3; // eighths
+    constexpr unsigned between = 2; // eighths
     unsigned from = 0;
-    for (Candidate *loop : along) {
-      unsigned share = loop == along.back() ? 8 - others : from ? 1 : others + 2 - along.size();
+    for (Candidate *loop : ArrayRef(along).drop_front()) {
+      unsigned share = loop == along.back() ? 8 - between : between / unsigned(along.size() - 2);
       fetch(*loop, from, share);
       from += share;
     }

@@ -88,6 +88,17 @@ SmallVector<Value> fromLane(RegisterEmitter &emitter, ArrayRef<Value> tuple, uns
   return other;
 }
 
+SmallVector<Value> fromLane(RegisterEmitter &emitter, ArrayRef<Value> tuple, Value lane) {
+  SmallVector<Value> other;
+  for (Value value : tuple) {
+    SmallVector<Value> words;
+    for (Value word : emitter.toWords(value))
+      words.push_back(emitter.shuffle(word, lane));
+    other.push_back(emitter.fromWords(words, value.getType()));
+  }
+  return other;
+}
+
 SmallVector<Value> select(RegisterEmitter &emitter, Value condition, ArrayRef<Value> then,
                           ArrayRef<Value> otherwise) {
   SmallVector<Value> chosen;
@@ -233,11 +244,13 @@ private:
     SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
                      warps = bitsAlong(layout, axis, LayoutInput::Warp);
     // Of registers the order is known: a bit that is set is the later place. Where order does not
-    // matter four sums run beside one another: of a tree of pairs `ptxas` keeps elements of all
-    // loads until it adds any up, and one sum alone is a long chain.
+    // matter four sums run beside one another, those of a thread's rows among them: of a tree of
+    // pairs `ptxas` keeps elements of all loads until it adds any up, and one sum alone is a long
+    // chain. A product that is added to a sum is one instruction, a sum of two products two.
     auto bits = bitsAlong(layout, axis, LayoutInput::Register);
     if (unsigned far = 0; !extremum) {
-      for (; bits.size() > 2; bits.pop_back())
+      size_t rows = live.size() >> bits.size();
+      for (; !bits.empty() && rows << (bits.size() - 1) >= 4; bits.pop_back())
         far |= 1u << bits.back().bit;
       combineRegisters(far);
     }
@@ -382,24 +395,21 @@ struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
   }
 };
 
-// Groups of neighbours along the axis grow by one bit of the place at a time. A thread knows the
-// total of each group it has elements of, and what of the bits so far lies before its own part.
+// Neighbours along the axis are groups, neighbouring groups are larger ones, as the runs of bits
+// that are of registers, of lanes and of warps put them in order. Each run scans the sums of its
+// groups, then the next run says what lies before them all, and each group puts that in front of
+// its own: an element is combined once in its thread and once more at the end, whatever is between.
 //
-//   registers  [a b][c d]         neighbours are scanned in place: a chunk
-//   lanes      chunk 0 | chunk 1  exchange totals; the later one has the earlier one's before it
-//   warps      total 0 | total 1  meet in shared memory; each thread adds up those before its own
+//   registers  [a b c d]          one after the other: a, ab, abc, abcd
+//   lanes      abcd | efgh | ...  later halves of 2, 4, ... put the earlier one's sum in front
+//   warps      a-h | i-p | ...    meet in shared memory; a thread adds up those before its own
 class Scan : Combination {
 public:
   Scan(tile::ScanOp scan, RegisterEmitter &emitter)
       : Combination(scan, emitter), scan(scan), reversed(scan.getReverse()) {}
 
   void emit() {
-    SmallVector<Bit> bits = bitsInOrder(layout, axis);
-    unsigned inRegisters = 0;
-    while (inRegisters < bits.size() && bits[inRegisters].input == LayoutInput::Register)
-      scanRegisters(bits[inRegisters++].bit);
-    if (inRegisters < bits.size())
-      joinChunks(ArrayRef(bits).drop_front(inRegisters));
+    scanGroups(bitsInOrder(layout, axis), 0, values, /*wantsBefore=*/false);
     for (auto [i, result] : llvm::enumerate(scan.getResults())) {
       SmallVector<Value> registers;
       for (ArrayRef<Value> tuple : values)
@@ -409,116 +419,147 @@ public:
   }
 
 private:
-  // What lies before a chunk in its group: nothing, something, or something if `exists` holds.
+  using Bits = ArrayRef<Bit>;
+  // By register; those of a group share the entry of its first one.
+  using Sums = std::vector<SmallVector<Value>>;
+
+  // What lies before a group: nothing, something, or something if `exists` holds.
   struct Before {
     SmallVector<Value> sum; // empty: nothing
     Value exists;           // null: always
   };
 
+  // The groups whose registers differ in the bits of `inside`, which the runs of `bits` put in
+  // order: their sums become those of all elements up to their last one. What lies before each
+  // group is told if it is wanted.
+  std::vector<Before> scanGroups(Bits bits, unsigned inside, Sums &sums, bool wantsBefore = true) {
+    std::vector<Before> before(values.size());
+    if (bits.empty())
+      return before;
+    LayoutInput input = bits.front().input;
+    Bits run = bits.take_while([&](const Bit &bit) { return bit.input == input; });
+    Bits rest = bits.drop_front(run.size());
+    if (input == LayoutInput::Register)
+      scanRegisters(run, rest, inside, sums, before);
+    else if (input == LayoutInput::Lane)
+      scanLanes(run, rest, inside, sums, before, wantsBefore);
+    else
+      scanWarps(run, rest, inside, sums, before);
+    return before;
+  }
+
+  void each(unsigned inside, llvm::function_ref<void(unsigned)> body) const {
+    for (unsigned reg = 0; reg < values.size(); ++reg)
+      if (!(reg & inside))
+        body(reg);
+  }
+
+  void scanRegisters(Bits run, Bits rest, unsigned inside, Sums &sums,
+                     std::vector<Before> &before) {
+    unsigned mask = 0;
+    for (const Bit &bit : run)
+      mask |= 1u << bit.bit;
+    unsigned count = 1u << run.size();
+    // The i-th of a larger group.
+    auto member = [&](unsigned group, unsigned i) {
+      for (auto [k, bit] : llvm::enumerate(run))
+        group |= unsigned((i >> k & 1) != reversed) << bit.bit;
+      return group;
+    };
+    Sums totals(values.size());
+    each(inside | mask, [&](unsigned group) {
+      for (unsigned i = 1; i < count; ++i) {
+        SmallVector<Value> &sum = sums[member(group, i)];
+        sum = combine(sums[member(group, i - 1)], sum);
+      }
+      totals[group] = sums[member(group, count - 1)];
+    });
+    std::vector<Before> outer = scanGroups(rest, inside | mask, totals);
+    each(inside | mask, [&](unsigned group) {
+      sums[member(group, count - 1)] = totals[group];
+      before[member(group, 0)] = outer[group];
+      for (unsigned i = 1; i < count; ++i) {
+        SmallVector<Value> &sum = sums[member(group, i - 1)];
+        sum = joined(outer[group], sum);
+        before[member(group, i)] = {sum, Value()};
+      }
+    });
+  }
+
+  void scanLanes(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before,
+                 bool wantsBefore) {
+    // Bits up to the one of a step are all as in the last lane of the earlier half. Of the lane
+    // before this one those bits differ up to the lowest that says later.
+    int64_t mask = 0;
+    Value previous = emitter.lane, notFirst;
+    for (const Bit &bit : run) {
+      int64_t weight = int64_t(1) << bit.bit;
+      Value later = isLater(emitter.lane, bit.bit);
+      Value half = lanesAs(mask | weight, reversed ? weight : mask);
+      mask |= weight;
+      each(inside, [&](unsigned group) {
+        SmallVector<Value> &sum = sums[group];
+        sum = select(emitter, later, combine(fromLane(emitter, sum, half), sum), sum);
+      });
+      Value flipped = b.create<arith::XOrIOp>(emitter.loc(), previous, emitter.i32(weight));
+      previous = notFirst ? select(emitter, notFirst, previous, flipped).front() : flipped;
+      notFirst = notFirst ? b.create<arith::OrIOp>(emitter.loc(), notFirst, later) : later;
+    }
+    if (!rest.empty()) {
+      Value last = lanesAs(mask, reversed ? 0 : mask);
+      Sums totals(values.size());
+      each(inside, [&](unsigned group) { totals[group] = fromLane(emitter, sums[group], last); });
+      before = scanGroups(rest, inside, totals);
+      each(inside, [&](unsigned group) { sums[group] = joined(before[group], sums[group]); });
+    }
+    if (wantsBefore)
+      each(inside, [&](unsigned group) {
+        replace(before[group], fromLane(emitter, sums[group], previous), notFirst);
+      });
+  }
+  // The lane whose bits of `mask` are those of `bits`, and all others as here.
+  Value lanesAs(int64_t mask, int64_t bits) {
+    Value others = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(~mask));
+    return b.create<arith::OrIOp>(emitter.loc(), others, emitter.i32(bits));
+  }
+
   // The bit's value in the half that comes later.
-  bool isLater(unsigned reg, unsigned bit) const { return (reg >> bit & 1) != reversed; }
+  bool isLater(unsigned index, unsigned bit) const { return (index >> bit & 1) != reversed; }
   Value isLater(Value index, unsigned bit) {
     Value set = emitter.isSet(index, bit);
     return reversed ? b.create<arith::XOrIOp>(emitter.loc(), set, emitter.number(b.getI1Type(), 1))
                     : set;
   }
 
-  void scanRegisters(unsigned bit) {
-    for (unsigned reg = 0; reg < values.size(); ++reg)
-      if (isLater(reg, bit)) {
-        // The last element of the earlier half.
-        unsigned last = reversed ? reg & ~chunkMask : reg | chunkMask;
-        values[reg] = combine(values[last ^ 1u << bit], values[reg]);
-      }
-    chunkMask |= 1u << bit;
+  SmallVector<Value> joined(const Before &before, ArrayRef<Value> sum) {
+    if (before.sum.empty())
+      return SmallVector<Value>(sum);
+    SmallVector<Value> whole = combine(before.sum, sum);
+    return before.exists ? select(emitter, before.exists, whole, sum) : whole;
   }
-
-  void prepend(Before &before, ArrayRef<Value> sum, Value condition) {
+  // Where the condition holds, `sum` is what lies before.
+  void replace(Before &before, ArrayRef<Value> sum, Value condition) {
     if (before.sum.empty()) {
       before = {SmallVector<Value>(sum), condition};
       return;
     }
-    SmallVector<Value> whole = combine(sum, before.sum);
-    if (before.exists)
-      whole = select(emitter, before.exists, whole, sum);
-    if (!condition) {
-      before = {whole, Value()};
-      return;
-    }
-    before.sum = select(emitter, condition, whole, before.sum);
+    before.sum = select(emitter, condition, sum, before.sum);
     if (before.exists)
       before.exists = b.create<arith::OrIOp>(emitter.loc(), before.exists, condition);
   }
 
-  void joinChunks(ArrayRef<Bit> bits) {
-    // By registers; those of a group share the entry of its first one.
-    std::vector<Before> before(values.size());
-    std::vector<SmallVector<Value>> totals(values.size());
-    unsigned groupMask = chunkMask;
-    auto each = [&](unsigned mask, llvm::function_ref<void(unsigned)> body) {
-      for (unsigned reg = 0; reg < values.size(); ++reg)
-        if (!(reg & mask))
-          body(reg);
-    };
-    each(chunkMask,
-         [&](unsigned chunk) { totals[chunk] = values[reversed ? chunk : chunk | chunkMask]; });
-    auto prependToGroup = [&](unsigned group, ArrayRef<Value> sum, Value condition) {
-      each(chunkMask, [&](unsigned chunk) {
-        if ((chunk & ~groupMask) == group)
-          prepend(before[chunk], sum, condition);
-      });
-    };
-    while (!bits.empty()) {
-      Bit bit = bits.front();
-      if (bit.input == LayoutInput::Register) {
-        each(groupMask | 1u << bit.bit, [&](unsigned group) {
-          unsigned earlier = group | unsigned(reversed) << bit.bit, later = earlier ^ 1u << bit.bit;
-          prependToGroup(later, totals[earlier], Value());
-          totals[group] = combine(totals[earlier], totals[later]);
-        });
-        groupMask |= 1u << bit.bit;
-        bits = bits.drop_front();
-      } else if (bit.input == LayoutInput::Lane) {
-        Value later = isLater(emitter.lane, bit.bit);
-        each(groupMask, [&](unsigned group) {
-          SmallVector<Value> other = fromLane(emitter, totals[group], bit.bit);
-          prependToGroup(group, other, later);
-          if (bits.size() > 1)
-            totals[group] = combinesInAnyOrder(combineBlock)
-                                ? combine(totals[group], other)
-                                : combineOrdered(totals[group], other, later);
-        });
-        bits = bits.drop_front();
-      } else {
-        auto run = bits.take_while([](const Bit &one) { return one.input == LayoutInput::Warp; });
-        bits = bits.drop_front(run.size());
-        SmallVector<unsigned> groups;
-        each(groupMask, [&](unsigned group) { groups.push_back(group); });
-        joinWarps(run, groups, totals, prependToGroup, !bits.empty());
-      }
-    }
-    for (unsigned reg = 0; reg < values.size(); ++reg) {
-      const Before &first = before[reg & ~chunkMask];
-      if (first.sum.empty())
-        continue;
-      SmallVector<Value> whole = combine(first.sum, values[reg]);
-      values[reg] = first.exists ? select(emitter, first.exists, whole, values[reg]) : whole;
-    }
-  }
-
-  void joinWarps(ArrayRef<Bit> bits, ArrayRef<unsigned> groups,
-                 std::vector<SmallVector<Value>> &totals,
-                 llvm::function_ref<void(unsigned, ArrayRef<Value>, Value)> prependToGroup,
-                 bool wantsTotals) {
+  void scanWarps(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before) {
+    SmallVector<unsigned> groups;
+    each(inside, [&](unsigned group) { groups.push_back(group); });
     // A slot for each lane: lanes may be in different groups.
     int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
     SharedArrays shared(emitter, elements, threads * groups.size());
     for (auto [i, group] : llvm::enumerate(groups))
-      shared.store(emitter.add(emitter.thread, emitter.i32(threads * i)), totals[group]);
+      shared.store(emitter.add(emitter.thread, emitter.i32(threads * i)), sums[group]);
     emitter.barrier();
     int64_t mask = 0;
     Value rank = emitter.i32(0);
-    for (auto [k, bit] : llvm::enumerate(bits)) {
+    for (auto [k, bit] : llvm::enumerate(run)) {
       mask |= int64_t(1) << bit.bit;
       Value later =
           b.create<arith::ExtUIOp>(emitter.loc(), b.getI32Type(), isLater(emitter.warp, bit.bit));
@@ -527,12 +568,15 @@ private:
     }
     Value first =
         b.create<arith::AndIOp>(emitter.loc(), emitter.thread, emitter.i32(~(mask * lanesPerWarp)));
-    unsigned members = 1u << bits.size();
+    Value notFirst =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, rank, emitter.i32(0));
+    unsigned members = 1u << run.size();
+    Sums totals(values.size()), earlier(values.size());
     for (auto [i, group] : llvm::enumerate(groups)) {
-      SmallVector<Value> sum, mine;
-      for (unsigned member = 0; member + 1 < members + wantsTotals; ++member) {
+      SmallVector<Value> &sum = totals[group], &mine = earlier[group];
+      for (unsigned member = 0; member + 1 < members + !rest.empty(); ++member) {
         int64_t offset = threads * i;
-        for (auto [k, bit] : llvm::enumerate(bits))
+        for (auto [k, bit] : llvm::enumerate(run))
           if (isLater(member, k))
             offset += int64_t(lanesPerWarp) << bit.bit;
         SmallVector<Value> part = shared.load(emitter.add(first, emitter.i32(offset)));
@@ -543,17 +587,16 @@ private:
                                                emitter.i32(member + 1));
         mine = member ? select(emitter, isMine, sum, mine) : sum;
       }
-      prependToGroup(
-          group, mine,
-          b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, rank, emitter.i32(0)));
-      if (wantsTotals)
-        totals[group] = sum;
+    }
+    before = scanGroups(rest, inside, totals);
+    for (unsigned group : groups) {
+      replace(before[group], joined(before[group], earlier[group]), notFirst);
+      sums[group] = joined(before[group], sums[group]);
     }
   }
 
   tile::ScanOp scan;
   bool reversed;
-  unsigned chunkMask = 0; // bits of registers that hold neighbours
 };
 
 struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {

@@ -541,6 +541,31 @@ Value RegisterEmitter::shuffleXor(Value value, unsigned mask) {
   return fromWords(words, value.getType());
 }
 
+SmallVector<Value> RegisterEmitter::loadMatrices(Value address, unsigned matrices,
+                                                 bool isTransposed) {
+  Type i32 = builder.getI32Type(), words = i32;
+  std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
+                     (isTransposed ? ".trans" : "") + ".shared.b16 {$0",
+              constraints = "=r";
+  for (unsigned i = 1; i < matrices; ++i) {
+    text += ", $" + std::to_string(i);
+    constraints += ",=r";
+  }
+  text += "}, [$" + std::to_string(matrices) + "];";
+  constraints += ",r,~{memory}";
+  if (matrices > 1)
+    words =
+        LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(matrices, i32));
+  Value at = builder.create<LLVM::PtrToIntOp>(location, i32, address);
+  Value loaded = assembly(text, constraints, words, {at}, false);
+  if (matrices == 1)
+    return {loaded};
+  SmallVector<Value> pieces;
+  for (unsigned i = 0; i < matrices; ++i)
+    pieces.push_back(builder.create<LLVM::ExtractValueOp>(location, loaded, int64_t(i)));
+  return pieces;
+}
+
 Value RegisterEmitter::assembly(StringRef text, StringRef constraints, Type result,
                                 ValueRange operands, bool pure) {
   auto op = builder.create<LLVM::InlineAsmOp>(

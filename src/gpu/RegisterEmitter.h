@@ -138,6 +138,10 @@ public:
   mlir::Value uniform(mlir::Value value) { return shuffle(value, i32(0)); }
   /// Value of lane (this ^ mask), any type.
   mlir::Value shuffleXor(mlir::Value value, unsigned mask);
+  /// What `ldmatrix` reads of one, two or four matrices of 8 x 8 elements of 16 bits: a word each.
+  /// Lanes 8i to 8i + 7 give the addresses of the rows of matrix i.
+  llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value address, unsigned matrices,
+                                              bool isTransposed);
   /// Inline PTX. `pure`: no memory, no side effect.
   mlir::Value assembly(llvm::StringRef text, llvm::StringRef constraints, mlir::Type result,
                        mlir::ValueRange operands, bool pure);

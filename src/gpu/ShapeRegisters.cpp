@@ -1,5 +1,6 @@
 // Ops that only say where an element comes from, and conversions between layouts.
 #include "gpu/RegisterModels.h"
+#include "gpu/TurnedMatrices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -346,11 +347,21 @@ public:
   Passage(Value source, Value result, uint64_t most, const RegisterEmitter &emitter)
       : source(source), from(layoutOf(source.getType())), to(layoutOf(result.getType())),
         shape(shapeOf(source)), element(tile::elementType(source.getType())) {
-    cutRows(emitter);
     pieces.push_back({llvm::to_vector(llvm::seq(0u, registersOf(from))),
                       llvm::to_vector(llvm::seq(0u, registersOf(to)))});
+    cutRows(emitter);
     while (bytes() > most && halve())
       ;
+  }
+
+  // Of shared memory, for a warp to write and read all of its elements.
+  unsigned cycles(const RegisterEmitter &emitter) const {
+    unsigned cycles = 0;
+    for (const LinearLayout &layout : {from, to}) {
+      AccessFact fact = emitter.sharedFact("", element, padded(), layout);
+      cycles += fact.count * fact.transactions;
+    }
+    return cycles * unsigned(pieces.size());
   }
 
   void emit(RegisterEmitter &emitter, Value result) {
@@ -404,16 +415,6 @@ private:
     if (cut.cycles(emitter) < cycles(emitter))
       *this = cut;
   }
-  // Of shared memory, for a warp to write and read all of its elements.
-  unsigned cycles(const RegisterEmitter &emitter) const {
-    unsigned cycles = 0;
-    for (const LinearLayout &layout : {from, to}) {
-      AccessFact fact = emitter.sharedFact("", element, padded(), layout);
-      cycles += fact.count * fact.transactions;
-    }
-    return cycles;
-  }
-
   // Where registers choose between the halves of a dimension on both sides, the halves go one after
   // the other. False if there is no such dimension.
   bool halve() {
@@ -463,6 +464,75 @@ private:
   std::vector<Piece> pieces;
 };
 
+// A conversion of 16-bit elements that turns them over in shared memory.
+class Turning {
+public:
+  Turning(Value source, Value result, const TurnedMatrices &plan, RegisterEmitter &emitter)
+      : source(source), result(result), plan(plan), e(emitter), b(emitter.builder) {
+    unsigned written = registersOf(plan.writers) / plan.vector,
+             read = registersOf(plan.readers) / (2 * plan.matrices);
+    auto offset = [](const LinearLayout &plain, const LinearLayout &swizzle) {
+      return
+          [&](unsigned lane) { return plain.apply(0, lane, 0)[0] ^ swizzle.apply(0, lane, 0)[0]; };
+    };
+    accesses.push_back(sharedAccess(e.loc(), "store", 2 * plan.vector, plan.vector, written,
+                                    offset(plan.writers, plan.writerSwizzle)));
+    accesses.push_back(
+        sharedAccess(e.loc(), "ldmatrix", 16, 8, read, offset(plan.readers, plan.readerSwizzle)));
+  }
+
+  unsigned cycles() const {
+    unsigned cycles = 0;
+    for (const AccessFact &access : accesses)
+      cycles += access.count * access.transactions;
+    return cycles;
+  }
+
+  void emit() {
+    Value base = e.beginShared(uint64_t(plan.bytes));
+    llvm::append_range(e.accesses, accesses);
+    ArrayRef<Value> written = e.registers(source);
+    Value writer = thread(plan.writers, plan.writerSwizzle);
+    for (unsigned reg = 0; reg < written.size(); reg += plan.vector)
+      b.create<LLVM::StoreOp>(e.loc(), e.vectorOf(written.slice(reg, plan.vector)),
+                              address(base, writer, plan.writers, plan.writerSwizzle, reg),
+                              2 * plan.vector);
+    e.barrier();
+    Value reader = thread(plan.readers, plan.readerSwizzle);
+    Type pair = VectorType::get({2}, written.front().getType());
+    SmallVector<Value> values;
+    for (unsigned reg = 0; reg < registersOf(plan.readers); reg += 2 * plan.matrices)
+      for (Value word : e.loadMatrices(address(base, reader, plan.readers, plan.readerSwizzle, reg),
+                                       plan.matrices, true))
+        llvm::append_range(values, e.elementsOf(e.cast(word, pair)));
+    e.setRegisters(result, std::move(values));
+  }
+
+private:
+  Value thread(const LinearLayout &plain, const LinearLayout &swizzle) {
+    return b.create<arith::XOrIOp>(e.loc(), e.threadCoordinate(plain, 0),
+                                   e.threadCoordinate(swizzle, 0));
+  }
+  // What is beyond the banks adds up without carry.
+  Value address(Value base, Value thread, const LinearLayout &plain, const LinearLayout &swizzle,
+                unsigned reg) {
+    constexpr int32_t bankBytes = 128;
+    int32_t at = plain.apply(reg, 0, 0)[0] ^ swizzle.apply(reg, 0, 0)[0];
+    if (int32_t within = at % bankBytes)
+      thread = b.create<arith::XOrIOp>(e.loc(), thread, e.i32(within));
+    Type byte = b.getI8Type();
+    Value near = b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, base, thread);
+    return b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, near,
+                                 ArrayRef<LLVM::GEPArg>{at - at % bankBytes});
+  }
+
+  Value source, result;
+  const TurnedMatrices &plan;
+  RegisterEmitter &e;
+  OpBuilder &b;
+  std::vector<AccessFact> accesses;
+};
+
 struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLayoutOp> {
   // Within warps by shuffles, where those are not more than the accesses to shared memory would be:
   // a word is written and read there, behind two barriers, which count where there are few words.
@@ -493,7 +563,15 @@ struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLay
     if (exchangeLanes(source, result, emitter))
       return;
     // Half of what a block may have leaves room for rings beside it.
-    Passage(source, result, emitter.chip.sharedBytesPerBlock / 2, emitter).emit(emitter, result);
+    uint64_t most = emitter.chip.sharedBytesPerBlock / 2;
+    Passage passage(source, result, most, emitter);
+    if (tile::bytesInMemory(tile::elementType(source.getType())) == 2)
+      if (auto plan = TurnedMatrices::of(from, to); plan && uint64_t(plan->bytes) <= most) {
+        Turning turning(source, result, *plan, emitter);
+        if (turning.cycles() < passage.cycles(emitter))
+          return turning.emit();
+      }
+    passage.emit(emitter, result);
   }
 };
 

@@ -231,23 +231,8 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
       sharedAccess(e.loc(), "ldmatrix", 16, 16 / elementBytes, 1,
                    [&](unsigned lane) { return offset(rowsOf.apply(0, lane, 0)); }));
   Value from = address(e, base, threadOffset(e, rowsOf), fragments.apply(first, 0, 0));
-  from = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI32Type(), from);
-  bool isTransposed = along != major;
-  std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
-                     (isTransposed ? ".trans" : "") + ".shared.b16 {$0, $1";
-  std::string constraints = "=r,=r";
-  if (matrices == 4) {
-    text += ", $2, $3";
-    constraints += ",=r,=r";
-  }
-  text += "}, [$" + std::to_string(matrices) + "];";
-  constraints += ",r,~{memory}";
-  Type words =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(matrices, b.getI32Type()));
-  Value loaded = e.assembly(text, constraints, words, {from}, false);
   SmallVector<Value> values;
-  for (unsigned i = 0; i < matrices; ++i) {
-    Value piece = b.create<LLVM::ExtractValueOp>(e.loc(), loaded, int64_t(i));
+  for (Value piece : e.loadMatrices(from, matrices, along != major)) {
     if (word == 1) {
       values.push_back(e.cast(piece, element));
       continue;

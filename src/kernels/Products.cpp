@@ -464,7 +464,9 @@ constexpr SizeName groupedSizes[] = {
 // ---- matmul_grouped_weight_gradient
 
 constexpr KernelSource groupedWeightGradient{"matmul_grouped", "kernel.py",
-                                             "grouped_weight_gradient"};
+                                             "grouped_weight_gradient"},
+    groupedWeightGradientDescriptors{"matmul_grouped", "kernel.py",
+                                     "grouped_weight_gradient_descriptors"};
 
 constexpr ArgumentRow weightGradientArguments[] = {
     {"a", argument<&MatmulGroupedWeightGradient::a>, Role::In, "T K", floats, -1, Layout::Last},
@@ -473,16 +475,40 @@ constexpr ArgumentRow weightGradientArguments[] = {
     {"db", argument<&MatmulGroupedWeightGradient::db>, Role::Out, "G K N", floats},
 };
 
+bool hasSmallGradientTiles(const Bound &bound) {
+  return bound.isCpu || bound.type() == DType::Float32;
+}
+
+Config weightGradientRule(const Bound &bound) {
+  const bool isSmall = hasSmallGradientTiles(bound);
+  return Config{{"BLOCK_M", isSmall ? 32 : 64},
+                {"BLOCK_N", isSmall ? 64 : 128},
+                {"BLOCK_K", isSmall ? 64 : 128},
+                {"num_warps", isSmall ? 4 : 8},
+                {"num_stages", 3}};
+}
+
 constexpr Variant weightGradientVariants[] = {
-    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr,
-     [](const Bound &bound) {
-       const bool isSmall = bound.isCpu || bound.type() == DType::Float32;
-       return Config{{"BLOCK_M", isSmall ? 32 : 64},
-                     {"BLOCK_N", isSmall ? 64 : 128},
-                     {"BLOCK_K", isSmall ? 64 : 128},
-                     {"num_warps", isSmall ? 4 : 8},
-                     {"num_stages", 3}};
+    {"weight_gradient.descriptors", "BLOCK_M BLOCK_N BLOCK_K",
+     [](const Bound &bound) -> const char * {
+       auto &call = bound.as<MatmulGroupedWeightGradient>();
+       return whyNotDescribed({&call.a, &call.dc, &call.db});
      },
+     weightGradientRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<MatmulGroupedWeightGradient>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       auto db = TensorDescriptor::make(call.db, {1, k, n});
+       if (!db)
+         return db.takeError();
+       return to.launch(
+           groupedWeightGradientDescriptors, config.options(), {int64_t(bound.units), bound['G']},
+           {call.a, call.dc, *db, call.offsets, bound['N'], bound['K'], call.a.strides()[0],
+            call.dc.strides()[0], named("BLOCK_K", k), named("BLOCK_N", n), named("BLOCK_M", m),
+            named("PRECISION", precisionName(bound.type(), call.precision))});
+     },
+     hasSmallGradientTiles},
+    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr, weightGradientRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MatmulGroupedWeightGradient>();
        const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
