@@ -708,6 +708,8 @@ private:
         if (tensor->recipe == SpecTensor::Recipe::Empty &&
             isPoison(tensor->memory, size_t(comparison.worstIndex)))
           row.failure += ", as if nothing was stored there";
+        else if (comparison.tolerance == 0 && info(tensor->dtype).isFloat)
+          row.failure += "; `tolerance` in spec.py says what may differ";
       }
     }
     return Success{};
