@@ -2,6 +2,7 @@
 
 #include "binding/Function.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -204,6 +205,11 @@ Argument Arguments::convertTensor(PyObject *object) {
       bool isCpu = tensor.device.type == DlCpu;
       if (type && tensor.dtype.lanes == 1 && (isCpu || tensor.device.type == DlCuda)) {
         int device = isCpu ? cpuDevice : tensor.device.index;
+        auto isEmpty = [&] { return std::count(tensor.shape, tensor.shape + tensor.rank, 0) > 0; };
+        if (!tensor.data && !isEmpty())
+          raise(PyExc_ValueError,
+                "Pointer argument cannot be accessed from Triton: a tensor without "
+                "memory, as a FakeTensor is");
         void *address = static_cast<char *>(tensor.data) + tensor.byteOffset;
         place(device, address);
         if (!isCpu && !work && !isAcross) {
