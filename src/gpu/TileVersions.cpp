@@ -43,12 +43,16 @@ Value TileVersions::require(Value old, const LinearLayout &layout) {
     return scalars.lookup(old);
   if (const Version *version = find(old, &layout))
     return version->value;
+  auto movedFrom = [&](Value version) {
+    return b.create<ConvertLayoutOp>(old.getLoc(), withLayout(old.getType(), layout), version);
+  };
   Value now;
-  if (isRecomputed(old) || movesBefore(old, layout))
+  if (auto once = layoutOfQuotient(old, layout))
+    now = movedFrom(require(old, *once));
+  else if (isRecomputed(old) || movesBefore(old, layout))
     now = recompute(cast<OpResult>(old), layout);
   else
-    now = b.create<ConvertLayoutOp>(old.getLoc(), withLayout(old.getType(), layout),
-                                    ownVersion(old)->value);
+    now = movedFrom(ownVersion(old)->value);
   add(old, now);
   return now;
 }
@@ -75,6 +79,19 @@ bool TileVersions::movesBefore(Value old, const LinearLayout &layout) const {
   auto own = ownLayout(old);
   return bytes(op->getOperand(0)) < bytes(old) && own &&
          registersOf(layout) <= mostCopies * registersOf(*own);
+}
+
+// A quotient by a number that the code does not know takes some twenty instructions. Where each
+// thread would divide for many copies of an element, threads divide once and the quotients move.
+std::optional<LinearLayout> TileVersions::layoutOfQuotient(Value old,
+                                                           const LinearLayout &layout) const {
+  constexpr unsigned mostCopies = 4; // of what is divided, for what does not move
+  Operation *op = old.getDefiningOp();
+  if (!isRecomputed(old) || !isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op) ||
+      matchPattern(op->getOperand(1), m_Constant()))
+    return std::nullopt;
+  LinearLayout once = accesses.ofShape(tile::shapeOf(old.getType()));
+  return registersOf(layout) > mostCopies * registersOf(once) ? std::optional(once) : std::nullopt;
 }
 
 // Emits the op again with a result in `layout`.
