@@ -188,8 +188,9 @@ struct Blocks {
   }
 };
 constexpr int64_t productSizes[] = {128, 256, 300, 512, 777, 1000, 1024, 2048};
-constexpr Blocks productBlocks[] = {{64, 64, 64},   {128, 128, 64},  {128, 128, 128},
-                                    {64, 256, 128}, {128, 128, 256}, {128, 256, 256}};
+constexpr Blocks productBlocks[] = {{64, 64, 64},    {128, 128, 64}, {128, 128, 128},
+                                    {256, 256, 128}, {64, 256, 128}, {128, 128, 256},
+                                    {128, 256, 256}};
 
 // A square product with its operands; of bytes, with K adjacent in both.
 struct Product {

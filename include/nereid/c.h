@@ -98,6 +98,8 @@ typedef struct nereid_engine_options {
   nereid_compile_callback on_compile; /* null: nobody is told */
   void *on_compile_data;
   const char *tuning_file; /* null: the `tuned.json` beside a program's file, which is only read */
+  const char *const *definitions; /* "NAME=VALUE", as EngineOptions::definitions */
+  size_t definition_count;
 } nereid_engine_options;
 
 /* `options` may be null. */
@@ -219,7 +221,7 @@ NEREID_C_API nereid_status nereid_stream_wrap(nereid_device *device, void *nativ
                                               nereid_stream **stream);
 NEREID_C_API void nereid_stream_destroy(nereid_stream *stream);
 NEREID_C_API nereid_status nereid_stream_synchronize(nereid_stream *stream);
-/* Between memory of the device and, on a GPU, of the host. */
+/* Between memory of the device and, on a GPU, of the host and of other GPUs. */
 NEREID_C_API nereid_status nereid_stream_copy(nereid_stream *stream, void *to, const void *from,
                                               size_t bytes);
 /* CUstream; null on a CPU. */

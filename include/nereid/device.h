@@ -95,9 +95,10 @@ public:
   /// Waits for everything queued.
   Status synchronize() const;
   Status record(const Event &event) const;
+  /// The event may be of another GPU.
   Status wait(const Event &event) const;
-  /// Copies between memory of the device and, on a GPU, of the host, which must stay until it is
-  /// done.
+  /// Copies between memory of the device and, on a GPU, of the host and of other GPUs, which must
+  /// stay until it is done.
   Status copy(void *to, const void *from, size_t bytes) const;
   /// From here on launches are recorded and not run.
   Status beginCapture() const;

@@ -95,6 +95,10 @@ struct EngineOptions {
   /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
   /// is kept, and the `tuned.json` beside a program's file is read.
   std::string tuningFile;
+  /// "NAME=VALUE" for names of module-level code, or for what it asks that only a Python process
+  /// could know, by the text that messages show: "torch.version.hip=True". What hints call
+  /// `--define`.
+  std::vector<std::string> definitions;
   // Called on the launching thread, or on the one that compiles under `Freeze::Background`.
   std::function<void(const CompileEvent &)> onCompile;
   std::function<void(const CompileStep &)> onStep;

@@ -58,6 +58,8 @@ public:
   explicit operator bool() const { return impl != nullptr; }
 
   /// Memory that somebody else owns; row-major without `strides`. `owner`, if any, is kept alive.
+  /// Memory of another GPU is refused, unless the program has enabled access between the two
+  /// (`cuCtxEnablePeerAccess`).
   static Result<Tensor> wrap(const Device &device, void *data, DType type, Shape shape,
                              Shape strides = {}, std::shared_ptr<const void> owner = nullptr);
   /// Elements of the host, row-major. The sizes must multiply to at most the span's.

@@ -126,3 +126,28 @@ def grouped_weight_gradient_walk(a_ptr, dc_ptr, db_ptr, offsets_ptr, G, N, K, st
             acc = tl.dot(a_tile, dc_tile, acc, input_precision=PRECISION)
         db = db_ptr + (group.to(tl.int64) * K + k[:, None]) * N + n[None, :]
         tl.store(db, acc.to(db_ptr.dtype.element_ty), mask=(k[:, None] < K) & (n[None, :] < N))
+
+
+@triton.jit
+def grouped_weight_gradient_descriptors(a_ptr, dc_ptr, db_desc, offsets_ptr, N, K, stride_am, stride_dcm,
+                                        BLOCK_K: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_M: tl.constexpr, PRECISION: tl.constexpr):
+    """The same by blocks of memory: the programs of a group describe its rows once and walk its tiles by turns.
+
+    Rows past a group's last read as zeros. A group of none reads the row past its one, so that each tile has a step.
+    """
+    group = tl.program_id(1)
+    first = tl.load(offsets_ptr + group)
+    count = tl.load(offsets_ptr + group + 1) - first
+    start = tl.where(count == 0, 1, 0)
+    count = tl.maximum(count, 1)
+    at = first.to(tl.int64)
+    a = tl.make_tensor_descriptor(a_ptr + at * stride_am, shape=[count, K], strides=[stride_am, 1], block_shape=[BLOCK_M, BLOCK_K])
+    dc = tl.make_tensor_descriptor(dc_ptr + at * stride_dcm, shape=[count, N], strides=[stride_dcm, 1], block_shape=[BLOCK_M, BLOCK_N])
+    high = tl.cdiv(K, BLOCK_K)
+    for tile in tl.range(tl.program_id(0), high * tl.cdiv(N, BLOCK_N), tl.num_programs(0), flatten=True):
+        k = tile % high * BLOCK_K
+        n = tile // high * BLOCK_N
+        acc = tl.zeros([BLOCK_K, BLOCK_N], dtype=tl.float32)
+        for m in range(0, count, BLOCK_M):
+            acc = tl.dot(a.load([start + m, k]).T, dc.load([start + m, n]), acc, input_precision=PRECISION)
+        db_desc.store([group, k, n], acc.to(db_desc.dtype)[None, :, :])

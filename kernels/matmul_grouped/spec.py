@@ -57,6 +57,19 @@ def walk_gradient(a, dc, db, offsets, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps
                    num_warps=num_warps, num_stages=num_stages)]
 
 
+def describable(t):
+    # A descriptor needs elements, a last stride of 1 and other strides of a multiple of 16 bytes.
+    return t.shape[-1] > 0 and t.shape[-1] * (4 if t.dtype == "f32" else 2) % 16 == 0
+
+
+def described_gradient(a, dc, db, offsets, N, K, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages, few=None):
+    if not (describable(a) and describable(dc)):
+        return unsupported("a shape that a tensor descriptor can't have")
+    return [launch("grouped_weight_gradient_descriptors", (PROGRAMS if few == None else few, db.shape[0]), a, dc, descriptor(db, [1, BLOCK_K, BLOCK_N]), offsets,
+                   N, K, a.stride(0), dc.stride(0), BLOCK_K=BLOCK_K, BLOCK_N=BLOCK_N, BLOCK_M=BLOCK_M, PRECISION=precision(a),
+                   num_warps=num_warps, num_stages=num_stages)]
+
+
 def tile(m, n, k, warps, stages):
     return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, num_warps=warps, num_stages=stages)
 
@@ -94,7 +107,8 @@ tasks = dict(
         inputs=gradient_inputs, outputs=gradient_outputs, flops=lambda sizes, N, K: 2 * sum(sizes) * N * K,
         tolerance=lambda sizes, dtype: forward_tolerance(max(sizes), dtype),
         variants=dict(tiles=dict(run=each_tile, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3), tile(64, 128, 128, 4, 3)]),
-                      walk=dict(run=walk_gradient, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)])),
+                      walk=dict(run=walk_gradient, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3)]),
+                      descriptors=dict(run=described_gradient, configs=[tile(32, 64, 64, 4, 3), tile(64, 128, 128, 8, 3), tile(64, 256, 128, 8, 3), tile(64, 128, 128, 4, 3)])),
         # Few programs take several tiles each, of groups of different lengths.
         cases=[*cases, *[dict(label=f"{few} programs", sizes=[70, 0, 1, 200, 0, 130], N=200, K=136, dtype="f16", few=few) for few in (1, 5)]],
         peers=dict(torch="torch.nn.functional.grouped_mm(a.mT, dc, offs=offsets[1:])", dense="torch.matmul(a.mT, dc)"),

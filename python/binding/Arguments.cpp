@@ -2,6 +2,7 @@
 
 #include "binding/Function.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -23,8 +24,20 @@ Arguments::Arguments(size_t count) : count(count) {
     std::uninitialized_default_construct_n(at, count);
 }
 
-void Arguments::place(int device) {
-  if (where && *where != device) {
+void Arguments::place(int device, const void *address) {
+  if (!where) {
+    where = device;
+    first = address;
+    return;
+  }
+  if (*where == device)
+    return;
+  // With access between peers the current GPU reaches both, and Triton launches there.
+  int current = *where == cpuDevice || device == cpuDevice ? cpuDevice : currentDevice();
+  auto reaches = [&](int owner, const void *memory) {
+    return owner == current || deviceOf(current).internal().checkAddress(memory).ok();
+  };
+  if (current == cpuDevice || !reaches(*where, first) || !reaches(device, address)) {
     auto name = [](int index) {
       return index == cpuDevice ? std::string("the CPU") : "cuda:" + std::to_string(index);
     };
@@ -32,7 +45,10 @@ void Arguments::place(int device) {
           "Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on " +
               name(*where) + ", another on " + name(device));
   }
-  where = device;
+  where = current;
+  first = nullptr;
+  isAcross = true;
+  work.reset(); // that of the current GPU
 }
 
 // ---- Tensors
@@ -189,15 +205,21 @@ Argument Arguments::convertTensor(PyObject *object) {
       bool isCpu = tensor.device.type == DlCpu;
       if (type && tensor.dtype.lanes == 1 && (isCpu || tensor.device.type == DlCuda)) {
         int device = isCpu ? cpuDevice : tensor.device.index;
-        place(device);
-        if (!isCpu && !work) {
+        auto isEmpty = [&] { return std::count(tensor.shape, tensor.shape + tensor.rank, 0) > 0; };
+        if (!tensor.data && !isEmpty())
+          raise(PyExc_ValueError,
+                "Pointer argument cannot be accessed from Triton: a tensor without "
+                "memory, as a FakeTensor is");
+        void *address = static_cast<char *>(tensor.data) + tensor.byteOffset;
+        place(device, address);
+        if (!isCpu && !work && !isAcross) {
           void *stream = nullptr;
           if (exchange->currentStream(tensor.device.type, tensor.device.index, &stream) == 0)
             work = stream;
           else
             PyErr_Clear();
         }
-        return Argument::pointer(static_cast<char *>(tensor.data) + tensor.byteOffset, *type);
+        return Argument::pointer(address, *type);
       }
     } else {
       PyErr_Clear();
@@ -206,7 +228,7 @@ Argument Arguments::convertTensor(PyObject *object) {
     Ref capsule;
     if (const ArrayInterface *array = arrayOf(object, capsule))
       if (auto type = dtypeOf(*array)) {
-        place(cpuDevice);
+        place(cpuDevice, array->data);
         Argument argument = Argument::pointer(array->data, *type);
         argument.isConst = !(array->flags & ArrayIsWriteable);
         return argument;
@@ -228,8 +250,8 @@ Argument Arguments::convertTensor(PyObject *object) {
     throw PythonError{};
   if (!type)
     raise(PyExc_TypeError, "a tensor's element type is not known");
-  place(int(device));
-  if (size == 4 && !work) {
+  place(int(device), address);
+  if (size == 4 && !work && !isAcross) {
     void *stream = PyLong_AsVoidPtr(PyTuple_GetItem(adapted.get(), 3));
     if (!stream && PyErr_Occurred())
       throw PythonError{};
@@ -384,6 +406,11 @@ Argument Arguments::convert(PyObject *object, int depth) {
 }
 
 // ---- Devices
+
+int currentDevice() {
+  Ref index = Ref::take(PyObject_CallNoArgs(registry().currentDevice.get()));
+  return int(PyLong_AsLong(index.get()));
+}
 
 Device deviceOf(int index) {
   static auto *mutex = new std::mutex;

@@ -35,7 +35,8 @@ public:
   std::span<const launch::Argument> all() const { return {at, count}; }
   /// Converts `object` for the parameter number `index`.
   void set(size_t index, PyObject *object) { at[index] = convert(object, 0); }
-  /// The device that pointers lie on; nothing if there is none.
+  /// The device that pointers lie on or, if they lie on several GPUs, that reaches them; nothing if
+  /// there is none.
   const std::optional<int> &device() const { return where; }
   /// The stream that the framework of a tensor works in now, if it says so.
   const std::optional<void *> &stream() const { return work; }
@@ -46,7 +47,7 @@ private:
   launch::Argument convertTensor(PyObject *object);
   launch::Argument convertTuple(PyObject *object, int depth);
   launch::Argument convertDescriptor(PyObject *object);
-  void place(int device);
+  void place(int device, const void *address);
 
   size_t count;
   launch::Argument *at;
@@ -60,6 +61,8 @@ private:
   std::vector<Ref> kept;
   int constexprs = 0; // that the value in hand is within
   std::optional<int> where;
+  const void *first = nullptr; // memory there
+  bool isAcross = false;       // some lies on other GPUs, which that one reaches
   std::optional<void *> work;
 };
 
@@ -67,6 +70,8 @@ private:
 /// `__dlpack__` gives, which stays as it is; null for memory or elements that no kernel takes.
 Ref describeDlpack(PyObject *capsule);
 
+/// The index of the current GPU of the program; -1 is the CPU.
+int currentDevice();
 /// The engine's device behind an index.
 Device deviceOf(int index);
 /// The stream that a launch on a device goes to.

@@ -388,6 +388,11 @@ public:
     return bound;
   }
 
+  static bool isOne(PyObject *size) {
+    int overflow = 0;
+    return PyLong_Check(size) && PyLong_AsLongAndOverflow(size, &overflow) == 1 && !overflow;
+  }
+
   Grid grid(PyObject *given) const {
     Ref computed = Ref::borrow(given);
     if (!PyTuple_Check(given) && PyCallable_Check(given))
@@ -404,6 +409,9 @@ public:
       computed = std::move(sequence);
     }
     Py_ssize_t axes = PyTuple_Size(computed.get());
+    // Programs pad a grid with ones, and not always to three.
+    while (axes > 3 && isOne(PyTuple_GetItem(computed.get(), axes - 1)))
+      --axes;
     if (axes < 1 || axes > 3)
       raise(PyExc_ValueError, "a grid has 1 to 3 axes, not " + std::to_string(axes));
     uint32_t sizes[3] = {1, 1, 1};
@@ -580,10 +588,7 @@ Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
 }
 
 int deviceFor(const Arguments &arguments) {
-  if (arguments.device())
-    return *arguments.device();
-  Ref index = Ref::take(PyObject_CallNoArgs(registry().currentDevice.get()));
-  return int(PyLong_AsLong(index.get()));
+  return arguments.device() ? *arguments.device() : currentDevice();
 }
 
 void *streamFor(const Arguments &arguments, int device) {

@@ -200,10 +200,31 @@ bool FusionPlan::mayBeWrittenBetween(Operation *load, const Root &root, Operatio
   return false;
 }
 
-// True if the elements of each row lie one after the other in memory.
 bool FusionPlan::rowsAreRanges(Value pointers) const {
   auto shape = tile::shapeOf(pointers.getType());
   return !shape.empty() && axes.facts(pointers).contiguity[shape.size() - 1] >= shape.back();
+}
+
+// True if no element of a row is beyond the first and the last one, as the channels of a row that
+// is divided by their length.
+bool FusionPlan::goesOneWay(Value tile) const {
+  auto shape = tile::shapeOf(tile.getType());
+  if (shape.empty())
+    return true;
+  const unsigned dim = shape.size() - 1;
+  auto facts = axes.facts(tile);
+  if (std::max(facts.contiguity[dim], facts.constancy[dim]) >= shape[dim])
+    return true;
+  Operation *op = tile.getDefiningOp();
+  auto isOne = [&](Value operand) {
+    return !isTile(operand) || axes.facts(operand).constancy[dim] >= shape[dim];
+  };
+  if (isa_and_present<tile::DivSIOp>(op)) // unsigned numbers may wrap at 0
+    return axes.facts(op->getOperand(0)).contiguity[dim] >= shape[dim] && isOne(op->getOperand(1));
+  return isa_and_present<tile::AddPtrOp, arith::AddIOp, arith::SubIOp, arith::ExtSIOp>(op) &&
+         llvm::count_if(op->getOperands(), isOne) + 1 >= op->getNumOperands() &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOne(operand) || goesOneWay(operand); });
 }
 
 // True if reading memory again costs no more than reading a copy of it. Only numbers: an index that
@@ -289,7 +310,7 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
       if (keeps && read.getAccessed() == write.getAccessed())
         continue;
       if (keeps && put && (!isOwn || tile == put.getValue()) && rowsAreRanges(put.getPointer()) &&
-          rowsAreRanges(read.getAccessed())) {
+          goesOneWay(read.getAccessed())) {
         if (auto &loads = tested[store_]; !llvm::is_contained(loads, op))
           loads.push_back(op);
       } else if (store(isOwn ? tile : op->getResult(0), Reason::MemoryOrder)) {
@@ -614,7 +635,8 @@ ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *store) const {
 // Rows that several loops read come from memory in the first and from the cache in the others,
 // which then wait for arithmetic, or for what they write. The one with most of it fetches the row
 // of the next round. Where none has much, and rows are longer than the first cache holds beside
-// what the last loop reads, all of them share it, so that memory is never idle: the last one most.
+// what the last loop reads, all but the first, for which its own row is still on the way, share it,
+// so that memory is never idle: the last one most.
 void FusionPlan::fetchAhead() {
   struct Candidate {
     Operation *place;
@@ -669,7 +691,8 @@ void FusionPlan::fetchAhead() {
       return loop.bytes + bufferBytes(load.getResult().getType()) <=
              (loop.isYield ? mostBytesUpdated : mostBytes);
     };
-    auto worth = [&](const Candidate &loop) { return std::pair(fits(loop), loop.work); };
+    bool isLong = bufferBytes(load.getResult().getType()) > longestInFirstCache;
+    auto worth = [&](const Candidate &loop) { return std::pair(isLong || fits(loop), loop.work); };
     SmallVector<Candidate *> along; // all loops from the first that reads the row on
     Candidate *best = nullptr;
     for (Candidate &loop : candidates) {
@@ -695,10 +718,10 @@ void FusionPlan::fetchAhead() {
         !mayStream(along.back()->place) ||
         llvm::any_of(along, [](Candidate *loop) { return loop->isCostly || loop->isYield; }))
       return fetch(*best, 0, 8);
-    constexpr unsigned others = 3; // eighths
+    constexpr unsigned between = 2; // eighths
     unsigned from = 0;
-    for (Candidate *loop : along) {
-      unsigned share = loop == along.back() ? 8 - others : from ? 1 : others + 2 - along.size();
+    for (Candidate *loop : ArrayRef(along).drop_front()) {
+      unsigned share = loop == along.back() ? 8 - between : between / unsigned(along.size() - 2);
       fetch(*loop, from, share);
       from += share;
     }

@@ -54,6 +54,8 @@ public:
   /// loop is right only if each reads the very addresses that are written, or none of them. Each
   /// row of the tiles concerned is one range of memory. The store has scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
+  /// True if the elements of each row lie one after the other in memory.
+  bool rowsAreRanges(mlir::Value pointers) const;
 
   /// True if nothing in the kernel reads what `store` writes, so that a launch which writes more
   /// than the cache holds may write past it.
@@ -74,6 +76,8 @@ public:
     mlir::Operation *load;
     unsigned first = 0, share = 8;
   };
+  /// Longer rows are fetched into the second cache.
+  static constexpr uint64_t longestInFirstCache = 16 << 10;
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
@@ -137,7 +141,7 @@ private:
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
   void findLeavingRow();
-  bool rowsAreRanges(mlir::Value pointers) const;
+  bool goesOneWay(mlir::Value tile) const;
   bool mayReadAgain(mlir::Operation *op) const;
 
   mlir::FunctionOpInterface kernel;

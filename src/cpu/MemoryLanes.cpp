@@ -264,7 +264,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   }
 
   // True if the memory between the first and the last row of one tile is apart from that of the
-  // other, or element i is one in both.
+  // other, or element i is one in both. Each row of the load lies between its two ends.
   static Value maySweep(LaneEmitter &emitter, tile::LoadOp load, tile::StoreOp store) {
     OpBuilder &b = emitter.builder;
     Location loc = emitter.loc();
@@ -275,10 +275,10 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     auto firstOf = [&](Value pointers, const Lanes &row) -> Value {
       return b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), emitter.lanes(pointers, row));
     };
-    int64_t fromBytes = shape.back() * tile::bytesInMemory(load.getAccessElementType()),
+    int64_t fromBytes = tile::bytesInMemory(load.getAccessElementType()),
             toBytes = shape.back() * tile::bytesInMemory(store.getAccessElementType());
-    // The lowest and the highest row of the load and of the store; where the last row ended; and
-    // whether rows differ, or begin before the last one ended.
+    // The lowest and the highest element of the load; the lowest and the highest row of the store;
+    // where the last row ended; and whether rows differ, or begin before the last one ended.
     int64_t rows = 1;
     for (int64_t extent : ArrayRef(shape).drop_back())
       rows *= extent;
@@ -294,10 +294,12 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
         start.position[d] = b.create<arith::AndIOp>(loc, at, emitter.index(shape[d] - 1));
       }
       Value from = firstOf(load.getPointer(), start), to = firstOf(store.getPointer(), start);
+      start.position.back() = emitter.index(shape.back() - 1);
+      Value last = firstOf(load.getPointer(), start);
       Value other = b.create<arith::OrIOp>(loc, compare(arith::CmpIPredicate::ne, from, to),
                                            compare(arith::CmpIPredicate::ult, to, before[4]));
-      return {b.create<arith::MinUIOp>(loc, before[0], from),
-              b.create<arith::MaxUIOp>(loc, before[1], from),
+      return {b.create<arith::MinUIOp>(loc, before[0], b.create<arith::MinUIOp>(loc, from, last)),
+              b.create<arith::MaxUIOp>(loc, before[1], b.create<arith::MaxUIOp>(loc, from, last)),
               b.create<arith::MinUIOp>(loc, before[2], to),
               b.create<arith::MaxUIOp>(loc, before[3], to),
               emitter.add(to, emitter.index(toBytes)),
@@ -307,7 +309,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     Value toEnd = emitter.add(seen[3], emitter.index(toBytes));
     Value safe = b.create<arith::OrIOp>(loc, compare(arith::CmpIPredicate::ule, fromEnd, seen[2]),
                                         compare(arith::CmpIPredicate::ule, toEnd, seen[0]));
-    if (fromBytes == toBytes)
+    if (fromBytes * shape.back() == toBytes && emitter.plan.rowsAreRanges(load.getPointer()))
       safe = b.create<arith::OrIOp>(loc, safe, compare(arith::CmpIPredicate::eq, seen[5], none));
     return safe;
   }

@@ -327,39 +327,39 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   strides[load] = builder.create<arith::SelectOp>(location, first, index(0), stride);
 }
 
-constexpr int64_t bytesAhead = 16 << 10, longestInFirstCache = 16 << 10;
+constexpr int64_t bytesAhead = 16 << 10;
 
 // The loop's share of each row: it is `at` of `end`. One of so many loads that are fetched.
 void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Value at, Value end,
                         int64_t loads) {
   auto load = cast<tile::LoadOp>(ahead.load);
-  Lanes from = where.first();
-  int64_t element = tile::bytesInMemory(load.getAccessElementType());
-  int64_t bytes = where.width * element;
-  Value pointer;
-  if (ahead.share == 8) {
-    pointer = lanes(load.getPointer(), from);
-  } else {
-    auto eighths = [&](Value of, unsigned count) -> Value {
-      Value product = builder.create<arith::MulIOp>(location, of, index(count * element));
-      return builder.create<arith::ShRUIOp>(location, product, index(3));
-    };
-    Value offset = add(eighths(at, ahead.share), eighths(end, ahead.first));
-    from.position[where.dim] = index(0);
-    pointer = lanes(load.getPointer(), from);
-    pointer = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(), pointer,
-                                          offset);
-    bytes = std::max<int64_t>(bytes * ahead.share / 8, 1);
-  }
   // Short rows are over before memory answers: then those of several rounds are under way.
-  int64_t row = bufferBytes(load.getResult().getType());
-  int64_t rounds = std::max<int64_t>(bytesAhead / loads / row, 1);
+  uint64_t row = bufferBytes(load.getResult().getType());
+  int64_t rounds = std::max<int64_t>(bytesAhead / loads / int64_t(row), 1);
   Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
-  Value next = builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(),
-                                           pointer, distance);
   // What the first cache holds beside the row that is worked on goes there.
-  int32_t cache = row <= longestInFirstCache ? 3 : 2;
-  fetchLines(next, bytes, cache);
+  int32_t cache = row <= FusionPlan::longestInFirstCache ? 3 : 2;
+  int64_t element = tile::bytesInMemory(load.getAccessElementType());
+  Lanes from = where.first();
+  auto after = [&](Value pointer, Value bytes) -> Value {
+    return builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(), pointer,
+                                       bytes);
+  };
+  if (ahead.share == 8)
+    return fetchLines(after(lanes(load.getPointer(), from), distance), where.width * element,
+                      cache);
+  auto eighths = [&](Value of, unsigned count) -> Value {
+    Value product = builder.create<arith::MulIOp>(location, of, index(count * element));
+    return builder.create<arith::ShRUIOp>(location, product, index(3));
+  };
+  from.position[where.dim] = index(0);
+  Value next = after(after(lanes(load.getPointer(), from), distance), eighths(end, ahead.first));
+  // A loop, not as many instructions: stores that leave beside it find room then (measured).
+  Value first = eighths(at, ahead.share), last = eighths(add(at, index(where.width)), ahead.share);
+  loop(first, last, lineBytes, {}, [&](Value line, ValueRange) -> SmallVector<Value> {
+    fetchLines(after(next, line), lineBytes, cache);
+    return {};
+  });
 }
 
 void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -38,8 +39,9 @@ struct Widener {
     return b.create<arith::BitcastOp>(loc, like(value, b.getF32Type()), shifted);
   }
 
-  // Ties go to even, carries go up into the exponent, a NaN stays one.
-  Value fromF32(Value source) {
+  // Ties go to even, carries go up into the exponent, a NaN stays one. Of a NaN that arithmetic on
+  // bf16 made the lower half is zero, so nothing is carried.
+  Value fromF32(Value source, bool isOfBf16 = false) {
     Type words = like(source, b.getI32Type());
     Value bits = b.create<arith::BitcastOp>(loc, words, source);
     Value upper = b.create<arith::ShRUIOp>(loc, bits, number(words, 16));
@@ -47,12 +49,22 @@ struct Widener {
     Value odd = b.create<arith::AndIOp>(loc, upper, number(words, 1));
     Value half = b.create<arith::AddIOp>(loc, number(words, 0x7fff), odd);
     Value rounded = b.create<arith::AddIOp>(loc, bits, half);
-    Value quiet = b.create<arith::OrIOp>(loc, bits, number(words, 0x400000));
-    Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
-    Value chosen = b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
-    chosen = b.create<arith::ShRUIOp>(loc, chosen, number(words, 16));
-    Value narrow = b.create<arith::TruncIOp>(loc, like(source, b.getI16Type()), chosen);
-    return b.create<arith::BitcastOp>(loc, like(source, b.getBF16Type()), narrow);
+    if (!isOfBf16) {
+      Value quiet = b.create<arith::OrIOp>(loc, bits, number(words, 0x400000));
+      Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
+      rounded = b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
+    }
+    return upperHalf(rounded);
+  }
+
+  Value upperHalf(Value words) {
+    Value upper = b.create<arith::ShRUIOp>(loc, words, number(words.getType(), 16));
+    Value narrow = b.create<arith::TruncIOp>(loc, like(words, b.getI16Type()), upper);
+    return b.create<arith::BitcastOp>(loc, like(words, b.getBF16Type()), narrow);
+  }
+  // Of an f32 that is a bf16.
+  Value narrowed(Value wide) {
+    return upperHalf(b.create<arith::BitcastOp>(loc, like(wide, b.getI32Type()), wide));
   }
 
   // By way of an f32 that is made odd where it is not exact, so that rounding twice does not show.
@@ -123,9 +135,35 @@ struct Widener {
     if (!isBf16(wide)) // a comparison
       return wide;
     wide.setType(like(wide, b.getF32Type()));
-    return fromF32(wide);
+    return fromF32(wide, isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op));
   }
 };
+
+// Loops carry f32, so that a sum does not go through 16 bits and back in each step.
+void carryWidened(scf::ForOp loop) {
+  auto useNarrowed = [&](Value wide, OpBuilder b) {
+    wide.setType(Widener{b, loop.getLoc()}.like(wide, b.getF32Type()));
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : wide.getUses())
+      uses.push_back(&use);
+    Value narrow = Widener{b, loop.getLoc()}.narrowed(wide);
+    for (OpOperand *use : uses)
+      use->set(narrow);
+  };
+  auto widen = [&](OpOperand &operand) {
+    OpBuilder b(operand.getOwner());
+    operand.set(Widener{b, loop.getLoc()}.widened(operand.get()));
+  };
+  OpBuilder after(loop->getContext());
+  after.setInsertionPointAfter(loop);
+  for (BlockArgument argument : loop.getRegionIterArgs())
+    if (isBf16(argument)) {
+      widen(*loop.getTiedLoopInit(argument));
+      widen(*loop.getTiedLoopYieldedValue(argument));
+      useNarrowed(argument, OpBuilder::atBlockBegin(loop.getBody()));
+      useNarrowed(loop.getTiedLoopResult(argument), after);
+    }
+}
 
 // What only moves bf16.
 bool moves(Operation *op) {
@@ -186,6 +224,7 @@ void moveAsWords(ModuleOp module) {
 } // namespace
 
 void widenBf16(ModuleOp module) {
+  module.walk(carryWidened);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (!isa_and_present<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||

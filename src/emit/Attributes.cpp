@@ -111,6 +111,7 @@ std::optional<Value> Interp::numberAttribute(const Value &object, std::string_vi
     if (ops::findMethod(Value(tile), name) ||
         building([&] { return ops::attribute(opContext(), Value(tile), name); }))
       return attribute(Value(tile), name);
+    return operatorMethod(object, name);
   }
   return std::nullopt;
 }
@@ -125,7 +126,7 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
     if (const ops::Row *row = ops::findMethod(object, name))
       return Value(std::make_shared<BoundMethod>(
           object, std::make_shared<OpFunction>(row, false, std::string(row->name), this)));
-    return std::nullopt;
+    return operatorMethod(object, name);
   }
   if (object.isNumber())
     return numberAttribute(object, name);
@@ -391,7 +392,8 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
       at += int64_t(size);
     if (at < 0 || at >= int64_t(size))
       raise("IndexError", "index " + repr(index) + " is out of range for " + what + " of " +
-                              std::to_string(size) + " items");
+                              std::to_string(size) + " items" +
+                              (size ? "" : ", as pointers and numbers have for a shape"));
     return size_t(at);
   };
   // Positions that a slice selects.

@@ -215,7 +215,9 @@ int64_t length(Interp &interp, const Value &value) {
     return value.asTile().type.shape()[0];
   if (auto method = isUserObject(value) ? interp.attribute(value, "__len__") : std::nullopt)
     return interp.asInt(interp.call(*method, {}, {}), "`__len__`");
-  interp.raise("TypeError", "`" + value.typeName() + "` object has no length");
+  interp.raise("TypeError", value.isTile() ? "pointers and numbers have no length: pass it as an "
+                                             "argument of the kernel"
+                                           : "`" + value.typeName() + "` object has no length");
 }
 
 } // namespace

@@ -153,31 +153,35 @@ const Expr &decoratorFunction(const Expr &decorator) {
   return call ? *call->func : decorator;
 }
 
-// Whether a decorator, by its name, makes a function a kernel. A `jit` of a module that the engine
-// has no source of belongs to another language.
-bool isJit(const Expr &decorator, const Names &names) {
+// The last name of what it calls.
+std::string_view nameOf(const Expr &decorator) {
+  const Expr &expr = decoratorFunction(decorator);
+  if (auto *attribute = dynCast<Attribute>(&expr))
+    return attribute->attr;
+  auto *plain = dynCast<Name>(&expr);
+  return plain ? plain->id : std::string_view();
+}
+
+// What the first name in the expression of a decorator is bound to; null for none.
+const Binding *rootOf(const Expr &decorator, const Names &names) {
   const Expr *expr = &decoratorFunction(decorator);
-  std::string_view name;
-  if (auto *attribute = dynCast<Attribute>(expr))
-    name = attribute->attr;
   while (auto *attribute = dynCast<Attribute>(expr))
     expr = attribute->value;
   auto *root = dynCast<Name>(expr);
-  if (root && name.empty())
-    name = root->id;
-  if (name != "jit")
-    return false;
-  const Binding *binding = root ? names.find(root->id) : nullptr;
-  return !binding || binding->unusable || !unboxed(binding->value).as<Unknown>();
+  return root ? names.find(root->id) : nullptr;
+}
+bool isUnknown(const Binding *binding) {
+  return binding && !binding->unusable && unboxed(binding->value).as<Unknown>();
+}
+
+// Whether a decorator, by its name, makes a function a kernel. A `jit` of a module that the engine
+// has no source of belongs to another language.
+bool isJit(const Expr &decorator, const Names &names) {
+  return nameOf(decorator) == "jit" && !isUnknown(rootOf(decorator, names));
 }
 
 bool isAutotune(const Expr &decorator) {
-  const Expr &expr = decoratorFunction(decorator);
-  std::string_view name;
-  if (auto *attribute = dynCast<Attribute>(&expr))
-    name = attribute->attr;
-  else if (auto *plain = dynCast<Name>(&expr))
-    name = plain->id;
+  std::string_view name = nameOf(decorator);
   return name == "autotune" || name.ends_with("_autotune");
 }
 
@@ -353,10 +357,19 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
       dot = next;
     }
     if (auto *function = value.as<FunctionObject>(); function && dot == std::string::npos) {
-      if (function->flavor != FunctionObject::Flavor::Jit)
-        fail("NotAKernel", "`" + kernel + "` is a plain function, not a kernel",
-             "decorate it with `@triton.jit`",
-             {function->module->tree->file, function->node()->begin, function->node()->begin});
+      if (function->flavor != FunctionObject::Flavor::Jit) {
+        std::string unknown;
+        for (const Expr *one : function->def ? function->def->decorators : Span<Expr *>())
+          if (isUnknown(rootOf(*one, *function->module->names)))
+            unknown = print(*one);
+        fail(
+            "NotAKernel",
+            "`" + kernel + "` is a plain function, not a kernel" +
+                (unknown.empty() ? "" : ": the module that `@" + unknown + "` is of was not found"),
+            unknown.empty() ? "decorate it with `@triton.jit`"
+                            : "put that module beside the file, or decorate it with `@triton.jit`",
+            {function->module->tree->file, function->node()->begin, function->node()->begin});
+      }
       return std::static_pointer_cast<FunctionObject>(value.object());
     }
   }

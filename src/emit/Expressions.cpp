@@ -472,6 +472,40 @@ Value Interp::compare(CompareOp op, const Value &lhsIn, const Value &rhsIn) {
   return result;
 }
 
+// `x.__rshift__(4)`: an operator by its name.
+std::optional<Value> Interp::operatorMethod(const Value &self, std::string_view name) {
+  if (name.size() < 5 || name.substr(0, 2) != "__" || name.substr(name.size() - 2) != "__")
+    return std::nullopt;
+  std::string_view plain = name.substr(2, name.size() - 4);
+  auto method = [&](size_t operands, auto compute) {
+    return native(
+        std::string(name),
+        [=, name = std::string(name)](Interp &interp, std::vector<Value> &args, Keywords &named) {
+          if (args.size() != operands || !named.empty())
+            interp.raise("TypeError", "`" + name + "` takes " + std::to_string(operands) +
+                                          (operands == 1 ? " argument" : " arguments"));
+          return compute(interp, args);
+        });
+  };
+  if (plain == "neg" || plain == "invert")
+    return method(0, [self, op = plain == "neg" ? UnaryOpKind::USub : UnaryOpKind::Invert](
+                         Interp &interp, std::vector<Value> &) { return interp.unary(op, self); });
+  for (unsigned i = 0; i < std::size(compareNames); ++i)
+    if (plain == compareNames[i])
+      return method(1, [=](Interp &interp, std::vector<Value> &args) {
+        return interp.compare(CompareOp(i), self, args[0]);
+      });
+  for (unsigned i = 0; i < std::size(binaryNames); ++i) {
+    bool isReflected = plain[0] == 'r' && plain.substr(1) == binaryNames[i];
+    if (isReflected || plain == binaryNames[i])
+      return method(1, [=](Interp &interp, std::vector<Value> &args) {
+        return isReflected ? interp.binary(BinaryOp(i), args[0], self)
+                           : interp.binary(BinaryOp(i), self, args[0]);
+      });
+  }
+  return std::nullopt;
+}
+
 Value Interp::evalCompare(const Compare &expr) {
   Value lhs = eval(expr.left);
   Value all;

@@ -682,6 +682,10 @@ void Interp::execImportFrom(const ImportFrom &stmt) {
       if (!below.as<Unknown>() || !value)
         value = below;
     }
+    // Packages guard Triton in a module of their own, and files of them come without it.
+    if (value->as<Unknown>() && module.as<Unknown>() && alias.asname.empty() &&
+        (part == "triton" || part == "tl"))
+      value = nativeModule(part == "tl" ? "triton.language" : part);
     // A name that is bound to an unknown value, such as a fact of the machine, is there.
     if (!isBound && value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
         !module.as<NativeModule>())

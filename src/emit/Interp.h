@@ -307,6 +307,7 @@ private:
   std::vector<Value> evalItems(syntax::Span<syntax::Expr *> items);
   const Binding *lookup(std::string_view name);
   Value useBinding(const Binding &binding, bool isGlobal);
+  std::optional<Value> operatorMethod(const Value &self, std::string_view name);
 
   // Operators.cpp
   Value hostBinary(syntax::BinaryOp op, const Value &lhs, const Value &rhs);
@@ -361,7 +362,8 @@ private:
   static bool sameValue(const Value &a, const Value &b);
   Contents contentsOf(const Value &object);
   void setContents(const Value &object, Contents contents);
-  Unusable twoDefinitions(std::string_view name, const syntax::If &stmt, const std::string &origin);
+  Unusable twoDefinitions(std::string_view name, const syntax::If &stmt, const std::string &origin,
+                          bool areLiterals);
   void joinNames(Names &into, const Names &before, const Names &other, const syntax::If &stmt,
                  const std::string &origin);
   bool joinContents(const Value &object, const Contents &before, const Contents &other,

@@ -381,8 +381,10 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
     for (unsigned i = 0; i < initial.size(); ++i)
       if (!unchanged[i])
         kept.push_back(yields[i]);
-    for (unsigned i : llvm::reverse(llvm::to_vector(unchanged.set_bits())))
-      block->eraseArgument(i + 1);
+    block->eraseArguments([&](mlir::BlockArgument argument) {
+      unsigned number = argument.getArgNumber();
+      return number > 0 && unchanged[number - 1];
+    });
     {
       mlir::OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToEnd(block);

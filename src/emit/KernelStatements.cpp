@@ -308,7 +308,11 @@ void Interp::execKernelSimple(const Stmt &stmt) {
            std::string(constructName(stmt)) + " is not part of the kernel language",
            isa<Try>(&stmt) ? "kernels raise nothing: guard with `if`, or mask the access"
            : isa<Import>(&stmt) || isa<ImportFrom>(&stmt) ? "import at the top of the file"
-                                                          : "");
+           : isa<FunctionDef>(&stmt) ? "define it at module level, under `@triton.jit`"
+           : isa<Global>(&stmt)      ? "write results through a pointer, and pass constants as "
+                                       "`tl.constexpr` parameters"
+           : isa<Delete>(&stmt)      ? "leave it out: values end with their last use"
+                                     : "");
   }
 }
 

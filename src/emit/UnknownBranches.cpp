@@ -82,6 +82,18 @@ static bool isTriton(const Value &value) {
   return module && (module->name == "triton" || module->name.starts_with("triton."));
 }
 
+static bool isLiteral(const Binding &binding) {
+  const Value &value = unboxed(binding.value);
+  return binding.unusable || !value.isObject() || value.isStr();
+}
+
+// A function of Triton that both branches take, from different modules of it.
+static bool areNamesakes(const Value &a, const Value &b) {
+  auto *left = a.as<OpFunction>(), *right = b.as<OpFunction>();
+  auto last = [](const OpFunction &one) { return one.spelled.substr(one.spelled.rfind('.') + 1); };
+  return left && right && last(*left) == last(*right);
+}
+
 void Interp::joinNames(Names &into, const Names &before, const Names &other, const If &stmt,
                        const std::string &origin) {
   auto same = [&](const Binding *a, const Binding *b) {
@@ -95,19 +107,24 @@ void Interp::joinNames(Names &into, const Names &before, const Names &other, con
     const Binding *own = into.find(binding.name);
     if (!own && !before.find(binding.name) && !binding.unusable)
       into.set(binding.name, binding.value, binding.where); // in one branch only
-    else if (!binding.unusable && isTriton(binding.value))
+    else if (!binding.unusable &&
+             (isTriton(binding.value) ||
+              (own && !own->unusable && areNamesakes(binding.value, own->value))))
       into.set(binding.name, binding.value, binding.where);
     else if (own && !own->unusable && isTriton(own->value))
       continue;
     else if (!same(&binding, own) && !(frame->isModule && defined(binding.name)))
-      into.poison(binding.name, twoDefinitions(binding.name, stmt, origin));
+      into.poison(binding.name, twoDefinitions(binding.name, stmt, origin,
+                                               isLiteral(binding) && (!own || isLiteral(*own))));
   }
 }
 
-Unusable Interp::twoDefinitions(std::string_view name, const If &stmt, const std::string &origin) {
+Unusable Interp::twoDefinitions(std::string_view name, const If &stmt, const std::string &origin,
+                                bool areLiterals) {
   return {"UnknownDefinition",
           "has two definitions, and which one holds depends on `" + origin + "`",
-          "choose with `--define " + std::string(name) + "=VALUE`",
+          areLiterals ? "choose with `--define " + std::string(name) + "=VALUE`"
+                      : "say which with `--define '" + origin + "=True'`, or `=False`",
           rangeOf(stmt),
           {}};
 }
@@ -220,7 +237,7 @@ void Interp::forgetSequences(const std::vector<Value> &sequences, const If &stmt
   auto poison = [&](Names &names) {
     for (const Binding &binding : std::vector<Binding>(names.all()))
       if (!binding.deleted && !binding.unusable && isForgotten(binding.value))
-        names.poison(binding.name, twoDefinitions(binding.name, stmt, origin));
+        names.poison(binding.name, twoDefinitions(binding.name, stmt, origin, isLiteral(binding)));
   };
   visitReachable(*frame->locals, [&](const Value &value) {
     Contents contents = contentsOf(value);

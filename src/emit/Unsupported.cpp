@@ -40,14 +40,22 @@ private:
     syntax::TokenBuffer buffer =
         syntax::lex(text, source.file, {.firstLine = node.begin.line, .expression = true}, arena);
     const std::vector<Token> &tokens = buffer.tokens;
+    Frame frame; // what fails is of the function's module
+    frame.module = function.module.get();
+    frame.node = &node;
+    FrameScope scope(interp, frame);
     for (size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i].kind != TokenKind::Name || (i && tokens[i - 1].kind == TokenKind::Dot))
         continue;
       const Binding *binding = lookUp(function, textOf(buffer, tokens[i]));
       if (!binding || binding->unusable)
         continue;
-      follow(source.file, unboxed(binding->value), std::string(textOf(buffer, tokens[i])), buffer,
-             i);
+      try {
+        follow(source.file, unboxed(binding->value), std::string(textOf(buffer, tokens[i])), buffer,
+               i);
+      } catch (EvalError &) {
+        // A name of a module that did not get it: nothing is known of it.
+      }
     }
   }
 

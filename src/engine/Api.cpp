@@ -69,7 +69,7 @@ Error noEngine() { return emptyHandle("Engine", "Engine::create"); }
 Result<Program> Engine::load(const std::string &path) const {
   if (!state)
     return noEngine();
-  auto loaded = engine::loadProgram(path);
+  auto loaded = engine::loadProgram(path, state->options.definitions);
   if (!loaded)
     return loaded.takeError();
   Program program;
@@ -89,7 +89,10 @@ Result<Program> Engine::loadText(std::string_view text, std::string_view name) c
 }
 
 Result<Program> engine::BindingAccess::load(const Engine &engine, const emit::SourceUnit &unit) {
-  emit::LoadedProgram loaded = emit::Program::load(unit);
+  auto options = engine::hostOptions(engine.state->options.definitions);
+  if (!options)
+    return options.takeError();
+  emit::LoadedProgram loaded = emit::Program::load(unit, *std::move(options));
   if (!loaded.program)
     return Error{"`" + unit.file + "` cannot be read as Python", std::move(loaded.diagnostics)};
   Program program;

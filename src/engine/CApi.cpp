@@ -50,6 +50,8 @@ nereid_status nereid_engine_create(const nereid_engine_options *options, nereid_
     to.cacheOnDisk = !given.no_disk_cache;
     if (given.tuning_file)
       to.tuningFile = given.tuning_file;
+    if (given.definitions)
+      to.definitions = lines(given.definitions, given.definition_count);
     return give(engine, Engine::create(std::move(to)));
   });
 }

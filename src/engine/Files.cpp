@@ -102,11 +102,7 @@ Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const fs::path &path) {
   return std::shared_ptr<const emit::SourceUnit>(std::move(unit));
 }
 
-Result<std::unique_ptr<emit::Program>> loadProgram(const fs::path &path,
-                                                   const std::vector<std::string> &defines) {
-  auto unit = readUnit(path);
-  if (!unit)
-    return unit.takeError();
+Result<emit::HostOptions> hostOptions(const std::vector<std::string> &defines) {
   emit::HostOptions options;
   for (const std::string &word : defines) {
     size_t equals = word.find('=');
@@ -117,7 +113,18 @@ Result<std::unique_ptr<emit::Program>> loadProgram(const fs::path &path,
       return Error{"definition `" + word + "` is not NAME=VALUE with a literal value", {}};
     options.defines[word.substr(0, equals)] = parsed->arguments[0].constant;
   }
-  emit::LoadedProgram loaded = emit::Program::load(**unit, std::move(options));
+  return options;
+}
+
+Result<std::unique_ptr<emit::Program>> loadProgram(const fs::path &path,
+                                                   const std::vector<std::string> &defines) {
+  auto unit = readUnit(path);
+  if (!unit)
+    return unit.takeError();
+  auto options = hostOptions(defines);
+  if (!options)
+    return options.takeError();
+  emit::LoadedProgram loaded = emit::Program::load(**unit, *std::move(options));
   if (!loaded.program)
     return Error{"`" + path.string() + "` cannot be read as Python", std::move(loaded.diagnostics)};
   return std::move(loaded.program);

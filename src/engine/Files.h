@@ -19,8 +19,9 @@ Status writeFile(const std::filesystem::path &path, std::string_view bytes);
 /// for packages, in the folders above it that have an `__init__.py`.
 Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const std::filesystem::path &path);
 
-/// The file parsed and its module-level code evaluated. `defines` are NAME=VALUE words
-/// (`--define`).
+/// What NAME=VALUE words (`--define`) say of module-level code.
+Result<emit::HostOptions> hostOptions(const std::vector<std::string> &defines);
+/// The file parsed and its module-level code evaluated.
 Result<std::unique_ptr<emit::Program>> loadProgram(const std::filesystem::path &path,
                                                    const std::vector<std::string> &defines = {});
 

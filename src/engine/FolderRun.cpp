@@ -660,6 +660,13 @@ private:
     return made;
   }
 
+  // Whether an element holds what memory does that nobody has written.
+  static bool isPoison(const support::HostTensor &memory, size_t element) {
+    std::vector<uint8_t> poison = support::HostTensor(memory.dtype(), {1}).packed();
+    std::vector<uint8_t> all = memory.packed();
+    return std::equal(poison.begin(), poison.end(), all.begin() + element * poison.size());
+  }
+
   // Fills `passed`, the worst error and its tolerance.
   Status compare(const FolderInstance &instance, Runner &on,
                  const std::map<std::string, support::Array> &wanted, FolderRow &row) {
@@ -698,6 +705,11 @@ private:
             (long long)comparison.worstIndex, comparison.got, comparison.want,
             comparison.tolerance);
         row.failure = text;
+        if (tensor->recipe == SpecTensor::Recipe::Empty &&
+            isPoison(tensor->memory, size_t(comparison.worstIndex)))
+          row.failure += ", as if nothing was stored there";
+        else if (comparison.tolerance == 0 && info(tensor->dtype).isFloat)
+          row.failure += "; `tolerance` in spec.py says what may differ";
       }
     }
     return Success{};

@@ -345,7 +345,7 @@ Result<std::unique_ptr<KernelFolder>> KernelFolder::open(const fs::path &path) {
   std::unique_ptr<KernelFolder> folder(new KernelFolder);
   State &state = *folder->state;
   state.path = path;
-  state.name = fs::path(path / "").lexically_normal().parent_path().filename().string();
+  state.name = fs::absolute(path / "").lexically_normal().parent_path().filename().string();
   state.interp.addModule("numpy", numpyModule());
   state.interp.addModule("nereid.reference", referenceModule());
   return answered<std::unique_ptr<KernelFolder>>([&]() -> Result<std::unique_ptr<KernelFolder>> {

@@ -81,15 +81,28 @@ std::optional<LinearLayout> AccessLayouts::ofCopy(Operation *load) const {
   return found == copies.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<LinearLayout> AccessLayouts::ofAccessThrough(Value pointers) const {
-  for (Operation *user : pointers.getUsers()) {
-    auto access = dyn_cast<tile::MemoryAccessOpInterface>(user);
-    if (access && access.getAccessed() == pointers)
-      if (auto layout = of(user))
-        return layout;
-    if (user->hasTrait<OpTrait::Elementwise>())
-      if (auto layout = ofAccessThrough(user->getResult(0)))
-        return layout;
+std::optional<LinearLayout> AccessLayouts::ofAccessBy(Value tile) const {
+  DenseSet<Value> seen;
+  return ofAccessBy(tile, seen);
+}
+
+std::optional<LinearLayout> AccessLayouts::ofAccessBy(Value tile, DenseSet<Value> &seen) const {
+  if (!seen.insert(tile).second)
+    return std::nullopt;
+  for (OpOperand &use : tile.getUses()) {
+    Operation *user = use.getOwner();
+    std::optional<LinearLayout> layout;
+    if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(user)) {
+      if (tile == access.getAccessed() || tile == access.getAccessMask())
+        layout = of(user);
+    } else if (user->hasTrait<OpTrait::Elementwise>() ||
+               isa<tile::ExpandDimsOp, tile::BroadcastOp>(user)) {
+      layout = ofAccessBy(user->getResult(0), seen);
+      if (layout)
+        layout = backward(user, 0, *layout, use.getOperandNumber());
+    }
+    if (layout)
+      return layout;
   }
   return std::nullopt;
 }

@@ -30,8 +30,9 @@ public:
   std::optional<tile::LinearLayout> of(mlir::Operation *access) const;
   /// The layout in which a load is emitted a second time, if it is.
   std::optional<tile::LinearLayout> ofCopy(mlir::Operation *load) const;
-  /// The layout of the first access through `pointers` or what is computed of them alike.
-  std::optional<tile::LinearLayout> ofAccessThrough(mlir::Value pointers) const;
+  /// How a tile lies of which an access's addresses or mask are computed, repeated or not: as the
+  /// first such access wants it.
+  std::optional<tile::LinearLayout> ofAccessBy(mlir::Value tile) const;
 
   /// What asks for no layout lies like the access of its shape that moves most elements at once.
   tile::LinearLayout ofShape(llvm::ArrayRef<int64_t> shape);
@@ -65,6 +66,8 @@ private:
   void placeLikeOthers(tile::MemoryAccessOpInterface access);
   void add(mlir::Operation *access, const Group &group, int64_t contiguity, int64_t width,
            int64_t elementBytes);
+  std::optional<tile::LinearLayout> ofAccessBy(mlir::Value tile,
+                                               llvm::DenseSet<mlir::Value> &seen) const;
   bool isReducedWhereAccessed(const Group &group) const;
   tile::LinearLayout layoutOf(const Group &group) const;
   void followAddressed(tile::LoadOp load);

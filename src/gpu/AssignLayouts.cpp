@@ -287,9 +287,10 @@ private:
     return std::nullopt;
   }
 
-  // A carried tile keeps the layout in which the loop computes it; pointers lie like the access
-  // through them. A smaller tile that is repeated does not say where the carried one lies if
-  // accesses to tiles of its shape do: it is little to move.
+  // A carried tile keeps the layout in which the loop computes it; addresses, and numbers of which
+  // addresses and masks are made, lie as the access wants them. A smaller tile that is repeated
+  // does not say where the carried one lies if accesses to tiles of its shape do: it is little to
+  // move.
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
     if (!isTile(init))
@@ -301,9 +302,8 @@ private:
     };
     if (auto own = foreseen(/*ofRepeated=*/false))
       return *own;
-    if (isa<tile::PtrType>(tile::elementType(init.getType())))
-      if (auto accessed = accesses.ofAccessThrough(loop.getRegionIterArg(i)))
-        return *accessed;
+    if (auto accessed = accesses.ofAccessBy(loop.getRegionIterArg(i)))
+      return *accessed;
     if (!accesses.isAccessed(tile::shapeOf(init.getType())))
       if (auto own = foreseen(/*ofRepeated=*/true))
         return *own;

@@ -192,6 +192,45 @@ void multiplyWide(llvm::Module &module) {
     }
 }
 
+// The constant of a sum whose parts share no bits, and the rest.
+static std::pair<llvm::Value *, llvm::ConstantInt *> splitConstant(llvm::Value *sum) {
+  auto *joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(sum);
+  auto *constant = joined && joined->isDisjoint()
+                       ? llvm::dyn_cast<llvm::ConstantInt>(joined->getOperand(1))
+                       : nullptr;
+  return {constant ? joined->getOperand(0) : nullptr, constant};
+}
+
+void addConstantsLast(llvm::Module &module) {
+  llvm::IRBuilder<> b(module.getContext());
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto *joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&one);
+      bool isSum = joined && joined->isDisjoint();
+      if (!isSum && one.getOpcode() != llvm::Instruction::Shl)
+        continue;
+      llvm::Value *left = one.getOperand(0), *right = one.getOperand(1);
+      auto [rest, constant] = splitConstant(left);
+      if (isSum && !constant) {
+        std::tie(rest, constant) = splitConstant(right);
+        right = left;
+      }
+      if (!constant || (isSum == llvm::isa<llvm::Constant>(right)))
+        continue;
+      b.SetInsertPoint(&one);
+      llvm::Value *moved = isSum ? constant : b.CreateShl(constant, right);
+      llvm::Value *variable = isSum ? b.CreateOr(rest, right) : b.CreateShl(rest, right);
+      if (auto *inner = llvm::dyn_cast<llvm::PossiblyDisjointInst>(variable); inner && isSum)
+        inner->setIsDisjoint(true);
+      auto *outer = llvm::BinaryOperator::CreateOr(variable, moved);
+      llvm::cast<llvm::PossiblyDisjointInst>(outer)->setIsDisjoint(true);
+      b.Insert(outer);
+      outer->takeName(&one);
+      one.replaceAllUsesWith(outer);
+      one.eraseFromParent();
+    }
+}
+
 void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
   module.setTargetTriple(triple);
   module.setDataLayout(machine.createDataLayout());

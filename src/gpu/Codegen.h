@@ -31,6 +31,11 @@ void splitWordsOfHalves(llvm::Module &module);
 /// block, and multiplies all 64 bits. Comes behind the optimiser, which moves extensions there.
 void multiplyWide(llvm::Module &module);
 
+/// Brings constants to the outside of sums whose parts share no bits, also through shifts: of rows
+/// of an address what differs is then a constant behind the extension to 64 bits, which the code
+/// generator puts into the instruction that reads. Comes behind the optimiser, which sinks them.
+void addConstantsLast(llvm::Module &module);
+
 /// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
 /// intrinsic or instruction that is not known to work.
 Status checkSelectable(const llvm::Module &module);

@@ -247,11 +247,13 @@ private:
     SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
                      warps = bitsAlong(layout, axis, LayoutInput::Warp);
     // Of registers the order is known: a bit that is set is the later place. Where order does not
-    // matter four sums run beside one another: of a tree of pairs `ptxas` keeps elements of all
-    // loads until it adds any up, and one sum alone is a long chain.
+    // matter four sums run beside one another, those of a thread's rows among them: of a tree of
+    // pairs `ptxas` keeps elements of all loads until it adds any up, and one sum alone is a long
+    // chain. A product that is added to a sum is one instruction, a sum of two products two.
     auto bits = bitsAlong(layout, axis, LayoutInput::Register);
     if (unsigned far = 0; !extremum) {
-      for (; bits.size() > 2; bits.pop_back())
+      size_t rows = live.size() >> bits.size();
+      for (; !bits.empty() && rows << (bits.size() - 1) >= 4; bits.pop_back())
         far |= 1u << bits.back().bit;
       combineRegisters(far);
     }
@@ -285,15 +287,54 @@ private:
                       : combineOrdered(mine, other, emitter.isSet(emitter.lane, bit));
   }
 
+  // Combines what lanes hold whose numbers differ in the bit. Of two registers each lane gets one:
+  //
+  //   lane 0  a0 b0      a0+a1       half the exchanges and combinations of a0+a1, b0+b1 in both
+  //   lane 1  a1 b1      b0+b1
+  void combineAcross(unsigned lane) {
+    Value isLater = emitter.isSet(emitter.lane, lane);
+    unsigned varying = 0;
+    for (unsigned reg : live)
+      varying |= reg ^ live.front();
+    if (!varying) {
+      values[live.front()] = combineLanes(values[live.front()], lane);
+      return;
+    }
+    unsigned bit = varying & -varying;
+    llvm::erase_if(live, [&](unsigned reg) { return reg & bit; });
+    for (unsigned reg : live) {
+      SmallVector<Value> mine = select(emitter, isLater, values[reg | bit], values[reg]);
+      SmallVector<Value> sent = select(emitter, isLater, values[reg], values[reg | bit]);
+      values[reg] = combineOrdered(mine, fromLane(emitter, sent, lane), isLater);
+    }
+    apart.push_back({bit, lane});
+  }
+
+  // Every lane gets the registers that lie apart.
+  void gather() {
+    for (; !apart.empty(); apart.pop_back()) {
+      auto [bit, lane] = apart.back();
+      Value isSet = emitter.isSet(emitter.lane, lane);
+      for (unsigned reg : SmallVector<unsigned>(live)) {
+        SmallVector<Value> mine = values[reg], other = fromLane(emitter, mine, lane);
+        values[reg] = select(emitter, isSet, other, mine);
+        values[reg | bit] = select(emitter, isSet, mine, other);
+        live.push_back(reg | bit);
+      }
+    }
+    llvm::sort(live);
+  }
+
   // Lane bits of which the lanes hold different parts, once those along the axis are combined.
   SmallVector<unsigned> distinctBits() const {
     SmallVector<unsigned> bits;
-    for (auto [bit, basis] : llvm::enumerate(layout.bases(LayoutInput::Lane)))
-      for (unsigned d = 0; d < basis.size(); ++d)
-        if (d != axis && basis[d]) {
-          bits.push_back(unsigned(bit));
-          break;
-        }
+    for (auto [bit, basis] : llvm::enumerate(layout.bases(LayoutInput::Lane))) {
+      bool moves = llvm::any_of(llvm::enumerate(basis), [&](auto place) {
+        return place.index() != axis && place.value() != 0;
+      });
+      if (moves || llvm::any_of(apart, [&](const Apart &pair) { return pair.lane == bit; }))
+        bits.push_back(unsigned(bit));
+    }
     return bits;
   }
   // Those bits of the lane, without gaps; null if there are none.
@@ -319,6 +360,9 @@ private:
   void combineWarps(ArrayRef<Bit> bits) {
     if (bits.empty())
       return;
+    constexpr size_t fewBits = 3;
+    if (bits.size() > fewBits)
+      gather();
     // Lanes that hold the same share a slot; of one row, parts are read several at once.
     Value row = distinctLane();
     int64_t lanes = int64_t(1) << distinctBits().size(), slots = int64_t(emitter.warps) * lanes;
@@ -334,7 +378,6 @@ private:
     int64_t mask = 0;
     for (const Bit &bit : bits)
       mask |= int64_t(1) << bit.bit;
-    constexpr size_t fewBits = 3;
     if (!row && mask == emitter.warps - 1 && bits.size() > fewBits) {
       Value member = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(mask));
       for (auto [i, reg] : llvm::enumerate(live)) {
@@ -370,10 +413,17 @@ private:
       Bit bit = rest.front();
       size_t count = 1;
       if (bit.input == LayoutInput::Register) {
-        combineRegisters(1u << bit.bit);
+        auto pair = llvm::find_if(
+            apart, [&](const Apart &candidate) { return candidate.bit == 1u << bit.bit; });
+        if (pair == apart.end()) {
+          combineRegisters(1u << bit.bit);
+        } else {
+          unsigned lane = pair->lane;
+          apart.erase(pair);
+          combineAcross(lane);
+        }
       } else if (bit.input == LayoutInput::Lane) {
-        for (unsigned reg : live)
-          values[reg] = combineLanes(values[reg], bit.bit);
+        combineAcross(bit.bit);
       } else {
         auto isOther = [](const Bit &next) { return next.input != LayoutInput::Warp; };
         count = size_t(llvm::find_if(rest, isOther) - rest.begin());
@@ -381,12 +431,20 @@ private:
       }
       rest = rest.drop_front(count);
     }
+    gather();
   }
+
+  // Of registers that differ in the bit, lanes without the lane's bit hold the lower one, in its
+  // place, and the others the upper one.
+  struct Apart {
+    unsigned bit, lane;
+  };
 
   tile::ReduceOp reduce;
   std::optional<Extremum> extremum;
   bool inAnyOrder = false;
   SmallVector<unsigned> live; // registers that still hold a part
+  SmallVector<Apart> apart;
 };
 
 struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {

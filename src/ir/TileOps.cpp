@@ -580,41 +580,57 @@ OpFoldResult BitcastOp::fold(FoldAdaptor adaptor) {
   return value;
 }
 
-// Folds a binary integer op over scalars or splats with `compute`.
-template <typename F>
-static OpFoldResult foldInts(Attribute lhs, Attribute rhs, Type type, F compute) {
-  auto constant = [](Attribute attr) -> std::optional<APInt> {
-    if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
-      return integer.getValue();
-    if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr); dense && dense.isSplat())
-      return dense.getSplatValue<APInt>();
-    return std::nullopt;
-  };
-  auto a = constant(lhs), b = constant(rhs);
-  if (!a || !b)
-    return {};
-  APInt value = compute(*a, *b);
+// Of a scalar or of a tile whose elements are the same.
+static std::optional<APInt> constantOf(Attribute attr) {
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
+    return integer.getValue();
+  if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr); dense && dense.isSplat())
+    return dense.getSplatValue<APInt>();
+  return std::nullopt;
+}
+static Attribute attributeOf(Type type, const APInt &value) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return DenseElementsAttr::get(tensor, value);
   return IntegerAttr::get(type, value);
 }
+
+// Folds a binary integer op over scalars or splats with `compute`.
+template <typename F>
+static OpFoldResult foldInts(Attribute lhs, Attribute rhs, Type type, F compute) {
+  auto a = constantOf(lhs), b = constantOf(rhs);
+  if (!a || !b)
+    return {};
+  return attributeOf(type, compute(*a, *b));
+}
+
+// x / 1 is x, x % 1 is 0: kernels have 1 as a constexpr, or as an argument that is known to be it.
+template <typename Op, typename Adaptor, typename F>
+static OpFoldResult foldDivision(Op op, Adaptor a, F compute) {
+  if (auto divisor = constantOf(a.getRhs()); divisor && divisor->isOne()) {
+    if constexpr (llvm::is_one_of<Op, DivSIOp, DivUIOp>::value)
+      return op.getLhs();
+    else
+      return attributeOf(op.getType(), APInt::getZero(divisor->getBitWidth()));
+  }
+  return foldInts(a.getLhs(), a.getRhs(), op.getType(), compute);
+}
 OpFoldResult DivSIOp::fold(FoldAdaptor a) {
-  return foldInts(a.getLhs(), a.getRhs(), getType(), [](const APInt &x, const APInt &y) {
+  return foldDivision(*this, a, [](const APInt &x, const APInt &y) {
     return y.isZero() ? APInt::getAllOnes(x.getBitWidth()) : x.sdiv(y);
   });
 }
 OpFoldResult DivUIOp::fold(FoldAdaptor a) {
-  return foldInts(a.getLhs(), a.getRhs(), getType(), [](const APInt &x, const APInt &y) {
+  return foldDivision(*this, a, [](const APInt &x, const APInt &y) {
     return y.isZero() ? APInt::getAllOnes(x.getBitWidth()) : x.udiv(y);
   });
 }
 OpFoldResult RemSIOp::fold(FoldAdaptor a) {
-  return foldInts(a.getLhs(), a.getRhs(), getType(),
-                  [](const APInt &x, const APInt &y) { return y.isZero() ? x : x.srem(y); });
+  return foldDivision(*this, a,
+                      [](const APInt &x, const APInt &y) { return y.isZero() ? x : x.srem(y); });
 }
 OpFoldResult RemUIOp::fold(FoldAdaptor a) {
-  return foldInts(a.getLhs(), a.getRhs(), getType(),
-                  [](const APInt &x, const APInt &y) { return y.isZero() ? x : x.urem(y); });
+  return foldDivision(*this, a,
+                      [](const APInt &x, const APInt &y) { return y.isZero() ? x : x.urem(y); });
 }
 OpFoldResult ShLOp::fold(FoldAdaptor a) {
   return foldInts(a.getLhs(), a.getRhs(), getType(),

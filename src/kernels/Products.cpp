@@ -20,10 +20,15 @@ struct Tile {
 template <size_t count>
 Config tileRule(const Tile (&tiles)[count], int64_t m, int64_t n, int64_t batches,
                 const Bound &bound) {
+  // Threads of a CPU that are done early wait: for at most an eighth of the time.
+  auto leavesIdle = [&](const Tile &tile) {
+    int64_t all = blocks(m, tile.m) * blocks(n, tile.n) * batches;
+    return all < bound.units ||
+           (bound.isCpu && 8 * blocks(all, bound.units) * bound.units > 9 * all);
+  };
   const Tile *chosen = tiles;
   while (chosen != &tiles[count - 1] &&
-         (chosen->m > powerOfTwo(m) || chosen->n > powerOfTwo(n) ||
-          blocks(m, chosen->m) * blocks(n, chosen->n) * batches < bound.units))
+         (chosen->m > powerOfTwo(m) || chosen->n > powerOfTwo(n) || leavesIdle(*chosen)))
     ++chosen;
   return {{"BLOCK_M", chosen->m}, {"BLOCK_N", chosen->n},       {"BLOCK_K", chosen->k},
           {"GROUP_M", 8},         {"num_warps", chosen->warps}, {"num_stages", chosen->stages}};
@@ -33,8 +38,11 @@ constexpr Tile gpuTiles[] = {
     {128, 256, 64, 8, 3}, {128, 128, 64, 8, 3}, {64, 128, 32, 4, 4}, {64, 64, 32, 4, 3}};
 constexpr Tile lowTiles[] = {{16, 128, 64, 4, 4}};
 // A CPU packs both tiles: the larger, the less.
-constexpr Tile cpuTiles[] = {
-    {128, 128, 128, 4, 3}, {64, 128, 128, 4, 3}, {64, 64, 64, 4, 3}, {32, 64, 32, 4, 3}};
+constexpr Tile cpuTiles[] = {{256, 256, 128, 4, 3},
+                             {128, 128, 128, 4, 3},
+                             {64, 128, 128, 4, 3},
+                             {64, 64, 64, 4, 3},
+                             {32, 64, 32, 4, 3}};
 // Few rows take the time of reading b: as much as possible of it where its elements lie adjacent
 // (docs/design/cpu-speed.md, "A few rows times a matrix").
 constexpr Tile lowCpuTiles[] = {
@@ -464,7 +472,9 @@ constexpr SizeName groupedSizes[] = {
 // ---- matmul_grouped_weight_gradient
 
 constexpr KernelSource groupedWeightGradient{"matmul_grouped", "kernel.py",
-                                             "grouped_weight_gradient"};
+                                             "grouped_weight_gradient"},
+    groupedWeightGradientDescriptors{"matmul_grouped", "kernel.py",
+                                     "grouped_weight_gradient_descriptors"};
 
 constexpr ArgumentRow weightGradientArguments[] = {
     {"a", argument<&MatmulGroupedWeightGradient::a>, Role::In, "T K", floats, -1, Layout::Last},
@@ -473,16 +483,40 @@ constexpr ArgumentRow weightGradientArguments[] = {
     {"db", argument<&MatmulGroupedWeightGradient::db>, Role::Out, "G K N", floats},
 };
 
+bool hasSmallGradientTiles(const Bound &bound) {
+  return bound.isCpu || bound.type() == DType::Float32;
+}
+
+Config weightGradientRule(const Bound &bound) {
+  const bool isSmall = hasSmallGradientTiles(bound);
+  return Config{{"BLOCK_M", isSmall ? 32 : 64},
+                {"BLOCK_N", isSmall ? 64 : 128},
+                {"BLOCK_K", isSmall ? 64 : 128},
+                {"num_warps", isSmall ? 4 : 8},
+                {"num_stages", 3}};
+}
+
 constexpr Variant weightGradientVariants[] = {
-    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr,
-     [](const Bound &bound) {
-       const bool isSmall = bound.isCpu || bound.type() == DType::Float32;
-       return Config{{"BLOCK_M", isSmall ? 32 : 64},
-                     {"BLOCK_N", isSmall ? 64 : 128},
-                     {"BLOCK_K", isSmall ? 64 : 128},
-                     {"num_warps", isSmall ? 4 : 8},
-                     {"num_stages", 3}};
+    {"weight_gradient.descriptors", "BLOCK_M BLOCK_N BLOCK_K",
+     [](const Bound &bound) -> const char * {
+       auto &call = bound.as<MatmulGroupedWeightGradient>();
+       return whyNotDescribed({&call.a, &call.dc, &call.db});
      },
+     weightGradientRule,
+     [](const Bound &bound, const Config &config, Launches &to) -> Status {
+       auto &call = bound.as<MatmulGroupedWeightGradient>();
+       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
+       auto db = TensorDescriptor::make(call.db, {1, k, n});
+       if (!db)
+         return db.takeError();
+       return to.launch(
+           groupedWeightGradientDescriptors, config.options(), {int64_t(bound.units), bound['G']},
+           {call.a, call.dc, *db, call.offsets, bound['N'], bound['K'], call.a.strides()[0],
+            call.dc.strides()[0], named("BLOCK_K", k), named("BLOCK_N", n), named("BLOCK_M", m),
+            named("PRECISION", precisionName(bound.type(), call.precision))});
+     },
+     hasSmallGradientTiles},
+    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr, weightGradientRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MatmulGroupedWeightGradient>();
        const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];

@@ -105,7 +105,11 @@ std::string optionalStr(const Value &value, std::string_view parameter) {
 Type typeArgument(const Value &value, std::string_view parameter) {
   if (!value.isType())
     fail("WrongArgument",
-         quote(parameter) + " must be a type such as `tl.float32`, not " + describe(value));
+         quote(parameter) + " must be a type such as `tl.float32`, not " + describe(value),
+         value.isStr() && nereid::parseDType(value.asStr())
+             ? "write `tl." + std::string(nereid::info(*nereid::parseDType(value.asStr())).name) +
+                   "`"
+             : "");
   return value.asType();
 }
 
@@ -168,7 +172,7 @@ void checkShape(std::span<const int64_t> shape) {
   // Extents are checked first, so the product below can't overflow.
   for (int64_t extent : shape) {
     if (extent <= 0 || (extent & (extent - 1)) != 0) {
-      std::string hint;
+      std::string hint = extent < 0 ? "write each extent out: `x.numel` is the product of all" : "";
       if (extent > 1 && extent < tile::maxTileElements) {
         int64_t above = 1;
         while (above < extent)

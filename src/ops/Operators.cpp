@@ -88,7 +88,8 @@ void checkPointer(std::string_view operation, const Type &a, const Type &b, bool
   if (b.isPointer() && !(a == b))
     failOperands(operation, a, b, "cast one pointer to the other's type");
   if (b.isFloat())
-    failOperands(operation, a, b, "a pointer moves by integers");
+    failOperands(operation, a, b,
+                 "a pointer moves by integers: `//` divides them, `.to(tl.int32)` makes them");
 }
 
 } // namespace
@@ -322,7 +323,7 @@ Value arithmetic(OpContext &context, BinaryOperator op, const Value &left, const
       failOperands(symbol(op), lhs.type, rhs.type,
                    op == BinaryOperator::Sub
                        ? "for a distance subtract addresses: `a.to(tl.int64) - b.to(tl.int64)`"
-                       : "a pointer moves by integers");
+                       : "a pointer moves by integers; `tl.load` reads what one points at");
     if (rhs.type.isPointer())
       std::swap(lhs, rhs);
     if (op == BinaryOperator::Sub) {

@@ -254,6 +254,9 @@ std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, cons
 
 Value extremum(OpContext &context, Args args, bool isMax) {
   std::string_view operation = isMax ? "tl.max" : "tl.min";
+  if (args[1].isTile() || args[1].isFloat())
+    fail("WrongArgument", "`axis` of " + quote(operation) + " is " + describe(args[1]),
+         "`" + std::string(operation) + "imum(x, y)` compares two values");
   Tile input = tileArgument(context, args[0], "input");
   bool keepDims = boolArgument(args[4], "keep_dims");
   if (boolArgument(args[2], "return_indices")) {

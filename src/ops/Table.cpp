@@ -263,6 +263,7 @@ constexpr std::pair<std::string_view, std::string_view> Elsewhere[] = {
     {"stack", "`tl.join(a, b)`"},
     {"std", "`tl.sqrt` of a sum of squares"},
     {"syncthreads", "`tl.debug_barrier()`"},
+    {"tanh", "`libdevice.tanh(x)` or `2 * tl.sigmoid(2 * x) - 1`"},
     {"tensor", "`tl.full(shape, value, dtype)`"},
     {"threadIdx", "`tl.arange`: a program works on whole tiles"},
     {"thread_id", "`tl.arange`: a program works on whole tiles"},

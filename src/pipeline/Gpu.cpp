@@ -334,6 +334,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   transforms::optimize(*llvmModule, *machine, llvmPasses);
   gpu::splitWordsOfHalves(*llvmModule);
   gpu::multiplyWide(*llvmModule);
+  gpu::addConstantsLast(*llvmModule);
   if (stage == GpuStage::Llvm)
     return stopped(transforms::printLlvm(*llvmModule));
   // The code generator ends the process on what it cannot select.

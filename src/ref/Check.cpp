@@ -571,7 +571,10 @@ void Checker::hint(Frame &frame, const HintFacts &facts, const std::vector<int64
       if (divisor > 1 && (k == 0 || step != facts.unit) && values[i] % divisor != 0)
         return tell(i, "tl.multiple_of",
                     at(i) + " was promised to be a multiple of " + std::to_string(divisor) +
-                        " and is " + std::to_string(values[i]));
+                        (facts.unit == 1
+                             ? " and is " + std::to_string(values[i])
+                             : " and is an address " +
+                                   std::to_string(uint64_t(values[i]) % divisor) + " past one"));
     }
     inner *= extent;
   }

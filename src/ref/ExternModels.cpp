@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <cfenv>
+#include <optional>
 
 using namespace mlir;
 
@@ -320,197 +321,222 @@ const Row *findRow(const llvm::StringMap<Row> &table, StringRef name, bool dropF
   return it == table.end() ? nullptr : &it->second;
 }
 
-Step decodeExtern(tile::ExternOp op, Decoder &d) {
-  StringRef name = op.getSymbol();
-  auto fail = [&]() {
-    d.unsupported(op,
-                  "the function `" + op.getSymbol().str() + "` is not known to the interpreter");
-  };
-  if (!name.consume_front("__nv_"))
-    fail();
+// A call as models are found: by its name without `__nv_`, and by what goes in and comes out.
+struct ExternCall {
+  tile::ExternOp op;
+  Decoder &d;
+  StringRef name;
   SmallVector<Slot> in;
-  for (Value input : op.getInputs())
-    in.push_back(d.slot(input));
-  if (in.empty())
-    fail();
-  Storage first = in[0].storage, outStorage = d.storageOf(op.getType());
-  bool f64 = Decoder::storageInMemory(op.getInputs()[0].getType()) == Storage::F64;
+  bool isF64, takesFloat, givesFloat; // the first operand, the result
 
-  if (isFloat(first) && isFloat(outStorage)) {
-    if (in.size() == 1)
-      if (auto *row = findRow(unaries, name, !f64))
-        return wideUnary(d.define(op), in[0], *row);
-    if (in.size() == 2 && isFloat(in[1].storage))
-      if (auto *row = findRow(binaries, name, !f64))
-        return wideBinary(d.define(op), in[0], in[1], *row);
-    if (in.size() == 2 && isFloat(in[1].storage) && name.starts_with("nextafter")) {
-      Slot a = in[0], b = in[1], out = d.define(op);
-      return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-        return [=](Frame &frame) {
-          if constexpr (std::is_floating_point_v<T>)
-            for (uint32_t i = 0; i < out.count; ++i)
-              frame.data<T>(out)[i] = std::nextafter(frame.data<T>(a)[i], frame.data<T>(b)[i]);
-        };
-      });
-    }
-    if (in.size() == 3) {
-      if (auto *row = findRow(ternaries, name, !f64)) {
-        Slot a = in[0], b = in[1], c = in[2], out = d.define(op);
-        return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-          return [=, compute = *row](Frame &frame) {
-            for (uint32_t i = 0; i < out.count; ++i)
-              frame.data<T>(out)[i] =
-                  narrow<T>(compute(widen(frame.data<T>(a)[i]), widen(frame.data<T>(b)[i]),
-                                    widen(frame.data<T>(c)[i])));
-          };
-        });
-      }
-      if (name == "fma" || name == "fmaf") {
-        Slot a = in[0], b = in[1], c = in[2], out = d.define(op);
-        return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-          return [=](Frame &frame) {
-            for (uint32_t i = 0; i < out.count; ++i) {
-              auto x = widen(frame.data<T>(a)[i]), y = widen(frame.data<T>(b)[i]),
-                   z = widen(frame.data<T>(c)[i]);
-              if constexpr (std::is_same_v<T, double>)
-                frame.data<T>(out)[i] = std::fma(x, y, z);
-              else
-                frame.data<T>(out)[i] = narrow<T>(fmaToOdd(x, y, z));
-            }
-          };
-        });
-      }
-    }
-    if (in.size() == 4) {
-      if (auto *row = findRow(quaternaries, name, !f64)) {
-        Slot out = d.define(op);
-        return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-          return [=, compute = *row](Frame &frame) {
-            auto at = [&](size_t k, uint32_t i) { return widen(frame.data<T>(in[k])[i]); };
-            for (uint32_t i = 0; i < out.count; ++i)
-              frame.data<T>(out)[i] = narrow<T>(compute(at(0, i), at(1, i), at(2, i), at(3, i)));
-          };
-        });
-      }
-    }
-    // x and an integer: ldexp, scalbn, powi, jn, yn takes the integer first.
-    if (in.size() == 2 && !isFloat(in[1].storage)) {
-      double (*compute)(double, int64_t) = nullptr;
-      if (name.starts_with("ldexp") || name.starts_with("scalbn"))
-        compute = +[](double x, int64_t n) {
-          return std::ldexp(x, int(std::clamp<int64_t>(n, -5000, 5000)));
-        };
-      else if (name.starts_with("powi"))
-        compute = +[](double x, int64_t n) { return std::pow(x, double(n)); };
-      if (compute) {
-        Slot a = in[0], b = in[1], out = d.define(op);
-        return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-          return dispatchInt(b.storage, [&]<typename Int>() -> Step {
-            return [=](Frame &frame) {
-              for (uint32_t i = 0; i < out.count; ++i)
-                frame.data<T>(out)[i] =
-                    narrow<T>(compute(widen(frame.data<T>(a)[i]),
-                                      Int::sext(frame.data<typename Int::Unsigned>(b)[i])));
-            };
-          });
-        });
-      }
-    }
-  }
-  if (!isFloat(first) && isFloat(outStorage) && in.size() == 2 &&
-      (name == "jn" || name == "jnf" || name == "yn" || name == "ynf")) {
-    Slot n = in[0], x = in[1], out = d.define(op);
-    return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
-      return [=, first = name[0] == 'j'](Frame &frame) {
-        for (uint32_t i = 0; i < out.count; ++i) {
-          int order = frame.data<int32_t>(n)[i];
-          double at = widen(frame.data<T>(x)[i]);
-          frame.data<T>(out)[i] = narrow<T>(first ? ::jn(order, at) : ::yn(order, at));
-        }
-      };
-    });
-  }
-  if (isFloat(first) && !isFloat(outStorage) && in.size() == 1) {
-    // `isnanf` and `isnand`, `finitef` and `isfinited`: the letter is the type.
-    StringRef base = f64 && name.ends_with("d") && !tests.contains(name) ? name.drop_back() : name;
-    if (auto *row = findRow(tests, base, !f64)) {
-      Slot a = in[0], out = d.define(op);
-      return dispatchFloat<false>(a.storage, [&]<typename T>() -> Step {
-        return dispatchInt(out.storage, [&]<typename Int>() -> Step {
-          return [=, compute = *row](Frame &frame) {
-            for (uint32_t i = 0; i < out.count; ++i)
-              frame.data<typename Int::Unsigned>(out)[i] =
-                  Int::wrap(uint64_t(compute(widen(frame.data<T>(a)[i]))));
-          };
-        });
-      });
-    }
-    // To an integer, halves away from zero (`lround`) or to even (`lrint`).
-    StringRef rounding = !f64 && name.ends_with("f") ? name.drop_back() : name;
-    bool away = rounding == "llround" || rounding == "lround";
-    if (away || rounding == "llrint" || rounding == "lrint") {
-      Slot a = in[0], out = d.define(op);
-      return dispatchFloat<false>(a.storage, [&]<typename T>() -> Step {
-        return dispatchInt(out.storage, [&]<typename Int>() -> Step {
-          return [=](Frame &frame) {
-            for (uint32_t i = 0; i < out.count; ++i) {
-              double x = widen(frame.data<T>(a)[i]);
-              frame.data<typename Int::Unsigned>(out)[i] =
-                  floatToInt<Int>(away ? std::round(x) : std::nearbyint(x), false);
-            }
-          };
-        });
-      });
-    }
-  }
-  if (!d.wide() && in.size() == 1 &&
-      (name.ends_with("_as_int") || name.ends_with("_as_uint") || name.ends_with("_as_float") ||
-       name.ends_with("_as_double") || name.ends_with("_as_longlong"))) {
-    d.alias(op, op.getInputs()[0]);
-    return {};
-  }
-  if (!d.wide() && in.size() == 1 && (name == "double2hiint" || name == "double2loint")) {
-    Slot a = in[0], out = d.define(op);
-    return [=, shift = name == "double2hiint" ? 32 : 0](Frame &frame) {
-      for (uint32_t i = 0; i < out.count; ++i)
-        frame.data<uint32_t>(out)[i] = uint32_t(frame.data<uint64_t>(a)[i] >> shift);
-    };
-  }
-  if (!d.wide() && in.size() == 2 && name == "hiloint2double") {
-    Slot a = in[0], b = in[1], out = d.define(op);
+  Slot out() { return d.define(op); }
+  bool takes(size_t count) const { return in.size() == count; }
+};
+// Nothing if the call has no such model.
+using Model = std::optional<Step>;
+
+// out[i] = compute<T>(frame, i), a number of the element type T or what becomes one.
+template <typename Fn> Step eachFloat(Slot out, Fn compute) {
+  return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
     return [=](Frame &frame) {
       for (uint32_t i = 0; i < out.count; ++i)
-        frame.data<uint64_t>(out)[i] =
-            uint64_t(frame.data<uint32_t>(a)[i]) << 32 | frame.data<uint32_t>(b)[i];
+        frame.data<T>(out)[i] = narrow<T>(compute.template operator()<T>(frame, i));
     };
-  }
-  if (!isFloat(first) && !isFloat(outStorage)) {
-    auto it = integers.find(name);
-    if (it != integers.end() && it->second.operands == in.size()) {
-      Slot out = d.define(op);
-      return dispatchInt(in[0].storage, [&]<typename Int>() -> Step {
-        return [=, row = it->second](Frame &frame) {
-          auto at = [&](size_t k, uint32_t i) -> uint64_t {
-            return k < in.size() ? dispatchInt(
-                                       in[k].storage,
-                                       [&]<typename V>() -> uint64_t {
-                                         return V::zext(frame.data<typename V::Unsigned>(in[k])[i]);
-                                       })
-                                 : 0;
-          };
-          for (uint32_t i = 0; i < out.count; ++i) {
-            uint64_t value = row.compute(at(0, i), at(1, i), at(2, i), Int::bits);
-            dispatchInt(out.storage, [&]<typename V>() {
-              frame.data<typename V::Unsigned>(out)[i] = V::wrap(value);
-            });
-          }
-        };
+  });
+}
+template <typename T> auto wideAt(Frame &frame, Slot slot, uint32_t i) {
+  return widen(frame.data<T>(slot)[i]);
+}
+
+// nextafter steps in the type itself, of which half floats have none.
+Step nextAfter(Slot out, Slot a, Slot b) {
+  return dispatchFloat<false>(out.storage, [&]<typename T>() -> Step {
+    return [=](Frame &frame) {
+      if constexpr (std::is_floating_point_v<T>)
+        for (uint32_t i = 0; i < out.count; ++i)
+          frame.data<T>(out)[i] = std::nextafter(frame.data<T>(a)[i], frame.data<T>(b)[i]);
+    };
+  });
+}
+
+Step fused(Slot out, Slot a, Slot b, Slot c) {
+  return eachFloat(out, [=]<typename T>(Frame &frame, uint32_t i) {
+    auto x = wideAt<T>(frame, a, i), y = wideAt<T>(frame, b, i), z = wideAt<T>(frame, c, i);
+    if constexpr (std::is_same_v<T, double>)
+      return std::fma(x, y, z);
+    else
+      return fmaToOdd(x, y, z);
+  });
+}
+
+Model ofFloats(ExternCall &call) {
+  auto &[op, d, name, in, isF64, takesFloat, givesFloat] = call;
+  if (!takesFloat || !givesFloat || (call.takes(2) && !isFloat(in[1].storage)))
+    return std::nullopt;
+  if (call.takes(1))
+    if (auto *row = findRow(unaries, name, !isF64))
+      return wideUnary(call.out(), in[0], *row);
+  if (call.takes(2))
+    if (auto *row = findRow(binaries, name, !isF64))
+      return wideBinary(call.out(), in[0], in[1], *row);
+  if (call.takes(2) && name.starts_with("nextafter"))
+    return nextAfter(call.out(), in[0], in[1]);
+  if (call.takes(3))
+    if (auto *row = findRow(ternaries, name, !isF64))
+      return eachFloat(call.out(), [in = in, compute = *row]<typename T>(Frame &frame, uint32_t i) {
+        return compute(wideAt<T>(frame, in[0], i), wideAt<T>(frame, in[1], i),
+                       wideAt<T>(frame, in[2], i));
       });
-    }
+  if (call.takes(3) && (name == "fma" || name == "fmaf"))
+    return fused(call.out(), in[0], in[1], in[2]);
+  if (call.takes(4))
+    if (auto *row = findRow(quaternaries, name, !isF64))
+      return eachFloat(call.out(), [in = in, compute = *row]<typename T>(Frame &frame, uint32_t i) {
+        return compute(wideAt<T>(frame, in[0], i), wideAt<T>(frame, in[1], i),
+                       wideAt<T>(frame, in[2], i), wideAt<T>(frame, in[3], i));
+      });
+  return std::nullopt;
+}
+
+// x and an integer: ldexp, scalbn, powi.
+Model ofFloatAndInteger(ExternCall &call) {
+  if (!call.takesFloat || !call.givesFloat || !call.takes(2) || isFloat(call.in[1].storage))
+    return std::nullopt;
+  double (*compute)(double, int64_t) = nullptr;
+  if (call.name.starts_with("ldexp") || call.name.starts_with("scalbn"))
+    compute = +[](double x, int64_t n) {
+      return std::ldexp(x, int(std::clamp<int64_t>(n, -5000, 5000)));
+    };
+  else if (call.name.starts_with("powi"))
+    compute = +[](double x, int64_t n) { return std::pow(x, double(n)); };
+  else
+    return std::nullopt;
+  Slot out = call.out();
+  return dispatchInt(call.in[1].storage, [&]<typename Int>() -> Step {
+    return eachFloat(out, [=, x = call.in[0], n = call.in[1]]<typename T>(Frame &frame,
+                                                                          uint32_t i) {
+      return compute(wideAt<T>(frame, x, i), Int::sext(frame.data<typename Int::Unsigned>(n)[i]));
+    });
+  });
+}
+
+// Bessel functions take their order first.
+Model ofOrder(ExternCall &call) {
+  StringRef base = call.name.ends_with("f") ? call.name.drop_back() : call.name;
+  if (call.takesFloat || !call.givesFloat || !call.takes(2) || (base != "jn" && base != "yn"))
+    return std::nullopt;
+  auto *compute = base == "jn" ? ::jn : ::yn;
+  return eachFloat(call.out(),
+                   [=, n = call.in[0], x = call.in[1]]<typename T>(Frame &frame, uint32_t i) {
+                     return compute(frame.data<int32_t>(n)[i], wideAt<T>(frame, x, i));
+                   });
+}
+
+// out[i] = compute<Int>(x), an integer of the result's width, for a float x in its widest form.
+template <typename Fn> Step eachInteger(Slot out, Slot in, Fn compute) {
+  return dispatchFloat<false>(in.storage, [&]<typename T>() -> Step {
+    return dispatchInt(out.storage, [&]<typename Int>() -> Step {
+      return [=](Frame &frame) {
+        for (uint32_t i = 0; i < out.count; ++i)
+          frame.data<typename Int::Unsigned>(out)[i] =
+              compute.template operator()<Int>(wideAt<T>(frame, in, i));
+      };
+    });
+  });
+}
+
+Model toInteger(ExternCall &call) {
+  if (!call.takesFloat || call.givesFloat || !call.takes(1))
+    return std::nullopt;
+  // `isnanf` and `isnand`, `finitef` and `isfinited`: the letter is the type.
+  StringRef name = call.name;
+  StringRef base =
+      call.isF64 && name.ends_with("d") && !tests.contains(name) ? name.drop_back() : name;
+  if (auto *row = findRow(tests, base, !call.isF64))
+    return eachInteger(call.out(), call.in[0], [compute = *row]<typename Int>(double x) {
+      return Int::wrap(uint64_t(compute(x)));
+    });
+  // Halves away from zero (`lround`) or to even (`lrint`).
+  StringRef rounding = !call.isF64 && name.ends_with("f") ? name.drop_back() : name;
+  bool away = rounding == "llround" || rounding == "lround";
+  if (away || rounding == "llrint" || rounding == "lrint")
+    return eachInteger(call.out(), call.in[0], [away]<typename Int>(double x) {
+      return floatToInt<Int>(away ? std::round(x) : std::nearbyint(x), false);
+    });
+  return std::nullopt;
+}
+
+Model ofBits(ExternCall &call) {
+  StringRef name = call.name;
+  if (call.d.wide())
+    return std::nullopt;
+  if (call.takes(1) &&
+      (name.ends_with("_as_int") || name.ends_with("_as_uint") || name.ends_with("_as_float") ||
+       name.ends_with("_as_double") || name.ends_with("_as_longlong"))) {
+    call.d.alias(call.op, call.op.getInputs()[0]);
+    return Step();
   }
-  if (Step step = decodeRounded(op, name, in, d))
-    return step;
-  fail();
+  if (call.takes(1) && (name == "double2hiint" || name == "double2loint"))
+    return
+        [in = call.in[0], out = call.out(), shift = name == "double2hiint" ? 32 : 0](Frame &frame) {
+          for (uint32_t i = 0; i < out.count; ++i)
+            frame.data<uint32_t>(out)[i] = uint32_t(frame.data<uint64_t>(in)[i] >> shift);
+        };
+  if (call.takes(2) && name == "hiloint2double")
+    return [high = call.in[0], low = call.in[1], out = call.out()](Frame &frame) {
+      for (uint32_t i = 0; i < out.count; ++i)
+        frame.data<uint64_t>(out)[i] =
+            uint64_t(frame.data<uint32_t>(high)[i]) << 32 | frame.data<uint32_t>(low)[i];
+    };
+  return std::nullopt;
+}
+
+Model ofIntegers(ExternCall &call) {
+  auto it = integers.find(call.name);
+  if (call.takesFloat || call.givesFloat || it == integers.end() ||
+      !call.takes(it->second.operands))
+    return std::nullopt;
+  return dispatchInt(call.in[0].storage, [&]<typename Int>() -> Step {
+    return [in = call.in, out = call.out(), row = it->second](Frame &frame) {
+      auto at = [&](size_t k, uint32_t i) -> uint64_t {
+        return k < in.size() ? dispatchInt(
+                                   in[k].storage,
+                                   [&]<typename V>() -> uint64_t {
+                                     return V::zext(frame.data<typename V::Unsigned>(in[k])[i]);
+                                   })
+                             : 0;
+      };
+      for (uint32_t i = 0; i < out.count; ++i) {
+        uint64_t value = row.compute(at(0, i), at(1, i), at(2, i), Int::bits);
+        dispatchInt(out.storage, [&]<typename V>() {
+          frame.data<typename V::Unsigned>(out)[i] = V::wrap(value);
+        });
+      }
+    };
+  });
+}
+
+Step decodeExtern(tile::ExternOp op, Decoder &d) {
+  StringRef name = op.getSymbol();
+  bool isKnown = name.consume_front("__nv_") && !op.getInputs().empty();
+  if (isKnown) {
+    SmallVector<Slot> in;
+    for (Value input : op.getInputs())
+      in.push_back(d.slot(input));
+    ExternCall call = {op,
+                       d,
+                       name,
+                       in,
+                       Decoder::storageInMemory(op.getInputs()[0].getType()) == Storage::F64,
+                       isFloat(in[0].storage),
+                       isFloat(d.storageOf(op.getType()))};
+    for (auto *model : {ofFloats, ofFloatAndInteger, ofOrder, toInteger, ofBits, ofIntegers})
+      if (Model step = model(call))
+        return *std::move(step);
+    if (Step step = decodeRounded(op, name, in, d))
+      return step;
+  }
+  d.unsupported(op, "the function `" + op.getSymbol().str() + "` is not known to the interpreter");
   return {};
 }
 

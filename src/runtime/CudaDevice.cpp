@@ -221,6 +221,11 @@ Status CudaDevice::checkAddress(const void *address) const {
       driver.cuPointerGetAttribute(&ordinal, PointerDeviceOrdinal, pointer) != Ok ||
       ordinal == handle)
     return done();
+  // Another GPU's, and reached where the program has enabled access to its peer.
+  Current current(*this);
+  DevicePointer reached = 0;
+  if (driver.cuPointerGetAttribute(&reached, PointerDeviceAddress, pointer) == Ok)
+    return done();
   return Error{"the memory is cuda:" + std::to_string(ordinal) + "'s, not " + name() + "'s", {}};
 }
 

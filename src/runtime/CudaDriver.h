@@ -52,7 +52,8 @@ enum DeviceAttribute : int {
 };
 
 enum PointerAttribute : int {
-  PointerMemoryType = 2, ///< 2: of a device
+  PointerMemoryType = 2,    ///< 2: of a device
+  PointerDeviceAddress = 3, ///< fails where kernels of the context that is current do not reach it
   PointerIsManaged = 8,
   PointerDeviceOrdinal = 9,
 };

@@ -324,7 +324,7 @@ public:
   }
   Result<double> secondsSince(const Event &start) const override {
     auto *other = dynamic_cast<const CudaEvent *>(&start);
-    if (!other)
+    if (!other || &other->device != &device)
       return Error{"cannot take the time between events of two devices", {}};
     Current current(device);
     float milliseconds = 0;

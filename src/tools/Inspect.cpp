@@ -212,6 +212,38 @@ std::string timeText(double seconds) {
 
 double share(unsigned part, unsigned whole) { return whole ? double(part) / double(whole) : 1; }
 
+// What to do about what costs most, one line each.
+Json hintsOf(const Json &json) {
+  Json hints = Json::array();
+  if (!json["spill_load_bytes"].is_null() &&
+      json["spill_load_bytes"].get<int64_t>() + json["spill_store_bytes"].get<int64_t>() > 0)
+    hints.push_back("registers spill: take more warps than " + json["num_warps"].dump() +
+                    " or a smaller block");
+  for (const Json &row : json["accesses"]) {
+    if (row["space"] != "global" || row["what"].get<std::string>().starts_with("bulk"))
+      continue;
+    std::string place = placeText({row["file"], row["line"], row["called_from"]}) + ": the " +
+                        row["what"].get<std::string>() + " ";
+    constexpr double poor = 0.5;
+    constexpr int64_t widest = 16;
+    if (row["coalescing"].get<double>() < poor)
+      hints.push_back(place + "touches " + row["sectors"].dump() + " sectors where " +
+                      row["sectors_at_best"].dump() +
+                      " would do: give neighbouring elements of the last dimension neighbouring "
+                      "addresses, and transpose in the kernel (`tl.trans`)");
+    else if (row["elements"] == 1 &&
+             row["bytes"].get<int64_t>() * row["count"].get<int64_t>() >= widest &&
+             row["bytes"].get<int64_t>() < widest)
+      hints.push_back(place + "moves one element at a time: pass sizes and strides that are "
+                              "multiples of 16, or promise it with `tl.multiple_of`");
+  }
+  const Json &waves = json["waves"];
+  if (!waves.is_null() && waves["busy"].get<double>() < 0.5)
+    hints.push_back(waves["programs"].dump() + " programs for " + waves["at_once"].dump() +
+                    " places: smaller blocks give more of them");
+  return hints;
+}
+
 Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitted,
                         const LaunchFacts &launch, const analysis::Explanation &lines) {
   const target::GpuChip &chip = *target::gpuChip(words.chip);
@@ -298,6 +330,7 @@ Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitte
     json["instructions"].push_back(std::move(row));
   }
   json["warnings"] = report->warnings;
+  json["hints"] = hintsOf(json);
   json["work"] = workJson(lines, work);
   json["lines"] = linesJson(lines);
   json["roofline"] = {{"bytes_a_second", roof.bytesASecond},
@@ -376,6 +409,10 @@ void printGpu(const Json &json, const analysis::Explanation &lines) {
       std::printf("\n");
       printTable(*table, 2);
     }
+  for (bool first = true; const Json &hint : json["hints"]) {
+    std::printf("%shint: %s\n", first ? "\n" : "", hint.get<std::string>().c_str());
+    first = false;
+  }
   printLines(lines);
   const Json &roof = json["roofline"];
   std::printf("\n%s: %s asked for, %s at least, %.4g operations, %.3g a byte\n",

@@ -218,6 +218,10 @@ int show(const LearnWords &words, const Puzzle &puzzle) {
 
 // Runs a learner's file on all cases.
 int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
+  if (!fs::exists(words.what))
+    return refuse(Error{"there is no file `" + words.what + "`; `nereid learn " +
+                            puzzle.name.substr(0, 2) + "` writes it",
+                        {}});
   if (auto source = engine::readSource(words.what); !source)
     return refuse(source.error());
   std::string pattern = (fs::temp_directory_path() / "nereid-learn-XXXXXX").string();

@@ -22,7 +22,7 @@ namespace nereid::tools {
 namespace {
 
 struct RunWords : KernelWords {
-  std::string grid = "(1,)", device = "cpu";
+  std::string grid, device = "cpu";
   std::vector<std::string> print, save;
   bool emulateTf32 = false, wide = false;
   int repeat = 0; ///< launches to profile
@@ -159,7 +159,13 @@ int execute(const RunWords &words, bool check) {
   if (!ordered)
     return refuse(ordered.error());
   request.arguments = std::move(*ordered);
-  auto grid = arguments.grid(words.grid);
+  auto hasGrid = [](const auto &source) {
+    return source.second.find("program_id") != std::string_view::npos;
+  };
+  if (words.grid.empty() && !words.json && std::ranges::any_of(chosen->program->sources(), hasGrid))
+    std::fprintf(stderr, "nereid: note: one program runs; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
+                         "as many as cover n\n");
+  auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
   if (!grid)
     return refuse(grid.error());
   request.grid = *grid;

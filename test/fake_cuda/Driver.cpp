@@ -1,14 +1,19 @@
 #include "Driver.h"
 
+#include "PtxCode.h"
 #include "PtxMachine.h"
 #include "TensorMap.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 Code sticky = Ok;
 
@@ -62,12 +67,17 @@ struct FakeContext {
   int device;
 } contexts[deviceCount] = {{0}, {1}};
 bool retained[deviceCount] = {};
+bool isPeer[deviceCount][deviceCount] =
+    {}; // whether kernels of the first reach the second's memory
+using FakeGraph = std::vector<std::function<Code()>>;
 struct FakeStream {
   Context context;
   bool isAlive = true, isCapturing = false;
+  FakeGraph captured;
 };
 StreamHandle lastStream = nullptr;
 unsigned lastGrid[3];
+constexpr int host = -1;
 struct FakeBlock {
   size_t bytes;
   int device;
@@ -87,6 +97,7 @@ Code started() {
 
 Context current() { return depth ? stack[depth - 1] : nullptr; }
 FakeContext *contextOf(Context context) { return reinterpret_cast<FakeContext *>(context); }
+int deviceOf(Context context) { return context ? contextOf(context)->device : 0; }
 FakeStream *streamOf(StreamHandle stream) {
   // The default streams are those of the context that is current.
   thread_local FakeStream byDefault;
@@ -111,11 +122,25 @@ Code giveFunction(Function *function) {
   return *function = reinterpret_cast<Function>(current()), sticky;
 }
 
-bool isAllocated(uint64_t address, unsigned bytes) {
-  std::lock_guard lock(mutex);
+// At once, or whenever the graph is launched that the stream captures.
+Code queue(StreamHandle stream, std::function<Code()> work) {
+  FakeStream *to = streamOf(stream);
+  if (!to->isCapturing)
+    return work();
+  to->captured.push_back(std::move(work));
+  return Ok;
+}
+
+// The block that `bytes` from `address` on lie in; null if there is none. With `mutex` held.
+const FakeBlock *blockAt(uint64_t address, size_t bytes) {
   auto after = memory.upper_bound(DevicePointer(address));
-  return after != memory.begin() &&
-         address + bytes <= std::prev(after)->first + std::prev(after)->second.bytes;
+  if (after == memory.begin())
+    return nullptr;
+  const auto &[begin, block] = *std::prev(after);
+  return address + bytes <= begin + block.bytes ? &block : nullptr;
+}
+bool reaches(int device, const FakeBlock &block) {
+  return block.device == host || block.device == device || isPeer[device][block.device];
 }
 
 // Code is PTX, and what is called a cubin (test/fake_cuda/ptxas.sh) too.
@@ -123,16 +148,20 @@ struct Loaded {
   std::shared_ptr<const ptx::Kernel> kernel;
 };
 
-Code launch(const LaunchConfig &config, Function function, void **arguments) {
+Code launch(const LaunchConfig &config, int device, const ptx::Kernel &kernel, void **arguments) {
   ptx::Launch how{{config.gridX, config.gridY, config.gridZ},
                   {config.blockX, config.blockY, config.blockZ},
                   config.sharedBytes,
                   arguments,
-                  isAllocated};
+                  [device](uint64_t address, unsigned bytes) {
+                    std::lock_guard lock(mutex);
+                    const FakeBlock *block = blockAt(address, bytes);
+                    return block && reaches(device, *block);
+                  }};
   if (const char *seed = std::getenv("FAKE_CUDA_SEED"))
     how.seed = unsigned(std::atoi(seed));
   how.ordersGlobal = has("ordered");
-  std::string fault = ptx::run(*reinterpret_cast<const Loaded *>(function)->kernel, how);
+  std::string fault = ptx::run(kernel, how);
   if (fault.empty())
     return Ok;
   std::fprintf(stderr, "the model of a GPU: %s\n", fault.c_str());
@@ -141,7 +170,24 @@ Code launch(const LaunchConfig &config, Function function, void **arguments) {
   return Refuted;
 }
 
-Code allocate(DevicePointer *to, size_t bytes) {
+// With copies of the arguments, as a driver takes them.
+Code queueLaunch(const LaunchConfig &config, Function function, void **arguments) {
+  auto kernel = reinterpret_cast<const Loaded *>(function)->kernel;
+  std::vector<std::vector<char>> values;
+  for (size_t i = 0; i < kernel->parameters.size(); ++i) {
+    auto *from = static_cast<const char *>(arguments[i]);
+    values.emplace_back(from, from + kernel->parameters[i].bytes);
+  }
+  int device = deviceOf(config.stream ? streamOf(config.stream)->context : current());
+  return queue(config.stream, [config, device, kernel, values]() mutable {
+    std::vector<void *> places;
+    for (std::vector<char> &value : values)
+      places.push_back(value.data());
+    return launch(config, device, *kernel, places.data());
+  });
+}
+
+Code allocate(DevicePointer *to, size_t bytes, int device) {
   if (sticky)
     return sticky;
   if (has("oom") && bytes > 1 << 20)
@@ -151,8 +197,16 @@ Code allocate(DevicePointer *to, size_t bytes) {
     std::memset(block, 0, bytes);
   *to = reinterpret_cast<DevicePointer>(block);
   std::lock_guard lock(mutex);
-  memory[*to] = {bytes, current() ? contextOf(current())->device : 0};
+  memory[*to] = {bytes, device};
   return Ok;
+}
+template <typename T> Code fill(DevicePointer to, T value, size_t count, StreamHandle stream) {
+  if (count * sizeof(T) > 64 << 20) // what empties caches between samples is never read
+    return sticky;
+  return queue(stream, [=] {
+    std::fill_n(reinterpret_cast<T *>(to), count, value);
+    return sticky;
+  });
 }
 Code release(DevicePointer pointer) {
   {
@@ -230,27 +284,41 @@ Code cuCtxPushCurrent_v2(Context context) { return stack[depth++] = context, Ok;
 Code cuCtxPopCurrent_v2(Context *context) { return *context = stack[--depth], Ok; }
 Code cuCtxSynchronize() { return waits("cuCtxSynchronize"), sticky; }
 
-Code cuMemAlloc_v2(DevicePointer *to, size_t bytes) { return allocate(to, bytes); }
+Code cuDeviceCanAccessPeer(int *can, DeviceHandle, DeviceHandle) { return *can = 1, Ok; }
+Code cuCtxEnablePeerAccess(Context peer, unsigned) {
+  std::lock_guard lock(mutex);
+  return isPeer[deviceOf(current())][deviceOf(peer)] = true, Ok;
+}
+Code cuCtxDisablePeerAccess(Context peer) {
+  std::lock_guard lock(mutex);
+  return isPeer[deviceOf(current())][deviceOf(peer)] = false, Ok;
+}
+
+Code cuMemAlloc_v2(DevicePointer *to, size_t bytes) {
+  return allocate(to, bytes, deviceOf(current()));
+}
 Code cuMemAllocAsync(DevicePointer *to, size_t bytes, StreamHandle) {
   count("cuMemAllocAsync");
-  return allocate(to, bytes);
+  return allocate(to, bytes, deviceOf(current()));
 }
 Code cuMemFree_v2(DevicePointer pointer) { return waits("cuMemFree"), release(pointer); }
 Code cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
   count("cuMemFreeAsync");
   return streamOf(stream)->isAlive ? release(pointer) : Code(InvalidHandle);
 }
-Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle) {
+Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle stream) {
   waits("cuMemcpyAsync");
-  std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
-  return sticky;
+  return queue(stream, [=] {
+    std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+    return sticky;
+  });
 }
 Code cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return sticky;
 }
 Code cuMemAllocHost_v2(void **to, size_t bytes) {
-  return allocate(reinterpret_cast<DevicePointer *>(to), bytes);
+  return allocate(reinterpret_cast<DevicePointer *>(to), bytes, host);
 }
 Code cuMemFreeHost(void *pointer) { return release(reinterpret_cast<DevicePointer>(pointer)); }
 Code cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
@@ -258,33 +326,28 @@ Code cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   return sticky;
 }
-Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, StreamHandle) {
-  if (count <= 64 << 20)
-    std::memset(reinterpret_cast<void *>(to), value, count);
-  return sticky;
+Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, StreamHandle stream) {
+  return fill(to, value, count, stream);
 }
-Code cuMemsetD16Async(DevicePointer to, unsigned short value, size_t count, StreamHandle) {
-  for (size_t i = 0; i < count && count <= 32 << 20; ++i)
-    reinterpret_cast<unsigned short *>(to)[i] = value;
-  return sticky;
+Code cuMemsetD16Async(DevicePointer to, unsigned short value, size_t count, StreamHandle stream) {
+  return fill(to, value, count, stream);
 }
-Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle) {
-  if (count > 16 << 20) // what empties caches between samples is never read
-    return sticky;
-  for (size_t i = 0; i < count; ++i)
-    reinterpret_cast<unsigned *>(to)[i] = value;
-  return sticky;
+Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle stream) {
+  return fill(to, value, count, stream);
 }
 
 Code cuPointerGetAttribute(void *to, int which, DevicePointer pointer) {
   std::lock_guard lock(mutex);
-  auto found = memory.upper_bound(pointer);
-  if (found == memory.begin() ||
-      pointer - std::prev(found)->first >= std::prev(found)->second.bytes)
-    return 1;
-  *static_cast<int *>(to) = which == PointerMemoryType  ? 2
+  const FakeBlock *block = blockAt(pointer, 1);
+  if (!block)
+    return Refuted;
+  if (which == PointerDeviceAddress) {
+    *static_cast<DevicePointer *>(to) = pointer;
+    return reaches(deviceOf(current()), *block) ? Ok : Refuted;
+  }
+  *static_cast<int *>(to) = which == PointerMemoryType  ? (block->device == host ? 1 : 2)
                             : which == PointerIsManaged ? 0
-                                                        : std::prev(found)->second.device;
+                                                        : block->device;
   return Ok;
 }
 
@@ -302,8 +365,24 @@ Code cuStreamDestroy_v2(StreamHandle stream) {
 Code cuStreamBeginCapture_v2(StreamHandle stream, int) {
   return streamOf(stream)->isCapturing = true, sticky;
 }
-Code cuStreamEndCapture(StreamHandle stream, GraphHandle *) {
-  return streamOf(stream)->isCapturing = false, sticky;
+Code cuStreamEndCapture(StreamHandle stream, GraphHandle *graph) {
+  FakeStream *from = streamOf(stream);
+  from->isCapturing = false;
+  *graph = reinterpret_cast<GraphHandle>(new FakeGraph(std::exchange(from->captured, {})));
+  return sticky;
+}
+Code cuGraphGetNodes(GraphHandle graph, GraphNode *, size_t *count) {
+  return *count = reinterpret_cast<FakeGraph *>(graph)->size(), sticky;
+}
+Code cuGraphDestroy(GraphHandle graph) {
+  return delete reinterpret_cast<FakeGraph *>(graph), sticky;
+}
+Code cuGraphInstantiateWithFlags(GraphExec *exec, GraphHandle graph, unsigned long long) {
+  *exec = reinterpret_cast<GraphExec>(new FakeGraph(*reinterpret_cast<FakeGraph *>(graph)));
+  return sticky;
+}
+Code cuGraphExecDestroy(GraphExec exec) {
+  return delete reinterpret_cast<FakeGraph *>(exec), sticky;
 }
 Code cuStreamIsCapturing(StreamHandle stream, int *capturing) {
   return *capturing = stream && streamOf(stream)->isCapturing, sticky;
@@ -403,7 +482,7 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
   lastGrid[0] = config->gridX, lastGrid[1] = config->gridY, lastGrid[2] = config->gridZ;
   if (has("runs")) {
     now += float(config->blockX) / 128;
-    return launch(*config, function, arguments);
+    return queueLaunch(*config, function, arguments);
   }
   Context where = config->stream ? streamOf(config->stream)->context : current();
   if (reinterpret_cast<Context>(function) != where)
@@ -412,7 +491,12 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
   now += float(config->blockX) / 128;
   return lastStream && streamOf(lastStream)->isCapturing ? Code(Ok) : started();
 }
-Code cuGraphLaunch(GraphExec, StreamHandle) { return sticky ? sticky : started(); }
+Code cuGraphLaunch(GraphExec exec, StreamHandle) {
+  for (const auto &work : *reinterpret_cast<FakeGraph *>(exec))
+    if (Code code = work())
+      return code;
+  return sticky ? sticky : started();
+}
 
 /// How often a function was called, or "attribute 6" was set for a launch; the stream of the last
 /// launch.

@@ -1,4 +1,5 @@
 # RUN: nereid compile %s:recurrence --signature "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32" --target sm_90a --emit gpu | FileCheck %s
+# RUN: nereid compile %s:columns --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix=COLUMNS
 # A state that a loop carries lies as it is loaded and stored, not as one of the vectors that update it, and each thread loads what it needs of those.
 import triton
 import triton.language as tl
@@ -22,3 +23,22 @@ def recurrence(q_ptr, k_ptr, v_ptr, h_ptr, o_ptr, T):
         h = h * 0.5 + k[None, :] * v[:, None]
         tl.store(o_ptr + t * 64 + i, tl.sum(h * q[None, :], axis=1))
     tl.store(state, h)
+
+
+# Numbers of columns that a loop carries, of which its mask is made, lie as the tile that they are repeated to: no way through shared memory in each step.
+# COLUMNS-LABEL: func.func @columns
+# COLUMNS: scf.for
+# COLUMNS-NOT: convert_layout
+# COLUMNS: scf.yield
+@triton.jit
+def columns(x_ptr, y_ptr, out_ptr, M, N):
+    rows = tl.program_id(0) * 8 + tl.arange(0, 8)
+    columns = tl.arange(0, 128)
+    offsets = rows[:, None] * N + columns
+    total = tl.zeros([8, 128], dtype=tl.float32)
+    for _ in range(0, N, 128):
+        mask = (rows[:, None] < M) & (columns < N)
+        total += tl.load(x_ptr + offsets, mask=mask).to(tl.float32) * tl.load(y_ptr + offsets, mask=mask).to(tl.float32)
+        columns += 128
+        offsets += 128
+    tl.store(out_ptr + rows, tl.sum(total, 1), mask=rows < M)

@@ -2,6 +2,22 @@
 
 // Total integer ops fold to what docs/numerics.md says, also where upstream folding would give up.
 
+// By one nothing is divided, and nothing remains.
+// CHECK-LABEL: func.func @by_one(
+// CHECK-SAME: %[[N:.*]]: i32, %[[TILE:.*]]: tensor<8xi32>
+func.func @by_one(%n: i32, %tile: tensor<8xi32>) -> (i32, i32, tensor<8xi32>, tensor<8xi32>) {
+  %one = arith.constant 1 : i32
+  %ones = arith.constant dense<1> : tensor<8xi32>
+  // CHECK-DAG: %[[NONE:.*]] = arith.constant 0 : i32
+  // CHECK-DAG: %[[NONES:.*]] = arith.constant dense<0> : tensor<8xi32>
+  %a = tile.divsi %n, %one : i32
+  %b = tile.remui %n, %one : i32
+  %c = tile.divui %tile, %ones : tensor<8xi32>
+  %d = tile.remsi %tile, %ones : tensor<8xi32>
+  // CHECK: return %[[N]], %[[NONE]], %[[TILE]], %[[NONES]]
+  return %a, %b, %c, %d : i32, i32, tensor<8xi32>, tensor<8xi32>
+}
+
 // CHECK-LABEL: func.func @integers
 func.func @integers() -> (i32, i32, i32, i32, i32, i32, i32, i32) {
   %zero = arith.constant 0 : i32

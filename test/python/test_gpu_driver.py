@@ -59,11 +59,29 @@ first, second = OnGpu(host), OnSecond(host)
 """
 
 DEVICES = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+contexts = []
+for index in (0, 1):
+    contexts.append(ctypes.c_void_p())
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(contexts[-1]), index) == 0
+
+def memory_of(index):
+    address, popped = ctypes.c_void_p(), ctypes.c_void_p()
+    assert driver.cuCtxPushCurrent_v2(contexts[index]) == 0 and driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(256)) == 0
+    assert driver.cuCtxPopCurrent_v2(ctypes.byref(popped)) == 0
+    array = np.frombuffer((ctypes.c_char * 256).from_address(address.value), "f4")
+    array[:] = 1
+    return array
+
+first, second, third = OnGpu(memory_of(0)), OnSecond(memory_of(1)), AsCupy(memory_of(1))
 for arguments in ((host, first, first), (first, host, first), (first, first, host), (first, second, first)):
     print(said(lambda: add[(1,)](*arguments, 64, BLOCK=64)))
-print(said(lambda: add[(1,)](first, AsCupy(host), first, 64, BLOCK=64)))
+print(said(lambda: add[(1,)](first, third, first, 64, BLOCK=64)))
 print(said(lambda: copy_block[(1,)](TensorDescriptor(host, [64], [1], [64]), first, BLOCK=64)))
-print((host == 1).all(), said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)))
+print((first.array == 1).all(), said(lambda: add[(1,)](first, first, first, 64, BLOCK=64)), (first.array == 2).all())
+assert driver.cuCtxPushCurrent_v2(contexts[0]) == 0 and driver.cuCtxEnablePeerAccess(contexts[1], 0) == 0
+print(said(lambda: add[(1,)](second, first, third, 64, BLOCK=64)), (third.array == 3).all())
 """
 
 STREAMS = """
@@ -247,12 +265,12 @@ class Driver(unittest.TestCase):
         return done.stdout.splitlines()
 
     def test_tensors_of_two_devices(self):
-        found = self.lines(DEVICES)
+        found = self.lines(DEVICES, "runs", NEREID_PTXAS=str(PTXAS))
         mixed = "ValueError: argument `{}` of `{}`: Pointer argument cannot be accessed from Triton (cpu tensor?): one lies on {}, another on {}"
         cpu, gpu = "the CPU", "cuda:0"
         self.assertEqual(found, [mixed.format("y", "add", cpu, gpu), mixed.format("y", "add", gpu, cpu), mixed.format("out", "add", gpu, cpu),
                                  mixed.format("y", "add", gpu, "cuda:1"), mixed.format("y", "add", gpu, "cuda:1"),
-                                 mixed.format("target", "copy_block", cpu, gpu), "True nothing"])
+                                 mixed.format("target", "copy_block", cpu, gpu), "True nothing True", "nothing True"])
 
     def test_the_stream_that_an_array_names(self):
         handles, wrong = self.lines(STREAMS)

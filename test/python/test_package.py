@@ -188,11 +188,15 @@ class Launches(unittest.TestCase):
         self.out = np.zeros(1000, "f4")
 
     def test_grids(self):
-        for grid in ((8, ), (8, 1), (8, 1, 1), lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), ), [8],
+        for grid in ((8, ), (8, 1), (8, 1, 1), (8, 1, 1, 1), lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), ), [8],
                      (np.int64(8), )):
             self.out[:] = 0
             add[grid](self.x, self.y, self.out, 1000)
             np.testing.assert_array_equal(self.out, self.x + 1)
+
+    def test_a_fourth_axis_is_told(self):
+        with self.assertRaisesRegex(ValueError, "a grid has 1 to 3 axes, not 4"):
+            add[(8, 1, 1, 2)](self.x, self.y, self.out, 1000)
 
     def test_an_empty_grid_runs_nothing(self):
         add[(0, )](self.x, self.y, self.out, 1000)
@@ -785,6 +789,35 @@ class Errors(unittest.TestCase):
                 setattr(runtime, name, None)
             fresh[(1, )](x)
             self.assertEqual(x[0], 7)
+
+    def test_gpu_facts_from_nvidia_smi(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = pathlib.Path(folder, "nvidia-smi")
+            tool.write_text("#!/bin/sh\ncase \"$*\" in *=clocks.max.sm,clocks.max.mem\\ *) echo 1980, 3201;; *) exit 1;; esac\n")
+            tool.chmod(0o755)
+            with unittest.mock.patch.dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"):
+                self.assertEqual(triton.testing.nvsmi(["clocks.max.sm", "clocks.max.mem"]), [1980, 3201])
+
+    def test_keys_for_results_on_disk(self):
+        from nereid.triton.runtime.autotuner import get_cache_invalidating_env_vars, get_cache_manager, triton_key
+
+        with unittest.mock.patch.dict(os.environ, TRITON_OVERRIDE_ARCH="sm90"):
+            self.assertEqual(get_cache_invalidating_env_vars()["TRITON_OVERRIDE_ARCH"], "sm90")
+        self.assertIn("nereid", triton_key())
+        self.assertIsNone(get_cache_manager("0" * 64).get_file("absent.json"))
+
+    def test_order_of_hooks(self):
+        x, order, runtime = np.zeros(128, "f4"), [], triton.knobs.runtime
+        calls = [(chain, lambda metadata, name=name: order.append(name))
+                 for chain, names in ((runtime.launch_enter_hook, "ab"), (runtime.launch_exit_hook, "cd")) for name in names]
+        for chain, call in calls:
+            chain.add(call)
+        try:
+            add[(1, )](x, x, x, 1)
+        finally:
+            for chain, call in calls:
+                chain.remove(call)
+        self.assertEqual("".join(order), "abdc")
 
     def test_threads_that_compile_one_kernel(self):
         @triton.jit

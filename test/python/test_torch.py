@@ -232,6 +232,13 @@ class Tensors(unittest.TestCase):
         square[(1, )](empty, empty, 0, BLOCK=64)
         square[(0, )](x, x, 64, BLOCK=64)
 
+    def test_fake_tensors(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode():
+            fake = torch.empty(4)
+        with self.assertRaisesRegex(ValueError, "argument `x` of `square`: .*a tensor without memory, as a FakeTensor is"):
+            square[(1, )](fake, torch.empty(4), 4, BLOCK=4)
+
     def test_strided_tensors(self):
         x = torch.randn(64, 2, device=self.device)
         y = torch.zeros(64, device=self.device)

@@ -50,6 +50,8 @@ class Learn(unittest.TestCase):
                 answer = json.loads(self.learn(file.name, "--json", code=1).stdout)
                 self.assertFalse(answer["solved"])
                 self.assertTrue(any("differs in" in case["failure"] for case in answer["cases"]), answer)
+                if puzzle["name"] == "01_copy":
+                    self.assertIn("as if nothing was stored there", answer["cases"][0]["failure"])
         self.assertFalse(any(puzzle["solved"] for puzzle in self.puzzles()))
 
     def test_a_puzzle_and_its_hints_in_json(self):
@@ -60,6 +62,7 @@ class Learn(unittest.TestCase):
             self.assertEqual(len(json.loads(self.learn("1", "--hint", "--json").stdout)["hints"]), count)
         refused = json.loads(self.learn("99", "--json", code=1).stdout)
         self.assertIn("99", refused["error"])
+        self.assertIn("`nereid learn 04` writes it", json.loads(self.learn("04_grid.py", "--json", code=1).stdout)["error"])
 
     def test_a_file_of_the_learner_is_never_overwritten(self):
         (self.here / "03_mask.py").write_text("mine")

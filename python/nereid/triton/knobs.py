@@ -9,11 +9,12 @@ def _flag(name, default=False):
     return os.environ.get(name, "1" if default else "0").lower() in ("1", "true", "on", "y", "yes")
 
 
-class _HookChain:
-    """Callables that are run one after another."""
+class HookChain:
+    """Callables that are run one after another, or the last that was added first."""
 
-    def __init__(self):
+    def __init__(self, reversed=False):
         self.calls = []
+        self.reversed = reversed
 
     def add(self, call):
         if call not in self.calls:
@@ -26,7 +27,7 @@ class _HookChain:
         _changed()
 
     def __call__(self, *args, **kwargs):
-        for call in list(self.calls):
+        for call in self.calls[::-1] if self.reversed else list(self.calls):
             call(*args, **kwargs)
 
     def __bool__(self):
@@ -77,10 +78,10 @@ runtime = _Group(
     interpret=_flag("TRITON_INTERPRET"),
     debug=_flag("TRITON_DEBUG"),
     override_arch=os.environ.get("TRITON_OVERRIDE_ARCH"),
-    launch_enter_hook=_HookChain(),
-    launch_exit_hook=_HookChain(),
-    kernel_load_start_hook=_HookChain(),
-    kernel_load_end_hook=_HookChain(),
+    launch_enter_hook=HookChain(),
+    launch_exit_hook=HookChain(reversed=True),
+    kernel_load_start_hook=HookChain(),
+    kernel_load_end_hook=HookChain(reversed=True),
     jit_cache_hook=None,
     jit_post_compile_hook=None,
     add_stages_inspection_hook=None,

@@ -5,6 +5,7 @@ import functools
 import gc
 import math
 import os
+import subprocess
 import time
 
 from .runtime.driver import current_device, gpu_torch
@@ -308,6 +309,12 @@ def _table(rows):
 def perf_report(benchmarks):
     """Makes a benchmark of a function; `.run(...)` measures it."""
     return lambda fn: Mark(fn, benchmarks)
+
+
+def nvsmi(attrs):
+    """What `nvidia-smi` says of GPU 0: a whole number for each of `attrs`, such as `clocks.max.sm`."""
+    command = ["nvidia-smi", "-i", "0", f"--query-gpu={','.join(attrs)}", "--format=csv,noheader,nounits"]
+    return [int(value) for value in subprocess.check_output(command, text=True).split(",")]
 
 
 def _gpu(device):

@@ -350,6 +350,25 @@ def f(p, n):
   EXPECT_TRUE(e.has("scf.for"));
 }
 
+TEST_F(EmitTest, LoopsCarryOnlyWhatAdvancesOfManyBlockPointers) {
+  Emission e = emit(R"(
+@triton.jit
+def f(p, q, r, n, m):
+    a = tl.make_block_ptr(p, (n, m), (m, 1), (0, 0), (16, 16), (1, 0))
+    b = tl.make_block_ptr(q, (n, m), (m, 1), (0, 0), (16, 16), (1, 0))
+    c = tl.make_block_ptr(r, (n, m), (m, 1), (0, 0), (16, 16), (1, 0))
+    for j in range(0, m, 16):
+        tl.store(c, tl.load(a) + tl.load(b))
+        a = tl.advance(a, (0, 16))
+        b = tl.advance(b, (0, 16))
+        c = tl.advance(c, (0, 16))
+)",
+                    "f", "*fp32, *fp32, *fp32, i32, i32");
+  EXPECT_EQ(e.message(), "");
+  // The six offsets, of 21 values.
+  EXPECT_TRUE(e.has("-> (i64, i64, i64, i64, i64, i64)")) << e.ir;
+}
+
 TEST_F(EmitTest, LoopsHandOnWhatIsReadBehindThem) {
   Emission e = emit(R"(
 @triton.jit

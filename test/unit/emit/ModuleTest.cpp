@@ -523,6 +523,27 @@ TEST_F(ModuleTest, UnknownValuesAreImported) {
             "no.such.SIZE");
 }
 
+// Packages import Triton through a module of their own, which a single file comes without.
+TEST_F(ModuleTest, TritonIsFoundBehindAModuleThatIsNot) {
+  EXPECT_EQ(
+      value("from vllm.triton_utils import HAS_TRITON, tl, triton\nx = triton.cdiv(9, 4), tl.int32",
+            "x"),
+      "(3, int32)");
+}
+
+// Whatever the condition asks: both are Triton's.
+TEST_F(ModuleTest, NamesakesOfTritonInBothBranches) {
+  EXPECT_EQ(value(R"(
+from package.utils import is_new
+if is_new():
+    from triton.language.extra.libdevice import rsqrt
+else:
+    from triton.language.math import rsqrt
+)",
+                  "rsqrt"),
+            "<function tl.libdevice.rsqrt>");
+}
+
 TEST_F(ModuleTest, InjectedGlobals) {
   InjectedValue size, flag, sqrt;
   size.constant = support::Constant::integer(64);

@@ -209,6 +209,37 @@ TEST_F(ApiTest, OptionsThatNoCompilerTakesAreRefused) {
   }
 }
 
+TEST_F(ApiTest, DefinitionsAnswerWhatOnlyPythonKnows) {
+  constexpr const char *source = R"(
+import triton
+import triton.language as tl
+from package.utils import is_fast
+
+FACTOR = tl.constexpr(2)
+if is_fast():
+    root = tl.sqrt
+else:
+    root = tl.exp
+
+@triton.jit
+def change(x):
+    tl.store(x, root(tl.load(x)) * FACTOR)
+)";
+  auto change = [&](std::vector<std::string> definitions) -> std::string {
+    EngineOptions options;
+    options.cacheOnDisk = false;
+    options.definitions = std::move(definitions);
+    auto program = must(Engine::create(options)).loadText(source, "change.py");
+    float x = 9;
+    Status status = program ? must(program->kernel("change")).launch(cpu().stream(), {1}, {&x})
+                            : Status(program.takeError());
+    return status ? std::to_string(x) : describe(status.error());
+  };
+  EXPECT_EQ(change({"package.utils.is_fast(...)=True", "FACTOR=5"}), "15.000000");
+  EXPECT_NE(change({}).find("`--define 'package.utils.is_fast(...)=True'`"), std::string::npos);
+  EXPECT_EQ(change({"FACTOR"}), "definition `FACTOR` is not NAME=VALUE with a literal value");
+}
+
 TEST_F(ApiTest, NoTensorIsNone) {
   Engine one = engine();
   Kernel maybe = must(must(one.loadText(R"(

@@ -499,6 +499,49 @@ func.func @shift(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %stride: i32) attribute
     }
 }
 
+// What lanes read at quotients lies between what the first and the last lane read: where the store
+// overwrites none of that, nothing is kept first.
+TEST(CpuKernels, QuotientsThatTheStoreMayOverwrite) {
+  constexpr int lanes = 64;
+  auto kernel = compileForCpu(R"(
+func.func @channels(%x: !tile.ptr<i32>, %w: !tile.ptr<i32>, %y: !tile.ptr<i32>, %d: i32) attributes {tile.kernel} {
+  %c = tile.arange 0 to 64 : tensor<64xi32>
+  %ds = tile.splat %d : i32 -> tensor<64xi32>
+  %q = tile.divsi %c, %ds : tensor<64xi32>
+  %xs = tile.splat %x : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %ws = tile.splat %w : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %ys = tile.splat %y : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %ax = tile.addptr %xs, %c : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %aw = tile.addptr %ws, %q : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %ay = tile.addptr %ys, %c : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %vx = tile.load %ax : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+  %vw = tile.load %aw : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+  %sum = arith.addi %vx, %vw : tensor<64xi32>
+  tile.store %ay, %sum : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  return
+}
+)");
+  ASSERT_TRUE(kernel.kernel) << kernel.failure;
+  for (int divisor : {1, 3, 16, 100, -1, -5})
+    for (int by : {-64, -63, -20, -1, 0, 1, 5, 20, 63, 64, 128}) {
+      std::vector<int32_t> memory(512), x(lanes);
+      for (size_t i = 0; i < memory.size(); ++i)
+        memory[i] = int32_t(i);
+      for (int i = 0; i < lanes; ++i)
+        x[size_t(i)] = 1000 * i;
+      std::vector<int32_t> want = memory;
+      for (int i = 0; i < lanes; ++i)
+        want[size_t(256 + i)] = 1000 * i + 256 + by + i / divisor;
+      kernel.run(Arguments()
+                     .add(x.data())
+                     .add(memory.data() + 256 + by)
+                     .add(memory.data() + 256)
+                     .add(int32_t(divisor)),
+                 {1, 1, 1});
+      EXPECT_EQ(memory, want) << "by " << divisor << ", read " << by << " behind";
+    }
+}
+
 // A row at a time by a loop that carries two sums of rows and fetches ahead, with rows that end
 // anywhere.
 TEST(CpuKernels, LoopsThatCarryRows) {

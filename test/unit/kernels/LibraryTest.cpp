@@ -193,6 +193,11 @@ TEST(Library, EveryVariantComputesTheSame) {
                                 .c = of(F32, {40, 64}),
                                 .aScale = of(F32, {40}),
                                 .bScale = of(F32, {64})}),
+           example(
+               MatmulGroupedWeightGradient{.a = of(half, {40, 24}),
+                                           .dc = of(half, {40, 72}),
+                                           .offsets = Array::of(DType::Int32, {4}, {0, 9, 9, 40}),
+                                           .db = of(half, {3, 24, 72})}),
            example(Gelu{.x = of(F32, {30}), .y = of(F32, {30}), .exact = true}),
            example(GeluBackward{
                .x = of(F32, {30}), .dy = of(F32, {30}), .dx = of(F32, {30}), .exact = true}),

@@ -1,4 +1,6 @@
-"""`nvidia.cublas.CublasLt`, which programs compare their kernels with: here torch's way to cuBLAS."""
+"""What programs import of Triton's compiled part. `nvidia.cublas.CublasLt`, which they compare their kernels with, is here
+torch's way to cuBLAS."""
+import os
 from types import SimpleNamespace
 
 
@@ -25,3 +27,9 @@ class CublasLt:
 
 nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt))
 amd = SimpleNamespace()  # programs import both names and use the one of their GPU
+
+
+def get_cache_invalidating_env_vars():
+    """What of the environment changes compiled code, for the keys of programs that keep results on disk."""
+    names = ("NEREID_DEVICE", "TRITON_DEBUG", "TRITON_DEFAULT_FP_FUSION", "TRITON_OVERRIDE_ARCH")
+    return {name: os.environ[name] for name in names if name in os.environ}

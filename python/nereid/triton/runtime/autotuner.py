@@ -12,8 +12,10 @@ import warnings
 from nereid import _C
 
 from .. import knobs
+from .._C.libtriton import get_cache_invalidating_env_vars  # noqa: F401
 from ..tools.tensor_descriptor import TensorDescriptor
 from ._results import Memory, Results
+from .cache import get_cache_manager, triton_key  # noqa: F401
 from .driver import current_device, driver
 from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface

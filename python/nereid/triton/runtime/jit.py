@@ -561,6 +561,8 @@ def _adapt(value):
         while isinstance(base, TensorWrapper):
             base = base.base
         address = value.data_ptr() if hasattr(base, "data_ptr") else base.__array_interface__["data"][0]
+        if not address and getattr(value, "is_cpu", False) and value.numel():
+            raise ValueError("Pointer argument cannot be accessed from Triton: a tensor without memory, as a FakeTensor is")
         return (address, dtype_word(value.dtype), _device_index(getattr(base, "device", "cpu")))
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:

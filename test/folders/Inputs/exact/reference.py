@@ -1,0 +1,2 @@
+def reference(x):
+    return dict(out=x * 0.333)
