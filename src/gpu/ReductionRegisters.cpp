@@ -32,23 +32,26 @@ struct SharedArrays {
     }
     base = emitter.beginShared(size);
   }
-  Value array(unsigned i) {
-    return emitter.builder.create<LLVM::GEPOp>(emitter.loc(), base.getType(),
-                                               emitter.builder.getI8Type(), base,
-                                               ArrayRef<LLVM::GEPArg>{int32_t(offsets[i])});
+  Value array(unsigned i) { return moved(base, offsets[i]); }
+  // Of `index` and so many elements further: a number that is part of the instruction.
+  Value address(unsigned i, Value index, int64_t further = 0) {
+    return moved(emitter.sharedAddress(array(i), elements[i], index),
+                 further * tile::bytesInMemory(elements[i]));
   }
-  Value address(unsigned i, Value index) {
-    return emitter.sharedAddress(array(i), elements[i], index);
-  }
-  SmallVector<Value> load(Value index) {
+  SmallVector<Value> load(Value index, int64_t further = 0) {
     SmallVector<Value> values;
     for (unsigned i = 0; i < elements.size(); ++i)
-      values.push_back(emitter.loadElement(address(i, index), elements[i]));
+      values.push_back(emitter.loadElement(address(i, index, further), elements[i]));
     return values;
   }
-  void store(Value index, ArrayRef<Value> values) {
+  void store(Value index, int64_t further, ArrayRef<Value> values) {
     for (unsigned i = 0; i < elements.size(); ++i)
-      emitter.storeElement(address(i, index), elements[i], values[i]);
+      emitter.storeElement(address(i, index, further), elements[i], values[i]);
+  }
+  Value moved(Value address, int64_t bytes) {
+    return emitter.builder.create<LLVM::GEPOp>(emitter.loc(), address.getType(),
+                                               emitter.builder.getI8Type(), address,
+                                               ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
   }
 
   RegisterEmitter &emitter;
@@ -364,14 +367,13 @@ private:
     Value row = distinctLane();
     int64_t lanes = int64_t(1) << distinctBits().size(), slots = int64_t(emitter.warps) * lanes;
     SharedArrays shared(emitter, elements, slots * live.size());
-    auto slot = [&](Value warp, unsigned i) {
-      Value index = warp;
-      if (row)
-        index = emitter.add(b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanes)), row);
-      return i ? emitter.add(index, emitter.i32(slots * i)) : index;
+    auto slot = [&](Value warp) {
+      if (!row)
+        return warp;
+      return emitter.add(b.create<arith::MulIOp>(emitter.loc(), warp, emitter.i32(lanes)), row);
     };
     for (auto [i, reg] : llvm::enumerate(live))
-      shared.store(slot(emitter.warp, i), values[reg]);
+      shared.store(slot(emitter.warp), slots * int64_t(i), values[reg]);
     emitter.barrier();
     int64_t mask = 0;
     for (const Bit &bit : bits)
@@ -379,7 +381,7 @@ private:
     if (!row && mask == emitter.warps - 1 && bits.size() > fewBits) {
       Value member = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(mask));
       for (auto [i, reg] : llvm::enumerate(live)) {
-        values[reg] = shared.load(slot(member, i));
+        values[reg] = shared.load(slot(member), slots * int64_t(i));
         for (const Bit &bit : bits)
           values[reg] = combineLanes(values[reg], bit.bit);
       }
@@ -395,7 +397,7 @@ private:
         for (auto [k, bit] : llvm::enumerate(bits))
           if (member >> k & 1)
             offset |= int64_t(1) << bit.bit;
-        parts.push_back(shared.load(slot(emitter.add(group, emitter.i32(offset)), i)));
+        parts.push_back(shared.load(slot(group), offset * lanes + slots * int64_t(i)));
       }
       for (; parts.size() > 1; parts.resize(parts.size() / 2))
         for (size_t k = 0; k < parts.size() / 2; ++k)
@@ -465,7 +467,7 @@ public:
       : Combination(scan, emitter), scan(scan), reversed(scan.getReverse()) {}
 
   void emit() {
-    scanGroups(bitsInOrder(layout, axis), 0, values, /*wantsBefore=*/false);
+    scanGroups(bitsInOrder(layout, axis), 0, values, emitter.lane, /*wantsBefore=*/false);
     for (auto [i, result] : llvm::enumerate(scan.getResults())) {
       SmallVector<Value> registers;
       for (ArrayRef<Value> tuple : values)
@@ -487,8 +489,9 @@ private:
 
   // The groups whose registers differ in the bits of `inside`, which the runs of `bits` put in
   // order: their sums become those of all elements up to their last one. What lies before each
-  // group is told if it is wanted.
-  std::vector<Before> scanGroups(Bits bits, unsigned inside, Sums &sums, bool wantsBefore = true) {
+  // group is told if it is wanted. Where warps come first, `lane` has the sum that counts.
+  std::vector<Before> scanGroups(Bits bits, unsigned inside, Sums &sums, Value lane,
+                                 bool wantsBefore = true) {
     std::vector<Before> before(values.size());
     if (bits.empty())
       return before;
@@ -500,7 +503,7 @@ private:
     else if (input == LayoutInput::Lane)
       scanLanes(run, rest, inside, sums, before, wantsBefore);
     else
-      scanWarps(run, rest, inside, sums, before);
+      scanWarps(run, rest, inside, sums, before, lane);
     return before;
   }
 
@@ -530,7 +533,7 @@ private:
       }
       totals[group] = sums[member(group, count - 1)];
     });
-    std::vector<Before> outer = scanGroups(rest, inside | mask, totals);
+    std::vector<Before> outer = scanGroups(rest, inside | mask, totals, emitter.lane);
     each(inside | mask, [&](unsigned group) {
       sums[member(group, count - 1)] = totals[group];
       before[member(group, 0)] = outer[group];
@@ -563,9 +566,12 @@ private:
     }
     if (!rest.empty()) {
       Value last = lanesAs(mask, reversed ? 0 : mask);
+      bool byWarps = rest.front().input == LayoutInput::Warp;
       Sums totals(values.size());
-      each(inside, [&](unsigned group) { totals[group] = fromLane(emitter, sums[group], last); });
-      before = scanGroups(rest, inside, totals);
+      each(inside, [&](unsigned group) {
+        totals[group] = byWarps ? sums[group] : fromLane(emitter, sums[group], last);
+      });
+      before = scanGroups(rest, inside, totals, byWarps ? last : emitter.lane);
       each(inside, [&](unsigned group) { sums[group] = joined(before[group], sums[group]); });
     }
     if (wantsBefore)
@@ -604,14 +610,15 @@ private:
       before.exists = b.create<arith::OrIOp>(emitter.loc(), before.exists, condition);
   }
 
-  void scanWarps(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before) {
+  void scanWarps(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before,
+                 Value lane) {
     SmallVector<unsigned> groups;
     each(inside, [&](unsigned group) { groups.push_back(group); });
     // A slot for each lane: lanes may be in different groups.
     int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
     SharedArrays shared(emitter, elements, threads * groups.size());
     for (auto [i, group] : llvm::enumerate(groups))
-      shared.store(emitter.add(emitter.thread, emitter.i32(threads * i)), sums[group]);
+      shared.store(emitter.thread, threads * int64_t(i), sums[group]);
     emitter.barrier();
     int64_t mask = 0;
     Value rank = emitter.i32(0);
@@ -622,8 +629,9 @@ private:
       rank = b.create<arith::OrIOp>(emitter.loc(), rank,
                                     b.create<arith::ShLIOp>(emitter.loc(), later, emitter.i32(k)));
     }
-    Value first =
-        b.create<arith::AndIOp>(emitter.loc(), emitter.thread, emitter.i32(~(mask * lanesPerWarp)));
+    Value first = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
+    first =
+        emitter.add(b.create<arith::MulIOp>(emitter.loc(), first, emitter.i32(lanesPerWarp)), lane);
     Value notFirst =
         b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, rank, emitter.i32(0));
     unsigned members = 1u << run.size();
@@ -635,7 +643,7 @@ private:
         for (auto [k, bit] : llvm::enumerate(run))
           if (isLater(member, k))
             offset += int64_t(lanesPerWarp) << bit.bit;
-        SmallVector<Value> part = shared.load(emitter.add(first, emitter.i32(offset)));
+        SmallVector<Value> part = shared.load(first, offset);
         sum = member ? combine(sum, part) : part;
         if (member + 1 == members)
           break;
@@ -644,7 +652,7 @@ private:
         mine = member ? select(emitter, isMine, sum, mine) : sum;
       }
     }
-    before = scanGroups(rest, inside, totals);
+    before = scanGroups(rest, inside, totals, emitter.lane);
     for (unsigned group : groups) {
       replace(before[group], joined(before[group], earlier[group]), notFirst);
       sums[group] = joined(before[group], sums[group]);
@@ -696,7 +704,7 @@ struct HistogramRegisters : RegisterModel<HistogramRegisters, tile::HistogramOp>
     int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
     emitter.loop(emitter.thread, emitter.i32(shape[0]), emitter.i32(threads), {},
                  [&](Value at, ValueRange) -> SmallVector<Value> {
-                   shared.store(at, emitter.i32(0));
+                   shared.store(at, 0, emitter.i32(0));
                    return {};
                  });
     emitter.barrier();
