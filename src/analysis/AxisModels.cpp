@@ -285,6 +285,9 @@ struct ShiftLeftModel : Base<ShiftLeftModel, tile::ShLOp> {
 template <typename Op> struct RemModel : Base<RemModel<Op>, Op> {
   SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
     const AxisFacts &a = operands[0], &b = operands[1];
+    // A stride that is specialised to 1: the sum that this is a part of runs on.
+    if (b.constant == 1)
+      return {constantFacts(APInt(64, 0), tile::shapeOf(op->getResult(0).getType()))};
     AxisFacts out = lanewise(op, operands);
     for (unsigned d = 0; d < rankOf(out); ++d) {
       int64_t run = std::gcd(a.contiguity[d], b.constancy[d]);

@@ -108,6 +108,12 @@ TEST_F(AxisTest, RemainderKeepsRunsThatItDoesNotCut) {
   };
   EXPECT_EQ(facts(rem("%n16")), (Facts{16, 16, 1}));
   EXPECT_EQ(facts(rem("%n")).contiguity, 1);
+  EXPECT_EQ(facts(std::string(offsets) + R"(
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %zero = tile.remsi %o, %one : tensor<128xi32>
+  %m = arith.addi %o, %zero : tensor<128xi32>
+)" + show("%m", "tensor<128xi32>")),
+            facts(std::string(offsets) + show("%o", "tensor<128xi32>")));
 }
 
 TEST_F(AxisTest, BoundsAreAsAlignedAsWhatTheyChooseFrom) {
