@@ -38,6 +38,13 @@ Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze p
     std::lock_guard lock(mutex);
     recorded.insert(request.line());
   };
+  // Kernels that several threads take of a program have launch paths of their own, and one code.
+  std::optional<EngineState::Building> building;
+  if (!found) {
+    building.emplace(*engine, *key);
+    if (building->hasWaited)
+      found = engine->find(*key, onDisk);
+  }
   if (!found) {
     std::optional<support::StepListener> listener;
     if (engine->options.onStep)
@@ -55,6 +62,7 @@ Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze p
     if (!onDisk)
       return *std::move(found);
   }
+  building.reset();
   if (engine->options.onCompile) {
     CompileEvent event;
     event.kernel = request.kernel;

@@ -14,6 +14,7 @@
 #include "support/Hash.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -51,6 +52,34 @@ struct EngineState {
     memory.keep(key, *found);
     return found;
   }
+
+  /// A key that this thread builds, once no other does.
+  class Building {
+  public:
+    Building(EngineState &engine, const support::Hash128 &key) : engine(engine), key(key) {
+      std::unique_lock lock(engine.buildMutex);
+      while (!engine.building.insert(key).second) {
+        hasWaited = true;
+        engine.buildDone.wait(lock);
+      }
+    }
+    ~Building() {
+      std::lock_guard lock(engine.buildMutex);
+      engine.building.erase(key);
+      engine.buildDone.notify_all();
+    }
+    Building(const Building &) = delete;
+    bool hasWaited = false; ///< for another, which has built it or failed
+
+  private:
+    EngineState &engine;
+    const support::Hash128 key;
+  };
+
+private:
+  std::mutex buildMutex;
+  std::condition_variable buildDone;
+  std::set<support::Hash128> building;
 };
 
 struct ProgramState : std::enable_shared_from_this<ProgramState> {

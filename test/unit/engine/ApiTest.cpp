@@ -209,6 +209,19 @@ TEST_F(ApiTest, OptionsThatNoCompilerTakesAreRefused) {
   }
 }
 
+TEST_F(ApiTest, ThreadsWithKernelsOfTheirOwnCompileOnce) {
+  Engine one = engine();
+  Program program = must(one.loadText(text, "text.py"));
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { good += scaleWorks(must(program.kernel("scale")), 1000); });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(good, 4);
+  EXPECT_EQ(one.statistics().compiled, 1u);
+}
+
 TEST_F(ApiTest, DefinitionsAnswerWhatOnlyPythonKnows) {
   constexpr const char *source = R"(
 import triton
