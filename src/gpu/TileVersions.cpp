@@ -85,7 +85,7 @@ bool TileVersions::movesBefore(Value old, const LinearLayout &layout) const {
 // thread would divide for many copies of an element, threads divide once and the quotients move.
 std::optional<LinearLayout> TileVersions::layoutOfQuotient(Value old,
                                                            const LinearLayout &layout) const {
-  constexpr unsigned mostCopies = 4; // of what is divided, for what does not move
+  constexpr unsigned mostCopies = 8; // of what is divided, for what does not move
   Operation *op = old.getDefiningOp();
   if (!isRecomputed(old) || !isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op) ||
       matchPattern(op->getOperand(1), m_Constant()))

@@ -20,9 +20,9 @@ import triton.language as tl
 @triton.jit
 def places(x_ptr, out_ptr, width, stride):
     i = tl.arange(0, 128)
-    j = tl.arange(0, 32)
-    x = tl.load(x_ptr + (i // width * stride + i % width * 32)[:, None] + j[None, :])
-    tl.store(out_ptr + i[:, None] * 32 + j[None, :], x)
+    j = tl.arange(0, 64)
+    x = tl.load(x_ptr + (i // width * stride + i % width * 64)[:, None] + j[None, :])
+    tl.store(out_ptr + i[:, None] * 64 + j[None, :], x)
 
 
 # Two rows a thread: it divides for each.
