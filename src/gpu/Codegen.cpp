@@ -11,6 +11,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 #include <mutex>
 
@@ -79,6 +80,31 @@ static void splitBytePairs(llvm::Function &function) {
   }
 }
 
+void compareHalvesWithZero(llvm::Module &module) {
+  using namespace llvm::PatternMatch;
+  llvm::IRBuilder<> b(module.getContext());
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::make_early_inc_range(llvm::instructions(function))) {
+      llvm::ICmpInst::Predicate predicate;
+      llvm::Value *word = nullptr;
+      const llvm::APInt *bits = nullptr;
+      if (!match(&one,
+                 m_ICmp(predicate, m_OneUse(m_And(m_Value(word), m_APInt(bits))), m_Zero())) ||
+          !llvm::ICmpInst::isEquality(predicate) || !word->getType()->isIntegerTy())
+        continue;
+      bool isHigh = *bits == 0x7fff0000u;
+      if (!isHigh && *bits != 0x7fff)
+        continue;
+      b.SetInsertPoint(&one);
+      llvm::Value *half = isHigh ? b.CreateLShr(word, 16) : word;
+      half = b.CreateBitCast(b.CreateTrunc(half, b.getInt16Ty()), b.getHalfTy());
+      llvm::Value *zero = llvm::ConstantFP::getZero(b.getHalfTy());
+      one.replaceAllUsesWith(predicate == llvm::ICmpInst::ICMP_EQ ? b.CreateFCmpOEQ(half, zero)
+                                                                  : b.CreateFCmpUNE(half, zero));
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(&one);
+    }
+}
+
 // Both halves of a word by one `mov`: taken out one by one, `ptxas` permutes the bytes of each
 // and does not see that two of them can be multiplied at once. Halves that become f32 stay as they
 // are: half a word with zeros behind it is a number.
@@ -96,9 +122,10 @@ void splitWordsOfHalves(llvm::Module &module) {
     return llvm::any_of(number->users(), [](llvm::User *cast) {
       return llvm::isa<llvm::BitCastInst>(cast) &&
              llvm::any_of(cast->users(), [](llvm::User *user) {
-               return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::IntrinsicInst>(
-                          user) &&
-                      user->getType()->isFloatingPointTy();
+               return llvm::isa<llvm::FCmpInst>(user) ||
+                      (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::IntrinsicInst>(
+                           user) &&
+                       user->getType()->isFloatingPointTy());
              });
     });
   };

@@ -22,6 +22,10 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip,
 /// memory, those that all lanes run together stay where they all come by.
 void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 
+/// Compares halves with zero by one instruction that joins predicates besides: the optimiser makes
+/// two of it, on their bits. What is compared may be any number of 16 bits whose highest is a sign.
+void compareHalvesWithZero(llvm::Module &module);
+
 /// Takes words of two halves that are computed with apart at once. Comes behind the optimiser,
 /// which sees through an extracted element only.
 void splitWordsOfHalves(llvm::Module &module);

@@ -6,6 +6,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
 
@@ -19,6 +22,21 @@ SmallVector<Value> joined(ArrayRef<Value> a, ArrayRef<Value> b) {
   SmallVector<Value> all(a);
   all.append(b.begin(), b.end());
   return all;
+}
+
+// How `redux.sync` combines the lanes of a warp, if it knows the combination.
+std::optional<NVVM::ReduxKind> reduxOf(Block &combine) {
+  if (combine.getNumArguments() != 2)
+    return std::nullopt;
+  Type type = combine.getArgument(0).getType();
+  if (!type.isInteger(1) && !type.isInteger(32))
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, std::optional<NVVM::ReduxKind>>(&combine.front())
+      .Case([](arith::OrIOp) { return NVVM::ReduxKind::OR; })
+      .Case([](arith::AndIOp) { return NVVM::ReduxKind::AND; })
+      .Case([](arith::XOrIOp) { return NVVM::ReduxKind::XOR; })
+      .Case([](arith::AddIOp) { return NVVM::ReduxKind::ADD; })
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 // Shared memory for one array of each type, one behind the other.
@@ -268,9 +286,14 @@ private:
     };
     ofLive([&](SmallVector<Value> &tuple) { extremum->key(emitter, tuple); });
     // Both sides of an exchange compute the same sum, so copies stay equal to the last bit.
-    for (const Bit &bit : lanes)
+    auto redux = reduxOf(combineBlock);
+    if (redux && 1u << lanes.size() == lanesPerWarp)
       for (unsigned reg : live)
-        values[reg] = combineLanes(values[reg], bit.bit);
+        values[reg] = {reduceWarp(*redux, values[reg][0])};
+    else
+      for (const Bit &bit : lanes)
+        for (unsigned reg : live)
+          values[reg] = combineLanes(values[reg], bit.bit);
     combineWarps(warps);
     ofLive([&](SmallVector<Value> &tuple) { extremum->place(emitter, tuple); });
   }
@@ -278,6 +301,16 @@ private:
   // Two parts of which either may be the earlier one, unless they are combined in order.
   SmallVector<Value> combineAnyhow(ArrayRef<Value> x, ArrayRef<Value> y) {
     return extremum ? extremum->combine(emitter, x, y) : combine(x, y);
+  }
+
+  // What all lanes hold, in one instruction.
+  Value reduceWarp(NVVM::ReduxKind kind, Value mine) {
+    Type word = b.getI32Type();
+    bool isTruth = mine.getType() != word;
+    if (isTruth)
+      mine = b.create<arith::ExtUIOp>(emitter.loc(), word, mine);
+    Value all = b.create<NVVM::ReduxOp>(emitter.loc(), word, mine, kind, emitter.i32(-1));
+    return isTruth ? b.create<arith::TruncIOp>(emitter.loc(), b.getI1Type(), all) : all;
   }
 
   // Of lanes whose numbers differ in the bit both get what both hold.

@@ -332,6 +332,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       !linked)
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine, llvmPasses);
+  gpu::compareHalvesWithZero(*llvmModule);
   gpu::splitWordsOfHalves(*llvmModule);
   gpu::multiplyWide(*llvmModule);
   gpu::addConstantsLast(*llvmModule);

@@ -373,7 +373,7 @@ class Programs(unittest.TestCase):
 
     def test_children_have_it_too(self):
         with tempfile.TemporaryDirectory() as hidden:
-            (pathlib.Path(hidden) / "sitecustomize.py").write_text("print('hidden read', flush=True)")
+            (pathlib.Path(hidden) / "sitecustomize.py").write_text("import os; os.write(1, b'hidden read\\n')  # one write: several processes start at once")
             code, output = program("""
                 import multiprocessing, subprocess, sys
 
