@@ -89,7 +89,7 @@ void compareHalvesWithZero(llvm::Module &module) {
       llvm::Value *word = nullptr;
       const llvm::APInt *bits = nullptr;
       if (!match(&one,
-                 m_ICmp(predicate, m_OneUse(m_And(m_Value(word), m_APInt(bits))), m_Zero())) ||
+                 m_ICmp(predicate, m_OneUse(m_And(m_Value(word), m_APInt(bits))), m_ZeroInt())) ||
           !llvm::ICmpInst::isEquality(predicate) || !word->getType()->isIntegerTy())
         continue;
       bool isHigh = *bits == 0x7fff0000u;
