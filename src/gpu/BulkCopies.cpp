@@ -149,7 +149,7 @@ struct ArrivalsRegisters : RegisterModel<ArrivalsRegisters, ArrivalsOp> {
     e.reserveRing(arrivals, isFirst || isSecond ? half : SharedOperand::alignment);
     if (writesGlobalBefore(op))
       e.assembly("fence.proxy.async;", "~{memory}", {}, {}, false);
-    else if (!e.isBeforeShared(op))
+    else if (!e.isBeforeShared(op->getBlock()))
       e.assembly("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, false);
     std::string text;
     for (unsigned i = 0; i < 2 * slots; ++i)

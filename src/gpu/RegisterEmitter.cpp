@@ -165,6 +165,8 @@ void RegisterEmitter::barrier() {
   if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
       made->getBlock() == stepScratch->body)
     stepScratch->uses.back().inner = made;
+  if (lastScratch && made->getBlock() == lastScratch->block)
+    lastScratch->hasBarrier = true;
 }
 
 void RegisterEmitter::waitForStores() {
@@ -176,8 +178,13 @@ void RegisterEmitter::sharedBarrier() {
   barrier();
 }
 
-bool RegisterEmitter::isBeforeShared(Operation *op) const {
-  return !usesShared && !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>();
+bool RegisterEmitter::isBeforeShared(Block *block) const {
+  if (sharedUses)
+    return false;
+  for (Operation *op = block->getParentOp(); op; op = op->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      return false;
+  return true;
 }
 
 // The area that the launch gives, from `offset` on.
@@ -190,14 +197,32 @@ static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
 }
 
+// No operand of a product is as small as that: what warps tell each other of a reduction.
+static uint64_t scratchApart(uint64_t bytes) {
+  return bytes < SharedOperand::alignment ? 128 : SharedOperand::alignment;
+}
+
+std::optional<uint64_t> RegisterEmitter::besideLast(uint64_t bytes) const {
+  if (!lastScratch || lastScratch->block != builder.getInsertionBlock() ||
+      lastScratch->number != sharedUses || !lastScratch->hasBarrier || mayStillBeRead)
+    return std::nullopt;
+  if (scratchStart + bytes <= lastScratch->begin)
+    return scratchStart;
+  uint64_t start = llvm::alignTo(std::max(lastScratch->end, scratchStart), scratchApart(bytes));
+  if (start + bytes > std::max(sharedSize, scratchStart + smallScratch))
+    return std::nullopt;
+  return start;
+}
+
 Value RegisterEmitter::beginShared(uint64_t bytes) {
-  usesShared = true;
-  uint64_t start = scratchStart;
-  bool isOfStep = stepScratch && builder.getInsertionBlock() == stepScratch->body;
+  Block *block = builder.getInsertionBlock();
+  bool isOfStep = stepScratch && block == stepScratch->body;
+  std::optional<uint64_t> beside = isOfStep ? std::nullopt : besideLast(bytes);
+  bool isFirst = !isOfStep && isBeforeShared(block);
+  noteShared();
+  uint64_t start = beside.value_or(scratchStart);
   if (isOfStep) {
-    // No operand of a product is as small as that: what warps tell each other of a reduction.
-    uint64_t apart = bytes < SharedOperand::alignment ? 128 : SharedOperand::alignment,
-             first = llvm::alignTo(stepScratch->end, apart);
+    uint64_t first = llvm::alignTo(stepScratch->end, scratchApart(bytes));
     stepScratch->isApart &= first + bytes <= stepScratch->most;
     if (stepScratch->isApart) {
       start = first;
@@ -213,9 +238,10 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
       largest.push_back({location, start - scratchStart, false});
     largest.push_back({location, bytes, false});
   }
-  Block *block = builder.getInsertionBlock();
   size_t before = std::distance(block->begin(), builder.getInsertionPoint());
-  sharedBarrier();
+  if (!beside && !isFirst)
+    sharedBarrier();
+  lastScratch = ScratchUse{block, start, start + bytes, sharedUses};
   if (isOfStep) {
     StepScratch::Use &use = stepScratch->uses.emplace_back();
     for (auto at = std::next(block->begin(), long(before)); at != builder.getInsertionPoint(); ++at)

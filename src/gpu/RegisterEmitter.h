@@ -83,10 +83,12 @@ public:
   /// memory.
   void waitForStores();
   bool mayStillBeRead = false;
-  /// True for an op that runs once, before threads use shared memory other than mbarriers.
-  bool isBeforeShared(mlir::Operation *op) const;
-  bool usesShared = false;
-  /// Makes sure that the scratch area has so many bytes, and that nobody still reads it.
+  /// True in a block that runs once, before threads use shared memory other than mbarriers.
+  bool isBeforeShared(mlir::Block *block) const;
+  /// Says that threads use shared memory here.
+  void noteShared() { ++sharedUses; }
+  /// Makes sure that the scratch area has so many bytes, and that nobody still reads it. What an op
+  /// of the same block had there before lies apart where there is room: no barrier is between them.
   mlir::Value beginShared(uint64_t bytes);
   /// Address of an element of `element` at an i32 index.
   mlir::Value sharedAddress(mlir::Value base, mlir::Type element, mlir::Value index);
@@ -207,6 +209,16 @@ private:
     bool isApart = true; ///< no two of them share bytes
     llvm::SmallVector<Use, 4> uses;
   };
+  // The last use of the scratch area. Behind the barrier of the next one of the same block nobody
+  // reads it any more.
+  struct ScratchUse {
+    mlir::Block *block;
+    uint64_t begin, end;
+    unsigned number; ///< among the uses of shared memory
+    bool hasBarrier = false;
+  };
+  /// Where the scratch area is apart from the use before, with a barrier since what lay there.
+  std::optional<uint64_t> besideLast(uint64_t bytes) const;
   /// What a loop's temporaries may take besides, whose program a multiprocessor holds many of.
   static constexpr uint64_t smallScratch = 2048;
   void finishStepScratch(mlir::Operation *loop);
@@ -227,7 +239,9 @@ private:
   llvm::DenseMap<mlir::Value, uint64_t> rings; // their offsets
   uint64_t scratchStart = 0;
   uint64_t sharedSize = 0;
-  llvm::SmallVector<mlir::Value> keptStarts;           // constants
+  llvm::SmallVector<mlir::Value> keptStarts; // constants
+  unsigned sharedUses = 0;
+  std::optional<ScratchUse> lastScratch;
   std::optional<StepScratch> stepScratch;              // of the loop whose body is being emitted
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;

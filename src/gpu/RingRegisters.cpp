@@ -159,7 +159,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
                   llvm::alignTo(type.getSlots() * SharedOperand(type.getTile()).bytes(),
                                 SharedOperand::alignment));
     // Nobody still reads what lay there.
-    if (!isa_and_present<RingOp>(op->getPrevNode()) && !e.isBeforeShared(op))
+    if (!isa_and_present<RingOp>(op->getPrevNode()) && !e.isBeforeShared(op->getBlock()))
       e.sharedBarrier();
   }
 };
@@ -167,7 +167,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
 struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto copy = cast<CopyAsyncOp>(op);
-    e.usesShared = true;
+    e.noteShared();
     RankedTensorType tile = copy.getRing().getType().getTile();
     LinearLayout layout = layoutOf(copy.getPointer().getType());
     SharedOperand shared(tile);
@@ -212,7 +212,7 @@ struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
 struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto write = cast<WriteSlotOp>(op);
-    e.usesShared = true;
+    e.noteShared();
     SharedOperand shared(write.getRing().getType().getTile());
     Value base = e.slotAddress(write.getRing(), write.getSlot(), shared.bytes());
     shared.write(e, base, layoutOf(write.getTile().getType()), e.registers(write.getTile()));
@@ -237,7 +237,7 @@ struct ReadSlotRegisters : RegisterModel<ReadSlotRegisters, ReadSlotOp> {
 struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, 0);
-    e.usesShared = true;
+    e.noteShared();
     std::string text, constraints;
     SmallVector<Value> places;
     for (Value ring : op->getOperands())

@@ -6,7 +6,6 @@ import triton.language as tl
 
 
 # 64 bins of 4 bytes are cleared before anybody counts.
-# COUNTS: bar.sync
 # COUNTS: st.shared.u32
 # COUNTS: bar.sync
 # COUNTS-COUNT-4: @%p{{[0-9]+}} red.relaxed.cta.shared.add.u32 [%rd{{[0-9]+}}], 1;
