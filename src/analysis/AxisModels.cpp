@@ -2,6 +2,7 @@
 #include "analysis/AxisAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numeric>
@@ -300,32 +301,59 @@ template <typename Op> struct RemModel : Base<RemModel<Op>, Op> {
   }
 };
 
-// The greatest element of a tile that has no negative ones; nothing if it may have some. What is
-// counted from the index of a program does not wrap around.
-std::optional<int64_t> greatest(Value value, unsigned depth = 8) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !depth)
-    return std::nullopt;
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.isNegative() ? std::nullopt : std::optional(constant.getSExtValue());
-  if (auto range = dyn_cast<tile::ArangeOp>(op)) {
-    int64_t start = int32_t(range.getStart());
-    return start < 0 ? std::nullopt : std::optional(start + tile::shapeOf(range.getType())[0] - 1);
+// What is counted up from the index of a program or of a step has no negative element, as it does
+// not wrap around; constants beside it must not do so either.
+class Counted {
+public:
+  // The greatest element but for the indices, if none is negative; nothing if one may be.
+  std::optional<int64_t> greatest(Value value, unsigned depth = 12) {
+    if (!depth)
+      return std::nullopt;
+    auto of = [&](Value other) { return greatest(other, depth - 1); };
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return ofLoop(argument, depth - 1);
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return constant.isNegative() ? std::nullopt : std::optional(constant.getSExtValue());
+    Operation *op = value.getDefiningOp();
+    if (auto range = dyn_cast<tile::ArangeOp>(op)) {
+      int64_t start = int32_t(range.getStart());
+      return start < 0 ? std::nullopt
+                       : std::optional(start + tile::shapeOf(range.getType())[0] - 1);
+    }
+    if (isa<tile::ProgramIdOp, tile::NumProgramsOp, arith::ExtUIOp>(op))
+      return 0;
+    if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
+            tile::HintOp, arith::ExtSIOp>(op))
+      return of(op->getOperand(0));
+    if (!isa<arith::AddIOp, arith::MulIOp, tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
+      return std::nullopt;
+    auto a = of(op->getOperand(0)), b = of(op->getOperand(1));
+    if (!a || !b)
+      return std::nullopt;
+    if (isa<tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
+      return a;
+    int64_t bound = isa<arith::AddIOp>(op) ? *a + *b : *a * *b;
+    return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
   }
-  if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op))
-    return 0;
-  if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
-          tile::HintOp, arith::ExtSIOp>(op))
-    return greatest(op->getOperand(0), depth - 1);
-  if (!isa<arith::AddIOp, arith::MulIOp>(op))
-    return std::nullopt;
-  auto a = greatest(op->getOperand(0), depth - 1), b = greatest(op->getOperand(1), depth - 1);
-  if (!a || !b)
-    return std::nullopt;
-  int64_t bound = isa<arith::AddIOp>(op) ? *a + *b : *a * *b;
-  return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
-}
+
+private:
+  // Of a value that a loop carries: that which it begins with, if each step adds to it.
+  std::optional<int64_t> ofLoop(BlockArgument argument, unsigned depth) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop)
+      return std::nullopt;
+    if (argument == loop.getInductionVar())
+      return greatest(loop.getStep(), depth) ? greatest(loop.getLowerBound(), depth) : std::nullopt;
+    if (!carried.insert(argument).second)
+      return 0;
+    auto first = greatest(loop.getTiedLoopInit(argument)->get(), depth);
+    return first && greatest(loop.getTiedLoopYieldedValue(argument)->get(), depth) ? first
+                                                                                   : std::nullopt;
+  }
+
+  llvm::SmallDenseSet<Value, 4> carried; // that are not negative if what they become is not
+};
 
 // Multiples of 32 divided by 8 are multiples of 4.
 void divideMultiples(AxisFacts &out, const AxisFacts &a, int64_t divisor) {
@@ -346,7 +374,7 @@ template <typename Op, bool isSigned> struct DivModel : Base<DivModel<Op, isSign
       return {a};
     AxisFacts out = lanewise(op, operands);
     divideMultiples(out, a, b.constant.value_or(0));
-    if (isSigned && !greatest(op->getOperand(0)))
+    if (isSigned && !Counted().greatest(op->getOperand(0)))
       return {out};
     for (unsigned d = 0; d < rankOf(out); ++d) {
       int64_t run = std::gcd(a.contiguity[d], b.constancy[d]);

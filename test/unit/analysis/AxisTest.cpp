@@ -171,6 +171,35 @@ TEST_F(AxisTest, QuotientsAreUniformOverMultiplesOfTheDivisor) {
             1);
 }
 
+// A grid-stride loop: what is counted up from a number that is not negative is not.
+TEST_F(AxisTest, QuotientsOfWhatALoopCounts) {
+  auto counted = [&](const std::string &start, const std::string &addend) {
+    return std::string(offsets) + R"(
+  %zero = arith.constant 0 : i32
+  %some = arith.constant 4 : i32
+  %first = arith.constant )" +
+           start + R"( : i32
+  %from = tile.splat %first : i32 -> tensor<128xi32>
+  %begin = arith.addi %o, %from : tensor<128xi32>
+  %by = tile.splat %n16 : i32 -> tensor<128xi32>
+  %step = arith.constant dense<)" +
+           addend + R"(> : tensor<128xi32>
+  %end = scf.for %i = %zero to %n step %some iter_args(%at = %begin) -> (tensor<128xi32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<128xi32>
+    %far = arith.muli %is, %step : tensor<128xi32>
+    %sum = arith.addi %at, %far : tensor<128xi32>
+    %m = tile.divsi %sum, %by : tensor<128xi32>
+    tile.print "" hex false signed [true] : %m : tensor<128xi32>
+    %next = arith.addi %at, %step : tensor<128xi32>
+    scf.yield %next : tensor<128xi32>
+  }
+)";
+  };
+  EXPECT_EQ(facts(counted("0", "32")).constancy, 16);
+  EXPECT_EQ(facts(counted("-64", "32")).constancy, 1);
+  EXPECT_EQ(facts(counted("64", "-32")).constancy, 1);
+}
+
 TEST_F(AxisTest, QuotientsOfMultiplesAreMultiples) {
   auto divided = [&](const std::string &op, const std::string &of, int by) {
     return std::string(offsets) + "%n16s = tile.splat %n16 : i32 -> tensor<128xi32>\n" +
