@@ -12,6 +12,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -202,7 +204,16 @@ struct Row {
   SmallVector<Again> again;
   Value isSafe; // null: always
   bool isInRegisters = false, isInShared = false;
+  Value first;        // what the first step loads, if that waits in registers
   int64_t offset = 0; // of its place in that of a step
+  int64_t start = 0;  // the number of the first step, before that goes in front of the loop
+  std::optional<int64_t> steps;
+  Operation *before = nullptr; // the loop, or its first step
+  struct Load {
+    tile::LoadOp load;
+    Value step;
+  };
+  SmallVector<Load> loads, loadsAgain; // of the loops and of first steps in front of them
 
   int64_t bytes() { return bytesOfThread(load); }
   bool isCounted() { return bool(stepsOf(loop)); }
@@ -533,33 +544,97 @@ private:
     return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, value));
   }
 
-  void rewrite(MutableArrayRef<Row> rows) {
-    for (Row &row : rows) {
-      if (row.isInRegisters || row.isInShared)
-        for (Row::Again &again : row.again)
+  void rewrite(std::vector<Row> &rows) {
+    for (Row &row : rows)
+      for (Row::Again &again : row.again)
+        if (row.isInRegisters || row.isInShared)
           takeOtherOf(row.load, again.load);
-      if (row.isInRegisters)
-        keepInRegisters(row);
+    llvm::SetVector<Operation *> peeled;
+    for (Row &row : rows)
+      if (row.isInRegisters) {
+        row.first = loadFirst(row);
+        peeled.insert(row.loop);
+        for (Row::Again &again : row.again)
+          peeled.insert(again.loop);
+      }
+    for (Row &row : rows) {
+      row.start = *constantOf(row.loop.getLowerBound());
+      row.steps = stepsOf(row.loop);
+      row.before = row.loop;
+      row.loads.push_back({row.load, row.loop.getInductionVar()});
+      for (Row::Again &again : row.again)
+        row.loadsAgain.push_back({again.load, again.loop.getInductionVar()});
+    }
+    for (Operation *loop : peeled)
+      peelFirst(cast<scf::ForOp>(loop), rows);
+    for (Row &row : rows)
       if (row.isInShared)
         keepInShared(row);
-    }
   }
 
-  // The first step's load stands in front of the first loop, and each loop begins with it.
-  void keepInRegisters(Row &row) {
-    Value first = loadFirst(row);
-    takeFirst(row.loop, row.load, first, {});
-    for (Row::Again &again : row.again)
-      takeFirst(again.loop, again.load, first, row.isSafe);
+  // The first step in front of the loop, as a branch: with what registers hold it is often all.
+  //
+  //   for i in [0, n): s = f(i, s)   =>   s = if 0 < n: f(0, s) else s; for i in [1, n): s = f(i,
+  //   s)
+  void peelFirst(scf::ForOp loop, MutableArrayRef<Row> rows) {
+    Location loc = loop.getLoc();
+    Value lower = loop.getLowerBound();
+    b.setInsertionPoint(loop);
+    Value any =
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
+    bool hasResults = loop.getNumResults();
+    auto branch = b.create<scf::IfOp>(loc, loop.getResultTypes(), any, hasResults);
+    if (hasResults) {
+      b.setInsertionPointToEnd(branch.elseBlock());
+      b.create<scf::YieldOp>(loc, loop.getInitArgs());
+      b.setInsertionPointToEnd(branch.thenBlock());
+    } else {
+      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    }
+    for (Row &row : rows)
+      if (row.loop == loop)
+        row.before = branch;
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), lower);
+    mapping.map(loop.getRegionIterArgs(), loop.getInitArgs());
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      auto *kept =
+          llvm::find_if(rows, [&](Row &row) { return row.isInRegisters && &op == row.load; });
+      if (kept != rows.end()) {
+        mapping.map(op.getResult(0), kept->first);
+        continue;
+      }
+      Operation *copy = b.clone(op, mapping);
+      for (Row &row : rows)
+        followFirst(row, &op, copy, lower, mapping);
+    }
+    if (hasResults) {
+      SmallVector<Value> results;
+      for (Value result : loop.getBody()->getTerminator()->getOperands())
+        results.push_back(mapping.lookupOrDefault(result));
+      b.create<scf::YieldOp>(loc, results);
+    }
+    b.setInsertionPoint(loop);
+    loop.setLowerBound(
+        constant(loc, lower.getType(), *constantOf(lower) + *constantOf(loop.getStep())));
+    loop.getInitArgsMutable().assign(branch.getResults());
   }
-  void takeFirst(scf::ForOp loop, tile::LoadOp load, Value first, Value isSafe) {
-    Location loc = load.getLoc();
-    b.setInsertionPoint(load);
-    Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
-                                            loop.getLowerBound());
-    if (isSafe)
-      isFirst = b.create<arith::AndIOp>(loc, isFirst, isSafe);
-    instead(load, isFirst, [&] { return first; });
+  // What becomes of the loads of a row in a first step; `copy` is that of `op`, before `b`.
+  void followFirst(Row &row, Operation *op, Operation *copy, Value step, IRMapping &mapping) {
+    bool isAgain = llvm::any_of(row.again, [&](Row::Again &again) { return again.load == op; });
+    if (!isAgain && op != row.load)
+      return;
+    auto load = cast<tile::LoadOp>(copy);
+    if (!row.isInRegisters) {
+      (isAgain ? row.loadsAgain : row.loads).push_back({load, step});
+    } else if (!row.isSafe) {
+      load->erase();
+      mapping.map(op->getResult(0), row.first);
+    } else {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(load);
+      mapping.map(op->getResult(0), instead(load, row.isSafe, [&] { return row.first; }));
+    }
   }
 
   // Puts what `emit` gives in place of the load where `condition` holds, and the load elsewhere.
@@ -579,35 +654,36 @@ private:
     Location loc = row.load.getLoc();
     scf::ForOp loop = row.loop;
     Type i64 = b.getI64Type();
-    b.setInsertionPoint(loop);
-    auto steps = stepsOf(loop);
-    Value count = b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
-                                        steps ? b.getI64IntegerAttr(*steps) : IntegerAttr());
+    b.setInsertionPoint(row.before);
+    Value count =
+        b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
+                              row.steps ? b.getI64IntegerAttr(*row.steps) : IntegerAttr());
     if (row.isSafe)
       count = b.create<arith::SelectOp>(loc, row.isSafe, count, constant(loc, i64, 0));
-    // The number of a loop's step, and whether it has a place.
-    int64_t by = *constantOf(loop.getStep()), start = *constantOf(loop.getLowerBound());
-    auto placeIn = [&](scf::ForOp loop) {
-      Value step = loop.getInductionVar();
+    // The number of a step among those in shared memory, and whether it has a place there.
+    int64_t by = *constantOf(loop.getStep()), first = row.start + (row.isInRegisters ? by : 0);
+    auto placeOf = [&](Value step) {
       if (step.getType() != i64)
         step = b.create<arith::ExtSIOp>(loc, i64, step);
-      if (start)
-        step = b.create<arith::SubIOp>(loc, step, constant(loc, i64, start));
+      if (first)
+        step = b.create<arith::SubIOp>(loc, step, constant(loc, i64, first));
       if (by != 1)
         step = b.create<arith::DivUIOp>(loc, step, constant(loc, i64, by));
       Value has = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, step, count);
       return std::pair(step, has);
     };
-    b.setInsertionPointAfter(row.load);
-    auto [step, has] = placeIn(loop);
-    auto branch = b.create<scf::IfOp>(loc, has);
-    b.setInsertionPointToStart(branch.thenBlock());
-    b.create<KeepOp>(loc, row.load.getResult(), step, row.offset, stepBytes);
-    for (Row::Again &again : row.again) {
-      b.setInsertionPoint(again.load);
-      auto [step, has] = placeIn(again.loop);
-      instead(again.load, has, [&, step = step] {
-        return b.create<KeptOp>(loc, again.load.getType(), step, row.offset, stepBytes);
+    for (Row::Load &one : row.loads) {
+      b.setInsertionPointAfter(one.load);
+      auto [step, has] = placeOf(one.step);
+      auto branch = b.create<scf::IfOp>(loc, has);
+      b.setInsertionPointToStart(branch.thenBlock());
+      b.create<KeepOp>(loc, one.load.getResult(), step, row.offset, stepBytes);
+    }
+    for (Row::Load &one : row.loadsAgain) {
+      b.setInsertionPoint(one.load);
+      auto [step, has] = placeOf(one.step);
+      instead(one.load, has, [&, step = step] {
+        return b.create<KeptOp>(loc, one.load.getType(), step, row.offset, stepBytes);
       });
     }
   }
