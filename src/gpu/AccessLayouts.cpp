@@ -31,10 +31,11 @@ Value blockOf(Operation *op) {
   return {};
 }
 
-// In an innermost loop of products loads wait in rings and are read where they are wanted.
+// In an innermost loop of products what they come from waits in rings and is read where it is
+// wanted.
 bool waitsInRing(tile::LoadOp load) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  return loop && !load->getBlock()->getOps<tile::DotOp>().empty() && isInnermost(loop);
+  return loop && isInnermost(loop) && feedsProduct(load);
 }
 
 // An operation with the same number for each element.
@@ -267,19 +268,24 @@ void AccessLayouts::followAddressed(tile::LoadOp load) {
   visit(visit, load.getResult(), std::nullopt);
   if (!rows || registersOf(*rows) > most)
     return;
-  for (Operation *access : vectors)
+  Operation *loop = load->getParentOfType<LoopLikeOpInterface>();
+  for (Operation *access : vectors) {
     chosen[access] = *rows;
+    if (access->getParentOfType<LoopLikeOpInterface>() != loop)
+      mayFollowMet.insert(access);
+  }
 }
 
 // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
 // carries: each thread loads its part of it, where that is little. All but the first one's come
 // from a cache; moving it between threads costs two barriers (rotary embeddings: none left of
-// eight). If it meets two kinds of tiles, it is loaded for each.
+// eight). If it meets two kinds of tiles, it is loaded for each. So is what a loop loads at
+// addresses from outside of it (scales of rows in a product of experts): those move once.
 void AccessLayouts::followMet(tile::LoadOp load) {
   constexpr unsigned most = 64; // bytes
   constexpr unsigned mostAccesses = 4, mostMet = 2;
-  if (tile::shapeOf(load.getType()).empty() || chosen.count(load) || !groups.count(load) ||
-      waitsInRing(load))
+  if (tile::shapeOf(load.getType()).empty() || !groups.count(load) || waitsInRing(load) ||
+      (chosen.count(load) && !mayFollowMet.count(load)))
     return;
   auto loop = load->getParentOfType<scf::ForOp>();
   SmallVector<LinearLayout> layouts;

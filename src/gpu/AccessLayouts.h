@@ -4,6 +4,8 @@
 #include "gpu/ProductLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 #include <map>
 #include <set>
 
@@ -85,6 +87,8 @@ private:
   std::map<std::vector<int64_t>, Group> widest; // of a shape
   std::map<Group, tile::LinearLayout> groupLayouts;
   std::map<mlir::Operation *, tile::LinearLayout> chosen; // unlike their group
+  /// Loads in a loop at addresses that are loaded outside of it.
+  llvm::SmallPtrSet<mlir::Operation *, 8> mayFollowMet;
   std::map<mlir::Operation *, tile::LinearLayout> copies;
   std::map<std::vector<int64_t>, tile::LinearLayout> shapeLayouts;
 };

@@ -49,7 +49,7 @@ Value TileVersions::require(Value old, const LinearLayout &layout) {
   Value now;
   if (auto once = layoutOfQuotient(old, layout))
     now = movedFrom(require(old, *once));
-  else if (isRecomputed(old) || movesBefore(old, layout))
+  else if (isRecomputed(old) || movesBefore(old, layout) || movesBeforeLoop(old, layout))
     now = recompute(cast<OpResult>(old), layout);
   else
     now = movedFrom(ownVersion(old)->value);
@@ -79,6 +79,26 @@ bool TileVersions::movesBefore(Value old, const LinearLayout &layout) const {
   auto own = ownLayout(old);
   return bytes(op->getOperand(0)) < bytes(old) && own &&
          registersOf(layout) <= mostCopies * registersOf(*own);
+}
+
+// What a loop computes of one tile from outside of it, and of numbers, is computed again of that
+// tile, which moves once (scales of rows: a step begins with pointers and its number).
+bool TileVersions::movesBeforeLoop(Value old, const LinearLayout &layout) const {
+  constexpr unsigned most = 64; // bytes a thread, for the loop to keep
+  Operation *op = old.getDefiningOp();
+  auto loop = op ? op->getParentOfType<LoopLikeOpInterface>() : nullptr;
+  if (!loop || !op->hasTrait<OpTrait::Elementwise>() || !isPure(op) || op->getNumResults() != 1)
+    return false;
+  Value outer;
+  for (Value operand : op->getOperands()) {
+    if (!isTile(operand) || isRecomputed(operand))
+      continue;
+    if (outer || !loop.isDefinedOutsideOfLoop(operand) || !ownLayout(operand))
+      return false;
+    outer = operand;
+  }
+  return outer &&
+         registersOf(layout) * tile::bytesInMemory(tile::elementType(outer.getType())) <= most;
 }
 
 // A quotient by a number that the code does not know takes some twenty instructions. Where each

@@ -56,6 +56,7 @@ private:
   const Version *find(mlir::Value old, const tile::LinearLayout *layout) const;
   const Version *ownVersion(mlir::Value old) const;
   bool movesBefore(mlir::Value old, const tile::LinearLayout &layout) const;
+  bool movesBeforeLoop(mlir::Value old, const tile::LinearLayout &layout) const;
   std::optional<tile::LinearLayout> layoutOfQuotient(mlir::Value old,
                                                      const tile::LinearLayout &layout) const;
   mlir::Value recompute(mlir::OpResult old, const tile::LinearLayout &layout);
