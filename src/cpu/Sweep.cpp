@@ -354,8 +354,15 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
   };
   from.position[where.dim] = index(0);
   Value next = after(after(lanes(load.getPointer(), from), distance), eighths(end, ahead.first));
-  // A loop, not as many instructions: stores that leave beside it find room then (measured).
-  Value first = eighths(at, ahead.share), last = eighths(add(at, index(where.width)), ahead.share);
+  // As fast as the loop reads, so that the share is on its way soon: the next program waits for
+  // what is asked for late. A loop, not as many instructions: stores that leave beside it find room
+  // then. Both measured.
+  Value share = eighths(end, ahead.share);
+  auto until = [&](Value lane) -> Value {
+    Value bytes = builder.create<arith::MulIOp>(location, lane, index(element));
+    return builder.create<arith::MinSIOp>(location, bytes, share);
+  };
+  Value first = until(at), last = until(add(at, index(where.width)));
   loop(first, last, lineBytes, {}, [&](Value line, ValueRange) -> SmallVector<Value> {
     fetchLines(after(next, line), lineBytes, cache);
     return {};
