@@ -8,8 +8,8 @@
 
 namespace nereid {
 
-/// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]` and its
-/// hint.
+/// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]`, its line,
+/// if the file can be read, and its hint.
 NEREID_API std::string describe(const Error &error);
 
 /// What `must` throws.

@@ -198,9 +198,15 @@ void raise(const Error &error) {
   Ref diagnostics = Ref::take(PyList_New(0));
   for (const Diagnostic &diagnostic : error.diagnostics)
     check(PyList_Append(diagnostics.get(), describeAt(diagnostic).get()));
-  Ref what = str(error.what), text = str(describe(error));
+  // The package knows the files that the diagnostics name, and adds their lines.
+  std::string all = error.what;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    all += "\n" + render(diagnostic, {});
+  while (all.ends_with('\n'))
+    all.pop_back();
   if (!registry().failure)
-    raise(PyExc_RuntimeError, describe(error));
+    raise(PyExc_RuntimeError, all);
+  Ref what = str(error.what), text = str(all);
   Ref exception = Ref::take(PyObject_CallFunctionObjArgs(registry().failure.get(), what.get(),
                                                          text.get(), diagnostics.get(), nullptr));
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception.get())), exception.get());

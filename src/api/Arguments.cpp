@@ -2,6 +2,7 @@
 #include "api/Arguments.h"
 
 #include "support/Records.h"
+#include "support/ShownDiagnostics.h"
 
 #include <algorithm>
 
@@ -28,8 +29,8 @@ const char *abiMismatch(const Abi &program) {
 
 std::string describe(const Error &error) {
   std::string text = error.what;
-  for (const Diagnostic &diagnostic : error.diagnostics)
-    text += "\n" + render(diagnostic, {});
+  for (const std::string &diagnostic : support::shown(error.diagnostics))
+    text += "\n" + diagnostic;
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   return text;

@@ -1,5 +1,5 @@
 // Reductions, scans and scaled products: ops that run whole.
-#include "cpu/CombineOrder.h"
+#include "analysis/CombineOrder.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -32,13 +32,8 @@ SmallVector<Value> lanesOfAll(LaneEmitter &emitter, ValueRange tiles, const Lane
   return values;
 }
 
-// What changes no element that it is combined with, in any order; empty if there is no such.
-SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
-  if (!commutes(combine)) {
-    std::optional<Choice> choice = choiceInAnyOrder(combine);
-    return choice ? choice->least : SmallVector<TypedAttr, 2>();
-  }
-  Operation *op = &combine.front();
+// What changes no number that the op combines it with; null if there is no such.
+TypedAttr neutralNumber(Operation *op) {
   Type type = op->getResult(0).getType();
   if (auto number = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &format = number.getFloatSemantics();
@@ -49,9 +44,7 @@ SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
       value = APFloat::getNaN(format);
     else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
       value = APFloat::getInf(format, /*Negative=*/isa<arith::MaximumFOp>(op));
-    if (value)
-      return {FloatAttr::get(type, *value)};
-    return {};
+    return value ? FloatAttr::get(type, *value) : FloatAttr();
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
@@ -66,9 +59,23 @@ SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
     value = APInt::getSignedMinValue(bits);
   else if (isa<arith::MinSIOp>(op))
     value = APInt::getSignedMaxValue(bits);
-  if (value)
-    return {IntegerAttr::get(type, *value)};
-  return {};
+  return value ? IntegerAttr::get(type, *value) : IntegerAttr();
+}
+
+// What changes no element that it is combined with, in any order; empty if there is no such.
+SmallVector<TypedAttr, 2> neutralElement(Block &combine) {
+  if (!analysis::commutes(combine)) {
+    std::optional<analysis::Choice> choice = analysis::choiceInAnyOrder(combine);
+    return choice ? choice->least : SmallVector<TypedAttr, 2>();
+  }
+  SmallVector<TypedAttr, 2> element;
+  for (Value value : combine.getTerminator()->getOperands()) {
+    TypedAttr neutral = neutralNumber(value.getDefiningOp());
+    if (!neutral)
+      return {};
+    element.push_back(neutral);
+  }
+  return element;
 }
 
 // Gives what two vectors of some width become, one after the other in the range.
@@ -110,6 +117,8 @@ SmallVector<Value> combineLanes(LaneEmitter &emitter, Block &block, SmallVector<
 bool passesNanOver(tile::ReduceOp reduce) {
   auto shape = tile::shapeOf(reduce.getSources().front().getType());
   constexpr int64_t leastLanes = 64;
+  if (reduce.getSources().size() > 1)
+    return false;
   Operation *op = &reduce.getCombine().front().front();
   Type type = op->getResult(0).getType();
   return isa<arith::MaxNumFOp, arith::MinNumFOp>(op) && (type.isF32() || type.isF64()) &&
@@ -175,9 +184,9 @@ RowTask reducing(tile::ReduceOp reduce, LaneEmitter &emitter) {
   task.narrow = [&emitter, &combine](ValueRange values, int64_t from, int64_t to) {
     return combineLanes(emitter, combine, llvm::to_vector(values), from, true, to);
   };
-  if (commutes(combine))
+  if (analysis::commutes(combine))
     return passesNanOver(reduce) ? reducingNumbers(reduce, emitter, task) : task;
-  if (std::optional<unsigned> place = choiceInAnyOrder(combine)->passesNanOver)
+  if (std::optional<unsigned> place = analysis::choiceInAnyOrder(combine)->passesNanOver)
     task.settle = [&emitter, reduce, place](const Lanes &row, ValueRange found) mutable {
       Value number = found[*place];
       Value none = emitter.builder.create<arith::CmpFOp>(emitter.loc(), arith::CmpFPredicate::UNO,
@@ -255,7 +264,7 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
     where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
     if (where.width > 1 && reducesInAnyOrder(reduce))
       return emitter.alongRow(where.first(), shape[axis], reducing(reduce, emitter));
-    if (where.width == 1 || commutes(combine)) {
+    if (where.width == 1 || analysis::commutes(combine)) {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);
     }

@@ -472,6 +472,10 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
     return Value(std::make_shared<Unknown>(object.typeName() + "[...]"));
   if (const ops::Row *row = object.isNone() ? nullptr : ops::findMethod(object, "__getitem__"))
     return callOp(*row, {object, index}, {});
+  if (auto *function = object.as<FunctionObject>();
+      function && function->flavor == FunctionObject::Flavor::Jit)
+    fail("NotCallable", "`" + function->name() + "` can't be launched by a kernel",
+         "launch it on the host, or call it as a function: `" + function->name() + "(...)`");
   raise("TypeError", "`" + object.typeName() + "` object can't be indexed");
 }
 

@@ -1,6 +1,7 @@
 // Calls: binding arguments to parameters, then running what is called.
 
 #include "emit/Interp.h"
+#include "ops/ArgumentError.h"
 
 namespace nereid::emit {
 
@@ -227,7 +228,14 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
   return building([&] {
     std::vector<Value> bound = ops::bind(row, std::move(args), std::move(keywords));
     ops::OpContext &context = opContext();
-    return row.build(context, bound);
+    try {
+      return row.build(context, bound);
+    } catch (ops::ArgumentError &failure) {
+      // Of the vocabulary's own functions the user has called another one.
+      if (!frame->module->isPrelude)
+        failure.of(row);
+      throw;
+    }
   });
 }
 

@@ -293,7 +293,7 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
     if (unknown->isImported)
       failIfHost(*unknown);
     fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
-         "give it a value with `--define " + name + "=VALUE`");
+         "pass it as an argument, or give it a value with `--define " + name + "=VALUE`");
   }
   if (box)
     return box->value;

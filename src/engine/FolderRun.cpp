@@ -533,23 +533,23 @@ private:
 
   // What the time comes to in bytes and operations, and beside copies.
   Status rateRow(Runner &on, FolderRow &row) {
-    if (*row.seconds > 0) {
-      row.gbps = *row.bytesMoved / *row.seconds / 1e9;
-      if (keptFlops)
-        row.gflops = *keptFlops / *row.seconds / 1e9;
-    }
-    if (options.time) {
-      auto rate = on.copyRate();
-      if (!rate)
-        return rate.takeError();
-      if (*rate > 0 && row.gbps)
-        row.copyShare = *row.gbps * 1e9 / *rate;
-      auto seconds = peers.sameCopy(on, *row.bytesMoved);
-      if (!seconds)
-        return seconds.takeError();
-      if (*seconds > 0 && *row.seconds > 0)
-        row.sameCopyShare = *seconds / *row.seconds;
-    }
+    if (*row.seconds <= 0)
+      return Success{};
+    row.gbps = *row.bytesMoved / *row.seconds / 1e9;
+    if (keptFlops)
+      row.gflops = *keptFlops / *row.seconds / 1e9;
+    if (!options.time || !options.copies)
+      return Success{};
+    auto rate = on.copyRate();
+    if (!rate)
+      return rate.takeError();
+    if (*rate > 0)
+      row.copyShare = *row.gbps * 1e9 / *rate;
+    auto seconds = peers.sameCopy(on, *row.bytesMoved);
+    if (!seconds)
+      return seconds.takeError();
+    if (*seconds > 0)
+      row.sameCopyShare = *seconds / *row.seconds;
     return Success{};
   }
 

@@ -84,6 +84,8 @@ struct FolderRunOptions {
   /// Rows that are not compared with the reference are compared with the variant's first good
   /// configuration.
   bool compareConfigs = false;
+  /// Time copies beside, for `copyShare` and `sameCopyShare`.
+  bool copies = true;
   /// Time competitors beside: cuBLASLt where a spec has a peer `torch.matmul(x, y)`.
   bool peers = false;
   /// Verify every access on `ref`; a row with findings that are errors has not passed.

@@ -1,8 +1,7 @@
 #include "gpu/IndexedExtremum.h"
 
-#include "gpu/TileGpu.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -27,101 +26,53 @@ bool compares(Value value, std::initializer_list<Predicate> predicates, Value x,
          llvm::is_contained(predicates, compare.getPredicate());
 }
 
-class Matcher {
-public:
-  explicit Matcher(Block &block)
-      : a(block.getArgument(0)), atA(block.getArgument(1)), b(block.getArgument(2)),
-        atB(block.getArgument(3)), isFloat(isa<FloatType>(a.getType())) {}
-
-  std::optional<IndexedExtremum> match(Value condition) {
-    unsigned numbers = 0, nans = 0, ties = 0;
-    Operation *better = nullptr;
-    bool isTotal = false, tiesOfNan = false;
-    for (Value part : partsOf<arith::OrIOp>(condition)) {
-      if (isStrict(part)) {
-        better = part.getDefiningOp();
-        ++numbers;
-      } else if (isNan(part, b)) {
-        ++nans;
-      } else if (isOneNan(part)) {
-        ++nans;
-        isTotal = true;
-      } else if (auto tie = isTie(part)) {
-        ++ties;
-        tiesOfNan = *tie;
-      } else {
-        return std::nullopt;
-      }
-    }
-    if (numbers != 1 || nans != unsigned(isFloat) || ties > 1 || (isTotal && ties == 0) ||
-        (ties == 1 && tiesOfNan != isTotal))
-      return std::nullopt;
-    return IndexedExtremum{better, isFloat, ties == 1, isTotal};
-  }
-
-private:
-  bool isStrict(Value value) const {
-    using enum arith::CmpIPredicate;
+// What a condition says of the elements (a, at_a) and (b, at_b); none of another form.
+std::optional<IndexedExtremum> match(Value condition, Block &block) {
+  using enum arith::CmpIPredicate;
+  Value a = block.getArgument(0), atA = block.getArgument(1), b = block.getArgument(2),
+        atB = block.getArgument(3);
+  bool isFloat = isa<FloatType>(a.getType());
+  auto isStrict = [&](Value value) {
     return isFloat
                ? compares<arith::CmpFOp, arith::CmpFPredicate>(
                      value, {arith::CmpFPredicate::OGT, arith::CmpFPredicate::OLT}, a, b)
                : compares<arith::CmpIOp, arith::CmpIPredicate>(value, {sgt, slt, ugt, ult}, a, b);
-  }
-  bool isNan(Value value, Value x) const {
+  };
+  auto isNan = [&](Value value) {
     return isFloat && compares<arith::CmpFOp, arith::CmpFPredicate>(
-                          value, {arith::CmpFPredicate::UNE, arith::CmpFPredicate::UNO}, x, x);
-  }
-  bool isNumber(Value value, Value x) const {
-    auto negated = value.getDefiningOp<arith::XOrIOp>();
-    return isFloat && ((negated && isNan(negated.getLhs(), x) && matchesTrue(negated.getRhs())) ||
-                       compares<arith::CmpFOp, arith::CmpFPredicate>(
-                           value, {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::ORD}, x, x));
-  }
-  static bool matchesTrue(Value value) {
-    auto constant = value.getDefiningOp<arith::ConstantOp>();
-    auto number = constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
-    return number && number.getValue().isOne();
-  }
-  bool isEqual(Value value) const {
-    return isFloat
-               ? compares<arith::CmpFOp, arith::CmpFPredicate>(value, {arith::CmpFPredicate::OEQ},
-                                                               a, b)
-               : compares<arith::CmpIOp, arith::CmpIPredicate>(value, {arith::CmpIPredicate::eq}, a,
-                                                               b);
-  }
-  // a is NaN and b is none.
-  bool isOneNan(Value value) const {
-    auto both = partsOf<arith::AndIOp>(value);
-    return both.size() == 2 && ((isNan(both[0], a) && isNumber(both[1], b)) ||
-                                (isNan(both[1], a) && isNumber(both[0], b)));
-  }
-  bool areNan(Value value) const {
+                          value, {arith::CmpFPredicate::UNE, arith::CmpFPredicate::UNO}, b, b);
+  };
+  auto isEqual = [&](Value value) {
+    return isFloat ? compares<arith::CmpFOp, arith::CmpFPredicate>(
+                         value, {arith::CmpFPredicate::OEQ}, a, b)
+                   : compares<arith::CmpIOp, arith::CmpIPredicate>(value, {eq}, a, b);
+  };
+  auto isLeft = [&](Value value) {
+    return compares<arith::CmpIOp, arith::CmpIPredicate>(value, {slt}, atA, atB);
+  };
+  auto isTie = [&](Value value) {
     auto both = partsOf<arith::AndIOp>(value);
     return both.size() == 2 &&
-           ((isNan(both[0], a) && isNan(both[1], b)) || (isNan(both[1], a) && isNan(both[0], b)));
-  }
-  // Equal elements of which a is the left one; true if NaN are equal, too.
-  std::optional<bool> isTie(Value value) const {
-    auto both = partsOf<arith::AndIOp>(value);
-    if (both.size() != 2)
+           ((isEqual(both[0]) && isLeft(both[1])) || (isEqual(both[1]) && isLeft(both[0])));
+  };
+  unsigned numbers = 0, nans = 0, ties = 0;
+  Operation *better = nullptr;
+  for (Value part : partsOf<arith::OrIOp>(condition)) {
+    if (isStrict(part)) {
+      better = part.getDefiningOp();
+      ++numbers;
+    } else if (isNan(part)) {
+      ++nans;
+    } else if (isTie(part)) {
+      ++ties;
+    } else {
       return std::nullopt;
-    for (unsigned i : {0, 1}) {
-      if (!compares<arith::CmpIOp, arith::CmpIPredicate>(both[i], {arith::CmpIPredicate::slt}, atA,
-                                                         atB))
-        continue;
-      auto equal = partsOf<arith::OrIOp>(both[1 - i]);
-      if (equal.size() == 1 && isEqual(equal[0]))
-        return false;
-      if (equal.size() == 2 &&
-          ((isEqual(equal[0]) && areNan(equal[1])) || (isEqual(equal[1]) && areNan(equal[0]))))
-        return true;
     }
-    return std::nullopt;
   }
-
-  Value a, atA, b, atB;
-  bool isFloat;
-};
+  if (numbers != 1 || nans != unsigned(isFloat) || ties > 1)
+    return std::nullopt;
+  return IndexedExtremum{better, isFloat, ties == 1};
+}
 
 // Numbers of a range differ along the axis.
 bool comesFromRange(Value value) {
@@ -151,7 +102,43 @@ std::optional<IndexedExtremum> IndexedExtremum::of(tile::ReduceOp reduce) {
       element.getFalseValue() != block.getArgument(2) ||
       at.getTrueValue() != block.getArgument(1) || at.getFalseValue() != block.getArgument(3))
     return std::nullopt;
-  return Matcher(block).match(element.getCondition());
+  return match(element.getCondition(), block);
+}
+
+// Of elements that are equal, and of NaN, `key` makes numbers of the places that have an order.
+void IndexedExtremum::key(RegisterEmitter &e, Tuple &tuple) const {
+  if (!isFloat)
+    return;
+  OpBuilder &b = e.builder;
+  Value isNaN = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, tuple[0], tuple[0]);
+  Value last = isLeft ? Value(b.create<arith::OrIOp>(e.loc(), tuple[1], e.i32(INT32_MIN)))
+                      : Value(b.create<arith::XOrIOp>(e.loc(), tuple[1], e.i32(-1)));
+  tuple[1] = b.create<LLVM::SelectOp>(e.loc(), isNaN, last, tuple[1]);
+}
+
+void IndexedExtremum::place(RegisterEmitter &e, Tuple &tuple) const {
+  if (!isFloat)
+    return;
+  OpBuilder &b = e.builder;
+  if (isLeft)
+    tuple[1] = b.create<arith::AndIOp>(e.loc(), tuple[1], e.i32(INT32_MAX));
+  else
+    tuple[1] = b.create<arith::XOrIOp>(e.loc(), tuple[1],
+                                       b.create<arith::ShRSIOp>(e.loc(), tuple[1], e.i32(31)));
+}
+
+Tuple IndexedExtremum::combine(RegisterEmitter &e, ArrayRef<Value> x, ArrayRef<Value> y) const {
+  OpBuilder &b = e.builder;
+  Operation *isBetter = b.clone(*better);
+  isBetter->setOperands({x[0], y[0]});
+  Value same = isFloat
+                   ? Value(b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UEQ, x[0], y[0]))
+                   : Value(b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, x[0], y[0]));
+  Value first = b.create<arith::CmpIOp>(
+      e.loc(), isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, x[1], y[1]);
+  Value chosen = b.create<arith::OrIOp>(e.loc(), isBetter->getResult(0),
+                                        b.create<arith::AndIOp>(e.loc(), same, first));
+  return select(e, chosen, x, y);
 }
 
 } // namespace nereid::gpu

@@ -1,5 +1,6 @@
 #include "gpu/MergeReductions.h"
 
+#include "analysis/CombineOrder.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
 
@@ -97,7 +98,7 @@ bool mergeIn(Block &block) {
   SmallVector<tile::ReduceOp> reductions;
   for (Operation &op : block)
     if (auto reduce = dyn_cast<tile::ReduceOp>(op);
-        reduce && combinesInAnyOrder(reduce.getCombine().front()) && crossesWarps(reduce))
+        reduce && analysis::commutes(reduce.getCombine().front()) && crossesWarps(reduce))
       reductions.push_back(reduce);
   for (size_t i = 0; i + 1 < reductions.size(); ++i) {
     tile::ReduceOp first = reductions[i], second = reductions[i + 1];
@@ -112,21 +113,6 @@ bool mergeIn(Block &block) {
 }
 
 } // namespace
-
-bool combinesInAnyOrder(Block &combine) {
-  auto yielded = combine.getTerminator()->getOperands();
-  unsigned count = unsigned(yielded.size());
-  if (combine.getOperations().size() != count + 1)
-    return false;
-  for (unsigned i = 0; i < count; ++i) {
-    Operation *op = yielded[i].getDefiningOp();
-    if (!op || op->getBlock() != &combine || !op->hasTrait<OpTrait::IsCommutative>() ||
-        op->getNumOperands() != 2 || op->getOperand(0) != combine.getArgument(i) ||
-        op->getOperand(1) != combine.getArgument(count + i))
-      return false;
-  }
-  return true;
-}
 
 void mergeReductions(FunctionOpInterface kernel) {
   SmallVector<Block *> blocks;

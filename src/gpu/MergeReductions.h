@@ -16,8 +16,4 @@ namespace nereid::gpu {
 /// memory. Requires level 2 and regions of one op that commutes for each result.
 void mergeReductions(mlir::FunctionOpInterface kernel);
 
-/// Whether elements may be combined in any order: each result is one op that commutes, of the two
-/// elements of its own source.
-bool combinesInAnyOrder(mlir::Block &combine);
-
 } // namespace nereid::gpu

@@ -77,9 +77,12 @@ void registerProgramRegisters(DialectRegistry &registry) {
 
 void registerRegisterModels(DialectRegistry &registry) {
   registerElementwiseRegisters(registry);
+  registerConversionRegisters(registry);
+  registerMathRegisters(registry);
   registerShapeRegisters(registry);
   registerMemoryRegisters(registry);
   registerReductionRegisters(registry);
+  registerScanRegisters(registry);
   registerDotRegisters(registry);
   registerDescriptorRegisters(registry);
   registerRecordRegisters(registry);

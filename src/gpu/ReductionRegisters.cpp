@@ -1,7 +1,7 @@
 // Reductions: in the registers of a thread, then across lanes by shuffles, then across warps in one
-// round through shared memory. Scans the same way, in the order of the axis.
+// round through shared memory.
+#include "analysis/CombineOrder.h"
 #include "gpu/IndexedExtremum.h"
-#include "gpu/MergeReductions.h"
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,12 +18,6 @@ namespace nereid::gpu {
 
 namespace {
 
-SmallVector<Value> joined(ArrayRef<Value> a, ArrayRef<Value> b) {
-  SmallVector<Value> all(a);
-  all.append(b.begin(), b.end());
-  return all;
-}
-
 // How `redux.sync` combines the lanes of a warp, if it knows the combination.
 std::optional<NVVM::ReduxKind> reduxOf(Block &combine) {
   if (combine.getNumArguments() != 2)
@@ -39,191 +33,6 @@ std::optional<NVVM::ReduxKind> reduxOf(Block &combine) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-// Shared memory for one array of each type, one behind the other.
-struct SharedArrays {
-  SharedArrays(RegisterEmitter &emitter, ArrayRef<Type> elements, int64_t count)
-      : emitter(emitter), elements(elements) {
-    uint64_t size = 0;
-    for (Type element : elements) {
-      offsets.push_back(size);
-      size = llvm::alignTo(size + count * tile::bytesInMemory(element), 16);
-    }
-    base = emitter.beginShared(size);
-  }
-  Value array(unsigned i) { return moved(base, offsets[i]); }
-  // Of `index` and so many elements further: a number that is part of the instruction.
-  Value address(unsigned i, Value index, int64_t further = 0) {
-    return moved(emitter.sharedAddress(array(i), elements[i], index),
-                 further * tile::bytesInMemory(elements[i]));
-  }
-  SmallVector<Value> load(Value index, int64_t further = 0) {
-    SmallVector<Value> values;
-    for (unsigned i = 0; i < elements.size(); ++i)
-      values.push_back(emitter.loadElement(address(i, index, further), elements[i]));
-    return values;
-  }
-  void store(Value index, int64_t further, ArrayRef<Value> values) {
-    for (unsigned i = 0; i < elements.size(); ++i)
-      emitter.storeElement(address(i, index, further), elements[i], values[i]);
-  }
-  Value moved(Value address, int64_t bytes) {
-    return emitter.builder.create<LLVM::GEPOp>(emitter.loc(), address.getType(),
-                                               emitter.builder.getI8Type(), address,
-                                               ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
-  }
-
-  RegisterEmitter &emitter;
-  SmallVector<Type> elements;
-  SmallVector<uint64_t> offsets;
-  Value base;
-};
-
-// A bit of the place of an element: which moves it along the axis.
-struct Bit {
-  LayoutInput input;
-  unsigned bit;
-  int32_t distance; // along the axis
-};
-
-SmallVector<Bit> bitsAlong(const LinearLayout &layout, unsigned axis, LayoutInput input) {
-  SmallVector<Bit> bits;
-  for (auto [bit, basis] : llvm::enumerate(layout.bases(input)))
-    if (basis[axis])
-      bits.push_back({input, unsigned(bit), basis[axis]});
-  return bits;
-}
-
-// From the nearest elements to the farthest.
-SmallVector<Bit> bitsInOrder(const LinearLayout &layout, unsigned axis) {
-  SmallVector<Bit> bits;
-  for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
-    llvm::append_range(bits, bitsAlong(layout, axis, input));
-  llvm::sort(bits, [](const Bit &x, const Bit &y) { return x.distance < y.distance; });
-  return bits;
-}
-
-SmallVector<Value> fromLane(RegisterEmitter &emitter, ArrayRef<Value> tuple, unsigned bit) {
-  SmallVector<Value> other;
-  for (Value value : tuple)
-    other.push_back(emitter.shuffleXor(value, 1u << bit));
-  return other;
-}
-
-SmallVector<Value> fromLane(RegisterEmitter &emitter, ArrayRef<Value> tuple, Value lane) {
-  SmallVector<Value> other;
-  for (Value value : tuple) {
-    SmallVector<Value> words;
-    for (Value word : emitter.toWords(value))
-      words.push_back(emitter.shuffle(word, lane));
-    other.push_back(emitter.fromWords(words, value.getType()));
-  }
-  return other;
-}
-
-SmallVector<Value> select(RegisterEmitter &emitter, Value condition, ArrayRef<Value> then,
-                          ArrayRef<Value> otherwise) {
-  SmallVector<Value> chosen;
-  for (auto [x, y] : llvm::zip(then, otherwise))
-    chosen.push_back(emitter.builder.create<LLVM::SelectOp>(emitter.loc(), condition, x, y));
-  return chosen;
-}
-
-// What reductions and scans have alike: tuples of elements that a region combines along an axis.
-class Combination {
-protected:
-  template <typename Op>
-  Combination(Op op, RegisterEmitter &emitter)
-      : emitter(emitter), b(emitter.builder), combineBlock(op.getCombine().front()),
-        layout(layoutOf(op.getSources().front().getType())), axis(op.getAxis()) {
-    for (Value source : op.getSources())
-      elements.push_back(tile::elementType(source.getType()));
-    for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
-      SmallVector<Value> tuple;
-      for (Value source : op.getSources())
-        tuple.push_back(emitter.registers(source)[reg]);
-      values.push_back(std::move(tuple));
-    }
-  }
-
-  SmallVector<Value> combine(ArrayRef<Value> earlier, ArrayRef<Value> later) {
-    return emitter.inlineRegion(combineBlock, joined(earlier, later));
-  }
-
-  // (mine, other) in the order of the axis: in threads where `isLater` holds, mine is the later
-  // one.
-  SmallVector<Value> combineOrdered(ArrayRef<Value> mine, ArrayRef<Value> other, Value isLater) {
-    return combine(select(emitter, isLater, other, mine), select(emitter, isLater, mine, other));
-  }
-
-  RegisterEmitter &emitter;
-  OpBuilder &b;
-  Block &combineBlock;
-  LinearLayout layout;
-  unsigned axis;
-  SmallVector<Type> elements;
-  std::vector<SmallVector<Value>> values; // by register
-};
-
-// A reduction to the greatest or least element and where it is, whose parts are combined in any
-// order. What its region says depends on the order where both are NaN, or equal without a rule for
-// that; places are told from each other by their numbers there: `key` makes numbers that have an
-// order among elements that are equal, and among NaN.
-class Extremum {
-public:
-  static std::optional<Extremum> of(tile::ReduceOp reduce) {
-    auto says = IndexedExtremum::of(reduce);
-    return says ? std::optional(Extremum(*says, reduce.getCombine().front())) : std::nullopt;
-  }
-
-  // NaN comes behind all elements and the lowest place of them first, as they are found in order.
-  // Of equal elements the lowest place comes first, or the highest.
-  void key(RegisterEmitter &e, SmallVector<Value> &tuple) const {
-    if (!hasKeys())
-      return;
-    OpBuilder &b = e.builder;
-    Value isNaN = b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UNO, tuple[0], tuple[0]);
-    Value last = says.isLeft ? Value(b.create<arith::OrIOp>(e.loc(), tuple[1], e.i32(INT32_MIN)))
-                             : Value(b.create<arith::XOrIOp>(e.loc(), tuple[1], e.i32(-1)));
-    tuple[1] = b.create<LLVM::SelectOp>(e.loc(), isNaN, last, tuple[1]);
-  }
-  void place(RegisterEmitter &e, SmallVector<Value> &tuple) const {
-    if (!hasKeys())
-      return;
-    OpBuilder &b = e.builder;
-    if (says.isLeft)
-      tuple[1] = b.create<arith::AndIOp>(e.loc(), tuple[1], e.i32(INT32_MAX));
-    else
-      tuple[1] = b.create<arith::XOrIOp>(e.loc(), tuple[1],
-                                         b.create<arith::ShRSIOp>(e.loc(), tuple[1], e.i32(31)));
-  }
-
-  // Of two with keys, in any order.
-  SmallVector<Value> combine(RegisterEmitter &e, ArrayRef<Value> x, ArrayRef<Value> y) const {
-    if (says.isTotal)
-      return e.inlineRegion(*combineBlock, joined(x, y));
-    OpBuilder &b = e.builder;
-    Operation *isBetter = b.clone(*says.better);
-    isBetter->setOperands({x[0], y[0]});
-    Value same =
-        says.isFloat
-            ? Value(b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::UEQ, x[0], y[0]))
-            : Value(b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, x[0], y[0]));
-    Value first = b.create<arith::CmpIOp>(
-        e.loc(), says.isLeft ? arith::CmpIPredicate::ult : arith::CmpIPredicate::sgt, x[1], y[1]);
-    Value chosen = b.create<arith::OrIOp>(e.loc(), isBetter->getResult(0),
-                                          b.create<arith::AndIOp>(e.loc(), same, first));
-    return select(e, chosen, x, y);
-  }
-
-private:
-  Extremum(const IndexedExtremum &says, Block &combineBlock)
-      : says(says), combineBlock(&combineBlock) {}
-  bool hasKeys() const { return says.isFloat && !says.isTotal; }
-
-  IndexedExtremum says;
-  Block *combineBlock;
-};
-
 class Reduction : Combination {
 public:
   Reduction(tile::ReduceOp reduce, RegisterEmitter &emitter)
@@ -231,8 +40,12 @@ public:
         live(llvm::to_vector(llvm::seq(0u, registersOf(layout)))) {}
 
   void emit() {
-    extremum = Extremum::of(reduce);
-    inAnyOrder = extremum || combinesInAnyOrder(combineBlock);
+    isSum = analysis::commutes(combineBlock);
+    auto choice = isSum ? std::nullopt : analysis::choiceInAnyOrder(combineBlock);
+    bool keepsSame = choice && !choice->passesNanOver;
+    if (!isSum && !keepsSame)
+      extremum = IndexedExtremum::of(reduce);
+    inAnyOrder = isSum || keepsSame || extremum;
     if (inAnyOrder)
       reduceInAnyOrder();
     else
@@ -262,20 +75,20 @@ private:
   }
 
   void reduceInAnyOrder() {
-    SmallVector<Bit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
-                     warps = bitsAlong(layout, axis, LayoutInput::Warp);
+    SmallVector<AxisBit> lanes = bitsAlong(layout, axis, LayoutInput::Lane),
+                         warps = bitsAlong(layout, axis, LayoutInput::Warp);
     // Of registers the order is known: a bit that is set is the later place. Where order does not
     // matter four sums run beside one another, those of a thread's rows among them: of a tree of
     // pairs `ptxas` keeps elements of all loads until it adds any up, and one sum alone is a long
     // chain. A product that is added to a sum is one instruction, a sum of two products two.
     auto bits = bitsAlong(layout, axis, LayoutInput::Register);
-    if (unsigned far = 0; !extremum) {
+    if (unsigned far = 0; isSum) {
       size_t rows = live.size() >> bits.size();
       for (; !bits.empty() && rows << (bits.size() - 1) >= 4; bits.pop_back())
         far |= 1u << bits.back().bit;
       combineRegisters(far);
     }
-    for (const Bit &bit : bits)
+    for (const AxisBit &bit : bits)
       combineRegisters(1u << bit.bit);
     if (lanes.empty() && warps.empty())
       return;
@@ -284,22 +97,22 @@ private:
         for (unsigned reg : live)
           change(values[reg]);
     };
-    ofLive([&](SmallVector<Value> &tuple) { extremum->key(emitter, tuple); });
+    ofLive([&](Tuple &tuple) { extremum->key(emitter, tuple); });
     // Both sides of an exchange compute the same sum, so copies stay equal to the last bit.
-    auto redux = reduxOf(combineBlock);
+    auto redux = isSum ? reduxOf(combineBlock) : std::nullopt;
     if (redux && 1u << lanes.size() == lanesPerWarp)
       for (unsigned reg : live)
         values[reg] = {reduceWarp(*redux, values[reg][0])};
     else
-      for (const Bit &bit : lanes)
+      for (const AxisBit &bit : lanes)
         for (unsigned reg : live)
           values[reg] = combineLanes(values[reg], bit.bit);
     combineWarps(warps);
-    ofLive([&](SmallVector<Value> &tuple) { extremum->place(emitter, tuple); });
+    ofLive([&](Tuple &tuple) { extremum->place(emitter, tuple); });
   }
 
   // Two parts of which either may be the earlier one, unless they are combined in order.
-  SmallVector<Value> combineAnyhow(ArrayRef<Value> x, ArrayRef<Value> y) {
+  Tuple combineAnyhow(ArrayRef<Value> x, ArrayRef<Value> y) {
     return extremum ? extremum->combine(emitter, x, y) : combine(x, y);
   }
 
@@ -314,8 +127,8 @@ private:
   }
 
   // Of lanes whose numbers differ in the bit both get what both hold.
-  SmallVector<Value> combineLanes(ArrayRef<Value> mine, unsigned bit) {
-    SmallVector<Value> other = fromLane(emitter, mine, bit);
+  Tuple combineLanes(ArrayRef<Value> mine, unsigned bit) {
+    Tuple other = shuffleXor(emitter, mine, 1u << bit);
     return inAnyOrder ? combineAnyhow(mine, other)
                       : combineOrdered(mine, other, emitter.isSet(emitter.lane, bit));
   }
@@ -336,9 +149,9 @@ private:
     unsigned bit = varying & -varying;
     llvm::erase_if(live, [&](unsigned reg) { return reg & bit; });
     for (unsigned reg : live) {
-      SmallVector<Value> mine = select(emitter, isLater, values[reg | bit], values[reg]);
-      SmallVector<Value> sent = select(emitter, isLater, values[reg], values[reg | bit]);
-      values[reg] = combineOrdered(mine, fromLane(emitter, sent, lane), isLater);
+      Tuple mine = select(emitter, isLater, values[reg | bit], values[reg]);
+      Tuple sent = select(emitter, isLater, values[reg], values[reg | bit]);
+      values[reg] = combineOrdered(mine, shuffleXor(emitter, sent, 1u << lane), isLater);
     }
     apart.push_back({bit, lane});
   }
@@ -349,7 +162,7 @@ private:
       auto [bit, lane] = apart.back();
       Value isSet = emitter.isSet(emitter.lane, lane);
       for (unsigned reg : SmallVector<unsigned>(live)) {
-        SmallVector<Value> mine = values[reg], other = fromLane(emitter, mine, lane);
+        Tuple mine = values[reg], other = shuffleXor(emitter, mine, 1u << lane);
         values[reg] = select(emitter, isSet, other, mine);
         values[reg | bit] = select(emitter, isSet, mine, other);
         live.push_back(reg | bit);
@@ -390,7 +203,7 @@ private:
   // Each warp leaves its part in shared memory; all combine all parts, in the same order, that of
   // `bits`: a tree, so that few of them wait for one another. Where all lanes hold the same and
   // parts are many, each lane reads one, which takes fewer registers and instructions.
-  void combineWarps(ArrayRef<Bit> bits) {
+  void combineWarps(ArrayRef<AxisBit> bits) {
     if (bits.empty())
       return;
     constexpr size_t fewBits = 3;
@@ -409,13 +222,13 @@ private:
       shared.store(slot(emitter.warp), slots * int64_t(i), values[reg]);
     emitter.barrier();
     int64_t mask = 0;
-    for (const Bit &bit : bits)
+    for (const AxisBit &bit : bits)
       mask |= int64_t(1) << bit.bit;
     if (!row && mask == emitter.warps - 1 && bits.size() > fewBits) {
       Value member = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(mask));
       for (auto [i, reg] : llvm::enumerate(live)) {
         values[reg] = shared.load(slot(member), slots * int64_t(i));
-        for (const Bit &bit : bits)
+        for (const AxisBit &bit : bits)
           values[reg] = combineLanes(values[reg], bit.bit);
       }
       return;
@@ -424,7 +237,7 @@ private:
     if (mask == emitter.warps - 1)
       group = emitter.i32(0);
     for (auto [i, reg] : llvm::enumerate(live)) {
-      std::vector<SmallVector<Value>> parts;
+      std::vector<Tuple> parts;
       for (unsigned member = 0; member < 1u << bits.size(); ++member) {
         int64_t offset = 0;
         for (auto [k, bit] : llvm::enumerate(bits))
@@ -441,9 +254,9 @@ private:
 
   // From the nearest elements to the farthest, each pair in its order.
   void reduceInOrder() {
-    SmallVector<Bit> bits = bitsInOrder(layout, axis);
-    for (ArrayRef<Bit> rest = bits; !rest.empty();) {
-      Bit bit = rest.front();
+    SmallVector<AxisBit> bits = bitsInOrder(layout, axis);
+    for (ArrayRef<AxisBit> rest = bits; !rest.empty();) {
+      AxisBit bit = rest.front();
       size_t count = 1;
       if (bit.input == LayoutInput::Register) {
         auto pair = llvm::find_if(
@@ -458,7 +271,7 @@ private:
       } else if (bit.input == LayoutInput::Lane) {
         combineAcross(bit.bit);
       } else {
-        auto isOther = [](const Bit &next) { return next.input != LayoutInput::Warp; };
+        auto isOther = [](const AxisBit &next) { return next.input != LayoutInput::Warp; };
         count = size_t(llvm::find_if(rest, isOther) - rest.begin());
         combineWarps(rest.take_front(count));
       }
@@ -474,8 +287,8 @@ private:
   };
 
   tile::ReduceOp reduce;
-  std::optional<Extremum> extremum;
-  bool inAnyOrder = false;
+  std::optional<IndexedExtremum> extremum;
+  bool isSum = false, inAnyOrder = false;
   SmallVector<unsigned> live; // registers that still hold a part
   SmallVector<Apart> apart;
 };
@@ -483,222 +296,6 @@ private:
 struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Reduction(cast<tile::ReduceOp>(op), emitter).emit();
-  }
-};
-
-// Neighbours along the axis are groups, neighbouring groups are larger ones, as the runs of bits
-// that are of registers, of lanes and of warps put them in order. Each run scans the sums of its
-// groups, then the next run says what lies before them all, and each group puts that in front of
-// its own: an element is combined once in its thread and once more at the end, whatever is between.
-//
-//   registers  [a b c d]          one after the other: a, ab, abc, abcd
-//   lanes      abcd | efgh | ...  later halves of 2, 4, ... put the earlier one's sum in front
-//   warps      a-h | i-p | ...    meet in shared memory; a thread adds up those before its own
-class Scan : Combination {
-public:
-  Scan(tile::ScanOp scan, RegisterEmitter &emitter)
-      : Combination(scan, emitter), scan(scan), reversed(scan.getReverse()) {}
-
-  void emit() {
-    scanGroups(bitsInOrder(layout, axis), 0, values, emitter.lane, /*wantsBefore=*/false);
-    for (auto [i, result] : llvm::enumerate(scan.getResults())) {
-      SmallVector<Value> registers;
-      for (ArrayRef<Value> tuple : values)
-        registers.push_back(tuple[i]);
-      emitter.setRegisters(result, std::move(registers));
-    }
-  }
-
-private:
-  using Bits = ArrayRef<Bit>;
-  // By register; those of a group share the entry of its first one.
-  using Sums = std::vector<SmallVector<Value>>;
-
-  // What lies before a group: nothing, something, or something if `exists` holds.
-  struct Before {
-    SmallVector<Value> sum; // empty: nothing
-    Value exists;           // null: always
-  };
-
-  // The groups whose registers differ in the bits of `inside`, which the runs of `bits` put in
-  // order: their sums become those of all elements up to their last one. What lies before each
-  // group is told if it is wanted. Where warps come first, `lane` has the sum that counts.
-  std::vector<Before> scanGroups(Bits bits, unsigned inside, Sums &sums, Value lane,
-                                 bool wantsBefore = true) {
-    std::vector<Before> before(values.size());
-    if (bits.empty())
-      return before;
-    LayoutInput input = bits.front().input;
-    Bits run = bits.take_while([&](const Bit &bit) { return bit.input == input; });
-    Bits rest = bits.drop_front(run.size());
-    if (input == LayoutInput::Register)
-      scanRegisters(run, rest, inside, sums, before);
-    else if (input == LayoutInput::Lane)
-      scanLanes(run, rest, inside, sums, before, wantsBefore);
-    else
-      scanWarps(run, rest, inside, sums, before, lane);
-    return before;
-  }
-
-  void each(unsigned inside, llvm::function_ref<void(unsigned)> body) const {
-    for (unsigned reg = 0; reg < values.size(); ++reg)
-      if (!(reg & inside))
-        body(reg);
-  }
-
-  void scanRegisters(Bits run, Bits rest, unsigned inside, Sums &sums,
-                     std::vector<Before> &before) {
-    unsigned mask = 0;
-    for (const Bit &bit : run)
-      mask |= 1u << bit.bit;
-    unsigned count = 1u << run.size();
-    // The i-th of a larger group.
-    auto member = [&](unsigned group, unsigned i) {
-      for (auto [k, bit] : llvm::enumerate(run))
-        group |= unsigned((i >> k & 1) != reversed) << bit.bit;
-      return group;
-    };
-    Sums totals(values.size());
-    each(inside | mask, [&](unsigned group) {
-      for (unsigned i = 1; i < count; ++i) {
-        SmallVector<Value> &sum = sums[member(group, i)];
-        sum = combine(sums[member(group, i - 1)], sum);
-      }
-      totals[group] = sums[member(group, count - 1)];
-    });
-    std::vector<Before> outer = scanGroups(rest, inside | mask, totals, emitter.lane);
-    each(inside | mask, [&](unsigned group) {
-      sums[member(group, count - 1)] = totals[group];
-      before[member(group, 0)] = outer[group];
-      for (unsigned i = 1; i < count; ++i) {
-        SmallVector<Value> &sum = sums[member(group, i - 1)];
-        sum = joined(outer[group], sum);
-        before[member(group, i)] = {sum, Value()};
-      }
-    });
-  }
-
-  void scanLanes(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before,
-                 bool wantsBefore) {
-    // Bits up to the one of a step are all as in the last lane of the earlier half. Of the lane
-    // before this one those bits differ up to the lowest that says later.
-    int64_t mask = 0;
-    Value previous = emitter.lane, notFirst;
-    for (const Bit &bit : run) {
-      int64_t weight = int64_t(1) << bit.bit;
-      Value later = isLater(emitter.lane, bit.bit);
-      Value half = lanesAs(mask | weight, reversed ? weight : mask);
-      mask |= weight;
-      each(inside, [&](unsigned group) {
-        SmallVector<Value> &sum = sums[group];
-        sum = select(emitter, later, combine(fromLane(emitter, sum, half), sum), sum);
-      });
-      Value flipped = b.create<arith::XOrIOp>(emitter.loc(), previous, emitter.i32(weight));
-      previous = notFirst ? select(emitter, notFirst, previous, flipped).front() : flipped;
-      notFirst = notFirst ? b.create<arith::OrIOp>(emitter.loc(), notFirst, later) : later;
-    }
-    if (!rest.empty()) {
-      Value last = lanesAs(mask, reversed ? 0 : mask);
-      bool byWarps = rest.front().input == LayoutInput::Warp;
-      Sums totals(values.size());
-      each(inside, [&](unsigned group) {
-        totals[group] = byWarps ? sums[group] : fromLane(emitter, sums[group], last);
-      });
-      before = scanGroups(rest, inside, totals, byWarps ? last : emitter.lane);
-      each(inside, [&](unsigned group) { sums[group] = joined(before[group], sums[group]); });
-    }
-    if (wantsBefore)
-      each(inside, [&](unsigned group) {
-        replace(before[group], fromLane(emitter, sums[group], previous), notFirst);
-      });
-  }
-  // The lane whose bits of `mask` are those of `bits`, and all others as here.
-  Value lanesAs(int64_t mask, int64_t bits) {
-    Value others = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(~mask));
-    return b.create<arith::OrIOp>(emitter.loc(), others, emitter.i32(bits));
-  }
-
-  // The bit's value in the half that comes later.
-  bool isLater(unsigned index, unsigned bit) const { return (index >> bit & 1) != reversed; }
-  Value isLater(Value index, unsigned bit) {
-    Value set = emitter.isSet(index, bit);
-    return reversed ? b.create<arith::XOrIOp>(emitter.loc(), set, emitter.number(b.getI1Type(), 1))
-                    : set;
-  }
-
-  SmallVector<Value> joined(const Before &before, ArrayRef<Value> sum) {
-    if (before.sum.empty())
-      return SmallVector<Value>(sum);
-    SmallVector<Value> whole = combine(before.sum, sum);
-    return before.exists ? select(emitter, before.exists, whole, sum) : whole;
-  }
-  // Where the condition holds, `sum` is what lies before.
-  void replace(Before &before, ArrayRef<Value> sum, Value condition) {
-    if (before.sum.empty()) {
-      before = {SmallVector<Value>(sum), condition};
-      return;
-    }
-    before.sum = select(emitter, condition, sum, before.sum);
-    if (before.exists)
-      before.exists = b.create<arith::OrIOp>(emitter.loc(), before.exists, condition);
-  }
-
-  void scanWarps(Bits run, Bits rest, unsigned inside, Sums &sums, std::vector<Before> &before,
-                 Value lane) {
-    SmallVector<unsigned> groups;
-    each(inside, [&](unsigned group) { groups.push_back(group); });
-    // A slot for each lane: lanes may be in different groups.
-    int64_t threads = int64_t(emitter.warps) * lanesPerWarp;
-    SharedArrays shared(emitter, elements, threads * groups.size());
-    for (auto [i, group] : llvm::enumerate(groups))
-      shared.store(emitter.thread, threads * int64_t(i), sums[group]);
-    emitter.barrier();
-    int64_t mask = 0;
-    Value rank = emitter.i32(0);
-    for (auto [k, bit] : llvm::enumerate(run)) {
-      mask |= int64_t(1) << bit.bit;
-      Value later =
-          b.create<arith::ExtUIOp>(emitter.loc(), b.getI32Type(), isLater(emitter.warp, bit.bit));
-      rank = b.create<arith::OrIOp>(emitter.loc(), rank,
-                                    b.create<arith::ShLIOp>(emitter.loc(), later, emitter.i32(k)));
-    }
-    Value first = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
-    first =
-        emitter.add(b.create<arith::MulIOp>(emitter.loc(), first, emitter.i32(lanesPerWarp)), lane);
-    Value notFirst =
-        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, rank, emitter.i32(0));
-    unsigned members = 1u << run.size();
-    Sums totals(values.size()), earlier(values.size());
-    for (auto [i, group] : llvm::enumerate(groups)) {
-      SmallVector<Value> &sum = totals[group], &mine = earlier[group];
-      for (unsigned member = 0; member + 1 < members + !rest.empty(); ++member) {
-        int64_t offset = threads * i;
-        for (auto [k, bit] : llvm::enumerate(run))
-          if (isLater(member, k))
-            offset += int64_t(lanesPerWarp) << bit.bit;
-        SmallVector<Value> part = shared.load(first, offset);
-        sum = member ? combine(sum, part) : part;
-        if (member + 1 == members)
-          break;
-        Value isMine = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq, rank,
-                                               emitter.i32(member + 1));
-        mine = member ? select(emitter, isMine, sum, mine) : sum;
-      }
-    }
-    before = scanGroups(rest, inside, totals, emitter.lane);
-    for (unsigned group : groups) {
-      replace(before[group], joined(before[group], earlier[group]), notFirst);
-      sums[group] = joined(before[group], sums[group]);
-    }
-  }
-
-  tile::ScanOp scan;
-  bool reversed;
-};
-
-struct ScanRegisters : RegisterModel<ScanRegisters, tile::ScanOp> {
-  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
-    Scan(cast<tile::ScanOp>(op), emitter).emit();
   }
 };
 
@@ -771,7 +368,6 @@ struct HistogramRegisters : RegisterModel<HistogramRegisters, tile::HistogramOp>
 void registerReductionRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     tile::ReduceOp::attachInterface<ReduceRegisters>(*context);
-    tile::ScanOp::attachInterface<ScanRegisters>(*context);
     tile::MapOp::attachInterface<MapRegisters>(*context);
     tile::HistogramOp::attachInterface<HistogramRegisters>(*context);
   });

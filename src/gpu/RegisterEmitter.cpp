@@ -1,8 +1,5 @@
 #include "gpu/RegisterEmitter.h"
 
-#include "gpu/StoreMatrices.h"
-
-#include "gpu/SharedOperand.h"
 #include "gpu/StepsAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,10 +22,6 @@ Type registerType(Type element) {
 namespace {
 
 bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
-Type memoryType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : registerType(element);
-}
 
 unsigned bitsOf(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
@@ -158,278 +151,6 @@ Value RegisterEmitter::isCopyingThread() {
                                        i32(copyingWarp() * lanesPerWarp));
 }
 
-// --- shared memory ---
-
-void RegisterEmitter::barrier() {
-  auto made = builder.create<NVVM::Barrier0Op>(location);
-  if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
-      made->getBlock() == stepScratch->body)
-    stepScratch->uses.back().inner = made;
-  if (lastScratch && made->getBlock() == lastScratch->block)
-    lastScratch->hasBarrier = true;
-}
-
-void RegisterEmitter::waitForStores() {
-  if (mayStillBeRead)
-    assembly("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, false);
-}
-void RegisterEmitter::sharedBarrier() {
-  waitForStores();
-  barrier();
-}
-
-bool RegisterEmitter::isBeforeShared(Block *block) const {
-  if (sharedUses)
-    return false;
-  for (Operation *op = block->getParentOp(); op; op = op->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(op))
-      return false;
-  return true;
-}
-
-// The area that the launch gives, from `offset` on.
-static Value sharedArea(OpBuilder &b, Location loc, uint64_t offset) {
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  Value base = b.create<LLVM::AddressOfOp>(loc, pointer, "nereid_shared");
-  if (!offset)
-    return base;
-  return b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-}
-
-// No operand of a product is as small as that: what warps tell each other of a reduction.
-static uint64_t scratchApart(uint64_t bytes) {
-  return bytes < SharedOperand::alignment ? 128 : SharedOperand::alignment;
-}
-
-std::optional<uint64_t> RegisterEmitter::besideLast(uint64_t bytes) const {
-  if (!lastScratch || lastScratch->block != builder.getInsertionBlock() ||
-      lastScratch->number != sharedUses || !lastScratch->hasBarrier || mayStillBeRead)
-    return std::nullopt;
-  if (scratchStart + bytes <= lastScratch->begin)
-    return scratchStart;
-  uint64_t start = llvm::alignTo(std::max(lastScratch->end, scratchStart), scratchApart(bytes));
-  if (start + bytes > std::max(sharedSize, scratchStart + smallScratch))
-    return std::nullopt;
-  return start;
-}
-
-Value RegisterEmitter::beginShared(uint64_t bytes) {
-  Block *block = builder.getInsertionBlock();
-  bool isOfStep = stepScratch && block == stepScratch->body;
-  std::optional<uint64_t> beside = isOfStep ? std::nullopt : besideLast(bytes);
-  bool isFirst = !isOfStep && isBeforeShared(block);
-  noteShared();
-  uint64_t start = beside.value_or(scratchStart);
-  if (isOfStep) {
-    uint64_t first = llvm::alignTo(stepScratch->end, scratchApart(bytes));
-    stepScratch->isApart &= first + bytes <= stepScratch->most;
-    if (stepScratch->isApart) {
-      start = first;
-      stepScratch->end = first + bytes;
-    }
-  } else if (stepScratch) {
-    stepScratch->isApart = false;
-  }
-  if (start + bytes > sharedSize) {
-    sharedSize = start + bytes;
-    largest = ringsInUse;
-    if (start > scratchStart)
-      largest.push_back({location, start - scratchStart, false});
-    largest.push_back({location, bytes, false});
-  }
-  size_t before = std::distance(block->begin(), builder.getInsertionPoint());
-  if (!beside && !isFirst)
-    sharedBarrier();
-  lastScratch = ScratchUse{block, start, start + bytes, sharedUses};
-  if (isOfStep) {
-    StepScratch::Use &use = stepScratch->uses.emplace_back();
-    for (auto at = std::next(block->begin(), long(before)); at != builder.getInsertionPoint(); ++at)
-      use.before.push_back(&*at);
-  }
-  return sharedArea(builder, location, start);
-}
-
-void RegisterEmitter::finishStepScratch(Operation *loop) {
-  auto own = std::move(*std::exchange(stepScratch, std::nullopt));
-  if (!own.isApart || own.uses.size() < 2 ||
-      llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner; }))
-    return;
-  OpBuilder::InsertionGuard guard(builder);
-  for (StepScratch::Use &use : own.uses) {
-    for (Operation *op : use.before)
-      op->erase();
-    // What a store of the step before reads is written again behind the barrier.
-    builder.setInsertionPoint(use.inner);
-    waitForStores();
-  }
-  builder.setInsertionPoint(loop);
-  sharedBarrier();
-}
-
-void RegisterEmitter::reserveRing(Value ring, uint64_t bytes) {
-  rings[ring] = scratchStart;
-  scratchStart += bytes;
-  ringsInUse.push_back({location, bytes, true});
-  if (scratchStart > sharedSize) {
-    sharedSize = scratchStart;
-    largest = ringsInUse;
-  }
-}
-
-void RegisterEmitter::releaseRing(Value ring) {
-  scratchStart = std::min(scratchStart, rings.lookup(ring));
-  // Rings lie one behind the other: those from here on are free.
-  uint64_t kept = 0, at = 0;
-  while (kept < ringsInUse.size() && at < scratchStart)
-    at += ringsInUse[kept++].bytes;
-  ringsInUse.truncate(kept);
-}
-
-Value RegisterEmitter::slotAddress(Value ring, Value slot, uint64_t bytes) {
-  Value base = sharedArea(builder, location, rings.lookup(ring));
-  if (!slot)
-    return base;
-  Value offset = builder.createOrFold<arith::MulIOp>(location, scalar(slot), i32(int64_t(bytes)));
-  return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base, offset);
-}
-
-Value RegisterEmitter::keptStart() { return keptStarts.emplace_back(i32(0)); }
-
-Value RegisterEmitter::keptAddress(Value offset) {
-  Value base = sharedArea(builder, location, 0);
-  return builder.create<LLVM::GEPOp>(location, base.getType(), builder.getI8Type(), base,
-                                     add(keptStart(), offset));
-}
-
-void RegisterEmitter::finishKept() {
-  if (keptStarts.empty())
-    return;
-  constexpr uint64_t line = 128;
-  sharedSize = llvm::alignTo(sharedSize, line);
-  for (Value start : keptStarts)
-    start.getDefiningOp<arith::ConstantOp>().setValueAttr(
-        builder.getI32IntegerAttr(int32_t(sharedSize)));
-}
-
-Value RegisterEmitter::sharedAddress(Value base, Type element, Value index) {
-  return builder.create<LLVM::GEPOp>(location, base.getType(), memoryType(element), base, index);
-}
-
-void RegisterEmitter::storeElement(Value address, Type element, Value value) {
-  if (element.isInteger(1))
-    value = builder.create<arith::ExtUIOp>(location, builder.getI8Type(), value);
-  builder.create<LLVM::StoreOp>(location, value, address);
-}
-
-Value RegisterEmitter::loadElement(Value address, Type element) {
-  Value value = builder.create<LLVM::LoadOp>(location, memoryType(element), address);
-  if (!element.isInteger(1))
-    return value;
-  return builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value,
-                                       number(builder.getI8Type(), 0));
-}
-
-// Registers with adjacent elements move together, up to 16 bytes.
-static unsigned sharedVector(Type element, ArrayRef<int64_t> shape, const LinearLayout &layout) {
-  Type memory = memoryType(element);
-  if (isa<LLVM::LLVMPointerType>(memory))
-    return 1;
-  unsigned bytes = bitsOf(memory) / 8;
-  return std::min(consecutiveRegisters(layout, shape.size() - 1), std::max(1u, 16 / bytes));
-}
-
-void RegisterEmitter::writeShared(Value base, Type element, ArrayRef<int64_t> shape,
-                                  const LinearLayout &layout, ArrayRef<Value> values) {
-  unsigned vector = sharedVector(element, shape, layout),
-           elementBytes = bitsOf(memoryType(element)) / 8;
-  auto matrixAddress = [&](const LinearLayout &rows, ArrayRef<int32_t> constant) {
-    Value index = rowMajorIndex(rows, shape, 0);
-    return sharedAddress(base, element, add(index, i32(rowMajor(constant, shape))));
-  };
-  if (elementBytes == 2 && shape.size() == 2 && shape.back() % 8 == 0 &&
-      storeMatrices(
-          *this, layout, 1, values,
-          [&](ArrayRef<int32_t> at) { return rowMajor(at, shape) * elementBytes; }, matrixAddress))
-    return;
-  accesses.push_back(sharedFact("store", element, shape, layout));
-  for (unsigned reg = 0; reg < values.size(); reg += vector) {
-    Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
-    if (vector == 1) {
-      storeElement(address, element, values[reg]);
-      continue;
-    }
-    Type memory = memoryType(element);
-    SmallVector<Value> packed(values.slice(reg, vector));
-    if (element.isInteger(1))
-      for (Value &value : packed)
-        value = builder.create<arith::ExtUIOp>(location, memory, value);
-    builder.create<LLVM::StoreOp>(location, vectorOf(packed), address, vector * bitsOf(memory) / 8);
-  }
-}
-
-SmallVector<Value> RegisterEmitter::readShared(Value base, Type element, ArrayRef<int64_t> shape,
-                                               const LinearLayout &layout) {
-  unsigned vector = sharedVector(element, shape, layout);
-  accesses.push_back(sharedFact("load", element, shape, layout));
-  SmallVector<Value> values;
-  for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
-    Value address = sharedAddress(base, element, rowMajorIndex(layout, shape, reg));
-    if (vector == 1) {
-      values.push_back(loadElement(address, element));
-      continue;
-    }
-    Type memory = memoryType(element);
-    Value packed = builder.create<LLVM::LoadOp>(location, VectorType::get({vector}, memory),
-                                                address, vector * bitsOf(memory) / 8);
-    for (Value value : elementsOf(packed)) {
-      if (element.isInteger(1))
-        value = builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, value,
-                                              number(memory, 0));
-      values.push_back(value);
-    }
-  }
-  return values;
-}
-
-// --- facts ---
-
-void RegisterEmitter::noteGlobal(const char *what, Value pointer, Type element, unsigned elements) {
-  unsigned bytes = tile::bytesInMemory(element);
-  if (!isTile(pointer.getType())) {
-    accesses.push_back(scalarAccess(location, what, bytes));
-    return;
-  }
-  LinearLayout layout = layoutOf(pointer.getType());
-  accesses.push_back(globalAccess(location, what, layout, axes.facts(pointer), bytes, elements,
-                                  registersOf(layout) / elements));
-}
-
-void RegisterEmitter::noteDescriptor(const char *what, Type desc, const LinearLayout &layout,
-                                     unsigned elements) {
-  auto type = llvm::cast<tile::DescType>(desc);
-  unsigned bytes = tile::bytesInMemory(type.getElementType());
-  accesses.push_back(globalAccess(
-      location, what, layout, descriptorFacts(type.getBlockShape().take_back(layout.rank()), bytes),
-      bytes, elements, registersOf(layout) / elements));
-}
-
-void RegisterEmitter::noteShared(const char *what, const LinearLayout &layout,
-                                 unsigned elementBytes, unsigned elements,
-                                 llvm::function_ref<int64_t(ArrayRef<int32_t>)> offset) {
-  accesses.push_back(sharedAccess(location, what, elementBytes * elements, elements,
-                                  registersOf(layout) / elements,
-                                  [&](unsigned lane) { return offset(layout.apply(0, lane, 0)); }));
-}
-
-AccessFact RegisterEmitter::sharedFact(const char *what, Type element, ArrayRef<int64_t> shape,
-                                       const LinearLayout &layout) const {
-  unsigned vector = sharedVector(element, shape, layout), bytes = bitsOf(memoryType(element)) / 8;
-  return sharedAccess(
-      location, what, bytes * vector, vector, registersOf(layout) / vector,
-      [&](unsigned lane) { return rowMajor(layout.apply(0, lane, 0), shape) * bytes; });
-}
-
 // --- small pieces of code ---
 
 Value RegisterEmitter::number(Type type, int64_t value) {
@@ -554,17 +275,20 @@ Value RegisterEmitter::fromWords(ArrayRef<Value> words, Type type) {
   return cast(whole, type);
 }
 
-Value RegisterEmitter::shuffle(Value word, Value from) {
-  return builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), word, from, i32(31),
-                                      NVVM::ShflKind::idx, UnitAttr());
+// The value that another lane has; what `which` says depends on the kind.
+static Value shuffle(RegisterEmitter &emitter, Value value, Value which, NVVM::ShflKind kind) {
+  SmallVector<Value> words;
+  for (Value word : emitter.toWords(value))
+    words.push_back(emitter.builder.create<NVVM::ShflOp>(emitter.loc(), word.getType(),
+                                                         emitter.i32(-1), word, which,
+                                                         emitter.i32(31), kind, UnitAttr()));
+  return emitter.fromWords(words, value.getType());
+}
+Value RegisterEmitter::shuffleFrom(Value value, Value from) {
+  return shuffle(*this, value, from, NVVM::ShflKind::idx);
 }
 Value RegisterEmitter::shuffleXor(Value value, unsigned mask) {
-  SmallVector<Value> words;
-  for (Value word : toWords(value))
-    words.push_back(builder.create<NVVM::ShflOp>(location, builder.getI32Type(), i32(-1), word,
-                                                 i32(mask), i32(31), NVVM::ShflKind::bfly,
-                                                 UnitAttr()));
-  return fromWords(words, value.getType());
+  return shuffle(*this, value, i32(mask), NVVM::ShflKind::bfly);
 }
 
 SmallVector<Value> RegisterEmitter::loadMatrices(Value address, unsigned matrices,

@@ -134,12 +134,11 @@ public:
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value lower, mlir::Value upper, mlir::Value step, llvm::ArrayRef<mlir::Value> carried,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
-  /// The word (i32) that another lane has.
-  mlir::Value shuffle(mlir::Value word, mlir::Value from);
-  /// The value of lane 0, i32.
-  mlir::Value uniform(mlir::Value value) { return shuffle(value, i32(0)); }
-  /// Value of lane (this ^ mask), any type.
+  /// The value, of any type, that another lane has: lane `from` (i32), or lane (this ^ mask).
+  mlir::Value shuffleFrom(mlir::Value value, mlir::Value from);
   mlir::Value shuffleXor(mlir::Value value, unsigned mask);
+  /// The value of lane 0.
+  mlir::Value uniform(mlir::Value value) { return shuffleFrom(value, i32(0)); }
   /// What `ldmatrix` reads of one, two or four matrices of 8 x 8 elements of 16 bits: a word each.
   /// Lanes 8i to 8i + 7 give the addresses of the rows of matrix i.
   llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value address, unsigned matrices,

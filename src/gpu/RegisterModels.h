@@ -6,9 +6,12 @@
 namespace nereid::gpu {
 
 void registerElementwiseRegisters(mlir::DialectRegistry &registry);
+void registerConversionRegisters(mlir::DialectRegistry &registry);
+void registerMathRegisters(mlir::DialectRegistry &registry);
 void registerShapeRegisters(mlir::DialectRegistry &registry);
 void registerMemoryRegisters(mlir::DialectRegistry &registry);
 void registerReductionRegisters(mlir::DialectRegistry &registry);
+void registerScanRegisters(mlir::DialectRegistry &registry);
 void registerDotRegisters(mlir::DialectRegistry &registry);
 void registerProgramRegisters(mlir::DialectRegistry &registry);
 void registerRingRegisters(mlir::DialectRegistry &registry);
@@ -71,10 +74,5 @@ void emitSum(RegisterEmitter &emitter, llvm::StringRef scope, mlir::Value pointe
 mlir::Value emitAtomicInstruction(RegisterEmitter &emitter, mlir::Operation *op,
                                   tile::AtomicKind kind, llvm::StringRef order, mlir::Value pointer,
                                   mlir::Value value, mlir::Value predicate);
-
-/// Sets the result of an op that works on one element at a time: `compute` gets one register of
-/// each operand.
-void emitElementwise(mlir::Operation *op, RegisterEmitter &emitter,
-                     llvm::function_ref<mlir::Value(mlir::ValueRange)> compute);
 
 } // namespace nereid::gpu

@@ -280,12 +280,8 @@ public:
                                                   select(emitter.isSet(emitter.lane, unsigned(to)),
                                                          emitter.i32(int64_t(1) << bit),
                                                          emitter.i32(0)));
-    for (Value &value : values) {
-      SmallVector<Value> moved;
-      for (Value word : emitter.toWords(value))
-        moved.push_back(emitter.shuffle(word, from));
-      value = emitter.fromWords(moved, value.getType());
-    }
+    for (Value &value : values)
+      value = emitter.shuffleFrom(value, from);
   }
 
   // Bit i of the register index is what bit `bits[i]` was.

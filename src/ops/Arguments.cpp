@@ -1,5 +1,6 @@
 // Reading the arguments of a call: messages say what was seen and what was wanted.
 
+#include "ops/ArgumentError.h"
 #include "ops/Build.h"
 #include "ops/Objects.h"
 
@@ -9,6 +10,13 @@ namespace nereid::ops {
 
 void fail(std::string code, std::string message, std::string hint) {
   throw OpError{std::move(code), std::move(message), std::move(hint)};
+}
+
+// `parameter` names what `message` goes on about.
+[[noreturn]] static void failArgument(std::string code, std::string_view parameter,
+                                      const std::string &message, std::string hint = {}) {
+  throw ArgumentError({std::move(code), quote(parameter) + " " + message, std::move(hint)},
+                      parameter);
 }
 
 std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
@@ -39,14 +47,14 @@ std::string describe(const Value &value) {
 
 Tile tileArgument(OpContext &context, const Value &value, std::string_view parameter) {
   if (value.isTile() && value.asTile().type.isDescriptor())
-    fail("WrongArgument", quote(parameter) + " is a tensor descriptor, where a tile is needed",
-         "load a block from it: `desc.load(offsets)`");
+    failArgument("WrongArgument", parameter, "is a tensor descriptor, where a tile is needed",
+                 "load a block from it: `desc.load(offsets)`");
   if (value.isTile() || value.isNumber())
     return toTile(context, value);
   if (value.as<BlockPointer>())
-    fail("WrongArgument", quote(parameter) + " is a block pointer, where a tile is needed",
-         "block pointers are for `tl.load`, `tl.store` and `tl.advance`");
-  fail("WrongArgument", quote(parameter) + " must be a tile or a number, not " + describe(value));
+    failArgument("WrongArgument", parameter, "is a block pointer, where a tile is needed",
+                 "block pointers are for `tl.load`, `tl.store` and `tl.advance`");
+  failArgument("WrongArgument", parameter, "must be a tile or a number, not " + describe(value));
 }
 
 std::optional<Tile> optionalTile(OpContext &context, const Value &value,
@@ -63,15 +71,15 @@ int64_t intArgument(const Value &value, std::string_view parameter) {
   if (value.isBool())
     return value.asBool();
   if (value.isTile())
-    fail("NotConstexpr",
-         quote(parameter) + " must be known while compiling, but is a run-time value of type " +
-             quote(value.asTile().type),
-         std::string(ConstexprHint));
+    failArgument("NotConstexpr", parameter,
+                 "must be known while compiling, but is a run-time value of type " +
+                     quote(value.asTile().type),
+                 std::string(ConstexprHint));
   if (!value.isInt())
-    fail("WrongArgument", quote(parameter) + " must be an int, not " + describe(value));
+    failArgument("WrongArgument", parameter, "must be an int, not " + describe(value));
   auto number = value.asInteger().toInt64();
   if (!number)
-    fail("WrongArgument", quote(parameter) + " is " + value.repr() + ", which is out of range");
+    failArgument("WrongArgument", parameter, "is " + value.repr() + ", which is out of range");
   return *number;
 }
 
@@ -79,22 +87,22 @@ bool boolArgument(const Value &value, std::string_view parameter) {
   if (value.isNone())
     return false;
   if (value.isTile())
-    fail("NotConstexpr",
-         quote(parameter) + " must be known while compiling, but is a run-time value of type " +
-             quote(value.asTile().type),
-         std::string(ConstexprHint));
+    failArgument("NotConstexpr", parameter,
+                 "must be known while compiling, but is a run-time value of type " +
+                     quote(value.asTile().type),
+                 std::string(ConstexprHint));
   if (value.isBool())
     return value.asBool();
   if (value.isInt())
     return !value.asInteger().isZero();
   if (value.isFloat())
     return value.asFloat() != 0;
-  fail("WrongArgument", quote(parameter) + " must be a bool, not " + describe(value));
+  failArgument("WrongArgument", parameter, "must be a bool, not " + describe(value));
 }
 
 const std::string &strArgument(const Value &value, std::string_view parameter) {
   if (!value.isStr())
-    fail("WrongArgument", quote(parameter) + " must be a string, not " + describe(value));
+    failArgument("WrongArgument", parameter, "must be a string, not " + describe(value));
   return value.asStr();
 }
 
@@ -104,19 +112,19 @@ std::string optionalStr(const Value &value, std::string_view parameter) {
 
 Type typeArgument(const Value &value, std::string_view parameter) {
   if (!value.isType())
-    fail("WrongArgument",
-         quote(parameter) + " must be a type such as `tl.float32`, not " + describe(value),
-         value.isStr() && nereid::parseDType(value.asStr())
-             ? "write `tl." + std::string(nereid::info(*nereid::parseDType(value.asStr())).name) +
-                   "`"
-             : "");
+    failArgument("WrongArgument", parameter,
+                 "must be a type such as `tl.float32`, not " + describe(value),
+                 value.isStr() && nereid::parseDType(value.asStr())
+                     ? "write `tl." +
+                           std::string(nereid::info(*nereid::parseDType(value.asStr())).name) + "`"
+                     : "");
   return value.asType();
 }
 
 std::span<const Value> listArgument(const Value &value, std::string_view parameter) {
   if (!value.isTuple() && !value.isList())
-    fail("WrongArgument", quote(parameter) + " must be a list or tuple, not " + describe(value),
-         value.isInt() ? "write " + quote("[" + value.repr() + "]") : "");
+    failArgument("WrongArgument", parameter, "must be a list or tuple, not " + describe(value),
+                 value.isInt() ? "write " + quote("[" + value.repr() + "]") : "");
   return value.items();
 }
 

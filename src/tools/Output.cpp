@@ -1,6 +1,6 @@
 #include "tools/Output.h"
 
-#include "engine/Files.h"
+#include "support/ShownDiagnostics.h"
 #include "support/Table.h"
 
 #include <cmath>
@@ -12,15 +12,6 @@ namespace nereid::tools {
 namespace {
 
 bool inJson = false;
-
-void collectFiles(const Diagnostic &diagnostic, std::map<std::string, std::string> &files) {
-  if (!diagnostic.where.file.empty())
-    files.try_emplace(diagnostic.where.file);
-  for (const auto &label : diagnostic.labels)
-    files.try_emplace(label.where.file);
-  for (const Diagnostic &note : diagnostic.notes)
-    collectFiles(note, files);
-}
 
 std::string shortest(double value, bool isF32) {
   char text[40];
@@ -68,21 +59,8 @@ std::string findingText(const ref::Finding &finding) {
 } // namespace
 
 void report(const std::vector<Diagnostic> &diagnostics) {
-  std::map<std::string, std::string> files;
-  for (const Diagnostic &diagnostic : diagnostics)
-    collectFiles(diagnostic, files);
-  std::vector<std::pair<std::string, std::string_view>> sources;
-  for (auto &[name, text] : files)
-    if (auto read = engine::readSource(name)) {
-      text = std::move(*read);
-      sources.emplace_back(name, text);
-    }
-  for (const Diagnostic &diagnostic : diagnostics) {
-    std::string text = render(diagnostic, sources);
-    if (!text.ends_with('\n'))
-      text += '\n';
-    std::fputs(text.c_str(), stderr);
-  }
+  for (const std::string &text : support::shown(diagnostics))
+    std::fprintf(stderr, "%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
 void answerInJson(bool wanted) { inJson = wanted; }

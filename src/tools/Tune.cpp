@@ -164,6 +164,7 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   options.match = words.match;
   options.variants = words.variants;
   options.allConfigs = options.compareConfigs = true;
+  options.copies = false; // only the time decides
   options.time.emplace();
   options.time->seconds = words.seconds;
   std::vector<Contest> contests; // configurations of a launch follow each other

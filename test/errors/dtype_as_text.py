@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def kernel(p):
-    tl.store(p, tl.load(p).to('fp16'))  # error: . WrongArgument `dtype` must be a type such as `tl.float32`, not the string
+    tl.store(p, tl.load(p).to('fp16'))  # error: . WrongArgument `dtype` of `.to` must be a type such as `tl.float32`, not the string
 # hint: write `tl.float16`

@@ -11,4 +11,4 @@ WIDE = torch.backends.cuda.matmul.allow_tf32
 def kernel(p):
     if WIDE:  # error: .:8 UnknownValue `WIDE` is not known
         tl.store(p, 0.0)
-# hint: --define WIDE=
+# hint: pass it as an argument, or give it a value with `--define WIDE=

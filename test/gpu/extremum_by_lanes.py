@@ -2,6 +2,7 @@
 # RUN: nereid compile %s:greatest --signature "*fp32:16, *i32:16, False" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefixes=CHECK,RIGHT
 # RUN: nereid compile %s:own --signature "*fp32:16, *i32:16" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix=OWN
 # RUN: nereid compile %s:of_total_order --signature "*fp32:16, *i32:16" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix=TOTAL
+# RUN: nereid compile %s:own_of_integers --signature "*i32:16, *i32:16" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix=INTEGERS
 # Where the greatest element of a row is: lanes exchange it and its place and choose without an order of lanes, as the places have one.
 import triton
 import triton.language as tl
@@ -55,4 +56,21 @@ def greater(a, at_a, b, at_b):
 def of_total_order(x_ptr, y_ptr):
     x = tl.load(x_ptr + tl.arange(0, 32))
     _, at = tl.reduce((x, tl.arange(0, 32)), 0, greater)
+    tl.store(y_ptr, at)
+
+
+@triton.jit
+def better_integer(a, at_a, b, at_b):
+    first = (a < b) | (a == b) & (at_a > at_b)
+    return tl.where(first, a, b), tl.where(first, at_a, at_b)
+
+
+# A rule of one's own that keeps the same element whichever comes first needs no order either, and no numbers that differ: two selects a step, and one where `or` has become one.
+# INTEGERS-COUNT-11: selp
+# INTEGERS-NOT: selp
+# INTEGERS: st.global
+@triton.jit
+def own_of_integers(x_ptr, y_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 32))
+    _, at = tl.reduce((x, tl.load(y_ptr + tl.arange(0, 32))), 0, better_integer)
     tl.store(y_ptr, at)

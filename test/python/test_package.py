@@ -746,6 +746,18 @@ class Errors(unittest.TestCase):
                 add[(1, )](out, out, what, 1)
         add[(1, )](out, out, out, 1)
 
+    def test_messages_show_their_lines(self):
+        @triton.jit
+        def kernel(x, n):
+            tl.store(x, tl.arange(0, n))
+
+        with self.assertRaisesRegex(
+                triton.CompilationError, r"(?m)`end` of `tl.arange` must be known while compiling.*\n +\d+ \|             tl.store\(x, "
+                r"tl.arange\(0, n\)\)\n +\|                         \^\n   hint: annotate"):
+            kernel[(1, )](np.zeros(4, "f4"), 4)
+        with self.assertRaisesRegex(RuntimeError, r"launched with a grid, as in `kernel\[grid\]\(...\)`"):
+            kernel(np.zeros(4, "f4"), 4)
+
     def test_functions_that_are_no_kernels(self):
         async def later(x):
             pass

@@ -37,6 +37,23 @@ def last_of_greatest(x, at, N: tl.constexpr):
 # expect: last_of_greatest(x=iota(128,i32), at=zeros(1,i32), N=128) -> at == [127]
 
 
+@triton.jit
+def both(sum_a, most_a, sum_b, most_b):
+    return sum_a + sum_b, tl.maximum(most_a, most_b)
+
+
+@triton.jit
+def sum_and_most(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    total, most = tl.reduce((v, v * v), 0, both)
+    tl.store(y, total)
+    tl.store(y + 1, most)
+
+# expect: sum_and_most(x=iota(128,i32), y=zeros(2,i32), N=128) -> y == [8128, 16129]
+# expect: sum_and_most(x=iota(16,f32), y=zeros(2,f32), N=16) -> y == [120, 225]
+
+
 # Composition of x -> a x + b, where the order counts.
 @triton.jit
 def compose(a1, b1, a2, b2):

@@ -77,6 +77,15 @@ TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
     EXPECT_EQ(failure.error().diagnostics.size(), refused.error().diagnostics.size());
   }
 
+  // Of a source that is a file the line is shown.
+  auto file = std::filesystem::path(testing::TempDir()) / "nereid_shown.py";
+  std::ofstream(file) << text;
+  Status shown = must(must(one.load(file.string())).kernel("wrong"))
+                     .launch(cpu().stream(), {1}, {x, named("BLOCK", 64)});
+  ASSERT_FALSE(shown);
+  EXPECT_NE(describe(shown.error()).find("\n   21 | "), std::string::npos)
+      << describe(shown.error());
+
   Kernel scale = must(program.kernel("scale"));
   Stream stream = cpu().stream();
   auto what = [&](std::initializer_list<Argument> arguments) {

@@ -72,6 +72,7 @@ def _in_tritons_words(code, text):
 
 def make(what, text, diagnostics):
     """The exception for a failure of the engine."""
+    from ..runtime._sources import with_lines
     from ..runtime.errors import InterpreterError, OutOfResources, PTXASError
 
     error = next((one for one in diagnostics if one[0] == "error"), None)
@@ -92,7 +93,7 @@ def make(what, text, diagnostics):
             "UnsupportedSyntax": UnsupportedLanguageConstruct}.get(code, CompilationError)
     if code in ("PtxasFailed", ):
         return PTXASError(text)
-    text += _in_tritons_words(code, text)
+    text = with_lines(text) + _in_tritons_words(code, text)
     exception = kind(None, _Place(error[4], error[5]), text, diagnostics)
     exception.__cause__ = ValueError(text)
     return exception

@@ -6,6 +6,7 @@ import enum
 import functools
 import hashlib
 import inspect
+import linecache
 import os
 import re
 import sys
@@ -44,6 +45,24 @@ def native_name(module_name):
     return module_name if module_name in _native else None
 
 
+_paths = {}  # of the files that sources came from, by the name that diagnostics have for them; None where two have it
+
+
+def with_lines(text):
+    """A message with the lines that it names, each with a caret below."""
+    lines = []
+    for line in text.split("\n"):
+        lines.append(line)
+        place = re.match(r"\s*([^:]+):(\d+):(\d+): ", line)
+        path = place and _paths.get(place[1])
+        source = linecache.getline(path, int(place[2])).rstrip() if path else ""
+        if source:
+            before = source.encode()[:int(place[3]) - 1].decode(errors="ignore")
+            blank = re.sub(r"[^\t]", " ", before)
+            lines += [f"{place[2]:>5} | {source}", f"      | {blank}^"]
+    return "\n".join(lines)
+
+
 class Source:
     """The text of a function or class: dedented, with the place of its first line; `lines` as they stand, decorators too."""
 
@@ -68,6 +87,8 @@ class Source:
             self.text = _annotated(self.text, getattr(item, "__annotations__", None) or {})
         self.line, self.column = first + start, indent
         self.file = os.path.basename(self.path)
+        if _paths.setdefault(self.file, self.path) != self.path:
+            _paths[self.file] = None
 
     @staticmethod
     def _from_strings(item, code):
@@ -151,7 +172,7 @@ class Closure:
     """All units that a function reaches."""
 
     def __init__(self, allow_globals=False):
-        self.units, self.known, self.guards, self.paths = [], {}, [], {}
+        self.units, self.known, self.guards = [], {}, []
         self.used_names = set()
         self.allow_globals = allow_globals
         self.digest = None
@@ -183,7 +204,6 @@ class Closure:
         head = f"@__triton__.{decorator}\n" if decorator else ""
         unit = self._open(key, f"{fn.__module__}.{fn.__qualname__}", head + text, source.file,
                           source.line - (1 if head else 0), source.column)
-        self.paths[source.file] = source.path
         unit.globals["__triton__"] = ("m", "triton")
         self._defaults(unit, fn, fn.__name__)
         self._names(unit, fn, text)
@@ -288,7 +308,6 @@ class Closure:
         head = "@__triton__.aggregate\n" if cls.__dict__.get("__triton_aggregate__") else ""
         unit = self._open(key, f"{cls.__module__}.{cls.__qualname__}", head + source.text, source.file,
                           source.line - (1 if head else 0), source.column)
-        self.paths[source.file] = source.path
         unit.globals["__triton__"] = ("m", "triton")
         for name, member in cls.__dict__.items():
             if getattr(member, "__nereid_made__", False):

@@ -304,7 +304,8 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: on the host it is launched with a grid, as in "
+                           f"`{self.__name__}[grid](...)`")
 
     def __repr__(self):
         return f"JITFunction({self.module}:{self.fn.__qualname__})"

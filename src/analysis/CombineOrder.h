@@ -6,15 +6,17 @@
 
 #include <optional>
 
-namespace nereid::cpu {
+namespace nereid::analysis {
 
-/// True if `combine` is one op that commutes.
+/// True if each result is one op that commutes, of the two elements of its own source.
 bool commutes(mlir::Block &combine);
 
 /// A combination that only compares two elements and keeps one of them, the same one when they
-/// change places, as that of the greatest with its index does.
+/// change places, as those of the greatest with its index do: `tl.max`, and PyTorch's compiler,
+/// whose greatest is NaN.
 ///
 ///   a > b | (a == b & i < j) | b != b ? (a, i) : (b, j)
+///   a > b | a != a & b == b | (a == b | a != a & b != b) & i < j ? (a, i) : (b, j)
 struct Choice {
   /// An element that any other one is kept in place of: one attribute for each source.
   llvm::SmallVector<mlir::TypedAttr, 2> least;
@@ -24,4 +26,4 @@ struct Choice {
 };
 std::optional<Choice> choiceInAnyOrder(mlir::Block &combine);
 
-} // namespace nereid::cpu
+} // namespace nereid::analysis

@@ -1,19 +1,27 @@
-#include "cpu/CombineOrder.h"
+#include "analysis/CombineOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 #include <set>
 
 using namespace mlir;
 
-namespace nereid::cpu {
+namespace nereid::analysis {
 
 bool commutes(Block &combine) {
-  if (combine.getOperations().size() != 2 || combine.getNumArguments() != 2)
+  auto yielded = combine.getTerminator()->getOperands();
+  unsigned count = unsigned(yielded.size());
+  if (combine.getOperations().size() != count + 1)
     return false;
-  Operation &op = combine.front();
-  return op.hasTrait<OpTrait::IsCommutative>() && op.getNumOperands() == 2 &&
-         op.getOperand(0) == combine.getArgument(0) && op.getOperand(1) == combine.getArgument(1);
+  for (unsigned i = 0; i < count; ++i) {
+    Operation *op = yielded[i].getDefiningOp();
+    if (!op || op->getBlock() != &combine || !op->hasTrait<OpTrait::IsCommutative>() ||
+        op->getNumOperands() != 2 || op->getOperand(0) != combine.getArgument(i) ||
+        op->getOperand(1) != combine.getArgument(count + i))
+      return false;
+  }
+  return true;
 }
 
 namespace {
@@ -102,8 +110,11 @@ Element folded(Block &combine, const Element &left, const Element &right) {
     known[argument] = i < left.size() ? left[i] : right[i - left.size()];
   for (Operation &op : combine.without_terminator()) {
     SmallVector<Attribute> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(known.lookup(operand));
+    for (Value operand : op.getOperands()) {
+      Attribute constant; // one that stands outside of the region
+      operands.push_back(matchPattern(operand, m_Constant(&constant)) ? constant
+                                                                      : known.lookup(operand));
+    }
     SmallVector<OpFoldResult> results;
     if (failed(op.fold(operands, results)) || results.size() != 1)
       return {};
@@ -175,4 +186,4 @@ std::optional<Choice> choiceInAnyOrder(Block &combine) {
   return Choice{least, place};
 }
 
-} // namespace nereid::cpu
+} // namespace nereid::analysis

@@ -1,0 +1,74 @@
+"""What the documents name exists: options of the command, verbs of `./dev`, files, targets of links."""
+import functools
+import glob
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("NEREID_BUILD", "build/release"))
+DOCUMENTS = sorted(glob.glob(f"{ROOT}/docs/*.md") + glob.glob(f"{ROOT}/docs/course/*.md") + glob.glob(f"{ROOT}/docs/rooms/*.md") + [f"{ROOT}/README.md"])
+
+OTHERS = {"test/unit/language", "test/transformers"}  # folders of Triton's and Liger-Kernel's tests
+
+
+def pieces(text):
+    """Code of a document: lines of blocks, joined where one ends in a backslash, and what stands in back-ticks."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.S | re.M)
+    blocks += re.findall(r"^    (\S.*)$", text, re.M)
+    for block in blocks:
+        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+            yield line
+    for inline in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
+        yield inline
+
+
+@functools.cache
+def help_of(verb):
+    return subprocess.run([f"{BUILD}/bin/nereid", *verb.split(), "--help"], capture_output=True, text=True).stdout
+
+
+class Documents(unittest.TestCase):
+
+    def each(self):
+        for path in DOCUMENTS:
+            with open(path) as file:
+                text = file.read()
+            yield os.path.relpath(path, ROOT), path, text
+
+    def test_options_of_the_command(self):
+        verbs = set(re.findall(r"^  ([a-z]+)\s", help_of(""), re.M)) | {"help"}
+        for name, _, text in self.each():
+            for piece in pieces(text):
+                for verb, words in re.findall(r"(?:^|[\s;&(/])nereid ([a-z]+)((?: [^#|;&]*)?)", piece):
+                    if not re.match(r"(?:\$ |\S*/)?nereid |.*&& nereid |.*; nereid ", piece):
+                        continue
+                    with self.subTest(document=name, piece=piece):
+                        self.assertIn(verb, verbs)
+                        for option in re.findall(r"(?<!\S)(--[a-z][\w-]*|-[a-z]\b)", words):
+                            self.assertRegex(help_of(verb), rf"(?m)(^|[\s,]){re.escape(option)}\b")
+
+    def test_links_and_files(self):
+        for name, path, text in self.each():
+            prose = re.sub(r"^```.*?^```|^    .*?$|`[^`\n]+`", "", text, flags=re.S | re.M)
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
+                if not re.match(r"\w+:", target):
+                    with self.subTest(document=name, link=target):
+                        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)))
+            for word in set(re.findall(r"`((?:src|test|docs|scripts|kernels|examples|bench|python|include|cmake)/[\w./-]+)`", text)) - OTHERS:
+                with self.subTest(document=name, file=word):
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, word)))
+
+    def test_verbs_of_dev(self):
+        with open(f"{ROOT}/dev") as file:
+            dev = file.read()
+        for name, _, text in self.each():
+            for piece in pieces(text):
+                for verb in re.findall(r"^(?:\$ )?\./dev ([a-z]+)", piece):
+                    with self.subTest(document=name, piece=piece):
+                        self.assertRegex(dev, rf"(?m)^(\w+ \| )*{verb}( \| \w+)*\)")
+
+
+if __name__ == "__main__":
+    unittest.main()
