@@ -89,6 +89,21 @@ Value sub(RegisterEmitter &e, Value a, Value b) {
 Value roundedMul(RegisterEmitter &e, Value a, Value b) {
   return e.assembly("mul.rn.f32 $0, $1, $2;", "=f,f,f", a.getType(), {a, b}, /*pure=*/true);
 }
+// To the nearest integer, away from zero at halves. The greatest number below 1/2 carries no number
+// below a half over, halves themselves by the rounding of the sum, and is lost beside numbers that
+// have no fraction. x may be a product, whose rounding counts: the sum must not be fused with it.
+Value roundAway(RegisterEmitter &e, Value x) {
+  OpBuilder &b = e.builder;
+  Type bits = b.getI32Type();
+  Value sign = b.create<arith::AndIOp>(e.loc(), b.create<arith::BitcastOp>(e.loc(), bits, x),
+                                       e.i32(int32_t(0x80000000)));
+  Value half =
+      b.create<arith::OrIOp>(e.loc(), sign, e.i32(llvm::bit_cast<int32_t>(0x1.fffffep-2f)));
+  Value sum = e.assembly("add.rn.f32 $0, $1, $2;", "=f,f,f", x.getType(),
+                         {x, b.create<arith::BitcastOp>(e.loc(), x.getType(), half)},
+                         /*pure=*/true);
+  return b.create<math::TruncOp>(e.loc(), sum);
+}
 // 2^n x for an integer n within [-300, 300], in two steps, of which the second may round.
 Value scale(RegisterEmitter &e, Value x, Value n) {
   OpBuilder &b = e.builder;
@@ -248,6 +263,8 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
     return special(e, "rsqrt.approx.f32", v[0]);
   if (name == "powf")
     return power(e, v[0], v[1]);
+  if (name == "round")
+    return roundAway(e, v[0]);
   transforms::MathBase base;
   auto exp = [&](Value x) { return emitMath("exp", e, x); };
   auto divide = [&](Value x, Value y) { return DivCode::emit(nullptr, e, {x, y}); };
