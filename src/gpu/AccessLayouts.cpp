@@ -185,7 +185,7 @@ bool AccessLayouts::place(tile::MemoryAccessOpInterface access, analysis::AxisAn
     return false;
   }
   if (isScattered)
-    return true;
+    return !placeWhereRepeated(access, pointers.constancy);
   int64_t width =
       analysis::accessWidth(pointers, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
   auto store = dyn_cast<tile::StoreOp>(access.getOperation());
@@ -194,8 +194,31 @@ bool AccessLayouts::place(tile::MemoryAccessOpInterface access, analysis::AxisAn
   return false;
 }
 
+// Packed numbers (`k // 2`): where an address repeats for a few neighbours, the next ones are near
+// it, though nothing is contiguous. A warp reads along that dimension, each thread a pair.
+bool AccessLayouts::placeWhereRepeated(tile::MemoryAccessOpInterface access,
+                                       ArrayRef<int64_t> constancy) {
+  auto shape = tile::shapeOf(access.getAccessed().getType());
+  if (shape.size() < 2 || !isa<tile::LoadOp>(access))
+    return false;
+  for (unsigned d = 0; d < shape.size(); ++d)
+    if (constancy[d] > 1 && constancy[d] < shape[d]) {
+      Group group{shape.vec(), d};
+      repeated.try_emplace(shape.vec(), group);
+      add(access, group, 1, 2, tile::bytesInMemory(access.getAccessElementType()));
+      return true;
+    }
+  return false;
+}
+
 void AccessLayouts::placeLikeOthers(tile::MemoryAccessOpInterface access) {
   auto shape = tile::shapeOf(access.getAccessed().getType());
+  // The scales of packed numbers lie as those do.
+  if (auto found = repeated.find(shape.vec());
+      found != repeated.end() && isa<tile::LoadOp>(access)) {
+    groups.try_emplace(access, found->second);
+    return;
+  }
   if (auto found = widest.find(shape.vec()); found != widest.end())
     groups.try_emplace(access, found->second);
   else

@@ -21,7 +21,8 @@ namespace nereid::gpu {
 ///    vectors among them, so that what is loaded together meets without conversions
 ///    (`layoutOf(group)`). Stores of sums of products have a group for each size of elements.
 /// 2. Words that `wgmma` wants along another dimension than they lie are turned over on their way.
-/// 3. Accesses that are contiguous nowhere lie like others of their shape.
+/// 3. Accesses that are contiguous nowhere lie along where their addresses repeat, else like others
+///    of their shape.
 /// 4. Addresses that are loaded lie as the rows they lead to (`followAddressed`).
 /// 5. What is loaded to be repeated lies as the larger tile that it meets (`followMet`).
 class AccessLayouts {
@@ -65,6 +66,7 @@ private:
   void findReductions(mlir::FunctionOpInterface kernel);
   /// True if the access is contiguous nowhere.
   bool place(tile::MemoryAccessOpInterface access, analysis::AxisAnalysis &axes);
+  bool placeWhereRepeated(tile::MemoryAccessOpInterface access, llvm::ArrayRef<int64_t> constancy);
   void placeLikeOthers(tile::MemoryAccessOpInterface access);
   void add(mlir::Operation *access, const Group &group, int64_t contiguity, int64_t width,
            int64_t elementBytes);
@@ -84,7 +86,8 @@ private:
   std::map<std::vector<int64_t>, Reduced> reductions; // of tiles of a shape
   std::map<mlir::Operation *, Group> groups;
   std::map<Group, Facts> facts;
-  std::map<std::vector<int64_t>, Group> widest; // of a shape
+  std::map<std::vector<int64_t>, Group> widest;   // of a shape
+  std::map<std::vector<int64_t>, Group> repeated; // of those whose addresses repeat
   std::map<Group, tile::LinearLayout> groupLayouts;
   std::map<mlir::Operation *, tile::LinearLayout> chosen; // unlike their group
   /// Loads in a loop at addresses that are loaded outside of it.

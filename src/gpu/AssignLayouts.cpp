@@ -188,6 +188,8 @@ private:
   LogicalResult emitDot(tile::DotOp dot) {
     Product product = products.of(dot);
     IRMapping mapping;
+    if (product.instruction == "fma")
+      product.lhs = lyingInRows(dot.getLhs()), product.rhs = lyingInRows(dot.getRhs());
     if (product.instruction == "wgmma" && dot->hasAttr(rowsTogetherAttr))
       mapping.map(dot.getLhs(), versions.requireFromSlot(dot.getLhs(), *product.lhs));
     else
@@ -208,6 +210,17 @@ private:
     return versions.require(operand, own      ? *own
                                      : wanted ? *wanted
                                               : defaultLayout(operand.getType()));
+  }
+
+  // Multiply-adds read both operands along rows, of which 16 bytes at once: what is computed for
+  // them is written so (a triangle of ones times a tile: 320 reads of shared memory become 128).
+  LinearLayout lyingInRows(Value operand) {
+    auto shape = tile::shapeOf(operand.getType());
+    unsigned bytes = tile::bytesInMemory(tile::elementType(operand.getType()));
+    SmallVector<unsigned> order;
+    for (unsigned d = shape.size(); d-- > 0;)
+      order.push_back(d);
+    return blockedLayout(shape, std::max(1u, 16 / bytes), order, warps);
   }
 
   // A left operand that a loop does not change lies in registers, if they are few. That of wgmma
