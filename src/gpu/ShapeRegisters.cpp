@@ -1,5 +1,6 @@
 // Ops that only say where an element comes from, and conversions between layouts.
 #include "gpu/RegisterModels.h"
+#include "gpu/StoreMatrices.h"
 #include "gpu/SwizzledTile.h"
 #include "gpu/TurnedMatrices.h"
 
@@ -408,11 +409,11 @@ private:
     return bytes;
   }
 
-  // Without padding, where that meets fewer banks twice. Rows of 16-bit elements may leave as whole
+  // Without padding, where that meets fewer banks twice. Sums of 16 bits may leave as whole
   // matrices, which `cycles` does not count; truths are no numbers in memory.
   void swizzle(const RegisterEmitter &emitter) {
     unsigned size = unsigned(tile::bytesInMemory(element));
-    if (size == 2 || !element.isIntOrFloat() || element.isInteger(1))
+    if (!element.isIntOrFloat() || element.isInteger(1) || (size == 2 && liesInMatrices(from)))
       return;
     SwizzledTile tile(shape, from, to, size);
     if (tile.cycles() * pieces.size() < cycles(emitter))
