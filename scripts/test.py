@@ -309,7 +309,7 @@ REFUTED = {
 MODEL_RUNS = {
     "sm_90a": {
         "matmul": [[], ["--all-configs", "--match", "M=70 N=136 K=64 dtype=f16 bias=True activation=silu"]],
-        "flash_attention": [[], ["--all-configs", "--match", "B=2 H=2 M=100 D=64 dtype=f16"]],
+        "flash_attention": [[], ["--all-configs", "--match", "B=2 H=2 M=100 D=64 dtype=f16"], ["--all-configs", "--match", "M=70 D=256"]],
     },
     "sm_80": {"flash_attention": [["--match", "dtype=f16"]], "matmul": [["--match", "dtype=f16"]]},
 }

@@ -255,8 +255,8 @@ tasks = dict(
         prepare="forward", inputs=backward_inputs, outputs=backward_outputs, tolerance=backward_tolerance,
         variants=dict(flash=dict(run=flash_backward, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2),
                                                               tile(64, 128, 8, 2), tile(128, 64, 8, 2)]),
-                      one_pass=dict(run=flash_one_pass, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 128, 8, 2), tile(64, 128, 8, 3),
-                                                                 tile(128, 128, 8, 2)])),
+                      one_pass=dict(run=flash_one_pass, configs=[tile(32, 32, 4, 2), tile(64, 64, 4, 2), tile(64, 64, 8, 2), tile(64, 128, 8, 2),
+                                                                 tile(64, 128, 8, 3), tile(128, 128, 8, 2)])),
         cases=[
             *[dict(B=1, H=2, M=n, D=32, dtype="f32", causal=c) for n in (1, 63, 130) for c in (False, True)],
             *[dict(B=1, H=1, M=70, D=d, dtype="f16", causal=True) for d in (16, 40, 64, 128)],

@@ -215,7 +215,10 @@ struct FreeSlotRegisters : RegisterModel<FreeSlotRegisters, FreeSlotOp> {
     auto free = cast<FreeSlotOp>(op);
     Value isFirstLane =
         e.builder.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, e.lane, e.i32(0));
-    e.assembly("bar.warp.sync 0xffffffff; @$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+    std::string wait;
+    if (std::optional<uint32_t> pending = free.getPending())
+      wait = "wgmma.wait_group.sync.aligned " + std::to_string(*pending) + "; ";
+    e.assembly(wait + "bar.warp.sync 0xffffffff; @$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
                "r,b,~{memory}", {},
                {freedAddress(e, free.getArrivals(), free.getSlot()), isFirstLane}, false);
   }

@@ -95,10 +95,14 @@ AccessFact scalarAccess(Location where, std::string what, unsigned elementBytes)
   return fact;
 }
 
-AccessFact sharedAccess(Location where, std::string what, unsigned bytes, unsigned elements,
-                        unsigned count, llvm::function_ref<int64_t(unsigned)> offset) {
+// Lanes that a request serves at once: as many as fill the banks.
+static unsigned lanesTogether(unsigned bytes) {
+  return std::min(lanesPerWarp, std::max(1u, banks * bankBytes / std::max(bytes, 4u)));
+}
+
+unsigned sharedCycles(unsigned bytes, llvm::function_ref<int64_t(unsigned)> offset) {
   // Lanes whose bytes fill the banks once go together.
-  unsigned together = std::min(lanesPerWarp, std::max(1u, banks * bankBytes / std::max(bytes, 4u)));
+  unsigned together = lanesTogether(bytes);
   unsigned cycles = 0;
   for (unsigned begin = 0; begin < lanesPerWarp; begin += together) {
     std::array<llvm::SmallSet<int64_t, 8>, banks> words;
@@ -112,12 +116,17 @@ AccessFact sharedAccess(Location where, std::string what, unsigned bytes, unsign
       worst = std::max(worst, unsigned(bank.size()));
     cycles += worst;
   }
+  return cycles;
+}
+
+AccessFact sharedAccess(Location where, std::string what, unsigned bytes, unsigned elements,
+                        unsigned count, llvm::function_ref<int64_t(unsigned)> offset) {
   AccessFact fact{where, MemorySpace::Shared, std::move(what)};
   fact.bytes = bytes;
   fact.elements = elements;
   fact.count = count;
-  fact.transactions = cycles;
-  fact.fewest = lanesPerWarp / together;
+  fact.transactions = sharedCycles(bytes, offset);
+  fact.fewest = lanesPerWarp / lanesTogether(bytes);
   return fact;
 }
 

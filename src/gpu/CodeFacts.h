@@ -51,6 +51,9 @@ AccessFact scalarAccess(mlir::Location where, std::string what, unsigned element
 AccessFact sharedAccess(mlir::Location where, std::string what, unsigned bytes, unsigned elements,
                         unsigned count, llvm::function_ref<int64_t(unsigned)> offset);
 
+/// The cycles of one of them.
+unsigned sharedCycles(unsigned bytes, llvm::function_ref<int64_t(unsigned)> offset);
+
 /// An instruction that people look for, and how often the code has it, before the optimiser.
 struct InstructionFact {
   mlir::Location where;

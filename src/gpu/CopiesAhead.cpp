@@ -26,8 +26,8 @@ void CopiesAhead::startCopies(IRMapping &mapping, Value slot, Value active) {
   startTransfers(mapping, slot, active);
 }
 
-void CopiesAhead::startTransfersByOneWarp(IRMapping &mapping, Value slot, Value phase,
-                                          Value active) {
+void CopiesAhead::startTransfersByOneWarp(IRMapping &mapping, Value slot, Value phase, Value active,
+                                          std::optional<bool> isLater) {
   Location loc = loop.getLoc();
   cloneSlice(mapping, active);
   Value mine = b.create<arith::AndIOp>(loc, active,
@@ -37,12 +37,15 @@ void CopiesAhead::startTransfersByOneWarp(IRMapping &mapping, Value slot, Value 
   b.setInsertionPointToStart(branch.thenBlock());
   // The slot of the step before: freed as often as this step's slot was filled before.
   if (phase)
-    b.create<AcquireSlotOp>(loc, arrivals, slot, phase);
-  startTransfers(mapping, slot, later.number(b.getI1Type(), 1));
+    b.create<AcquireSlotOp>(loc, isLater.value_or(false) ? laterArrivals : arrivals, slot, phase);
+  startTransfers(mapping, slot, later.number(b.getI1Type(), 1), isLater);
 }
 
-void CopiesAhead::startTransfers(IRMapping &mapping, Value slot, Value active) {
+void CopiesAhead::startTransfers(IRMapping &mapping, Value slot, Value active,
+                                 std::optional<bool> only) {
   for (bool isLater : {false, true}) {
+    if (only.value_or(isLater) != isLater)
+      continue;
     uint64_t bytes = 0;
     for (Copy &copy : copies)
       if (copy.isBulk && copy.isLater == isLater)
@@ -52,6 +55,8 @@ void CopiesAhead::startTransfers(IRMapping &mapping, Value slot, Value active) {
                              uint32_t(bytes), active);
   }
   for (Copy &copy : copies) {
+    if (only.value_or(copy.isLater) != copy.isLater)
+      continue;
     auto ahead = [&](Value value) { return value ? mapping.lookupOrDefault(value) : value; };
     if (auto load = dyn_cast<tile::LoadOp>(copy.load)) {
       b.create<CopyAsyncOp>(load.getLoc(), copy.ring, slot, ahead(load.getPointer()),
@@ -102,7 +107,7 @@ SmallVector<Value> CopiesAhead::startEarly(Value variable, Value active) {
 }
 
 void CopiesAhead::findTiles() {
-  if (copies.empty() || !residents.empty() || turn ||
+  if (copies.empty() || slots == 1 || !residents.empty() || turn ||
       llvm::any_of(slice.ops, [](Operation *op) { return isa<tile::LoadOp>(op); }))
     return;
   SmallVector<Operation *> ops(slice.ops.begin(), slice.ops.end());

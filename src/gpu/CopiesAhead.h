@@ -21,9 +21,9 @@ public:
 protected:
   void startCopies(mlir::IRMapping &mapping, mlir::Value slot, mlir::Value active);
   /// Copies of whole blocks by a warp alone: the others pass them by. With `phase` they wait until
-  /// the slot is free.
+  /// the slot is free. With `isLater` only those of which that is so.
   void startTransfersByOneWarp(mlir::IRMapping &mapping, mlir::Value slot, mlir::Value phase,
-                               mlir::Value active);
+                               mlir::Value active, std::optional<bool> isLater = {});
 
   /// Loads that addresses come from, whose own addresses need the variable alone: they start one
   /// step before the copies that wait for them.
@@ -47,7 +47,8 @@ protected:
 
 private:
   void cloneSlice(mlir::IRMapping &mapping, mlir::Value active);
-  void startTransfers(mlir::IRMapping &mapping, mlir::Value slot, mlir::Value active);
+  void startTransfers(mlir::IRMapping &mapping, mlir::Value slot, mlir::Value active,
+                      std::optional<bool> isLater = {});
 
   llvm::SmallPtrSet<mlir::Operation *, 16> earlySlice;
 };

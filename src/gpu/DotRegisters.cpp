@@ -42,8 +42,10 @@ public:
       base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared->bytes());
     } else if (layoutOf(type) != fragments) {
       // Where the instruction can't turn it over, it is written as it is read.
-      shared =
-          perWord == 2 ? SharedOperand(type) : SharedOperand(type.getShape(), along, 4 / perWord);
+      shared = SharedOperand(type);
+      if (perWord != 2 || !readsInPlace(dot, number, *shared))
+        shared = SharedOperand(type.getShape(), along, 4 / perWord);
+      findWritten();
     }
   }
 
@@ -54,6 +56,14 @@ public:
       return;
     base = at;
     shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
+    if (auto source = untransposed(tile))
+      e.noteWritten(source->first, majorOf(source->second), base);
+    isWritten = true;
+  }
+  /// Tells that a product is begun that reads it.
+  void isRead(bool runsOn) const {
+    if (isWritten)
+      e.readsScratch(runsOn, writtenBefore);
   }
   /// `count` words from the register at a coordinate on.
   SmallVector<Value> words(ArrayRef<int32_t> at, unsigned count) {
@@ -72,6 +82,18 @@ public:
   Value sharedBase() const { return base; }
 
 private:
+  // A product of the same step may have written it; turned over it is the same in memory.
+  void findWritten() {
+    auto source = untransposed(tile);
+    auto known = source ? e.writtenOperand(source->first, majorOf(source->second)) : std::nullopt;
+    if (!known)
+      return;
+    base = known->base;
+    writtenBefore = known->use;
+    isWritten = true;
+  }
+  unsigned majorOf(bool isTransposed) const { return shared->majorDim() ^ unsigned(isTransposed); }
+
   static Type elementTypeOf(Value tile) { return registerType(tile::elementType(tile.getType())); }
 
   Value elementAt(unsigned reg) {
@@ -98,6 +120,8 @@ private:
   unsigned perWord;
   std::optional<SharedOperand> shared;
   Value base;
+  bool isWritten = false; // to scratch memory
+  std::optional<unsigned> writtenBefore;
   SmallVector<Value> all;
   std::map<unsigned, SmallVector<Value>> loaded;
 };
@@ -146,6 +170,8 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
       Value out = e.assembly(text, constraints, registers, operands, true);
       llvm::copy(e.unpackSums(out, sum), sums.begin() + reg);
     }
+  for (const Operand *operand : {&lhs, &rhs})
+    operand->isRead(false);
   e.setRegisters(dot.getResult(), std::move(sums));
 }
 
@@ -198,7 +224,7 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
   auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
   LinearLayout layout = layoutOf(dot.getType());
-  WgmmaShape parts = *wgmmaShape(shape, e.warps);
+  WgmmaShape parts = *wgmmaShape(shape, e.warps, /*mayBeNarrow=*/true);
   ProductKind kind = *tensorCoreKind(dot, e.chip);
   int32_t depth = int32_t(mmaDepth(kind.bytes));
   Operand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
@@ -327,6 +353,10 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
       text += waitForProducts(pending * pieces, count, dot.getResult(), !pending);
     Value out = e.assembly(text + " }", constraints + "~{memory}", result, operands, false);
     SmallVector<Value> now = e.unpackSums(out, sum);
+    if (!pending)
+      e.productsDone();
+    for (const Operand *operand : {&lhs, &rhs})
+      operand->isRead(pending);
     if (from + pieceDepth == wholeDepth)
       e.setRegisters(dot.getResult(), std::move(now));
     else

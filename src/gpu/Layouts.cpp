@@ -242,15 +242,15 @@ fmaOperand(const LinearLayout &sum, int64_t depth, int64_t together,
   return layout;
 }
 
-std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps) {
+std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps,
+                                     bool mayBeNarrow) {
   int64_t m = shape[0], n = shape[1];
   if (m < 64 || n < 16 || warps % 4)
     return std::nullopt;
   // Rows first: a row of sums then stays in one warp.
   unsigned groups = warps / 4, alongM = unsigned(std::min<int64_t>(groups, m / 64));
   unsigned alongN = groups / alongM;
-  // A group reads whole columns of swizzled shared memory.
-  if (alongN > 1 && n / alongN < 64)
+  if (alongN > 1 && n / alongN < (mayBeNarrow ? 32 : 64))
     return std::nullopt;
   return WgmmaShape{alongM, alongN, unsigned(n / alongN)};
 }
@@ -274,16 +274,17 @@ static LinearLayout wgmmaFragments(llvm::ArrayRef<int64_t> shape, const WgmmaSha
   return layout;
 }
 
-std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps) {
-  auto parts = wgmmaShape(shape, warps);
+std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps,
+                                             bool mayBeNarrow) {
+  auto parts = wgmmaShape(shape, warps, mayBeNarrow);
   if (!parts)
     return std::nullopt;
   return wgmmaFragments(shape, *parts, false, warps, 2);
 }
 
 std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
-                                     unsigned elementBytes) {
-  auto parts = wgmmaShape({shape[0], n}, warps);
+                                     unsigned elementBytes, bool mayBeNarrow) {
+  auto parts = wgmmaShape({shape[0], n}, warps, mayBeNarrow);
   if (!parts || shape[1] < mmaDepth(elementBytes))
     return std::nullopt;
   return wgmmaFragments(shape, *parts, true, warps, 4 / elementBytes);

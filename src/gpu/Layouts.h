@@ -70,13 +70,17 @@ struct WgmmaShape {
   unsigned alongM, alongN; ///< warp groups
   unsigned columns;        ///< of one warp group
 };
-/// Null if the tile is too small, or the warps are no whole groups.
-std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps);
+/// Null if the tile is too small, or the warps are no whole groups. A group takes whole columns of
+/// swizzled shared memory, 64; where the right operand lies along K they are its rows there, and
+/// half as many will do (`mayBeNarrow`).
+std::optional<WgmmaShape> wgmmaShape(llvm::ArrayRef<int64_t> shape, unsigned warps,
+                                     bool mayBeNarrow = false);
 /// Its accumulator (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"), and its left
 /// operand where that lies in registers: M x K for a product of M x N.
-std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps);
+std::optional<LinearLayout> wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, unsigned warps,
+                                             bool mayBeNarrow = false);
 std::optional<LinearLayout> wgmmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, unsigned warps,
-                                     unsigned elementBytes = 2);
+                                     unsigned elementBytes = 2, bool mayBeNarrow = false);
 
 /// Another order of the rows (`dim` 0) or columns of a product on words that an operand has, given
 /// by its fragments: those that registers tell apart are neighbours, up to 16 bytes, and lanes read

@@ -163,12 +163,15 @@ void LoopPlan::findFlying() {
       flying.insert(dot);
 }
 
-bool LoopPlan::isCarriedSum(tile::DotOp dot) {
+// With `mayWrite` the left operand may also be written for the product: of scratch memory that it
+// reads while it runs on, the code of a step takes care (`RegisterEmitter::readsScratch`).
+bool LoopPlan::isCarriedSum(tile::DotOp dot, bool mayWrite) {
   if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
       !isSlot(dot, 1))
     return false;
   auto fragments = fragmentsOf(dot, true, warps);
-  return isSlot(dot, 0) || (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
+  return mayWrite || isSlot(dot, 0) ||
+         (fragments && layoutOf(dot.getLhs().getType()) == *fragments);
 }
 
 // In steps that add to memory, products whose operands lie in slots begin right behind the first
@@ -215,7 +218,7 @@ void LoopPlan::findDelayed() {
     Operation *user = firstUser(dot);
     if (!user || !dots[i + 1]->isBeforeInBlock(user) || !isWgmma(dots[i + 1]))
       continue;
-    if (user == body.getTerminator() ? dot != last && isCarriedSum(dot) : isReady(dot))
+    if (user == body.getTerminator() ? dot != last && isCarriedSum(dot, true) : isReady(dot))
       delayed.insert(dot);
   }
 }
@@ -255,7 +258,7 @@ bool LoopPlan::isFlying(BlockArgument sum) {
 // What only the second of two long products reads is waited for there: the first one does not
 // wait for it where steps begin.
 void LoopPlan::findLater() {
-  if (!turn || copies.size() != 2)
+  if (slots > 1 && (!turn || copies.size() != 2))
     return;
   auto reads = [](tile::DotOp dot, Copy &copy) {
     return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
@@ -263,8 +266,56 @@ void LoopPlan::findLater() {
       return source && source->first == copy.load->getResult(0);
     });
   };
+  if (slots == 1) {
+    // Each slot is filled again as soon as its last reader is done.
+    for (Copy &copy : copies)
+      copy.isLater = !reads(dots[0], copy) &&
+                     llvm::any_of(dots, [&](tile::DotOp dot) { return reads(dot, copy); });
+    if (llvm::all_of(copies, [](Copy &copy) { return copy.isLater; }))
+      for (Copy &copy : copies)
+        copy.isLater = false;
+    for (Copy &copy : copies)
+      if (Operation *user = copy.isLater ? firstUser(copy.load) : nullptr)
+        copy.load->moveBefore(user);
+    return;
+  }
   Copy &first = copies[0], &second = copies[1];
   second.isLater = reads(dots[0], first) && !reads(dots[0], second) && reads(dots[1], second);
+}
+
+void LoopPlan::addReaders(Value slot, Release &release) {
+  for (Operation *user : slot.getUsers()) {
+    Operation *here = body.findAncestorOpInBlock(*user);
+    if (!here || here == body.getTerminator()) // that one takes registers
+      continue;
+    if (!release.after || release.after->isBeforeInBlock(here))
+      release.after = here;
+    if (isa<tile::DotOp>(user))
+      release.products.insert(user);
+    else if (isa<tile::TransOp>(user))
+      addReaders(user->getResult(0), release);
+  }
+}
+
+// Where a slot's last reader is a product that runs on, it is known to be done when the next one is
+// under way; that one runs on too, so that the copies begin beside it.
+void LoopPlan::findReleases() {
+  for (Copy &copy : copies) {
+    Release &release = releases[copy.isLater];
+    if (!release.after)
+      release.after = copy.load;
+    addReaders(copy.load->getResult(0), release);
+  }
+  for (Release &release : releases) {
+    auto *reader = llvm::find(dots, release.after);
+    if (reader == dots.end() || !delayed.contains(*reader))
+      continue;
+    tile::DotOp next = *std::next(reader); // the last one is not delayed
+    release.after = next;
+    if (isWgmma(next) && loop.isDefinedOutsideOfLoop(next.getAcc()) && firstUser(next) &&
+        firstUser(next) != body.getTerminator())
+      delayed.insert(next);
+  }
 }
 
 // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
@@ -285,6 +336,9 @@ bool LoopPlan::isLongSum() {
 // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
 // are done in all threads: at the end of step i, behind one barrier with the wait for the next
 // step's copies, or behind one of its own.
+//
+// Where shared memory has no room for two slots, copies of the engine still go ahead: one slot is
+// filled for the next step when its last reader in this one is done.
 void LoopPlan::chooseDepth() {
   unsigned stages = numStagesOf(loop);
   for (Copy &copy : copies)
@@ -305,6 +359,13 @@ void LoopPlan::chooseDepth() {
       waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
       return;
     }
+  if (isAllBulk && numStagesOf(loop) >= 2 && residentBytes + slotBytes <= limit) {
+    slots = distance = 1;
+    findDelayed();
+    findLater();
+    findReleases();
+    return;
+  }
   residentBytes -= arrivalBytes;
   hasBulk = isAllBulk = false;
   copies.clear();

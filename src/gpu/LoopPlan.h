@@ -51,6 +51,13 @@ protected:
   llvm::SmallDenseSet<mlir::BlockArgument> summed; ///< memory that steps add to
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
+  /// Of rings of one slot: when step i + 1 may fill it again. First what steps wait for, then what
+  /// is waited for later.
+  struct Release {
+    mlir::Operation *after = nullptr;
+    llvm::SmallPtrSet<mlir::Operation *, 4> products; ///< that read the slots
+  };
+  Release releases[2];
   bool hasBulk = false, isAllBulk = false;
   bool waitsAtEnd = false;                         ///< copies are waited for where a step ends
   mlir::Operation *turn = nullptr;                 ///< the first op of a warp group's turn
@@ -64,11 +71,13 @@ private:
   bool addToSlice(mlir::Operation *load);
   bool isSlot(tile::DotOp dot, unsigned number);
   void findFlying();
-  bool isCarriedSum(tile::DotOp dot);
+  bool isCarriedSum(tile::DotOp dot, bool mayWrite = false);
   void findDelayed();
   mlir::Operation *firstUser(mlir::Operation *op);
   void findTurns();
   void findLater();
+  void findReleases();
+  void addReaders(mlir::Value slot, Release &release);
   bool isLongSum();
   void chooseDepth();
 };

@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -324,7 +325,13 @@ private:
         startCopies(ahead, to, active);
     };
     auto freeSlot = [&] { b.create<FreeSlotOp>(loc, arrivals, wrapped(slot, distance)); };
-    if (!copies.empty() && !waitsAtEnd) {
+    auto fillAgain = [&](bool isLater) {
+      ahead.map(loop.getInductionVar(), later.variableAt(variable, distance));
+      b.create<FreeSlotOp>(loc, isLater ? laterArrivals : arrivals, slot,
+                           pendingBehind(releases[isLater]));
+      startTransfersByOneWarp(ahead, slot, phase, later.runs(variable, distance), isLater);
+    };
+    if (slots > 1 && !waitsAtEnd) {
       // Bulk copies are waited for without a barrier; only the thread that starts the next ones
       // waits until the slot is free.
       if (!isAllBulk)
@@ -334,7 +341,7 @@ private:
       if (flying.empty())
         copyAhead();
     }
-    emitRest(rest, slot, phase);
+    emitRest(rest, slot, phase, fillAgain);
     if (!flying.empty()) {
       if (waitsAtEnd)
         b.create<WaitCopiesOp>(loc, distance - 2);
@@ -375,9 +382,25 @@ private:
     return b.create<arith::SelectOp>(loc, over, back, sum);
   }
 
-  void emitRest(IRMapping &rest, Value slot, Value phase) {
+  // How many products may still be in flight where those of `release` are done; none where all of
+  // them are done by now.
+  IntegerAttr pendingBehind(const Release &release) {
+    for (size_t i = begun.size(); i-- > 0;)
+      if (release.products.contains(begun[i]))
+        return b.getI32IntegerAttr(int32_t(begun.size() - i - 1));
+    return {};
+  }
+
+  void emitRest(IRMapping &rest, Value slot, Value phase,
+                llvm::function_ref<void(bool isLater)> fillAgain) {
     SmallVector<ReadSlotOp> reads;
+    auto fillAfter = [&](Operation &op) {
+      for (bool isLater : {false, true})
+        if (slots == 1 && releases[isLater].after == &op)
+          fillAgain(isLater);
+    };
     for (Operation &op : body.without_terminator()) {
+      auto fill = llvm::make_scope_exit([&] { fillAfter(op); });
       if (!live.contains(&op))
         continue;
       auto *copied = llvm::find_if(copies, [&](Copy &copy) { return copy.load == &op; });

@@ -2,6 +2,7 @@
 
 #include "gpu/LayoutFlow.h"
 #include "gpu/Layouts.h"
+#include "gpu/Rings.h"
 
 using namespace mlir;
 
@@ -36,18 +37,26 @@ ProductLayouts::ProductLayouts(FunctionOpInterface kernel, const target::GpuChip
     : chip(chip), warps(warps),
       origins(nearestOrigins(kernel, [](Operation *op) { return isa<tile::DotOp>(op); })) {}
 
+// True if a right operand is the block of a descriptor, whose rows lie along K.
+static bool liesAlongDepth(Value operand) {
+  auto source = untransposed(operand);
+  return source && source->second && source->first.getDefiningOp<tile::DescLoadOp>();
+}
+
 Product ProductLayouts::of(tile::DotOp dot) const {
   auto a = tile::shapeOf(dot.getLhs().getType()), c = tile::shapeOf(dot.getRhs().getType()),
        out = tile::shapeOf(dot.getType());
   auto kind = tensorCoreKind(dot, chip);
-  if (kind && out.size() == 2 && chip.can(target::Wgmma))
-    if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes)) {
-      LinearLayout sum = *wgmmaAccumulator(out, warps);
+  if (kind && out.size() == 2 && chip.can(target::Wgmma)) {
+    bool mayBeNarrow = liesAlongDepth(dot.getRhs());
+    if (auto lhs = wgmmaLhs(a, out[1], warps, kind->bytes, mayBeNarrow)) {
+      LinearLayout sum = *wgmmaAccumulator(out, warps, mayBeNarrow);
       if (!dot->hasAttr(rowsTogetherAttr))
         return {"wgmma", lhs, std::nullopt, sum};
       IndexOrder order = orderTogether(*lhs, 0);
       return {"wgmma", inOrder(*lhs, 0, order), std::nullopt, inOrder(sum, 0, order)};
     }
+  }
   if (kind && out.size() == 2) {
     auto sum = mmaAccumulator(out, warps);
     auto lhs = mmaLhs(a, out[1], warps, kind->bytes);

@@ -53,7 +53,7 @@ SmallVector<Value> RegisterEmitter::operand(Value value, unsigned count) const {
 
 // --- places ---
 
-Value RegisterEmitter::threadCoordinate(const LinearLayout &layout, unsigned dim) {
+Value RegisterEmitter::threadCoordinate(const LinearLayout &layout, unsigned dim, bool mayMeet) {
   Value sum;
   auto addBits = [&](LayoutInput input, Value index) {
     ArrayRef<LinearLayout::Basis> bases = layout.bases(input);
@@ -72,7 +72,10 @@ Value RegisterEmitter::threadCoordinate(const LinearLayout &layout, unsigned dim
       part = builder.create<arith::AndIOp>(location, part, i32((1 << count) - 1));
       if (bases[bit][dim] != 1)
         part = builder.create<arith::MulIOp>(location, part, i32(bases[bit][dim]));
-      sum = sum ? add(sum, part) : part;
+      if (sum && mayMeet)
+        sum = builder.create<arith::XOrIOp>(location, sum, part);
+      else
+        sum = sum ? add(sum, part) : part;
       bit += count;
     }
   };

@@ -52,8 +52,9 @@ public:
 
   // --- places ---
 
-  /// The part of the coordinate along `dim` (i32) that lane and warp give.
-  mlir::Value threadCoordinate(const LinearLayout &layout, unsigned dim);
+  /// The part of the coordinate along `dim` (i32) that lane and warp give. With `mayMeet` several
+  /// of their bits may give the same one.
+  mlir::Value threadCoordinate(const LinearLayout &layout, unsigned dim, bool mayMeet = false);
   /// The coordinate of a register.
   mlir::Value coordinate(const LinearLayout &layout, unsigned reg, unsigned dim);
   /// Row-major index of a register's element, i32.
@@ -90,6 +91,19 @@ public:
   /// Makes sure that the scratch area has so many bytes, and that nobody still reads it. What an op
   /// of the same block had there before lies apart where there is room: no barrier is between them.
   mlir::Value beginShared(uint64_t bytes);
+  /// A product reads what was written behind the last `beginShared`, or the `before`th one of the
+  /// loop's step: at once, or as it runs on.
+  void readsScratch(bool runsOn, std::optional<unsigned> before = {});
+  /// All products are done.
+  void productsDone();
+  /// An operand that lies in scratch memory as a product of the same step wrote it.
+  struct WrittenOperand {
+    mlir::Value tile, base;
+    unsigned major; ///< the dimension along which it is contiguous
+    unsigned use;   ///< which `beginShared` of the step it was
+  };
+  std::optional<WrittenOperand> writtenOperand(mlir::Value tile, unsigned major) const;
+  void noteWritten(mlir::Value tile, unsigned major, mlir::Value base);
   /// Address of an element of `element` at an i32 index.
   mlir::Value sharedAddress(mlir::Value base, mlir::Type element, mlir::Value index);
   /// Writes a tile row by row; every element once (copies write the same).
@@ -201,12 +215,15 @@ private:
     struct Use {
       llvm::SmallVector<mlir::Operation *, 2> before; ///< makes sure that nobody still reads
       mlir::Operation *inner = nullptr;
+      mlir::Operation *done = nullptr; ///< behind `inner`: products that read it are done
+      bool isRead = false;             ///< by products that run on
     };
     mlir::Block *body;
     uint64_t end;        ///< of the areas so far
     uint64_t most;       ///< where they must end
     bool isApart = true; ///< no two of them share bytes
     llvm::SmallVector<Use, 4> uses;
+    llvm::SmallVector<WrittenOperand, 4> written;
   };
   // The last use of the scratch area. Behind the barrier of the next one of the same block nobody
   // reads it any more.

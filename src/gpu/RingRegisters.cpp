@@ -62,7 +62,7 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
     return std::nullopt;
   unsigned bytes = operandBytes(dot);
   if (isWgmma(dot)) {
-    auto layout = isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes) : std::nullopt;
+    auto layout = isLhs ? wgmmaLhs(lhs, rhs[1], warps, bytes, /*mayBeNarrow=*/true) : std::nullopt;
     if (layout && dot->hasAttr(rowsTogetherAttr))
       layout = inOrder(*layout, 0, orderTogether(*layout, 0));
     return layout;
@@ -76,8 +76,17 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   return layout;
 }
 
+// True if a warp group's columns are less than a column of swizzled shared memory holds.
+static bool isNarrow(tile::DotOp dot) {
+  constexpr int32_t column = 64;
+  return llvm::any_of(
+      layoutOf(dot.getType()).bases(tile::LayoutInput::Warp),
+      [](const LinearLayout::Basis &basis) { return basis[1] && basis[1] < column; });
+}
+
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared) {
-  return !isWgmma(dot) || operandBytes(dot) == 2 || shared.majorDim() == 1 - operand;
+  return !isWgmma(dot) || shared.majorDim() == 1 - operand ||
+         (operandBytes(dot) == 2 && !(operand == 1 && isNarrow(dot)));
 }
 
 std::optional<SlotOperand> slotOfWords(tile::DotOp dot) {
@@ -324,6 +333,8 @@ struct WaitProductsRegisters : RegisterModel<WaitProductsRegisters, WaitProducts
                                            op->getResult(0), true),
                            constraints + "~{memory}", result, words, false);
     e.setRegisters(op->getResult(0), e.unpackSums(out, sums[0].getType()));
+    if (!cast<WaitProductsOp>(op).getPending())
+      e.productsDone();
   }
 };
 

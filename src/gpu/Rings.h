@@ -24,7 +24,7 @@ inline constexpr llvm::StringLiteral neighboursAttr = "tilegpu.neighbours";
 /// it reads from shared memory only, and for other products.
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps);
 /// True if the instruction of `dot` may read the operand where it lies: wgmma takes other than
-/// 16-bit elements only along K.
+/// 16-bit elements only along K, and so a right one of which a warp group has less than 64 columns.
 bool readsInPlace(tile::DotOp dot, unsigned operand, const SharedOperand &shared);
 /// The slot from which the left operand of a wgmma with `rowsTogetherAttr` goes to registers a
 /// word at a time; null if it lies in registers.

@@ -1,5 +1,7 @@
 // Ops that only say where an element comes from, and conversions between layouts.
 #include "gpu/RegisterModels.h"
+#include "gpu/StoreMatrices.h"
+#include "gpu/SwizzledTile.h"
 #include "gpu/TurnedMatrices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -348,10 +350,13 @@ public:
     cutRows(emitter);
     while (bytes() > most && halve())
       ;
+    swizzle(emitter);
   }
 
   // Of shared memory, for a warp to write and read all of its elements.
   unsigned cycles(const RegisterEmitter &emitter) const {
+    if (swizzled)
+      return swizzled->cycles() * unsigned(pieces.size());
     unsigned cycles = 0;
     for (const LinearLayout &layout : {from, to}) {
       AccessFact fact = emitter.sharedFact("", element, padded(), layout);
@@ -367,10 +372,14 @@ public:
       SmallVector<Value> written;
       for (unsigned reg : piece.written)
         written.push_back(emitter.registers(source)[reg]);
-      emitter.writeShared(base, element, padded(), from, written);
+      if (swizzled)
+        write(emitter, base, written);
+      else
+        emitter.writeShared(base, element, padded(), from, written);
       emitter.barrier();
       for (auto [reg, value] :
-           llvm::zip(piece.read, emitter.readShared(base, element, padded(), to)))
+           llvm::zip(piece.read, swizzled ? read(emitter, base)
+                                          : emitter.readShared(base, element, padded(), to)))
         values[reg] = value;
     }
     emitter.setRegisters(result, std::move(values));
@@ -391,9 +400,72 @@ private:
   }
   uint64_t bytes() const {
     uint64_t bytes = tile::bytesInMemory(element);
-    for (int64_t extent : padded())
+    for (int64_t extent : swizzled ? shape : padded())
       bytes *= uint64_t(extent);
     return bytes;
+  }
+
+  // Without padding, where that meets fewer banks twice. Sums of 16 bits may leave as whole
+  // matrices, which `cycles` does not count; truths are no numbers in memory.
+  void swizzle(const RegisterEmitter &emitter) {
+    unsigned size = unsigned(tile::bytesInMemory(element));
+    if (!element.isIntOrFloat() || element.isInteger(1) || (size == 2 && liesInMatrices(from)))
+      return;
+    SwizzledTile tile(shape, from, to, size);
+    if (tile.cycles() * pieces.size() < cycles(emitter))
+      swizzled = tile;
+  }
+  static Value placeOf(RegisterEmitter &e, Value base, Value thread, const SwizzledTile &tile,
+                       const SwizzledTile::Side &side, unsigned reg) {
+    constexpr int32_t bankBytes = 128;
+    int32_t at = side.places.apply(reg, 0, 0)[0] * int32_t(tile.elementBytes);
+    OpBuilder &b = e.builder;
+    // What is beyond the banks adds up without carry.
+    if (int32_t within = at % bankBytes)
+      thread = b.create<arith::XOrIOp>(e.loc(), thread, e.i32(within));
+    Value near = b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base, thread);
+    return b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), near,
+                                 ArrayRef<LLVM::GEPArg>{at - at % bankBytes});
+  }
+  Value threadPlace(RegisterEmitter &e, const SwizzledTile::Side &side) const {
+    return e.builder.create<arith::MulIOp>(e.loc(),
+                                           e.threadCoordinate(side.places, 0, /*mayMeet=*/true),
+                                           e.i32(swizzled->elementBytes));
+  }
+  void note(RegisterEmitter &e, const char *what, const SwizzledTile::Side &side) const {
+    unsigned size = swizzled->elementBytes;
+    e.accesses.push_back(sharedAccess(
+        e.loc(), what, size * side.vector, side.vector, registersOf(side.places) / side.vector,
+        [&](unsigned lane) { return int64_t(side.placeOf(lane)) * size; }));
+  }
+  void write(RegisterEmitter &e, Value base, ArrayRef<Value> values) const {
+    const SwizzledTile::Side &side = swizzled->writers;
+    note(e, "store", side);
+    Value thread = threadPlace(e, side);
+    for (unsigned reg = 0; reg < values.size(); reg += side.vector) {
+      Value packed = side.vector > 1 ? e.vectorOf(values.slice(reg, side.vector)) : values[reg];
+      e.builder.create<LLVM::StoreOp>(e.loc(), packed,
+                                      placeOf(e, base, thread, *swizzled, side, reg),
+                                      side.vector * swizzled->elementBytes);
+    }
+  }
+  SmallVector<Value> read(RegisterEmitter &e, Value base) const {
+    const SwizzledTile::Side &side = swizzled->readers;
+    note(e, "load", side);
+    Value thread = threadPlace(e, side);
+    Type type = registerType(element);
+    SmallVector<Value> values;
+    for (unsigned reg = 0; reg < registersOf(side.places); reg += side.vector) {
+      Value from = placeOf(e, base, thread, *swizzled, side, reg);
+      if (side.vector == 1) {
+        values.push_back(e.builder.create<LLVM::LoadOp>(e.loc(), type, from));
+        continue;
+      }
+      Value packed = e.builder.create<LLVM::LoadOp>(e.loc(), VectorType::get({side.vector}, type),
+                                                    from, side.vector * swizzled->elementBytes);
+      llvm::append_range(values, e.elementsOf(packed));
+    }
+    return values;
   }
 
   // Rows become runs of all banks, each 16 bytes apart from the one before, where lanes that are
@@ -458,6 +530,7 @@ private:
   SmallVector<int64_t> shape;
   Type element;
   std::vector<Piece> pieces;
+  std::optional<SwizzledTile> swizzled;
 };
 
 // A conversion of 16-bit elements that turns them over in shared memory.

@@ -100,6 +100,12 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
       largest.push_back({location, start - scratchStart, false});
     largest.push_back({location, bytes, false});
   }
+  // Products that run on still read what may lie there.
+  if (stepScratch && !stepScratch->isApart &&
+      llvm::any_of(stepScratch->uses, [](StepScratch::Use &use) { return use.isRead; })) {
+    assembly("wgmma.wait_group.sync.aligned 0;", "~{memory}", {}, {}, false);
+    productsDone();
+  }
   size_t before = std::distance(block->begin(), builder.getInsertionPoint());
   if (!beside && !isFirst)
     sharedBarrier();
@@ -112,11 +118,48 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
   return sharedArea(builder, location, start);
 }
 
+void RegisterEmitter::readsScratch(bool runsOn, std::optional<unsigned> before) {
+  if (!stepScratch || builder.getInsertionBlock() != stepScratch->body || stepScratch->uses.empty())
+    return;
+  StepScratch::Use &use = stepScratch->uses[before.value_or(stepScratch->uses.size() - 1)];
+  use.isRead |= runsOn;
+  use.done = &*std::prev(builder.getInsertionPoint());
+}
+
+void RegisterEmitter::productsDone() {
+  if (!stepScratch || builder.getInsertionBlock() != stepScratch->body)
+    return;
+  for (StepScratch::Use &use : stepScratch->uses)
+    if (std::exchange(use.isRead, false))
+      use.done = &*std::prev(builder.getInsertionPoint());
+}
+
+std::optional<RegisterEmitter::WrittenOperand>
+RegisterEmitter::writtenOperand(Value tile, unsigned major) const {
+  // Where areas are not apart, something else may lie there by now.
+  if (!stepScratch || !stepScratch->isApart || builder.getInsertionBlock() != stepScratch->body)
+    return std::nullopt;
+  for (const WrittenOperand &operand : stepScratch->written)
+    if (operand.tile == tile && operand.major == major)
+      return operand;
+  return std::nullopt;
+}
+
+void RegisterEmitter::noteWritten(Value tile, unsigned major, Value base) {
+  if (stepScratch && stepScratch->isApart && builder.getInsertionBlock() == stepScratch->body)
+    stepScratch->written.push_back({tile, base, major, unsigned(stepScratch->uses.size() - 1)});
+}
+
 void RegisterEmitter::finishStepScratch(Operation *loop) {
   auto own = std::move(*std::exchange(stepScratch, std::nullopt));
   if (!own.isApart || own.uses.size() < 2 ||
-      llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner; }))
+      llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner || use.isRead; }))
     return;
+  // What is read beyond the next barrier needs one of another behind that, or in the next step
+  // before it is written.
+  for (auto [i, use] : llvm::enumerate(own.uses))
+    if (use.done && i == 0 && !use.done->isBeforeInBlock(own.uses.back().inner))
+      return;
   OpBuilder::InsertionGuard guard(builder);
   for (StepScratch::Use &use : own.uses) {
     for (Operation *op : use.before)

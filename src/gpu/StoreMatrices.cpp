@@ -23,6 +23,8 @@ static std::optional<unsigned> wordDim(const LinearLayout &layout) {
   return std::nullopt;
 }
 
+bool liesInMatrices(const LinearLayout &layout) { return wordDim(layout).has_value(); }
+
 bool storeMatrices(RegisterEmitter &e, const LinearLayout &layout, unsigned major,
                    ArrayRef<Value> values, llvm::function_ref<int64_t(ArrayRef<int32_t>)> offset,
                    llvm::function_ref<Value(const LinearLayout &, ArrayRef<int32_t>)> address) {

@@ -5,6 +5,9 @@
 
 namespace nereid::gpu {
 
+/// True for a layout that `storeMatrices` takes.
+bool liesInMatrices(const LinearLayout &layout);
+
 /// Writes a tile that lies in the threads as sums of products do by `stmatrix`: rows of 16 bytes,
 /// four registers of two elements each at once. The memory is contiguous along `major`; `offset`
 /// says how many bytes from some multiple of 128 a coordinate lies, and `address` where what the

@@ -115,9 +115,12 @@ def TileGpu_WaitBulkOp : TileGpu_Op<"wait_bulk"> {
   let assemblyFormat = "$arrivals `[` $slot `]` `phase` $phase attr-dict `:` type($arrivals)";
 }
 def TileGpu_FreeSlotOp : TileGpu_Op<"free_slot"> {
-  let summary = "The warp is done with the slot";
-  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot);
-  let assemblyFormat = "$arrivals `[` $slot `]` attr-dict `:` type($arrivals)";
+  let summary = "The warp is done with the slot, when no more than `pending` products are in flight";
+  let arguments = (ins TileGpu_Arrivals:$arrivals, I32:$slot, OptionalAttr<I32Attr>:$pending);
+  let builders = [OpBuilder<(ins "mlir::Value":$arrivals, "mlir::Value":$slot), [{
+    build($_builder, $_state, arrivals, slot, mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = "$arrivals `[` $slot `]` (`pending` $pending^)? attr-dict `:` type($arrivals)";
 }
 def TileGpu_AcquireSlotOp : TileGpu_Op<"acquire_slot"> {
   let summary = "Wait until all warps are done with the slot";

@@ -40,3 +40,21 @@ def weighted(a, b, v, c, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
         weights = tl.exp2(tl.dot(x, b.load([n, 0]).T) - 128)
         acc = tl.dot(weights.to(tl.float16), v.load([n, 0]), acc)
     tl.store(c + tl.arange(0, BM)[:, None] * BK + tl.arange(0, BK)[None, :], acc)
+
+
+@triton.jit
+def gradients(q, do, k, dq, dk, M, BM: tl.constexpr, D: tl.constexpr):
+    keys = k.load([0, 0])
+    values = k.load([BM, 0])
+    of_keys = tl.zeros([BM, D], dtype=tl.float32)
+    of_values = tl.zeros([BM, D], dtype=tl.float32)
+    for start in range(0, M, BM):
+        queries = q.load([start, 0])
+        outputs = do.load([start, 0])
+        p = tl.dot(keys, queries.T) / D
+        dp = tl.dot(values, outputs.T) / D
+        of_values = tl.dot(p.to(tl.float16), outputs, of_values)
+        ds = (p * dp).to(tl.float16)
+        of_keys = tl.dot(ds, queries, of_keys)
+        dq.atomic_add([start, 0], tl.dot(ds.T, keys))
+    dk.store([0, 0], of_keys + of_values)

@@ -256,15 +256,16 @@ TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
   for (int64_t m : {64, 128, 256})
     for (int64_t n : {16, 64, 128, 512})
       for (unsigned warps : {4, 8, 16}) {
-        auto parts = wgmmaShape({m, n}, warps);
+        auto parts = wgmmaShape({m, n}, warps, true);
         if (!parts)
           continue;
         EXPECT_EQ(parts->alongM * parts->alongN * 4, warps);
-        auto sum = wgmmaAccumulator({m, n}, warps), lhs = wgmmaLhs({m, 32}, n, warps);
+        auto sum = wgmmaAccumulator({m, n}, warps, true),
+             lhs = wgmmaLhs({m, 32}, n, warps, 2, true);
         ASSERT_TRUE(sum && lhs);
         expectOnePlaceEach(*sum, {m, n});
         for (unsigned bytes : {1, 2, 4})
-          expectOnePlaceEach(*wgmmaLhs({m, 32}, n, warps, bytes), {m, 32});
+          expectOnePlaceEach(*wgmmaLhs({m, 32}, n, warps, bytes, true), {m, 32});
         for (unsigned warp = 0; warp < warps; ++warp)
           EXPECT_EQ(lhs->apply(0, 0, warp)[0], sum->apply(0, 0, warp)[0]);
       }
@@ -273,6 +274,8 @@ TEST(Layouts, WarpGroupFragmentsCoverTheirTiles) {
   EXPECT_FALSE(wgmmaShape({32, 64}, 4));
   EXPECT_FALSE(wgmmaShape({64, 64}, 2)) << "half a warp group";
   EXPECT_FALSE(wgmmaShape({64, 64}, 8)) << "half a column of shared memory each";
+  EXPECT_EQ(wgmmaShape({64, 64}, 8, true)->columns, 32u) << "rows of what lies along K";
+  EXPECT_FALSE(wgmmaShape({64, 64}, 16, true));
 }
 
 // A thread's rows are neighbours, those of an operand and of the sum the same, and a half or a
