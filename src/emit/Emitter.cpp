@@ -465,7 +465,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     if (!missing.empty())
       refuse(*kernel->def, "SignatureMismatch",
              "nothing is given for " + missing + " of `" + kernelName + "`",
-             "give a value or, in a signature, a type");
+             "the command takes values as `--arg n=1000` and `--const BLOCK=1024`, or types as "
+             "`--signature \"*fp32, i32, 1024\"`");
 
     mlir::OpBuilder builder(&context);
     auto fileAttr = builder.getStringAttr(kernel->module->tree->file);

@@ -29,7 +29,6 @@ struct Interp::Carried {
   Value before; ///< the value on entry
   Value inside; ///< the same around the arguments of the body
   const Node *where;
-  unsigned firstArgument; ///< index of its first tile among those of all names
   unsigned arguments;
 };
 
@@ -121,7 +120,6 @@ void Interp::checkLastStep(const Binding &binding) {
 std::vector<Interp::Carried> Interp::carriedBy(const Stmt &stmt,
                                                const std::set<std::string_view> &settled) {
   std::vector<Carried> carried;
-  unsigned next = 0;
   std::string_view target;
   if (auto *loop = dynCast<For>(&stmt))
     if (auto *name = dynCast<Name>(loop->target))
@@ -138,8 +136,7 @@ std::vector<Interp::Carried> Interp::carriedBy(const Stmt &stmt,
     }
     unsigned count = 0;
     forEachTile(before, [&](const Tile &) { ++count; });
-    carried.push_back({name, before, {}, binding->where, next, count});
-    next += count;
+    carried.push_back({name, before, {}, binding->where, count});
   }
   return carried;
 }

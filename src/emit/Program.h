@@ -109,7 +109,6 @@ public:
   Result<support::Hash128> sourceHash(const std::string &kernel);
 
   const std::string &file() const { return tree->file; }
-  const syntax::Module &syntaxTree() const { return *tree; }
   /// Sources for rendering diagnostics, this unit's and those it imported.
   std::vector<std::pair<std::string, std::string_view>> sources() const;
   Interp &interp() { return *interpreter; }

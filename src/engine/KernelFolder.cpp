@@ -319,6 +319,8 @@ Error noFolder(const fs::path &path) {
     what += "; did you mean `" +
             (whole.has_parent_path() ? whole.parent_path() / longer : fs::path(longer)).string() +
             "`?";
+  else if (name.find(".py") != std::string::npos)
+    what += "; a kernel of a file is timed by `nereid profile`";
   return {what, {}};
 }
 

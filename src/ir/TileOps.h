@@ -64,12 +64,6 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
   return tensor ? tensor.getShape() : llvm::ArrayRef<int64_t>();
 }
-/// `type` with another element type: a tensor of the same shape, or the element itself for a
-/// scalar.
-inline mlir::Type withElementType(mlir::Type type, mlir::Type element) {
-  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor ? mlir::RankedTensorType::get(tensor.getShape(), element) : element;
-}
 /// The tensor type of `shape`, or `element` itself if the shape is empty.
 inline mlir::Type typeOf(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
   return shape.empty() ? element : mlir::RankedTensorType::get(shape, element);

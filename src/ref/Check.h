@@ -163,7 +163,6 @@ private:
   Finding finding(Frame &frame, std::string code, std::string message, std::string hint);
   std::array<uint32_t, 3> programId(uint32_t program) const;
   std::string programText(uint32_t program) const;
-  const char *verbOf(uint32_t site) const;
 
   Machine &machine;
   std::deque<RegionState> regions; ///< by Memory::Region::index

@@ -77,7 +77,6 @@ struct AccessSite {
   bool overwrites = false; ///< an atomic whose result in memory does not depend on what was there
   bool compares = false;   ///< an atomic that writes only where memory has an expected value
   bool answers = true;     ///< somebody looks at what it reads, so that a loop can wait for it
-  bool isWrite() const { return kind == AccessKind::Store || kind == AccessKind::Atomic; }
 };
 
 /// Ends a launch from inside of a program.

@@ -37,8 +37,6 @@ public:
   /// If `address` lies in executable code, its offset in the section that holds it: what a
   /// LineRecord counts from.
   bool codeOffset(const void *address, uint64_t &offset) const;
-  /// Bytes of memory mapped.
-  size_t mappedBytes() const { return size; }
 
 private:
   LoadedObject() = default;

@@ -259,7 +259,10 @@ public:
       return choices.takeError();
     size_t count = choices->configurations.size();
     if (count == 0)
-      return Error{"`" + chosen.name + "` is not autotuned: there is nothing to choose from", {}};
+      return Error{"`" + chosen.name +
+                       "` is not autotuned: `@triton.autotune(configs=[...], key=[...])` above "
+                       "`@triton.jit` says what to choose from",
+                   {}};
     auto row = engine::tuningRow(launch, *choices);
     if (!row)
       return row.takeError();

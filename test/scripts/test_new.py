@@ -41,7 +41,7 @@ class New(unittest.TestCase):
     # What each kind makes and changes: what a reader of docs/tour.md is promised.
     FILES = {
         "pass": ("src/transforms/SomeName.cpp src/transforms/SomeName.h test/transforms/some_name.mlir", "src/tools/nereid-opt.cpp"),
-        "op": ("test/run/op_some_name.py", "src/cpu/ElementwiseLanes.cpp src/gpu/ElementwiseRegisters.cpp src/ir/TileOps.td "
+        "op": ("test/run/op_some_name.py", "src/cpu/ElementwiseLanes.cpp src/gpu/MathRegisters.cpp src/ir/TileOps.td "
                "src/ops/Math.cpp src/ref/ArithModels.cpp test/ir/roundtrip.mlir"),
         "verb": ("src/tools/SomeName.cpp test/tools/some_name.test", "src/tools/Verbs.h src/tools/main.cpp"),
     }

@@ -106,7 +106,7 @@ class Tune(unittest.TestCase):
     def test_refused(self):
         (self.folder / "plain.py").write_text(KERNEL.replace("@triton.autotune", "# "))
         text = nereid("tune", f"{self.folder}/plain.py:scale", "--arg", "x=ones(4,f32)", "--device", "cpu", code=1).stderr
-        self.assertIn("`scale` is not autotuned", text)
+        self.assertIn("`scale` is not autotuned: `@triton.autotune(configs=[...], key=[...])` above", text)
 
 
 if __name__ == "__main__":
