@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -44,6 +45,16 @@ struct Job {
   uint64_t piece = 0;               ///< programs of a piece, but for the last one
   std::atomic<bool> outOfMemory = false;
   uint32_t fault = 0;
+  MemoryFault memoryFault; ///< of the first worker that has one
+
+  void call(uint64_t first, uint64_t count, const CpuContext *workers) {
+    MemoryFault seen;
+    if (callKernel(entry, first, count, workers, seen))
+      return;
+    uint32_t none = uint32_t(LaunchFault::None);
+    if (std::atomic_ref(fault).compare_exchange_strong(none, leftMemory))
+      memoryFault = seen;
+  }
 };
 
 void runPieces(void *data, unsigned worker) {
@@ -58,7 +69,7 @@ void runPieces(void *data, unsigned worker) {
   }
   auto enter = [&](uint64_t first, uint64_t count) {
     if (!std::atomic_ref(job.fault).load(std::memory_order_relaxed))
-      job.entry(first, count, &context);
+      job.call(first, count, &context);
   };
   auto run = [&](uint64_t first, uint64_t count) {
     if (job.order)
@@ -76,16 +87,17 @@ void runPieces(void *data, unsigned worker) {
 }
 
 void yieldFiber(const CpuContext *context) {
+  KernelPause pause;
   FiberRun::yield(static_cast<Fiber *>(context->yieldState));
 }
 
 void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
-  const Job &job = *static_cast<const Job *>(data);
+  Job &job = *static_cast<Job *>(data);
   CpuContext context = job.context;
   context.arena = arena;
   context.yield = yieldFiber;
   context.yieldState = self;
-  job.entry(program, 1, &context);
+  job.call(program, 1, &context);
 }
 } // namespace
 
@@ -112,6 +124,7 @@ Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &arti
     auto image = LoadedObject::load(artifact.blob(code.code), artifact.name());
     if (!image)
       return image.takeError();
+    catchKernelFaults();
     void *entry = image->symbol(artifact.text(code.entry));
     if (!entry)
       return Error{"cannot load kernel `" + std::string(artifact.name()) +
@@ -197,7 +210,7 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     FiberRun run(programs, record->arenaBytes, runOnFiber, &job, fibers, &job.fault);
     if (Status status = run.run(executor); !status)
       return Error{"kernel `" + std::string(source.name()) + "`: " + status.error().what, {}};
-    return faultOf(job.fault);
+    return faultOf(job.fault, job.memoryFault, arguments.packed);
   }
   GridOrder order(arguments.grid, record->flags / support::CodeSharesX & 7);
   if (!order.isByNumber())
@@ -225,13 +238,45 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     return Error{"cannot launch `" + std::string(source.name()) + "`: no memory for an arena of " +
                      std::to_string(record->arenaBytes) + " bytes a worker",
                  {}};
-  return faultOf(job.fault);
+  return faultOf(job.fault, job.memoryFault, arguments.packed);
 }
 
-Status CpuKernel::faultOf(uint32_t fault) const {
+Status CpuKernel::faultOf(uint32_t fault, const MemoryFault &memory, const void *arguments) const {
   if (LaunchFault(fault) == LaunchFault::None)
     return Success{};
-  return Error{"kernel `" + std::string(source.name()) + "` trapped", {}};
+  std::string kernel = "kernel `" + std::string(source.name()) + "`";
+  if (fault != leftMemory)
+    return Error{kernel + " trapped", {}};
+  if (uint32_t place = source.kernel().location; place != support::none)
+    kernel += " (" + source.describe(source.locations()[place]) + ")";
+  std::string what =
+      kernel + (memory.isWrite ? " writes to" : " reads") + " memory that is not there";
+  const std::string hint =
+      "; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says in which line";
+  if (!memory.isKnown)
+    return Error{what + ": no memory can have such an address" + hint, {}};
+  // The argument that the address was most likely computed from.
+  const support::SlotRecord *nearest = nullptr;
+  uintptr_t base = 0;
+  for (const support::SlotRecord &slot : source.slots()) {
+    auto kind = support::SlotKind(slot.kind);
+    if (kind != support::SlotKind::Pointer && kind != support::SlotKind::Descriptor)
+      continue;
+    uintptr_t value;
+    std::memcpy(&value, static_cast<const char *>(arguments) + slot.offset, sizeof value);
+    if (value <= memory.address && (!nearest || value > base))
+      nearest = &slot, base = value;
+  }
+  char at[32];
+  std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(memory.address));
+  what += std::string(", at ") + at;
+  if (nearest) {
+    std::string name(source.text(nearest->name));
+    what += base == 0 ? ": its argument `" + name + "` is a null pointer"
+                      : ", " + std::to_string(memory.address - base) +
+                            " bytes from the start of `" + name + "`";
+  }
+  return Error{what + hint, {}};
 }
 
 } // namespace nereid::runtime

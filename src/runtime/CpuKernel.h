@@ -4,6 +4,7 @@
 
 #include "runtime/Device.h"
 #include "runtime/Fibers.h"
+#include "runtime/KernelFaults.h"
 #include "runtime/ObjectLoader.h"
 #include "target/Cpu.h"
 
@@ -88,7 +89,7 @@ private:
   CpuKernel(support::Artifact source, const support::CodeRecord *record, LoadedObject image,
             support::CpuEntry entry)
       : source(std::move(source)), record(record), image(std::move(image)), entry(entry) {}
-  Status faultOf(uint32_t fault) const;
+  Status faultOf(uint32_t fault, const MemoryFault &memory, const void *arguments) const;
 
   support::Artifact source;
   const support::CodeRecord *record;

@@ -20,6 +20,31 @@ def program(text, *arguments, **environment):
     return done.returncode, done.stdout
 
 
+NULL = """
+import numpy as np
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, 1.0, mask=i < n)
+
+
+class Nowhere:
+    __array_interface__ = {"shape": (1000,), "typestr": "<f4", "data": (0, False), "version": 3}
+
+
+out = np.zeros(1000, "f4")
+try:
+    fill[(8,)](Nowhere(), 1000, BLOCK=128)
+except Exception as error:
+    print(type(error).__name__, error)
+fill[(8,)](out, 1000, BLOCK=128)
+print(out.sum())
+"""
+
 PROFILED = """
 import contextlib, io, time
 import numpy as np
@@ -247,6 +272,13 @@ class Programs(unittest.TestCase):
         code, output = program(ADD.format(beyond=4), TRITON_INTERPRET="1")
         self.assertNotEqual(code, 0)
         self.assertIn("program.py:11:", output)
+
+    def test_a_null_pointer_fails_its_launch_alone(self):
+        code, output = program(NULL)
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"RuntimeError kernel `fill` \(program.py:8:\d+\) writes to memory that is not there, at "
+                                 r"0x\w+: its argument `x` is a null pointer; `nereid check`, or the interpreter")
+        self.assertTrue(output.endswith("1000.0\n"), output)
 
     def test_kernels_made_by_exec(self):
         code, output = program(f"exec({ADD.format(beyond=0)!r})")

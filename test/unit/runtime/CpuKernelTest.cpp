@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -130,6 +131,104 @@ void run(u64 first, u64 count, const Context *c) { *c->fault = 1; }
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().what, "kernel `kernel` trapped");
 }
+
+// Sanitizers have a handler of their own, which keeps the word.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define NEREID_CATCHES_FAULTS 0
+#elif defined(__has_feature)
+#define NEREID_CATCHES_FAULTS !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define NEREID_CATCHES_FAULTS 1
+#endif
+
+#if NEREID_CATCHES_FAULTS
+// A kernel that leaves its memory fails its launch; the next one runs.
+TEST(CpuKernel, TellsMemoryThatIsNotThere) {
+  auto kernel = CpuKernel::load(makeArtifact(R"(
+void run(u64 first, u64 count, const Context *c) {
+  int *from = ((int *const *)c->arguments)[0], *to = ((int *const *)c->arguments)[1];
+  for (u64 p = first; p < first + count; ++p)
+    ((volatile int *)to)[p] = ((volatile int *)from)[p];
+}
+)",
+                                             {.slots = {SlotKind::Pointer, SlotKind::Pointer}}));
+  ASSERT_TRUE(kernel) << kernel.error().what;
+  ThreadPool pool(3);
+  InlineExecutor inlined;
+  std::vector<int> cells(64, 1), copied(64);
+  char *nowhere = reinterpret_cast<char *>(uintptr_t(1) << 46);
+  auto launch = [&](Executor &executor, void *from, void *to) -> std::string {
+    std::array<void *, 2> pointers = {from, to};
+    Status status = (*kernel)->launch({pointers.data(), sizeof pointers, {64, 1, 1}}, executor);
+    return status ? "" : status.error().what;
+  };
+  for (Executor *executor : {static_cast<Executor *>(&inlined), static_cast<Executor *>(&pool)}) {
+    std::string reads = launch(*executor, nullptr, copied.data());
+    EXPECT_TRUE(reads.starts_with("kernel `kernel` reads memory that is not there, at 0x"))
+        << reads;
+    EXPECT_NE(reads.find(": its argument `p0` is a null pointer"), std::string::npos) << reads;
+    std::string writes = launch(*executor, cells.data(), nowhere);
+    EXPECT_TRUE(writes.starts_with("kernel `kernel` writes to memory that is not there")) << writes;
+    EXPECT_NE(writes.find(" bytes from the start of `p1`"), std::string::npos) << writes;
+    std::string far =
+        launch(*executor, reinterpret_cast<void *>(uintptr_t(1) << 62), copied.data());
+    EXPECT_EQ(far,
+              "kernel `kernel` reads memory that is not there: no memory can have such an "
+              "address; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says in which "
+              "line");
+    EXPECT_EQ(launch(*executor, cells.data(), copied.data()), "");
+    EXPECT_EQ(copied, cells);
+  }
+}
+
+// Also one that waits for other programs, on a stack of its own and after it was another thread's.
+TEST(CpuKernel, TellsMemoryThatIsNotThereOnFibers) {
+  auto kernel = CpuKernel::load(makeArtifact(
+      R"(
+void run(u64 first, u64 count, const Context *c) {
+  volatile int *turn = ((int *const *)c->arguments)[0];
+  while (__atomic_load_n(turn, 2) != (int)first) c->yield(c);
+  __atomic_store_n(turn, (int)first + 1, 3);
+  if (first == 40) *(((int *volatile *)c->arguments)[1]) = 1;
+}
+)",
+      {.flags = CodeFlag::CodeYields, .slots = {SlotKind::Pointer, SlotKind::Pointer}}));
+  ASSERT_TRUE(kernel) << kernel.error().what;
+  ThreadPool pool(3);
+  int turn = 0;
+  std::array<void *, 2> pointers = {&turn, nullptr};
+  Status status = (*kernel)->launch({pointers.data(), sizeof pointers, {64, 1, 1}}, pool);
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(status.error().what.starts_with("kernel `kernel` writes to memory that is not there, "
+                                              "at 0x0: its argument `p1` is a null pointer;"))
+      << status.error().what;
+}
+
+// What is no kernel's ends the process as before, and so does a signal that somebody sends.
+TEST(CpuKernelDeathTest, LeavesOtherFaultsAlone) {
+  auto kernel = CpuKernel::load(makeArtifact(countSource));
+  ASSERT_TRUE(kernel);
+  EXPECT_EXIT(*static_cast<volatile int *>(nullptr) = 1, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "");
+}
+
+// A handler of the program, set before or after, is called.
+TEST(CpuKernelDeathTest, LeavesHandlersOfTheProgram) {
+  auto faulty = [] {
+    auto kernel = CpuKernel::load(makeArtifact(countSource));
+    int *pointer = nullptr;
+    InlineExecutor executor;
+    (void)(*kernel)->launch({&pointer, sizeof pointer, {1, 1, 1}}, executor);
+    ::_exit(1);
+  };
+  EXPECT_EXIT(
+      {
+        ::signal(SIGSEGV, [](int) { ::_exit(7); });
+        faulty();
+      },
+      testing::ExitedWithCode(7), "");
+}
+#endif
 
 TEST(CpuKernel, RefusesWrongArgumentsAndHugeGrids) {
   auto kernel = CpuKernel::load(makeArtifact(countSource));
