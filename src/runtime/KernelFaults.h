@@ -13,8 +13,7 @@ namespace nereid::runtime {
 struct MemoryFault {
   uintptr_t address = 0;
   bool isWrite = false;
-  bool isKnown =
-      true; ///< false: the processor does not tell the address of what no memory can have
+  bool isKnown = true; ///< false: the processor does not tell an address that cannot be
 };
 
 /// Beside support::LaunchFault, which kernels store: what the runtime does.

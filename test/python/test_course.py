@@ -14,6 +14,7 @@ except ImportError:
     torch = None
 
 
+@unittest.skipUnless(DAY.exists(), "a packed tree has no lessons")
 @unittest.skipUnless(torch, "torch is not installed")
 class Autograd(unittest.TestCase):
     def run_day(self, program):

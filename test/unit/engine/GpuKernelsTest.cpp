@@ -190,9 +190,9 @@ func.func @gather(%rows: !tile.ptr<i64> {tile.divisibility = 16 : i64},
 
 TEST_F(GpuKernels, ReductionsMeetOnceInSharedMemory) {
   std::string ptx = emit(softmax, "sm_90a", pipeline::GpuStage::Ptx);
-  // Five shuffles and two barriers for each of the maximum and the sum.
+  // Five shuffles and a barrier for each of the maximum and the sum.
   EXPECT_EQ(countOf(ptx, "shfl.sync.bfly"), 10u) << ptx;
-  EXPECT_EQ(countOf(ptx, "bar.sync"), 4u) << ptx;
+  EXPECT_EQ(countOf(ptx, "bar.sync"), 2u) << ptx;
   // The parts of all four warps in one access.
   EXPECT_EQ(countOf(ptx, "ld.shared.v4.f32"), 2u) << ptx;
   EXPECT_NE(ptx.find("ex2.approx"), std::string::npos);
