@@ -31,6 +31,15 @@ BlockArgument summedInto(Operation *op) {
   return {};
 }
 
+// The argument to whose memory an op stores. Reads of other arguments go ahead of it, too: steps
+// that hand something on to later ones through memory that the host passed twice are not in order,
+// as under Triton, which copies ahead whatever is stored.
+BlockArgument storedTo(Operation *op) {
+  if (isa<tile::StoreOp, tile::DescStoreOp>(op))
+    return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
+  return {};
+}
+
 bool canWaitInRing(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile && tile.getRank() <= 2 && tile.getElementType().isIntOrFloat() &&
@@ -67,6 +76,8 @@ bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
   bool writes = loop.walk([&](Operation *op) {
                       if (BlockArgument sum = summedInto(op))
                         summed.insert(sum);
+                      else if (BlockArgument argument = storedTo(op))
+                        stored.insert(argument);
                       else if (writesMemory(op))
                         return WalkResult::interrupt();
                       return WalkResult::advance();
@@ -80,11 +91,11 @@ bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
 
 // --- what moves ---
 
-bool LoopPlan::isApartFromSums(Operation *load) {
-  if (summed.empty())
+bool LoopPlan::isApartFromWrites(Operation *load) {
+  if (summed.empty() && stored.empty())
     return true;
   BlockArgument argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load));
-  return argument && !summed.contains(argument);
+  return argument && !summed.contains(argument) && !stored.contains(argument);
 }
 
 void LoopPlan::findResidents() {
@@ -122,7 +133,7 @@ void LoopPlan::findCopies(const analysis::AxisAnalysis &axes) {
     if (!vector ||
         (!isBulk &&
          vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
-        !isApartFromSums(&op) || !feedsProduct(&op) || !addToSlice(&op))
+        !isApartFromWrites(&op) || !feedsProduct(&op) || !addToSlice(&op))
       continue;
     copies.push_back({&op, vector, isBulk, {}});
   }
@@ -136,7 +147,7 @@ bool LoopPlan::addToSlice(Operation *load) {
 }
 
 bool LoopPlan::mayGoAhead(tile::LoadOp load) {
-  return !load.getIsVolatile() && isApartFromSums(load);
+  return !load.getIsVolatile() && isApartFromWrites(load);
 }
 
 // --- how far ahead ---

@@ -49,6 +49,7 @@ protected:
   llvm::SmallVector<Resident> residents;
   StepSlice slice;                                 ///< what gives the copies' addresses and masks
   llvm::SmallDenseSet<mlir::BlockArgument> summed; ///< memory that steps add to
+  llvm::SmallDenseSet<mlir::BlockArgument> stored; ///< and that they store to
   uint64_t residentBytes = 0, slotBytes = 0;
   unsigned slots = 0, distance = 0;
   /// Of rings of one slot: when step i + 1 may fill it again. First what steps wait for, then what
@@ -65,7 +66,7 @@ protected:
   llvm::SmallPtrSet<mlir::Operation *, 4> delayed; ///< and those that run on within theirs
 
 private:
-  bool isApartFromSums(mlir::Operation *load);
+  bool isApartFromWrites(mlir::Operation *load);
   void findResidents();
   void findCopies(const analysis::AxisAnalysis &axes);
   bool addToSlice(mlir::Operation *load);
