@@ -263,7 +263,7 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     OpBuilder &b = e.builder;
     auto copy = cast<CopyDescOp>(op);
-    e.noteShared();
+    e.countSharedUse();
     RankedTensorType tile = copy.getRing().getType().getTile();
     LinearLayout layout = layoutOf(tile);
     SharedOperand shared(tile);

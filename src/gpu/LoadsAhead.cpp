@@ -54,9 +54,7 @@ private:
                     return WalkResult::interrupt();
                   if (!writesMemory(op))
                     return WalkResult::advance();
-                  BlockArgument argument;
-                  if (isa<tile::StoreOp, tile::DescStoreOp>(op))
-                    argument = analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
+                  BlockArgument argument = storedTo(op);
                   written.insert(argument);
                   // Only where the author asks for stages loads overtake stores.
                   return argument && !hasProducts ? WalkResult::advance() : WalkResult::interrupt();

@@ -31,15 +31,6 @@ BlockArgument summedInto(Operation *op) {
   return {};
 }
 
-// The argument to whose memory an op stores. Reads of other arguments go ahead of it, too: steps
-// that hand something on to later ones through memory that the host passed twice are not in order,
-// as under Triton, which copies ahead whatever is stored.
-BlockArgument storedTo(Operation *op) {
-  if (isa<tile::StoreOp, tile::DescStoreOp>(op))
-    return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
-  return {};
-}
-
 bool canWaitInRing(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile && tile.getRank() <= 2 && tile.getElementType().isIntOrFloat() &&
@@ -76,6 +67,9 @@ bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
   bool writes = loop.walk([&](Operation *op) {
                       if (BlockArgument sum = summedInto(op))
                         summed.insert(sum);
+                      // Steps that hand something on to later ones through memory that the host
+                      // passed twice are not in order, as under Triton, which copies ahead
+                      // whatever is stored.
                       else if (BlockArgument argument = storedTo(op))
                         stored.insert(argument);
                       else if (writesMemory(op))

@@ -87,7 +87,7 @@ public:
   /// True in a block that runs once, before threads use shared memory other than mbarriers.
   bool isBeforeShared(mlir::Block *block) const;
   /// Says that threads use shared memory here.
-  void noteShared() { ++sharedUses; }
+  void countSharedUse() { ++sharedUses; }
   /// Makes sure that the scratch area has so many bytes, and that nobody still reads it. What an op
   /// of the same block had there before lies apart where there is room: no barrier is between them.
   mlir::Value beginShared(uint64_t bytes);

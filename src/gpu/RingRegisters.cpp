@@ -176,7 +176,7 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
 struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto copy = cast<CopyAsyncOp>(op);
-    e.noteShared();
+    e.countSharedUse();
     RankedTensorType tile = copy.getRing().getType().getTile();
     LinearLayout layout = layoutOf(copy.getPointer().getType());
     SharedOperand shared(tile);
@@ -221,7 +221,7 @@ struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
 struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto write = cast<WriteSlotOp>(op);
-    e.noteShared();
+    e.countSharedUse();
     SharedOperand shared(write.getRing().getType().getTile());
     Value base = e.slotAddress(write.getRing(), write.getSlot(), shared.bytes());
     shared.write(e, base, layoutOf(write.getTile().getType()), e.registers(write.getTile()));
@@ -246,7 +246,7 @@ struct ReadSlotRegisters : RegisterModel<ReadSlotRegisters, ReadSlotOp> {
 struct DrainRegisters : RegisterModel<DrainRegisters, DrainOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     waitCopies(e, 0);
-    e.noteShared();
+    e.countSharedUse();
     std::string text, constraints;
     SmallVector<Value> places;
     for (Value ring : op->getOperands())

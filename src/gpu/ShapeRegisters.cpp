@@ -22,6 +22,19 @@ unsigned RegisterIndex::at(ArrayRef<int32_t> coordinate) const {
 
 namespace {
 
+// Where a register's element lies in lines whose places are permuted: `thread` XORed with the
+// register's part, both in bytes. What is beyond a line adds up without carry.
+Value permutedPlace(RegisterEmitter &e, Value base, Value thread, int32_t part) {
+  OpBuilder &b = e.builder;
+  int32_t within = part % SwizzledTile::lineBytes;
+  if (within)
+    thread = b.create<arith::XOrIOp>(e.loc(), thread, e.i32(within));
+  Type byte = b.getI8Type();
+  Value near = b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, base, thread);
+  return b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, near,
+                               ArrayRef<LLVM::GEPArg>{part - within});
+}
+
 using Coordinate = LinearLayout::Basis;
 
 ArrayRef<int64_t> shapeOf(Value value) { return tile::shapeOf(value.getType()); }
@@ -417,15 +430,8 @@ private:
   }
   static Value placeOf(RegisterEmitter &e, Value base, Value thread, const SwizzledTile &tile,
                        const SwizzledTile::Side &side, unsigned reg) {
-    constexpr int32_t bankBytes = 128;
-    int32_t at = side.places.apply(reg, 0, 0)[0] * int32_t(tile.elementBytes);
-    OpBuilder &b = e.builder;
-    // What is beyond the banks adds up without carry.
-    if (int32_t within = at % bankBytes)
-      thread = b.create<arith::XOrIOp>(e.loc(), thread, e.i32(within));
-    Value near = b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base, thread);
-    return b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), near,
-                                 ArrayRef<LLVM::GEPArg>{at - at % bankBytes});
+    return permutedPlace(e, base, thread,
+                         side.places.apply(reg, 0, 0)[0] * int32_t(tile.elementBytes));
   }
   Value threadPlace(RegisterEmitter &e, const SwizzledTile::Side &side) const {
     return e.builder.create<arith::MulIOp>(e.loc(),
@@ -582,17 +588,9 @@ private:
     return b.create<arith::XOrIOp>(e.loc(), e.threadCoordinate(plain, 0),
                                    e.threadCoordinate(swizzle, 0));
   }
-  // What is beyond the banks adds up without carry.
   Value address(Value base, Value thread, const LinearLayout &plain, const LinearLayout &swizzle,
                 unsigned reg) {
-    constexpr int32_t bankBytes = 128;
-    int32_t at = plain.apply(reg, 0, 0)[0] ^ swizzle.apply(reg, 0, 0)[0];
-    if (int32_t within = at % bankBytes)
-      thread = b.create<arith::XOrIOp>(e.loc(), thread, e.i32(within));
-    Type byte = b.getI8Type();
-    Value near = b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, base, thread);
-    return b.create<LLVM::GEPOp>(e.loc(), base.getType(), byte, near,
-                                 ArrayRef<LLVM::GEPArg>{at - at % bankBytes});
+    return permutedPlace(e, base, thread, plain.apply(reg, 0, 0)[0] ^ swizzle.apply(reg, 0, 0)[0]);
   }
 
   Value source, result;

@@ -81,7 +81,7 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
   bool isOfStep = stepScratch && block == stepScratch->body;
   std::optional<uint64_t> beside = isOfStep ? std::nullopt : besideLast(bytes);
   bool isFirst = !isOfStep && isBeforeShared(block);
-  noteShared();
+  countSharedUse();
   uint64_t start = beside.value_or(scratchStart);
   if (isOfStep) {
     uint64_t first = llvm::alignTo(stepScratch->end, scratchApart(bytes));

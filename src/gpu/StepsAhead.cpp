@@ -1,5 +1,6 @@
 #include "gpu/StepsAhead.h"
 
+#include "analysis/KernelFacts.h"
 #include "gpu/TileGpu.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -82,6 +83,12 @@ bool writesMemory(Operation *op) {
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   return !effects || effects.hasEffect<MemoryEffects::Write>();
+}
+
+BlockArgument storedTo(Operation *op) {
+  if (isa<tile::StoreOp, tile::DescStoreOp>(op))
+    return analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(op));
+  return {};
 }
 
 bool StepSlice::add(scf::ForOp loop, ValueRange values,

@@ -52,4 +52,8 @@ bool feedsProduct(mlir::Operation *load);
 /// input. False for ops of which the regions decide.
 bool writesMemory(mlir::Operation *op);
 
+/// The argument of the kernel to whose memory an op stores; null for other ops, and where that is
+/// not known.
+mlir::BlockArgument storedTo(mlir::Operation *op);
+
 } // namespace nereid::gpu

@@ -12,8 +12,6 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-static constexpr unsigned lineBytes = 128;
-
 int32_t SwizzledTile::swizzled(int64_t place) const {
   int64_t out = place;
   for (unsigned bit = 0; bit < sources.size(); ++bit)

@@ -12,6 +12,8 @@ namespace nereid::gpu {
 ///   a 64 x 64 tile of words, written along dimension 0 and read along dimension 1:
 ///   line = 2 i + j / 32; the words of a line are permuted by bits of i
 struct SwizzledTile {
+  static constexpr int32_t lineBytes = 128; ///< of all banks
+
   /// The permutation of fewest cycles that is found by adding bit after bit.
   SwizzledTile(llvm::ArrayRef<int64_t> shape, const LinearLayout &from, const LinearLayout &to,
                unsigned elementBytes);
