@@ -30,12 +30,15 @@ Value special(RegisterEmitter &e, StringRef instruction, Value x) {
 
 // As fast as Triton's `/`, and as exact: 2 ulp. A power of two divides exactly by a product.
 struct DivCode {
-  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+  static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
     FloatAttr divisor;
     if (!v[0].getType().isF32() ||
         (matchPattern(v[1], m_Constant(&divisor)) && divisor.getValue().getExactInverse(nullptr)))
       return e.builder.create<arith::DivFOp>(e.loc(), v[0], v[1]);
-    return e.assembly("div.full.f32 $0, $1, $2;", "=f,f,f", v[0].getType(), v, true);
+    auto quotient = dyn_cast_or_null<arith::DivFOp>(op);
+    bool quick = quotient && bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::afn);
+    return e.assembly(quick ? "div.approx.f32 $0, $1, $2;" : "div.full.f32 $0, $1, $2;", "=f,f,f",
+                      v[0].getType(), v, true);
   }
 };
 // The remainder that has the sign of x. The quotient is off by one where its rounding passes an

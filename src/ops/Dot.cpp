@@ -146,7 +146,11 @@ Value buildDot(OpContext &context, Args args) {
   checkOperands(lhs, rhs, "tl.dot", a[rank - 1], b[rank - 2]);
 
   Type element = lhs.type.element();
-  Type result = productType(context, lhs, rhs, typeArgument(args[6], "out_dtype").element());
+  std::optional<Tile> acc = optionalTile(context, args[2], "acc");
+  Type wanted = !args[6].isNone() ? typeArgument(args[6], "out_dtype").element()
+                : acc             ? acc->type.element()
+                                  : float32();
+  Type result = productType(context, lhs, rhs, wanted);
   // The tensor cores of all supported chips pad M and N, but not K: 32 bytes of it.
   int64_t leastK = 256 / element.bits();
   if (a[rank - 1] < leastK)
@@ -159,7 +163,6 @@ Value buildDot(OpContext &context, Args args) {
   shape[rank - 1] = b[rank - 1];
   checkShape(shape);
   Type type = Type::block(shape, result);
-  std::optional<Tile> acc = optionalTile(context, args[2], "acc");
   if (acc && acc->type.shape() != shape)
     fail("DotShapeMismatch", "`acc` of `tl.dot` is " + timesText(acc->type.shape()) +
                                  ", but the product is " + timesText(shape));
@@ -319,11 +322,11 @@ Value buildDotScaled(OpContext &context, Args args) {
 constexpr Row Rows[] = {
     {"dot", "matrix",
      "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, "
-     "out_dtype=float32, trans_a=False, trans_b=False",
+     "out_dtype=None, trans_a=False, trans_b=False",
      buildDot, "Matrix product, batched for rank 3 and more, added to `acc`.", false,
      Row::Status::Supported,
-     "`allow_tf32`, `trans_a` and `trans_b` are old spellings; `acc` must have the type of the "
-     "product."},
+     "`allow_tf32`, `trans_a` and `trans_b` are old spellings; without `out_dtype` the type is "
+     "`acc`'s (as of Triton 3.7) or f32."},
     {"dot_scaled", "matrix",
      "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, "
      "lhs_k_pack=True, rhs_k_pack=True, out_dtype=float32",

@@ -82,9 +82,16 @@ Value buildFdiv(OpContext &context, Args args) {
   if (!isStandardFloat(x.type) || !isStandardFloat(y.type))
     fail("UnsupportedDType", "`tl.fdiv` takes floats, not " + quote(x.type.element()),
          "use `/`, or cast first");
-  if (boolArgument(args[2], "ieee_rounding"))
+  bool rounded = boolArgument(args[2], "ieee_rounding"), approx = boolArgument(args[3], "approx");
+  if (approx && rounded)
+    fail("WrongArgument", "`approx` and `ieee_rounding` exclude each other");
+  if (approx && x.type.dtype() != DType::Float32)
+    fail("UnsupportedDType", "`approx` of `tl.fdiv` is for f32, not " + quote(x.type.element()),
+         "cast first: `x.to(tl.float32)`");
+  if (rounded)
     return build<tile::DivRnOp>(context, x.type, x.value, y.value);
-  return build<arith::DivFOp>(context, x.type, x.value, y.value);
+  return build<arith::DivFOp>(context, x.type, x.value, y.value,
+                              approx ? arith::FastMathFlags::afn : arith::FastMathFlags::none);
 }
 
 Value buildDivRn(OpContext &context, Args args) {
@@ -206,11 +213,12 @@ constexpr Row Rows[] = {
     {"floor", "math", "x", buildFloor, "Greatest integer that is not above x.", true},
     {"ceil", "math", "x", buildCeil, "Least integer that is not below x.", true},
     {"abs", "math", "x", buildAbs, "Absolute value.", true},
-    {"fdiv", "math", "x, y, ieee_rounding=False", buildFdiv,
+    {"fdiv", "math", "x, y, ieee_rounding=False, approx=False", buildFdiv,
      "Quotient of floats, without promotion "
      "of f16.",
      false, Row::Status::Supported,
-     "`ieee_rounding=True` rounds to nearest even; Triton 3.6 ignores it."},
+     "`ieee_rounding=True` rounds to nearest even; Triton 3.6 ignores it. `approx=True`, of Triton "
+     "3.9: `div.approx.f32` on a GPU."},
     {"div_rn", "math", "x, y", buildDivRn, "Quotient rounded to nearest even."},
     {"umulhi", "math", "x, y", buildUmulhi, "Upper half of the unsigned product."},
     {"fma", "math", "x, y, z", buildFma, "x * y + z with one rounding."},

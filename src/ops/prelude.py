@@ -261,23 +261,53 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     return first + inside % height, inside // height
 
 
-# --- waiting ---
+# --- memory that other programs read and write meanwhile ---
+#
+# Reads are read-modify-writes that change nothing, so they have one order with the atomics that set what is read.
 
 
-# Swaps `expected` for itself, which changes nothing, so that 16, 32 and 64 bits are read in one order with the atomics
-# that set them.
 @triton.jit
-def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
-    tl.static_assert(not pointer.type.is_block(), "atomic_poll waits for one element: the pointer is a scalar")
+def _atomic_words(pointer):
+    """The same memory as integers of 32 or 64 bits."""
+    bits: tl.constexpr = pointer.dtype.element_ty.primitive_bitwidth
+    tl.static_assert(bits == 32 or bits == 64, "atomic_load and atomic_store take elements of 32 or 64 bits")
+    return pointer.to(tl.pointer_type(tl.int32 if bits == 32 else tl.int64), bitcast=True)
+
+
+@triton.jit
+def atomic_load(pointer, mask=None, sem: tl.constexpr = None, scope: tl.constexpr = None):
+    order: tl.constexpr = "acquire" if sem is None else sem
+    tl.static_assert(order == "acquire" or order == "relaxed", "`sem` of atomic_load is `acquire` or `relaxed`")
+    word = tl.atomic_or(_atomic_words(pointer), 0, mask=mask, sem=order, scope=scope)
+    return word.to(pointer.dtype.element_ty, bitcast=True)
+
+
+@triton.jit
+def atomic_store(pointer, val, mask=None, sem: tl.constexpr = None, scope: tl.constexpr = None):
+    order: tl.constexpr = "release" if sem is None else sem
+    tl.static_assert(order == "release" or order == "relaxed", "`sem` of atomic_store is `release` or `relaxed`")
+    words = _atomic_words(pointer)
+    value = tl.to_tensor(val).to(pointer.dtype.element_ty)
+    tl.atomic_xchg(words, value.to(words.dtype.element_ty, bitcast=True), mask=mask, sem=order, scope=scope)
+
+
+@triton.jit
+def _all(truth):
+    return tl.min(truth.to(tl.int32)) == 1 if truth.type.is_block() else truth
+
+
+# Compares and swaps `expected` for itself: 16 bits, too, and a scalar's or each element's.
+@triton.jit
+def atomic_poll(pointer, expected, sem: tl.constexpr = None, scope: tl.constexpr = None, timeout_ns=None):
     order: tl.constexpr = "acquire" if sem is None else sem
     tl.static_assert(order == "acquire" or order == "relaxed", "`sem` of atomic_poll is `acquire` or `relaxed`")
     wanted = tl.to_tensor(expected).to(pointer.dtype.element_ty)
     matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
     if timeout_ns is None:
-        while not matched:
-            matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
+        while not _all(matched):
+            matched |= tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
     else:
         start = tl.extra.cuda.globaltimer()
-        while not matched and tl.extra.cuda.globaltimer() - start < timeout_ns:
-            matched = tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
+        while not _all(matched) and tl.extra.cuda.globaltimer() - start < timeout_ns:
+            matched |= tl.atomic_cas(pointer, wanted, wanted, sem=order, scope=scope) == wanted
     return matched

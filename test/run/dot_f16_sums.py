@@ -1,5 +1,5 @@
 # run: ref cpu gpu
-# Products of f16 summed in f16: of whole numbers whose sums f16 holds, each order gives the same. 64 rows are a product
+# Products of f16 summed in f16, as `out_dtype` or the sum says: of whole numbers whose sums f16 holds, each order gives the same. 64 rows are a product
 # of a warp group, which stays in flight from step to step; 16 rows are one of warps; the last is summed anew in each step.
 import triton
 import triton.language as tl
@@ -20,7 +20,7 @@ def product(x, y, z, M: tl.constexpr, KEEP: tl.constexpr):
         a = tl.load(x + m * 256 + start + tl.arange(0, 64)[None, :])
         b = tl.load(y + (start + tl.arange(0, 64)[:, None]) * 64 + n)
         if KEEP:
-            acc = tl.dot(a, b, acc, out_dtype=tl.float16)
+            acc = tl.dot(a, b, acc)
         else:
             acc = acc * 0.5 + tl.dot(a, b, out_dtype=tl.float16) * 0.5
     tl.store(z + m * 64 + n, acc)

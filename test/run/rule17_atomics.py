@@ -64,6 +64,27 @@ def poll(flag, y, expected, timeout):
 # expect: poll(flag=[-7]:i16, y=zeros(4,i32), expected=-7, timeout=5) -> y == [1, 1, 0, -7]
 
 
+@triton.jit
+def poll_each(flags, expected, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.atomic_poll(flags + i, tl.load(expected + i), timeout_ns=100).to(tl.int32))
+    tl.store(y + N + i, (flags + i).atomic_poll(tl.load(flags + i)).to(tl.int32))
+
+# expect: poll_each(flags=[1, 2, 3, 4]:i32, expected=[1, 0, 3, 0]:i32, y=zeros(8,i32), N=4) -> y == [1, 0, 1, 0, 1, 1, 1, 1]
+
+
+@triton.jit
+def loads_and_stores(x, y, z, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.atomic_load(x + i, mask=i > 0)
+    tl.atomic_store(y + i, v + 1, mask=i < 3)
+    (z + 1).atomic_store(tl.atomic_load(z, sem="relaxed", scope="sys") / 2, sem="relaxed", scope="cta")
+
+# expect: loads_and_stores(x=[1, 2, 3, 4]:i32, y=zeros(4,i32), z=[5, 0]:f32, N=4) -> y == [1, 3, 4, 0] and z == [5, 2.5]
+# expect: loads_and_stores(x=[1, 2.5, 3, 4]:f32, y=zeros(4,f32), z=[5, 0]:f64, N=4) -> y == [1, 3.5, 4, 0] and z == [5, 2.5]
+# expect: loads_and_stores(x=[1, -2, 3, 4]:i64, y=zeros(4,i64), z=[5, 0]:f32, N=4) -> y == [1, -1, 4, 0] and z == [5, 2.5]
+
+
 # Each program waits for the one before.
 @triton.jit
 def in_order(flag, y):

@@ -411,7 +411,7 @@ TEST_F(FamilyTest, DotErrors) {
                 {{"out_dtype", dtype(BFloat16)}}),
             "DotOperandType");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float16, {16, 16}),
-                {{"acc", argument(Float16, {16, 16})}}),
+                {{"acc", argument(Float16, {16, 16})}, {"out_dtype", dtype(Float32)}}),
             "DotAccumulatorType");
   EXPECT_EQ(dot(argument(Float16, {16, 16}), argument(Float16, {16, 16}),
                 {{"acc", argument(Float32, {16, 32})}}),
