@@ -2,10 +2,7 @@
 //
 // A module is run for what its kernels need of it, not for its effects. A statement that fails does
 // not stop the module: the names it would have bound say why when a kernel uses them.
-
 #include "emit/Interp.h"
-
-#include "syntax/Printer.h"
 
 namespace nereid::emit {
 
@@ -175,40 +172,6 @@ void Interp::poisonTargets(const Stmt &stmt, const EvalError &failure) {
   }
 }
 
-// The frame in which a module's statements run.
-static Frame bodyOf(ModuleObject &module) {
-  Frame body;
-  body.isModule = true;
-  body.module = &module;
-  body.locals = module.names;
-  return body;
-}
-
-void Interp::runModuleBody(ModuleObject &module) {
-  Frame body = bodyOf(module);
-  FrameScope scope(*this, body);
-  loading.insert(&module);
-  execTolerant(module.tree->body);
-  loading.erase(&module);
-}
-
-// A package is run when something asks for it, not before its modules as in Python, so a circular
-// import may find a module half-way that is complete in Python. The import or the definition of the
-// name there is run ahead of its turn.
-void Interp::runAhead(ModuleObject &module, std::string_view name) {
-  if (!loading.count(&module) || !runsAhead.emplace(&module, name).second)
-    return;
-  Frame body = bodyOf(module);
-  FrameScope scope(*this, body);
-  for (Stmt *const &stmt : module.tree->body) {
-    const std::vector<std::string_view> &assigned = bodyFacts(*stmt).assigned;
-    bool stands =
-        isa<Import>(stmt) || isa<ImportFrom>(stmt) || isa<FunctionDef>(stmt) || isa<ClassDef>(stmt);
-    if (stands && std::find(assigned.begin(), assigned.end(), name) != assigned.end())
-      execTolerant({&stmt, 1});
-  }
-}
-
 // Runs statements one by one; those that fail poison what they would have bound. One that takes all
 // steps leaves half as many to those behind it, so that all together take at most twice the limit.
 Interp::Flow Interp::execTolerant(Span<Stmt *> statements) {
@@ -237,57 +200,6 @@ Interp::Flow Interp::execTolerant(Span<Stmt *> statements) {
     }
   }
   return Flow::Next;
-}
-
-// A host function returns `value`: that alone, unless it may have returned another value earlier.
-void Interp::returnHost(Value value) {
-  Returned &returned = frame->returned;
-  if (!returned.undecided.empty() && returned.value && !sameValue(*returned.value, value))
-    value = makeUnknown(returned.undecided);
-  returned.value = std::move(value);
-}
-
-// The body of a function whose frame is the current one, and what it returns. An exception on the
-// path that is left where it may have returned before is not its outcome.
-Value Interp::runHostBody(const FunctionObject &function) {
-  Frame *current = frame;
-  unsigned depthBefore = depth;
-  try {
-    if (execHost(function.def->body) != Flow::Return)
-      returnHost(Value());
-  } catch (EvalError &failure) {
-    frame = current;
-    depth = depthBefore;
-    if (failure.fatal || frame->returned.undecided.empty() || !frame->returned.value)
-      throw;
-  }
-  return *frame->returned.value;
-}
-
-// Kernels may be defined inside a function (a test, a factory): its body is run as a module is,
-// with parameters that are not known.
-std::shared_ptr<Names> Interp::localsOf(const FunctionObject &function) {
-  Frame body;
-  body.mode = Frame::Mode::Host;
-  body.function = &function;
-  body.module = function.module.get();
-  body.enclosing = function.closure;
-  body.locals = newScope();
-  body.node = function.node();
-  stepsLeft = refill = hostOptions.limits.steps;
-  stackBase = static_cast<const char *>(__builtin_frame_address(0));
-  const Arguments &parameters = *function.parameters;
-  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args, parameters.kwonlyargs})
-    for (const Arg &arg : list) {
-      std::optional<Value> value = defined(arg.arg);
-      body.locals->set(arg.arg,
-                       value ? Value(std::make_shared<ConstexprBox>(*value))
-                             : makeUnknown(function.name() + "." + std::string(arg.arg)),
-                       &arg);
-    }
-  FrameScope scope(*this, body);
-  execTolerant(function.def->body);
-  return body.locals;
 }
 
 Interp::Flow Interp::execHost(Span<Stmt *> body) {
@@ -597,176 +509,6 @@ Interp::Flow Interp::execHostWith(const With &stmt, size_t item) {
   }
   call(leave, {Value(), Value(), Value()}, {});
   return flow;
-}
-
-// An unknown value as it is bound by an import.
-static Value imported(Value value) {
-  auto *unknown = value.as<Unknown>();
-  if (!unknown)
-    return value;
-  auto own = std::make_shared<Unknown>(unknown->origin);
-  own->isImported = true;
-  return Value(own);
-}
-
-void Interp::execImport(const Import &stmt) {
-  for (const Alias &alias : stmt.names) {
-    std::string name(alias.name);
-    Value module = imported(importModule(name, frame->module, stmt));
-    if (!alias.asname.empty()) {
-      bindName(alias.asname, module, stmt);
-      continue;
-    }
-    size_t dot = name.find('.');
-    if (dot == std::string::npos) {
-      bindName(alias.name, module, stmt);
-      continue;
-    }
-    std::string root = name.substr(0, dot);
-    bindName(alias.name.substr(0, dot), imported(importModule(root, frame->module, stmt)), stmt);
-  }
-}
-
-void Interp::execImportFrom(const ImportFrom &stmt) {
-  std::string name(stmt.module);
-  if (stmt.level) {
-    // `from .a import b`: counted from the package of this module.
-    std::string package = frame->module->package;
-    for (uint32_t i = 1; i < stmt.level; ++i) {
-      size_t dot = package.rfind('.');
-      package = dot == std::string::npos ? "" : package.substr(0, dot);
-    }
-    name = package.empty() ? name : name.empty() ? package : package + "." + name;
-  }
-  if (name == "__future__")
-    return;
-  for (const Alias &alias : stmt.names) {
-    if (alias.name == "*") {
-      Value module = importModule(name, frame->module, stmt);
-      if (auto *source = module.as<ModuleObject>())
-        for (const Binding &binding : source->names->all())
-          if (!binding.deleted && !binding.name.starts_with("_")) {
-            if (binding.unusable)
-              frame->locals->poison(binding.name, *binding.unusable);
-            else
-              frame->locals->set(binding.name, binding.value, binding.where);
-          }
-      continue;
-    }
-    std::string_view bound = alias.asname.empty() ? alias.name : alias.asname;
-    std::string part(alias.name);
-    Value module = name.empty() ? Value() : importModule(name, frame->module, stmt);
-    std::optional<Value> value;
-    bool isBound = false;
-    if (auto *source = module.as<ModuleObject>()) {
-      if (!source->names->find(part))
-        runAhead(*source, intern(part));
-      if (const Binding *binding = source->names->find(part)) {
-        isBound = true;
-        if (binding->unusable) {
-          frame->locals->poison(bound, *binding->unusable);
-          continue;
-        }
-        value = binding->value;
-      } else if (runAhead(*source, "__getattr__"); source->names->find("__getattr__")) {
-        // The module makes such names when they are asked for.
-        isBound = true;
-        value = makeUnknown(name + "." + part);
-      }
-    } else if (!module.isNone()) {
-      value = attribute(module, part);
-    }
-    // A module below the package.
-    if (!value || (value->as<Unknown>() && module.as<Unknown>())) {
-      Value below = importModule(name.empty() ? part : name + "." + part, frame->module, stmt);
-      if (!below.as<Unknown>() || !value)
-        value = below;
-    }
-    // Packages guard Triton in a module of their own, and files of them come without it.
-    if (value->as<Unknown>() && module.as<Unknown>() && alias.asname.empty() &&
-        (part == "triton" || part == "tl"))
-      value = nativeModule(part == "tl" ? "triton.language" : part);
-    // A name that is bound to an unknown value, such as a fact of the machine, is there.
-    if (!isBound && value->as<Unknown>() && !module.isNone() && !module.as<Unknown>() &&
-        !module.as<NativeModule>())
-      raise("ImportError", "cannot import name `" + part + "` from `" + name + "`");
-    bindName(bound, imported(*value), stmt);
-  }
-}
-
-Value Interp::makeFunction(const FunctionDef &def) {
-  auto function = std::make_shared<FunctionObject>();
-  function->interp = this;
-  function->functionName = def.name;
-  function->qualifiedName = frame->qualifiedPrefix + std::string(def.name);
-  function->parameters = def.args;
-  function->def = &def;
-  function->module = frame->module->shared_from_this();
-  function->closure = frame->enclosing;
-  if (!frame->isModule && !frame->isClassBody)
-    function->closure.insert(function->closure.begin(), frame->locals);
-  // The unit may bring a default's value (SourceUnit::globals).
-  auto defaultOf = [&](const Expr *value, const Arg &parameter) {
-    const Binding *given =
-        frame->module->names->find(function->qualifiedName + "." + std::string(parameter.arg));
-    return given ? given->value : eval(value);
-  };
-  const Arguments &parameters = *def.args;
-  std::vector<const Arg *> positional;
-  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args})
-    for (const Arg &parameter : list)
-      positional.push_back(&parameter);
-  size_t first =
-      positional.size() - std::min(positional.size(), size_t(parameters.defaults.size()));
-  for (size_t i = first; i < positional.size(); ++i)
-    function->defaults.push_back(defaultOf(parameters.defaults[i - first], *positional[i]));
-  for (size_t i = 0; i < parameters.kwDefaults.size(); ++i)
-    function->kwDefaults.push_back(
-        parameters.kwDefaults[i]
-            ? std::optional<Value>(defaultOf(parameters.kwDefaults[i], parameters.kwonlyargs[i]))
-            : std::nullopt);
-  return Value(std::move(function));
-}
-
-Value Interp::decorate(Value value, Span<Expr *> decorators) {
-  auto kernelOf = [](const Value &one) {
-    auto *function = unboxed(one).as<FunctionObject>();
-    return function && function->kernel ? function : nullptr;
-  };
-  for (size_t i = decorators.size(); i-- > 0;) {
-    frame->node = decorators[i];
-    auto decorated = [&] {
-      Value decorator = eval(decorators[i]);
-      frame->node = decorators[i];
-      return call(decorator, {value}, {});
-    };
-    FunctionObject *kernel = kernelOf(value);
-    if (!kernel) {
-      value = decorated();
-      continue;
-    }
-    // What decorates a kernel launches it: keeps compiled ones, counts, logs. Whatever that object
-    // is, and even if it can't be made here, the name stands for the kernel.
-    Frame *current = frame;
-    unsigned depthBefore = depth;
-    try {
-      if (Value wrapped = decorated(); kernelOf(wrapped))
-        value = std::move(wrapped);
-    } catch (EvalError &failure) {
-      if (failure.fatal)
-        throw;
-      frame = current;
-      depth = depthBefore;
-      auto copy = std::make_shared<FunctionObject>(*kernel);
-      copy->kernel = std::make_shared<KernelInfo>(*kernel->kernel);
-      copy->kernel->decorators.push_back({syntax::print(*decorators[i]),
-                                          {},
-                                          {},
-                                          std::make_shared<const Diagnostic>(failure.diagnostic)});
-      value = Value(std::move(copy));
-    }
-  }
-  return value;
 }
 
 } // namespace nereid::emit

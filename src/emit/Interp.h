@@ -6,18 +6,22 @@
 // tiles, run-time conditions become scf ops). Expressions mean the same in both.
 //
 // Where things are:
-//   Expressions.cpp       literals, names, operators, subscripts, comprehensions, f-strings
+//   Expressions.cpp       literals, names, chains of calls and subscripts, f-strings
+//   Comprehensions.cpp    comprehensions, lambdas
+//   Dispatch.cpp          who answers an operator: a tile, an object, a number
 //   Operators.cpp         Python's arithmetic and comparisons on values known now
 //   Attributes.cpp        `x.name` for each kind of object
 //   Containers.cpp        methods of lists, tuples, dicts and sets
 //   Strings.cpp           str, repr, format, methods of str
 //   Calls.cpp             binding arguments, calling functions, classes and ops
+//   HostModules.cpp       modules and imports                          }
+//   HostFunctions.cpp     functions of module-level Python             }
 //   HostStatements.cpp    statements of module-level Python            }  the two modes
 //   KernelStatements.cpp  statements of kernels, early returns         }
 //   KernelBranches.cpp    run-time `if`: joining scopes                 }
 //   KernelLoops.cpp       run-time `for` and `while`: what they carry   }
 //   Classes.cpp           `class`, aggregates, named tuples, dataclasses, Enum
-//   Builtins.cpp          len, range, min, isinstance, ...
+//   Builtins.cpp          isinstance, getattr, type, ... (BuiltinNumbers.cpp, BuiltinSequences.cpp)
 //   Platform.cpp          what module-level code learns of the machine
 //   HostLibrary.cpp       the modules that module-level code may import
 //   Language.cpp          `triton` and `triton.language` as modules

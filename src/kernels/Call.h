@@ -272,6 +272,8 @@ const OperationRow &rowOf(Operation operation);
 std::span<const OperationRow> elementwiseRows();
 std::span<const OperationRow> rowwiseRows();
 std::span<const OperationRow> productRows();
+std::span<const OperationRow> groupedProductRows();
+std::span<const OperationRow> scaledProductRows();
 std::span<const OperationRow> attentionRows();
 std::span<const OperationRow> pagedRows();
 std::span<const OperationRow> expertRows();

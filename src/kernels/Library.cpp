@@ -254,9 +254,9 @@ private:
   bool onlyPrepare;
 };
 
-std::span<const OperationRow> (*const tables[])() = {elementwiseRows, rowwiseRows, productRows,
-                                                     attentionRows,   pagedRows,   expertRows,
-                                                     orderRows,       trainingRows};
+std::span<const OperationRow> (*const tables[])() = {
+    elementwiseRows, rowwiseRows, productRows, groupedProductRows, scaledProductRows,
+    attentionRows,   pagedRows,   expertRows,  orderRows,          trainingRows};
 
 } // namespace
 

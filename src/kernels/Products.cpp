@@ -1,5 +1,5 @@
-// Matrix products.
-#include "kernels/Call.h"
+// Products of two matrices, of batches of them, and of a matrix and a vector.
+#include "kernels/Products.h"
 
 #include "support/Specialization.h"
 
@@ -51,7 +51,8 @@ constexpr Tile lowCpuTilesAlongK[] = {{16, 16, 512, 4, 3}};
 constexpr Tile lowByteTilesAlongK[] = {{16, 64, 1024, 4, 3}, {16, 16, 1024, 4, 3}};
 constexpr Tile lowFp8Tiles[] = {{16, 64, 32, 4, 3}};
 
-/// `b`: the right operands, [..., K, N], or [..., N, K] of bytes.
+} // namespace
+
 Config tilesFor(int64_t m, int64_t n, int64_t batches, const Tensor &b, const Bound &bound) {
   if (m > 16)
     return bound.isCpu ? tileRule(cpuTiles, m, n, batches, bound)
@@ -68,9 +69,16 @@ Config tilesFor(int64_t m, int64_t n, int64_t batches, const Tensor &b, const Bo
              : tileRule(lowCpuTiles, m, n, batches, bound);
 }
 
-template <typename Call> Config productRule(const Bound &bound) {
-  return tilesFor(bound['M'], bound['N'], 1, bound.as<Call>().b, bound);
+std::string checkScale(const Tensor &result, const Tensor &scale, const char *name) {
+  if (info(result.type()).bytes == 1 && !scale)
+    return "`c` is " + textOf(result) + ", and `" + name + "` is missing beside it";
+  if (info(result.type()).bytes != 1 && scale)
+    return "`" + std::string(name) + "` is given, and `c` is " + textOf(result) +
+           ": only a result of 8 bits is divided by one";
+  return "";
 }
+
+namespace {
 
 // ---- matmul
 
@@ -94,16 +102,6 @@ constexpr ArgumentRow matmulArguments[] = {
     {"c", argument<&Matmul::c>, Role::Out, "M N", floats | narrowFloats, -1, Layout::Strided, false,
      0b1000},
 };
-
-/// A result of 8 bits and a scale for it belong together.
-std::string checkScale(const Tensor &result, const Tensor &scale, const char *name) {
-  if (info(result.type()).bytes == 1 && !scale)
-    return "`c` is " + textOf(result) + ", and `" + name + "` is missing beside it";
-  if (info(result.type()).bytes != 1 && scale)
-    return "`" + std::string(name) + "` is given, and `c` is " + textOf(result) +
-           ": only a result of 8 bits is divided by one";
-  return "";
-}
 
 std::string checkMatmul(Bound &bound) {
   auto &call = bound.as<Matmul>();
@@ -313,8 +311,6 @@ constexpr Variant matmulVariants[] = {
      }},
 };
 
-constexpr SizeName productSizes[] = {{"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
-
 bool agreesOnMatmul(const Bound &bound, std::string_view name, const Constant &value) {
   auto &call = bound.as<Matmul>();
   if (name == "precision")
@@ -417,277 +413,6 @@ constexpr Variant matmulBatchedVariants[] = {
 
 constexpr SizeName batchedSizes[] = {{"B", 'B'}, {"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
 
-// ---- matmul_grouped
-
-constexpr KernelSource groupedSearch{"matmul_grouped", "kernel.py", "grouped_search"},
-    groupedWalk{"matmul_grouped", "kernel.py", "grouped_walk"};
-
-constexpr ArgumentRow matmulGroupedArguments[] = {
-    {"a", argument<&MatmulGrouped::a>, Role::In, "T K", floats, -1, Layout::Last},
-    {"b", argument<&MatmulGrouped::b>, Role::In, "G K N", floats, 0, Layout::Strided},
-    {"offsets", argument<&MatmulGrouped::offsets>, Role::In, "G+1", int32},
-    {"c", argument<&MatmulGrouped::c>, Role::Out, "T N", floats, -1, Layout::Last},
-};
-
-Result<std::string> verifyGrouped(const Bound &bound, const Stream &stream) {
-  return verifyOffsets("offsets", bound.as<MatmulGrouped>().offsets, bound['T'], 0, stream);
-}
-
-/// Rows are shared by the groups about evenly, as far as a rule can know.
-Config groupedRule(const Bound &bound) {
-  int64_t each = blocks(bound['T'], std::max<int64_t>(bound['G'], 1));
-  return tilesFor(each, bound['N'], bound['G'], bound.as<MatmulGrouped>().b, bound);
-}
-
-template <bool searches>
-Status groupedPlan(const Bound &bound, const Config &config, Launches &to) {
-  auto &call = bound.as<MatmulGrouped>();
-  auto b = call.b.strides();
-  const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-  const int64_t rows = bound['T'], groups = bound['G'], columns = bound['N'];
-  Argument blockM = named("BLOCK_M", m), blockN = named("BLOCK_N", n), blockK = named("BLOCK_K", k),
-           even = named("EVEN_K", bound['K'] % k == 0),
-           precision = named("PRECISION", precisionName(bound.type(), call.precision));
-  if (searches)
-    // Each group can waste less than one tile, and no more groups than rows have any.
-    return to.launch(
-        groupedSearch, config.options(), {rows / m + std::min(groups, rows), blocks(columns, n)},
-        {call.a, call.b, call.c, call.offsets, groups, columns, bound['K'], call.a.strides()[0],
-         b[0], b[1], b[2], call.c.strides()[0], named("BLOCK_G", powerOfTwo(groups)), blockM,
-         blockN, blockK, even, precision});
-  return to.launch(groupedWalk, config.options(), {int64_t(bound.units)},
-                   {call.a, call.b, call.c, call.offsets, groups, columns, bound['K'],
-                    call.a.strides()[0], b[0], b[1], b[2], call.c.strides()[0], blockM, blockN,
-                    blockK, even, precision});
-}
-
-constexpr Variant matmulGroupedVariants[] = {
-    {"forward.search", "BLOCK_M BLOCK_N BLOCK_K", nullptr, groupedRule, groupedPlan<true>},
-    {"forward.walk", "BLOCK_M BLOCK_N BLOCK_K", nullptr, groupedRule, groupedPlan<false>},
-};
-
-constexpr SizeName groupedSizes[] = {
-    {"sizes", 'T', SizeName::Sum}, {"sizes", 'G', SizeName::Count}, {"N", 'N'}, {"K", 'K'}};
-
-// ---- matmul_grouped_weight_gradient
-
-constexpr KernelSource groupedWeightGradient{"matmul_grouped", "kernel.py",
-                                             "grouped_weight_gradient"},
-    groupedWeightGradientDescriptors{"matmul_grouped", "kernel.py",
-                                     "grouped_weight_gradient_descriptors"};
-
-constexpr ArgumentRow weightGradientArguments[] = {
-    {"a", argument<&MatmulGroupedWeightGradient::a>, Role::In, "T K", floats, -1, Layout::Last},
-    {"dc", argument<&MatmulGroupedWeightGradient::dc>, Role::In, "T N", floats, 0, Layout::Last},
-    {"offsets", argument<&MatmulGroupedWeightGradient::offsets>, Role::In, "G+1", int32},
-    {"db", argument<&MatmulGroupedWeightGradient::db>, Role::Out, "G K N", floats},
-};
-
-bool hasSmallGradientTiles(const Bound &bound) {
-  return bound.isCpu || bound.type() == DType::Float32;
-}
-
-Config weightGradientRule(const Bound &bound) {
-  const bool isSmall = hasSmallGradientTiles(bound);
-  return Config{{"BLOCK_M", isSmall ? 32 : 64},
-                {"BLOCK_N", isSmall ? 64 : 128},
-                {"BLOCK_K", isSmall ? 64 : 128},
-                {"num_warps", isSmall ? 4 : 8},
-                {"num_stages", 3}};
-}
-
-constexpr Variant weightGradientVariants[] = {
-    {"weight_gradient.descriptors", "BLOCK_M BLOCK_N BLOCK_K",
-     [](const Bound &bound) -> const char * {
-       auto &call = bound.as<MatmulGroupedWeightGradient>();
-       return whyNotDescribed({&call.a, &call.dc, &call.db});
-     },
-     weightGradientRule,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<MatmulGroupedWeightGradient>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-       auto db = TensorDescriptor::make(call.db, {1, k, n});
-       if (!db)
-         return db.takeError();
-       return to.launch(
-           groupedWeightGradientDescriptors, config.options(), {int64_t(bound.units), bound['G']},
-           {call.a, call.dc, *db, call.offsets, bound['N'], bound['K'], call.a.strides()[0],
-            call.dc.strides()[0], named("BLOCK_K", k), named("BLOCK_N", n), named("BLOCK_M", m),
-            named("PRECISION", precisionName(bound.type(), call.precision))});
-     },
-     hasSmallGradientTiles},
-    {"weight_gradient.tiles", "BLOCK_M BLOCK_N BLOCK_K", nullptr, weightGradientRule,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<MatmulGroupedWeightGradient>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-       return to.launch(groupedWeightGradient, config.options(),
-                        {blocks(bound['K'], k) * blocks(bound['N'], n), bound['G']},
-                        {call.a, call.dc, call.db, call.offsets, bound['N'], bound['K'],
-                         call.a.strides()[0], call.dc.strides()[0], named("BLOCK_K", k),
-                         named("BLOCK_N", n), named("BLOCK_M", m),
-                         named("PRECISION", precisionName(bound.type(), call.precision))});
-     }},
-};
-
-// ---- matmul_scaled
-
-constexpr KernelSource matmulScaled{"matmul_scaled", "kernel.py", "matmul_scaled"},
-    matmulScaledDescriptors{"matmul_scaled", "kernel.py", "matmul_scaled_descriptors"};
-
-constexpr ArgumentRow matmulScaledArguments[] = {
-    {"a", argument<&MatmulScaled::a>, Role::In, "M K", eightBits, -1, Layout::Last},
-    {"b", argument<&MatmulScaled::b>, Role::In, "N K", eightBits, 0, Layout::Last},
-    {"aScale", argument<&MatmulScaled::aScale>, Role::In, "S", float32},
-    {"bScale", argument<&MatmulScaled::bScale>, Role::In, "U", float32},
-    {"bias", argument<&MatmulScaled::bias>, Role::In, "N", floats, -1, Layout::Dense, true},
-    {"cScale", argument<&MatmulScaled::cScale>, Role::In, "1", float32, -1, Layout::Dense, true},
-    {"c", argument<&MatmulScaled::c>, Role::Out, "M N", floats | narrowFloats, -1, Layout::Last},
-};
-
-bool isPerTensor(const Bound &bound) {
-  return bound['S'] == 1 && bound['U'] == 1 && (bound['M'] != 1 || bound['N'] != 1);
-}
-
-std::string checkScaled(Bound &bound) {
-  auto &call = bound.as<MatmulScaled>();
-  bool perRow = bound['S'] == bound['M'] && bound['U'] == bound['N'];
-  if (!perRow && !isPerTensor(bound))
-    return "`aScale` is " + textOf(call.aScale) + " and `bScale` " + textOf(call.bScale) +
-           ", and must be [" + std::to_string(bound['M']) + "] and [" + std::to_string(bound['N']) +
-           "], or both [1]";
-  return checkScale(call.c, call.cScale, "cScale");
-}
-
-constexpr Variant matmulScaledVariants[] = {
-    {"rows.pointers", "BLOCK_M BLOCK_N BLOCK_K GROUP_M", nullptr, productRule<MatmulScaled>,
-     [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<MatmulScaled>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-       return to.launch(
-           matmulScaled, config.options(), {blocks(bound['M'], m) * blocks(bound['N'], n)},
-           {call.a, call.b, call.aScale, call.bScale, call.bias, call.c, call.cScale, bound['M'],
-            bound['N'], bound['K'], call.a.strides()[0], call.b.strides()[0], call.c.strides()[0],
-            named("BLOCK_M", m), named("BLOCK_N", n), named("BLOCK_K", k),
-            named("GROUP_M", config["GROUP_M"]), named("EVEN_K", bound['K'] % k == 0),
-            named("PER_TENSOR", isPerTensor(bound))});
-     }},
-    {"rows.descriptors", "BLOCK_M BLOCK_N BLOCK_K GROUP_M",
-     [](const Bound &bound) -> const char * {
-       auto &call = bound.as<MatmulScaled>();
-       return whyNotDescribed({&call.a, &call.b, &call.c});
-     },
-     productRule<MatmulScaled>,
-     [](const Bound &bound, const Config &config, Launches &to) -> Status {
-       auto &call = bound.as<MatmulScaled>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"], k = config["BLOCK_K"];
-       auto a = TensorDescriptor::make(call.a, {m, k}), b = TensorDescriptor::make(call.b, {n, k}),
-            c = TensorDescriptor::make(call.c, {m, n});
-       for (auto *descriptor : {&a, &b, &c})
-         if (!*descriptor)
-           return descriptor->takeError();
-       return to.launch(matmulScaledDescriptors, config.options(),
-                        {blocks(bound['M'], m) * blocks(bound['N'], n)},
-                        {*a, *b, call.aScale, call.bScale, call.bias, *c, call.cScale, bound['M'],
-                         bound['N'], bound['K'], named("BLOCK_M", m), named("BLOCK_N", n),
-                         named("BLOCK_K", k), named("GROUP_M", config["GROUP_M"]),
-                         named("PER_TENSOR", isPerTensor(bound))});
-     }},
-};
-
-// ---- matmul_block_scaled, quantize_blocks
-
-constexpr KernelSource matmulBlockScaled{"matmul_scaled", "kernel.py", "matmul_block_scaled"},
-    quantizeBlocks{"matmul_scaled", "quantise.py", "quantise_blocks"};
-
-constexpr ArgumentRow blockScaledArguments[] = {
-    {"a", argument<&MatmulBlockScaled::a>, Role::In, "M K", eightBits, -1, Layout::Last},
-    {"b", argument<&MatmulBlockScaled::b>, Role::In, "N K", eightBits, 0, Layout::Last},
-    {"aScale", argument<&MatmulBlockScaled::aScale>, Role::In, "K/128 M", float32},
-    {"bScale", argument<&MatmulBlockScaled::bScale>, Role::In, "N/128 K/128", float32},
-    {"c", argument<&MatmulBlockScaled::c>, Role::Out, "M N", floats, -1, Layout::Last},
-};
-
-constexpr Variant blockScaledVariants[] = {
-    {"blocks.pointers", "BLOCK_M BLOCK_N GROUP_M", nullptr,
-     [](const Bound &bound) {
-       const bool isSmall = bound.isCpu || bound['M'] <= 64;
-       return Config{{"BLOCK_M", isSmall ? 64 : 128},
-                     {"BLOCK_N", isSmall ? 64 : 128},
-                     {"GROUP_M", 8},
-                     {"num_warps", isSmall ? 4 : 8},
-                     {"num_stages", 3}};
-     },
-     [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<MatmulBlockScaled>();
-       const int64_t m = config["BLOCK_M"], n = config["BLOCK_N"];
-       return to.launch(
-           matmulBlockScaled, config.options(), {blocks(bound['M'], m) * blocks(bound['N'], n)},
-           {call.a, call.b, call.aScale, call.bScale, call.c, bound['M'], bound['N'], bound['K'],
-            call.a.strides()[0], call.b.strides()[0], call.c.strides()[0], call.aScale.strides()[0],
-            call.bScale.strides()[0], named("BLOCK_M", m), named("BLOCK_N", n),
-            named("GROUP_M", config["GROUP_M"]), named("EVEN_K", bound['K'] % 128 == 0)});
-     }},
-};
-
-constexpr ArgumentRow quantizeBlocksArguments[] = {
-    {"x", argument<&QuantizeBlocks::x>, Role::In, "M N", floats, -1, Layout::Last},
-    {"q", argument<&QuantizeBlocks::q>, Role::Out, "M N", eightBits, -1, Layout::Last},
-    {"scale", argument<&QuantizeBlocks::scale>, Role::Out, "R S", float32},
-};
-
-std::string checkQuantizeBlocks(Bound &bound) {
-  auto &call = bound.as<QuantizeBlocks>();
-  const int64_t wide = blocks(bound['N'], 128);
-  const int64_t rows = call.square ? blocks(bound['M'], 128) : wide,
-                columns = call.square ? wide : bound['M'];
-  return bound['R'] == rows && bound['S'] == columns
-             ? ""
-             : "`scale` is " + textOf(call.scale) + ", and must be [" + std::to_string(rows) +
-                   ", " + std::to_string(columns) + "]";
-}
-
-constexpr Variant quantizeBlocksVariants[] = {
-    {"quantise_blocks.each", "BLOCK_M", nullptr,
-     [](const Bound &) { return Config{{"BLOCK_M", 32}, {"num_warps", 4}}; },
-     [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<QuantizeBlocks>();
-       const int64_t height = call.square ? 128 : config["BLOCK_M"];
-       auto scale = call.scale.strides();
-       return to.launch(
-           quantizeBlocks, config.options(), {blocks(bound['M'], height), blocks(bound['N'], 128)},
-           {call.x, call.q, call.scale, bound['M'], bound['N'], call.x.strides()[0],
-            call.q.strides()[0], scale[call.square ? 0 : 1], scale[call.square ? 1 : 0],
-            named("LARGEST", largestOf(call.q.type())), named("WHOLE", call.square),
-            named("BLOCK_M", height), named("BLOCK_N", 128)});
-     }},
-};
-
-// ---- quantize_rows
-
-constexpr KernelSource quantizeRows{"matmul_scaled", "quantise.py", "quantise_rows"};
-
-constexpr ArgumentRow quantizeArguments[] = {
-    {"x", argument<&QuantizeRows::x>, Role::In, "... N", floats, -1, Layout::Rows},
-    {"q", argument<&QuantizeRows::q>, Role::Out, "... N", eightBits, -1, Layout::Rows},
-    {"scale", argument<&QuantizeRows::scale>, Role::Out, "...", float32},
-};
-
-constexpr Variant quantizeVariants[] = {
-    {"quantise_rows.each", "BLOCK", nullptr,
-     [](const Bound &bound) {
-       return Config{{"BLOCK", std::min<int64_t>(4096, powerOfTwo(bound['N']))}, {"num_warps", 8}};
-     },
-     [](const Bound &bound, const Config &config, Launches &to) {
-       auto &call = bound.as<QuantizeRows>();
-       return to.launch(quantizeRows, config.options(), {bound['M']},
-                        {call.x, call.q, call.scale, bound.rowStride[0], bound.rowStride[1],
-                         bound['N'], named("LARGEST", largestOf(call.q.type())),
-                         named("BLOCK", config["BLOCK"])});
-     }},
-};
-
-constexpr SizeName quantizeSizes[] = {{"M", 'M'}, {"N", 'N'}};
-
 // ---- matvec
 
 constexpr ArgumentRow matvecArguments[] = {
@@ -738,22 +463,6 @@ constexpr OperationRow rows[] = {
      checkMatmul, nullptr, agreesOnMatmul, argument<&Matmul::workspace>},
     {Operation::MatmulBatched, "matmul_batched", "matmul_batched", matmulBatchedArguments,
      matmulBatchedVariants, batchedSizes, "BMN"},
-    {Operation::MatmulGrouped, "matmul_grouped", "matmul_grouped", matmulGroupedArguments,
-     matmulGroupedVariants, groupedSizes, "TN", nullptr, verifyGrouped},
-    {Operation::MatmulScaled, "matmul_scaled", "matmul_scaled", matmulScaledArguments,
-     matmulScaledVariants, productSizes, "MN", checkScaled},
-    {Operation::MatmulGroupedWeightGradient, "matmul_grouped_weight_gradient", "matmul_grouped",
-     weightGradientArguments, weightGradientVariants, groupedSizes, "GKN", nullptr,
-     [](const Bound &bound, const Stream &stream) {
-       return verifyOffsets("offsets", bound.as<MatmulGroupedWeightGradient>().offsets, bound['T'],
-                            0, stream);
-     }},
-    {Operation::MatmulBlockScaled, "matmul_block_scaled", "matmul_scaled", blockScaledArguments,
-     blockScaledVariants, productSizes, "MN"},
-    {Operation::QuantizeBlocks, "quantize_blocks", "matmul_scaled", quantizeBlocksArguments,
-     quantizeBlocksVariants, quantizeSizes, "MN", checkQuantizeBlocks},
-    {Operation::QuantizeRows, "quantize_rows", "matmul_scaled", quantizeArguments, quantizeVariants,
-     quantizeSizes, "M"},
     {Operation::Matvec, "matvec", "matvec", matvecArguments, matvecVariants, matvecSizes, "N",
      [](Bound &bound) -> std::string {
        auto &call = bound.as<Matvec>();

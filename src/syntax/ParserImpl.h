@@ -1,6 +1,7 @@
-// The recursive-descent parser, in four files: Parser.cpp (units, tokens, errors),
-// ParseStatements.cpp, ParseExpressions.cpp (with f-strings in ParseStrings.cpp) and
-// ParsePatterns.cpp. The grammar stands above each function; names in it are CPython's.
+// The recursive-descent parser, in nine files: Parser.cpp (units, tokens, errors), then from the
+// outside in ParseStatements.cpp, ParseDefinitions.cpp, ParseSimpleStatements.cpp,
+// ParsePatterns.cpp, ParseExpressions.cpp, ParseTargets.cpp, ParseAtoms.cpp and ParseStrings.cpp
+// (f-strings). The grammar stands above each function; names in it are CPython's.
 #pragma once
 
 #include "syntax/Lexer.h"
@@ -162,6 +163,7 @@ private:
   Expr *parseInversion();
   Expr *parseComparison();
   bool acceptCompareOp(CompareOp &op);
+  static constexpr int BitwiseOr = 1; ///< the weakest binary operator
   Expr *parseBinary(int minimum);
   Expr *parseFactor();
   Expr *parsePower();

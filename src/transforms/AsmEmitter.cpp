@@ -1,0 +1,330 @@
+// Statements of inline PTX on bits and integers.
+#include "transforms/AsmEmitter.h"
+
+using namespace mlir;
+
+namespace nereid::transforms {
+
+using ptx::Kind;
+using ptx::Operand;
+using ptx::Statement;
+
+// --- operands ---
+
+Value AsmEmitter::read(const Statement &s, const Operand &operand, const ptx::Type &type) {
+  switch (operand.form) {
+  case Operand::Form::Register:
+    return bitsOf(operand.reg, type.width());
+  case Operand::Form::Integer:
+    return integer(operand.integer, type.width());
+  case Operand::Form::Real:
+    if (Type element = floatType(type); element && type.lanes == 1)
+      return asBits(real(operand.real, element));
+    break;
+  default:
+    break;
+  }
+  unknown(s);
+}
+void AsmEmitter::write(const Operand &operand, Value value, Value guard) {
+  if (operand.form != Operand::Form::Register)
+    return;
+  Value &reg = registers[operand.reg];
+  reg = guard ? select(guard, value, bitsOf(operand.reg, widthOf(value))) : value;
+}
+
+void AsmEmitter::run(const Statement &s) {
+  // What orders programs or spends time: nothing to do where each runs in its own order.
+  if (s.operation() == "griddepcontrol" || s.operation() == "nanosleep")
+    return;
+  if (s.types.empty() || s.arguments.empty())
+    unknown(s);
+  Value guard;
+  if (s.guard) {
+    guard = read(s, *s.guard, {Kind::Predicate, 1});
+    if (s.guardIsNegated)
+      guard = make<arith::XOrIOp>(guard, integer(1, 1));
+  }
+  if (s.operation() == "mov" && s.arguments.size() == 2 &&
+      s.arguments[0].form == Operand::Form::List) {
+    const std::vector<Operand> &parts = s.arguments[0].parts;
+    unsigned width = s.types[0].width() / parts.size();
+    Value whole = read(s, s.arguments[1], s.types[0]);
+    for (auto [i, part] : llvm::enumerate(parts))
+      write(part, resized(shiftedRight(whole, i * width), width), guard);
+    return;
+  }
+  write(s.arguments[0], result(s), guard);
+}
+
+void AsmEmitter::takes(const Statement &s, size_t least, size_t most) {
+  if (s.arguments.size() < least || s.arguments.size() > most)
+    unknown(s);
+}
+
+Value AsmEmitter::result(const Statement &s) {
+  const ptx::Type &type = s.types[0];
+  const std::string &operation = s.operation();
+  auto in = [&](size_t i) { return read(s, s.arguments[i], type); };
+  auto predicate = [&](size_t i) { return read(s, s.arguments[i], {Kind::Predicate, 1}); };
+  auto number = [&](size_t i) -> uint64_t { // an operand that must be known
+    if (s.arguments[i].form != Operand::Form::Integer)
+      unknown(s);
+    return s.arguments[i].integer;
+  };
+  if (operation == "mov") {
+    takes(s, 2, 2);
+    if (s.arguments[1].form != Operand::Form::List)
+      return in(1);
+    ptx::Type part{Kind::Bits, unsigned(type.width() / s.arguments[1].parts.size())};
+    SmallVector<Value> parts;
+    for (const Operand &operand : s.arguments[1].parts)
+      parts.push_back(read(s, operand, part));
+    return packed(parts, type.width());
+  }
+  if (operation == "cvt")
+    return converted(s);
+  if (operation == "setp")
+    return comparison(s);
+  if (operation == "selp") {
+    takes(s, 4, 4);
+    return select(predicate(3), in(1), in(2));
+  }
+  if (operation == "lop3") {
+    takes(s, 5, 5);
+    return lookUp(in(1), in(2), in(3), number(4));
+  }
+  if (operation == "prmt" && s.words.size() == 2) {
+    takes(s, 4, 4);
+    Value bytes[] = {in(1), in(2)};
+    return chosenBytes(packed(bytes, 64), in(3));
+  }
+  if (operation == "shf") {
+    takes(s, 4, 4);
+    Value halves[] = {in(1), in(2)};
+    Value both = packed(halves, 64), by = in(3);
+    by = s.has("wrap") ? make<arith::AndIOp>(by, integer(31, 32))
+                       : make<arith::MinUIOp>(by, integer(32, 32));
+    by = resized(by, 64);
+    return resized(s.has("l") ? shiftedRight(make<tile::ShLOp>(both, by), 32)
+                              : make<tile::ShRUOp>(both, by),
+                   32);
+  }
+  if (operation == "bfe" && type.kind == Kind::Unsigned) {
+    takes(s, 4, 4);
+    Value first = resized(byteOf(s, 2), type.bits);
+    return make<arith::AndIOp>(make<tile::ShRUOp>(in(1), first), lowBits(s, 3, type.bits));
+  }
+  if (operation == "bfi") {
+    takes(s, 5, 5);
+    Value first = resized(byteOf(s, 3), type.bits);
+    Value mask = make<tile::ShLOp>(lowBits(s, 4, type.bits), first);
+    Value field = make<arith::AndIOp>(make<tile::ShLOp>(in(1), first), mask);
+    Value rest = make<arith::AndIOp>(in(2), make<arith::XOrIOp>(mask, integer(~0ull, type.bits)));
+    return make<arith::OrIOp>(rest, field);
+  }
+  if (operation == "dp4a") {
+    takes(s, 4, 4);
+    bool isSigned[] = {type.kind == Kind::Signed, s.types.back().kind == Kind::Signed};
+    Value sum = in(3);
+    for (unsigned i = 0; i < 4; ++i) {
+      auto byte = [&](unsigned k) {
+        return resized(resized(shiftedRight(in(k + 1), 8 * i), 8), 32, isSigned[k]);
+      };
+      sum = make<arith::AddIOp>(sum, make<arith::MulIOp>(byte(0), byte(1)));
+    }
+    return sum;
+  }
+  takes(s, 2, 4);
+  return type.kind == Kind::Float ? floatResult(s) : integerResult(s);
+}
+
+// --- bits ---
+
+Value AsmEmitter::byteOf(const Statement &s, size_t argument) {
+  return make<arith::AndIOp>(read(s, s.arguments[argument], {}), integer(0xff, 32));
+}
+// As many ones as an operand says.
+Value AsmEmitter::lowBits(const Statement &s, size_t argument, unsigned width) {
+  Value length = byteOf(s, argument);
+  Value ones = make<arith::SubIOp>(make<tile::ShLOp>(integer(1, width), resized(length, width)),
+                                   integer(1, width));
+  // A shift by the width or more gives 0, and 0 - 1 all ones.
+  return ones;
+}
+Value AsmEmitter::lookUp(Value a, Value b, Value c, uint64_t table) {
+  Value ones = integer(~0ull, widthOf(a)), all = integer(0, widthOf(a));
+  auto either = [&](Value value, bool isSet) {
+    return isSet ? value : make<arith::XOrIOp>(value, ones);
+  };
+  for (unsigned i = 0; i < 8; ++i)
+    if (table >> i & 1)
+      all = make<arith::OrIOp>(
+          all, make<arith::AndIOp>(make<arith::AndIOp>(either(a, i & 4), either(b, i & 2)),
+                                   either(c, i & 1)));
+  return all;
+}
+// Bytes of eight by the nibbles of a selector, whose upper bit repeats the sign of the byte.
+Value AsmEmitter::chosenBytes(Value bytes, Value selector) {
+  Value all = integer(0, 32);
+  for (unsigned i = 0; i < 4; ++i) {
+    Value nibble = make<arith::AndIOp>(shiftedRight(selector, 4 * i), integer(0xf, 32));
+    Value at = make<tile::ShLOp>(make<arith::AndIOp>(nibble, integer(7, 32)), integer(3, 32));
+    Value byte = resized(make<tile::ShRUOp>(bytes, resized(at, 64)), 8);
+    Value isSign = compareIntegers(arith::CmpIPredicate::ne,
+                                   make<arith::AndIOp>(nibble, integer(8, 32)), integer(0, 32));
+    byte = select(isSign, make<tile::ShRSOp>(byte, integer(7, 8)), byte);
+    all = make<arith::OrIOp>(all, shiftedLeft(resized(byte, 32), 8 * i));
+  }
+  return all;
+}
+
+// --- comparisons ---
+
+// setp.cmp[.and|or|xor].type p, a, b[, c]
+Value AsmEmitter::comparison(const Statement &s) {
+  takes(s, 3, 4);
+  const ptx::Type &type = s.types[0];
+  StringRef how = s.words[1];
+  Value x = read(s, s.arguments[1], type), y = read(s, s.arguments[2], type), truth;
+  if (type.kind == Kind::Float) {
+    Type element = floatType(type);
+    if (!element || type.lanes != 1)
+      unknown(s);
+    using P = arith::CmpFPredicate;
+    auto predicate = llvm::StringSwitch<std::optional<P>>(how)
+                         .Case("eq", P::OEQ)
+                         .Case("ne", P::ONE)
+                         .Cases("lt", "lo", P::OLT)
+                         .Cases("le", "ls", P::OLE)
+                         .Cases("gt", "hi", P::OGT)
+                         .Cases("ge", "hs", P::OGE)
+                         .Case("equ", P::UEQ)
+                         .Case("neu", P::UNE)
+                         .Case("ltu", P::ULT)
+                         .Case("leu", P::ULE)
+                         .Case("gtu", P::UGT)
+                         .Case("geu", P::UGE)
+                         .Case("num", P::ORD)
+                         .Case("nan", P::UNO)
+                         .Default(std::nullopt);
+    if (!predicate)
+      unknown(s);
+    bool flushes = s.has("ftz") && element.isF32();
+    truth = compareFloats(*predicate, flushed(fromBits(x, element), flushes),
+                          flushed(fromBits(y, element), flushes));
+  } else {
+    bool isSigned = type.kind == Kind::Signed;
+    using P = arith::CmpIPredicate;
+    auto predicate = llvm::StringSwitch<std::optional<P>>(how)
+                         .Case("eq", P::eq)
+                         .Case("ne", P::ne)
+                         .Cases("lt", "lo", isSigned ? P::slt : P::ult)
+                         .Cases("le", "ls", isSigned ? P::sle : P::ule)
+                         .Cases("gt", "hi", isSigned ? P::sgt : P::ugt)
+                         .Cases("ge", "hs", isSigned ? P::sge : P::uge)
+                         .Default(std::nullopt);
+    if (!predicate)
+      unknown(s);
+    truth = compareIntegers(*predicate, x, y);
+  }
+  if (s.arguments.size() == 3)
+    return truth;
+  Value other = read(s, s.arguments[3], {Kind::Predicate, 1});
+  if (s.has("and"))
+    return make<arith::AndIOp>(truth, other);
+  if (s.has("or"))
+    return make<arith::OrIOp>(truth, other);
+  if (s.has("xor"))
+    return make<arith::XOrIOp>(truth, other);
+  unknown(s);
+}
+
+// --- integers ---
+
+Value AsmEmitter::integerResult(const Statement &s) {
+  const ptx::Type &type = s.types[0];
+  StringRef operation = s.operation();
+  unsigned bits = type.bits;
+  bool isSigned = type.kind == Kind::Signed;
+  auto in = [&](size_t i) { return read(s, s.arguments[i], type); };
+  auto wide = [&](Value value) { return resized(value, 2 * bits, isSigned); };
+  if (operation == "mul" || operation == "mad") {
+    takes(s, operation == "mul" ? 3 : 4, operation == "mul" ? 3 : 4);
+    Value product;
+    if (s.has("wide") || (s.has("hi") && bits < 64)) {
+      product = make<arith::MulIOp>(wide(in(1)), wide(in(2)));
+      if (s.has("hi"))
+        product = resized(shiftedRight(product, bits), bits);
+    } else if (s.has("hi")) {
+      if (isSigned)
+        unknown(s);
+      product = make<tile::MulHiUIOp>(in(1), in(2));
+    } else {
+      product = make<arith::MulIOp>(in(1), in(2));
+    }
+    if (operation == "mul")
+      return product;
+    ptx::Type third{type.kind, widthOf(product)};
+    return make<arith::AddIOp>(product, read(s, s.arguments[3], third));
+  }
+  if ((operation == "add" || operation == "sub") && s.has("sat")) {
+    if (bits != 32 || !isSigned)
+      unknown(s);
+    Value sum = operation == "add" ? make<arith::AddIOp>(wide(in(1)), wide(in(2)))
+                                   : make<arith::SubIOp>(wide(in(1)), wide(in(2)));
+    sum = make<arith::MaxSIOp>(sum, integer(uint64_t(int64_t(INT32_MIN)), 64));
+    return resized(make<arith::MinSIOp>(sum, integer(INT32_MAX, 64)), 32);
+  }
+  bool isShift = operation == "shl" || operation == "shr";
+  if (isShift) {
+    takes(s, 3, 3);
+    Value by = read(s, s.arguments[2], {Kind::Unsigned, 32});
+    // Amounts beyond the width give the same as the width, which fits any type.
+    by = resized(make<arith::MinUIOp>(by, integer(bits, 32)), bits);
+    return operation == "shl" ? make<tile::ShLOp>(in(1), by)
+           : isSigned         ? make<tile::ShRSOp>(in(1), by)
+                              : make<tile::ShRUOp>(in(1), by);
+  }
+  if (s.arguments.size() == 3) {
+    Value x = in(1), y = in(2);
+    if (operation == "add")
+      return make<arith::AddIOp>(x, y);
+    if (operation == "sub")
+      return make<arith::SubIOp>(x, y);
+    if (operation == "div")
+      return isSigned ? make<tile::DivSIOp>(x, y) : make<tile::DivUIOp>(x, y);
+    if (operation == "rem")
+      return isSigned ? make<tile::RemSIOp>(x, y) : make<tile::RemUIOp>(x, y);
+    if (operation == "min")
+      return isSigned ? make<arith::MinSIOp>(x, y) : make<arith::MinUIOp>(x, y);
+    if (operation == "max")
+      return isSigned ? make<arith::MaxSIOp>(x, y) : make<arith::MaxUIOp>(x, y);
+    if (operation == "and")
+      return make<arith::AndIOp>(x, y);
+    if (operation == "or")
+      return make<arith::OrIOp>(x, y);
+    if (operation == "xor")
+      return make<arith::XOrIOp>(x, y);
+  } else if (s.arguments.size() == 2) {
+    Value x = in(1), zero = integer(0, bits);
+    if (operation == "neg")
+      return make<arith::SubIOp>(zero, x);
+    if (operation == "abs")
+      return make<arith::MaxSIOp>(x, make<arith::SubIOp>(zero, x));
+    if (operation == "not")
+      return make<arith::XOrIOp>(x, integer(~0ull, bits));
+    if (operation == "cnot")
+      return resized(compareIntegers(arith::CmpIPredicate::eq, x, zero), bits);
+    bool isLong = bits == 64;
+    if (operation == "popc")
+      return resized(function(isLong ? "popcll" : "popc", x), 32);
+    if (operation == "clz")
+      return resized(function(isLong ? "clzll" : "clz", x), 32);
+    if (operation == "brev")
+      return function(isLong ? "brevll" : "brev", x);
+  }
+  unknown(s);
+}
+
+} // namespace nereid::transforms
