@@ -1,6 +1,7 @@
 #include "pipeline/Cpu.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "cpu/AccessLines.h"
 #include "cpu/Codegen.h"
 #include "cpu/EmitKernel.h"
 #include "cpu/FusionPlan.h"
@@ -229,6 +230,9 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
 
   if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
     return reports.error("cannot lower `" + kernel.getName().str() + "` to LLVM");
+  SmallVector<Location> places;
+  if (stage == CpuStage::Object)
+    places = cpu::numberPlaces(*emitted.module);
   llvm::LLVMContext llvmContext;
   auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
   auto machine = cpu::createMachine(options.features, options.optimize);
@@ -237,6 +241,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   std::string entry = options.entry.empty() ? cpu::entrySymbol.str() : options.entry;
   llvmModule->getFunction(cpu::entrySymbol)->setName(entry);
   cpu::prepare(*llvmModule, *machine);
+  cpu::tagAccesses(*llvmModule);
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine,
                        options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)");
@@ -248,8 +253,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
     return transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
 
   // The object may call what the loader binds, and nothing else.
-  std::string object =
-      transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
+  SmallVector<cpu::AccessLine> lines;
+  std::string object = cpu::emitObject(*llvmModule, *machine, lines);
   if (Status status = cpu::checkSymbols(object); !status)
     return reports.error(status.error().what);
   if (report)
@@ -268,6 +273,9 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.flags = (facts.mayWait ? support::CodeYields : 0) |
                (emitted.sites.empty() ? 0 : support::CodeRecords) |
                facts.sharedAxes * support::CodeSharesX;
+  for (const cpu::AccessLine &line : lines)
+    builder->lines.push_back(
+        {uint32_t(builder->codes.size()), addLocation(*builder, places[line.place]), line.offset});
   builder->codes.push_back(code);
   // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
   if (builder->sites.empty())

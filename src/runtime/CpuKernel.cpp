@@ -241,20 +241,45 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   return faultOf(job.fault, job.memoryFault, arguments.packed);
 }
 
+// Notes at a place and at the calls that inlined it.
+static std::vector<Diagnostic> calls(const support::Artifact &artifact,
+                                     const support::LocationRecord &first, std::string what) {
+  std::vector<Diagnostic> notes;
+  for (const support::LocationRecord *place = &first;;
+       place = &artifact.locations()[place->caller]) {
+    SourcePos at{place->line, place->column};
+    Diagnostic note;
+    note.severity = Severity::Note;
+    note.message = std::exchange(what, "called from here");
+    note.where = {std::string(artifact.text(place->file)), at, at};
+    notes.push_back(std::move(note));
+    if (place->caller == support::none)
+      return notes;
+  }
+}
+
 Status CpuKernel::faultOf(uint32_t fault, const MemoryFault &memory, const void *arguments) const {
   if (LaunchFault(fault) == LaunchFault::None)
     return Success{};
   std::string kernel = "kernel `" + std::string(source.name()) + "`";
   if (fault != leftMemory)
     return Error{kernel + " trapped", {}};
-  if (uint32_t place = source.kernel().location; place != support::none)
-    kernel += " (" + source.describe(source.locations()[place]) + ")";
-  std::string what =
-      kernel + (memory.isWrite ? " writes to" : " reads") + " memory that is not there";
-  const std::string hint =
-      "; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says in which line";
+  const support::LocationRecord *place = nullptr;
+  if (uint64_t offset; image.codeOffset(memory.instruction, offset))
+    place = source.locate(uint32_t(record - source.codes().data()), offset);
+  const char *does = !memory.isKnown ? "reaches" : memory.isWrite ? "writes to" : "reads";
+  std::vector<Diagnostic> shown;
+  if (place)
+    shown = calls(source, *place, std::string(does) + " it here");
+  else if (source.kernel().location != support::none)
+    place = &source.locations()[source.kernel().location];
+  if (place)
+    kernel += " (" + source.describe(*place) + ")";
+  std::string what = kernel + " " + does + " memory that is not there";
+  const std::string hint = "; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says " +
+                           std::string(shown.empty() ? "in which line" : "at which index");
   if (!memory.isKnown)
-    return Error{what + ": no memory can have such an address" + hint, {}};
+    return Error{what + ": no memory can have such an address" + hint, std::move(shown)};
   // The argument that the address was most likely computed from.
   const support::SlotRecord *nearest = nullptr;
   uintptr_t base = 0;
@@ -276,7 +301,7 @@ Status CpuKernel::faultOf(uint32_t fault, const MemoryFault &memory, const void 
                       : ", " + std::to_string(memory.address - base) +
                             " bytes from the start of `" + name + "`";
   }
-  return Error{what + hint, {}};
+  return Error{what + hint, std::move(shown)};
 }
 
 } // namespace nereid::runtime

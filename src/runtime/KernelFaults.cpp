@@ -89,7 +89,7 @@ void handle(int signal, siginfo_t *what, void *state) {
   constexpr greg_t writes = 2; // of the processor's error code
   frame->isFaulty = true;
   frame->fault = {reinterpret_cast<uintptr_t>(what->si_addr), (registers[REG_ERR] & writes) != 0,
-                  what->si_code != SI_KERNEL};
+                  what->si_code != SI_KERNEL, reinterpret_cast<const void *>(registers[REG_RIP])};
   registers[REG_RSP] = reinterpret_cast<greg_t>(frame->stack);
   registers[REG_RBP] = registers[REG_RSP] + 48; // where nereidCallKernel left it
   registers[REG_RIP] = reinterpret_cast<greg_t>(&nereidLeaveKernel);

@@ -14,6 +14,7 @@ struct MemoryFault {
   uintptr_t address = 0;
   bool isWrite = false;
   bool isKnown = true; ///< false: the processor does not tell an address that cannot be
+  const void *instruction = nullptr;
 };
 
 /// Beside support::LaunchFault, which kernels store: what the runtime does.

@@ -4,7 +4,6 @@
 #include "runtime/Recorder.h"
 #include "support/Npy.h"
 #include "support/Spelling.h"
-#include "tools/Faults.h"
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
@@ -131,8 +130,7 @@ int execute(const RunWords &words, bool check) {
   if (!chosen)
     return refuse(chosen.error());
   // A compiled kernel that leaves its tensors is told so, before it harms what lies behind them.
-  const bool isFenced = !check && words.device == "cpu";
-  support::HostTensor::fence(isFenced);
+  support::HostTensor::fence(!check && words.device == "cpu");
   CallArguments arguments(words.seed);
   std::vector<std::string> all = words.arguments;
   all.insert(all.end(), words.constants.begin(), words.constants.end());
@@ -188,19 +186,10 @@ int execute(const RunWords &words, bool check) {
       return refuse(status.error());
   if (words.repeat)
     runtime::recorder().enable(true);
-  if (isFenced) {
-    std::vector<Fenced> fenced;
-    for (engine::SpecTensor *tensor : arguments.tensors()) {
-      const auto begin = uintptr_t(tensor->memory.allocation());
-      fenced.push_back({begin, begin + tensor->memory.allocationBytes(), tensor->name});
-    }
-    tellFaults("`" + chosen->name + "`", std::move(fenced));
-  }
   auto outcome = (*runner)->run(request);
   for (int i = 1; i < words.repeat && outcome; ++i)
     outcome = (*runner)->run(request);
   line.clear();
-  forgetFaults();
   if (!outcome)
     return refuse(outcome.error());
   report(outcome->notes);

@@ -276,7 +276,7 @@ class Programs(unittest.TestCase):
     def test_a_null_pointer_fails_its_launch_alone(self):
         code, output = program(NULL)
         self.assertEqual(code, 0, output)
-        self.assertRegex(output, r"RuntimeError kernel `fill` \(program.py:8:\d+\) writes to memory that is not there, at "
+        self.assertRegex(output, r"RuntimeError kernel `fill` \(program.py:10:5\) writes to memory that is not there, at "
                                  r"0x\w+: its argument `x` is a null pointer; `nereid check`, or the interpreter")
         self.assertTrue(output.endswith("1000.0\n"), output)
 

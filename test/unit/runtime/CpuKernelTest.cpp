@@ -173,7 +173,7 @@ void run(u64 first, u64 count, const Context *c) {
     std::string far =
         launch(*executor, reinterpret_cast<void *>(uintptr_t(1) << 62), copied.data());
     EXPECT_EQ(far,
-              "kernel `kernel` reads memory that is not there: no memory can have such an "
+              "kernel `kernel` reaches memory that is not there: no memory can have such an "
               "address; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says in which "
               "line");
     EXPECT_EQ(launch(*executor, cells.data(), copied.data()), "");

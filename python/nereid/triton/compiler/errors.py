@@ -85,7 +85,7 @@ def make(what, text, diagnostics):
             return OutOfResources(0, 0, "shared memory")
         kind = TypeError if "is a value that only a `tl.constexpr`" in what or "is a tensor, and" in what else (
             OverflowError if "does not fit" in what else RuntimeError)
-        return kind(text)
+        return kind(with_lines(text))
     if what.endswith("does what no kernel may"):
         return InterpreterError(text)
     code = error[1]
