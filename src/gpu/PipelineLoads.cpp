@@ -29,10 +29,12 @@ class Pipeliner : CopiesAhead {
 public:
   using CopiesAhead::CopiesAhead;
 
-  uint64_t run(const analysis::AxisAnalysis &axes) {
+  uint64_t run(const analysis::AxisAnalysis &axes, bool storesBeside) {
     if (!make(axes))
       return 0;
     rewrite();
+    if (storesBeside && tiles && isAllBulk && !flying.empty())
+      storeBesideProducts(b, tiles->loop(), warps);
     return sharedBytes();
   }
 
@@ -501,7 +503,7 @@ private:
 } // namespace
 
 uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps,
-                       uint64_t sharedBytes, bool bulk) {
+                       uint64_t sharedBytes, bool bulk, bool storesBeside) {
   if (bulk)
     chooseBulkStores(kernel, chip);
   SmallVector<scf::ForOp> loops;
@@ -512,7 +514,8 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
-    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk).run(axes));
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk)
+                              .run(axes, storesBeside));
   }
   return shared + most;
 }

@@ -19,6 +19,7 @@ namespace nereid::gpu {
 /// global memory as it is. Gives how many bytes the rings of one loop take at most, with those of
 /// all.
 uint64_t pipelineLoads(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
-                       unsigned warps, uint64_t sharedBytes, bool bulk);
+                       unsigned warps, uint64_t sharedBytes, bool bulk,
+                       bool storesBeside);
 
 } // namespace nereid::gpu

@@ -111,7 +111,7 @@ def made(rng):
     precision = ', input_precision="tf32"' if dtype == "f32" else ""
     parts = dict(descriptors=descriptors, left=left, right=right, precision=precision)
     if is_chain:
-        grid, out = -(-M // bm), f"{M}x{K}"
+        grid, out = -(-M // bm), f"zeros({M}x{K},f32)"
         is_softmax = rng.random() < 0.6
         has_values = rng.random() < 0.7
         if not has_values:
@@ -136,10 +136,16 @@ def made(rng):
         store = "tl.store(c + (m + r[:, None]) * N + n + s[None, :], acc, mask=(m + r[:, None] < M) & (n + s[None, :] < N))"
         if way == "made" and rng.random() < 0.6 and (N * 4) % 16 == 0:
             store = "tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN]).store([m, n], acc)"
+            if rng.random() < 0.5:  # once for all tiles
+                parts["descriptors"] += "\n    z_desc = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])"
+                store = "z_desc.store([m, n], acc)"
+        out = f"zeros({out},{'i32' if dtype == 'i8' else rng.choice(['f32', 'f16']) if way == 'descriptors' else 'f32'})"
+        if way == "descriptors" and rng.random() < 0.7:
+            out, store = f"descriptor({out},({bm},{bn}))", "c.store([m, n], acc.to(c.dtype))"
         text = PRODUCT.format(**parts, sum="tl.int32" if dtype == "i8" else "tl.float32", between=between, store=store,
                               tiles=f"tl.range(tl.program_id(0), {tiles}, tl.num_programs(0){flatten})" if is_persistent else "range(tl.program_id(0), "
                               "tl.program_id(0) + 1)")
-    arguments.update(c=f"zeros({out},{'i32' if dtype == 'i8' else 'f32'})", M=M, N=N, K=K)
+    arguments.update(c=out, M=M, N=N, K=K)
     options = ["--num-warps", warps, "--num-stages", rng.choice([1, 2, 3, 4])]
     return text, grid, dict(BM=bm, BN=bn, BK=bk), arguments, [str(option) for option in options]
 
