@@ -87,36 +87,29 @@ ArgumentSlot slotOf(FunctionOpInterface kernel, unsigned argument) {
 
 // The values that a pointer or descriptor may have been computed from.
 void addSources(Value value, SmallVectorImpl<Value> &out) {
-  auto isAddress = [](Value value) {
-    return isa<tile::PtrType, tile::DescType>(tile::elementType(value.getType()));
+  auto add = [&](ValueRange values) {
+    for (Value from : values)
+      if (isa<tile::PtrType, tile::DescType>(tile::elementType(from.getType())))
+        out.push_back(from);
   };
-  if (auto result = dyn_cast<OpResult>(value)) {
-    Operation *op = result.getOwner();
-    for (Value operand : op->getOperands())
-      if (isAddress(operand))
-        out.push_back(operand);
-    // Results of loops and branches come out of their ends.
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        if (block.mightHaveTerminator())
-          for (Value operand : block.getTerminator()->getOperands())
-            if (isAddress(operand))
-              out.push_back(operand);
-    return;
+  auto result = dyn_cast<OpResult>(value);
+  Operation *op = result ? result.getOwner() : cast<BlockArgument>(value).getOwner()->getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    unsigned i = result ? result.getResultNumber()
+                        : cast<BlockArgument>(value).getArgNumber() - loop.getNumInductionVars();
+    return add({loop.getInitArgs()[i], loop.getYieldedValues()[i]});
   }
-  auto argument = cast<BlockArgument>(value);
-  Operation *parent = argument.getOwner()->getParentOp();
-  if (isa<FunctionOpInterface>(parent))
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return add({branch.thenYield().getOperand(result.getResultNumber()),
+                branch.elseYield().getOperand(result.getResultNumber())});
+  if (isa<FunctionOpInterface>(op))
     return;
-  for (Value operand : parent->getOperands())
-    if (isAddress(operand))
-      out.push_back(operand);
-  for (Region &region : parent->getRegions())
+  // Of other ops with regions any.
+  add(op->getOperands());
+  for (Region &region : op->getRegions())
     for (Block &block : region)
       if (block.mightHaveTerminator())
-        for (Value operand : block.getTerminator()->getOperands())
-          if (isAddress(operand))
-            out.push_back(operand);
+        add(block.getTerminator()->getOperands());
 }
 
 // Calls `visit` for each value that the address of an access may have been computed from.

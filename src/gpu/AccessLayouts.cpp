@@ -118,6 +118,18 @@ LinearLayout AccessLayouts::ofShape(ArrayRef<int64_t> shape) {
   return found->second;
 }
 
+std::optional<LinearLayout> AccessLayouts::ofState(ArrayRef<int64_t> shape,
+                                                   scf::ForOp loop) const {
+  auto reduced = reductions.find(shape.vec());
+  if (shape.size() < 2 || isAccessed(shape) || reduced == reductions.end() ||
+      reduced->second.axes.size() != 1 || !reduced->second.loops.count(loop))
+    return std::nullopt;
+  // What is repeated along the other axes is held by each thread, as often as this.
+  constexpr unsigned most = 32;
+  return reducedLayout(shape, most, 1, orderFrom(*reduced->second.axes.begin(), shape.size()),
+                       warps);
+}
+
 // --- groups ---
 
 void AccessLayouts::findReductions(FunctionOpInterface kernel) {
@@ -367,9 +379,9 @@ std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf:
   bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
                      return isTile(carried) && tile::shapeOf(carried.getType()) == shape;
                    });
-  if (isCarried && isAccessed(shape))
-    return groupLayouts.at(widest.at(shape.vec()));
-  return std::nullopt;
+  if (!isCarried)
+    return std::nullopt;
+  return isAccessed(shape) ? groupLayouts.at(widest.at(shape.vec())) : ofState(shape, loop);
 }
 
 } // namespace nereid::gpu

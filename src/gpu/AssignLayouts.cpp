@@ -317,6 +317,8 @@ private:
       return *own;
     if (auto accessed = accesses.ofAccessBy(loop.getRegionIterArg(i)))
       return *accessed;
+    if (auto own = accesses.ofState(tile::shapeOf(init.getType()), loop))
+      return *own;
     if (!accesses.isAccessed(tile::shapeOf(init.getType())))
       if (auto own = foreseen(/*ofRepeated=*/true))
         return *own;

@@ -4,6 +4,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -47,7 +48,7 @@ Value TileVersions::require(Value old, const LinearLayout &layout) {
     return b.create<ConvertLayoutOp>(old.getLoc(), withLayout(old.getType(), layout), version);
   };
   Value now;
-  if (auto once = layoutOfQuotient(old, layout))
+  if (auto once = layoutOfDear(old, layout))
     now = movedFrom(require(old, *once));
   else if (isRecomputed(old) || movesBefore(old, layout) || movesBeforeLoop(old, layout))
     now = recompute(cast<OpResult>(old), layout);
@@ -101,17 +102,38 @@ bool TileVersions::movesBeforeLoop(Value old, const LinearLayout &layout) const 
          registersOf(layout) * tile::bytesInMemory(tile::elementType(outer.getType())) <= most;
 }
 
-// A quotient by a number that the code does not know takes some twenty instructions. Where each
-// thread would divide for many copies of an element, threads divide once and the quotients move.
-std::optional<LinearLayout> TileVersions::layoutOfQuotient(Value old,
-                                                           const LinearLayout &layout) const {
-  constexpr unsigned mostCopies = 8; // of what is divided, for what does not move
+// A quotient by a number that the code does not know takes some twenty instructions, a function of
+// floats ten. Where each thread would compute many copies of an element, threads compute it once and
+// the results move; functions only where what they are of would move instead.
+std::optional<LinearLayout> TileVersions::layoutOfDear(Value old,
+                                                       const LinearLayout &layout) const {
+  constexpr unsigned mostCopies = 8; // of what is computed, for what does not move
+  if (!isRecomputed(old))
+    return std::nullopt;
   Operation *op = old.getDefiningOp();
-  if (!isRecomputed(old) || !isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op) ||
-      matchPattern(op->getOperand(1), m_Constant()))
+  bool isQuotient = isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op) &&
+                    !matchPattern(op->getOperand(1), m_Constant());
+  bool isFunction = isa<math::MathDialect>(op->getDialect()) || isa<tile::ExternOp>(op);
+  if (!isQuotient && !(isFunction && moves(old, layout)))
     return std::nullopt;
   LinearLayout once = accesses.ofShape(tile::shapeOf(old.getType()));
   return registersOf(layout) > mostCopies * registersOf(once) ? std::optional(once) : std::nullopt;
+}
+
+// True if a tile moves between threads for this one to lie so.
+bool TileVersions::moves(Value old, const LinearLayout &layout) const {
+  if (!isTile(old) || find(old, &layout))
+    return false;
+  if (!isRecomputed(old))
+    return true;
+  auto result = cast<OpResult>(old);
+  Operation *op = result.getOwner();
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    auto wanted = isTile(operand.get())
+                      ? backward(op, result.getResultNumber(), layout, operand.getOperandNumber())
+                      : std::nullopt;
+    return wanted && moves(operand.get(), *wanted);
+  });
 }
 
 // Emits the op again with a result in `layout`.

@@ -57,8 +57,9 @@ private:
   const Version *ownVersion(mlir::Value old) const;
   bool movesBefore(mlir::Value old, const tile::LinearLayout &layout) const;
   bool movesBeforeLoop(mlir::Value old, const tile::LinearLayout &layout) const;
-  std::optional<tile::LinearLayout> layoutOfQuotient(mlir::Value old,
-                                                     const tile::LinearLayout &layout) const;
+  std::optional<tile::LinearLayout> layoutOfDear(mlir::Value old,
+                                                 const tile::LinearLayout &layout) const;
+  bool moves(mlir::Value old, const tile::LinearLayout &layout) const;
   mlir::Value recompute(mlir::OpResult old, const tile::LinearLayout &layout);
   std::optional<unsigned> costToRecompute(mlir::Operation *op) const;
 
