@@ -42,7 +42,8 @@ uint32_t registersOfLoop(scf::ForOp loop) {
   for (Type type : loop.getResultTypes())
     if (!isa<tile::PtrType>(tile::elementType(type)))
       carried += wordsOf(type);
-  constexpr uint32_t others = 16; // counters, masks, what is computed in between
+  constexpr uint32_t others =
+      8; // counters, masks; what a load brought is free for what comes of it
   return loads && carried ? loads + addresses + carried + others : 0;
 }
 
