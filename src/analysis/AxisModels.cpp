@@ -323,6 +323,9 @@ public:
     }
     if (isa<tile::ProgramIdOp, tile::NumProgramsOp, arith::ExtUIOp>(op))
       return 0;
+    // Steps are counted in 64 bits (`transforms/CountTrips.h`), of which a range of 32 takes half.
+    if (auto narrow = dyn_cast<arith::TruncIOp>(op); narrow && isa<BlockArgument>(narrow.getIn()))
+      return of(narrow.getIn());
     if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
             tile::HintOp, arith::ExtSIOp>(op))
       return of(op->getOperand(0));

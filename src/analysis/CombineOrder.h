@@ -11,6 +11,12 @@ namespace nereid::analysis {
 /// True if each result is one op that commutes, of the two elements of its own source.
 bool commutes(mlir::Block &combine);
 
+/// True if the elements may change places but for what rounding makes of it, as in Welford's
+/// combination of means, which is written from the left one's point of view:
+///
+///   n = n1 + n2, mean = mean1 + (mean2 - mean1) * (n == 0 ? 0 : n2 / n)
+bool commutesBeforeRounding(mlir::Block &combine);
+
 /// A combination that only compares two elements and keeps one of them, the same one when they
 /// change places, as those of the greatest with its index do: `tl.max`, and PyTorch's compiler,
 /// whose greatest is NaN.

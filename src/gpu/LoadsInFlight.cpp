@@ -51,9 +51,9 @@ uint32_t registersOfLoop(scf::ForOp loop) {
 uint32_t registersForLoads(FunctionOpInterface kernel) {
   uint32_t most = 0;
   kernel->walk([&](scf::ForOp loop) { most = std::max(most, registersOfLoop(loop)); });
-  // With fewer registers half of an SM's warps are resident, and loads of some wait beside those of
-  // others.
-  return most > 64 ? most : 0;
+  // With up to 64 registers half of an SM's warps are resident, and loads of some wait beside those
+  // of others. The count may be too high by 8, of which a warp's registers are a multiple.
+  return most > 64 + 8 ? most : 0;
 }
 
 } // namespace nereid::gpu

@@ -1,5 +1,6 @@
 // Loads, stores and atomics on global memory: as few instructions as layout and facts allow,
 // predicated so that a masked lane touches nothing, each element written once.
+#include "gpu/LoopPlan.h"
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -322,6 +323,8 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     if (load.getOther())
       others = e.operand(load.getOther(), count);
     std::optional<uint64_t> other = constantBits(others);
+    if (load.getOther() && isZero(load.getOther())) // of an integer perhaps `0.0`, converted
+      other = 0;
     if (other)
       others.clear();
     SmallVector<Value> values;

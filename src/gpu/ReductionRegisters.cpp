@@ -46,6 +46,7 @@ public:
     if (!isSum && !keepsSame)
       extremum = IndexedExtremum::of(reduce);
     inAnyOrder = isSum || keepsSame || extremum;
+    isSymmetric = !inAnyOrder && analysis::commutesBeforeRounding(combineBlock);
     if (inAnyOrder)
       reduceInAnyOrder();
     else
@@ -133,7 +134,8 @@ private:
                       : combineOrdered(mine, other, emitter.isSet(emitter.lane, bit));
   }
 
-  // Combines what lanes hold whose numbers differ in the bit. Of two registers each lane gets one:
+  // Combines what lanes hold whose numbers differ in the bit. Of two registers each lane gets one;
+  // of a symmetric combination of one register lanes get what differs by rounding (`agree`):
   //
   //   lane 0  a0 b0      a0+a1       half the exchanges and combinations of a0+a1, b0+b1 in both
   //   lane 1  a1 b1      b0+b1
@@ -143,7 +145,13 @@ private:
     for (unsigned reg : live)
       varying |= reg ^ live.front();
     if (!varying) {
-      values[live.front()] = combineLanes(values[live.front()], lane);
+      Tuple &mine = values[live.front()];
+      if (isSymmetric) {
+        mine = combine(mine, shuffleXor(emitter, mine, 1u << lane));
+        rounded |= 1u << lane;
+      } else {
+        mine = combineLanes(mine, lane);
+      }
       return;
     }
     unsigned bit = varying & -varying;
@@ -151,9 +159,23 @@ private:
     for (unsigned reg : live) {
       Tuple mine = select(emitter, isLater, values[reg | bit], values[reg]);
       Tuple sent = select(emitter, isLater, values[reg], values[reg | bit]);
-      values[reg] = combineOrdered(mine, shuffleXor(emitter, sent, 1u << lane), isLater);
+      Tuple other = shuffleXor(emitter, sent, 1u << lane);
+      values[reg] = isSymmetric ? combine(mine, other) : combineOrdered(mine, other, isLater);
     }
     apart.push_back({bit, lane});
+  }
+
+  // Lanes whose sums differ by rounding alone take that of one of them: copies are equal to the
+  // last bit.
+  void agree() {
+    if (!rounded)
+      return;
+    Value from = emitter.i32(0);
+    if (rounded != lanesPerWarp - 1)
+      from = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(~int64_t(rounded)));
+    for (unsigned reg : live)
+      values[reg] = shuffleFrom(emitter, values[reg], from);
+    rounded = 0;
   }
 
   // Every lane gets the registers that lie apart.
@@ -183,35 +205,54 @@ private:
     }
     return bits;
   }
-  // Those bits of the lane, without gaps; null if there are none.
-  Value distinctLane() {
-    std::map<unsigned, int64_t> masks; // by how far the bits move
-    for (auto [to, bit] : llvm::enumerate(distinctBits()))
-      masks[bit - unsigned(to)] |= int64_t(1) << bit;
-    Value packed;
-    for (auto [shift, mask] : masks) {
+  // Each bit of the lane at another place; null if there are none.
+  struct Move {
+    unsigned from, to;
+  };
+  Value movedBits(ArrayRef<Move> moves) {
+    std::map<int, int64_t> masks; // by how far the bits move
+    for (const Move &move : moves)
+      masks[int(move.to) - int(move.from)] |= int64_t(1) << move.from;
+    Value moved;
+    for (auto [distance, mask] : masks) {
       Value part = emitter.lane;
       if (mask != lanesPerWarp - 1)
         part = b.create<arith::AndIOp>(emitter.loc(), part, emitter.i32(mask));
-      if (shift)
-        part = b.create<arith::ShRUIOp>(emitter.loc(), part, emitter.i32(shift));
-      packed = packed ? Value(b.create<arith::OrIOp>(emitter.loc(), packed, part)) : part;
+      if (distance < 0)
+        part = b.create<arith::ShRUIOp>(emitter.loc(), part, emitter.i32(-distance));
+      else if (distance > 0)
+        part = b.create<arith::ShLIOp>(emitter.loc(), part, emitter.i32(distance));
+      moved = moved ? Value(b.create<arith::OrIOp>(emitter.loc(), moved, part)) : part;
     }
-    return packed;
+    return moved;
   }
 
   // Each warp leaves its part in shared memory; all combine all parts, in the same order, that of
-  // `bits`: a tree, so that few of them wait for one another. Where all lanes hold the same and
-  // parts are many, each lane reads one, which takes fewer registers and instructions.
+  // `bits`: a tree, so that few of them wait for one another. Of many parts a thread reads four,
+  // lanes that hold the same rows different ones, and exchanges what it makes of them: that takes
+  // fewer registers and instructions.
   void combineWarps(ArrayRef<AxisBit> bits) {
     if (bits.empty())
       return;
-    constexpr size_t fewBits = 3;
+    SmallVector<unsigned> distinct = distinctBits(), copies;
+    for (unsigned bit = 0; 1u << bit < lanesPerWarp; ++bit)
+      if (!llvm::is_contained(distinct, bit))
+        copies.push_back(bit);
+    // One instruction combines two parts of a sum; other combinations are dearer than exchanges.
+    size_t inThread = bits.size(), fewBits = isSum ? 3 : 2;
     if (bits.size() > fewBits)
-      gather();
-    // Lanes that hold the same share a slot; of one row, parts are read several at once.
-    Value row = distinctLane();
-    int64_t lanes = int64_t(1) << distinctBits().size(), slots = int64_t(emitter.warps) * lanes;
+      inThread = std::max<size_t>(2, bits.size() - std::min(bits.size(), copies.size()));
+    ArrayRef<AxisBit> inLanes = bits.drop_front(inThread);
+    copies.truncate(inLanes.size());
+
+    SmallVector<Move> ofRow, ofPart;
+    for (auto [to, bit] : llvm::enumerate(distinct))
+      ofRow.push_back({bit, unsigned(to)});
+    for (auto [copy, bit] : llvm::zip(copies, inLanes))
+      ofPart.push_back({copy, bit.bit});
+    // Lanes that hold the same share a slot.
+    Value row = movedBits(ofRow);
+    int64_t lanes = int64_t(1) << distinct.size(), slots = int64_t(emitter.warps) * lanes;
     SharedArrays shared(emitter, elements, slots * live.size());
     auto slot = [&](Value warp) {
       if (!row)
@@ -224,37 +265,35 @@ private:
     int64_t mask = 0;
     for (const AxisBit &bit : bits)
       mask |= int64_t(1) << bit.bit;
-    if (!row && mask == emitter.warps - 1 && bits.size() > fewBits) {
-      Value member = b.create<arith::AndIOp>(emitter.loc(), emitter.lane, emitter.i32(mask));
-      for (auto [i, reg] : llvm::enumerate(live)) {
-        values[reg] = shared.load(slot(member), slots * int64_t(i));
-        for (const AxisBit &bit : bits)
-          values[reg] = combineLanes(values[reg], bit.bit);
-      }
-      return;
-    }
-    Value group = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
-    if (mask == emitter.warps - 1)
-      group = emitter.i32(0);
+    Value first = emitter.i32(0); // of the parts that this thread reads
+    if (mask != emitter.warps - 1)
+      first = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
+    if (Value part = movedBits(ofPart))
+      first = b.create<arith::OrIOp>(emitter.loc(), first, part);
     for (auto [i, reg] : llvm::enumerate(live)) {
       std::vector<Tuple> parts;
-      for (unsigned member = 0; member < 1u << bits.size(); ++member) {
+      for (unsigned member = 0; member < 1u << inThread; ++member) {
         int64_t offset = 0;
-        for (auto [k, bit] : llvm::enumerate(bits))
+        for (auto [k, bit] : llvm::enumerate(bits.take_front(inThread)))
           if (member >> k & 1)
             offset |= int64_t(1) << bit.bit;
-        parts.push_back(shared.load(slot(group), offset * lanes + slots * int64_t(i)));
+        parts.push_back(shared.load(slot(first), offset * lanes + slots * int64_t(i)));
       }
       for (; parts.size() > 1; parts.resize(parts.size() / 2))
         for (size_t k = 0; k < parts.size() / 2; ++k)
           parts[k] = combineAnyhow(parts[2 * k], parts[2 * k + 1]);
       values[reg] = parts[0];
+      for (unsigned lane : copies)
+        values[reg] = combineLanes(values[reg], lane);
     }
   }
 
-  // From the nearest elements to the farthest, each pair in its order.
+  // From the nearest elements to the farthest, each pair in its order; where only rounding hangs on
+  // the order, what a thread holds first, then what a warp does.
   void reduceInOrder() {
     SmallVector<AxisBit> bits = bitsInOrder(layout, axis);
+    if (isSymmetric)
+      llvm::stable_sort(bits, [](const AxisBit &x, const AxisBit &y) { return x.input < y.input; });
     for (ArrayRef<AxisBit> rest = bits; !rest.empty();) {
       AxisBit bit = rest.front();
       size_t count = 1;
@@ -273,10 +312,12 @@ private:
       } else {
         auto isOther = [](const AxisBit &next) { return next.input != LayoutInput::Warp; };
         count = size_t(llvm::find_if(rest, isOther) - rest.begin());
+        agree();
         combineWarps(rest.take_front(count));
       }
       rest = rest.drop_front(count);
     }
+    agree();
     gather();
   }
 
@@ -288,9 +329,10 @@ private:
 
   tile::ReduceOp reduce;
   std::optional<IndexedExtremum> extremum;
-  bool isSum = false, inAnyOrder = false;
+  bool isSum = false, inAnyOrder = false, isSymmetric = false;
   SmallVector<unsigned> live; // registers that still hold a part
   SmallVector<Apart> apart;
+  unsigned rounded = 0; // bits of lanes that hold one sum rounded in different ways
 };
 
 struct ReduceRegisters : RegisterModel<ReduceRegisters, tile::ReduceOp> {
