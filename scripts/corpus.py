@@ -26,6 +26,7 @@ import zlib
 
 from corpus_guess import Repair, Sites, firstGuesses
 from corpus_tools import ROOT, Nereid, astKernels, optionsOf, signatureOf
+from corpus_uses import Uses
 
 
 class Row:
@@ -70,9 +71,9 @@ def recordedSignatures(relative, name, recorded):
     return None
 
 
-def tryGuesses(nereid, path, name, node, sites, limit):
+def tryGuesses(nereid, path, name, node, sites, uses, limit):
     """(None, the first guess that emits), or (why the one that got furthest does not, None)."""
-    guesses, constexprs = firstGuesses(node, sites)
+    guesses, constexprs = firstGuesses(node, sites, uses)
     if not guesses:
         return "no signature to try", None
     span = node.lineno, node.end_lineno
@@ -99,7 +100,8 @@ def tryGuesses(nereid, path, name, node, sites, limit):
 
 
 def helpersOf(text):
-    """Functions that the file itself calls from another one (they are tried through their callers), and methods."""
+    """Functions that the file itself calls from another one (they are tried through their callers, as are those that kernels of other
+    files call and nothing launches), and methods."""
     tree = ast.parse(text)
     helpers = set()
     for function in ast.walk(tree):
@@ -133,7 +135,7 @@ def reasonClass(reason):
     return re.sub(r"^emit( \(guessed\))?: ", "", reason)
 
 
-def tryFile(nereid, root, path, recorded, sites, limit):
+def tryFile(nereid, root, path, recorded, sites, uses, limit):
     row = Row()
     relative = path.relative_to(root)
     try:
@@ -149,7 +151,7 @@ def tryFile(nereid, root, path, recorded, sites, limit):
     helpers = helpersOf(text)
     for name, _, _, node in kernels:
         example = f"{relative}:{name}"
-        if name in helpers:
+        if name in helpers or name in uses.called and name not in sites.calls:
             continue
         row.kernels += 1
         row.holders = 1
@@ -159,7 +161,7 @@ def tryFile(nereid, root, path, recorded, sites, limit):
         row.listed += 1
         attempts = recordedSignatures(relative, name, recorded)
         if attempts is None:
-            why, words = tryGuesses(nereid, path, name, node, sites, limit)
+            why, words = tryGuesses(nereid, path, name, node, sites, uses, limit)
             if words:
                 row.signatures[example] = words
         else:
@@ -218,15 +220,17 @@ def main():
         return 2
     nereid, recorded = Nereid(binary), recordedLaunches()
     files = sorted(path for path in root.rglob("*.py") if path.is_file())
-    sites = Sites()
+    sites, uses = Sites(), Uses()
     for path in files:
         with contextlib.suppress(SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
-            sites.read(ast.parse(path.read_text()))
+            tree = ast.parse(path.read_text())
+            sites.read(tree)
+            uses.read(tree)
     if options.sample > 1:
         files = [path for path in files if zlib.crc32(str(path.relative_to(root)).encode()) % options.sample == 0 and holdsKernels(path)]
     rows = collections.defaultdict(Row)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded, sites, options.repairs), files)), 1):
+        for done, (path, one) in enumerate(zip(files, pool.map(lambda p: tryFile(nereid, root, p, recorded, sites, uses, options.repairs), files)), 1):
             package = path.relative_to(root).parts[0]
             rows[package if package != path.name else "."].add(one)
             if sys.stderr.isatty():

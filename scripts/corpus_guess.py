@@ -4,7 +4,8 @@ import ast
 import collections
 import re
 
-from corpus_tools import guessSignature, guessSignatures, split
+from corpus_tools import split
+from corpus_uses import Uses, parametersOf
 
 TORCH = {"float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float64": "fp64", "double": "fp64", "int8": "i8",
          "uint8": "u8", "int16": "i16", "int32": "i32", "int": "i32", "int64": "i64", "long": "i64", "bool": "i1", "uint32": "u32", "uint64": "u64",
@@ -55,6 +56,8 @@ def kindOf(node, bound, annotated, depth=0):
         return None
     if isinstance(node, ast.Constant):
         return repr(node.value)
+    if isinstance(node, ast.Tuple):
+        return "(" + ", ".join(again(one) or "int" for one in node.elts) + ",)"
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return again(node.operand)
     if isinstance(node, (ast.Compare, ast.BoolOp)) or isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -84,6 +87,8 @@ def kindOf(node, bound, annotated, depth=0):
                 return f"*{TORCH[keyword.value.attr]}:16"
         if callee in ("to", "view", "type") and node.args and isinstance(node.args[0], ast.Attribute) and node.args[0].attr in TORCH:
             return f"*{TORCH[node.args[0].attr]}:16"
+        if callee in ("stride", "size") and not node.args:
+            return None  # a tuple
         if callee in ("stride", "size", "numel", "element_size", "len", "cdiv", "int", "item", "bit_length"):
             return "int"
         if callee in ("min", "max", "next_power_of_2"):
@@ -104,7 +109,10 @@ def fromSite(words, parameters, constexprs, facts):
         kind, isPointer = facts.get(parameter), words[n].startswith("*")
         if kind is None:
             continue
-        if parameter in constexprs:
+        if kind.startswith("("):
+            parts = split(kind[1:-1])
+            words[n] = strides(len(parts)) if parameter in constexprs else tupleOf(fromSite(["i32"] * len(parts), range(len(parts)), (), dict(enumerate(parts))))
+        elif parameter in constexprs:
             if kind == "bool":
                 words[n] = words[n] if words[n] in ("True", "False") else "True"
             elif kind.startswith("tl.") or kind[0] in "'\"" or kind in ("True", "False", "None") or kind.isdigit():
@@ -124,11 +132,87 @@ def fromSite(words, parameters, constexprs, facts):
     return words
 
 
+# --- signatures from how a body uses its parameters ------------------------------------------------------------
+
+INDEX = re.compile(r"(^|_)(ind|idx|index|indices|indptr|indx|offs?|offsets?|cu_seqlens?|seqlens?|lens|lengths?|ids?|locs?|table|tables|map|labels?|targets?|"
+                   r"count|counts|hist|chunk_indices|chunk_offsets)(_|\d|$)|_(inds?|idx|ids)_", re.I)
+
+
+def guessSignatures(node, uses=None):
+    """Plausible signatures from how the body uses each parameter, the likeliest first; none if there is no telling."""
+    kinds = [dict(), dict(index="*i64:16"), dict(index="*i32:16"), dict(float="*fp16:16", index="*i32:16"),
+             dict(float="*fp32:16", index="*i32:16", flag="False"), dict(float="*i32:16", index="*i32:16"), dict(float="*i8:16", index="*i32:16"),
+             dict(index="*i32:16", number="4"), dict(index="*i32:16", number="16", stride="1")]
+    found = []
+    for kind in kinds:
+        guess = guessSignature(node, uses, **kind)
+        if guess is not None and guess not in found:
+            found.append(guess)
+    return found
+
+
+def guessSignature(node, uses=None, float="*fp32:16", index=None, flag="True", number="32", stride="i32"):
+    """One signature with these types of pointers (`index`: those whose names say that they hold integers), or None."""
+    arguments = node.args
+    if arguments.vararg or arguments.kwarg:
+        return None
+    parameters = arguments.posonlyargs + arguments.args
+    defaults = dict(zip([p.arg for p in parameters][::-1], arguments.defaults[::-1]))
+    defaults.update((p.arg, default) for p, default in zip(arguments.kwonlyargs, arguments.kw_defaults))
+    used = (uses or Uses()).of(node)
+    words = []
+    for parameter in parameters + arguments.kwonlyargs:
+        name, use = parameter.arg, used.get(parameter.arg)
+        annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if "constexpr" in annotation:
+            default = defaults.get(name)
+            words.append(ast.unparse(default) if isinstance(default, ast.Constant) else guessConstexpr(name, flag, number, use))
+        elif use and use[0] == "descriptor":
+            words.append(f"tensordesc<{float[1:].partition(':')[0]}[{','.join(['32'] * use[1])}]>")
+        elif use and use[0] == "tuple":
+            words.append(tupleOf([float if use[2] == "pointer" else "i32"] * use[1]))
+        elif use == "pointer" or re.search(r"(_ptr|_ptrs|^ptr)\d*$", name, re.I):
+            words.append(index if index and INDEX.search(name) else float)
+        elif re.search(r"(^|_)(eps|epsilon|scale|alpha|beta|p|prob|temperature|softcap|momentum|lr)$", name, re.I):
+            words.append("fp32")
+        else:
+            words.append(stride if "stride" in name else "i32")
+    return ", ".join(words)
+
+
+def tupleOf(words):
+    return "(" + ", ".join(words) + ("," if len(words) == 1 else "") + ")"
+
+
+def strides(count):
+    """Those of a dense tensor, as a tuple in a signature."""
+    return tupleOf([str(32**n) for n in reversed(range(count))])
+
+
+def guessConstexpr(name, flag="True", number="32", use=None):
+    if use and use[0] == "tuple":
+        return strides(use[1])
+    if re.search(r"(strides|shape)$", name, re.I):
+        return strides(3)
+    if re.match(r"(IS_|HAS_|USE_|EVEN_|DO_|ENABLE_|WITH_|STORE_|RETURN_|CAUSAL|TRANS|UPCAST|MASK|is_|has_|use_)", name):
+        return flag
+    if re.search(r"group_?(size_)?m$|stages|splits?$|num_", name, re.I):
+        return "4"
+    if re.search(r"dtype", name, re.I):
+        return "tl.float32"
+    if re.search(r"precision", name, re.I):
+        return "'ieee'"
+    if re.fullmatch(r"activation", name, re.I):
+        return "None"
+    return number
+
+
 # --- repair: what the engine says of a guess ------------------------------------------------------------
 
 POINTERS = ["*fp32:16", "*i32:16", "*fp16:16", "*i64:16", "*u8:16", "*bf16:16", "*i1", "*fp8e4nv:16", "None", "*i8:16", "i32", "tensordesc<fp16[32,32]>"]
 SCALARS = ["i32", "fp32", "*fp32:16", "*i32:16", "tensordesc<fp16[32,32]>", "(i32, i32, i32)", "*i64:16", "1", "None", "i64", "*fp16:16", "i1"]
-CONSTEXPRS = ["True", "False", "32", "16", "1", "64", "2", "4", "8", "0", "None", "128", "tl.float32", "tl.float16", "tl.int32", "0.5", "'ieee'", "3"]
+CONSTEXPRS = ["True", "False", "32", "16", "1", "64", "2", "4", "8", "0", "None", "128", "tl.float32", "tl.float16", "tl.int32", "0.5", "'ieee'", "3",
+              "(32, 1)", "(1024, 32, 1)", "(32768, 1024, 32, 1)", "(1,)"]
 
 
 def names(node):
@@ -140,7 +224,7 @@ class Repair:
 
     def __init__(self, node, constexprs):
         self.node, self.constexprs = node, constexprs
-        self.parameters = [p.arg for p in node.args.posonlyargs + node.args.args]
+        self.parameters = parametersOf(node)
         self.sources = collections.defaultdict(set)
         self.compared = collections.defaultdict(list)
         for inner in ast.walk(node):
@@ -180,6 +264,8 @@ class Repair:
             found = self.compared[parameter] + CONSTEXPRS
         else:
             found = POINTERS if word.startswith("*") else SCALARS
+        if word.startswith("("):
+            found = [choice for choice in found if choice.startswith("(")] + found
         return [choice for choice in dict.fromkeys(found) if choice != word]
 
     def search(self, attempt, words, line, limit):
@@ -210,13 +296,13 @@ class Repair:
         return None, count
 
 
-def firstGuesses(node, sites):
+def firstGuesses(node, sites, uses=None):
     """([words of a signature], constexprs): the likeliest first."""
-    guesses = [split(guess) for guess in guessSignatures(node)]
-    parameters = [p.arg for p in node.args.posonlyargs + node.args.args]
-    constexprs = {p.arg for p in node.args.posonlyargs + node.args.args if p.annotation and "constexpr" in ast.unparse(p.annotation)}
+    guesses = [split(guess) for guess in guessSignatures(node, uses)]
+    parameters = parametersOf(node)
+    constexprs = {p.arg for p in node.args.posonlyargs + node.args.args + node.args.kwonlyargs if p.annotation and "constexpr" in ast.unparse(p.annotation)}
     found = []
-    base = guessSignature(node, index="*i32:16")
+    base = guessSignature(node, uses, index="*i32:16")
     for facts in sites.facts(node.name, parameters) if base is not None else []:
         found.append(fromSite(split(base), parameters, constexprs, facts))
     unique = []

@@ -56,6 +56,9 @@ struct Text {
   unsigned registers; ///< the operands come first, then those that it declares
 };
 
+/// What a failed assertion that stands for `trap` says.
+inline constexpr char trapMessage[] = "inline PTX `trap`";
+
 /// Throws Unknown. `operands` is how many `$k` there are.
 Text parse(std::string_view text, unsigned operands);
 

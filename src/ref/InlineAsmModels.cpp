@@ -102,7 +102,13 @@ Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
             Memory::refreshWide(spot, bytes);
           }
         },
-        [&] { return frame.machine.statistics.operations; }};
+        [&] { return frame.machine.statistics.operations; },
+        [&] {
+          frame.machine.assertionFailed(
+              frame, frame.machine.finding(frame, Severity::Error, "AssertFailed",
+                                           std::string("device assertion failed: ") +
+                                               ptx::trapMessage));
+        }};
     PtxProgram::State state{{}, &outside};
     for (uint32_t first = 0; first < count; first += pack) {
       element = first;

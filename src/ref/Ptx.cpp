@@ -427,6 +427,8 @@ Instruction instruction(const ptx::Statement &statement) {
   // Programs run one thread at a time, so fences have nothing to order.
   if (op == "fence" || op == "membar" || op == "griddepcontrol" || op == "nanosleep")
     return [](State &) {};
+  if (op == "trap")
+    return [](State &state) { state.outside->trap(); };
   if (types.empty() || args.empty())
     throw fail();
   Type type = types[0];

@@ -24,6 +24,7 @@ public:
     std::function<uint64_t(uint64_t address, unsigned bytes)> load;
     std::function<void(uint64_t address, unsigned bytes, uint64_t value)> store;
     std::function<uint64_t()> clock;
+    std::function<void()> trap;
   };
   struct State {
     std::vector<uint64_t> registers;

@@ -37,7 +37,8 @@ void AsmEmitter::run(const Statement &s) {
   // What orders programs or spends time: nothing to do where each runs in its own order.
   if (s.operation() == "griddepcontrol" || s.operation() == "nanosleep")
     return;
-  if (s.types.empty() || s.arguments.empty())
+  bool traps = s.operation() == "trap";
+  if (!traps && (s.types.empty() || s.arguments.empty()))
     unknown(s);
   Value guard;
   if (s.guard) {
@@ -45,6 +46,8 @@ void AsmEmitter::run(const Statement &s) {
     if (s.guardIsNegated)
       guard = make<arith::XOrIOp>(guard, integer(1, 1));
   }
+  if (traps)
+    return trap(guard);
   if (s.operation() == "mov" && s.arguments.size() == 2 &&
       s.arguments[0].form == Operand::Form::List) {
     const std::vector<Operand> &parts = s.arguments[0].parts;
@@ -55,6 +58,13 @@ void AsmEmitter::run(const Statement &s) {
     return;
   }
   write(s.arguments[0], result(s), guard);
+}
+
+// A failed assertion: the launch ends with an error, and the process goes on.
+void AsmEmitter::trap(Value guard) {
+  Value holds = guard ? make<arith::XOrIOp>(guard, integer(1, 1))
+                      : b.create<arith::ConstantOp>(loc, b.getBoolAttr(false)).getResult();
+  b.create<tile::AssertOp>(loc, holds, ptx::trapMessage, /*mask=*/Value());
 }
 
 void AsmEmitter::takes(const Statement &s, size_t least, size_t most) {

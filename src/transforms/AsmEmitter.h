@@ -131,6 +131,7 @@ private:
   Value read(const ptx::Statement &s, const ptx::Operand &operand, const ptx::Type &type);
   void write(const ptx::Operand &operand, Value value, Value guard);
   void run(const ptx::Statement &s);
+  void trap(Value guard);
   void takes(const ptx::Statement &s, size_t least, size_t most);
   Value result(const ptx::Statement &s);
 

@@ -10,6 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+import corpus_guess  # noqa: E402
 import corpus_inputs  # noqa: E402
 import corpus_tools  # noqa: E402
 
@@ -172,11 +173,11 @@ class Tools(unittest.TestCase):
 
     def test_guess(self):
         text = "@triton.jit\ndef k(x_ptr, Y, n, eps, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr):\n  p = Y + n\n  tl.store(p, tl.load(x_ptr))\n"
-        self.assertEqual(corpus_tools.guessSignature(corpus_tools.astKernels(text)[0][3]), "*fp32:16, *fp32:16, i32, fp32, 32, True")
+        self.assertEqual(corpus_guess.guessSignature(corpus_tools.astKernels(text)[0][3]), "*fp32:16, *fp32:16, i32, fp32, 32, True")
 
     def test_guesses_of_integers(self):
         text = "@triton.jit\ndef k(x_ptr, idx_ptr, N: tl.constexpr):\n  i = tl.load(idx_ptr + tl.arange(0, N))\n  tl.store(x_ptr + i, 1.0)\n"
-        guesses = corpus_tools.guessSignatures(corpus_tools.astKernels(text)[0][3])
+        guesses = corpus_guess.guessSignatures(corpus_tools.astKernels(text)[0][3])
         self.assertIn("*fp32:16, *i64:16, 32", guesses)
         self.assertIn("*fp16:16, *i32:16, 32", guesses)
 

@@ -23,3 +23,14 @@ func.func @bytes(%x: tensor<64xi8>) -> tensor<64xi8> {
   %y = tile.inline_asm "and.b32 $0, $1, 0x78787878;" "=r,r" pack 4 pure true (%x) : (tensor<64xi8>) -> tensor<64xi8>
   return %y : tensor<64xi8>
 }
+
+// A trap is a failed assertion, where its guard holds.
+// CHECK-LABEL: @trap
+// CHECK-DAG: %[[FALSE:.*]] = arith.constant false
+// CHECK-DAG: %[[HOLDS:.*]] = arith.cmpi ne, %arg0, %c0_i32
+// CHECK: tile.assert %[[HOLDS]], "inline PTX `trap`"
+// CHECK: tile.assert %[[FALSE]], "inline PTX `trap`"
+func.func @trap(%x: i32) {
+  %y = tile.inline_asm "{ .reg .pred p; setp.eq.s32 p, $1, 0; @p trap; trap; mov.u32 $0, $1; }" "=r,r" pack 1 pure false (%x) : (i32) -> i32
+  return
+}

@@ -52,11 +52,13 @@ class CompiledKernel:
     launch_enter_hook = None
     launch_exit_hook = None
 
-    def __init__(self, handle, function, options, arguments=None, is_loaded=True):
+    @classmethod
+    def _of(cls, handle, function, options, arguments=None, is_loaded=True):
         import weakref
 
         from ..runtime.jit import stand_in
 
+        self = cls.__new__(cls)  # no `__init__`: programs replace it by one with the arguments of Triton's
         self._handle, self._options = handle, options
         self._launch_options = {name: value for name, value in options.items() if name not in function.arg_names}
         self._function = weakref.ref(function)  # which holds this
@@ -75,6 +77,7 @@ class CompiledKernel:
             for hook in (runtime.kernel_load_start_hook, runtime.kernel_load_end_hook):
                 if hook:
                     hook(None, handle, self.name, {}, self.hash)
+        return self
 
     @property
     def facts(self):

@@ -634,7 +634,7 @@ def _descriptor_type():
 
 
 _C.register(constexpr=core.constexpr, dtype=core.dtype, descriptor=_descriptor_type(), builtin=core.builtin, adapt=_adapt,
-            failure=errors.make, handle=CompiledKernel, current_device=current_device, current_stream=current_stream)
+            failure=errors.make, handle=CompiledKernel._of, current_device=current_device, current_stream=current_stream)
 atexit.register(_C.finish)
 # What a thread in the engine holds, a forked process would wait for for ever.
 if hasattr(os, "register_at_fork"):
