@@ -69,33 +69,6 @@ void emitInGroups(Operation *op, RegisterEmitter &emitter, unsigned size,
   emitter.setRegisters(result, std::move(values));
 }
 
-// Bytes that are neighbours in a vector, as one number of their bits, where LLVM does not put
-// together again what was taken apart; null if they are none.
-Value wordOfBytes(RegisterEmitter &e, ValueRange bytes) {
-  auto first = bytes[0].getDefiningOp<LLVM::ExtractElementOp>();
-  APInt at;
-  if (!first || !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
-      at.getZExtValue() % bytes.size())
-    return {};
-  for (auto [k, byte] : llvm::enumerate(bytes)) {
-    auto one = byte.getDefiningOp<LLVM::ExtractElementOp>();
-    APInt next;
-    if (!one || one.getVector() != first.getVector() ||
-        !matchPattern(one.getPosition(), m_ConstantInt(&next)) ||
-        next.getZExtValue() != at.getZExtValue() + k)
-      return {};
-  }
-  auto vector = cast<VectorType>(first.getVector().getType());
-  Type word = e.builder.getIntegerType(unsigned(8 * bytes.size()));
-  int64_t words = vector.getNumElements() / int64_t(bytes.size());
-  if (words * int64_t(bytes.size()) != vector.getNumElements())
-    return {};
-  Value whole =
-      e.builder.create<LLVM::BitcastOp>(e.loc(), VectorType::get(words, word), first.getVector());
-  return e.builder.create<LLVM::ExtractElementOp>(e.loc(), whole,
-                                                  e.i32(int32_t(at.getZExtValue() / bytes.size())));
-}
-
 // Integers of 8 bits as floats. `I2F` has an eighth of the rate of other instructions, so the byte
 // becomes the low bits of a float of whose size one unit is the last bit, and that float's size is
 // taken off: 2^23 for f32, 2^10 for f16, of which one instruction does two. A negative byte counts
@@ -113,7 +86,7 @@ template <typename Op> struct ByteToFloat : RegisterModel<ByteToFloat<Op>, Op> {
   static SmallVector<Value> converted(RegisterEmitter &e, ValueRange bytes, Type to) {
     OpBuilder &b = e.builder;
     constexpr bool isSigned = std::is_same_v<Op, arith::SIToFPOp>;
-    Value word = bytes.size() == 4 ? wordOfBytes(e, bytes) : Value();
+    Value word = bytes.size() == 4 ? e.wordOfBytes(bytes) : Value();
     if (word && isSigned)
       word = b.create<arith::XOrIOp>(e.loc(), word, e.i32(int32_t(0x80808080)));
     auto permute = [&](Value from, uint32_t with, unsigned selector) {
@@ -184,7 +157,7 @@ private:
     SmallVector<Value> sources(values);
     if (const char *name = nameOf(from)) {
       Type i32 = b.getI32Type(), half = b.getF16Type();
-      Value pair = sources.size() == 2 ? wordOfBytes(e, sources) : Value();
+      Value pair = sources.size() == 2 ? e.wordOfBytes(sources) : Value();
       if (!pair) {
         pair = b.create<arith::ExtUIOp>(e.loc(), i32, sources[0]);
         if (sources.size() == 2)
@@ -212,12 +185,9 @@ private:
     Value upper = values.size() == 2 ? values[1] : e.zero(b.getF32Type());
     Value pair = e.assembly((Twine("cvt.rn.satfinite.") + nameOf(to) + ".f32 $0, $1, $2;").str(),
                             "=h,f,f", b.getI16Type(), {upper, values[0]}, /*pure=*/true);
-    pair = b.create<arith::ExtUIOp>(e.loc(), b.getI32Type(), pair);
-    SmallVector<Value> codes = {b.create<arith::TruncIOp>(e.loc(), b.getI8Type(), pair)};
     if (values.size() == 2)
-      codes.push_back(b.create<arith::TruncIOp>(e.loc(), b.getI8Type(),
-                                                b.create<arith::ShRUIOp>(e.loc(), pair, e.i32(8))));
-    return codes;
+      return e.elementsOf(e.cast(pair, VectorType::get(2, b.getI8Type())));
+    return {b.create<arith::TruncIOp>(e.loc(), b.getI8Type(), pair)};
   }
 };
 

@@ -117,7 +117,13 @@ SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element
       words.push_back(word);
       continue;
     }
-    Value vector = e.vectorOf(ArrayRef(numbers).slice(i, share));
+    ArrayRef<Value> parts = ArrayRef(numbers).slice(i, share);
+    // Bytes come in pairs from their conversion.
+    SmallVector<Value> pairs;
+    for (unsigned k = 0; bits == 8 && k < share; k += 2)
+      if (Value pair = e.wordOfBytes(parts.slice(k, 2)))
+        pairs.push_back(pair);
+    Value vector = e.vectorOf(pairs.size() * 2 == share ? ArrayRef<Value>(pairs) : parts);
     words.push_back(b.create<LLVM::BitcastOp>(e.loc(), b.getIntegerType(pieces.bits), vector));
   }
   return words;

@@ -227,6 +227,31 @@ SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
   return values;
 }
 
+Value RegisterEmitter::wordOfBytes(ValueRange bytes) {
+  auto first = bytes[0].getDefiningOp<LLVM::ExtractElementOp>();
+  APInt at;
+  if (!first || !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
+      at.getZExtValue() % bytes.size())
+    return {};
+  for (auto [k, byte] : llvm::enumerate(bytes)) {
+    auto one = byte.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt next;
+    if (!one || one.getVector() != first.getVector() ||
+        !matchPattern(one.getPosition(), m_ConstantInt(&next)) ||
+        next.getZExtValue() != at.getZExtValue() + k)
+      return {};
+  }
+  auto vector = llvm::cast<VectorType>(first.getVector().getType());
+  Type word = builder.getIntegerType(unsigned(8 * bytes.size()));
+  int64_t words = vector.getNumElements() / int64_t(bytes.size());
+  if (words * int64_t(bytes.size()) != vector.getNumElements())
+    return {};
+  Value whole =
+      builder.create<LLVM::BitcastOp>(location, VectorType::get(words, word), first.getVector());
+  return builder.create<LLVM::ExtractElementOp>(location, whole,
+                                                  i32(int32_t(at.getZExtValue() / bytes.size())));
+}
+
 SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {
   SmallVector<Value> words;
   for (size_t i = 0; i < halves.size(); i += 2)

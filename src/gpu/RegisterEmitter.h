@@ -167,6 +167,9 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
+  /// Bytes that are neighbours in a vector, as one number of their bits, where LLVM does not put
+  /// together again what was taken apart; null if they are none.
+  mlir::Value wordOfBytes(mlir::ValueRange bytes);
   /// Pairs of f16 or bf16 as words, and back.
   llvm::SmallVector<mlir::Value> packHalves(llvm::ArrayRef<mlir::Value> halves);
   llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words, mlir::Type half);
