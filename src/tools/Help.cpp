@@ -2,6 +2,22 @@
 
 namespace nereid::tools {
 
+std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+  // One empty line between groups.
+  for (size_t at; (at = text.find("\n\n\n")) != std::string::npos;)
+    text.erase(at, 1);
+  return text;
+}
+
+// The options of a group of which one is wanted stand under their own headings.
+std::string HelpFormatter::make_expanded(const CLI::App *app) const {
+  if (!app->get_name().empty())
+    return CLI::Formatter::make_expanded(app);
+  return make_positionals(app) + make_groups(app, CLI::AppFormatMode::Sub);
+}
+
 // `--num_warps` is taken beside `--num-warps`, not shown.
 std::string HelpFormatter::make_option_name(const CLI::Option *option, bool isPositional) const {
   if (isPositional)
