@@ -37,6 +37,7 @@ def install():
     if "triton" in sys.modules and not sys.modules["triton"].__name__.startswith("nereid"):
         raise ImportError("another `triton` is imported already; call `nereid.install()` before that")
     sys.meta_path.insert(0, _Finder())
+    from nereid import _mutations
     from nereid.triton.runtime import _sources
 
     # Under their other name at once: the import of a module sets it as an attribute of its parent, and
@@ -45,5 +46,6 @@ def install():
         if name == "nereid.triton" or name.startswith("nereid.triton."):
             sys.modules.setdefault(name[len("nereid."):], module)
     _sources.watch()
+    _mutations.watch()
     # Inductor's compile processes would import the `triton` that is installed.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")

@@ -4,16 +4,43 @@
 // not stop the module: the names it would have bound say why when a kernel uses them.
 #include "emit/Interp.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 namespace nereid::emit {
 
 using namespace syntax;
 
 std::optional<Value> Interp::defined(std::string_view name) {
   auto it = hostOptions.defines.find(std::string(name));
-  if (it == hostOptions.defines.end())
+  if (it == hostOptions.defines.end() || evaluating)
     return std::nullopt;
-  recordFact("define", std::string(name), it->second.source());
-  return fromConstant(it->second);
+  const Definition &definition = it->second;
+  recordFact("define", std::string(name), definition.text);
+  std::optional<Value> value = evaluateDefinition(definition, *frame->module);
+  return value ? *value
+               : Value(std::make_shared<Unknown>("--define " + it->first + "=" + definition.text));
+}
+
+// Nothing if it uses a name that the module does not have (yet).
+std::optional<Value> Interp::evaluateDefinition(const Definition &definition,
+                                                ModuleObject &module) {
+  auto scope = newScope();
+  scope->set("tl", importModule("triton.language", nullptr, *definition.expr));
+  scope->set("torch", importModule("torch", nullptr, *definition.expr));
+  Frame body;
+  body.module = &module;
+  body.locals = std::move(scope);
+  body.node = definition.expr;
+  FrameScope inside(*this, body);
+  evaluating = &definition;
+  auto done = llvm::make_scope_exit([&] { evaluating = nullptr; });
+  try {
+    return eval(definition.expr);
+  } catch (const EvalError &error) {
+    if (error.fatal)
+      throw;
+    return std::nullopt;
+  }
 }
 
 // Binds a name in the scope that the statement stands in.

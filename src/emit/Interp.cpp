@@ -397,11 +397,14 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
   for (auto &[name, value] : unit.globals)
     module->names->set(intern(name), fromInjected(value, *module));
   runModuleBody(*module);
-  // Names that only `--define` gives.
-  for (auto &[name, constant] : hostOptions.defines)
-    if (!module->names->find(name))
-      module->names->set(intern(name),
-                         Value(std::make_shared<ConstexprBox>(fromConstant(constant))));
+  // Names that only `--define` gives, and those that waited for names of the module.
+  for (auto &[name, definition] : hostOptions.defines) {
+    const Binding *known = module->names->find(name);
+    if (known && !unboxed(known->value).as<Unknown>())
+      continue;
+    if (std::optional<Value> value = evaluateDefinition(definition, *module))
+      module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(*value)));
+  }
   return module;
 }
 

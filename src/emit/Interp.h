@@ -83,10 +83,17 @@ struct Fact {
   }
 };
 
+/// The value of `--define`, an expression that is evaluated where the name is.
+struct Definition {
+  std::string text;
+  std::shared_ptr<const syntax::Module> tree; ///< owns `expr`
+  const syntax::Expr *expr = nullptr;
+};
+
 struct HostOptions {
   /// Override module-level names, or unknown values by their origin: "torch.version.hip",
   /// "transformers.utils.is_torch_npu_available(...)".
-  std::map<std::string, support::Constant> defines;
+  std::map<std::string, Definition> defines;
   int deviceArch = 90; ///< compute capability x 10 of the GPU that module-level code sees
   std::map<std::string, std::string> environment; ///< what os.environ shows; empty by default
   bool allowGlobals = false; ///< kernels may read plain numbers at module level
@@ -387,7 +394,10 @@ private:
   void assignHost(const syntax::Expr &target, Value value);
   void bindName(std::string_view name, Value value, const syntax::Node &where);
   void deleteTarget(const syntax::Expr &target);
+  /// What `--define` gives for a name, or for an unknown value by its origin. It is unknown until
+  /// the module has the names that the definition uses.
   std::optional<Value> defined(std::string_view name);
+  std::optional<Value> evaluateDefinition(const Definition &definition, ModuleObject &module);
   bool matchesException(const EvalError &failure, const Value &type);
   Value exceptionObject(const EvalError &failure);
 
@@ -481,6 +491,7 @@ private:
   std::shared_ptr<ClassObject> configType, versionType;
   std::shared_ptr<ModuleObject> preludeModule;
   std::set<std::string, std::less<>> names; ///< interned
+  const Definition *evaluating = nullptr;   ///< its value uses no other
   uint64_t stepsLeft = 0;
   uint64_t refill = 0; ///< steps after a module-level statement that took all
   unsigned depth = 0;

@@ -101,10 +101,9 @@ Value Interp::makeVersion(const std::string &text) {
 }
 
 Value Interp::makeUnknown(std::string origin) {
-  if (auto it = hostOptions.defines.find(origin); it != hostOptions.defines.end()) {
-    recordFact("define", origin, it->second.source());
-    return fromConstant(it->second);
-  }
+  if (frame && frame->module)
+    if (std::optional<Value> value = defined(origin))
+      return *value;
   for (const PlatformFact &fact : platformFacts) {
     if (fact.origin != origin)
       continue;

@@ -1,6 +1,7 @@
 #include "engine/Files.h"
 
 #include "support/ReadFile.h"
+#include "syntax/Parser.h"
 
 #include <cerrno>
 #include <fstream>
@@ -106,12 +107,16 @@ Result<emit::HostOptions> hostOptions(const std::vector<std::string> &defines) {
   emit::HostOptions options;
   for (const std::string &word : defines) {
     size_t equals = word.find('=');
-    auto parsed =
-        support::Specialization::parse(equals == std::string::npos ? "" : word.substr(equals + 1));
-    if (equals == 0 || !parsed || parsed->arguments.size() != 1 ||
-        parsed->arguments[0].kind != support::ArgumentClass::Kind::Constant)
-      return Error{"definition `" + word + "` is not NAME=VALUE with a literal value", {}};
-    options.defines[word.substr(0, equals)] = parsed->arguments[0].constant;
+    std::string text = equals == std::string::npos ? "" : word.substr(equals + 1);
+    auto parsed = syntax::parseExpression(text, "--define");
+    if (equals == 0 || !parsed.module) {
+      constexpr size_t most = 200;
+      return Error{"definition `" + (word.size() > most ? word.substr(0, most) + "..." : word) +
+                       "` is not NAME=VALUE with an expression for the value, as in `BLOCK=128`, "
+                       "`TYPE=tl.float16` or `ACTIVATION=relu`",
+                   {}};
+    }
+    options.defines[word.substr(0, equals)] = {text, parsed.module, parsed.expr};
   }
   return options;
 }

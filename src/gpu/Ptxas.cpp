@@ -159,7 +159,7 @@ Result<std::string> disassemble(const std::string &nvdisasm, std::span<const uin
   if (!file.write(reinterpret_cast<const char *>(cubin.data()), std::streamsize(cubin.size()))
            .flush())
     return Error{"cannot write `" + in + "`", {}};
-  auto status = runProgram({nvdisasm, in}, out);
+  auto status = runProgram({nvdisasm, "-c", in}, out);
   if (!status)
     return status.takeError();
   std::string text = readAll(out);

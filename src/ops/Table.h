@@ -18,7 +18,6 @@ struct CompileOptions {
   bool debug = false; ///< keep device_assert
   bool sanitizeOverflow = false;
   std::string defaultInputPrecision = "tf32";
-  bool allowFp8e4nv = true, allowFp8e4b15 = true;
   int numWarps = 4, numStages = 3, numCtas = 1;
   int maxnreg = 0; ///< 0: the compiler's choice
   bool launchPdl = false;

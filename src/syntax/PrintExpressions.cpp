@@ -147,11 +147,7 @@ void Printer::bare(const Expr &expr) {
     out += "yield";
     if (const Expr *value = cast<Yield>(&expr).value) {
       out += ' ';
-      const auto *tuple = dynCast<Tuple>(value);
-      if (tuple && !tuple->elts.empty())
-        tupleElements(*tuple);
-      else
-        expression(*value);
+      looseTuple(*value);
     }
     return;
   case ExprKind::YieldFrom:

@@ -180,11 +180,7 @@ void Printer::simple(const Stmt &stmt) {
     out += "return";
     if (const Expr *value = cast<Return>(&stmt).value) {
       out += ' ';
-      const auto *tuple = dynCast<Tuple>(value);
-      if (tuple && !tuple->elts.empty())
-        tupleElements(*tuple);
-      else
-        expression(*value);
+      looseTuple(*value);
     }
     return;
   case StmtKind::Delete:

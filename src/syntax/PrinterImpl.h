@@ -94,15 +94,20 @@ private:
     out += before;
     expression(*expr, least);
   }
-  /// Where a tuple needs no parentheses and `yield` may stand.
-  void naked(const Expr &expr) {
+  /// Where a tuple needs no parentheses.
+  void looseTuple(const Expr &expr) {
     const auto *tuple = dynCast<Tuple>(&expr);
     if (tuple && !tuple->elts.empty())
       tupleElements(*tuple);
-    else if (isa<Yield>(&expr) || isa<YieldFrom>(&expr))
-      bare(expr);
     else
       expression(expr);
+  }
+  /// Where `yield` needs none either.
+  void naked(const Expr &expr) {
+    if (isa<Yield>(&expr) || isa<YieldFrom>(&expr))
+      bare(expr);
+    else
+      looseTuple(expr);
   }
   void tupleElements(const Tuple &tuple) {
     expressions(tuple.elts);

@@ -14,15 +14,15 @@ constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatr
 // Limits from the CUDA C programming guide, "Technical Specifications per Compute Capability".
 // clang-format off
 constexpr GpuChip rows[] = {
-    // name    capability a    ptx  shared/block shared/SM  warps blocks mma16 fma32 special
-    {"sm_80",   80, false, 70, 163 * KiB, 164 * KiB, 64, 32, 1024,  64, 16, ampere},
-    {"sm_86",   86, false, 71,  99 * KiB, 100 * KiB, 48, 16,  512, 128, 16, ampere},
-    {"sm_87",   87, false, 74, 163 * KiB, 164 * KiB, 48, 16,  512, 128, 16, ampere},
-    {"sm_89",   89, false, 78,  99 * KiB, 100 * KiB, 48, 24,  512, 128, 16, ada},
-    {"sm_90",   90, false, 78, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, 16, hopper},
-    {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, 16, hopper | Wgmma | SetMaxNReg},
-    {"sm_100", 100, false, 86, 227 * KiB, 228 * KiB, 64, 32, 4096, 128, 16, hopper},
-    {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, 16, hopper},
+    // name    capability a    ptx  shared/block shared/SM  warps blocks mma16 fma32
+    {"sm_80",   80, false, 70, 163 * KiB, 164 * KiB, 64, 32, 1024,  64, ampere},
+    {"sm_86",   86, false, 71,  99 * KiB, 100 * KiB, 48, 16,  512, 128, ampere},
+    {"sm_87",   87, false, 74, 163 * KiB, 164 * KiB, 48, 16,  512, 128, ampere},
+    {"sm_89",   89, false, 78,  99 * KiB, 100 * KiB, 48, 24,  512, 128, ada},
+    {"sm_90",   90, false, 78, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper},
+    {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper | Wgmma | SetMaxNReg},
+    {"sm_100", 100, false, 86, 227 * KiB, 228 * KiB, 64, 32, 4096, 128, hopper},
+    {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, hopper},
 };
 // clang-format on
 

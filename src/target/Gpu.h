@@ -33,20 +33,16 @@ struct GpuChip {
   uint32_t sharedBytesPerSm;
   uint16_t warpsPerSm;
   uint16_t blocksPerSm;
-  // A clock and SM, for the roofline: multiply-adds of 16-bit operands on the tensor cores, of f32
-  // on the plain units, and special functions (ex2).
+  // A clock and SM, for the roofline: multiply-adds of 16-bit operands on the tensor cores, and of
+  // f32 on the plain units.
   uint16_t mma16PerClock;
   uint16_t fma32PerClock;
-  uint16_t specialPerClock;
   uint32_t abilities; ///< GpuAbility flags
 
   bool can(GpuAbility ability) const { return abilities & ability; }
 };
 
-// Equal on every chip of the table.
-inline constexpr uint32_t registersPerSm = 65536;
-inline constexpr uint32_t maxRegistersPerThread = 255;
-inline constexpr uint32_t maxThreadsPerBlock = 1024;
+inline constexpr uint32_t registersPerSm = 65536; ///< of every chip of the table
 
 /// A product with such chips; figures of its data sheet.
 struct GpuBoard {

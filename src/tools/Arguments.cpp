@@ -253,7 +253,9 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
     return interp->evaluate(*parsed.expr, module, module->names);
   } catch (emit::EvalError &error) {
     *waits = error.pythonType == "NameError";
-    const std::string &hint = error.diagnostic.hint;
+    std::string hint = error.diagnostic.hint;
+    if (*waits && hint.empty() && text.find('(') != std::string::npos)
+      hint = "tensors are `randn(8x781,f32)`, `zeros(64,i32)`, `[1, 2]:i8`, `x.npy`";
     return Error{"argument `" + name + "=" + text + "`: " + error.diagnostic.message +
                      (hint.empty() ? "" : "; " + hint),
                  {}};

@@ -254,6 +254,8 @@ Action addBench(CLI::App &app) {
                                      "--output wrote, for --html, --csv and --plot");
   what->add_options(folders, suite, rows);
   what->require_option(1);
+  for (CLI::Option *option : {suite, rows})
+    option->group("Instead of folders");
   app.get_option("--match")->description(
       "Only cases whose label contains this; only such claims of a suite");
   app.add_option("--seconds", words->seconds, "Time for the samples of one row")

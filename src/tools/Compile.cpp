@@ -51,6 +51,14 @@ bool isBinary(const std::string &form) {
   return form == "obj" || form == "so" || form == "cubin" || form == "artifact" || form == "pack";
 }
 
+Result<target::CpuFeatureSet> featuresOf(const CompileWords &words) {
+  if (auto features = target::cpuLevel(words.level))
+    return *features;
+  return Error{"unknown level `" + words.level +
+                   "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
+               {}};
+}
+
 Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   engine::EmittedKernel &emitted = call.emitted;
   if (words.form == "tile") {
@@ -67,8 +75,12 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
     return std::string(artifact->bytes().begin(), artifact->bytes().end());
   }
   if (words.chip == "cpu") {
-    if (auto form = cpuForms.find(words.form); form != cpuForms.end())
-      return pipeline::emitForCpu(*emitted.module, form->second);
+    if (auto form = cpuForms.find(words.form); form != cpuForms.end()) {
+      auto features = featuresOf(words);
+      if (!features)
+        return features.takeError();
+      return pipeline::emitForCpu(*emitted.module, form->second, {.features = *features});
+    }
     std::string hint = gpuForms.contains(words.form) ? ": name a chip, as `--target sm_90a`" : "";
     return Error{"`--emit " + words.form + "` is not for the target cpu" + hint, {}};
   }
@@ -123,11 +135,9 @@ Result<engine::AheadOfTime> buildAheadOfTime(const CompileWords &words, EmittedC
                                              const std::string &name) {
   if (words.chip != "cpu")
     return engine::buildAheadOfTimeGpu(call.emitted, name, words.chip);
-  auto features = target::cpuLevel(words.level);
+  auto features = featuresOf(words);
   if (!features)
-    return Error{"unknown level `" + words.level +
-                     "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
-                 {}};
+    return features.takeError();
   return engine::buildAheadOfTime(call.emitted, name, *features);
 }
 
@@ -196,6 +206,10 @@ int compile(const CompileWords &words) {
   if (chips.size() > 1 && words.form != "obj" && words.form != "artifact")
     return refuse(Error{"`--emit " + words.form + "` is of one chip; `" + words.chip + "` are " +
                             std::to_string(chips.size()) + " (obj and artifact take several)",
+                        {}});
+  if (words.level != "native" && (words.form == "artifact" || words.form == "pack"))
+    return refuse(Error{"`--cpu` is not for `--emit " + words.form +
+                            "`, whose code is for the CPU at hand; obj, c and so take it",
                         {}});
   auto call = emitKernel(words);
   if (!call)
@@ -282,7 +296,7 @@ Action addCompile(CLI::App &app) {
       "Where to write it; - or nothing is stdout. obj, c and so also write a header beside "
       "it, for programs that call the kernel");
   app.add_option("--cpu", words->level,
-                 "What obj, c and so may use: x86-64, -v2, -v3, -v4 or native (default)");
+                 "What code for a CPU may use: x86-64, x86-64-v2, -v3, -v4 or native (default)");
   app.add_flag("--time-passes", words->timePasses,
                "How long each part of the compilation takes, on stderr");
   app.add_flag("--add", words->add,

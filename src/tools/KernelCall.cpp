@@ -30,36 +30,51 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
       ->allow_extra_args(false);
   app.add_option("--const", words.constants, "NAME=VALUE of a constexpr parameter")
       ->allow_extra_args(false);
-  app.add_option("--define", words.defines, "NAME=VALUE at module level")->allow_extra_args(false);
+  app.add_option("--define", words.defines,
+                 "NAME=VALUE for a name at module level: BLOCK=128, TYPE=tl.float16, OP=relu")
+      ->allow_extra_args(false);
   app.add_option("--seed", words.seed, "Seed of random arguments");
+  const char *how = "How it is compiled";
   app.add_option("-w,--num-warps,--num_warps", words.numWarps, "Warps a program (default 4)")
-      ->check(CLI::IsMember({1, 2, 4, 8, 16, 32}));
+      ->check(CLI::IsMember({1, 2, 4, 8, 16, 32}))
+      ->group(how);
   app.add_option("--num-stages,--num_stages", words.numStages,
                  "Stages of pipelined loops (default 3)")
-      ->check(CLI::Range(1, 1000));
+      ->check(CLI::Range(1, 1000))
+      ->group(how);
   app.add_option("--num-ctas,--num_ctas", words.numCtas,
                  "Taken for Triton's sake: a program is one block")
-      ->check(CLI::Range(1, 16));
+      ->check(CLI::Range(1, 16))
+      ->group(how);
   app.add_flag("--launch-pdl,--launch_pdl", words.launchPdl,
-               "Start before the launch ahead has ended, where the kernel calls gdc_wait");
+               "Start before the launch ahead has ended, where the kernel calls gdc_wait")
+      ->group(how);
   app.add_flag("--launch-cooperative-grid,--launch_cooperative_grid", words.launchCooperative,
-               "Run all programs at once, or fail");
+               "Run all programs at once, or fail")
+      ->group(how);
   app.add_option("--program-loops", words.programLoops,
                  "GPU: whose blocks run several programs: off, on (those that gain), all that can")
-      ->check(CLI::IsMember({"off", "on", "all"}));
-  app.add_option("--maxnreg", words.maxnreg, "Registers a thread")->check(CLI::Range(0, 255));
+      ->check(CLI::IsMember({"off", "on", "all"}))
+      ->group(how);
+  app.add_option("--maxnreg", words.maxnreg, "Registers a thread")
+      ->check(CLI::Range(0, 255))
+      ->group(how);
   app.add_option(
-      "--config", words.configuration,
-      "Which configuration of an autotuned kernel, counted from 0 (default: the one that "
-      "was tuned, else the first)");
+         "--config", words.configuration,
+         "Which configuration of an autotuned kernel, counted from 0 (default: the one that "
+         "was tuned, else the first)")
+      ->group(how);
   app.add_option("--tuned", words.tuned,
-                 "Tuning file (default: tuned.json beside the kernel's file)");
+                 "Tuning file (default: tuned.json beside the kernel's file)")
+      ->group(how);
   app.add_option("--input-precision", words.inputPrecision, "Of f32 dot: tf32, tf32x3 or ieee")
-      ->check(CLI::IsMember({"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}));
-  app.add_flag("--debug", words.debug, "Keep device_assert");
-  app.add_flag("--no-fp-fusion", words.noFpFusion, "Round a * b before + c");
+      ->check(CLI::IsMember({"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}))
+      ->group(how);
+  app.add_flag("--debug", words.debug, "Keep device_assert")->group(how);
+  app.add_flag("--no-fp-fusion", words.noFpFusion, "Round a * b before + c")->group(how);
   app.add_flag("--no-reflect-ftz", words.noReflectFtz,
-               "Keep results of exp2 below the least normal number");
+               "Keep results of exp2 below the least normal number")
+      ->group(how);
   app.add_flag("--json", words.json, "Answer in JSON");
 }
 
@@ -163,13 +178,15 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
   for (const auto &[name, value] : arguments.all()) {
     bool known = false;
     support::Spelling spelling(name);
+    std::string names;
     for (const launch::Parameter &parameter : signature->parameters) {
       known |= parameter.name == name;
       spelling.consider(parameter.name);
+      names += (names.empty() ? "`" : ", `") + parameter.name + "`";
     }
     if (!known)
-      return Error{"`" + kernel + "` has no parameter `" + name + "`" +
-                       (spelling.best().empty() ? "" : "; " + spelling.hint()),
+      return Error{"`" + kernel + "` has no parameter `" + name + "`; " +
+                       (spelling.best().empty() ? "it has " + names : spelling.hint()),
                    {}};
   }
   std::vector<HostArgument> ordered;

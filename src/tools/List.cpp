@@ -75,7 +75,9 @@ int runList(const ListWords &words) {
 Action addList(CLI::App &app) {
   auto words = std::make_shared<ListWords>();
   app.add_option("file", words->file, "FILE.py")->required();
-  app.add_option("--define", words->defines, "NAME=VALUE at module level")->allow_extra_args(false);
+  app.add_option("--define", words->defines,
+                 "NAME=VALUE for a name at module level: BLOCK=128, TYPE=tl.float16, OP=relu")
+      ->allow_extra_args(false);
   app.add_flag("--json", words->json, "Answer in JSON");
   return [words] { return runList(*words); };
 }

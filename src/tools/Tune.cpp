@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace nereid::tools {
 
@@ -102,13 +103,17 @@ public:
     return kept;
   }
 
+  std::set<std::string> written; ///< tuning files
+
   int finish() const {
     if (words.json) {
-      std::printf("%s\n", Json({{"rows", json}}).dump().c_str());
+      std::printf("%s\n", Json({{"rows", json}, {"files", written}}).dump().c_str());
     } else {
       printTable(table, 5);
       for (const std::string &remark : remarks)
         std::printf("%s\n", remark.c_str());
+      for (const std::string &path : written)
+        std::printf("kept in `%s`\n", path.c_str());
     }
     return failed ? exitRefused : exitDone;
   }
@@ -132,9 +137,10 @@ std::vector<std::string> devicesOf(const TuneWords &words) {
 }
 
 Status keep(const TuneWords &words, const std::string &path,
-            const std::vector<engine::TuningRow> &rows) {
+            const std::vector<engine::TuningRow> &rows, Report &report) {
   if (words.dryRun || rows.empty())
     return Success{};
+  report.written.insert(path);
   return engine::TuningFile::merge(path, rows);
 }
 
@@ -235,7 +241,7 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   for (Contest &contest : contests)
     for (engine::TuningRow &row : report.add(std::move(contest)))
       rows.push_back(std::move(row));
-  return keep(words, tuned, rows);
+  return keep(words, tuned, rows, report);
 }
 
 // An autotuned kernel on given arguments.
@@ -472,7 +478,7 @@ Status tuneKernel(const TuneWords &words, Attempts &attempts, Report &report) {
     for (engine::TuningRow &row : report.add(std::move(*contest)))
       rows.push_back(std::move(row));
   }
-  return keep(words, tuningPath(words), rows);
+  return keep(words, tuningPath(words), rows, report);
 }
 
 int runTune(TuneWords words, Attempts &attempts) {

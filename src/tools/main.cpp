@@ -1,6 +1,7 @@
 // `nereid VERB ...`: one binary, one file a verb.
 #include "runtime/Device.h"
 #include "support/Spelling.h"
+#include "tools/Help.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
@@ -62,37 +63,52 @@ int main(int argc, char **argv) {
   CLI::App app("An engine for the Triton kernel language");
   app.require_subcommand(1);
   app.failure_message(usageMessage);
-  app.set_help_all_flag("--help-all", "Help of every verb");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "nereid " NEREID_PROJECT_VERSION);
+  app.footer("`nereid VERB --help` says what a verb takes. A first kernel: `nereid learn`.");
+  const std::string kernel = "softmax.py:softmax_row",
+                    types = kernel + " --signature \"*fp32:16, *fp32:16, i32, 1024\"",
+                    call = kernel + " --grid \"(64,)\" --const BLOCK=1024 --arg N=781 \\\n"
+                                    "      --arg \"x_ptr=randn(64x781,f32)\" "
+                                    "--arg \"y_ptr=zeros(64x781,f32)\"";
   struct Verb {
     const char *name, *summary;
     Action (*add)(CLI::App &);
+    std::string example; ///< README.md has the kernel
   };
   const Verb verbs[] = {
       {"list", "The kernels of a file: parameters, constexprs, what is unsupported and why",
-       addList},
-      {"run", "Run a kernel on tensors", addRun},
+       addList, "softmax.py"},
+      {"run", "Run a kernel on tensors", addRun, call + " --print y_ptr"},
       {"check",
        "Run a kernel and verify every access: bounds, races, uninitialised reads, overflow, NaN",
-       addCheck},
-      {"explain", "Shapes, types, masks and bytes of each line", addExplain},
-      {"compile", "Compile a kernel and write IR or code", addCompile},
+       addCheck, call},
+      {"explain", "Shapes, types, masks and bytes of each line", addExplain, types},
+      {"compile", "Compile a kernel and write IR or code", addCompile,
+       types + " --target sm_90a --emit ptx"},
       {"inspect",
        "Registers, occupancy, widths, coalescing, bank conflicts, roofline: with no GPU at hand",
-       addInspect},
-      {"test", "Run kernel folders against their references", addTest},
-      {"bench", "Time the kernels of kernel folders", addBench},
-      {"profile", "Launch a kernel many times and show where the time goes", addProfile},
-      {"tune", "Time every configuration and keep the best in a tuning file", addTune},
-      {"cache", "What is kept of built kernels, and what to remove of it", addCache},
-      {"doctor", "What this machine has, and why something of it is not used", addDoctor},
-      {"learn", "Puzzles from a copy to causal attention, checked as you solve them", addLearn},
+       addInspect, types + " --target sm_90a"},
+      {"test", "Run kernel folders against their references", addTest,
+       "kernels/softmax --device cpu"},
+      {"bench", "Time the kernels of kernel folders", addBench, "kernels/softmax --device cpu"},
+      {"profile", "Launch a kernel many times and show where the time goes", addProfile, call},
+      {"tune", "Time every configuration and keep the best in a tuning file", addTune,
+       "kernels/softmax --device cpu"},
+      {"cache", "What is kept of built kernels, and what to remove of it", addCache, "list"},
+      {"doctor", "What this machine has, and why something of it is not used", addDoctor, ""},
+      {"learn", "Puzzles from a copy to causal attention, checked as you solve them", addLearn,
+       "copy"},
   };
   std::vector<std::pair<CLI::App *, Action>> actions;
   for (const Verb &verb : verbs) {
     CLI::App *sub = app.add_subcommand(verb.name, verb.summary);
+    if (!verb.example.empty())
+      sub->footer("Example:\n  nereid " + std::string(verb.name) + " " + verb.example);
     actions.emplace_back(sub, verb.add(*sub));
   }
+  // Behind the verbs, which do not take it.
+  app.set_help_all_flag("--help-all", "Help of every verb");
   // `nereid help VERB` is `nereid VERB --help`.
   std::vector<char *> words(argv, argv + argc);
   char help[] = "--help";
@@ -109,6 +125,9 @@ int main(int argc, char **argv) {
     app.parse(int(words.size()), words.data());
   } catch (const CLI::ParseError &error) {
     int code = app.exit(error);
+    if (code != 0 && std::count(words.begin(), words.end(), std::string_view("--json")))
+      std::printf("%s\n",
+                  Json{{"error", error.what()}, {"diagnostics", Json::array()}}.dump().c_str());
     return code == 0 ? exitDone : exitUsage;
   }
   for (auto &[sub, action] : actions)

@@ -1,7 +1,8 @@
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 128]>, tensordesc<fp16[64, 128]>, tensordesc<fp32[64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[128, 128]>, tensordesc<fp16[128, 128]>, i32:16" --target sm_90a --emit gpu --num-stages 2 --num-warps 8 | FileCheck %s
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 128]>, tensordesc<fp16[64, 128]>, tensordesc<fp32[64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[128, 128]>, tensordesc<fp16[128, 128]>, i32:16" --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s --check-prefix PTX
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 128]>, tensordesc<fp16[64, 128]>, tensordesc<fp32[64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[128, 128]>, tensordesc<fp16[128, 128]>, i32:16" --target sm_80 --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s --check-prefix AMPERE
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 128]>, tensordesc<fp16[64, 128]>, tensordesc<fp32[64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[128, 128]>, tensordesc<fp16[128, 128]>, i32:16" --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | %ptxas -arch=sm_90a -v -o /dev/null - 2>&1 | FileCheck %s --check-prefix PTXAS
+# DEFINE: %{gradients} = %S/Inputs/gradients.py:gradients --signature "tensordesc<fp16[64, 128]>, tensordesc<fp16[64, 128]>, tensordesc<fp32[64, 128]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[128, 128]>, tensordesc<fp16[128, 128]>, i32:16, 128, 128"
+# RUN: nereid compile %{gradients} --target sm_90a --emit gpu --num-stages 2 --num-warps 8 | FileCheck %s
+# RUN: nereid compile %{gradients} --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %{gradients} --target sm_80 --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s --check-prefix AMPERE
+# RUN: nereid compile %{gradients} --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | %ptxas -arch=sm_90a -v -o /dev/null - 2>&1 | FileCheck %s --check-prefix PTXAS
 # RUN: nereid compile %s:itself --signature "*fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ITSELF
 # RUN: nereid compile %s:pointers --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix POINTERS
 # RUN: nereid compile %s:kinds --signature "tensordesc<i32[64, 64]>, tensordesc<u32[64, 64]>, tensordesc<bf16[64, 64]>, tensordesc<fp16[64, 64]>" --target sm_90a --emit ptx | FileCheck %s --check-prefix KINDS
@@ -47,23 +48,6 @@ import triton.language as tl
 
 # PTXAS-NOT: wgmma.mma_async instructions are serialized
 # PTXAS: 0 bytes spill stores
-@triton.jit
-def gradients(q_desc, do_desc, dq_desc, lse_desc, k_desc, dk_desc, M):
-    k = k_desc.load([0, 0])
-    v = k_desc.load([128, 0])
-    dk = tl.zeros([128, 128], dtype=tl.float32)
-    dv = tl.zeros([128, 128], dtype=tl.float32)
-    for start in range(0, M, 64):
-        q = q_desc.load([start, 0])
-        do = do_desc.load([start, 0])
-        p = tl.exp2(tl.dot(k, q.T) - lse_desc.load([0, start]))
-        dp = tl.dot(v, do.T)
-        dv = tl.dot(p.to(tl.float16), do, dv)
-        ds = (p * dp).to(tl.float16)
-        dk = tl.dot(ds, q, dk)
-        dq_desc.atomic_add([start, 0], tl.dot(ds.T, k))
-    dk_desc.store([0, 0], dk.to(tl.float16))
-    dk_desc.store([128, 0], dv.to(tl.float16))
 
 
 # What is read and added to is one tensor: nothing goes ahead, and the data is there before it is read.

@@ -1,5 +1,6 @@
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, tensordesc<fp32[64, 256]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, i32:16" --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s
-# RUN: nereid compile %s:gradients --signature "tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, tensordesc<fp32[64, 256]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, i32:16" --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | %ptxas -arch=sm_90a -v -o /dev/null - 2>&1 | FileCheck %s --check-prefix PTXAS
+# DEFINE: %{gradients} = %S/Inputs/gradients.py:gradients --signature "tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, tensordesc<fp32[64, 256]>, tensordesc<fp32[1, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[64, 256]>, i32:16, 64, 256"
+# RUN: nereid compile %{gradients} --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | FileCheck %s
+# RUN: nereid compile %{gradients} --target sm_90a --emit ptx --num-stages 2 --num-warps 8 | %ptxas -arch=sm_90a -v -o /dev/null - 2>&1 | FileCheck %s --check-prefix PTXAS
 # RUN: nereid compile %s:along_n --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp32[64, 64]>, i32:16" --target sm_90a --emit gpu --num-warps 8 | FileCheck %s --check-prefix ALONG-N
 # REQUIRES: ptxas
 # Two slots for each copy have no room: one is filled again as soon as its last reader in the step is done.
@@ -37,23 +38,6 @@ import triton.language as tl
 
 # PTXAS-NOT: wgmma.mma_async instructions are serialized
 # PTXAS: 0 bytes spill stores
-@triton.jit
-def gradients(q_desc, do_desc, dq_desc, lse_desc, k_desc, dk_desc, M):
-    k = k_desc.load([0, 0])
-    v = k_desc.load([64, 0])
-    dk = tl.zeros([64, 256], dtype=tl.float32)
-    dv = tl.zeros([64, 256], dtype=tl.float32)
-    for start in range(0, M, 64):
-        q = q_desc.load([start, 0])
-        do = do_desc.load([start, 0])
-        p = tl.exp2(tl.dot(k, q.T) - lse_desc.load([0, start]))
-        dp = tl.dot(v, do.T)
-        dv = tl.dot(p.to(tl.float16), do, dv)
-        ds = (p * dp).to(tl.float16)
-        dk = tl.dot(ds, q, dk)
-        dq_desc.atomic_add([start, 0], tl.dot(ds.T, k))
-    dk_desc.store([0, 0], dk.to(tl.float16))
-    dk_desc.store([64, 0], dv.to(tl.float16))
 
 
 # A right operand that lies along N is no rows there: less than 64 columns a warp group would be part of a swizzled line.

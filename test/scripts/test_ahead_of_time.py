@@ -351,12 +351,12 @@ class AheadOfTimeGpu(unittest.TestCase):
         # A disassembler is no part of what ptxas comes with: one that we can predict stands in.
         tools = self.folder / "tools"
         tools.mkdir()
-        (tools / "nvdisasm").write_text("#!/bin/sh\nhead -c 4 \"$1\" | tail -c 3; echo \" of $(basename $1)\"\n")
+        (tools / "nvdisasm").write_text("#!/bin/sh\necho $1; head -c 4 \"$2\" | tail -c 3; echo \" of $(basename $2)\"\n")
         (tools / "nvdisasm").chmod(0o755)
         compile_ = [NEREID, "compile", ROOT / "kernels/vector_add/kernel.py:add", "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
                     "--target", "sm_80", "--emit", "sass"]
         path = f"{tools}:{os.environ['PATH']}"
-        self.assertEqual(run(*compile_, env={**os.environ, "PATH": path}), "ELF of in.cubin\n")
+        self.assertEqual(run(*compile_, env={**os.environ, "PATH": path}), "-c\nELF of in.cubin\n")
         (tools / "nvdisasm").write_text("#!/bin/sh\necho it is too new; exit 3\n")
         self.assertIn("it is too new", run(*compile_, env={**os.environ, "PATH": path}, fails=True))
 

@@ -1,9 +1,13 @@
 """What the documents name exists: options of the command, verbs of `./dev`, files, targets of links."""
+import contextlib
 import functools
 import glob
 import os
 import re
+import shlex
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -48,6 +52,53 @@ class Documents(unittest.TestCase):
                         self.assertIn(verb, verbs)
                         for option in re.findall(r"(?<!\S)(--[a-z][\w-]*|-[a-z]\b)", words):
                             self.assertRegex(help_of(verb), rf"(?m)(^|[\s,]){re.escape(option)}\b")
+
+    def test_stages_are_what_the_command_prints(self):
+        with open(f"{ROOT}/docs/stages.md") as file:
+            text = file.read()
+        kernel = re.search(r"export KERNEL='([^']*)'", text)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/scale.py", "w") as file:
+                file.write(re.search(r"^```python\n(.*?)^```", text, re.S | re.M)[1])
+            blocks = re.findall(r"^```\n\$ nereid (.*?)\n(.*?)^```", text, re.S | re.M)
+            self.assertGreater(len(blocks), 5)
+            for command, shown in blocks:
+                out = subprocess.run([f"{BUILD}/bin/nereid", *command.replace("$KERNEL", kernel).split()], cwd=folder, capture_output=True, text=True)
+                lines = iter([line.rstrip() for line in out.stdout.splitlines()])
+                for line in shown.splitlines():
+                    if line.strip() != "...":
+                        with self.subTest(command=command, line=line):
+                            self.assertIn(line, lines, out.stderr)  # which takes the lines up to it
+
+    @contextlib.contextmanager
+    def folder_with_kernel(self):
+        """A folder with the README's kernel."""
+        with open(f"{ROOT}/README.md") as file:
+            kernel = re.search(r"^```python\n(# softmax.py.*?)^```", file.read(), re.S | re.M)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/softmax.py", "w") as file:
+                file.write(kernel)
+            yield folder
+
+    @unittest.skipUnless(shutil.which("cc"), "there is no C compiler")
+    def test_program_with_a_kernel_built_ahead(self):
+        with open(f"{ROOT}/docs/ahead-of-time.md") as file:
+            text = file.read()
+        with self.folder_with_kernel() as folder:
+            with open(f"{folder}/main.c", "w") as file:
+                file.write(re.search(r"^```c\n(.*?)^```", text, re.S | re.M)[1])
+            for command, shown in re.findall(r"^```\n\$ (.*?)\n(.*?)^```", text, re.S | re.M):
+                ran = subprocess.run(re.sub("^nereid", f"{BUILD}/bin/nereid", command), shell=True, cwd=folder, capture_output=True, text=True)
+                self.assertEqual(ran.stdout, shown, ran.stderr)
+
+    def test_examples_of_help(self):
+        with self.folder_with_kernel() as folder:
+            for verb in ("list", "run", "check", "explain", "compile", "inspect", "profile", "cache", "learn"):
+                with self.subTest(verb=verb):
+                    example = re.search(r"^Example:\n(.*)", help_of(verb), re.S | re.M)[1]
+                    words = shlex.split(example.replace("\\\n", " "))[1:]
+                    ran = subprocess.run([f"{BUILD}/bin/nereid", *words], cwd=folder, capture_output=True, text=True)
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_links_and_files(self):
         for name, path, text in self.each():

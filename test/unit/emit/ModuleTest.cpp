@@ -2,6 +2,8 @@
 
 #include "Harness.h"
 
+#include "syntax/Parser.h"
+
 namespace nereid::emit {
 namespace {
 
@@ -178,6 +180,11 @@ TEST_F(ModuleTest, AFailedStatementPoisonsOnlyItsNames) {
   EXPECT_EQ(value(source, "d"), "unusable: ModuleLevelFailure");
 }
 
+Definition definition(const std::string &text) {
+  auto parsed = syntax::parseExpression(text, "--define");
+  return {text, parsed.module, parsed.expr};
+}
+
 TEST_F(ModuleTest, UnknownValuesSpreadAndUnknownBranchesBindBoth) {
   const char *source = R"(
 import torch
@@ -197,12 +204,34 @@ else:
   EXPECT_EQ(value(source, "only"), "7");
   EXPECT_EQ(value(source, "different"), "unusable: UnknownDefinition");
   HostOptions options;
-  options.defines["n"] = support::Constant::integer(3);
+  options.defines["n"] = definition("3");
   EXPECT_EQ(value(source, "different", options), "1");
   EXPECT_TRUE(hasFact("define", "n"));
   options.defines.clear();
-  options.defines["other_library.device_count(...)"] = support::Constant::integer(1);
+  options.defines["other_library.device_count(...)"] = definition("1");
   EXPECT_EQ(value(source, "different", options), "2");
+}
+
+// A definition may use the module's names, also those that come later, but not itself.
+TEST_F(ModuleTest, DefinitionsAreExpressions) {
+  std::string source = R"(
+import somewhere
+size = 64
+dtype = somewhere.dtype
+early = somewhere.op
+missing = somewhere.other
+def later(): return 7
+)";
+  HostOptions options;
+  options.defines = {{"dtype", definition("torch.bfloat16")},
+                     {"size", definition("size * 2")},
+                     {"only", definition("later() + 1")},
+                     {"early", definition("later")},
+                     {"missing", definition("nothing")}};
+  EXPECT_EQ(value(source, "dtype", options), value("import torch\nx = torch.bfloat16", "x"));
+  EXPECT_EQ(value(source, "only", options), "8");
+  EXPECT_EQ(value(source, "early", options), value(source, "later"));
+  EXPECT_EQ(value(source, "missing", options), "--define missing=nothing");
 }
 
 TEST_F(ModuleTest, ABranchNobodyKnowsLeavesObjectsToTheOther) {

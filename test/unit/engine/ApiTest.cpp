@@ -259,7 +259,8 @@ def change(x):
   };
   EXPECT_EQ(change({"package.utils.is_fast(...)=True", "FACTOR=5"}), "15.000000");
   EXPECT_NE(change({}).find("`--define 'package.utils.is_fast(...)=True'`"), std::string::npos);
-  EXPECT_EQ(change({"FACTOR"}), "definition `FACTOR` is not NAME=VALUE with a literal value");
+  EXPECT_EQ(change({"FACTOR"}), "definition `FACTOR` is not NAME=VALUE with an expression for the "
+                                "value, as in `BLOCK=128`, `TYPE=tl.float16` or `ACTIVATION=relu`");
 }
 
 TEST_F(ApiTest, NoTensorIsNone) {
