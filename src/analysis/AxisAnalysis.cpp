@@ -101,31 +101,47 @@ void AxisAnalysis::visit(Operation *op) {
   }
 }
 
-// Starts from the facts of the initial values and weakens them until the body keeps them. Facts
-// only get weaker and each has few steps to fall, but a pointer that doubles could take many
-// rounds.
+// Starts from the facts of the initial values and weakens them until a step keeps them. Facts only
+// get weaker and each has few steps to fall, but a pointer that doubles could take many rounds.
 void AxisAnalysis::visitLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
-  if (!loop) {
-    // A `while` carries what it likes: nothing is known of its values.
+  auto whileLoop = dyn_cast<scf::WhileOp>(op);
+  if (!loop && !whileLoop) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         visit(block);
     return;
   }
-  for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+  Block::BlockArgListType carried =
+      loop ? loop.getRegionIterArgs() : whileLoop.getBeforeArguments();
+  for (auto [argument, init] : llvm::zip(carried, loop ? loop.getInitArgs() : whileLoop.getInits()))
     known[argument] = facts(init);
-  AxisFacts induction = AxisFacts::unknown(0);
-  induction.scalarDivisibility = std::gcd(facts(loop.getLowerBound()).scalarDivisibility,
-                                          facts(loop.getStep()).scalarDivisibility);
-  known[loop.getInductionVar()] = induction;
+  if (loop) {
+    AxisFacts induction = AxisFacts::unknown(0);
+    induction.scalarDivisibility = std::gcd(facts(loop.getLowerBound()).scalarDivisibility,
+                                            facts(loop.getStep()).scalarDivisibility);
+    known[loop.getInductionVar()] = induction;
+  }
+  auto pass = [&](ValueRange from, ValueRange to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      known[target] = facts(source);
+  };
+  // What a step ends with.
+  auto step = [&]() -> ValueRange {
+    if (loop) {
+      visit(*loop.getBody());
+      return loop.getYieldedValues();
+    }
+    visit(*whileLoop.getBeforeBody());
+    pass(whileLoop.getConditionOp().getArgs(), whileLoop.getAfterArguments());
+    visit(*whileLoop.getAfterBody());
+    return whileLoop.getYieldOp().getResults();
+  };
 
   constexpr unsigned rounds = 16;
   for (unsigned round = 0;; ++round) {
-    visit(*loop.getBody());
     bool changed = false;
-    for (auto [argument, yielded] :
-         llvm::zip(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands())) {
+    for (auto [argument, yielded] : llvm::zip(carried, step())) {
       if (round < rounds) {
         changed |= join(argument, facts(yielded));
       } else if (!same(known[argument], unknownFor(argument))) {
@@ -136,8 +152,8 @@ void AxisAnalysis::visitLoop(Operation *op) {
     if (!changed)
       break;
   }
-  for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
-    known[result] = facts(argument);
+  pass(loop ? ValueRange(carried) : ValueRange(whileLoop.getConditionOp().getArgs()),
+       op->getResults());
 }
 
 int64_t accessWidth(const AxisFacts &pointer, const AxisFacts *mask, unsigned dim,

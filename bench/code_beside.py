@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""What the machine code of kernels is made of, Nereid's beside Triton's, offline: no GPU, one assembler for both. The worst come first.
+
+    bench/code_beside.py LIST.json [--nereid build/release/bin/nereid] [--chip sm_90a] [--tools FOLDER] [--keep FOLDER] [--jobs 2]
+
+LIST.json: [[FILE.py, KERNEL, SIGNATURE, {"num_warps": 8, ...}], ...], signatures as `nereid compile` takes them, in files that import nothing but Triton.
+Needs an installed Triton; `--tools` has `ptxas`, `nvdisasm` and `cuobjdump` (by default those that come with Triton). A line a kernel, Nereid/Triton: instructions; instructions where those of a loop
+count eight times; registers, spilled bytes; barriers, shuffles, accesses to shared memory, special functions; accesses to global memory by width. Counts are no times: look at the code of what differs, then time it.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TRITON = r'''
+import importlib.util, json, re, sys
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+
+path, kernel, words, options, chip, out = sys.argv[1:]
+spec = importlib.util.spec_from_file_location("kernels", path)
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+function = getattr(module, kernel)
+function = getattr(function, "fn", function) if not hasattr(function, "arg_names") else function
+signature, constants, facts = {}, {}, {}
+for place, (name, word) in enumerate(zip(function.arg_names, json.loads(words))):
+    kind = re.fullmatch(r"(\*?(?:fp\d+\w*|bf16|[iu]\d+))(?::(\d+))?", word)
+    if kind and kind[2] != "1":
+        signature[name] = kind[1]
+        if kind[2] == "16":
+            facts[place,] = [["tt.divisibility", 16]]
+    else:
+        signature[name], constants[place,] = "constexpr", 1 if kind else eval(word, {"tl": tl})
+source = triton.compiler.ASTSource(function, signature, constants, facts)
+made = triton.compile(source, target=GPUTarget("cuda", int(re.sub(r"\D", "", chip)), 32), options=json.loads(options))
+open(out, "w").write(made.asm["ptx"])
+'''
+# Of the machine's instructions these are told; of those on global memory each width by itself.
+TOLD = ("BAR", "SHFL", "REDUX", "LDS", "STS", "LDSM", "MUFU", "LDGSTS", "ATOMG", "RED")
+
+
+def split(signature):
+    """At the commas that stand in no brackets."""
+    words, depth = [""], 0
+    for letter in signature:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words]
+
+
+def run(words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600, **options)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1][:200])
+    return done.stdout + done.stderr
+
+
+def factsOf(ptx, options):
+    """Counts of one kernel's machine code by name."""
+    cubin = ptx.with_suffix(".cubin")
+    said = run([options.tools / "ptxas", "-v", f"--gpu-name={options.chip}", ptx, "-o", cubin])
+    facts = collections.Counter(registers=max(map(int, re.findall(r"Used (\d+) registers", said)), default=0),
+                                spilled=sum(map(int, re.findall(r"(\d+) bytes spill stores", said))))
+    code, labels = [], {}
+    for line in run([options.tools / "nvdisasm", "-c", cubin]).splitlines():
+        if label := re.match(r"^(\.L_\w+):", line):
+            labels[label[1]] = len(code)
+        elif found := re.match(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(.*?);", line):
+            code.append(found[1])
+    weights = [1] * len(code)
+    for place, instruction in enumerate(code):
+        target = re.match(r"BRA\b.*`\((\.L_\w+)\)", instruction)
+        if target and labels.get(target[1], place) < place:  # back to the start of a loop
+            for inside in range(labels[target[1]], place + 1):
+                weights[inside] = min(8 * weights[inside], 512)
+    for instruction, weight in zip(code, weights):
+        name, *kinds = instruction.split()[0].split(".")
+        if name == "NOP":
+            continue
+        facts["instructions"] += 1
+        facts["weighted"] += weight
+        if name in ("LDG", "STG"):
+            facts[name + next((kind for kind in kinds if re.fullmatch(r"128|64|[US]?16|[US]8", kind)), "32").lstrip("US")] += 1
+        elif name in TOLD:
+            facts[name] += 1
+    return facts
+
+
+def compared(job, number, options, where):
+    path, kernel, signature, settings = job
+    nereid, triton = where / f"{number}-nereid.ptx", where / f"{number}-triton.ptx"
+    flags = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
+    run([options.nereid, "compile", f"{path}:{kernel}", "--signature", signature, "--target", options.chip, "--emit", "ptx", "-o", nereid, *flags])
+    run([sys.executable, "-c", TRITON, path, kernel, json.dumps(split(signature)), json.dumps(settings), options.chip, triton],
+        env=dict(os.environ, TRITON_CACHE_DIR=str(where / "cache")))
+    return factsOf(nereid, options), factsOf(triton, options)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("list")
+    parser.add_argument("--nereid", type=os.path.abspath, default="build/release/bin/nereid")
+    parser.add_argument("--chip", default="sm_90a")
+    parser.add_argument("--tools", type=pathlib.Path)
+    parser.add_argument("--keep", help="a folder for PTX and cubins")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if not options.tools:
+        import triton
+        options.tools = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin"
+    jobs = json.loads(pathlib.Path(options.list).read_text())
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        where = pathlib.Path(options.keep or scratch)
+        where.mkdir(parents=True, exist_ok=True)
+        waiting = {pool.submit(compared, job, number, options, where): (number, job) for number, job in enumerate(jobs)}
+        for done in concurrent.futures.as_completed(waiting):
+            number, job = waiting[done]
+            try:
+                rows.append((number, job, *done.result()))
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"{number} {job[1]}: {error}", flush=True)
+    ratio = lambda row, what: row[2][what] / row[3][what]
+    for row in sorted(rows, key=lambda row: -ratio(row, "weighted")):
+        number, job, ours, theirs = row
+        told = [name for name in sorted({*ours, *theirs}) if name not in ("instructions", "weighted") and (ours[name] or theirs[name])]
+        print(f"{number:4} {job[1]:44} {ratio(row, 'instructions'):5.2f} {ratio(row, 'weighted'):5.2f}  {ours['instructions']}/{theirs['instructions']} "
+              + " ".join(f"{name} {ours[name]}/{theirs[name]}" for name in told), flush=True)
+    if rows:
+        means = [math.exp(sum(math.log(ratio(row, what)) for row in rows) / len(rows)) for what in ("instructions", "weighted")]
+        print(f"{len(rows)} of {len(jobs)} kernels, geometric mean {means[0]:.3f}, with loops eightfold {means[1]:.3f}")
+    return 0 if len(rows) == len(jobs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
