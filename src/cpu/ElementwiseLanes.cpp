@@ -194,17 +194,54 @@ using transforms::Total;
 
 template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, kind>, Op> {
   bool isCostlyLane(Operation *op) const {
-    return (kind == Total::DivS || kind == Total::DivU || kind == Total::RemS ||
-            kind == Total::RemU) &&
-           !matchPattern(op->getOperand(1), m_Constant());
+    return divides && !matchPattern(op->getOperand(1), m_Constant());
   }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     SmallVector<Value> values = operandLanes(op, emitter, where);
     Value divisor = op->getOperand(1);
     bool same = isa<RankedTensorType>(divisor.getType()) &&
                 emitter.axes.facts(divisor).constancy[where.dim] >= where.width;
-    return transforms::expandTotal(emitter.builder, emitter.loc(), kind, values[0], values[1],
-                                   same);
+    auto divided = [&](Value x, Value y) {
+      return transforms::expandTotal(emitter.builder, emitter.loc(), kind, x, y, same);
+    };
+    bool isWide = scalarOf(values[0].getType()).isInteger(64);
+    if (!isWide || where.width == 1 || !divides || isPowerOf2(emitter.axes.facts(divisor).constant))
+      return divided(values[0], values[1]);
+    // 64 bits are divided lane by lane. Indices are small numbers: a test of all lanes takes less
+    // time than the division of one.
+    OpBuilder &b = emitter.builder;
+    Type wide = values[0].getType(), narrow = laneType(b.getI32Type(), where.width);
+    auto cut = [&](Value value) {
+      return b.createOrFold<arith::TruncIOp>(emitter.loc(), narrow, value);
+    };
+    return emitter.select(
+        areBelow(int64_t(1) << 31, values, emitter), wide,
+        [&] {
+          // -1 is a result of division by zero.
+          return b.create<arith::ExtSIOp>(emitter.loc(), wide,
+                                          divided(cut(values[0]), cut(values[1])));
+        },
+        [&] { return divided(values[0], values[1]); });
+  }
+
+private:
+  static constexpr bool divides =
+      kind == Total::DivS || kind == Total::DivU || kind == Total::RemS || kind == Total::RemU;
+  static bool isPowerOf2(std::optional<int64_t> number) {
+    return number && *number > 0 && llvm::isPowerOf2_64(uint64_t(*number));
+  }
+  // True if all lanes of both, as numbers without a sign, are less than a power of two.
+  static Value areBelow(int64_t limit, ArrayRef<Value> values, LaneEmitter &emitter) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    int64_t width = widthOf(values[0].getType());
+    Value both = b.create<arith::OrIOp>(loc, values[0], values[1]);
+    Value above = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, both,
+                                          emitter.constant(b.getI64Type(), limit, width));
+    Type bits = b.getIntegerType(width);
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                   b.create<LLVM::BitcastOp>(loc, bits, above),
+                                   emitter.constant(bits, 0));
   }
 };
 

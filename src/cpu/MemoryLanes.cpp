@@ -93,9 +93,9 @@ Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
   return areEqual(emitter, spread(emitter, pointers, where), steps);
 }
 
-bool mayBeAdjacent(LaneEmitter &emitter, tile::LoadOp load, const Lanes &where) {
-  return where.width >= 8 && reachOf(emitter, load.getPointer(), where) == Reach::Scattered &&
-         !laneOffsets(load.getPointer(), where, emitter);
+bool mayBeAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
+  return where.width >= 8 && reachOf(emitter, pointers, where) == Reach::Scattered &&
+         !laneOffsets(pointers, where, emitter);
 }
 
 // Quotients of adjacent numbers by one, which are all that differs between the lanes of `tile`.
@@ -188,7 +188,7 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       return whereAllAreOn(
           emitter, mask, type,
           [&] { return near->load(first(), element, load.getIsVolatile(), emitter); }, scattered);
-    if (!mayBeAdjacent(emitter, load, where))
+    if (!mayBeAdjacent(emitter, load.getPointer(), where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
     // the edge (`n % N`), a stride of 1 that is an argument. Or they are one, as that of a channel
@@ -353,6 +353,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
         if (auto near = nearLanes(emitter, store.getPointer(), element, where);
             near && near->allDiffer())
           return storeNear(store, emitter, *near, where, value, mask);
+      if (!adjacent && mayBeAdjacent(emitter, store.getPointer(), where))
+        return storeTested(store, emitter, where, value, mask);
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
       auto plain = [&] { emitter.storeElements(pointer, element, where.width, value, mask); };
       bool lines = where.width > 1 &&
@@ -386,6 +388,18 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width, value,
                             mask);
     });
+  }
+
+  // Addresses of which nothing is known, as of loads (LoadLanes).
+  static void storeTested(tile::StoreOp store, LaneEmitter &emitter, const Lanes &where,
+                          Value value, Value mask) {
+    auto storeAt = [&](const Lanes &place) {
+      emitter.storeElements(emitter.lanes(store.getPointer(), place), store.getAccessElementType(),
+                            where.width, value, mask);
+    };
+    emitter.either(
+        areAdjacent(emitter, store.getPointer(), where), [&] { storeAt(where.first()); },
+        [&] { storeAt(where); });
   }
 
   // True if the address has some of these bits.
