@@ -204,6 +204,8 @@ def guessConstexpr(name, flag="True", number="32", use=None):
         return "'ieee'"
     if re.fullmatch(r"activation", name, re.I):
         return "None"
+    if re.search(r"cache_modifier|eviction", name, re.I):
+        return "''"
     return number
 
 

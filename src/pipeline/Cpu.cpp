@@ -92,12 +92,13 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
 // A third of what O3 runs, for the same loops: a kernel is one function of vectors that calls
 // nothing to be inlined, and its loops come blocked. What looks at each loop by its number of steps
 // takes time that grows faster than the number of loops, of which a sorting network that is written
-// out has thousands, of two steps each.
+// out has thousands, of two steps each: 64 products in a row, 1,752 blocks, 5.2 of 6.3 s. Kernels
+// whose loops are written as loops have up to 200 blocks.
 std::string llvmPassesFor(const llvm::Module &module) {
   size_t blocks = 0;
   for (const llvm::Function &function : module)
     blocks += function.size();
-  bool hasManyLoops = blocks > 2000;
+  bool hasManyLoops = blocks > 600;
   return std::string(
              "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,") +
          (hasManyLoops ? "loop-mssa(licm)," : "loop-mssa(loop-rotate,licm),") +

@@ -105,9 +105,9 @@ Step decodeInlineAsm(tile::InlineAsmOp op, Decoder &d) {
         [&] { return frame.machine.statistics.operations; },
         [&] {
           frame.machine.assertionFailed(
-              frame, frame.machine.finding(frame, Severity::Error, "AssertFailed",
-                                           std::string("device assertion failed: ") +
-                                               ptx::trapMessage));
+              frame,
+              frame.machine.finding(frame, Severity::Error, "AssertFailed",
+                                    std::string("device assertion failed: ") + ptx::trapMessage));
         }};
     PtxProgram::State state{{}, &outside};
     for (uint32_t first = 0; first < count; first += pack) {

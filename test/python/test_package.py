@@ -340,6 +340,20 @@ class Launches(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "Specialization data is for"):
             add.preload(told["compile"]["specialization_data"])
 
+    def test_programs_replace_what_makes_a_kernel(self):
+        @triton.jit
+        def fill(x, value, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), value)
+
+        kernel, own = triton.compiler.CompiledKernel, triton.compiler.CompiledKernel.__init__
+
+        def init(self, src, metadata_group, hash):
+            own(self, src, metadata_group, hash)
+
+        with unittest.mock.patch.object(kernel, "__init__", init):
+            self.assertIsInstance(fill[(1, )](self.out, 7, 16), kernel)
+        self.assertEqual(self.out[15], 7)
+
     def test_a_name_by_the_arguments(self):
         @triton.jit(repr=lambda one: f"fill_{one.signature['value']}_{one.constants['BLOCK']}")
         def fill(x, value, BLOCK: tl.constexpr):

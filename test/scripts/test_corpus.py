@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import corpus_guess  # noqa: E402
 import corpus_inputs  # noqa: E402
 import corpus_tools  # noqa: E402
+import corpus_uses  # noqa: E402
 
 
 def load(path):
@@ -180,6 +181,21 @@ class Tools(unittest.TestCase):
         guesses = corpus_guess.guessSignatures(corpus_tools.astKernels(text)[0][3])
         self.assertIn("*fp32:16, *i64:16, 32", guesses)
         self.assertIn("*fp16:16, *i32:16, 32", guesses)
+
+    def test_guesses_through_helpers(self):
+        text = """
+@triton.jit
+def at(P, STRIDES, i):
+    return tl.load(P + i * STRIDES[1])
+
+@triton.jit
+def k(X, D, n, STRIDES: tl.constexpr, *, BLOCK: tl.constexpr = 16):
+    D.store([n, 0], at(X, STRIDES, n))
+"""
+        tree, uses = ast.parse(text), corpus_uses.Uses()
+        uses.read(tree)
+        self.assertEqual(uses.called, {"at"})
+        self.assertEqual(corpus_guess.guessSignature(tree.body[1], uses), "*fp32:16, tensordesc<fp32[32,32]>, i32, (32, 1), 16")
 
     def test_what_can_not_be_launched(self):
         corpus = load(ROOT / "scripts" / "corpus.py")
