@@ -103,7 +103,6 @@ std::string optionsText(const CodeOptions &o) {
   add("num_warps", std::to_string(o.numWarps));
   add("program_loops", o.programLoops);
   add("sanitize_overflow", o.sanitizeOverflow ? "1" : "0");
-  add("stores_beside", o.storesBeside ? "1" : "0");
   return text;
 }
 
@@ -157,8 +156,6 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
     (*out.module)
         ->setAttr(pipeline::programLoopsAttr,
                   mlir::StringAttr::get(out.context.get(), options.programLoops));
-  if (!options.storesBeside)
-    (*out.module)->setAttr(pipeline::storesInPlaceAttr, yes);
   if (options.launchPdl)
     (*out.module)->setAttr(pipeline::launchPdlAttr, yes);
   if (options.launchCooperative)

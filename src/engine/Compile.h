@@ -27,7 +27,6 @@ struct CodeOptions : ops::CompileOptions {
   bool launchCooperative = false; ///< all programs of a GPU's launch run at once
   /// Which kernels' blocks run several programs on a GPU: "off", "all" or "" (those that gain).
   std::string programLoops = support::knobs().programLoops;
-  bool storesBeside = support::knobs().storesBeside; ///< a GPU may store beside the next products
   CodeOptions() = default;
   CodeOptions(const ops::CompileOptions &options) : ops::CompileOptions(options) {}
 };

@@ -1,7 +1,5 @@
 #include "gpu/BesideProducts.h"
 
-#include "gpu/BulkCopies.h"
-#include "gpu/Layouts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -24,39 +22,6 @@ bool isNumber(Operation *op) {
   return op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
          !op->getNumRegions() && isMemoryEffectFree(op) && isSpeculatable(op) &&
          !isa<arith::ConstantOp>(op);
-}
-
-// The last things that a tile does to memory, if they are stores that nobody is told of.
-SmallVector<tile::DescStoreOp> lastStores(scf::ForOp tiles) {
-  SmallVector<tile::DescStoreOp> stores;
-  for (Operation &op : llvm::reverse(tiles.getBody()->without_terminator())) {
-    if (isMemoryEffectFree(&op))
-      continue;
-    auto store = dyn_cast<tile::DescStoreOp>(op);
-    auto mayTell = store ? store->getAttrOfType<BoolAttr>(bulkStoreAttr) : BoolAttr();
-    if (!mayTell || mayTell.getValue() || !tiles.isDefinedOutsideOfLoop(store.getDesc()))
-      break;
-    stores.push_back(store);
-  }
-  return llvm::to_vector(llvm::reverse(stores));
-}
-
-// How many 32-bit registers of a thread hold a tile.
-uint64_t wordsOf(Value tile) {
-  uint64_t bytes = tile::bytesInMemory(tile::elementType(tile.getType()));
-  return llvm::divideCeil(registersOf(layoutOf(tile.getType())) * bytes, 4);
-}
-
-// Sums of the next tile, the blocks that wait, and what a step needs besides.
-bool fitRegisters(scf::ForOp steps, ArrayRef<tile::DescStoreOp> stores, unsigned warps) {
-  constexpr uint64_t ofAll = 65536, mostOfThread = 255, besides = 56;
-  uint64_t words = besides;
-  for (Value sum : steps.getRegionIterArgs())
-    if (isa<RankedTensorType>(sum.getType()))
-      words += wordsOf(sum);
-  for (tile::DescStoreOp store : stores)
-    words += wordsOf(store.getValue());
-  return words <= std::min(ofAll / (warps * 32), mostOfThread);
 }
 
 } // namespace
@@ -116,61 +81,6 @@ void computeBesideProducts(OpBuilder &b, scf::ForOp made) {
     number.replaceAllUsesWith(result);
   for (Operation *op : llvm::reverse(ops))
     op->erase();
-}
-
-void storeBesideProducts(OpBuilder &b, scf::ForOp tiles, unsigned warps) {
-  auto stores = lastStores(tiles);
-  auto steps = *tiles.getBody()->getOps<scf::ForOp>().begin();
-  if (stores.empty() || !fitRegisters(steps, stores, warps))
-    return;
-  llvm::SetVector<Value> waiting; // blocks, and where they go
-  for (tile::DescStoreOp store : stores)
-    for (Value operand : store->getOperands())
-      if (!tiles.isDefinedOutsideOfLoop(operand))
-        waiting.insert(operand);
-  auto storeAll = [&](ValueRange values) {
-    IRMapping mapping;
-    mapping.map(waiting.getArrayRef(), values.take_back(waiting.size()));
-    for (tile::DescStoreOp store : stores)
-      b.clone(*store, mapping);
-  };
-  b.setInsertionPoint(tiles);
-  SmallVector<Value> none;
-  for (Value value : waiting)
-    none.push_back(b.create<arith::ConstantOp>(tiles.getLoc(),
-                                               cast<TypedAttr>(b.getZeroAttr(value.getType()))));
-  Location loc = tiles.getLoc();
-  DictionaryAttr attributes = tiles->getDiscardableAttrDictionary();
-  IRRewriter rewriter(b);
-  tiles = cast<scf::ForOp>(
-      tiles
-          .replaceWithAdditionalYields(rewriter, none, false,
-                                       [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-                                         return SmallVector<Value>(waiting.begin(), waiting.end());
-                                       })
-          ->getOperation());
-  tiles->setDiscardableAttrs(attributes);
-  tiles->setAttr(storesBesideAttr, b.getUnitAttr());
-
-  steps = *tiles.getBody()->getOps<scf::ForOp>().begin();
-  b.setInsertionPoint(steps);
-  Value isLater = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, tiles.getInductionVar(),
-                                          tiles.getLowerBound());
-  b.setInsertionPoint(steps.getBody()->getTerminator());
-  auto before = b.create<scf::IfOp>(
-      loc, b.create<arith::AndIOp>(loc, isLater, isFirstStep(b, steps)).getResult());
-  b.setInsertionPointToStart(before.thenBlock());
-  storeAll(tiles.getRegionIterArgs());
-
-  b.setInsertionPointAfter(tiles);
-  auto last =
-      b.create<scf::IfOp>(loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
-                                                       tiles.getLowerBound(), tiles.getUpperBound())
-                                   .getResult());
-  b.setInsertionPointToStart(last.thenBlock());
-  storeAll(tiles.getResults());
-  for (tile::DescStoreOp store : stores)
-    store.erase();
 }
 
 } // namespace nereid::gpu

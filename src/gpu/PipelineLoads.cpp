@@ -29,12 +29,10 @@ class Pipeliner : CopiesAhead {
 public:
   using CopiesAhead::CopiesAhead;
 
-  uint64_t run(const analysis::AxisAnalysis &axes, bool storesBeside) {
+  uint64_t run(const analysis::AxisAnalysis &axes) {
     if (!make(axes))
       return 0;
     rewrite();
-    if (storesBeside && tiles && isAllBulk && !flying.empty())
-      storeBesideProducts(b, tiles->loop(), warps);
     return sharedBytes();
   }
 
@@ -503,7 +501,7 @@ private:
 } // namespace
 
 uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps,
-                       uint64_t sharedBytes, bool bulk, bool storesBeside) {
+                       uint64_t sharedBytes, bool bulk) {
   if (bulk)
     chooseBulkStores(kernel, chip);
   SmallVector<scf::ForOp> loops;
@@ -514,8 +512,7 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
   for (scf::ForOp loop : loops) {
     // Facts hold as long as the function does not change.
     analysis::AxisAnalysis axes(kernel);
-    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk)
-                              .run(axes, storesBeside));
+    most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk).run(axes));
   }
   return shared + most;
 }

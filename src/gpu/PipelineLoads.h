@@ -19,7 +19,6 @@ namespace nereid::gpu {
 /// global memory as it is. Gives how many bytes the rings of one loop take at most, with those of
 /// all.
 uint64_t pipelineLoads(mlir::FunctionOpInterface kernel, const target::GpuChip &chip,
-                       unsigned warps, uint64_t sharedBytes, bool bulk,
-                       bool storesBeside);
+                       unsigned warps, uint64_t sharedBytes, bool bulk);
 
 } // namespace nereid::gpu

@@ -2,7 +2,6 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssignLayouts.h"
-#include "gpu/BesideProducts.h"
 #include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
 #include "gpu/EmitKernel.h"
@@ -239,23 +238,6 @@ std::string whatLoopCosts(const GpuCode &code, const target::GpuChip &chip, Stri
   return "";
 }
 
-// True if blocks that wait in registers for the products of the next tile leave too few of them.
-bool costsRegisters(const GpuCode &code, const target::GpuChip &chip) {
-  bool waits = code.pipelined && code.cubin &&
-               (*code.pipelined)
-                   ->walk([](scf::ForOp loop) {
-                     return loop->hasAttr(gpu::storesBesideAttr) ? WalkResult::interrupt()
-                                                                 : WalkResult::advance();
-                   })
-                   .wasInterrupted();
-  if (!waits)
-    return false;
-  uint64_t shared = code.emitted.sharedBytes;
-  return code.spilledBytes() || isSerial(*code.cubin) ||
-         target::occupancy(chip, code.warps, code.cubin->registers, shared).blocks <
-             target::occupancy(chip, code.warps, 0, shared).blocks;
-}
-
 // Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
 Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
                         const GpuOptions &options, const support::ArtifactBuilder *builder,
@@ -297,8 +279,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
         gpu::keepRows(kernel, warps);
-      uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk,
-                                          !module->hasAttr(storesInPlaceAttr));
+      uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
       gpu::startLoadsAhead(kernel, warps);
       return bytes;
     });
@@ -454,29 +435,20 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   if (stage == GpuStage::Tile)
     return printed(module);
 
-  OwningOpRef<ModuleOp> lowered;
+  OwningOpRef<ModuleOp> lowered = module.clone();
   auto programLoops = module->getAttrOfType<StringAttr>(programLoopsAttr);
   std::string why;
   bool loops = programLoops && !module->hasAttr(standsAloneAttr) &&
-               !module->hasAttr(launchCooperativeAttr);
-  auto make = [&](unsigned warps, bool inPlace) {
-    lowered = module.clone();
-    if (inPlace)
-      (*lowered)->setAttr(storesInPlaceAttr, UnitAttr::get(context));
-    if (loops)
-      loops = gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
-    return codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
-  };
-  auto codeOf = [&](unsigned warps) {
-    auto code = make(warps, false);
-    return code && costsRegisters(*code, chip) ? make(warps, true) : std::move(code);
-  };
-  auto code = codeOf(warps);
+               !module->hasAttr(launchCooperativeAttr) &&
+               gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
+  auto code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
   if (loops) {
     why = code ? whatLoopCosts(*code, chip, programLoops) : code.error().what;
     loops = why.empty();
-    if (!loops)
-      code = codeOf(warps);
+    if (!loops) {
+      lowered = module.clone();
+      code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
+    }
   }
   // A kernel that spills has more registers in more warps, up to the threads of which each can have
   // half of them. `ptxas` gives up where products alone want more than there are.
@@ -488,7 +460,8 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   };
   for (unsigned more = warps * 2; more <= mostWarps && isTooNarrow(code) && isFreeOfWarps(module);
        more *= 2) {
-    auto wider = codeOf(more);
+    lowered = module.clone();
+    auto wider = codeFor(*lowered, chip, stage, options, builder, more, report, reports);
     if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
       break;
     code = std::move(wider);

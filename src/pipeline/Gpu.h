@@ -22,9 +22,6 @@ inline constexpr llvm::StringLiteral launchCooperativeAttr = "tile.launch_cooper
 /// On a module: blocks may run several programs, one after the other (gpu/LoopOverPrograms.h), for
 /// a runtime that knows how to launch that. "all": also where that is not known to gain.
 inline constexpr llvm::StringLiteral programLoopsAttr = "tile.program_loops";
-/// On a module: a tile is stored at its end, not beside products of the next one
-/// (gpu/BesideProducts.h).
-inline constexpr llvm::StringLiteral storesInPlaceAttr = "tile.stores_in_place";
 
 struct GpuOptions {
   /// Warps a program; 0: what the module says, else 4.

@@ -139,7 +139,7 @@ void startLoadsAhead(mlir::FunctionOpInterface kernel, const Options &options) {
 }
 void pipelineLoads(mlir::FunctionOpInterface kernel, const Options &options) {
   gpu::pipelineLoads(kernel, options.chip, options.warps, options.chip.sharedBytesPerBlock,
-                     options.bulk, /*storesBeside=*/true);
+                     options.bulk);
 }
 void readBytes(mlir::FunctionOpInterface kernel, const Options &options) {
   gpu::readBytesForProducts(kernel, options.warps);

@@ -1,9 +1,9 @@
-# RUN: env NEREID_STORES_BESIDE=0 nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s
-# RUN: env NEREID_STORES_BESIDE=0 nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit ptx --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s
+# RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, True" --target sm_90a --emit ptx --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:matmul --signature "tensordesc<fp16[128, 64]>, tensordesc<fp16[64, 256]>, tensordesc<fp16[128, 256]>, i32, i32, i32, False" --target sm_90a --emit gpu --num-stages 3 --num-warps 8 | FileCheck %s --check-prefix APART
-# RUN: env NEREID_STORES_BESIDE=0 nereid compile %s:carried --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix CARRIED
-# RUN: env NEREID_STORES_BESIDE=0 nereid compile %s:after --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix AFTER
-# A loop over tiles that may be flattened: copies go on into the next tile's steps (where its block leaves at its end: stores_beside.py has the other).
+# RUN: nereid compile %s:carried --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix CARRIED
+# RUN: nereid compile %s:after --signature "tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, tensordesc<fp16[64, 64]>, i32, i32" --target sm_90a --emit gpu --num-stages 3 --num-warps 4 | FileCheck %s --check-prefix AFTER
+# A loop over tiles that may be flattened: copies go on into the next tile's steps.
 import triton
 import triton.language as tl
 

@@ -21,7 +21,7 @@ def product_of_made(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
     tl.make_tensor_descriptor(c, [BM, BN], [BN, 1], [BM, BN]).store([0, 0], acc.to(tl.float16))
 
 
-# Tile after tile: each leaves beside the products of the next one.
+# Tile after tile: the copy engine reads one while the next is multiplied.
 @triton.jit
 def tiles(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     for n in tl.range(0, N, BN, flatten=True):
