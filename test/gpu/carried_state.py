@@ -1,4 +1,5 @@
 # RUN: nereid compile %s:recurrence --signature "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32" --target sm_90a --emit gpu | FileCheck %s
+# RUN: nereid compile %s:stateless --signature "*fp32:16, *fp32:16, *fp32:16, *fp32:16, i32" --target sm_90a --emit gpu | FileCheck %s --check-prefix=COPIES
 # RUN: nereid compile %s:columns --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix=COLUMNS
 # A state that a loop carries lies as it is loaded and stored, not as one of the vectors that update it, and each thread loads what it needs of those.
 import triton
@@ -42,3 +43,17 @@ def columns(x_ptr, y_ptr, out_ptr, M, N):
         columns += 128
         offsets += 128
     tl.store(out_ptr + rows, tl.sum(total, 1), mask=rows < M)
+
+
+# Vectors that have fewer elements than there are threads do not say where a state lies: threads would compute it twice.
+# COPIES: #[[STATE:layout[0-9]*]] = #tilegpu.layout<2, {{.*}}warp = {{\[}}[0, 32], [1, 0]]>
+# COPIES-LABEL: func.func @stateless
+# COPIES: scf.for {{.*}} -> (tensor<64x64xf32, #[[STATE]]>
+# COPIES: tile.reduce{{.*}} #[[STATE]]>)
+@triton.jit
+def stateless(q_ptr, k_ptr, v_ptr, o_ptr, T):
+    i = tl.arange(0, 64)
+    h = tl.zeros([64, 64], dtype=tl.float32)
+    for t in range(T):
+        h += tl.load(k_ptr + t * 64 + i)[:, None] * tl.load(v_ptr + t * 64 + i)[None, :]
+        tl.store(o_ptr + t * 64 + i, tl.sum(h * tl.load(q_ptr + t * 64 + i)[:, None], axis=0))
