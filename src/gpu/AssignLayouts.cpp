@@ -4,6 +4,7 @@
 #include "gpu/AccessLayouts.h"
 #include "gpu/LayoutFlow.h"
 #include "gpu/Layouts.h"
+#include "gpu/Rings.h"
 #include "gpu/TileGpu.h"
 #include "gpu/TileVersions.h"
 #include "gpu/TurnProducts.h"
@@ -188,28 +189,67 @@ private:
   LogicalResult emitDot(tile::DotOp dot) {
     Product product = products.of(dot);
     IRMapping mapping;
+    auto neighbours = neighboursOfSum(dot, product);
+    if (neighbours)
+      product = *neighbours;
     if (product.instruction == "fma")
       product.lhs = lyingInRows(dot.getLhs()), product.rhs = lyingInRows(dot.getRhs());
-    if (product.instruction == "wgmma" && dot->hasAttr(rowsTogetherAttr))
-      mapping.map(dot.getLhs(), versions.requireFromSlot(dot.getLhs(), *product.lhs));
-    else
-      mapping.map(dot.getLhs(), requireOperand(dot.getLhs(), product.lhs));
-    mapping.map(dot.getRhs(), requireOperand(dot.getRhs(), product.rhs));
-    mapping.map(dot.getAcc(), versions.require(dot.getAcc(), product.sum));
+    Value lhs = product.instruction == "wgmma" && dot->hasAttr(rowsTogetherAttr)
+                    ? versions.requireFromSlot(dot.getLhs(), *product.lhs)
+                : neighbours ? versions.require(dot.getLhs(), *product.lhs)
+                             : requireOperand(dot.getLhs(), product.lhs);
+    Value rhs = neighbours ? besideSum(dot.getRhs(), *product.rhs)
+                           : requireOperand(dot.getRhs(), product.rhs);
+    Value acc = versions.require(dot.getAcc(), product.sum);
     Operation *copy = versions.cloneWith(dot, mapping, product.sum);
+    copy->setOperands({lhs, rhs, acc}); // the same tile may be two of them, each in its layout
     copy->setAttr(instructionAttr, b.getStringAttr(product.instruction));
+    if (neighbours)
+      copy->setAttr(neighboursAttr, b.getUnitAttr());
     versions.add(dot.getResult(), copy->getResult(0));
     return success();
   }
 
+  // A left operand of words that lies as a sum does is the operand of a product that is permuted
+  // along K; so is the right one then.
+  std::optional<Product> neighboursOfSum(tile::DotOp dot, const Product &product) {
+    constexpr unsigned wordBytes = 4;
+    auto own = versions.ownLayout(dot.getLhs());
+    if (product.instruction != "mma" || !own || dot->hasAttr(rowsTogetherAttr) ||
+        dot->hasAttr(columnsTogetherAttr) ||
+        tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) != wordBytes)
+      return std::nullopt;
+    LinearLayout lhs = withNeighbours(*product.lhs, 1, wordBytes);
+    for (LayoutInput input : {LayoutInput::Lane, LayoutInput::Warp})
+      if (own->bases(input) != lhs.bases(input))
+        return std::nullopt;
+    return Product{product.instruction, lhs, withNeighbours(*product.rhs, 0, wordBytes),
+                   product.sum};
+  }
+
   // As wanted if that costs nothing, else where it is.
   Value requireOperand(Value operand, const std::optional<LinearLayout> &wanted) {
+    auto own = versions.ownLayout(operand);
     if (wanted && versions.exists(operand, &*wanted))
       return versions.require(operand, *wanted);
-    auto own = versions.ownLayout(operand);
     return versions.require(operand, own      ? *own
                                      : wanted ? *wanted
                                               : defaultLayout(operand.getType()));
+  }
+
+  // The right operand of such a product, mostly a sum too, moves by shuffles where it is small:
+  // once for all products of a chain, of which each would write and read it for itself. What is
+  // loaded may wait in a ring.
+  Value besideSum(Value operand, const LinearLayout &wanted) {
+    constexpr unsigned mostWords = 8;
+    auto own = versions.ownLayout(operand);
+    auto source = untransposed(operand);
+    if (own && registersOf(*own) <= mostWords && source &&
+        !isa_and_present<tile::LoadOp, tile::DescLoadOp>(source->first.getDefiningOp()))
+      if (auto exchange = exchangeInWarps(*own, wanted);
+          exchange && exchange->isCheap(registersOf(*own)))
+        return versions.require(operand, wanted);
+    return requireOperand(operand, wanted);
   }
 
   // Multiply-adds read both operands along rows, of which 16 bytes at once: what is computed for
@@ -278,6 +318,8 @@ private:
     unsigned result = cast<OpResult>(value).getResultNumber();
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return foreseeYielded(branch, result, body, seen, ofRepeated);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return foresee(loop.getBody()->getTerminator()->getOperand(result), body, seen, ofRepeated);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       return products.of(dot).sum;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
@@ -300,6 +342,17 @@ private:
     return std::nullopt;
   }
 
+  // True if several threads hold the same elements, as those of a vector that has fewer than there
+  // are threads: a state that follows it is computed as often (64 x 64 and 128 threads: 320
+  // shuffles a step to sum it up, and each element twice).
+  static bool holdsCopies(const LinearLayout &layout) {
+    return llvm::any_of(std::array{LayoutInput::Lane, LayoutInput::Warp}, [&](LayoutInput input) {
+      return llvm::any_of(layout.bases(input), [](const LinearLayout::Basis &basis) {
+        return llvm::all_of(basis, [](int32_t step) { return step == 0; });
+      });
+    });
+  }
+
   // A carried tile keeps the layout in which the loop computes it; addresses, and numbers of which
   // addresses and masks are made, lie as the access wants them. A smaller tile that is repeated
   // does not say where the carried one lies if accesses to tiles of its shape do: it is little to
@@ -320,7 +373,7 @@ private:
     if (auto own = accesses.ofState(tile::shapeOf(init.getType()), loop))
       return *own;
     if (!accesses.isAccessed(tile::shapeOf(init.getType())))
-      if (auto own = foreseen(/*ofRepeated=*/true))
+      if (auto own = foreseen(/*ofRepeated=*/true); own && !holdsCopies(*own))
         return *own;
     if (auto own = versions.ownLayout(init))
       return *own;

@@ -124,7 +124,9 @@ void readBytesForProducts(FunctionOpInterface kernel, unsigned warps) {
 bool takesBytesFromSlots(FunctionOpInterface kernel) {
   return kernel
       ->walk([](tile::DotOp dot) {
-        return dot->hasAttr(neighboursAttr) ? WalkResult::interrupt() : WalkResult::advance();
+        bool isOfBytes = dot->hasAttr(neighboursAttr) &&
+                         tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) == 2;
+        return isOfBytes ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -99,7 +99,7 @@ private:
   Value elementAt(unsigned reg) {
     if (!shared)
       return e.registers(tile)[reg];
-    if (!shared->canReadFragments(along)) {
+    if (!shared->canReadFragments(fragments, along)) {
       if (all.empty())
         all = shared->read(e, base, fragments, element);
       return all[reg];

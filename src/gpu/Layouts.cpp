@@ -171,12 +171,14 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
   return layout;
 }
 
-LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim) {
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes) {
+  // Of an instruction's depth a thread has a word and what lies half the depth behind it.
+  int32_t word = int32_t(4 / elementBytes), half = int32_t(mmaDepth(elementBytes) / 2);
   LinearLayout layout(fragments.rank());
   for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
     for (LinearLayout::Basis basis : fragments.bases(input)) {
       int32_t &step = basis[dim];
-      step = step == 8 ? 2 : step == 2 || step == 4 ? 2 * step : step;
+      step = step == half ? word : step >= word && step < half ? 2 * step : step;
       layout.addBasis(input, std::move(basis));
     }
   return layout;
@@ -472,6 +474,11 @@ unsigned LaneExchange::shuffles(unsigned words) const {
     else
       count += words, words *= 2;
   return count + (movesLanes() ? words : 0);
+}
+
+bool LaneExchange::isCheap(unsigned words) const {
+  constexpr unsigned few = 8;
+  return shuffles(words) <= (words > few ? words : 2 * words);
 }
 
 std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to) {

@@ -48,9 +48,10 @@ std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, uns
                                    unsigned elementBytes = 2);
 std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps,
                                    unsigned elementBytes = 2);
-/// The fragments of 16-bit elements, permuted along K (`dim`) so that a thread's four of each 16
-/// are neighbours.
-LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim);
+/// The fragments, permuted along K (`dim`) so that a thread's elements of one instruction are
+/// neighbours: four of each 16 of 16 bits; two of each 8 of 32, as in a sum, so that a sum is a
+/// left operand as it lies.
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes);
 /// Elements along K that one instruction takes: 32 bytes.
 constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
 
@@ -144,6 +145,9 @@ struct LaneExchange {
   bool movesLanes() const;
   /// How many words a thread has to get from others, of `words` registers.
   unsigned shuffles(unsigned words) const;
+  /// True if those are not more than the accesses to shared memory would be: a word is written and
+  /// read there, behind two barriers, which count where there are few words.
+  bool isCheap(unsigned words) const;
 };
 /// Nothing if elements would have to leave their warps.
 std::optional<LaneExchange> exchangeInWarps(const LinearLayout &from, const LinearLayout &to);

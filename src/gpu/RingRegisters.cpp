@@ -72,7 +72,7 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   if (layout && dot->hasAttr(isLhs ? rowsTogetherAttr : columnsTogetherAttr))
     return inOrder(*layout, own, orderTogether(*layout, own));
   if (layout && dot->hasAttr(neighboursAttr))
-    return withNeighbours(*layout, isLhs ? 1 : 0);
+    return withNeighbours(*layout, isLhs ? 1 : 0, bytes);
   return layout;
 }
 

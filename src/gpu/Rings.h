@@ -16,8 +16,8 @@ struct SlotOperand {
 };
 std::optional<SlotOperand> slotOperand(mlir::Value operand);
 
-/// On a product whose fragments hold four neighbours of each 16 along K in a thread
-/// (ByteOperands.h).
+/// On a product of mma.sync whose fragments are `withNeighbours`: one operand lies so in its slot
+/// (ByteOperands.h), or is a sum of words.
 inline constexpr llvm::StringLiteral neighboursAttr = "tilegpu.neighbours";
 
 /// The layout in which a product on tensor cores wants an operand in registers; null for one that

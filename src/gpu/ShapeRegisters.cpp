@@ -601,16 +601,13 @@ private:
 };
 
 struct ConvertLayoutRegisters : RegisterModel<ConvertLayoutRegisters, ConvertLayoutOp> {
-  // Within warps by shuffles, where those are not more than the accesses to shared memory would be:
-  // a word is written and read there, behind two barriers, which count where there are few words.
+  // Within warps by shuffles, where those are cheap.
   static bool exchangeLanes(Value source, Value result, RegisterEmitter &emitter) {
     auto exchange = exchangeInWarps(layoutOf(source.getType()), layoutOf(result.getType()));
     if (!exchange)
       return false;
     Travellers travellers(emitter, emitter.registers(source), *exchange);
-    constexpr unsigned few = 8;
-    unsigned words = travellers.wordCount();
-    if (exchange->shuffles(words) > (words > few ? words : 2 * words))
+    if (!exchange->isCheap(travellers.wordCount()))
       return false;
     for (LaneExchange::Step step : exchange->steps)
       travellers.step(step);

@@ -22,8 +22,10 @@ Type memoryType(Type element) {
 
 } // namespace
 
+// A program of one warp waits for its lanes, not for the barrier unit.
 void RegisterEmitter::barrier() {
-  auto made = builder.create<NVVM::Barrier0Op>(location);
+  Operation *made = warps == 1 ? builder.create<NVVM::SyncWarpOp>(location, i32(-1)).getOperation()
+                               : builder.create<NVVM::Barrier0Op>(location).getOperation();
   if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
       made->getBlock() == stepScratch->body)
     stepScratch->uses.back().inner = made;

@@ -168,12 +168,37 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &fr
   }
 }
 
+std::optional<unsigned> SharedOperand::fragmentsAlong(const LinearLayout &layout) {
+  auto lanes = layout.bases(LayoutInput::Lane), regs = layout.bases(LayoutInput::Register);
+  if (layout.rank() != 2 || regs.size() < 2 || lanes.size() != 5)
+    return std::nullopt;
+  auto step = [](unsigned dim, int32_t size) {
+    LinearLayout::Basis basis(2, 0);
+    basis[dim] = size;
+    return basis;
+  };
+  for (unsigned dim : {0u, 1u})
+    if (llvm::is_contained(regs, step(dim, 1)) && lanes[0] == step(dim, 2) &&
+        lanes[1] == step(dim, 4) && lanes[2] == step(1 - dim, 1) && lanes[3] == step(1 - dim, 2) &&
+        lanes[4] == step(1 - dim, 4))
+      return dim;
+  return std::nullopt;
+}
+
 SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const LinearLayout &layout,
                                        Type element, ArrayRef<int32_t> start) const {
-  Ordered ordered = neighboursFirst(layout, major, 16 / elementBytes);
-  note(e, "load", ordered.layout, vectorOf(ordered.layout));
-  SmallVector<Value> read = readRegisters(e, base, threadOffset(e, ordered.layout), ordered.layout,
-                                          element, 0, registersOf(layout), start);
+  auto along = elementBytes == 2 && start.empty() ? fragmentsAlong(layout) : std::nullopt;
+  Ordered ordered = neighboursFirst(layout, along ? *along : major, along ? 2 : 16 / elementBytes);
+  SmallVector<Value> read;
+  if (along) {
+    unsigned count = registersOf(layout), group = std::min(8u, count);
+    for (unsigned first = 0; first < count; first += group)
+      llvm::append_range(read, readFragments(e, base, ordered.layout, *along, first, element));
+  } else {
+    note(e, "load", ordered.layout, vectorOf(ordered.layout));
+    read = readRegisters(e, base, threadOffset(e, ordered.layout), ordered.layout, element, 0,
+                         registersOf(layout), start);
+  }
   SmallVector<Value> values;
   for (unsigned reg = 0; reg < read.size(); ++reg)
     values.push_back(read[ordered.registerOf(reg)]);

@@ -64,8 +64,15 @@ public:
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,
                                                const LinearLayout &fragments, unsigned along,
                                                unsigned first, mlir::Type element) const;
-  /// ldmatrix moves rows of 16 bytes; it turns over elements of 16 bits only.
-  bool canReadFragments(unsigned along) const { return elementBytes == 2 || along == major; }
+  /// ldmatrix moves rows of 16 bytes, of which lanes get neighbouring words; it turns over elements
+  /// of 16 bits only.
+  bool canReadFragments(const LinearLayout &fragments, unsigned along) const {
+    return (elementBytes == 2 || along == major) &&
+           fragments.bases(LayoutInput::Lane)[0][along] * elementBytes == 4;
+  }
+  /// The dimension of which a lane holds two neighbours, in a layout that `ldmatrix` gives to
+  /// elements of 16 bits: fragments, and sums.
+  static std::optional<unsigned> fragmentsAlong(const LinearLayout &layout);
   /// How wgmma finds the matrix (PTX ISA, "Matrix descriptor").
   mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
 

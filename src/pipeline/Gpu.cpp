@@ -18,6 +18,7 @@
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "gpu/TilesAhead.h"
+#include "gpu/WordsOfHalves.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
@@ -30,6 +31,7 @@
 #include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
+#include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -68,6 +70,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropUnitDimsPass());
   // What a program adds its share to behind a lock comes while it asks whether it is the first.
   pm.addPass(transforms::createLoadBeforeBranchesPass());
+  // Steps that branch on what the loop does not change load all they multiply at once, if they do.
+  pm.addPass(transforms::createUnswitchProductsPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -284,6 +288,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       return bytes;
     });
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
+    support::inStep("words of halves", [&] { gpu::computeWordsInFragments(kernel, warps); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
     emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });

@@ -23,6 +23,7 @@
 #include "transforms/NameExtrema.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
+#include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -179,6 +180,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
   nereid::transforms::registerLoadBeforeBranchesPass();
+  nereid::transforms::registerUnswitchProductsPass();
   nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(

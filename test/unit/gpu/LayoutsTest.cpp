@@ -228,17 +228,17 @@ TEST(Layouts, MmaFragmentsCoverTheirTiles) {
   EXPECT_FALSE(mmaLhs({16, 8}, 8, 4));
 }
 
-// Both operands are permuted alike, and a thread's four elements of each 16 are neighbours.
+// Both operands are permuted alike, and a thread's elements of one instruction are neighbours.
 TEST(Layouts, NeighboursPermuteTheDepthOfBothFragments) {
   using Sizes = std::tuple<int64_t, int64_t, int64_t>;
   for (auto [m, n, k] : {Sizes(16, 64, 128), Sizes(32, 16, 16), Sizes(64, 8, 32)})
-    for (unsigned warps : {1u, 4u, 8u}) {
-      auto lhs = mmaLhs({m, k}, n, warps), rhs = mmaRhs({k, n}, m, warps);
+    for (auto [warps, bytes] : {std::pair(1u, 2u), {4u, 2u}, {8u, 2u}, {1u, 4u}, {4u, 4u}}) {
+      auto lhs = mmaLhs({m, k}, n, warps, bytes), rhs = mmaRhs({k, n}, m, warps, bytes);
       ASSERT_TRUE(lhs && rhs);
-      LinearLayout left = withNeighbours(*lhs, 1), right = withNeighbours(*rhs, 0);
+      LinearLayout left = withNeighbours(*lhs, 1, bytes), right = withNeighbours(*rhs, 0, bytes);
       expectOnePlaceEach(left, {m, k});
       expectOnePlaceEach(right, {k, n});
-      EXPECT_EQ(consecutiveRegisters(right, 0), 4u);
+      EXPECT_EQ(consecutiveRegisters(right, 0), bytes == 2 ? 4u : 2u);
       std::map<int32_t, int32_t> permuted; // where an element along K was, where it is
       for (uint32_t lane = 0; lane < 32; ++lane) {
         for (uint32_t reg = 0; reg < registersOf(left); ++reg) {
