@@ -45,8 +45,9 @@ def columns(x_ptr, y_ptr, out_ptr, M, N):
     tl.store(out_ptr + rows, tl.sum(total, 1), mask=rows < M)
 
 
-# Vectors that have fewer elements than there are threads do not say where a state lies: threads would compute it twice.
-# COPIES: #[[STATE:layout[0-9]*]] = #tilegpu.layout<2, {{.*}}warp = {{\[}}[0, 32], [1, 0]]>
+# Vectors that have fewer elements than there are threads do not say where a state lies that no access touches, as threads would
+# compute it twice: a thread has a piece of what is summed up.
+# COPIES: #[[STATE:layout[0-9]*]] = #tilegpu.layout<2, register = {{\[}}[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], {{.*}}warp = {{\[}}[0, 32], [32, 0]]>
 # COPIES-LABEL: func.func @stateless
 # COPIES: scf.for {{.*}} -> (tensor<64x64xf32, #[[STATE]]>
 # COPIES: tile.reduce{{.*}} #[[STATE]]>)
