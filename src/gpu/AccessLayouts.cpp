@@ -118,8 +118,7 @@ LinearLayout AccessLayouts::ofShape(ArrayRef<int64_t> shape) {
   return found->second;
 }
 
-std::optional<LinearLayout> AccessLayouts::ofState(ArrayRef<int64_t> shape,
-                                                   scf::ForOp loop) const {
+std::optional<LinearLayout> AccessLayouts::ofState(ArrayRef<int64_t> shape, scf::ForOp loop) const {
   auto reduced = reductions.find(shape.vec());
   if (shape.size() < 2 || isAccessed(shape) || reduced == reductions.end() ||
       reduced->second.axes.size() != 1 || !reduced->second.loops.count(loop))

@@ -40,8 +40,9 @@ public:
   /// What asks for no layout lies like the access of its shape that moves most elements at once.
   tile::LinearLayout ofShape(llvm::ArrayRef<int64_t> shape);
   bool isAccessed(llvm::ArrayRef<int64_t> shape) const { return widest.count(shape.vec()); }
-  /// The layout of a state of this shape that no access touches, if the loop that carries it reduces
-  /// such tiles along one axis: threads hold pieces of that axis, so that little is exchanged.
+  /// The layout of a state of this shape that no access touches, if the loop that carries it
+  /// reduces such tiles along one axis: threads hold pieces of that axis, so that little is
+  /// exchanged.
   std::optional<tile::LinearLayout> ofState(llvm::ArrayRef<int64_t> shape,
                                             mlir::scf::ForOp loop) const;
 

@@ -249,7 +249,7 @@ Value RegisterEmitter::wordOfBytes(ValueRange bytes) {
   Value whole =
       builder.create<LLVM::BitcastOp>(location, VectorType::get(words, word), first.getVector());
   return builder.create<LLVM::ExtractElementOp>(location, whole,
-                                                  i32(int32_t(at.getZExtValue() / bytes.size())));
+                                                i32(int32_t(at.getZExtValue() / bytes.size())));
 }
 
 SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {

@@ -103,8 +103,8 @@ bool TileVersions::movesBeforeLoop(Value old, const LinearLayout &layout) const 
 }
 
 // A quotient by a number that the code does not know takes some twenty instructions, a function of
-// floats ten. Where each thread would compute many copies of an element, threads compute it once and
-// the results move; functions only where what they are of would move instead.
+// floats ten. Where each thread would compute many copies of an element, threads compute it once
+// and the results move; functions only where what they are of would move instead.
 std::optional<LinearLayout> TileVersions::layoutOfDear(Value old,
                                                        const LinearLayout &layout) const {
   constexpr unsigned mostCopies = 8; // of what is computed, for what does not move
