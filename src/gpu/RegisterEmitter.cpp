@@ -246,6 +246,8 @@ Value RegisterEmitter::wordOfBytes(ValueRange bytes) {
   int64_t words = vector.getNumElements() / int64_t(bytes.size());
   if (words * int64_t(bytes.size()) != vector.getNumElements())
     return {};
+  if (words == 1)
+    return cast(first.getVector(), word);
   Value whole =
       builder.create<LLVM::BitcastOp>(location, VectorType::get(words, word), first.getVector());
   return builder.create<LLVM::ExtractElementOp>(location, whole,
