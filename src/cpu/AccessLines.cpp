@@ -1,10 +1,10 @@
 #include "cpu/AccessLines.h"
 
 #include "support/Steps.h"
+#include "transforms/DebugScopes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
@@ -30,28 +30,15 @@ namespace nereid::cpu {
 
 // ---- From locations to numbers
 
-// A function whose ops have lines must be a subprogram of some unit.
-static Location subprogram(LLVM::LLVMFuncOp function, FileLineColLoc at) {
-  MLIRContext *context = function.getContext();
-  auto id = [&] { return DistinctAttr::create(UnitAttr::get(context)); };
-  auto file = LLVM::DIFileAttr::get(context, "kernel", "");
-  auto unit =
-      LLVM::DICompileUnitAttr::get(id(), llvm::dwarf::DW_LANG_Python, file, {},
-                                   /*isOptimized=*/true, LLVM::DIEmissionKind::LineTablesOnly);
-  auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
-  auto program = LLVM::DISubprogramAttr::get(
-      id(), unit, file, function.getNameAttr(), function.getNameAttr(), file, 1, 1,
-      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type);
-  return FusedLoc::get(context, {Location(at)}, program);
-}
-
 SmallVector<Location> numberPlaces(ModuleOp module) {
   SmallVector<Location> places;
   DenseMap<Location, FileLineColLoc> numbers;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (function.isExternal())
       continue;
-    function->setLoc(subprogram(function, FileLineColLoc::get(module.getContext(), "", 1, 0)));
+    transforms::addSubprogram(function, FileLineColLoc::get(module.getContext(), "", 1, 0),
+                              LLVM::DIFileAttr::get(module.getContext(), "kernel", ""),
+                              LLVM::DIEmissionKind::LineTablesOnly);
     function.getBody().walk([&](Operation *op) {
       if (isMemoryEffectFree(op))
         return op->setLoc(UnknownLoc::get(op->getContext()));

@@ -1,7 +1,6 @@
 #include "gpu/LineInfo.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/BinaryFormat/Dwarf.h"
+#include "transforms/DebugScopes.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -26,16 +25,8 @@ class Places {
 public:
   Places(LLVM::LLVMFuncOp function, FileLineColLoc start)
       : context(function.getContext()), main(start.getFilename()) {
-    auto id = [&] { return DistinctAttr::create(UnitAttr::get(context)); };
-    LLVM::DIFileAttr file = fileOf(main);
-    auto unit = LLVM::DICompileUnitAttr::get(
-        id(), llvm::dwarf::DW_LANG_Python, file, StringAttr::get(context, "nereid"),
-        /*isOptimized=*/true, LLVM::DIEmissionKind::DebugDirectivesOnly);
-    auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
-    auto flags = LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized;
-    program = LLVM::DISubprogramAttr::get(id(), unit, file, function.getName(), function.getName(),
-                                          file, start.getLine(), start.getLine(), flags, type);
-    function->setLoc(FusedLoc::get(context, {Location(start)}, program));
+    program = transforms::addSubprogram(function, start, fileOf(main),
+                                        LLVM::DIEmissionKind::DebugDirectivesOnly);
   }
 
   // Lines of helpers and of other files lie in a scope that names their file; what has no place
