@@ -229,9 +229,9 @@ private:
 
   // As wanted if that costs nothing, else where it is.
   Value requireOperand(Value operand, const std::optional<LinearLayout> &wanted) {
-    auto own = versions.ownLayout(operand);
     if (wanted && versions.exists(operand, &*wanted))
       return versions.require(operand, *wanted);
+    auto own = versions.ownLayout(operand);
     return versions.require(operand, own      ? *own
                                      : wanted ? *wanted
                                               : defaultLayout(operand.getType()));
@@ -342,21 +342,12 @@ private:
     return std::nullopt;
   }
 
-  // True if several threads hold the same elements, as those of a vector that has fewer than there
-  // are threads: a state that follows it is computed as often (64 x 64 and 128 threads: 320
-  // shuffles a step to sum it up, and each element twice).
-  static bool holdsCopies(const LinearLayout &layout) {
-    return llvm::any_of(std::array{LayoutInput::Lane, LayoutInput::Warp}, [&](LayoutInput input) {
-      return llvm::any_of(layout.bases(input), [](const LinearLayout::Basis &basis) {
-        return llvm::all_of(basis, [](int32_t step) { return step == 0; });
-      });
-    });
-  }
-
   // A carried tile keeps the layout in which the loop computes it; addresses, and numbers of which
   // addresses and masks are made, lie as the access wants them. A smaller tile that is repeated
   // does not say where the carried one lies if accesses to tiles of its shape do: it is little to
-  // move.
+  // move. Nor does one that has fewer elements than there are threads: a state that follows it is
+  // computed by all that hold copies (64 x 64 and 128 threads: 320 shuffles a step to sum it up,
+  // and each element twice).
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
     if (!isTile(init))

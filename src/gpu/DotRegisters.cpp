@@ -252,11 +252,10 @@ void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
     Value descriptor = shared.descriptor(e, operand.sharedBase());
     if (count == 1)
       return descriptor;
-    LinearLayout::Basis basis(2, 0);
-    basis[dim] = step;
+    int64_t bytes = shared.plainOffset(unit(2, dim, step));
     Value place = b.create<arith::ShRUIOp>(e.loc(), group, e.i32(firstBit));
     place = b.create<arith::AndIOp>(e.loc(), place, e.i32(count - 1));
-    place = b.create<arith::MulIOp>(e.loc(), place, e.i32(shared.plainOffset(basis) / 16));
+    place = b.create<arith::MulIOp>(e.loc(), place, e.i32(bytes / 16));
     Value wide = b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), place);
     return b.create<arith::AddIOp>(e.loc(), descriptor, wide);
   };

@@ -57,11 +57,8 @@ struct BroadcastLayout : LayoutModel<BroadcastLayout, tile::BroadcastOp> {
     LinearLayout out = layout;
     auto from = operandShape(op, 0), to = resultShape(op, 0);
     for (unsigned d = 0; d < from.size(); ++d)
-      for (int64_t at = from[d]; at < to[d]; at *= 2) {
-        LinearLayout::Basis basis(from.size(), 0);
-        basis[d] = int32_t(at);
-        out.addBasis(LayoutInput::Register, basis);
-      }
+      for (int64_t at = from[d]; at < to[d]; at *= 2)
+        out.addBasis(LayoutInput::Register, unit(unsigned(from.size()), d, at));
     return out;
   }
   MaybeLayout backwardLayout(Operation *op, unsigned, const LinearLayout &layout, unsigned) const {

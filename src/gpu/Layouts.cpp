@@ -6,8 +6,6 @@
 
 namespace nereid::gpu {
 
-namespace {
-
 LinearLayout::Basis unit(unsigned rank, unsigned dim, int64_t value) {
   LinearLayout::Basis basis(rank, 0);
   basis[dim] = int32_t(value);
@@ -17,6 +15,13 @@ LinearLayout::Basis unit(unsigned rank, unsigned dim, int64_t value) {
 bool isZero(const LinearLayout::Basis &basis) {
   return std::all_of(basis.begin(), basis.end(), [](int32_t value) { return value == 0; });
 }
+
+bool holdsCopies(const LinearLayout &layout) {
+  return llvm::any_of(layout.bases(LayoutInput::Lane), isZero) ||
+         llvm::any_of(layout.bases(LayoutInput::Warp), isZero);
+}
+
+namespace {
 
 // Applies `change` to every basis; registers that then hold copies are dropped.
 template <typename F> LinearLayout mapBases(const LinearLayout &layout, unsigned rank, F change) {

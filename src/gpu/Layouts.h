@@ -18,6 +18,13 @@ using tile::LinearLayout;
 
 inline constexpr unsigned lanesPerWarp = 32;
 
+/// Where a bit moves an element by so much along a dimension.
+LinearLayout::Basis unit(unsigned rank, unsigned dim, int64_t value);
+/// A bit that moves nothing: what differs in it holds copies.
+bool isZero(const LinearLayout::Basis &basis);
+/// True if several threads hold the same elements.
+bool holdsCopies(const LinearLayout &layout);
+
 /// Spreads a tile over `warps` warps along `order` (fastest first): `perThread` elements a thread,
 /// then lanes, then warps, then what is left goes to further registers. A tile of fewer elements
 /// than threads is copied.

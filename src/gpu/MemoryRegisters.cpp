@@ -123,8 +123,10 @@ SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element
     for (unsigned k = 0; bits == 8 && k < share; k += 2)
       if (Value pair = e.wordOfBytes(parts.slice(k, 2)))
         pairs.push_back(pair);
-    Value vector = e.vectorOf(pairs.size() * 2 == share ? ArrayRef<Value>(pairs) : parts);
-    words.push_back(b.create<LLVM::BitcastOp>(e.loc(), b.getIntegerType(pieces.bits), vector));
+    if (pairs.size() * 2 == share)
+      parts = pairs;
+    Value whole = parts.size() == 1 ? parts[0] : e.vectorOf(parts);
+    words.push_back(e.cast(whole, b.getIntegerType(pieces.bits)));
   }
   return words;
 }

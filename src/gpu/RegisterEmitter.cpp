@@ -106,7 +106,7 @@ Value RegisterEmitter::isOwner(const LinearLayout &layout) {
   auto copies = [&](LayoutInput input, Value index) -> Value {
     int64_t mask = 0;
     for (auto [bit, basis] : llvm::enumerate(layout.bases(input)))
-      if (llvm::all_of(basis, [](int32_t value) { return value == 0; }))
+      if (isZero(basis))
         mask |= int64_t(1) << bit;
     if (!mask)
       return {};

@@ -172,11 +172,7 @@ std::optional<unsigned> SharedOperand::fragmentsAlong(const LinearLayout &layout
   auto lanes = layout.bases(LayoutInput::Lane), regs = layout.bases(LayoutInput::Register);
   if (layout.rank() != 2 || regs.size() < 2 || lanes.size() != 5)
     return std::nullopt;
-  auto step = [](unsigned dim, int32_t size) {
-    LinearLayout::Basis basis(2, 0);
-    basis[dim] = size;
-    return basis;
-  };
+  auto step = [](unsigned dim, int64_t size) { return unit(2, dim, size); };
   for (unsigned dim : {0u, 1u})
     if (llvm::is_contained(regs, step(dim, 1)) && lanes[0] == step(dim, 2) &&
         lanes[1] == step(dim, 4) && lanes[2] == step(1 - dim, 1) && lanes[3] == step(1 - dim, 2) &&
@@ -241,10 +237,8 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
   LinearLayout rowsOf(2);
   for (unsigned bit = 0; bit < 3; ++bit) {
     // Rows of the matrix are those of the fragments in their order, unless it is turned over.
-    LinearLayout::Basis basis(2, 0);
-    basis[1 - major] = 1 << bit;
-    rowsOf.addBasis(LayoutInput::Lane,
-                    along == major ? fragments.bases(LayoutInput::Lane)[2 + bit] : basis);
+    rowsOf.addBasis(LayoutInput::Lane, along == major ? fragments.bases(LayoutInput::Lane)[2 + bit]
+                                                      : unit(2, 1 - major, 1 << bit));
   }
   rowsOf.addBasis(LayoutInput::Lane, regs[0]);
   rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[1] : LinearLayout::Basis(2, 0));

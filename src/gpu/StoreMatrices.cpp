@@ -35,11 +35,8 @@ bool storeMatrices(RegisterEmitter &e, const LinearLayout &layout, unsigned majo
   auto regs = layout.bases(LayoutInput::Register);
   unsigned matrices = regs.size() > 2 ? 4 : 2;
   LinearLayout rows(2);
-  for (int32_t row = 1; row < 8; row *= 2) {
-    LinearLayout::Basis basis(2, 0);
-    basis[1 - major] = row;
-    rows.addBasis(LayoutInput::Lane, basis);
-  }
+  for (int32_t row = 1; row < 8; row *= 2)
+    rows.addBasis(LayoutInput::Lane, unit(2, 1 - major, row));
   rows.addBasis(LayoutInput::Lane, regs[1]);
   rows.addBasis(LayoutInput::Lane, matrices == 4 ? regs[2] : LinearLayout::Basis(2, 0));
   for (const LinearLayout::Basis &basis : layout.bases(LayoutInput::Warp))

@@ -8,10 +8,6 @@ using Basis = LinearLayout::Basis;
 
 namespace {
 
-bool isZero(const Basis &basis) {
-  return llvm::all_of(basis, [](int32_t step) { return step == 0; });
-}
-
 // Where each bit of a coordinate moves an element, in bytes: apart, and within the banks as well.
 struct Offsets {
   std::map<Basis, int32_t> weights, swizzle;
