@@ -245,13 +245,17 @@ def prepare(folder, task, inputs, outputs, bindings):
 
 
 def tuned_choice(folder, task, case):
-    """The variant, configuration and time that the folder's tuned.json has as the fastest of a case on this GPU."""
+    """The variant, configuration and time that the folder's tuned.json has as the fastest of a case on this GPU, or on one with its code."""
     table = folder.path / "tuned.json"
     spell = lambda value: str(value) if isinstance(value, list) else value
     wanted = {k: spell(v) for k, v in case.items() if k not in ("label", "check")}
     rows = [row for row in (json.loads(table.read_text())["rows"] if table.exists() else [])
-            if row.get("device") == torch.cuda.get_device_name() and row["case"] == wanted
+            if row.get("target", "").startswith("sm_") and row["case"] == wanted
             and (row["variant"].split(".")[0] == task if task else "." not in row["variant"])]
+    # As the engine: of this device, else of one that runs the same code.
+    own = [row for row in rows if row.get("device") == torch.cuda.get_device_name()]
+    target = "sm_%d%d" % torch.cuda.get_device_capability()
+    rows = own or [row for row in rows if row["target"].rstrip("a") == target]
     best = min(rows, key=lambda row: row["seconds"], default=None)
     return best and (best["variant"], best["config"], best["seconds"])
 

@@ -139,9 +139,14 @@ bool sameBindings(Bindings a, Bindings b) {
   return a == b;
 }
 
-bool TuningRow::serves(const TuningRow &launch) const {
+bool hasSiblings(std::string_view target) { return target.starts_with("sm_"); }
+
+bool TuningRow::serves(const TuningRow &launch, bool onSibling) const {
+  if (onSibling && (target != launch.target || !hasSiblings(target)))
+    return false;
   for (auto [name, member] : fields)
-    if (!(this->*member).empty() && this->*member != launch.*member)
+    if (!(this->*member).empty() && this->*member != launch.*member &&
+        !(onSibling && member == &TuningRow::device))
       return false;
   return std::all_of(which.begin(), which.end(), [&](const auto &binding) {
     const Constant *value = engine::find(launch.which, binding.first);
@@ -200,11 +205,15 @@ Result<TuningFile> TuningFile::read(const fs::path &path) {
 }
 
 const TuningRow *TuningFile::find(const TuningRow &launch) const {
-  const TuningRow *best = nullptr;
-  for (const TuningRow &row : all)
-    if (row.serves(launch) && (!best || row.specificity() >= best->specificity()))
-      best = &row;
-  return best;
+  for (bool onSibling : {false, true}) {
+    const TuningRow *best = nullptr;
+    for (const TuningRow &row : all)
+      if (row.serves(launch, onSibling) && (!best || row.specificity() >= best->specificity()))
+        best = &row;
+    if (best)
+      return best;
+  }
+  return nullptr;
 }
 
 const TuningRow *TuningFile::refusal(const TuningRow &launch, const Bindings &config) const {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,11 +35,15 @@ struct TuningRow {
   std::string failure;      ///< why the configuration is refused; empty of one that was measured
   std::string date, nereid; ///< when and by which version
 
-  /// Whether all that this row names is so in `launch`.
-  bool serves(const TuningRow &launch) const;
+  /// Whether all that this row names is so in `launch`; of a sibling's row, all but the device.
+  bool serves(const TuningRow &launch, bool onSibling = false) const;
   /// How much it names.
   size_t specificity() const;
 };
+
+/// Whether what was measured on a GPU of `target` says something about others of that target: they
+/// run the same code. The target of a CPU does not say what it can do.
+bool hasSiblings(std::string_view target);
 
 class TuningFile {
 public:
@@ -46,7 +51,8 @@ public:
   static Result<TuningFile> read(const std::filesystem::path &path);
   static Result<TuningFile> parse(std::string_view text, const std::string &name);
 
-  /// The row that names most of those that serve the launch, the last of equals; null if none does.
+  /// The row that names most of those that serve the launch, the last of equals; where there is
+  /// none, of those of the device's siblings. Null if none serves.
   const TuningRow *find(const TuningRow &launch) const;
   /// What `config` did in such a launch of the same source by this version, so that it must not be
   /// launched again; null if nothing of the kind is known.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace nereid::kernels {
 
@@ -185,9 +186,13 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
   const OperationRow &operation = bound.operation;
   Chosen best{nullptr, {}, nullptr, 0};
   if (auto found = rows.find(operation.operation); found != rows.end()) {
+    auto isOfSibling = [&](const Measured &row) {
+      return !row.device.empty() && row.device != device.description();
+    };
     auto serves = [&](const Measured &row, double &distance) {
       if ((!row.target.empty() && row.target != device.architecture()) ||
-          (!row.device.empty() && row.device != device.description()))
+          (isOfSibling(row) &&
+           !(row.target == device.architecture() && engine::hasSiblings(row.target))))
         return false;
       distance = 0;
       for (auto [letter, size] : row.sizes) {
@@ -207,8 +212,12 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
       double distance;
       if (!serves(row, distance))
         continue;
-      if (!best.measured || distance < best.distance ||
-          (distance == best.distance && row.seconds < best.measured->seconds))
+      // What was measured on this device goes before what was on its siblings, then the nearest
+      // shape, then the fastest.
+      auto rank = [&](const Measured &one, double apart) {
+        return std::tuple(isOfSibling(one), apart, one.seconds);
+      };
+      if (!best.measured || rank(row, distance) < rank(*best.measured, best.distance))
         best = {row.variant, {}, &row, distance};
     }
   }

@@ -80,6 +80,25 @@ TEST_F(TuningFileTest, TheMostSpecificRowThatServesIsFound) {
   TuningRow elsewhere = row(1000, 0);
   elsewhere.device = "NVIDIA H100";
   EXPECT_EQ(block(file.find(elsewhere)), 64);
+  // Of GPUs that run the same code: what was measured on another one is better than nothing.
+  TuningFile siblings;
+  siblings.set(row(1000, 256));
+  EXPECT_EQ(block(siblings.find(elsewhere)), 256);
+  TuningRow own = elsewhere;
+  own.which.clear();
+  own.config[0].second = Constant::integer(16);
+  siblings.set(own);
+  EXPECT_EQ(block(siblings.find(elsewhere)), 16);
+  EXPECT_EQ(block(siblings.find(row(1000, 0))), 256);
+  elsewhere.target = "sm_80";
+  EXPECT_EQ(siblings.find(elsewhere), nullptr);
+  // The target of a CPU does not say what it can do.
+  TuningRow processor = row(1000, 256);
+  processor.target = "x86-64";
+  processor.device = "AMD EPYC";
+  siblings.set(processor);
+  processor.device = "Intel Xeon";
+  EXPECT_EQ(siblings.find(processor), nullptr);
   // A row is good for the source that it was measured with.
   TuningRow edited = row(1000, 0);
   edited.source = "4567";
