@@ -303,6 +303,9 @@ REFUTED = {
     "paged_attention decode.split_kv_joined": "copies of a sum differ in their last bit, and several warps write theirs to one place",
 }
 
+# Folders whose accesses to global memory need no order there: `linear.chunked` writes over its logits through another argument, where warps that
+# hold copies of a tile may read what the one that stores has written. Nothing is made of what they read.
+UNORDERED = {"cross_entropy"}
 
 # What the model of a GPU runs of folders, where that is not all cases with the configurations of choice: more configurations of
 # the code for Hopper, of which they decide what runs beside what; of what takes long, a part.
@@ -328,7 +331,7 @@ def suite_model(arguments):
     def one(task):
         chip, folder, more = task
         part = Count()
-        environment = kernel_tests.model_environment(str(build), str(ROOT), chip)
+        environment = kernel_tests.model_environment(str(build), str(ROOT), chip, ordered=folder.name not in UNORDERED)
         code, output = run([build / "bin" / "nereid", "test", folder, "--json", "--device", "cuda:0", *more], 1200, env=environment)
         try:
             rows = json.loads(output[output.index('{"rows"') :].splitlines()[0])["rows"]

@@ -112,9 +112,9 @@ void addSources(Value value, SmallVectorImpl<Value> &out) {
         add(block.getTerminator()->getOperands());
 }
 
-// Calls `visit` for each value that the address of an access may have been computed from.
-void walkSources(tile::MemoryAccessOpInterface access, function_ref<void(Value)> visit) {
-  SmallVector<Value> work = {access.getAccessed()};
+// Calls `visit` for each value that an address may have been computed from.
+void walkSources(Value address, function_ref<void(Value)> visit) {
+  SmallVector<Value> work = {address};
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -236,9 +236,13 @@ uint8_t sharedAxesOf(FunctionOpInterface kernel, unsigned rank) {
 } // namespace
 
 BlockArgument argumentOf(tile::MemoryAccessOpInterface access) {
+  return argumentOf(access.getAccessed());
+}
+
+BlockArgument argumentOf(Value address) {
   llvm::SmallSetVector<BlockArgument, 2> arguments;
   bool isKnown = true;
-  walkSources(access, [&](Value value) {
+  walkSources(address, [&](Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       if (isOfFunction(argument))
         arguments.insert(argument);
@@ -313,7 +317,7 @@ KernelFacts kernelFacts(FunctionOpInterface kernel) {
     uint8_t flags = (access.readsMemory() ? support::AccessRead : 0) |
                     (access.writesMemory() ? support::AccessWrite : 0) |
                     (access.isAtomicAccess() ? support::AccessAtomic : 0);
-    walkSources(access, [&](Value value) {
+    walkSources(access.getAccessed(), [&](Value value) {
       if (auto argument = dyn_cast<BlockArgument>(value); argument && isOfFunction(argument))
         facts.slots[argument.getArgNumber()].access |= flags;
     });

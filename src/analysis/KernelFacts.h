@@ -37,6 +37,8 @@ KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);
 /// The kernel's argument that an access reaches memory through; null if there may be several, or if
 /// an address is read from memory or made of an integer.
 mlir::BlockArgument argumentOf(tile::MemoryAccessOpInterface access);
+/// The same for pointers or a descriptor.
+mlir::BlockArgument argumentOf(mlir::Value address);
 
 /// The only function of the module that is a kernel, or null.
 mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);

@@ -1,6 +1,7 @@
 #include "gpu/KeptRows.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "gpu/Addresses.h"
 #include "gpu/Layouts.h"
 #include "gpu/LoopPlan.h"
 #include "gpu/StepsAhead.h"
@@ -21,13 +22,6 @@ namespace nereid::gpu {
 namespace {
 
 bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
-std::optional<int64_t> constantOf(Value value) {
-  APInt number;
-  if (value && matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  return std::nullopt;
-}
 
 int64_t bytesOfThread(tile::LoadOp load) {
   return int64_t(registersOf(layoutOf(load.getType()))) *
@@ -50,104 +44,6 @@ std::optional<int64_t> stepsOf(scf::ForOp loop) {
   return *upper <= lower ? 0 : (*upper - lower + step - 1) / step;
 }
 
-// --- equal values of two loops ---
-
-// Whether two values are the same where one loop is in the step in which the other one is. Sums are
-// compared by what they add up, as `(p + start) + columns` and `p + (start + columns)`; those of 32
-// bits are taken not to wrap around, as wherever addresses are looked at (analysis/AxisAnalysis.h).
-class SameStep {
-public:
-  SameStep(scf::ForOp first, scf::ForOp second)
-      : first(first.getInductionVar()), second(second.getInductionVar()) {}
-
-  bool operator()(Value a, Value b) {
-    if (!a || !b)
-      return a == b;
-    if (a == b || (a == first && b == second))
-      return true;
-    if (a.getType() != b.getType())
-      return false;
-    auto [known, isNew] = seen.try_emplace({a, b}, false);
-    if (!isNew)
-      return known->second;
-    bool isSame = isSameOp(a, b) || isSameSum(a, b);
-    return seen[{a, b}] = isSame;
-  }
-
-private:
-  bool isSameOp(Value a, Value b) {
-    auto one = dyn_cast<OpResult>(a), other = dyn_cast<OpResult>(b);
-    if (!one || !other || one.getResultNumber() != other.getResultNumber())
-      return false;
-    Operation *x = one.getOwner(), *y = other.getOwner();
-    return x->getName() == y->getName() && x->getAttrDictionary() == y->getAttrDictionary() &&
-           !x->getNumRegions() && x->getNumOperands() == y->getNumOperands() &&
-           isMemoryEffectFree(x) &&
-           llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
-                        [&](auto pair) { return (*this)(std::get<0>(pair), std::get<1>(pair)); });
-  }
-
-  // constant + sum of factor * value; of a tile whose elements are the same the value is one of
-  // them.
-  struct Sum {
-    SmallVector<std::pair<Value, int64_t>> terms;
-    int64_t constant = 0;
-  };
-  void addTo(Sum &sum, Value value, int64_t factor, unsigned depth = 8) {
-    Operation *op = value.getDefiningOp();
-    auto addOperand = [&](unsigned i, int64_t by) {
-      addTo(sum, op->getOperand(i), factor * by, depth - 1);
-    };
-    if (auto number = constantOf(value)) {
-      sum.constant += factor * *number;
-    } else if (op && depth && isa<arith::AddIOp>(op)) {
-      addOperand(0, 1);
-      addOperand(1, 1);
-    } else if (op && depth && isa<arith::SubIOp>(op)) {
-      addOperand(0, 1);
-      addOperand(1, -1);
-    } else if (auto step = dyn_cast_or_null<tile::AddPtrOp>(op);
-               step && depth && !step.getIsUnsigned()) {
-      addOperand(0, 1);
-      addOperand(1, 1);
-    } else if (op && depth && isa<arith::ExtSIOp, tile::SplatOp>(op)) {
-      addOperand(0, 1);
-    } else if (auto by = op && depth && isa<arith::MulIOp>(op) ? constantOf(op->getOperand(1))
-                                                               : std::nullopt) {
-      addOperand(0, *by);
-    } else {
-      auto *same = llvm::find_if(sum.terms, [&](auto &term) { return term.first == value; });
-      if (same != sum.terms.end())
-        same->second += factor;
-      else
-        sum.terms.push_back({value, factor});
-    }
-  }
-  bool isSameSum(Value a, Value b) {
-    Type element = tile::elementType(a.getType());
-    if (!isa<IntegerType, tile::PtrType>(element) || element.isInteger(1))
-      return false;
-    Sum one, other;
-    addTo(one, a, 1);
-    addTo(other, b, 1);
-    if (one.constant != other.constant || one.terms.size() != other.terms.size() ||
-        (one.terms.size() == 1 && one.terms[0].first == a))
-      return false;
-    for (auto [value, factor] : one.terms) {
-      auto *same = llvm::find_if(other.terms, [&, value = value, factor = factor](auto &term) {
-        return term.second == factor && (*this)(value, term.first);
-      });
-      if (same == other.terms.end())
-        return false;
-      other.terms.erase(same);
-    }
-    return true;
-  }
-
-  Value first, second;
-  llvm::DenseMap<std::pair<Value, Value>, bool> seen;
-};
-
 bool takeSameSteps(scf::ForOp a, scf::ForOp b) {
   auto same = [](Value x, Value y) {
     auto number = constantOf(x);
@@ -155,41 +51,6 @@ bool takeSameSteps(scf::ForOp a, scf::ForOp b) {
   };
   return same(a.getLowerBound(), b.getLowerBound()) && same(a.getUpperBound(), b.getUpperBound()) &&
          same(a.getStep(), b.getStep());
-}
-
-// How much an integer or address of a loop (in elements) grows with each step; nothing if that is
-// not the same in all of them.
-std::optional<int64_t> slopeOf(Value value, scf::ForOp loop) {
-  if (value == loop.getInductionVar())
-    return 1;
-  if (loop.isDefinedOutsideOfLoop(value))
-    return 0;
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return std::nullopt;
-  auto of = [&](unsigned i) { return slopeOf(op->getOperand(i), loop); };
-  if (isa<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, tile::SplatOp, tile::BroadcastOp,
-          tile::ExpandDimsOp, ConvertLayoutOp>(op))
-    return of(0);
-  if (isa<tile::ArangeOp, arith::ConstantOp>(op))
-    return 0;
-  if (isa<arith::AddIOp, tile::AddPtrOp, arith::SubIOp, arith::MulIOp>(op)) {
-    auto a = of(0), b = of(1);
-    if (!a || !b)
-      return std::nullopt;
-    if (!isa<arith::MulIOp>(op))
-      return isa<arith::SubIOp>(op) ? *a - *b : *a + *b;
-    if (!*a && !*b)
-      return 0;
-    auto factor = constantOf(op->getOperand(*a ? 1 : 0));
-    return !*a || !*b ? factor ? std::optional(*factor * (*a + *b)) : std::nullopt : std::nullopt;
-  }
-  if (!isMemoryEffectFree(op) || op->getNumRegions())
-    return std::nullopt;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    if (of(i) != 0)
-      return std::nullopt;
-  return 0;
 }
 
 // --- loads that are kept ---

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -31,7 +33,8 @@ unsigned bitsOf(Type type) {
 
 RegisterEmitter::RegisterEmitter(OpBuilder &builder, const analysis::AxisAnalysis &axes,
                                  const target::GpuChip &chip, unsigned warps)
-    : builder(builder), axes(axes), chip(chip), warps(warps), location(builder.getUnknownLoc()) {}
+    : builder(builder), axes(axes), chip(chip), warps(warps), location(builder.getUnknownLoc()),
+      order(axes, warps) {}
 
 // --- values ---
 
@@ -374,17 +377,35 @@ void RegisterEmitter::emit(Block &block) {
     emit(&op);
 }
 
+// A branch that the warp takes which starts copies.
+static bool isForOneWarp(Operation *branch) {
+  Operation *condition = cast<scf::IfOp>(branch).getCondition().getDefiningOp();
+  if (auto both = dyn_cast_or_null<arith::AndIOp>(condition))
+    condition = both.getRhs().getDefiningOp();
+  return isa_and_nonnull<IsCopyingWarpOp>(condition);
+}
+
 void RegisterEmitter::emit(Operation *op) {
   setLocation(op->getLoc());
+  // What a branch reaches is waited for in it, if the program takes it.
+  if (!isInOneWarp && (!isa<scf::IfOp>(op) || isForOneWarp(op)) && order.mustWait(op))
+    barrier();
   if (isa<scf::ForOp>(op))
     return emitFor(op);
   if (isa<scf::IfOp>(op))
     return emitIf(op);
   if (isa<scf::WhileOp>(op))
     return emitWhile(op);
-  if (auto code = dyn_cast<RegistersOpInterface>(op))
-    return code.emitRegisters(*this);
-  unsupported(op);
+  auto code = dyn_cast<RegistersOpInterface>(op);
+  if (!code)
+    return unsupported(op);
+  // Barriers of an atomic stand behind it as well, those of other accesses in front.
+  bool isAtomic = isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op);
+  if (isAtomic)
+    order.add(op);
+  code.emitRegisters(*this);
+  if (!isAtomic)
+    order.add(op);
 }
 
 // Halves cross control flow two in a word, so that nothing takes the sums of a product apart that
@@ -465,7 +486,10 @@ void RegisterEmitter::emitFor(Operation *op) {
     }
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
+    AccessOrder::Accesses before = order.accesses();
+    order.enterLoop(op);
     emit(*source.getBody());
+    order.join(before); // if there is no step
     if (made.getNumResults())
       builder.create<scf::YieldOp>(op->getLoc(),
                                    valuesOf(source.getBody()->getTerminator()->getOperands()));
@@ -491,8 +515,13 @@ void RegisterEmitter::emitIf(Operation *op) {
     builder.create<scf::YieldOp>(op->getLoc(),
                                  valuesOf(from.front().getTerminator()->getOperands()));
   };
+  AccessOrder::Accesses before = order.accesses();
+  llvm::SaveAndRestore oneWarp(isInOneWarp, isInOneWarp || isForOneWarp(op));
   side(source.getThenRegion(), made.getThenRegion());
+  AccessOrder::Accesses behind = order.accesses();
+  order.restart(std::move(before));
   side(source.getElseRegion(), made.getElseRegion());
+  order.join(behind);
   bind(source.getResults(), made.getResults());
 }
 
@@ -508,12 +537,15 @@ void RegisterEmitter::emitWhile(Operation *op) {
     bind(from.getArguments(), block->getArguments());
     emit(from);
   };
+  order.enterLoop(op);
   enter(*source.getBeforeBody(), made.getBefore());
+  AccessOrder::Accesses behind = order.accesses();
   auto condition = source.getConditionOp();
   builder.create<scf::ConditionOp>(op->getLoc(), scalar(condition.getCondition()),
                                    valuesOf(condition.getArgs()));
   enter(*source.getAfterBody(), made.getAfter());
   builder.create<scf::YieldOp>(op->getLoc(), valuesOf(source.getYieldOp().getOperands()));
+  order.restart(std::move(behind));
   builder.setInsertionPointAfter(made);
   bind(source.getResults(), made.getResults());
 }

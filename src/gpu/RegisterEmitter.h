@@ -8,6 +8,7 @@
 #pragma once
 
 #include "analysis/AxisAnalysis.h"
+#include "gpu/AccessOrder.h"
 #include "gpu/CodeFacts.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
@@ -261,7 +262,9 @@ private:
   llvm::SmallVector<mlir::Value> keptStarts; // constants
   unsigned sharedUses = 0;
   std::optional<ScratchUse> lastScratch;
-  std::optional<StepScratch> stepScratch;              // of the loop whose body is being emitted
+  std::optional<StepScratch> stepScratch; // of the loop whose body is being emitted
+  AccessOrder order;
+  bool isInOneWarp = false; // the code at hand is run by one warp, which can't wait for others
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;
   bool hasFailed = false;

@@ -26,6 +26,7 @@ Type memoryType(Type element) {
 void RegisterEmitter::barrier() {
   Operation *made = warps == 1 ? builder.create<NVVM::SyncWarpOp>(location, i32(-1)).getOperation()
                                : builder.create<NVVM::Barrier0Op>(location).getOperation();
+  order.clear();
   if (stepScratch && !stepScratch->uses.empty() && !stepScratch->uses.back().inner &&
       made->getBlock() == stepScratch->body)
     stepScratch->uses.back().inner = made;

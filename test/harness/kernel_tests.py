@@ -37,9 +37,9 @@ def devices_here(gpu=None):
     return found
 
 
-def model_environment(build, root, chip="sm_80"):
+def model_environment(build, root, chip="sm_80", ordered=True):
     """What makes `cuda:0` a model that runs the code for a chip on this machine's processor."""
-    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": "runs sm90" if chip == "sm_90a" else "runs",
+    return {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake_cuda"), "FAKE_CUDA": " ".join(["runs"] + ["ordered"] * ordered + ["sm90"] * (chip == "sm_90a")),
             "NEREID_CACHE_DIR": os.path.join(build, "model-cache"), "NEREID_PTXAS": os.path.join(root, "test", "fake_cuda", "ptxas.sh")}
 
 

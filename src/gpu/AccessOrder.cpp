@@ -1,0 +1,160 @@
+#include "gpu/AccessOrder.h"
+
+#include "analysis/KernelFacts.h"
+#include "gpu/Addresses.h"
+#include "gpu/BulkCopies.h"
+#include "gpu/Layouts.h"
+#include "gpu/LoopOverPrograms.h"
+#include "gpu/TileGpu.h"
+
+using namespace mlir;
+
+namespace nereid::gpu {
+
+namespace {
+
+// What an access reaches.
+struct Reached {
+  Value address;              ///< pointers or a descriptor
+  SmallVector<Value> offsets; ///< of a descriptor's block
+  RankedTensorType tile;      ///< whose layout says in which threads; null for a number
+  bool writes, isAtomic;
+};
+
+std::optional<Reached> reachedBy(Operation *op) {
+  auto tileOf = [](Value value) { return dyn_cast<RankedTensorType>(value.getType()); };
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return Reached{copy.getPointer(), {}, tileOf(copy.getPointer()), false, false};
+  auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+  if (!access || op->hasAttr(bulkStoreAttr))
+    return std::nullopt;
+  Value address = access.getAccessed();
+  Reached out{address, {}, tileOf(address), access.writesMemory(), access.isAtomicAccess()};
+  if (!isa<tile::DescType>(address.getType()))
+    return out;
+  for (Value result : op->getResults())
+    out.tile = tileOf(result);
+  for (Value operand : op->getOperands())
+    if (auto tile = tileOf(operand))
+      out.tile = tile;
+    else if (operand != address)
+      out.offsets.push_back(operand);
+  return out;
+}
+
+// The memory that addresses belong to: an argument of the kernel, or else the value at which
+// pointers begin.
+Value memoryOf(Value address) {
+  if (BlockArgument argument = analysis::argumentOf(address))
+    return argument;
+  while (Operation *op = address.getDefiningOp()) {
+    auto isAddress = [](Value value) {
+      return isa<tile::PtrType, tile::DescType>(tile::elementType(value.getType()));
+    };
+    auto from = llvm::find_if(op->getOperands(), isAddress);
+    if (op->getNumRegions() || from == op->getOperands().end() ||
+        isa<tile::MemoryAccessOpInterface>(op))
+      break;
+    address = *from;
+  }
+  return address;
+}
+
+// Both threads are one, wherever an element that both reach lies. A number is loaded by all threads
+// and written by one. Threads of a warp that hold copies of an element go through the code
+// together.
+bool areSameThreads(const Reached &a, const Reached &b, unsigned warps) {
+  if (!a.tile || !b.tile)
+    return !a.tile && !b.tile && (warps == 1 || (a.writes && b.writes));
+  return a.tile.getEncoding() == b.tile.getEncoding() &&
+         llvm::none_of(layoutOf(a.tile).bases(LayoutInput::Warp),
+                       [](const auto &basis) { return isZero(basis); });
+}
+
+} // namespace
+
+std::optional<int64_t> AccessOrder::rangeOf(Value address) const {
+  ArrayRef<int64_t> shape = tile::shapeOf(address.getType());
+  if (shape.empty())
+    return 1;
+  if (shape.size() == 1 && axes.facts(address).contiguity[0] >= shape[0])
+    return shape[0];
+  return std::nullopt;
+}
+
+bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
+  auto a = *reachedBy(earlier.op), b = *reachedBy(later);
+  auto memory = [&](Value address) {
+    Value &known = memories[address];
+    return known ? known : known = memoryOf(address);
+  };
+  if ((!a.writes && !b.writes) || (a.isAtomic && b.isAtomic) ||
+      memory(a.address) != memory(b.address))
+    return false;
+  bool isOfEarlierStep = earlier.loop && earlier.loop->isAncestor(later);
+  if (isOfEarlierStep && a.writes && b.writes && !a.isAtomic && !b.isAtomic)
+    return false;
+  auto loop = dyn_cast_or_null<scf::ForOp>(earlier.loop);
+  SameStep isSame = loop ? SameStep(loop, loop) : SameStep();
+  auto range = a.offsets.empty() ? rangeOf(a.address) : std::nullopt;
+  bool areSame = a.offsets.size() == b.offsets.size() && isSame(a.address, b.address) &&
+                 llvm::all_of(llvm::zip(a.offsets, b.offsets), [&](auto pair) {
+                   return isSame(std::get<0>(pair), std::get<1>(pair));
+                 });
+  if (!isOfEarlierStep) {
+    if (areSame)
+      return !areSameThreads(a, b, warps);
+    auto distance = isSame.distance(a.address, b.address);
+    return !range || !distance || std::abs(*distance) < *range;
+  }
+
+  auto isDirectlyInside = [&](Operation *op) {
+    return op->getParentOfType<LoopLikeOpInterface>() == loop;
+  };
+  if (!areSame || !loop || !isDirectlyInside(earlier.op) || !isDirectlyInside(later))
+    return true;
+  auto slope = slopeOf(a.address, loop);
+  auto step = constantOf(loop.getStep());
+  if (range && slope && step && std::abs(*slope * *step) >= *range)
+    return false;
+  bool stays = slope == 0 &&
+               llvm::all_of(a.offsets, [&](Value offset) { return slopeOf(offset, loop) == 0; });
+  return !stays || !areSameThreads(a, b, warps);
+}
+
+bool AccessOrder::mustWait(Operation *op) const {
+  if (open.empty())
+    return false;
+  auto waits = [&](Operation *access) {
+    return reachedBy(access) &&
+           llvm::any_of(open, [&](const Access &earlier) { return conflicts(earlier, access); });
+  };
+  return op
+      ->walk([&](Operation *inner) {
+        return waits(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void AccessOrder::add(Operation *op) {
+  if (reachedBy(op))
+    join({{op, nullptr}});
+}
+
+void AccessOrder::join(const Accesses &other) {
+  for (const Access &access : other)
+    if (!llvm::is_contained(open, access))
+      open.push_back(access);
+}
+
+void AccessOrder::enterLoop(Operation *loop) {
+  // Programs have no order among them.
+  if (loop == programLoop(loop->getParentOfType<FunctionOpInterface>()))
+    return;
+  loop->walk([&](Operation *op) {
+    if (reachedBy(op))
+      join({{op, loop}});
+  });
+}
+
+} // namespace nereid::gpu

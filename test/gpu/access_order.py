@@ -1,0 +1,80 @@
+# DEFINE: %{compile} = nereid compile --target sm_90a --emit ptx
+# RUN: %{compile} %s:reverse --signature "*fp32:16, 1024" | FileCheck %s --check-prefix REVERSE
+# RUN: %{compile} %s:reverse --signature "*fp32:16, 1024" --num-warps 1 | FileCheck %s --check-prefix ONE-WARP
+# RUN: %{compile} %s:scale --signature "*fp32:16, *fp32:16, i32:16, 1024" | FileCheck %s --check-prefix NONE
+# RUN: %{compile} %s:scale_row --signature "*fp32:16, i32:16, i32:16, 1024" | FileCheck %s --check-prefix NONE
+# RUN: %{compile} %s:move --signature "*fp32:16, i32:16, 1024" | FileCheck %s --check-prefix MOVE
+# RUN: %{compile} %s:rotate --signature "*fp32:16, i32:16, 512" | FileCheck %s --check-prefix ROTATE
+# RUN: %{compile} %s:count --signature "*i32:16" | FileCheck %s --check-prefix REVERSE
+# A barrier stands where one thread reaches what another one reached before, and nowhere else (gpu/AccessOrder.h).
+import triton
+import triton.language as tl
+
+
+# REVERSE: ld.global
+# REVERSE: bar.sync 0;
+# REVERSE: st.global
+# REVERSE-NOT: bar.sync
+# ONE-WARP: ld.global
+# ONE-WARP: bar.warp.sync
+# ONE-WARP: st.global
+@triton.jit
+def reverse(p, N: tl.constexpr):
+    i = tl.arange(0, N)
+    t = tl.load(p + i)
+    tl.store(p + N - 1 - i, t)
+
+
+# Each thread stores what it loaded, and memory of another argument is apart.
+# NONE: ld.global
+# NONE-NOT: bar.
+# NONE: st.global
+@triton.jit
+def scale(p, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(p + i, tl.load(p + i, mask=i < n) * 2, mask=i < n)
+    tl.store(y + n - i, tl.load(p + i, mask=i < n), mask=i < n)
+
+
+# Steps reach other elements.
+@triton.jit
+def scale_row(p, n, stride, B: tl.constexpr):
+    row = p + tl.program_id(0) * stride
+    for start in range(0, n, B):
+        i = start + tl.arange(0, B)
+        tl.store(row + i, tl.load(row + i, mask=i < n) * 2, mask=i < n)
+
+
+# Two in a step: what the step before stored is loaded, and all load before one stores.
+# MOVE: $L__BB0_[[LOOP:[0-9]+]]:
+# MOVE: bar.sync 0;
+# MOVE: ld.global
+# MOVE: bar.sync 0;
+# MOVE: st.global
+# MOVE: bra $L__BB0_[[LOOP]];
+@triton.jit
+def move(p, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    for start in range(0, n, B):
+        tl.store(p + start + i, tl.load(p + start + i + 1))
+
+
+# One barrier for both halves, which are apart.
+# ROTATE: ld.global
+# ROTATE: ld.global
+# ROTATE: bar.sync 0;
+# ROTATE: st.global
+# ROTATE-NOT: bar.sync
+@triton.jit
+def rotate(p, stride, B: tl.constexpr):
+    i = tl.arange(0, B)
+    row = p + tl.program_id(0) * stride
+    both = tl.load(row + tl.arange(0, 2 * B))
+    b, a = tl.split(tl.trans(tl.reshape(both, 2, B)))
+    tl.store(row + i, -b)
+    tl.store(row + i + B, a)
+
+
+@triton.jit
+def count(p):
+    tl.store(p, tl.load(p) + 1)
