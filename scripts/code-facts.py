@@ -30,7 +30,6 @@ EXCEPTIONS = {
     # Two loops of products, the second in a branch of a third; sums that are set at the start do not help.
     ("matmul_stream_k", "warning ptxas info    : (C7515) Potential Performance Loss: "
                         "wgmma.mma_async instructions are serialized due to non wgmma instructions defining accumulator registers of a wgmma between start and end of the pipeline stage in the function 'matmul_stream_k'"): "f32 as tf32 with tiles of 128 x 128 x 64",
-    ("backward_dk_dv", "spills 8"): "with lengths of their own; tiles without spills were not measured",
     **{(kernel, "mma.sync"): "tiles of 16 or 32 rows, where `wgmma` takes 64"
        for kernel in ("matmul", "matmul_descriptors", "matmul_split_k", "grouped_search", "grouped_walk")},
     # Gradients with soft caps, lengths or a bias beside the products: of what was measured on an H200 these were the fastest.

@@ -1,4 +1,5 @@
 // What holds for all calls: choices, workspaces, graphs, freezing.
+#include "../runtime/FakeCuda.h"
 #include "Examples.h"
 
 #include <filesystem>
@@ -72,6 +73,39 @@ TEST(Library, TakesTheNearestMeasuredShape) {
   auto broken = Library::create(engine, {.tuned = tables.folder.string()});
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().what.find("row 0 of `rows` cannot be read"), std::string::npos);
+}
+
+[[noreturn]] void chooseOnAModel() {
+  Engine engine = must(Engine::create({.cacheOnDisk = false}));
+  Device device = must(Device::open("cuda:0"));
+  Tensor x = must(Tensor::empty(device, F32, {8, 1000}));
+  auto choose = [&](const std::string &rows) {
+    Tables tables;
+    tables.write(rows);
+    Library library = must(Library::create(engine, {.tuned = tables.folder.string()}));
+    return must(library.choose(Softmax{.x = x, .y = x}));
+  };
+  auto row = [&](const std::string &target, const std::string &on, int block, double seconds) {
+    return R"({"variant": "forward.online", "target": ")" + target + R"(", "device": ")" + on +
+           R"(", "case": {"M": 8, "N": 1000, "dtype": "f32"}, "config": {"BLOCK": )" +
+           std::to_string(block) + R"(, "num_warps": 2}, "seconds": )" + std::to_string(seconds) +
+           "}";
+  };
+  std::string elsewhere = row("sm_80", "another", 256, 1), other = row("sm_90a", "another", 128, 1);
+  Choice choice = choose(other + "," + elsewhere);
+  EXPECT_EQ(choice.configuration, "BLOCK=256 num_warps=2 num_stages=3");
+  EXPECT_EQ(choice.reason, "measured for M=8 N=1000 dtype='f32', on another");
+  EXPECT_EQ(choose(other).reason.substr(0, 6), "a rule");
+  // What was measured here goes first, however slow.
+  EXPECT_EQ(choose(elsewhere + "," + row("sm_80", device.description(), 512, 2)).configuration,
+            "BLOCK=512 num_warps=2 num_stages=3");
+  std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Library, TakesWhatWasMeasuredOnAGpuWithTheSameCode) {
+  runtime::test::FakeDriver driver;
+  ::setenv("FAKE_CUDA", "runs", 1);
+  EXPECT_EXIT(chooseOnAModel(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Library, ANormWithAResidualHasRowsOfItsOwn) {
