@@ -167,6 +167,9 @@ private:
 void hoistReductions(mlir::FunctionOpInterface kernel);
 /// True for ops whose tile results can be computed a few lanes at a time, wherever they are used.
 bool isLazy(mlir::Operation *op);
+/// True for ops whose lanes cost more to compute again than to read from a buffer.
+bool isCostly(mlir::Operation *op);
+bool readsGlobalMemory(mlir::Operation *op);
 /// True if the op may write global memory (ops with regions: never; ask the ops inside).
 bool writesGlobalMemory(mlir::Operation *op);
 /// Bytes of a buffer that holds a tile of this type.
