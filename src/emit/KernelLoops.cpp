@@ -4,8 +4,9 @@
 // body assigns *somewhere* starts as an argument of the body; those that come out unchanged are
 // dropped again. A number that the body changes is made a tile, and the body is built once more.
 //
-// What only the body defines is not carried, until code behind the loop reads it: then the kernel
-// is built once more, and that loop hands on what its last step gave the name, or zero.
+// What only the body defines is not carried, until code behind the loop reads it or a loop around
+// it carries the name: then the kernel is built once more, and that loop hands on what its last
+// step gave the name. After no step that is zero, or what a loop's variable was before.
 
 #include "emit/Interp.h"
 
@@ -38,7 +39,22 @@ struct Interp::HandedOn {
   Value value; ///< at the end of the body
   const Node *where;
   std::optional<Unusable> unusable; ///< why it can't be read behind the loop
+  Value before;                     ///< what the loop's variable was, if it can be so after no step
 };
+
+namespace {
+
+// Whether a loop's variable of this type can hold what the name was before the loop.
+bool canBecome(const Value &before, const Type &type) {
+  if (before.isTile())
+    return before.asTile().type == type;
+  if (!before.isNumber())
+    return false;
+  Type literal = ops::literalType(before);
+  return literal.isInt() && literal.bits() <= type.bits();
+}
+
+} // namespace
 
 std::vector<Interp::HandedOn> Interp::handedOnBy(const Stmt &stmt, const Names &before) {
   const Node *target = nullptr;
@@ -66,7 +82,10 @@ std::vector<Interp::HandedOn> Interp::handedOnBy(const Stmt &stmt, const Names &
     forEachTile(binding.value, [&](const Tile &tile) {
       canBe &= !tile.type.isVoid() && !tile.type.isDescriptor();
     });
-    HandedOn one{binding.name, binding.value, binding.where, {}};
+    HandedOn one{binding.name, binding.value, binding.where, {}, {}};
+    if (known && !known->unusable && binding.value.isTile() &&
+        canBecome(known->value, binding.value.asTile().type))
+      one.before = known->value;
     if (!isWanted || !canBe) {
       bool isCounter = target && binding.name == counter;
       one.value = Value();
@@ -98,8 +117,9 @@ void Interp::bindHandedOn(const std::vector<HandedOn> &handedOn, const Stmt &loo
     }
     Value last =
         mapTiles(one.value, [&](const Tile &tile) { return Tile{results[next++], tile.type}; });
-    frame->locals->set(one.name, last, one.where).lastStep =
-        std::make_shared<const LastStep>(lastStep);
+    Binding &bound = frame->locals->set(one.name, last, one.where);
+    if (one.before.isNone())
+      bound.lastStep = std::make_shared<const LastStep>(lastStep);
   }
 }
 
@@ -199,6 +219,8 @@ bool Interp::yieldCarried(const std::vector<Carried> &carried, const Stmt &loop,
   for (const Carried &one : carried) {
     const Binding *after = frame->locals->find(one.name);
     Fate fate;
+    if (after && after->unusable && after->unusable->loop)
+      throw WantsLastStep{after->unusable->loop, std::string(one.name)};
     if (!after || after->unusable)
       fate.mismatch = "not usable at the end of its body";
     else
@@ -357,7 +379,12 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
     size_t plain = initial.size();
     for (const HandedOn &one : handedOn)
       forEachTile(one.value, [&](const Tile &tile) {
-        initial.push_back(building([&] { return ops::zero(opContext(), tile.type); }).value);
+        initial.push_back(building([&] {
+                            if (one.before.isNone())
+                              return ops::zero(opContext(), tile.type);
+                            Tile before = ops::toTile(opContext(), one.before);
+                            return ops::cast(opContext(), before, tile.type);
+                          }).value);
         block->addArgument(tile.value.getType(), loc);
         yields.push_back(tile.value);
       });

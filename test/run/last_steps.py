@@ -55,3 +55,35 @@ def guarded(x, y, n):
 
 # expect: guarded(x=iota(4,i32), y=[-1]:i32, n=0) -> y == [-1]
 # expect: guarded(x=iota(4,i32), y=[-1]:i32, n=4) -> y == [3]
+
+# The variable of a loop that was something before the loop is that after no step.
+@triton.jit
+def reused(x, y, n):
+    k = tl.load(x)
+    for k in range(n):
+        pass
+    i = 7
+    for i in range(2, n):
+        pass
+    tl.store(y, k)
+    tl.store(y + 1, i)
+
+# expect: reused(x=[5]:i32, y=zeros(2,i32), n=0) -> y == [5, 7]
+# expect: reused(x=[5]:i32, y=zeros(2,i32), n=4) -> y == [3, 3]
+
+# A loop around it carries it then, from step to step.
+@triton.jit
+def carried(y, n, k, N: tl.constexpr):
+    sum = 0
+    j = N
+    for i in range(n):
+        for k in range(k):
+            for j in range(i, j):
+                sum += 1
+            sum += 100 * j
+    tl.store(y, sum)
+    tl.store(y + 1, k)
+    tl.store(y + 2, j)
+
+# expect: carried(y=zeros(3,i32), n=3, k=4, N=3) -> y == [306, 1, 0]
+# expect: carried(y=zeros(3,i32), n=3, k=6, N=9) -> y == [4342, 3, 1]
