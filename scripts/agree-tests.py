@@ -22,13 +22,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# files: what holds tests. path: what is imported. edits: (file, old, new) for CPU tensors. pip: small packages that tests import.
+# cuda: whether the tests say `cuda`, which then means the CPU. files: what holds tests. path: what is imported. edits: (file, old, new) for CPU tensors. pip: small packages that tests import.
 PACKAGES = {
     "flag-gems": dict(
         tests=["tests/test_*.py"], path="src", words=["--ref", "cpu", "--mode", "quick"], pip=["pyyaml", "sqlalchemy"],
         environment={"GEMS_VENDOR": "nvidia"}, version="3.5.0",  # the newest Triton whose launches its host code knows
         edits=[("src/flag_gems/runtime/backend/_nvidia/__init__.py", 'device_name="cuda"', 'device_name="cpu", triton_extra_name="cuda"')]),
-    "flash-linear-attention": dict(tests=["tests/ops/test_*.py", "tests/modules/test_*.py"], path=".", words=[], pip=["einops"], environment={}, edits=[]),
+    "flash-linear-attention": dict(tests=["tests/ops/test_*.py", "tests/modules/test_*.py"], path=".", words=[], pip=["einops"], environment={}, edits=[], cuda=True,
+                                   version="3.7.1"),  # the newest whose faults its host code refuses
 }
 # What a test's reason stands for.
 CLASSES = [
@@ -84,7 +85,7 @@ def main():
                 continue
             output = scratch / "outcomes.json"
             output.unlink(missing_ok=True)
-            configuration = dict(device=options.device, most=options.most, limit=options.limit, output=str(output), **({"version": package["version"]} if "version" in package else {}))
+            configuration = dict(device=options.device, most=options.most, limit=options.limit, output=str(output), **{key: package[key] for key in ("version", "cuda") if key in package})
             words = [options.python, "-m", "nereid", "-m", "pytest", "-q", "-p", "agree_tests_plugin", "-p", "no:cacheprovider", "--tb=no", *package["words"]]
             done = subprocess.run([*words, str(file.relative_to(copy))], cwd=copy, env={**environment, "NEREID_AGREE_TESTS": json.dumps(configuration)},
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)

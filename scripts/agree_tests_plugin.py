@@ -1,7 +1,6 @@
 """A plugin of pytest for scripts/agree-tests.py: lets a package's tests run on CPU tensors, takes few of each, and notes which
 kernels each test launched. Its configuration is in NEREID_AGREE_TESTS, as JSON."""
 import collections
-import contextlib
 import json
 import os
 import signal
@@ -11,34 +10,17 @@ import pytest
 import torch
 import triton
 
+import cuda_means_cpu
+
 CONFIGURATION = json.loads(os.environ["NEREID_AGREE_TESTS"])
 launched = set()
 outcomes = []  # (test, outcome, why, kernels)
 
 
-def answerForGpu():
-    """What host code asks of a GPU before it launches, when tensors are on the CPU."""
-    class Device(contextlib.nullcontext):
-        def __init__(self, *arguments):
-            super().__init__()
-
-    class Properties:
-        multi_processor_count, name, major, minor, warp_size = 132, "NVIDIA H200", 9, 0, 32
-        total_memory, L2_cache_size = 141 << 30, 50 << 20
-
-    for module in (torch.cpu, torch.cuda):
-        module.device = Device
-        module.current_device = lambda: 0
-        module.get_device_properties = lambda *a: Properties()
-        module.get_device_capability = lambda *a: (9, 0)
-        module.manual_seed_all = lambda *a: None
-        module.synchronize = lambda *a: None
+if CONFIGURATION["device"] == "cpu":
+    cuda_means_cpu.install() if CONFIGURATION.get("cuda") else cuda_means_cpu.answer_for_gpu(False)
     # Decorated functions are the same functions, only slower.
     torch.compile = lambda f=None, *a, **k: f if callable(f) else (lambda g: g)
-
-
-if CONFIGURATION["device"] == "cpu":
-    answerForGpu()
 if "version" in CONFIGURATION:
     triton.__version__ = CONFIGURATION["version"]
 triton.knobs.runtime.launch_enter_hook.add(lambda metadata: launched.add(metadata.get()["name"]))

@@ -191,6 +191,7 @@ PyObject *handleCode(PyObject *self, PyObject *) {
 struct Options {
   int numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
   bool debug = false, fpFusion = true, reflectFtz = true, launchPdl = false, cooperative = false;
+  bool debugAlways = false; // `debug`, whatever a launch says
   bool operator==(const Options &) const = default;
 };
 
@@ -261,17 +262,18 @@ PyObject *bindFunction(PyObject *self, PyObject *args) {
   });
 }
 
-// _set(plain, key, debug, fp_fusion)
+// _set(plain, key, debug, debug_always, fp_fusion)
 PyObject *setFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
-    int plain = 0, debug = 0, fpFusion = 0;
+    int plain = 0, debug = 0, debugAlways = 0, fpFusion = 0;
     const char *key = nullptr;
-    if (!PyArg_ParseTuple(args, "pspp", &plain, &key, &debug, &fpFusion))
+    if (!PyArg_ParseTuple(args, "psppp", &plain, &key, &debug, &debugAlways, &fpFusion))
       throw PythonError{};
     auto &state = stateOf<FunctionObject>(self);
     state.plain = plain != 0;
     state.key = key;
-    state.options.debug = debug != 0;
+    state.options.debug = debug != 0 || debugAlways != 0;
+    state.options.debugAlways = debugAlways != 0;
     state.options.fpFusion = fpFusion != 0;
     return Ref::borrow(Py_None);
   });
@@ -496,7 +498,7 @@ private:
     } else if (characters == "maxnreg") {
       integer(options.maxRegisters, 0, INT32_MAX);
     } else if (characters == "debug") {
-      options.debug = PyObject_IsTrue(value) == 1;
+      options.debug = PyObject_IsTrue(value) == 1 || options.debugAlways;
     } else if (characters == "enable_fp_fusion") {
       options.fpFusion = PyObject_IsTrue(value) == 1;
     } else if (characters == "enable_reflect_ftz") {

@@ -21,12 +21,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec):
         module = importlib.import_module("nereid." + spec.name)
-        self.own_spec = module.__spec__
+        spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module):
-        # The import system has put the alias's spec into the module; it keeps its own.
-        module.__spec__ = self.own_spec
+        # The import system has put the alias's spec into the module; it keeps its own. Threads import at once.
+        module.__spec__ = module.__spec__.loader_state or module.__spec__
 
 
 def install():

@@ -372,11 +372,11 @@ class Launches(unittest.TestCase):
             self.assertEqual((kernel.metadata.num_warps, kernel.metadata.target.arch), (8, 80))
             self.assertGreater(kernel.n_regs, 0)
             with tempfile.TemporaryDirectory() as folder:
-                disassembler = pathlib.Path(folder) / "nvdisasm"
-                disassembler.write_text("#!/bin/sh\nwc -c < $1\n")
+                disassembler = pathlib.Path(folder) / "cuobjdump"
+                disassembler.write_text("#!/bin/sh\n[ $1 = --version ] && echo release 13.0 && exit\necho Function : $(wc -c < $2)\n")
                 disassembler.chmod(0o755)
-                with unittest.mock.patch.dict(os.environ, {"TRITON_NVDISASM_PATH": str(disassembler)}):
-                    self.assertEqual(int(kernel.asm["sass"]), len(kernel.asm["cubin"]))
+                with unittest.mock.patch.dict(os.environ, {"TRITON_CUOBJDUMP_PATH": str(disassembler)}):
+                    self.assertEqual(kernel.asm["sass"], f"Function:{len(kernel.asm['cubin'])}\n")
 
     def test_compiled_with_a_descriptor_for_a_gpu_that_is_not_here(self):
         @triton.jit

@@ -188,12 +188,14 @@ def _fresh_knobs_impl(skipped_attr=None):
     from nereid.triton import knobs
 
     groups = [group for name, group in vars(knobs).items()
-              if isinstance(group, knobs._Group) and name not in (skipped_attr or ())]
+              if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())]
     scopes = contextlib.ExitStack()
 
     def fresh():
         for group in groups:
             scopes.enter_context(group.scope())
+            for setting in group.knob_descriptors.values():
+                os.environ.pop(setting.key, None)
             group.reset()
         return knobs
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 
+from . import runtime  # noqa: F401  programs reach it through here
 from .runtime.driver import current_device, gpu_torch
 
 

@@ -1,29 +1,18 @@
 """What a launch gives back, and compilation without a launch."""
-import os
 import re
 import types
 
 from .. import knobs
 
 
-def _disassembler():
-    import shutil
-
-    return os.environ.get("TRITON_NVDISASM_PATH") or shutil.which("nvdisasm") or shutil.which(
-        "nvdisasm", path="/usr/local/cuda/bin")
-
-
-def _disassembled(program, cubin):
-    import subprocess
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        return subprocess.run([program, file.name], check=True, stdout=subprocess.PIPE, text=True).stdout
+def _has_disassembler():
+    try:
+        return bool(knobs.nvidia.cuobjdump)
+    except RuntimeError:
+        return False
 
 
-class _Assembly(dict):
+class AsmDict(dict):
     """`.asm`: what is there at once by key, the rest made when asked for."""
 
     def __init__(self, handle, make_tile):
@@ -36,12 +25,14 @@ class _Assembly(dict):
         if key in ("ttir", "tile", "source"):
             self[key] = self._make_tile()
             return self[key]
-        if key == "sass" and "cubin" in self and (program := _disassembler()):
-            self[key] = _disassembled(program, self["cubin"])
+        if key == "sass" and "cubin" in self and _has_disassembler():
+            from ..tools.disasm import get_sass
+
+            self[key] = get_sass(self["cubin"])
             return self[key]
         why = {"ttgir": "layouts are chosen without an IR of their own", "llir": "LLVM's IR is not kept",
                "amdgcn": "there is no AMD back end",
-               "sass": "there is no `cubin`, or no `nvdisasm` to disassemble it; `TRITON_NVDISASM_PATH` names one"}.get(key)
+               "sass": "there is no `cubin`, or no `cuobjdump` to disassemble it; `TRITON_CUOBJDUMP_PATH` names one"}.get(key)
         raise KeyError(f"{key}: {why}; there are {', '.join([*self, 'ttir'])}" if why else key)
 
 
@@ -116,7 +107,7 @@ class CompiledKernel:
     @property
     def asm(self):
         if self._asm is None:
-            self._asm = _Assembly(self._handle, self._tile)
+            self._asm = AsmDict(self._handle, self._tile)
         return self._asm
 
     def _tile(self):
@@ -242,6 +233,20 @@ def compile(src, target=None, options=None, _env_vars=None):
         kernel = src.fn._compile_for(_chip(target), src.make_arguments(device=-1), options)
     kernel._src = src
     return kernel
+
+
+class IRSource:
+    """Compiled files of Triton's, which are not read: nothing is one."""
+
+    def __init__(self, *_, **__):
+        raise TypeError("intermediate code of Triton's is not read")
+
+
+def max_shared_mem(device):
+    """Bytes of shared memory that a program may have."""
+    from ..runtime.driver import driver
+
+    return driver.active.utils.get_device_properties(device)["max_shared_mem"]
 
 
 def make_backend(target):

@@ -98,9 +98,10 @@ class Specialization:
                       if known == "D"}
         self.options = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": bool(knobs.language.default_fp_fusion),
                         "launch_cooperative_grid": False, "extern_libs": (),
-                        "debug": bool(function.debug if function.debug is not None else knobs.runtime.debug)}
+                        "debug": bool(function.debug or knobs.runtime.debug)}
         self.options.update((k, tuple(v.items()) if isinstance(v, dict) else v) for k, v in kwargs.items()
                             if k not in function.arg_names)
+        self.options["debug"] = bool(self.options["debug"] or knobs.runtime.debug)
         self.bound = bound
         self.parts = [(kind, known if not isinstance(known, core.constexpr) else known.value) for kind, known in each]
         self.key = f"{self.parts}{self.options}"
@@ -114,13 +115,7 @@ class Specialization:
     @property
     def text(self):
         """As JSON, for `preload`."""
-        return json.dumps({
-            "name": _name(self.function), "target": _target(), "on_host": self.on_host, "signature": self.signature,
-            "constant_keys": [list(path) for path in self.constants],
-            "constant_vals": [_plain(value) for value in self.constants.values()],
-            "attrs_keys": [list(path) for path in self.attrs], "attrs_vals": list(self.attrs.values()),
-            "options": {k: v for k, v in self.options.items() if isinstance(v, (bool, int, float, str, type(None)))},
-            "key": self.key})
+        return serialized(_name(self.function), self.signature, self.constants, self.attrs, self.options, self.key, self.on_host)
 
     def tell(self, hook, warmup):
         if not hook:
@@ -136,6 +131,15 @@ class Specialization:
                      "constants": self.constants, **{name: o[name] for name in (*names, "extern_libs")},
                      "configs": [self.attrs], "specialization_data": self.text, "is_warmup": warmup},
             is_manual_warmup=warmup, already_compiled=False)
+
+
+def serialized(name, signature, constants, attrs, options, key, on_host=False):
+    return json.dumps({
+        "name": name, "target": _target(), "on_host": on_host, "signature": signature,
+        "constant_keys": [list(path) for path in constants], "constant_vals": [_plain(value) for value in constants.values()],
+        "attrs_keys": [list(path) for path in attrs], "attrs_vals": list(attrs.values()),
+        "options": {k: v for k, v in options.items() if isinstance(v, (bool, int, float, str, type(None)))},
+        "key": key})
 
 
 def _name(function):

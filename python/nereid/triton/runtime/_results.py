@@ -20,7 +20,7 @@ class _Torch:
         # Without a version of its own, so that autograd sees no change where the contents come back.
         self.tensor, self.bytes = tensor.data, tensor.numel() * tensor.element_size()
         self.key = (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()))
-        self.on_gpu = tensor.is_cuda
+        self.on_gpu = tensor.device.type == "cuda"
 
     def copy(self):
         return self.tensor.clone()

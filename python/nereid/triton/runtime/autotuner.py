@@ -262,7 +262,7 @@ class Autotuner(KernelInterface):
             fn = fn.fn
         text = "-".join([str(driver.active.get_current_target()), fn.cache_key, str(key), *map(str, configs)])
         folder = os.environ.get("NEREID_CACHE_DIR") or os.path.expanduser("~/.cache/nereid")
-        if knobs.cache.dir != knobs.cache._defaults["dir"]:  # a program wants its own
+        if knobs.cache.dir != knobs.cache.get_triton_dir("cache"):  # a program wants its own
             folder = os.path.join(knobs.cache.dir, "nereid")
         folder = os.path.join(folder, "autotune")
         return os.path.join(folder, hashlib.sha256(text.encode()).hexdigest() + f".{self.base_fn.__name__}.json")

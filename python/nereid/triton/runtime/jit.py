@@ -16,8 +16,10 @@ from ..language import core
 from . import _sources
 from ._async_compile import active_mode
 from .driver import current_device, current_stream, driver
+from .._utils import find_paths_if, get_iterable_path  # noqa: F401  programs import them from here
 
 T = object
+TRITON_MODULE = "triton.language"
 
 
 class KernelInterface:
@@ -141,6 +143,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
                 raise errors.UnsupportedLanguageConstruct(
                     None, None, f"`{self.__name__}` is launched, and its parameter `{one}` takes any number of "
                     "arguments: a kernel's parameters are written out, those of functions that it calls need not be")
+        knobs.place_cache()
         closure = self._reach()
         self._program, self._brought = _C.Program(closure.plain(), closure.root), []
         self._bind(self._program, closure.guards)
@@ -174,8 +177,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
                  and "run" not in self.__dict__ and not self._takes_functions())
         key = "" if self._closure is None else (
             f"{self._unit_prefix()}{self._closure.root}.{self.fn.__name__}@{_sources.digest(self._closure)[:16]}")
-        debug = self.debug if self.debug is not None else knobs.runtime.debug
-        self._set(plain, key, bool(debug), bool(knobs.language.default_fp_fusion))
+        self._set(plain, key, bool(self.debug), bool(knobs.runtime.debug), bool(knobs.language.default_fp_fusion))
 
     def _takes_functions(self):
         return getattr(self, "_saw_functions", True)
@@ -316,12 +318,21 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
     def __reduce__(self):
         return _find, (self.module, self.__qualname__)
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        """As a function's: programs copy modules and configurations that hold kernels."""
+        return self
+
 
 def _find(module, qualname):
     __import__(module)
     item = sys.modules[module]
     for part in qualname.split("."):
         item = getattr(item, part)
+    while not isinstance(item, JITFunction) and hasattr(item, "fn"):  # what `autotune` and others made of it
+        item = item.fn
     return item
 
 
@@ -620,11 +631,43 @@ def _from_dlpack(value):
     return _adapt(array)
 
 
+def serialize_specialization_data(name, signature, constants, attrs, options, key):
+    """What `preload` takes, as JSON."""
+    from . import _hooks
+
+    return _hooks.serialized(name, signature, constants, attrs, options, key)
+
+
+def get_device_key():
+    """What a device's kernels are kept by."""
+    target = driver.active.get_current_target()
+    return f"{target.backend}:{driver.active.get_current_device()}"
+
+
+def get_full_name(fn):
+    return f"{fn.__module__}.{fn.__qualname__}"
+
+
+def get_jit_fn_file_line(fn):
+    """(file, line) of a kernel's `def`."""
+    while not isinstance(fn, JITCallable) and hasattr(fn, "fn"):
+        fn = fn.fn
+    return fn.file_name, fn.def_file_line_number
+
+
 def mangle_type(value, specialize=False):
     """The signature's word for a value."""
     from . import _hooks
 
     return _hooks.specialize(value, specialize_value=specialize)[0]
+
+
+def __getattr__(name):
+    if name == "JitFunctionInfo":
+        from ._hooks import JitFunctionInfo
+
+        return JitFunctionInfo
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _descriptor_type():

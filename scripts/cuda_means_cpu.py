@@ -1,0 +1,134 @@
+"""Lets host code that names a GPU run on the CPU, for tests of public packages: wherever torch takes a device, `cuda` is the CPU, and what
+is asked of a GPU is answered as an H200 would. Tensors are those of the CPU: their `device` says so, their `is_cuda` does not."""
+import contextlib
+import time
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+def here(value):
+    """A device as it is named, or the CPU where that names a GPU."""
+    if isinstance(value, str) and value.split(":")[0] == "cuda":
+        return "cpu"
+    if isinstance(value, torch.device) and value.type == "cuda":
+        return torch.device("cpu")
+    return value
+
+
+class OnCpu(TorchFunctionMode):
+    """Every function of torch, with the devices among its arguments replaced."""
+    UNMOVED = (torch.Tensor.cuda, )
+    MOVES = (torch.Tensor.to, torch.Tensor.type, torch.Tensor.new_tensor, torch._C._nn._parse_to)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in self.UNMOVED:
+            return args[0]
+        if kwargs.get("device") is not None:
+            device = kwargs["device"]
+            kwargs = {**kwargs, "device": "cpu" if isinstance(device, int) else here(device)}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
+        if func in self.MOVES:
+            args = tuple("cpu" if type(one) is int else here(one) for one in args)
+        if func is torch.Tensor.pin_memory:
+            return args[0]
+        return func(*args, **kwargs)
+
+
+class Context(contextlib.nullcontext):
+    """`torch.cuda.device(...)`, `torch.cuda.stream(...)`."""
+
+    def __init__(self, *arguments, **_):
+        super().__init__()
+
+
+class Event:
+    def __init__(self, enable_timing=False, **_):
+        self.time = 0.0
+
+    def record(self, stream=None):
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, other):
+        return (other.time - self.time) * 1e3
+
+    def synchronize(self):
+        pass
+
+    wait = query = synchronize
+
+
+class Stream:
+    cuda_stream = 0
+
+    def __init__(self, *arguments, **_):
+        pass
+
+    def synchronize(self, *_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    wait_stream = wait_event = record_event = synchronize
+
+
+class Properties:
+    multi_processor_count, name, major, minor, warp_size = 132, "NVIDIA H200", 9, 0, 32
+    total_memory, L2_cache_size, shared_memory_per_block_optin, gcnArchName = 141 << 30, 50 << 20, 232448, ""
+
+
+def answer_for_gpu(is_available):
+    """What host code asks of a GPU before it launches. `is_available`: whether there is one."""
+    stream = Stream()
+    answers = dict(
+        device=Context, device_of=Context, stream=Context, Stream=Stream, Event=Event, current_stream=lambda *a: stream, default_stream=lambda *a: stream,
+        current_device=lambda: 0, device_count=lambda: 1 if is_available else 0, is_available=lambda: is_available,
+        get_device_properties=lambda *a: Properties(), get_device_capability=lambda *a: (9, 0), get_device_name=lambda *a: Properties.name,
+        manual_seed=lambda seed: torch.default_generator.manual_seed(seed), manual_seed_all=lambda seed: torch.default_generator.manual_seed(seed),
+        max_memory_allocated=lambda *a: 0, memory_allocated=lambda *a: 0, memory_reserved=lambda *a: 0,
+        mem_get_info=lambda *a: (141 << 30, 141 << 30), is_current_stream_capturing=lambda: False, is_bf16_supported=lambda *a, **k: True,
+        get_rng_state=lambda *a: torch.get_rng_state(), set_rng_state=lambda state, *a: torch.set_rng_state(state))
+    # A function of its own for each name: torch.compile refuses one that stands for two.
+    answers.update((name, lambda *_, **__: None) for name in ("synchronize", "empty_cache", "set_device", "reset_peak_memory_stats"))
+    for name, answer in answers.items():
+        setattr(torch.cuda, name, answer)
+    for name in ("device", "current_device", "get_device_properties", "get_device_capability", "manual_seed_all", "synchronize", "Event", "device_count"):
+        if name != "device_count" or is_available:
+            setattr(torch.cpu, name, answers[name])
+
+
+def install(is_available=True):
+    """From here on, for the whole process."""
+    answer_for_gpu(is_available)
+    OnCpu().__enter__()
+    torch.Tensor.is_cuda = property(lambda tensor: True)
+    real = torch.Generator
+
+    class Generator(real):
+        def __new__(cls, device="cpu"):
+            return real.__new__(cls, here(device))
+
+    torch.Generator = Generator
+    set_default = torch.set_default_device
+    torch.set_default_device = lambda device: set_default("cpu" if isinstance(device, int) else here(device))
+    autocast = torch.autocast.__init__
+
+    def start(self, device_type, *args, **kwargs):
+        autocast(self, here(device_type), *args, **kwargs)
+
+    torch.autocast.__init__ = start
+    torch.amp.custom_fwd, torch.amp.custom_bwd = _plain(torch.amp.custom_fwd), _plain(torch.amp.custom_bwd)
+
+
+def _plain(decorator):
+    """`custom_fwd(fwd, device_type="cuda")` with the device replaced."""
+    def replaced(function=None, *, device_type, **kwargs):
+        return decorator(function, device_type=here(device_type), **kwargs)
+
+    return replaced
