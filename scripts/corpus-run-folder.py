@@ -423,13 +423,20 @@ def showSignatures(folder, task, variant, seen):
                 print(line)
 
 
-def compileCase(folder, task, variant, config, case):
+def place(folder, task, variant, config, case):
+    """The tensors of a case and the launches of a variant; `Unsupported` in place of launches that are not for it."""
     inputs, outputs = folder.build(task, case, labelOf(case))
     launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
+    if not isinstance(launches, Unsupported):
+        for i, tensor in enumerate([*outputs.values(), *temporaries]):
+            tensor.allocate(i)
+    return inputs, outputs, launches
+
+
+def compileCase(folder, task, variant, config, case):
+    _, _, launches = place(folder, task, variant, config, case)
     if isinstance(launches, Unsupported):
         return "skipped", launches.reason, []
-    for i, tensor in enumerate([*outputs.values(), *temporaries]):
-        tensor.allocate(i)
     figures = []
     for launch in launches:
         kwargs = {k: hostValue(v) for k, v in launch.kwargs.items()}
@@ -443,12 +450,9 @@ def compileCase(folder, task, variant, config, case):
 
 
 def runCase(folder, task, variant, config, case):
-    inputs, outputs = folder.build(task, case, labelOf(case))
-    launches, temporaries = plan(folder, variant, config, inputs, outputs, case)
+    inputs, outputs, launches = place(folder, task, variant, config, case)
     if isinstance(launches, Unsupported):
         return "skipped", launches.reason, []
-    for i, tensor in enumerate([*outputs.values(), *temporaries]):
-        tensor.allocate(i)
     for launch in launches:
         if 0 not in launch.grid:
             kwargs = {k: hostValue(v) for k, v in launch.kwargs.items()}

@@ -1,8 +1,28 @@
-"""`python -m nereid program.py args...` and `python -m nereid -m module args...`: `import triton` is Nereid's, in
-the Python processes that the program starts too."""
+"""`python -m nereid program.py args...`, `-m module args...` and `-c code`: `import triton` is Nereid's, in the Python
+processes that the program starts too."""
+import linecache
 import os
 import runpy
 import sys
+import types
+
+USAGE = """usage: python -m nereid PROGRAM.py [ARGUMENTS]
+       python -m nereid -m MODULE [ARGUMENTS]
+       python -m nereid -c CODE [ARGUMENTS]"""
+
+
+def fail(message):
+    print("python -m nereid: " + message, file=sys.stderr)
+    return 2
+
+
+def run_code(code):
+    """As `python -c`; kernels find their source by way of `linecache`."""
+    name = "<command line>"
+    linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    exec(compile(code, name, "exec"), module.__dict__)
 
 
 def main():
@@ -10,21 +30,33 @@ def main():
 
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: python -m nereid PROGRAM.py [ARGUMENTS]\n       python -m nereid -m MODULE [ARGUMENTS]")
+        print(USAGE)
         return 0 if arguments else 2
     nereid.install()
     children = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_children")
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if children not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([children, *filter(None, paths)])
+    if arguments[0] in ("-m", "-c") and len(arguments) < 2:
+        return fail(f"{arguments[0]} needs " + ("the name of a module" if arguments[0] == "-m" else "a program text"))
+    if arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        sys.path[0] = os.getcwd()
+        run_code(arguments[1])
+        return 0
     if arguments[0] == "-m":
-        if len(arguments) < 2:
-            print("python -m nereid: -m needs the name of a module", file=sys.stderr)
-            return 2
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return 0
+    if arguments[0].startswith("-"):
+        return fail(f"there is no option {arguments[0]}\n{USAGE}")
+    try:
+        open(arguments[0], "rb").close()
+    except IsADirectoryError:
+        pass  # a folder with a __main__.py
+    except OSError as failure:
+        return fail(f"cannot open {arguments[0]!r}: {failure.strerror}")
     sys.argv = arguments
     sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
     runpy.run_path(arguments[0], run_name="__main__")

@@ -266,6 +266,33 @@ class Programs(unittest.TestCase):
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def nereid(self, *words):
+        done = subprocess.run([sys.executable, "-m", "nereid", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        return done.returncode, done.stdout
+
+    def test_code_of_the_command_line(self):
+        code = """
+import sys
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def fill(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 7.0)
+
+x = np.zeros(16, "f4")
+fill[(1,)](x, BLOCK=16)
+print(triton.__name__, sys.argv, __name__, x.sum())
+"""
+        self.assertEqual(self.nereid("-c", code, "word"), (0, "nereid.triton ['-c', 'word'] __main__ 112.0\n"))
+
+    def test_words_that_name_no_program(self):
+        self.assertEqual(self.nereid("nowhere.py"), (2, "python -m nereid: cannot open 'nowhere.py': No such file or directory\n"))
+        self.assertEqual(self.nereid("-c"), (2, "python -m nereid: -c needs a program text\n"))
+        code, output = self.nereid("-x")
+        self.assertEqual((code, output.splitlines()[0]), (2, "python -m nereid: there is no option -x"))
+
     def test_the_interpreter_verifies_accesses(self):
         code, output = program(ADD.format(beyond=0), TRITON_INTERPRET="1")
         self.assertEqual(code, 0, output)

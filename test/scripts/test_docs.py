@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import glob
+import json
 import os
 import re
 import shlex
@@ -60,15 +61,27 @@ class Documents(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/scale.py", "w") as file:
                 file.write(re.search(r"^```python\n(.*?)^```", text, re.S | re.M)[1])
-            blocks = re.findall(r"^```\n\$ nereid (.*?)\n(.*?)^```", text, re.S | re.M)
-            self.assertGreater(len(blocks), 5)
-            for command, shown in blocks:
-                out = subprocess.run([f"{BUILD}/bin/nereid", *command.replace("$KERNEL", kernel).split()], cwd=folder, capture_output=True, text=True)
-                lines = iter([line.rstrip() for line in out.stdout.splitlines()])
-                for line in shown.splitlines():
-                    if line.strip() != "...":
-                        with self.subTest(command=command, line=line):
-                            self.assertIn(line, lines, out.stderr)  # which takes the lines up to it
+            self.assertGreater(self.run_excerpts(text.replace("$KERNEL", kernel), folder), 5)
+
+    def run_excerpts(self, text, folder):
+        """Runs each command that a block of the text begins with, and looks for the block's other lines in what it prints, in their order."""
+        blocks = re.findall(r"^```\n\$ nereid (.*?)\n(.*?)^```", text, re.S | re.M)
+        for command, shown in blocks:
+            out = subprocess.run([f"{BUILD}/bin/nereid", *shlex.split(command)], cwd=folder, capture_output=True, text=True)
+            lines = iter([line.rstrip() for line in out.stdout.splitlines()])
+            for line in shown.splitlines():
+                if line.strip() != "...":
+                    with self.subTest(command=command, line=line):
+                        self.assertIn(line, lines, out.stderr)  # which takes the lines up to it
+        return len(blocks)
+
+    def test_inspect_prints_what_its_page_shows(self):
+        with open(f"{ROOT}/docs/inspect.md") as file:
+            text = file.read()
+        if not json.loads(subprocess.run([f"{BUILD}/bin/nereid", "doctor", "--json"], capture_output=True, text=True).stdout)["assembler"]:
+            self.skipTest("there is no ptxas to count registers")
+        with self.folder_with_kernel() as folder:
+            self.assertEqual(self.run_excerpts(text, folder), 1)
 
     @contextlib.contextmanager
     def folder_with_kernel(self):
