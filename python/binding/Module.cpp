@@ -128,26 +128,43 @@ PyObject *openEngine(PyObject *, PyObject *args) {
   return Ref::borrow(Py_None).release();
 }
 
-PyObject *startProfile(PyObject *, PyObject *) {
+// profile_start(the GPU whose lines are sampled, or None)
+PyObject *startProfile(PyObject *, PyObject *args) {
   return guarded([&] {
-    profile::start();
+    const char *lines = nullptr;
+    if (!PyArg_ParseTuple(args, "z", &lines))
+      throw PythonError{};
+    Unlocked unlocked; // the profiler's library takes a while to start
+    profile::start({.lines = lines ? lines : ""});
     return Ref::borrow(Py_None);
   });
 }
 
-// profile_stop(path or None): the table
+// profile_stop(path or None): the table, that of lines, and notes
 PyObject *stopProfile(PyObject *, PyObject *args) {
   return guarded([&] {
     const char *path = nullptr;
     if (!PyArg_ParseTuple(args, "z", &path))
       throw PythonError{};
-    auto [table, status] = [&] {
+    std::string table, lines;
+    std::vector<std::string> notes;
+    Status status = [&] {
       Unlocked unlocked; // waits for what is queued
       profile::Profile profile = profile::stop();
-      return std::pair(profile.table(), path ? profile.writeTrace(path) : Status(Success{}));
+      table = profile.table();
+      lines = profile.lineTable();
+      notes = profile.notes();
+      return path ? profile.writeTrace(path) : Status(Success{});
     }();
     orRaise(std::move(status));
-    return Ref::take(PyUnicode_FromStringAndSize(table.data(), Py_ssize_t(table.size())));
+    auto text = [](const std::string &of) {
+      return Ref::take(PyUnicode_FromStringAndSize(of.data(), Py_ssize_t(of.size())));
+    };
+    Ref list = Ref::take(PyList_New(0));
+    for (const std::string &note : notes)
+      if (PyList_Append(list.get(), text(note).get()))
+        throw PythonError{};
+    return Ref::take(PyTuple_Pack(3, text(table).get(), text(lines).get(), list.get()));
   });
 }
 
@@ -175,8 +192,9 @@ PyMethodDef methods[] = {
      "Waits for what kernels print and assert, at the process's end."},
     {"before_fork", awaitEngine, METH_NOARGS, "Waits until no thread works in the engine."},
     {"after_fork", openEngine, METH_VARARGS, "Lets threads into the engine again."},
-    {"profile_start", startProfile, METH_NOARGS, "Records what all threads do."},
-    {"profile_stop", stopProfile, METH_VARARGS, "Ends that, writes a trace and gives a table."},
+    {"profile_start", startProfile, METH_VARARGS, "Records what all threads do."},
+    {"profile_stop", stopProfile, METH_VARARGS,
+     "Ends that, writes a trace and gives tables and notes."},
     {"range_begin", beginRange, METH_VARARGS, "Begins a named part of the program."},
     {"range_end", endRange, METH_NOARGS, "Ends the part that began last on this thread."},
     {"synchronize", synchronize, METH_VARARGS, "Waits for everything queued on a device."},

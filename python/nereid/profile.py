@@ -7,6 +7,10 @@
             step()
     print(profile.table)
 
+    with nereid.profile.record(lines="cuda:0") as profile:  # where kernels wait, by line of their source
+        step()
+    print(profile.lines)
+
 `NEREID_TRACE=trace.json python -m nereid program.py` records a program from its start to its end as it is.
 """
 import contextlib
@@ -15,20 +19,26 @@ from nereid import _C
 
 
 class Profile:
-    """`table` has a line for each kind, name and device, the longest first; it is empty until the recording has ended."""
+    """`table` has a line for each kind, name and device, the longest first; `lines` each kernel's hottest lines, where they are
+    sampled; `notes` what is missing and why. All are empty until the recording has ended."""
 
     table = ""
+    lines = ""
+    notes = ()
 
 
 @contextlib.contextmanager
-def record(path=None):
-    """Records what all threads do inside of it; waits at its end for the work that was queued. Recordings do not nest."""
+def record(path=None, lines=None):
+    """Records what all threads do inside of it; waits at its end for the work that was queued. Recordings do not nest.
+
+    `lines` is a GPU whose program counters are sampled with what its kernels wait for.
+    """
     profile = Profile()
-    _C.profile_start()
+    _C.profile_start(lines)
     try:
         yield profile
     finally:
-        profile.table = _C.profile_stop(None if path is None else str(path))
+        profile.table, profile.lines, profile.notes = _C.profile_stop(None if path is None else str(path))
 
 
 @contextlib.contextmanager

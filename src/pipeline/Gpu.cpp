@@ -347,7 +347,9 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   if (Status status = gpu::checkSelectable(*llvmModule); !status)
     return reports.error(status.error().what);
   std::string &ptx = out.text;
-  ptx = transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile);
+  gpu::InlinedPlaces inlined(*llvmModule);
+  ptx = inlined.write(
+      transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile));
   auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr);
   // Loads that only feed sums wait for memory together, if there are registers for all of them.
   bool isFree = !limit && ptx.find("mma") == std::string::npos;

@@ -1,6 +1,7 @@
 #include "runtime/CudaDevice.h"
 
 #include "runtime/CudaObjects.h"
+#include "runtime/DeviceActivity.h"
 
 #include <cstring>
 
@@ -474,6 +475,7 @@ static Result<Device *> cudaDevice(unsigned ordinal, cuda::Context theirs) {
   auto device = std::make_unique<CudaDevice>(**opened, ordinal, theirs);
   if (Status status = device->start(ordinal); !status)
     return status.takeError();
+  DeviceActivity::instance().add(*device);
   auto [place, isNew] = registry->emplace(Key{ordinal, theirs}, std::move(device));
   return static_cast<Device *>(place->second.get());
 }

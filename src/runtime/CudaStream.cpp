@@ -42,7 +42,7 @@ public:
   EventHandle begin = nullptr, end = nullptr;
 };
 
-// A trace scope for work on a stream, timed on the device too.
+// A trace scope for work on a stream, timed on the device too: by who watches that, else by events.
 class StreamTrace {
 public:
   StreamTrace(TraceKind kind, std::string_view name, CudaDevice &device, StreamHandle stream)
@@ -50,6 +50,12 @@ public:
     if (!scope) [[likely]]
       return;
     scope->stream = reinterpret_cast<uintptr_t>(stream);
+    if ((watcher = recorder().watcher())) {
+      static std::atomic<uint64_t> calls = 0;
+      scope->call = ++calls;
+      watcher->enter(scope->call);
+      return;
+    }
     Current current(device);
     int capturing = 0;
     if (device.driver.cuStreamIsCapturing(stream, &capturing) != Ok || capturing ||
@@ -60,6 +66,8 @@ public:
       scope->timer = timer;
   }
   ~StreamTrace() {
+    if (watcher) [[unlikely]]
+      watcher->leave();
     if (!timer) [[likely]]
       return;
     Current current(timer->device);
@@ -72,6 +80,7 @@ public:
 private:
   TraceScope scope;
   StreamHandle stream;
+  DeviceWatcher *watcher = nullptr; // that was entered
   std::shared_ptr<CudaTimer> timer;
 };
 

@@ -14,12 +14,13 @@
 #include <map>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace nereid::runtime {
 
 std::string_view name(TraceKind kind) {
-  static constexpr std::string_view names[] = {"compile", "load", "launch", "graph",
-                                               "copy",    "fill", "sync",   "range"};
+  static constexpr std::string_view names[] = {"compile", "load", "launch", "graph", "copy",
+                                               "fill",    "sync", "range",  "kernel"};
   return names[size_t(kind)];
 }
 
@@ -36,8 +37,37 @@ uint64_t Recorder::threadNumber() {
   return mine;
 }
 
+void Recorder::enable(bool on) {
+  std::lock_guard lock(watcherMutex);
+  if (active.exchange(on, std::memory_order_relaxed) == on || !known)
+    return;
+  if (on) {
+    startWatching();
+  } else if (watching.exchange(nullptr)) {
+    known->stop();
+  }
+}
+
+void Recorder::watchWith(DeviceWatcher &watcher) {
+  std::lock_guard lock(watcherMutex);
+  if (std::exchange(known, known ? known : &watcher))
+    return;
+  if (enabled())
+    startWatching();
+}
+
+void Recorder::startWatching() {
+  if (known->start())
+    watching.store(known, std::memory_order_release);
+}
+
+std::vector<std::string> Recorder::takeNotes() {
+  std::lock_guard lock(watcherMutex);
+  return known ? known->takeNotes() : std::vector<std::string>();
+}
+
 void Recorder::add(TraceEvent event) {
-  if (event.timer && !path.empty() && !hasTimers.exchange(true))
+  if ((event.timer || event.call) && !path.empty() && !hasDeviceTimes.exchange(true))
     traceAtExit();
   std::shared_ptr<const std::function<void(const TraceEvent &)>> watching;
   {
@@ -69,6 +99,11 @@ std::vector<TraceEvent> Recorder::take() {
     if (event.timer && !event.timer->times(event.deviceBegin, event.deviceEnd))
       event.deviceBegin = event.deviceEnd = 0;
     event.timer = nullptr;
+  }
+  {
+    std::lock_guard lock(watcherMutex);
+    if (known)
+      known->complete(taken);
   }
   // What encloses comes before what it encloses.
   std::sort(taken.begin(), taken.end(), [](const TraceEvent &a, const TraceEvent &b) {
@@ -110,6 +145,8 @@ void Recorder::traceAtExit() {
     if (std::vector<TraceEvent> events = all.take(); !events.empty())
       if (Status status = writeTrace(all.path, events); !status)
         support::log(support::LogLevel::Warning, status.error().what);
+    for (const std::string &note : all.takeNotes())
+      support::log(support::LogLevel::Warning, note);
   });
 }
 
@@ -169,6 +206,8 @@ std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events) {
     row.total += duration;
     row.least = std::min(row.least, duration);
     row.greatest = std::max(row.greatest, duration);
+    if (!row.shape.registers)
+      row.shape = event.shape;
     accumulate(row.bytes, event.bytes);
     accumulate(row.operations, event.operations);
   }
@@ -185,6 +224,11 @@ std::string traceTable(const std::vector<TraceRow> &rows) {
   std::vector<std::vector<std::string>> table = {{"what", "name", "device", "times", "total ms",
                                                   "share", "mean us", "least us", "greatest us",
                                                   "GB/s", "GFLOP/s"}};
+  // Only where somebody watched the device.
+  const bool hasShapes =
+      std::ranges::any_of(rows, [](const TraceRow &row) { return row.shape.registers != 0; });
+  if (hasShapes)
+    table[0].insert(table[0].end(), {"registers", "shared B"});
   int64_t all = 0;
   for (const TraceRow &row : rows)
     all += row.total;
@@ -198,7 +242,7 @@ std::string traceTable(const std::vector<TraceRow> &rows) {
     return amount > 0 && nanoseconds > 0 ? number(double(amount) / double(nanoseconds), "%.2f")
                                          : "-";
   };
-  for (const TraceRow &row : rows)
+  for (const TraceRow &row : rows) {
     table.push_back(
         {std::string(name(row.kind)), row.name, row.device.empty() ? "host" : row.device,
          std::to_string(row.count), number(double(row.total) * 1e-6, "%.3f"),
@@ -206,77 +250,11 @@ std::string traceTable(const std::vector<TraceRow> &rows) {
          number(double(row.total) * 1e-3 / double(row.count), "%.1f"),
          number(double(row.least) * 1e-3, "%.1f"), number(double(row.greatest) * 1e-3, "%.1f"),
          rate(row.bytes, row.total), rate(row.operations, row.total)});
+    if (hasShapes)
+      for (uint32_t value : {row.shape.registers, row.shape.sharedBytes})
+        table.back().push_back(row.shape.registers ? std::to_string(value) : "-");
+  }
   return support::tableText(table, 3);
-}
-
-namespace {
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      (result += '\\') += c;
-    } else if (uint8_t(c) < 0x20) {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\u%04x", unsigned(uint8_t(c)));
-      result += buffer;
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
-std::string microseconds(int64_t nanoseconds) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3f", double(nanoseconds) * 1e-3);
-  return buffer;
-}
-} // namespace
-
-std::string chromeTrace(const std::vector<TraceEvent> &events) {
-  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-  bool isFirst = true;
-  auto emit = [&](const std::string &object) {
-    text += isFirst ? "\n" : ",\n";
-    isFirst = false;
-    text += object;
-  };
-  // Process 1 is the host, one track a thread; devices follow, one track a stream.
-  std::map<std::string, int> processes;
-  emit(R"({"name":"process_name","ph":"M","pid":1,"args":{"name":"host"}})");
-  auto processOf = [&](const std::string &device) {
-    auto [found, isNew] = processes.emplace(device, int(processes.size()) + 2);
-    if (isNew)
-      emit("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":" + std::to_string(found->second) +
-           ",\"args\":{\"name\":" + quoted(device) + "}}");
-    return found->second;
-  };
-  auto span = [&](const TraceEvent &event, int process, uint64_t track, int64_t begin,
-                  int64_t end) {
-    std::string arguments;
-    auto add = [&](const char *key, const std::string &value) {
-      arguments += (arguments.empty() ? "\"" : ",\"") + std::string(key) + "\":" + value;
-    };
-    if (!event.device.empty())
-      add("device", quoted(event.device));
-    if (event.kind == TraceKind::Launch)
-      add("grid", "[" + std::to_string(event.grid[0]) + "," + std::to_string(event.grid[1]) + "," +
-                      std::to_string(event.grid[2]) + "]");
-    if (event.bytes >= 0)
-      add("bytes", std::to_string(event.bytes));
-    if (event.operations >= 0)
-      add("operations", std::to_string(event.operations));
-    emit("{\"name\":" + quoted(event.name) + ",\"cat\":" + quoted(name(event.kind)) +
-         ",\"ph\":\"X\",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(track) +
-         ",\"ts\":" + microseconds(begin) + ",\"dur\":" +
-         microseconds(std::max<int64_t>(end - begin, 0)) + ",\"args\":{" + arguments + "}}");
-  };
-  for (const TraceEvent &event : events) {
-    span(event, 1, event.thread, event.begin, event.end);
-    if (event.deviceEnd > event.deviceBegin)
-      span(event, processOf(event.device), event.stream, event.deviceBegin, event.deviceEnd);
-  }
-  return text + "\n]}\n";
 }
 
 Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events) {

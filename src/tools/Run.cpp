@@ -7,6 +7,7 @@
 #include "tools/FolderRows.h"
 #include "tools/KernelCall.h"
 #include "tools/Output.h"
+#include "tools/ProfileAnswer.h"
 #include "tools/Verbs.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct RunWords : KernelWords {
   bool emulateTf32 = false, wide = false;
   int repeat = 0; ///< launches to profile
   std::string trace;
+  bool lines = false; ///< sample where the kernel waits
 };
 
 // How far the interpreter is, on a terminal, of a launch that takes longer than a moment.
@@ -52,27 +54,6 @@ private:
   double shownAt = 0;
   bool isShown = false;
 };
-
-// What the recorder saw, longest first.
-void printProfile(const RunWords &words, const std::vector<runtime::TraceEvent> &events) {
-  std::vector<runtime::TraceRow> rows = runtime::summarize(events);
-  if (words.json) {
-    Json json = Json::array();
-    for (const runtime::TraceRow &row : rows)
-      json.push_back({{"kind", runtime::name(row.kind)},
-                      {"name", row.name},
-                      {"device", row.device},
-                      {"count", row.count},
-                      {"total_seconds", double(row.total) * 1e-9},
-                      {"least_seconds", double(row.least) * 1e-9},
-                      {"greatest_seconds", double(row.greatest) * 1e-9},
-                      {"bytes", row.bytes < 0 ? Json() : Json(row.bytes)},
-                      {"operations", row.operations < 0 ? Json() : Json(row.operations)}});
-    std::printf("%s\n", Json({{"rows", json}}).dump().c_str());
-  } else {
-    std::fputs(runtime::traceTable(rows).c_str(), stdout);
-  }
-}
 
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
            bool check) {
@@ -184,11 +165,24 @@ int execute(const RunWords &words, bool check) {
                                         tensor->recipe != engine::SpecTensor::Recipe::Empty);
         !status)
       return refuse(status.error());
+  ProfileAnswer profile;
+  auto launches = [&] {
+    auto outcome = (*runner)->run(request);
+    for (int i = 1; i < words.repeat && outcome; ++i)
+      outcome = (*runner)->run(request);
+    return outcome;
+  };
+  // Samples come first, so that the code is loaded under the sampler, and are taken apart from the
+  // times, which they would lengthen.
+  if (words.lines) {
+    profile.sample(*(*runner)->runtimeDevice());
+    if (auto sampled = launches(); !sampled)
+      return refuse(sampled.error());
+    profile.finishSamples();
+  }
   if (words.repeat)
     runtime::recorder().enable(true);
-  auto outcome = (*runner)->run(request);
-  for (int i = 1; i < words.repeat && outcome; ++i)
-    outcome = (*runner)->run(request);
+  auto outcome = launches();
   line.clear();
   if (!outcome)
     return refuse(outcome.error());
@@ -211,11 +205,11 @@ int execute(const RunWords &words, bool check) {
   }
   if (words.repeat) {
     runtime::recorder().enable(false);
-    std::vector<runtime::TraceEvent> events = runtime::recorder().take();
+    profile.takeEvents();
     if (!words.trace.empty())
-      if (Status status = runtime::writeTrace(words.trace, events); !status)
+      if (Status status = runtime::writeTrace(words.trace, profile.events); !status)
         return refuse(status.error());
-    printProfile(words, events);
+    profile.print(*chosen->program, words.json);
     return exitDone;
   }
   return answer(words, arguments, *outcome, check);
@@ -265,9 +259,14 @@ Action addProfile(CLI::App &app) {
       ->check(CLI::Range(1, 100000));
   app.add_option("--trace", words->trace,
                  "FILE.json: the events, for chrome://tracing and ui.perfetto.dev");
+  app.add_flag("--lines", words->lines,
+               "Where the kernel waits: samples of its program counters by line (cuda:N)");
   return [words] {
     if (words->device == "ref")
       return refuse(Error{"the interpreter is not profiled: choose cpu or cuda:N", {}});
+    if (words->lines && !words->device.starts_with("cuda"))
+      return refuse(
+          Error{"`--lines` samples the program counters of a GPU: add `--device cuda:0`", {}});
     return execute(*words, false);
   };
 }

@@ -1,5 +1,6 @@
 #include "Driver.h"
 
+#include "Hooks.h"
 #include "PtxCode.h"
 #include "PtxMachine.h"
 #include "TensorMap.h"
@@ -46,6 +47,45 @@ std::map<std::string, long> calls;
 void count(const char *what) {
   std::lock_guard lock(mutex);
   ++calls[what];
+}
+
+// Who watches the calls, if anybody does.
+const FakeHooks *hooks = nullptr;
+thread_local bool runsGraph = false;
+struct WatchedCall {
+  WatchedCall() : told(hooks) {
+    if (told)
+      told->call(true);
+  }
+  ~WatchedCall() {
+    if (told)
+      told->call(false);
+  }
+  const FakeHooks *told;
+};
+void watch(FakeWork work) {
+  work.isOfGraph = runsGraph;
+  if (hooks)
+    hooks->work(work);
+}
+void watchKernel(const LaunchConfig &config, const std::string &name) {
+  watch({FakeWork::Kernel,
+         name.c_str(),
+         {config.gridX, config.gridY, config.gridZ},
+         {config.blockX, config.blockY, config.blockZ},
+         config.sharedBytes,
+         0,
+         config.stream});
+}
+// The kernel that was taken from a library last.
+std::string entryName;
+void setEntry(const char *name) {
+  std::lock_guard lock(mutex);
+  entryName = name;
+}
+std::string lastEntry() {
+  std::lock_guard lock(mutex);
+  return entryName;
 }
 
 struct Report {
@@ -109,6 +149,8 @@ FakeStream *streamOf(StreamHandle stream) {
 // A module is loaded, or refused as a driver does that is older than its code.
 Code load(const char *how, const void *code) {
   count(how);
+  if (hooks)
+    hooks->module(code);
   bool isCubin = std::memcmp(code,
                              "\x7f"
                              "ELF",
@@ -179,7 +221,8 @@ Code queueLaunch(const LaunchConfig &config, Function function, void **arguments
     values.emplace_back(from, from + kernel->parameters[i].bytes);
   }
   int device = deviceOf(config.stream ? streamOf(config.stream)->context : current());
-  return queue(config.stream, [config, device, kernel, values]() mutable {
+  return queue(config.stream, [config, device, kernel, values, name = lastEntry()]() mutable {
+    watchKernel(config, name);
     std::vector<void *> places;
     for (std::vector<char> &value : values)
       places.push_back(value.data());
@@ -203,7 +246,9 @@ Code allocate(DevicePointer *to, size_t bytes, int device) {
 template <typename T> Code fill(DevicePointer to, T value, size_t count, StreamHandle stream) {
   if (count * sizeof(T) > 64 << 20) // what empties caches between samples is never read
     return sticky;
+  WatchedCall call;
   return queue(stream, [=] {
+    watch({FakeWork::Fill, "", {}, {}, 0, count * sizeof(T), stream});
     std::fill_n(reinterpret_cast<T *>(to), count, value);
     return sticky;
   });
@@ -308,7 +353,9 @@ Code cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
 }
 Code cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle stream) {
   waits("cuMemcpyAsync");
+  WatchedCall call;
   return queue(stream, [=] {
+    watch({FakeWork::Copy, "", {}, {}, 0, bytes, stream});
     std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
     return sticky;
   });
@@ -459,7 +506,8 @@ Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsig
   }
   return *library = reinterpret_cast<Library>(new Loaded{kernel}), sticky;
 }
-Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *) {
+Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
+  setEntry(name);
   return *kernel = reinterpret_cast<Kernel>(library), sticky;
 }
 Code cuModuleLoadDataEx(Module *, const void *code, unsigned, int *, void **) {
@@ -470,7 +518,8 @@ Code cuKernelGetFunction(Function *function, Kernel kernel) {
     return *function = reinterpret_cast<Function>(kernel), sticky;
   return giveFunction(function);
 }
-Code cuModuleGetFunction(Function *function, Module, const char *) {
+Code cuModuleGetFunction(Function *function, Module, const char *name) {
+  setEntry(name);
   return giveFunction(function);
 }
 Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **arguments, void **) {
@@ -480,6 +529,7 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
     if (config->attributes[i].value.flag)
       count(("attribute " + std::to_string(config->attributes[i].id)).c_str());
   lastGrid[0] = config->gridX, lastGrid[1] = config->gridY, lastGrid[2] = config->gridZ;
+  WatchedCall call;
   if (has("runs")) {
     now += float(config->blockX) / 128;
     return queueLaunch(*config, function, arguments);
@@ -489,14 +539,23 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function, void **argu
     return InvalidHandle;
   lastStream = config->stream;
   now += float(config->blockX) / 128;
-  return lastStream && streamOf(lastStream)->isCapturing ? Code(Ok) : started();
+  return queue(lastStream, [launched = *config, name = lastEntry()] {
+    watchKernel(launched, name);
+    return started();
+  });
 }
 Code cuGraphLaunch(GraphExec exec, StreamHandle) {
+  WatchedCall call;
+  runsGraph = true;
+  Code code = sticky;
   for (const auto &work : *reinterpret_cast<FakeGraph *>(exec))
-    if (Code code = work())
-      return code;
-  return sticky ? sticky : started();
+    if (!code)
+      code = work();
+  runsGraph = false;
+  return code;
 }
+
+void fake_cuda_watch(const FakeHooks *watcher) { hooks = watcher; }
 
 /// How often a function was called, or "attribute 6" was set for a launch; the stream of the last
 /// launch.

@@ -884,6 +884,12 @@ class Errors(unittest.TestCase):
                     pass
         self.assertRegex(profile.table, r"launch +add +cpu +2 ")
         self.assertRegex(profile.table, r"range +step +host +1 ")
+        self.assertEqual(profile.notes, [])
+        with nereid.profile.record(lines="cpu") as profile:
+            add[(2, )](x, x, out, 256)
+        self.assertRegex(profile.table, r"launch +add +cpu +1 ")
+        self.assertEqual(profile.notes, ["cannot sample cpu: only NVIDIA GPUs sample their program counters"])
+        self.assertEqual(profile.lines, "")
 
     def test_zero_sized_and_strided_arrays(self):
         empty = np.zeros(0, "f4")

@@ -320,6 +320,15 @@ TEST_F(ApiTest, AProfileHasWhatRanAndHowLong) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("No such file or directory"), std::string::npos);
   EXPECT_TRUE(profile::Profile().rows().empty());
+  EXPECT_TRUE(seen.notes().empty());
+  // What cannot be sampled is a note, and the rest is recorded.
+  profile::start({.lines = "cpu"});
+  EXPECT_TRUE(scaleWorks(scale, 100));
+  seen = profile::stop();
+  ASSERT_EQ(seen.notes().size(), 1u);
+  EXPECT_EQ(seen.notes()[0], "cannot sample cpu: only NVIDIA GPUs sample their program counters");
+  EXPECT_TRUE(seen.lines().empty());
+  EXPECT_EQ(seen.rows().size(), 1u);
   // The same from C.
   nereid_profile_start();
   nereid_range_begin("outer");

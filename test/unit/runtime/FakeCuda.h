@@ -18,10 +18,12 @@ public:
     before = path ? path : "";
     ::setenv("LD_LIBRARY_PATH", NEREID_BINARY_DIR "/fake_cuda", 1);
     ::setenv("FAKE_CUDA", "", 1);
+    ::setenv("NEREID_CUPTI", "off", 1); // the machine's own knows nothing of this driver
   }
   ~FakeDriver() {
     ::setenv("LD_LIBRARY_PATH", before.c_str(), 1);
     ::unsetenv("FAKE_CUDA");
+    ::unsetenv("NEREID_CUPTI");
   }
   FakeDriver(const FakeDriver &) = delete;
 

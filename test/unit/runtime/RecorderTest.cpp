@@ -103,6 +103,32 @@ TEST(Recorder, WritesJsonThatParses) {
   std::remove(path.c_str());
 }
 
+// Of one stream: what encloses the rest, two that overlap in part, one behind them.
+TEST(Recorder, PutsOverlappingWorkOnTracksBesideEachOther) {
+  std::vector<TraceEvent> events;
+  for (auto [begin, end] : {std::pair(0, 100), {10, 40}, {30, 60}, {60, 90}}) {
+    TraceEvent seen = event(TraceKind::Kernel, "k", 0, 0);
+    seen.thread = 0; // no call of the host
+    seen.device = "cuda:0";
+    seen.stream = 7;
+    seen.deviceBegin = begin;
+    seen.deviceEnd = end;
+    events.push_back(seen);
+  }
+  std::string text = chromeTrace(events);
+  auto count = [&](const std::string &part) {
+    size_t times = 0;
+    for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+      ++times;
+    return times;
+  };
+  EXPECT_EQ(count("\"ph\":\"X\""), 4u) << text;
+  EXPECT_EQ(count("\"name\":\"stream 7\""), 1u) << text;
+  EXPECT_EQ(count("\"name\":\"stream 7, beside 1\""), 1u) << text;
+  EXPECT_EQ(count("\"name\":\"stream 7, beside 2\""), 0u) << text;
+  EXPECT_EQ(count("\"ph\":\"X\",\"pid\":2,\"tid\":2"), 1u) << text; // the third alone
+}
+
 TEST(Recorder, TellsAnObserver) {
   int seen = 0;
   recorder().observe([&](const TraceEvent &) { ++seen; });
