@@ -120,6 +120,10 @@ void splitWordsOfHalves(llvm::Module &module) {
   };
   auto isComputedWith = [](llvm::Value *number) {
     return llvm::any_of(number->users(), [](llvm::User *cast) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(cast);
+      auto *assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      if (assembly && llvm::StringRef(assembly->getAsmString()).starts_with("abs."))
+        return true;
       return llvm::isa<llvm::BitCastInst>(cast) &&
              llvm::any_of(cast->users(), [](llvm::User *user) {
                return llvm::isa<llvm::FCmpInst>(user) ||

@@ -1,5 +1,6 @@
 // Elementwise ops that are the same op on each register, or a few instructions.
 #include "gpu/ElementwiseModels.h"
+#include "ir/FloatOptions.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,14 +111,105 @@ struct ConstantRegisters : RegisterModel<ConstantRegisters, arith::ConstantOp> {
   }
 };
 
+// Of a half by its instruction, which works on two at a time: a mask is applied to each by itself.
+struct AbsCode {
+  static Value emit(math::AbsFOp, RegisterEmitter &e, ValueRange v) {
+    Type type = v[0].getType();
+    if (!type.isF16() && !type.isBF16())
+      return e.builder.create<math::AbsFOp>(e.loc(), v[0]);
+    Type bits = e.builder.getI16Type();
+    Value size = e.assembly(type.isF16() ? "abs.f16 $0, $1;" : "abs.bf16 $0, $1;", "=h,h", bits,
+                            e.cast(v[0], bits), /*pure=*/true);
+    return e.cast(size, type);
+  }
+};
+
+// Whether one bound is the other's negative, each element of a tile its own.
+bool areOpposite(Value low, Value high) {
+  FloatAttr least, most;
+  if (matchPattern(low, m_Constant(&least)) && matchPattern(high, m_Constant(&most)))
+    return least.getValue() == -most.getValue();
+  auto splatOf = [](Value value) {
+    DenseFPElementsAttr elements;
+    return matchPattern(value, m_Constant(&elements)) && elements.isSplat()
+               ? std::optional(elements.getSplatValue<APFloat>())
+               : std::nullopt;
+  };
+  if (auto below = splatOf(low), above = splatOf(high); below && above)
+    return *below == -*above;
+  if (auto negated = low.getDefiningOp<arith::NegFOp>())
+    return negated.getOperand() == high;
+  if (auto rest = low.getDefiningOp<arith::SubFOp>())
+    return rest.getRhs() == high && matchPattern(rest.getLhs(), m_AnyZeroFloat());
+  Operation *a = low.getDefiningOp(), *b = high.getDefiningOp();
+  return a && b && a->getName() == b->getName() && a->getNumOperands() == 1 &&
+         isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(a) &&
+         a->getAttrs() == b->getAttrs() && areOpposite(a->getOperand(0), b->getOperand(0));
+}
+// A clamp between -y and y is one instruction: the smaller size with the sign of x.
+struct MinNumRegisters : RegisterModel<MinNumRegisters, arith::MinNumFOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    auto inner = op->getOperand(0).getDefiningOp<arith::MaxNumFOp>();
+    Value bound = op->getOperand(1);
+    if (!op->hasAttr(tile::clampAttr) || !inner || inner->getBlock() != op->getBlock() ||
+        !resultElement(op).isF32() || !areOpposite(inner.getRhs(), bound))
+      return SameOp<arith::MinNumFOp>().emitRegisters(op, emitter);
+    Value result = op->getResult(0), x = inner.getLhs();
+    bool isTile = isa<RankedTensorType>(result.getType());
+    unsigned count = isTile ? registersOf(layoutOf(result.getType())) : 1;
+    auto numbers = emitter.operand(x, count), sizes = emitter.operand(bound, count);
+    SmallVector<Value> values;
+    for (auto [number, size] : llvm::zip(numbers, sizes))
+      values.push_back(emitter.assembly("min.xorsign.abs.f32 $0, $1, $2;", "=f,f,f",
+                                        emitter.builder.getF32Type(), {number, size},
+                                        /*pure=*/true));
+    if (isTile)
+      return emitter.setRegisters(result, std::move(values));
+    emitter.setScalar(result, values[0]);
+  }
+};
+
 struct SelectCode {
   static Value emit(arith::SelectOp, RegisterEmitter &e, ValueRange v) {
     return e.builder.create<LLVM::SelectOp>(e.loc(), v[0], v[1], v[2]);
   }
 };
+// True if another op divides the same numbers as `op`, a remainder.
+template <typename Quotient> bool hasQuotient(Operation *op) {
+  return llvm::any_of(op->getOperand(0).getUsers(), [&](Operation *user) {
+    return isa<Quotient>(user) && user->getBlock() == op->getBlock() &&
+           llvm::equal(user->getOperands(), op->getOperands());
+  });
+}
+
 template <transforms::Total kind> struct TotalCode {
-  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
+  static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
+    using transforms::Total;
+    if constexpr (kind < Total::ShL)
+      if (v[0].getType().isInteger(32) && !matchPattern(v[1], m_Constant()))
+        return divided(op, e, v);
     return transforms::expandTotal(e.builder, e.loc(), kind, v[0], v[1]);
+  }
+
+  // What the assembler makes of a division of 32 bits has a step for a divisor of zero, whose
+  // quotient has all bits set, and wraps where -1 divides the least number: what is wanted. LLVM
+  // leaves both open, so around its division each would be asked for once more.
+  static Value divided(Operation *op, RegisterEmitter &e, ValueRange v) {
+    using transforms::Total;
+    OpBuilder &b = e.builder;
+    constexpr bool isSigned = kind == Total::DivS || kind == Total::RemS;
+    auto divide = [&](StringRef what) {
+      return e.assembly((what + (isSigned ? ".s32" : ".u32") + " $0, $1, $2;").str(), "=r,r,r",
+                        b.getI32Type(), v, /*pure=*/true);
+    };
+    if (kind == Total::DivS || kind == Total::DivU)
+      return divide("div");
+    if (hasQuotient<std::conditional_t<isSigned, tile::DivSIOp, tile::DivUIOp>>(op))
+      return b.create<arith::SubIOp>(
+          e.loc(), v[0], b.create<arith::MulIOp>(e.loc(), divide("div"), v[1]).getResult());
+    Value byZero = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, v[1],
+                                           e.zero(b.getI32Type()));
+    return b.create<arith::SelectOp>(e.loc(), byZero, v[0], divide("rem"));
   }
 };
 // Both halves of a product of 32 bits come from one instruction. LLVM and the assembler make two of
@@ -192,18 +284,19 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, MinNumFOp,
-           AddIOp, SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
+    attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, AddIOp, SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
            ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, TruncFOp,
            ExtSIOp, ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
            MulSIExtendedOp, MulUIExtendedOp>(context);
     attachCode<MulLowCode, MulIOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
+    MinNumFOp::attachInterface<MinNumRegisters>(*context);
     attachCode<SelectCode, SelectOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     using namespace math;
-    attach<SameOp, AbsFOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, CopySignOp,
+    attachCode<AbsCode, AbsFOp>(context);
+    attach<SameOp, AbsIOp, CeilOp, FloorOp, TruncOp, RoundEvenOp, FmaOp, CopySignOp,
            CountLeadingZerosOp, CountTrailingZerosOp, CtPopOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {

@@ -4,6 +4,7 @@
 #include "gpu/RegisterEmitter.h"
 #include "gpu/Rings.h"
 #include "gpu/SharedOperand.h"
+#include "ir/FloatOptions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -23,6 +24,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   Location loc = kernel.getLoc();
   OpBuilder b(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  if (kernel->getParentOfType<ModuleOp>()->hasAttr(tile::noReflectFtzAttr))
+    module->getOperation()->setAttr(tile::noReflectFtzAttr, b.getUnitAttr());
   b.setInsertionPointToStart(module->getBody());
 
   // Dynamic shared memory: the launch says how much there is. Swizzled operands start at a

@@ -232,8 +232,48 @@ Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRan
   return b.create<LLVM::CallOp>(e.loc(), function, v).getResult();
 }
 
-// `exp2` where a launch says `enable_reflect_ftz=False`.
-constexpr StringLiteral keptExp2 = "exp2 with subnormal numbers";
+// An instruction that counts subnormal numbers as zero, as Triton's does, which saves scaling them
+// in and out; unless a launch says `enable_reflect_ftz=False`.
+Value flushing(RegisterEmitter &e, StringRef instruction, ValueRange v) {
+  auto module = e.builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string text = instruction.str();
+  text += module->hasAttr(tile::noReflectFtzAttr) ? ".f32 $0, $1" : ".ftz.f32 $0, $1";
+  text += v.size() == 2 ? ", $2;" : ";";
+  return e.assembly(text, v.size() == 2 ? "=f,f,f" : "=f,f", e.builder.getF32Type(), v,
+                    /*pure=*/true);
+}
+
+// The quick functions of libdevice are instructions of the special function unit. Null for others.
+Value emitQuick(StringRef name, RegisterEmitter &e, ValueRange v) {
+  auto logarithm = [&] { return flushing(e, "lg2.approx", v[0]); };
+  auto power = [&](Value x) { return flushing(e, "ex2.approx", x); };
+  auto sine = [&] { return flushing(e, "sin.approx", v[0]); };
+  auto cosine = [&] { return flushing(e, "cos.approx", v[0]); };
+  auto divide = [&](Value x, Value y) { return flushing(e, "div.approx", {x, y}); };
+  if (!name.consume_front("fast_") || !v[0].getType().isF32())
+    return {};
+  if (name == "fdividef")
+    return divide(v[0], v[1]);
+  if (name == "sinf")
+    return sine();
+  if (name == "cosf")
+    return cosine();
+  if (name == "tanf")
+    return divide(sine(), cosine());
+  if (name == "log2f")
+    return logarithm();
+  if (name == "logf")
+    return mul(e, logarithm(), f32(e, 0.693147180559945309));
+  if (name == "log10f")
+    return mul(e, logarithm(), f32(e, 0.301029995663981195));
+  if (name == "expf")
+    return power(mul(e, v[0], f32(e, 1.44269504088896341)));
+  if (name == "exp10f")
+    return power(mul(e, v[0], f32(e, 3.32192809488736235)));
+  if (name == "powf")
+    return power(mul(e, v[1], logarithm()));
+  return {};
+}
 
 // Null for a function that is not known.
 Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
@@ -250,11 +290,8 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
     return callLibdevice(e, name == "powf" ? "pow" : name, type, v);
   if (!type.isF32())
     return {};
-  // As Triton does: an exponential below the least normal number is zero.
   if (name == "exp2")
-    return special(e, "ex2.approx.ftz.f32", v[0]);
-  if (name == keptExp2)
-    return special(e, "ex2.approx.f32", v[0]);
+    return flushing(e, "ex2.approx", v[0]);
   if (name == "exp")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 1.44269504088896341)));
   // `lg2.approx` is good to an absolute 2^-22 only: it has no digits right near 1.
@@ -263,7 +300,7 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   if (name == "exp10")
     return special(e, "ex2.approx.f32", mul(e, v[0], f32(e, 3.32192809488736235)));
   if (name == "rsqrt")
-    return special(e, "rsqrt.approx.f32", v[0]);
+    return flushing(e, "rsqrt.approx", v[0]);
   if (name == "powf")
     return power(e, v[0], v[1]);
   if (name == "round")
@@ -271,16 +308,16 @@ Value emitMath(StringRef name, RegisterEmitter &e, ValueRange v) {
   transforms::MathBase base;
   auto exp = [&](Value x) { return emitMath("exp", e, x); };
   auto divide = [&](Value x, Value y) { return DivCode::emit(nullptr, e, {x, y}); };
+  auto root = [&](Value x) { return flushing(e, "sqrt.approx", x); };
   base.exp = exp;
   base.divide = divide;
+  base.sqrt = root;
   return transforms::expandMath(b, e.loc(), name, v, base);
 }
 
 struct MathCode {
   static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
     StringRef name = op->getName().stripDialect();
-    if (name == "exp2" && op->getParentOfType<ModuleOp>()->hasAttr(tile::noReflectFtzAttr))
-      name = keptExp2;
     if (Value value = emitMath(name, e, v))
       return value;
     e.unsupported(op);
@@ -318,6 +355,10 @@ struct ExternCode {
     }
     if (Value converted = emitConversion(name, e, v[0], resultElement(op)))
       return converted;
+    if (Value quick = emitQuick(name, e, v))
+      return quick;
+    if (name == "sqrtf")
+      return flushing(e, "sqrt.approx", v[0]);
     if (v[0].getType().isF32() && (name == "expf" || name == "exp10f"))
       return exactExponential(e, v[0], name == "expf" ? M_E : 10);
     value = transforms::expandExtern(
@@ -331,7 +372,7 @@ struct SqrtCode {
   static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
     if (!v[0].getType().isF32())
       return e.builder.create<math::SqrtOp>(e.loc(), v[0]);
-    return special(e, "sqrt.approx.f32", v[0]);
+    return flushing(e, "sqrt.approx", v[0]);
   }
 };
 struct SqrtRnCode {

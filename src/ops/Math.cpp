@@ -2,6 +2,7 @@
 
 #include "ops/Build.h"
 
+#include "ir/FloatOptions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -151,7 +152,10 @@ Value buildClamp(OpContext &context, Args args) {
   if (!isStandardFloat(x.type))
     fail("UnsupportedDType", "`tl.clamp` takes floats, not " + quote(x.type.element()),
          "use `tl.minimum(tl.maximum(x, min), max)`");
-  return minTiles(context, maxTiles(context, x, low, nan), high, nan);
+  Tile clamped = minTiles(context, maxTiles(context, x, low, nan), high, nan);
+  if (auto outer = clamped.value.getDefiningOp<arith::MinNumFOp>())
+    outer->setAttr(tile::clampAttr, context.builder.getUnitAttr());
+  return clamped;
 }
 
 Value buildWhere(OpContext &context, Args args) {

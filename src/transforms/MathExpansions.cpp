@@ -21,6 +21,9 @@ struct Float : Float32Lanes {
   Value div(Value x, Value y) {
     return base.divide ? base.divide(x, y) : b.create<arith::DivFOp>(loc, x, y).getResult();
   }
+  Value sqrt(Value x) {
+    return base.sqrt ? base.sqrt(x) : b.create<math::SqrtOp>(loc, x).getResult();
+  }
 };
 
 // x = 2^e m with m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 P(f), with the polynomial of
@@ -200,11 +203,11 @@ Value atan2(Float &f, Value y, Value x) {
 // asin x = atan2(x, sqrt((1 - x)(1 + x)))
 Value asin(Float &f, Value x) {
   Value rest = f.mul(f.sub(f.number(1), x), f.add(f.number(1), x));
-  return atan2(f, x, f.b.create<math::SqrtOp>(f.loc, rest));
+  return atan2(f, x, f.sqrt(rest));
 }
 Value acos(Float &f, Value x) {
   Value rest = f.mul(f.sub(f.number(1), x), f.add(f.number(1), x));
-  return atan2(f, f.b.create<math::SqrtOp>(f.loc, rest), x);
+  return atan2(f, f.sqrt(rest), x);
 }
 
 // (e^x - e^-x) / 2 cancels near zero, where expm1 does not.

@@ -19,6 +19,8 @@ struct MathBase {
   llvm::function_ref<mlir::Value(mlir::Value)> reciprocal;
   /// A quotient to 2 ulp; null: the exact one is as good.
   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide;
+  /// A root to 1 ulp; null: the exact one is as good.
+  llvm::function_ref<mlir::Value(mlir::Value)> sqrt;
 };
 
 /// e^r for |r| <= ln(2)/2 within 4e-9: 1 + r + r^2 q(r), with q fitted to the least relative error.

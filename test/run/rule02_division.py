@@ -27,3 +27,15 @@ def edges(x, by, q, r, N: tl.constexpr):
 
 # expect: edges(x=[5, -2147483648, 7, -9]:i32, by=[0, -1, -1, 4]:i32, q=zeros(4,i32), r=zeros(4,i32), N=4)
 #     -> q == [-1, -2147483648, -7, -2] and r == [5, 0, 0, -1]
+
+
+# A remainder alone, and of numbers without a sign, of which the largest divisors are above half of all.
+@triton.jit
+def rests(x, by, r, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(r + i, tl.load(x + i) % tl.load(by + i))
+
+# expect: rests(x=[5, -2147483648, -7, -9]:i32, by=[0, -1, -2147483648, 4]:i32, r=zeros(4,i32), N=4) -> r == [5, 0, -7, -1]
+# expect: rests(x=[5, 4294967295, 4294967295, 9]:u32, by=[0, 2, 4294967290, 4]:u32, r=zeros(4,u32), N=4) -> r == [5, 1, 5, 1]
+# expect: edges(x=[5, 4294967295, 4294967295, 9]:u32, by=[0, 2, 4294967290, 4]:u32, q=zeros(4,u32), r=zeros(4,u32), N=4)
+#     -> q == [4294967295, 2147483647, 1, 2] and r == [5, 1, 5, 1]
