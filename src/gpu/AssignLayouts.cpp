@@ -205,10 +205,12 @@ private:
     copy->setOperands({lhs, rhs, acc}); // the same tile may be two of them, each in its layout
     copy->setAttr(instructionAttr, b.getStringAttr(product.instruction));
     if (neighbours)
-      copy->setAttr(neighboursAttr, b.getUnitAttr());
+      setNeighbours(cast<tile::DotOp>(copy), neighboursInSum);
     versions.add(dot.getResult(), copy->getResult(0));
     return success();
   }
+
+  static constexpr unsigned neighboursInSum = 2; // along N, which a lane holds
 
   // A left operand of words that lies as a sum does is the operand of a product that is permuted
   // along K; so is the right one then.
@@ -219,12 +221,12 @@ private:
         dot->hasAttr(columnsTogetherAttr) ||
         tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) != wordBytes)
       return std::nullopt;
-    LinearLayout lhs = withNeighbours(*product.lhs, 1, wordBytes);
+    LinearLayout lhs = withNeighbours(*product.lhs, 1, wordBytes, neighboursInSum);
     for (LayoutInput input : {LayoutInput::Lane, LayoutInput::Warp})
       if (own->bases(input) != lhs.bases(input))
         return std::nullopt;
-    return Product{product.instruction, lhs, withNeighbours(*product.rhs, 0, wordBytes),
-                   product.sum};
+    return Product{product.instruction, lhs,
+                   withNeighbours(*product.rhs, 0, wordBytes, neighboursInSum), product.sum};
   }
 
   // As wanted if that costs nothing, else where it is.

@@ -71,7 +71,7 @@ LinearLayout beforeOps(const Widened &operand, LinearLayout layout) {
 bool takeFromSlot(tile::DotOp dot, Widened &right, unsigned warps) {
   if (isWgmma(dot) || right.major != 0 || slotOperand(dot.getLhs()))
     return false;
-  dot->setAttr(neighboursAttr, UnitAttr::get(dot.getContext()));
+  setNeighbours(dot, 4); // two words of halves
   auto lhs = fragmentsOf(dot, true, warps), rhs = fragmentsOf(dot, false, warps);
   if (!lhs || !rhs) {
     dot->removeAttr(neighboursAttr);

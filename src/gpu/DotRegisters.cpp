@@ -161,11 +161,13 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
                                         : "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r";
   SmallVector<Type> results(sum.isF16() ? 2 : 4, sum.isF16() ? Type(b.getI32Type()) : sum);
   Type registers = LLVM::LLVMStructType::getLiteral(b.getContext(), results);
+  unsigned neighbours = neighboursOf(dot).value_or(4 / kind.bytes);
   for (int32_t k = 0; k < tile::shapeOf(dot.getLhs().getType())[1]; k += depth)
     for (unsigned reg = 0; reg < sums.size(); reg += 4) {
       LinearLayout::Basis at = layout.apply(reg, 0, 0);
-      SmallVector<Value> operands = lhs.words({at[0], k}, 4);
-      operands.append(rhs.words({k, at[1]}, 2));
+      int32_t place = placeAlongDepth(k, kind.bytes, neighbours);
+      SmallVector<Value> operands = lhs.words({at[0], place}, 4);
+      operands.append(rhs.words({place, at[1]}, 2));
       operands.append(e.packSums(ArrayRef(sums).slice(reg, 4)));
       Value out = e.assembly(text, constraints, registers, operands, true);
       llvm::copy(e.unpackSums(out, sum), sums.begin() + reg);

@@ -176,14 +176,30 @@ std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, uns
   return layout;
 }
 
-LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes) {
-  // Of an instruction's depth a thread has a word and what lies half the depth behind it.
-  int32_t word = int32_t(4 / elementBytes), half = int32_t(mmaDepth(elementBytes) / 2);
+int32_t placeAlongDepth(int32_t k, unsigned elementBytes, unsigned neighbours) {
+  // Of an instruction's depth a thread has a word and what lies half the depth behind it: lanes
+  // count words up to there, and their registers half depths.
+  unsigned word = 4 / elementBytes, half = mmaDepth(elementBytes) / 2;
+  unsigned place = 0;
+  for (unsigned step = 1; step <= unsigned(k); step *= 2) {
+    if (!(unsigned(k) & step))
+      continue;
+    if (step < word)
+      place |= step;
+    else if (step < half)
+      place |= step / word * neighbours;
+    else
+      place |= step / 4 < neighbours ? step / 4 : step;
+  }
+  return int32_t(place);
+}
+
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes,
+                            unsigned neighbours) {
   LinearLayout layout(fragments.rank());
   for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
     for (LinearLayout::Basis basis : fragments.bases(input)) {
-      int32_t &step = basis[dim];
-      step = step == half ? word : step >= word && step < half ? 2 * step : step;
+      basis[dim] = placeAlongDepth(basis[dim], elementBytes, neighbours);
       layout.addBasis(input, std::move(basis));
     }
   return layout;

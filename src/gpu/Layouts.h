@@ -55,12 +55,17 @@ std::optional<LinearLayout> mmaLhs(llvm::ArrayRef<int64_t> shape, int64_t n, uns
                                    unsigned elementBytes = 2);
 std::optional<LinearLayout> mmaRhs(llvm::ArrayRef<int64_t> shape, int64_t m, unsigned warps,
                                    unsigned elementBytes = 2);
-/// The fragments, permuted along K (`dim`) so that a thread's elements of one instruction are
-/// neighbours: four of each 16 of 16 bits; two of each 8 of 32, as in a sum, so that a sum is a
-/// left operand as it lies.
-LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes);
 /// Elements along K that one instruction takes: 32 bytes.
 constexpr unsigned mmaDepth(unsigned elementBytes) { return 32 / elementBytes; }
+/// Of a sum over K the order is free: where an element of the instructions' fragments lies along K
+/// if `neighbours` elements from a multiple of it on are one lane's (a word's at least, a quarter
+/// of K at most).
+int32_t placeAlongDepth(int32_t k, unsigned elementBytes, unsigned neighbours);
+/// The fragments, permuted so along K (`dim`). With two words a thread's elements of one
+/// instruction are neighbours; those of 32 bits lie as a sum then, which is a left operand as it
+/// lies.
+LinearLayout withNeighbours(const LinearLayout &fragments, unsigned dim, unsigned elementBytes,
+                            unsigned neighbours);
 
 /// The sum of a product by multiply-adds, ... x M x N. Threads have pieces that are about as high
 /// as wide, so they read few operands for many multiply-adds. Four neighbours along N are one

@@ -2,6 +2,7 @@
 
 #include "analysis/KernelFacts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/LayoutFlow.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -337,6 +338,38 @@ bool LoopPlan::isLongSum() {
   return work >= fewest;
 }
 
+// About how many instructions a warp has in a step.
+static int64_t instructionsOfStep(Block &body, unsigned warps) {
+  constexpr int64_t perProduct = 16 * 8; // sums of one instruction
+  int64_t count = 0;
+  for (Operation &op : body) {
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      count +=
+          multiplyAdds(dot) /
+          (perProduct * mmaDepth(tile::bytesInMemory(tile::elementType(dot.getLhs().getType()))));
+    else if (op.hasTrait<OpTrait::Elementwise>() && isTile(op.getResult(0)))
+      count += registersOf(layoutOf(op.getResult(0).getType())) * warps;
+  }
+  return count / warps;
+}
+
+// A second step ahead covers what memory takes where one step does not. A step that takes longer
+// than that by itself gains nothing of it, but loses programs beside it where shared memory is what
+// limits them and there are few: a scheduler with one warp waits whenever that does.
+//
+//   KDA's inter_solve_fused, one warp, 15 KiB a step: 6 programs for 4
+bool LoopPlan::isLongStep(unsigned stages) {
+  constexpr int64_t longStep = 512; // instructions of a scheduler: some 1500 cycles of one warp
+  constexpr unsigned schedulers = 4, enoughWarps = 2 * schedulers;
+  auto programs = [&](unsigned stages) {
+    return target::occupancy(chip, warps, 0, residentBytes + stages * slotBytes).blocks;
+  };
+  unsigned now = programs(stages);
+  return stages > 2 && now * warps < enoughWarps && programs(2) > now && !hasBulk &&
+         llvm::none_of(dots, [](tile::DotOp dot) { return isWgmma(dot); }) &&
+         instructionsOfStep(body, warps) * std::max(1u, now * warps / schedulers) >= longStep;
+}
+
 // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
 // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
 // are done in all threads: at the end of step i, behind one barrier with the wait for the next
@@ -354,7 +387,7 @@ void LoopPlan::chooseDepth() {
   residentBytes += arrivalBytes;
   for (; stages >= 2 && !copies.empty(); --stages)
     if (residentBytes + stages * slotBytes <= limit) {
-      slots = stages;
+      slots = isLongStep(stages) ? 2 : stages;
       distance = slots - 1;
       if (distance > 1)
         findFlying();

@@ -80,6 +80,7 @@ private:
   void findReleases();
   void addReaders(mlir::Value slot, Release &release);
   bool isLongSum();
+  bool isLongStep(unsigned stages);
   void chooseDepth();
 };
 

@@ -55,6 +55,16 @@ static unsigned operandBytes(tile::DotOp dot) {
   return unsigned(tile::bytesInMemory(tile::elementType(dot.getLhs().getType())));
 }
 
+void setNeighbours(tile::DotOp dot, unsigned count) {
+  dot->setAttr(neighboursAttr, Builder(dot).getI32IntegerAttr(int32_t(count)));
+}
+
+std::optional<unsigned> neighboursOf(tile::DotOp dot) {
+  if (auto count = dot->getAttrOfType<IntegerAttr>(neighboursAttr))
+    return unsigned(count.getInt());
+  return std::nullopt;
+}
+
 std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned warps) {
   auto lhs = tile::shapeOf(dot.getLhs().getType()), rhs = tile::shapeOf(dot.getRhs().getType());
   StringRef instruction = instructionOf(dot);
@@ -71,8 +81,8 @@ std::optional<LinearLayout> fragmentsOf(tile::DotOp dot, bool isLhs, unsigned wa
   unsigned own = isLhs ? 0 : 1;
   if (layout && dot->hasAttr(isLhs ? rowsTogetherAttr : columnsTogetherAttr))
     return inOrder(*layout, own, orderTogether(*layout, own));
-  if (layout && dot->hasAttr(neighboursAttr))
-    return withNeighbours(*layout, isLhs ? 1 : 0, bytes);
+  if (auto count = neighboursOf(dot); layout && count)
+    return withNeighbours(*layout, isLhs ? 1 : 0, bytes, *count);
   return layout;
 }
 

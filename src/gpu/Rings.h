@@ -16,9 +16,12 @@ struct SlotOperand {
 };
 std::optional<SlotOperand> slotOperand(mlir::Value operand);
 
-/// On a product of mma.sync whose fragments are `withNeighbours`: one operand lies so in its slot
-/// (ByteOperands.h), or is a sum of words.
+/// On a product of mma.sync whose fragments are `withNeighbours`: of how many along K. An operand
+/// lies so in its slot (ByteOperands.h), is a sum of words or computed so.
 inline constexpr llvm::StringLiteral neighboursAttr = "tilegpu.neighbours";
+void setNeighbours(tile::DotOp dot, unsigned count);
+/// Null where fragments are the instruction's own.
+std::optional<unsigned> neighboursOf(tile::DotOp dot);
 
 /// The layout in which a product on tensor cores wants an operand in registers; null for one that
 /// it reads from shared memory only, and for other products.

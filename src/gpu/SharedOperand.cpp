@@ -140,6 +140,10 @@ static Ordered neighboursFirst(const LinearLayout &layout, unsigned major, unsig
   return out;
 }
 
+unsigned SharedOperand::readVector(const LinearLayout &layout) const {
+  return vectorOf(neighboursFirst(layout, major, 16 / elementBytes).layout);
+}
+
 void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &from,
                           ArrayRef<Value> registers) const {
   OpBuilder &b = e.builder;

@@ -38,6 +38,8 @@ public:
   /// How many registers of `layout`, from an aligned one on, lie together in memory: 16 bytes at
   /// most.
   unsigned vectorOf(const LinearLayout &layout) const;
+  /// How many elements an access of `read` gives.
+  unsigned readVector(const LinearLayout &layout) const;
   /// Notes an access in `layout` with `vector` elements at once.
   void note(RegisterEmitter &e, const char *what, const LinearLayout &layout,
             unsigned vector) const;

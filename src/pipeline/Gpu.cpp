@@ -14,11 +14,11 @@
 #include "gpu/LoadsInFlight.h"
 #include "gpu/LoopOverPrograms.h"
 #include "gpu/MergeReductions.h"
+#include "gpu/OperandsInFragments.h"
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
 #include "gpu/TilesAhead.h"
-#include "gpu/WordsOfHalves.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
@@ -288,7 +288,8 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
       return bytes;
     });
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
-    support::inStep("words of halves", [&] { gpu::computeWordsInFragments(kernel, warps); });
+    support::inStep("operands in fragments",
+                    [&] { gpu::computeOperandsInFragments(kernel, warps); });
     if (stage == GpuStage::Gpu)
       return stopped(printed(*pipelined));
     emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });

@@ -16,7 +16,7 @@ import triton.language as tl
 # PERMUTED: tilegpu.convert_layout %{{.*}} : tensor<16x128xf16, {{.*}}> -> tensor<16x128xf16, [[QUERIES:.*]]>
 # PERMUTED: scf.for
 # PERMUTED-NOT: convert_layout
-# PERMUTED: tile.dot {{.*}}tilegpu.neighbours{{.*}} : tensor<16x128xf16, [[QUERIES]]>
+# PERMUTED: tile.dot {{.*}}tilegpu.neighbours = 4 : i32{{.*}} : tensor<16x128xf16, [[QUERIES]]>
 # DIRECT: $L__BB
 # DIRECT-NOT: {{st.shared|ldmatrix}}
 # DIRECT-COUNT-4: ld.shared.{{[bu]}}32

@@ -10,7 +10,7 @@ import triton.language as tl
 # CHECK: tilegpu.convert_layout %[[FIRST]]
 # CHECK: tilegpu.convert_layout %[[FIRST]]
 # CHECK-NOT: convert_layout
-# CHECK: tile.dot {{.*}} tilegpu.neighbours}
+# CHECK: tile.dot {{.*}} tilegpu.neighbours = 2 : i32}
 # One warp waits for its lanes only.
 # PTX-NOT: bar.sync
 # PTX: bar.warp.sync

@@ -8,7 +8,7 @@ import triton.language as tl
 # CHECK: scf.for
 # CHECK: tilegpu.read_slot {{.*}} -> tensor<32x64xf16, #[[RIGHT:layout[0-9]*]]>
 # CHECK: tilegpu.read_slot {{.*}} -> tensor<32x64xf16, #[[LEFT:layout[0-9]*]]>
-# CHECK: tile.dot {{.*}} tilegpu.neighbours}
+# CHECK: tile.dot {{.*}} tilegpu.neighbours = 2 : i32}
 # CHECK: scf.yield
 # PTX: cp.async.wait_group
 # PTX-NOT: st.shared.f32

@@ -235,20 +235,30 @@ TEST(Layouts, NeighboursPermuteTheDepthOfBothFragments) {
     for (auto [warps, bytes] : {std::pair(1u, 2u), {4u, 2u}, {8u, 2u}, {1u, 4u}, {4u, 4u}}) {
       auto lhs = mmaLhs({m, k}, n, warps, bytes), rhs = mmaRhs({k, n}, m, warps, bytes);
       ASSERT_TRUE(lhs && rhs);
-      LinearLayout left = withNeighbours(*lhs, 1, bytes), right = withNeighbours(*rhs, 0, bytes);
-      expectOnePlaceEach(left, {m, k});
-      expectOnePlaceEach(right, {k, n});
-      EXPECT_EQ(consecutiveRegisters(right, 0), bytes == 2 ? 4u : 2u);
-      std::map<int32_t, int32_t> permuted; // where an element along K was, where it is
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        for (uint32_t reg = 0; reg < registersOf(left); ++reg) {
-          int32_t was = lhs->apply(reg, lane, 0)[1], is = left.apply(reg, lane, 0)[1];
-          EXPECT_EQ(permuted.try_emplace(was, is).first->second, is);
-        }
+      for (unsigned count = 4 / bytes; 4 * count <= k; count *= 2) {
+        LinearLayout left = withNeighbours(*lhs, 1, bytes, count),
+                     right = withNeighbours(*rhs, 0, bytes, count);
+        expectOnePlaceEach(left, {m, k});
+        expectOnePlaceEach(right, {k, n});
+        std::set<int32_t> first; // of lane 0, in one row
         for (uint32_t reg = 0; reg < registersOf(right); ++reg)
-          EXPECT_EQ(permuted.at(rhs->apply(reg, lane, 0)[0]), right.apply(reg, lane, 0)[0]);
+          if (right.apply(reg, 0, 0)[1] == 0)
+            first.insert(right.apply(reg, 0, 0)[0]);
+        for (int32_t i = 0; i < int32_t(count); ++i)
+          EXPECT_TRUE(first.count(i));
+        std::map<int32_t, int32_t> permuted; // where an element along K was, where it is
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+          for (uint32_t reg = 0; reg < registersOf(left); ++reg) {
+            int32_t was = lhs->apply(reg, lane, 0)[1], is = left.apply(reg, lane, 0)[1];
+            EXPECT_EQ(permuted.try_emplace(was, is).first->second, is);
+          }
+          for (uint32_t reg = 0; reg < registersOf(right); ++reg)
+            EXPECT_EQ(permuted.at(rhs->apply(reg, lane, 0)[0]), right.apply(reg, lane, 0)[0]);
+        }
+        EXPECT_EQ(permuted.size(), size_t(k));
+        for (auto [was, is] : permuted)
+          EXPECT_EQ(placeAlongDepth(was, bytes, count), is);
       }
-      EXPECT_EQ(permuted.size(), size_t(k));
     }
 }
 

@@ -1,4 +1,4 @@
-#include "gpu/WordsOfHalves.h"
+#include "gpu/OperandsInFragments.h"
 
 #include "gpu/LayoutFlow.h"
 #include "gpu/ProductLayouts.h"
@@ -17,15 +17,18 @@ namespace {
 // Computes tiles again in other layouts.
 class Recompute {
 public:
-  // True if the tile is computed of slots of halves, and else of little that has to move.
+  /// Slots that `ldmatrix` does not read are read so many bytes at once, at least.
+  unsigned fewestBytes = 16;
+
+  // True if the tile is computed of slots, or lies so but for the order of a thread's registers,
+  // and else of little that has to move.
   bool canMake(Value tile, const LinearLayout &layout, bool isOperand = true) const {
     constexpr unsigned mostMoved = 16; // registers
-    if (layoutOf(tile.getType()) == layout)
-      return !isOperand;
+    if (isInPlace(tile, layout))
+      return true;
     Operation *op = tile.getDefiningOp();
-    if (isa_and_present<ReadSlotOp>(op) && layout.rank() == 2)
-      return SharedOperand::fragmentsAlong(layout) &&
-             tile::bytesInMemory(tile::elementType(tile.getType())) == 2;
+    if (auto read = dyn_cast_or_null<ReadSlotOp>(op))
+      return layout.rank() == 1 || readsWell(read, layout);
     if (isMade(op)) {
       for (OpOperand &operand : op->getOpOperands()) {
         if (!isTile(operand.get()))
@@ -73,6 +76,19 @@ public:
   }
 
 private:
+  static bool isInPlace(Value tile, const LinearLayout &layout) {
+    LinearLayout own = layoutOf(tile.getType());
+    return own.bases(LayoutInput::Lane) == layout.bases(LayoutInput::Lane) &&
+           own.bases(LayoutInput::Warp) == layout.bases(LayoutInput::Warp);
+  }
+  bool readsWell(ReadSlotOp read, const LinearLayout &layout) const {
+    unsigned bytes = tile::bytesInMemory(tile::elementType(read.getTile().getType()));
+    if (bytes == 2 && SharedOperand::fragmentsAlong(layout))
+      return true;
+    return SharedOperand(read.getRing().getType().getTile()).readVector(layout) * bytes >=
+           fewestBytes;
+  }
+
   // What costs a thread about as much in one layout as in another.
   static bool isMade(Operation *op) {
     if (!op || !isPure(op) || op->getNumResults() != 1 || op->getNumRegions())
@@ -94,7 +110,21 @@ private:
 
 } // namespace
 
-void computeWordsInFragments(FunctionOpInterface kernel, unsigned warps) {
+// How many neighbours along K a lane may have: two, as `ldmatrix` brings them; as many as it has
+// where an operand lies; and what reads rows of words without bank conflicts, or nearly.
+static SmallVector<unsigned> neighboursToTry(tile::DotOp dot) {
+  SmallVector<unsigned> counts = {2};
+  for (unsigned number : {0u, 1u})
+    if (auto step = layoutOf(dot->getOperand(number).getType()).bases(LayoutInput::Lane)[0];
+        step[number] == 0 && step[1 - number])
+      counts.push_back(unsigned(step[1 - number]));
+  counts.append({8, 4});
+  int64_t depth = tile::shapeOf(dot.getLhs().getType())[1];
+  llvm::erase_if(counts, [&](unsigned count) { return 4 * count > depth; });
+  return counts;
+}
+
+void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
   constexpr unsigned wordBytes = 4, most = 64; // registers of an operand
   SmallVector<tile::DotOp> dots;
   kernel->walk([&](tile::DotOp dot) {
@@ -105,17 +135,27 @@ void computeWordsInFragments(FunctionOpInterface kernel, unsigned warps) {
       dots.push_back(dot);
   });
   Recompute recompute;
-  for (tile::DotOp dot : dots) {
-    dot->setAttr(neighboursAttr, UnitAttr::get(dot.getContext()));
+  auto computeInFragments = [&](tile::DotOp dot, unsigned count) {
+    setNeighbours(dot, count);
     LinearLayout lhs = *fragmentsOf(dot, true, warps), rhs = *fragmentsOf(dot, false, warps);
     if (registersOf(lhs) > most || registersOf(rhs) > most ||
         !recompute.canMake(dot.getLhs(), lhs) || !recompute.canMake(dot.getRhs(), rhs)) {
       dot->removeAttr(neighboursAttr);
-      continue;
+      return false;
     }
     Value left = recompute.make(dot.getLhs(), lhs), right = recompute.make(dot.getRhs(), rhs);
     dot->setOperand(0, left);
     dot->setOperand(1, right);
+    return true;
+  };
+  for (tile::DotOp dot : dots) {
+    if (slotOperand(dot.getLhs()) && slotOperand(dot.getRhs()))
+      continue; // `ldmatrix` reads both where they lie
+    auto counts = neighboursToTry(dot);
+    llvm::any_of(ArrayRef<unsigned>{16, 8}, [&](unsigned bytes) {
+      recompute.fewestBytes = bytes;
+      return llvm::any_of(counts, [&](unsigned count) { return computeInFragments(dot, count); });
+    });
   }
 }
 

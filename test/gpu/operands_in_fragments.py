@@ -1,0 +1,36 @@
+# RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 32" --num-warps 1 --target sm_90a --emit gpu | FileCheck %s
+# RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 32" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 64" --num-warps 2 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
+# Operands of words that are computed of slots, words among them, are computed where their products want them: the order along K is free, so a lane has eight neighbours of each row. Nothing is written to shared
+# memory, and an operand of two products is computed once.
+import triton
+import triton.language as tl
+
+
+# CHECK: scf.for
+# CHECK-NOT: convert_layout
+# CHECK: tile.dot %[[LEFT:[0-9]+]], {{.*}} tilegpu.neighbours = 8 : i32}
+# CHECK: tile.dot %[[LEFT]], {{.*}} tilegpu.neighbours = 8 : i32}
+# CHECK: scf.yield
+# PTX: cp.async.wait_group
+# PTX-NOT: st.shared
+# PTX: ld.shared.v4
+# PTX-NOT: {{st.shared|ldmatrix}}
+# PTX: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+# PTX-NOT: st.shared
+# PTX: cp.async.wait_group 0
+@triton.jit
+def gated(q_ptr, g_ptr, b_ptr, out_ptr, row_ptr, T, K: tl.constexpr):
+    i, j = tl.arange(0, 16), tl.arange(0, K)
+    first, second = tl.zeros([16, 16], dtype=tl.float32), tl.zeros([16, 16], dtype=tl.float32)
+    for t in range(0, T, K):
+        q = tl.load(q_ptr + i[:, None] * T + t + j[None, :]).to(tl.float32)
+        g = tl.load(g_ptr + i[:, None] * T + t + j[None, :])
+        b = tl.load(b_ptr + i[:, None] * T + t + j[None, :])
+        row = tl.load(row_ptr + t + j)
+        left = q * tl.exp2(g - row[None, :])
+        first += tl.dot(left, tl.trans(b * 2.0), input_precision="tf32")
+        second += tl.dot(left, tl.trans(b + row[None, :]), input_precision="tf32")
+    at = i[:, None] * 16 + i[None, :]
+    tl.store(out_ptr + at, first)
+    tl.store(out_ptr + 256 + at, second)

@@ -1,0 +1,41 @@
+# run: ref cpu gpu
+# Products of words whose operands are computed in loops, of words and of halves, one operand of two products, by one warp and by four.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gated(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K: tl.constexpr):
+    i, j = tl.arange(0, 16), tl.arange(0, K)
+    first, second = tl.zeros([16, 16], dtype=tl.float32), tl.zeros([16, 16], dtype=tl.float32)
+    for t in range(0, T, K):
+        q = tl.load(q_ptr + i[:, None] * T + t + j[None, :]).to(tl.float32)
+        g = tl.load(g_ptr + i[:, None] * T + t + j[None, :])
+        b = tl.load(b_ptr + i[:, None] * T + t + j[None, :])
+        row = tl.load(row_ptr + t + j)
+        left = q * (g - row[None, :])
+        first += tl.dot(left, tl.trans(b * 2.0), input_precision="tf32")
+        second += tl.dot(left, tl.trans(b + row[None, :]), input_precision="tf32")
+    at = i[:, None] * 16 + i[None, :]
+    tl.store(out_ptr + at, first)
+    tl.store(out_ptr + 256 + at, second)
+
+
+@triton.autotune(configs=[triton.Config({"K": 32}, num_warps=1)], key=[])
+@triton.jit
+def by_one_warp(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K: tl.constexpr):
+    gated(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K)
+
+
+@triton.autotune(configs=[triton.Config({"K": 64}, num_warps=4)], key=[])
+@triton.jit
+def by_four_warps(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K: tl.constexpr):
+    gated(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K)
+
+
+# expect: by_one_warp(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
+#     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
+#     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]
+# expect: by_four_warps(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
+#     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
+#     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]
