@@ -73,7 +73,7 @@ TEST_F(GpuKernels, DivisionAndRootsAreOfTheSpecialUnitUnlessRoundingIsAsked) {
   };
   EXPECT_NE(body("arith.divf %x, %y").find("div.full.f32"), std::string::npos);
   EXPECT_NE(body("tile.div_rn %x, %y").find("div.rn.f32"), std::string::npos);
-  EXPECT_NE(body("math.sqrt %x").find("sqrt.approx.f32"), std::string::npos);
+  EXPECT_NE(body("math.sqrt %x").find("sqrt.approx.ftz.f32"), std::string::npos);
   EXPECT_NE(body("tile.sqrt_rn %x").find("sqrt.rn.f32"), std::string::npos);
   EXPECT_NE(body("arith.divf %x, %two").find("mul.f32"), std::string::npos);
 }
