@@ -113,7 +113,7 @@ Value combined(LaneEmitter &emitter, tile::AtomicKind kind, Value old, Value val
 }
 
 struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
-  static constexpr int64_t pairBytes = 16;
+  static constexpr int64_t pairBytes = 16, mostFetched = 4096;
 
   bool runsWhole(Operation *) const { return true; }
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
@@ -151,7 +151,9 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     auto shape = tile::shapeOf(atomic.getType());
     unsigned dim = LaneEmitter::preferredDim(shape);
     int64_t width = pairBytes / tile::bytesInMemory(element);
-    emitter.forEach(shape, dim, width, [&](const Lanes &where) {
+    bool isRange = emitter.axes.facts(atomic.getPointer()).contiguity[dim] >= shape[dim];
+    int64_t fetched = std::min(shape[dim] * tile::bytesInMemory(element), mostFetched);
+    auto change = [&](const Lanes &where) {
       Location loc = emitter.loc();
       Value pointer = emitter.lanes(atomic.getPointer(), where.first());
       Value value = emitter.lanes(atomic.getValue(), where);
@@ -177,7 +179,32 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
               return {};
             });
           });
+    };
+    SmallVector<int64_t> rows(shape);
+    rows[dim] = 1;
+    emitter.forEach(rows, dim, 1, [&](const Lanes &row) {
+      if (isRange && fetched > LaneEmitter::lineBytes)
+        fetchRow(emitter, emitter.lanes(atomic.getPointer(), row), fetched);
+      emitter.loop(0, shape[dim], width, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+        Lanes where = row;
+        where.position[dim] = at;
+        where.width = width;
+        change(where);
+        return {};
+      });
     });
+  }
+
+  // A row that is somewhere in memory comes at once: atomics wait for each line in turn.
+  static void fetchRow(LaneEmitter &emitter, Value pointer, int64_t bytes) {
+    emitter.loop(0, bytes, LaneEmitter::lineBytes, {},
+                 [&](Value byte, ValueRange) -> SmallVector<Value> {
+                   Value at = emitter.builder.create<LLVM::GEPOp>(
+                       emitter.loc(), pointer.getType(), emitter.builder.getI8Type(), pointer,
+                       byte);
+                   emitter.fetchLines(at, LaneEmitter::lineBytes, /*hint=*/3);
+                   return {};
+                 });
   }
 
   // Read, combine, and write if nobody else has written meanwhile.
