@@ -197,14 +197,13 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
 
   // A row that is somewhere in memory comes at once: atomics wait for each line in turn.
   static void fetchRow(LaneEmitter &emitter, Value pointer, int64_t bytes) {
-    emitter.loop(0, bytes, LaneEmitter::lineBytes, {},
-                 [&](Value byte, ValueRange) -> SmallVector<Value> {
-                   Value at = emitter.builder.create<LLVM::GEPOp>(
-                       emitter.loc(), pointer.getType(), emitter.builder.getI8Type(), pointer,
-                       byte);
-                   emitter.fetchLines(at, LaneEmitter::lineBytes, /*hint=*/3);
-                   return {};
-                 });
+    emitter.loop(
+        0, bytes, LaneEmitter::lineBytes, {}, [&](Value byte, ValueRange) -> SmallVector<Value> {
+          Value at = emitter.builder.create<LLVM::GEPOp>(
+              emitter.loc(), pointer.getType(), emitter.builder.getI8Type(), pointer, byte);
+          emitter.fetchLines(at, LaneEmitter::lineBytes, /*hint=*/3);
+          return {};
+        });
   }
 
   // Read, combine, and write if nobody else has written meanwhile.

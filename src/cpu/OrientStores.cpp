@@ -89,9 +89,11 @@ void orientStores(FunctionOpInterface kernel) {
     if (isTile(store.getPointer()) && tile::shapeOf(store.getPointer().getType()).size() > 1)
       stores.push_back(store);
   });
+  std::optional<analysis::AxisAnalysis> axes; // of the function as it is
   for (tile::StoreOp store : stores) {
-    analysis::AxisAnalysis axes(kernel); // of the function as it is now
-    DirectionAnalysis directions(axes, [](Value tile) {
+    if (!axes)
+      axes.emplace(kernel);
+    DirectionAnalysis directions(*axes, [](Value tile) {
       Operation *op = tile.getDefiningOp();
       return !op || !isLazy(op);
     });
@@ -104,6 +106,7 @@ void orientStores(FunctionOpInterface kernel) {
     Turning turning(directions, along, last);
     for (OpOperand &operand : store->getOpOperands())
       operand.set(turning.turned(operand.get()));
+    axes.reset();
   }
 }
 
