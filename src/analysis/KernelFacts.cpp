@@ -208,14 +208,37 @@ uint8_t sharedAxesOf(FunctionOpInterface kernel, unsigned rank) {
     uint8_t axes;
   };
   SmallVector<Read> reads;
+  // An index that is loaded and added as it is falls somewhere in a row, whose lines all programs
+  // share that have the row.
+  bool isIndexed = false;
+  std::function<uint8_t(Value)> ofRow = [&](Value value) -> uint8_t {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_present<tile::LoadOp>(op) && isa<IntegerType>(tile::elementType(value.getType()))) {
+      isIndexed = true;
+      return 0;
+    }
+    if (!isa_and_present<tile::AddPtrOp, arith::AddIOp, arith::ExtSIOp, arith::ExtUIOp,
+                         arith::SelectOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::HintOp,
+                         tile::SplatOp>(op))
+      return axes.of(value);
+    uint8_t all = 0;
+    for (Value operand : op->getOperands().drop_front(isa<arith::SelectOp>(op)))
+      all |= ofRow(operand);
+    return all;
+  };
   kernel->walk([&](tile::MemoryAccessOpInterface access) {
     if (!access.readsMemory() || access.isAtomicAccess() || access->getNumResults() != 1)
       return;
     auto tile = dyn_cast<RankedTensorType>(access->getResult(0).getType());
-    if (!tile ||
-        !(access->getParentOfType<LoopLikeOpInterface>() || (multiplies && tile.getRank() > 1)))
+    if (!tile)
       return;
     uint8_t places = axes.of(access.getAccessed());
+    isIndexed = false;
+    uint8_t row = ofRow(access.getAccessed());
+    if (isIndexed)
+      places = row;
+    else if (!access->getParentOfType<LoopLikeOpInterface>() && !(multiplies && tile.getRank() > 1))
+      return;
     if (!isa<tile::LoadOp>(access)) // a descriptor, and where in it
       for (Value operand : access->getOperands())
         places |= axes.of(operand);

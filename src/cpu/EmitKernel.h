@@ -25,10 +25,11 @@ struct EmittedKernel {
 /// What of the processor the emitted code depends on; LLVM chooses the other instructions.
 struct Processor {
   unsigned vectorBytes = 16;
-  bool bf16Pairs = false; ///< vdpbf16ps on whole vectors
-  bool byteQuads = false; ///< vpdpbusd on whole vectors
-  bool bf16Tiles = false; ///< tdpbf16ps
-  bool byteTiles = false; ///< tdpbssd, tdpbuud
+  bool bf16Pairs = false;   ///< vdpbf16ps on whole vectors
+  bool byteQuads = false;   ///< vpdpbusd on whole vectors
+  bool bf16Tiles = false;   ///< tdpbf16ps
+  bool byteTiles = false;   ///< tdpbssd, tdpbuud
+  bool atomicPairs = false; ///< cmpxchg16b
 };
 
 /// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `contract`: a

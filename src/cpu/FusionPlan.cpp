@@ -79,6 +79,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel
   findYieldStores();
   for (;;) {
     storeStructural();
+    storeTurned();
     // A stored tile is a loop of its own, which changes who computes what, so until nothing
     // changes. Reuse first: it often ends the chains that memory order asks about.
     while (storeReused() || storeForMemoryOrder())
@@ -149,6 +150,56 @@ SmallVector<FusionPlan::Root> FusionPlan::roots() const {
       found.push_back(std::move(root));
   });
   return found;
+}
+
+// A loop over a tile has vectors along one dimension. What lies along another one in memory is read
+// that way, in squares, and turned over into a buffer.
+void FusionPlan::storeTurned() {
+  DirectionAnalysis directions(axes, [this](Value tile) { return stored(tile) != nullptr; });
+  for (const Root &root : roots()) {
+    if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(root.place)) // one element at a time
+      continue;
+    Directions all;
+    for (Value tile : root.tiles)
+      all = all | directions.of(tile);
+    for (Value tile : root.tiles) {
+      auto shape = tile::shapeOf(tile.getType());
+      if (shape.size() < 2)
+        continue;
+      unsigned dim = preferredDim(shape);
+      if (root.materializes)
+        dim = DirectionAnalysis::choose(directions.ofComputed(tile), shape);
+      else if (isa<tile::ReduceOp>(root.place))
+        dim = DirectionAnalysis::choose(all, shape);
+      else if (isa<tile::DotOp, scf::ForOp, scf::IfOp, scf::WhileOp>(root.place) ||
+               root.place->hasTrait<OpTrait::IsTerminator>())
+        dim = DirectionAnalysis::choose(directions.of(tile), shape);
+      turn(tile, dim, root.materializes, directions);
+    }
+  }
+}
+
+// Stores what of `tile`, whose lanes are wanted along `dim`, all lies along another dimension.
+// `computed`: look at how it is computed though it is stored.
+void FusionPlan::turn(Value tile, unsigned dim, bool computed, DirectionAnalysis &directions) {
+  Operation *op = tile.getDefiningOp();
+  if (!isTile(tile) || !op || (stored(tile) && !computed))
+    return;
+  Directions there = computed ? directions.ofComputed(tile) : directions.of(tile);
+  if (!(there.opposed >> dim & 1))
+    return;
+  auto shape = tile::shapeOf(tile.getType());
+  bool isBits = tile::elementType(tile.getType()).isInteger(1); // no vectors that turn over
+  if (!computed && !isBits && dim == preferredDim(shape) &&
+      shape[dim] >= DirectionAnalysis::leastSide &&
+      DirectionAnalysis::choose(there, shape) != dim && store(tile, Reason::Turned)) {
+    directions.forget();
+    return;
+  }
+  for (Value operand : op->getOperands())
+    if (isTile(operand))
+      if (auto inside = DirectionAnalysis::inOperand(op, operand, dim))
+        turn(operand, *inside, false, directions);
 }
 
 FusionPlan::Cone FusionPlan::cone(const Root &root) const {
@@ -519,7 +570,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
   FunctionOpInterface function = kernel;
   AsmState state(function.getOperation());
   auto name = [&](Value value) { value.printAsOperand(os, state); };
-  constexpr StringLiteral reasons[] = {"whole", "indexed", "carried", "reused", "memory order"};
+  constexpr StringLiteral reasons[] = {"whole",  "indexed", "carried",
+                                       "reused", "turned",  "memory order"};
   os << "cpu plan of @" << function.getName() << ": arena " << bytes << " bytes\n";
   for (const Root &root : roots()) {
     bool loops = !isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place);

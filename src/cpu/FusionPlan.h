@@ -2,11 +2,13 @@
 //
 // A tile lives in a buffer of the arena if an op needs it at places of its own choice (a product, a
 // gather), if it crosses a loop or a branch, if more than one loop uses it and recomputing costs
-// more than reading, or if memory order asks for it. All other tiles are lanes inside the loops of
-// their users. Printed by `--emit cpu-plan`.
+// more than reading, if it is adjacent in memory along another dimension than the rest of a loop,
+// or if memory order asks for it. All other tiles are lanes inside the loops of their users.
+// Printed by `--emit cpu-plan`.
 #pragma once
 
 #include "analysis/AxisAnalysis.h"
+#include "cpu/Directions.h"
 #include "ir/TileOps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,6 +27,7 @@ public:
     Indexed,    ///< a user reads it at places of its own choice
     Carried,    ///< it crosses the border of a loop or branch
     Reused,     ///< it is computed more than once, and that costs more than reading it
+    Turned,     ///< its lanes lie along another dimension than those of the loop that uses it
     MemoryOrder ///< it reads memory that is written before or while it is used
   };
   struct Stored {
@@ -129,6 +132,8 @@ private:
   mlir::Operation *yieldThatRunsAlone() const;
   bool mustBeApart(const Root &root, mlir::Operation *store);
   void storeStructural();
+  void storeTurned();
+  void turn(mlir::Value tile, unsigned dim, bool computed, DirectionAnalysis &directions);
   bool storeForMemoryOrder();
   bool storeReused();
   void shareBuffers();

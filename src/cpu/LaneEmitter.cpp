@@ -59,6 +59,7 @@ struct LaneEmitter::MemoScope {
 LaneEmitter::LaneEmitter(OpBuilder &builder, const FusionPlan &plan,
                          const analysis::AxisAnalysis &axes, const Processor &processor)
     : builder(builder), plan(plan), axes(axes), processor(processor),
+      directions(axes, [&plan](Value tile) { return plan.stored(tile) != nullptr; }),
       location(builder.getUnknownLoc()) {}
 
 // --- values ---
@@ -201,7 +202,8 @@ void LaneEmitter::materialize(Value tile) {
     return forEach(
         into.shape, across->dim, across->width,
         [&](const Lanes &where) { write(into, where, source(where)); }, ends);
-  fillFrom(into, op ? computedDim(op).value_or(-1u) : -1u, tile, true, source, ends);
+  fillFrom(into, DirectionAnalysis::choose(directions.ofComputed(tile), into.shape), tile, true,
+           source, ends);
 }
 
 // Rows of a few elements that follow each other in memory, as pairs do, are loaded many at a time:
@@ -284,8 +286,8 @@ void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(
 void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bool expand,
                            std::function<Value(const Lanes &)> source, ArrayRef<Value> ends) {
   unsigned dim = preferredDim(into.shape);
-  int64_t width = std::min(into.shape[dim], vectorLanes());
-  bool turn = adjacent < dim && into.shape[adjacent] >= width && width >= 4;
+  int64_t width = std::min({into.shape[dim], into.shape[adjacent], vectorLanes()});
+  bool turn = adjacent < dim && width >= DirectionAnalysis::leastSide;
   if (!turn) {
     RowTask task;
     task.tiles = {tile};
@@ -341,50 +343,11 @@ void LaneEmitter::transpose(MutableArrayRef<Value> rows) {
   }
 }
 
-std::optional<unsigned> LaneEmitter::sourceDim(Value tile) const {
-  auto shape = tile::shapeOf(tile.getType());
-  if (shape.empty())
-    return {};
-  if (plan.stored(tile))
-    return preferredDim(shape);
-  Operation *op = tile.getDefiningOp();
-  return op ? computedDim(op) : std::nullopt;
-}
-
-// As lanes are computed, whether or not the result is stored.
-std::optional<unsigned> LaneEmitter::computedDim(Operation *op) const {
-  auto shape = tile::shapeOf(op->getResult(0).getType());
-  auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-  if (access && isa<RankedTensorType>(access.getAccessed().getType())) {
-    tile::AxisFacts facts = axes.facts(access.getAccessed());
-    for (unsigned d = shape.size(); d-- > 0;)
-      if (facts.contiguity[d] > 1)
-        return d;
-    return {};
-  }
-  if (access)
-    return preferredDim(shape);
-  for (Value operand : op->getOperands()) {
-    auto dim = sourceDim(operand);
-    if (!dim)
-      continue;
-    if (auto trans = dyn_cast<tile::TransOp>(op)) {
-      for (auto [d, from] : llvm::enumerate(trans.getPerm()))
-        if (unsigned(from) == *dim)
-          return d;
-    } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
-      return *dim + (*dim >= unsigned(expand.getAxis()));
-    } else if (op->hasTrait<OpTrait::Elementwise>() ||
-               (isa<tile::BroadcastOp>(op) &&
-                tile::shapeOf(operand.getType())[*dim] == shape[*dim])) {
-      return dim;
-    }
-  }
-  return {};
-}
-
-unsigned LaneEmitter::adjacentDim(Value tile) const {
-  return sourceDim(tile).value_or(preferredDim(tile::shapeOf(tile.getType())));
+unsigned LaneEmitter::adjacentDim(ValueRange tiles) const {
+  Directions all;
+  for (Value tile : tiles)
+    all = all | directions.of(tile);
+  return DirectionAnalysis::choose(all, tile::shapeOf(tiles.front().getType()));
 }
 
 void LaneEmitter::copy(const Buffer &into, const Buffer &from) {
@@ -394,13 +357,6 @@ void LaneEmitter::copy(const Buffer &into, const Buffer &from) {
 }
 
 // --- loops ---
-
-unsigned LaneEmitter::preferredDim(ArrayRef<int64_t> shape) {
-  unsigned dim = shape.size() - 1;
-  while (dim > 0 && shape[dim] == 1)
-    --dim;
-  return dim;
-}
 
 int64_t LaneEmitter::preferredWidth(ArrayRef<int64_t> shape, unsigned dim) const {
   return std::min<int64_t>(shape[dim], vectorLanes() * (processor.vectorBytes == 64 ? 4 : 2));

@@ -122,9 +122,10 @@ public:
   void fill(const Buffer &into, mlir::Value tile,
             llvm::function_ref<mlir::Value(mlir::Value)> convert = {},
             llvm::ArrayRef<mlir::Value> ends = {});
-  /// The dimension along which the elements of `tile` are adjacent where they come from, so that
-  /// vectors along it are cheap to ask for: the last one, if nothing says otherwise.
-  unsigned adjacentDim(mlir::Value tile) const;
+  /// The dimension along which the elements of all of `tiles`, of one shape, are adjacent where
+  /// they come from, so that vectors along it are cheap to ask for: the last one, if nothing says
+  /// otherwise.
+  unsigned adjacentDim(mlir::ValueRange tiles) const;
   /// Turns a square over: lane j of row i becomes lane i of row j.
   void transpose(llvm::MutableArrayRef<mlir::Value> rows);
   /// Copies a tile to another buffer of the same shape and element.
@@ -188,7 +189,7 @@ public:
   /// loops cost little and sums have several chains.
   int64_t preferredWidth(llvm::ArrayRef<int64_t> shape, unsigned dim) const;
   /// A good dimension for vectors over `tile`: the last of more than one element.
-  static unsigned preferredDim(llvm::ArrayRef<int64_t> shape);
+  static unsigned preferredDim(llvm::ArrayRef<int64_t> shape) { return cpu::preferredDim(shape); }
 
   // --- small pieces of code ---
 
@@ -251,8 +252,6 @@ public:
 
 private:
   std::optional<Lanes> acrossRows(mlir::Value tile);
-  std::optional<unsigned> sourceDim(mlir::Value tile) const;
-  std::optional<unsigned> computedDim(mlir::Operation *op) const;
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
                 std::function<mlir::Value(const Lanes &)> source,
                 llvm::ArrayRef<mlir::Value> ends = {});
@@ -278,6 +277,7 @@ private:
   std::vector<std::map<LaneKey, mlir::Value>> memo;
   struct MemoScope;
 
+  DirectionAnalysis directions;
   llvm::DenseMap<mlir::Operation *, mlir::Value> strides; // of loads, from round to round, in bytes
   llvm::DenseMap<mlir::Value, bool> assumed;              // masks
   mlir::Location location;

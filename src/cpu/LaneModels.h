@@ -8,6 +8,7 @@ namespace nereid::cpu {
 void registerElementwiseLanes(mlir::DialectRegistry &registry);
 void registerShapeLanes(mlir::DialectRegistry &registry);
 void registerMemoryLanes(mlir::DialectRegistry &registry);
+void registerAtomicLanes(mlir::DialectRegistry &registry);
 void registerReductionLanes(mlir::DialectRegistry &registry);
 void registerDotLanes(mlir::DialectRegistry &registry);
 void registerDescriptorLanes(mlir::DialectRegistry &registry);
@@ -16,6 +17,10 @@ void registerProgramLanes(mlir::DialectRegistry &registry);
 template <typename Model, typename Op>
 using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
 
+/// Lanes of the mask of an access; null if all are known to be on.
+mlir::Value maskLanes(LaneEmitter &emitter, mlir::Value mask, const Lanes &where);
+/// True if no lane of a mask is off.
+mlir::Value allAreOn(LaneEmitter &emitter, mlir::Value mask, int64_t width);
 /// One atomic read-modify-write; gives the old value.
 mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKind kind,
                        tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);

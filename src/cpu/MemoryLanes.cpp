@@ -1,4 +1,4 @@
-// Loads, stores and atomics through pointers.
+// Loads and stores through pointers.
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
@@ -25,13 +25,6 @@ Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
   if (facts.constancy[where.dim] >= where.width)
     return Reach::One;
   return Reach::Scattered;
-}
-
-Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
-  if (!mask || emitter.assumedMask(mask) == true)
-    return {};
-  Value value = emitter.lanes(mask, where);
-  return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
 }
 
 // How far each lane is from the first: i64, addresses in bytes. Null if all are one. Numbers do not
@@ -81,6 +74,21 @@ Value areEqual(LaneEmitter &emitter, Value numbers, Value expected) {
                                  b.create<LLVM::BitcastOp>(loc, bits, differ),
                                  emitter.constant(bits, 0));
 }
+
+} // namespace
+
+Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
+  if (!mask || emitter.assumedMask(mask) == true)
+    return {};
+  Value value = emitter.lanes(mask, where);
+  return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
+}
+
+Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
+  return areEqual(emitter, mask, emitter.constant(emitter.builder.getI1Type(), 1, width));
+}
+
+namespace {
 
 // True if the addresses follow each other.
 Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
@@ -140,9 +148,6 @@ Value areOneByEnds(LaneEmitter &emitter, Value pointers, const Lanes &where) {
 }
 
 // `yes` if no lane is masked off.
-Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
-  return areEqual(emitter, mask, emitter.constant(emitter.builder.getI1Type(), 1, width));
-}
 Value whereAllAreOn(LaneEmitter &emitter, Value mask, Type type, llvm::function_ref<Value()> yes,
                     llvm::function_ref<Value()> no) {
   return mask ? emitter.select(allAreOn(emitter, mask, widthOf(type)), type, yes, no) : yes();
@@ -445,178 +450,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   }
 };
 
-LLVM::AtomicOrdering orderingOf(tile::MemSemantic semantic) {
-  switch (semantic) {
-  case tile::MemSemantic::Relaxed:
-    return LLVM::AtomicOrdering::monotonic;
-  case tile::MemSemantic::Acquire:
-    return LLVM::AtomicOrdering::acquire;
-  case tile::MemSemantic::Release:
-    return LLVM::AtomicOrdering::release;
-  case tile::MemSemantic::AcqRel:
-    return LLVM::AtomicOrdering::acq_rel;
-  }
-  return LLVM::AtomicOrdering::acq_rel;
-}
-
-LLVM::AtomicBinOp binaryOf(tile::AtomicKind kind) {
-  using K = tile::AtomicKind;
-  using B = LLVM::AtomicBinOp;
-  switch (kind) {
-  case K::Add:
-    return B::add;
-  case K::FAdd:
-    return B::fadd;
-  case K::Max:
-    return B::max;
-  case K::Min:
-    return B::min;
-  case K::UMax:
-    return B::umax;
-  case K::UMin:
-    return B::umin;
-  case K::And:
-    return B::_and;
-  case K::Or:
-    return B::_or;
-  case K::Xor:
-    return B::_xor;
-  case K::Xchg:
-    return B::xchg;
-  case K::FMax:
-  case K::FMin:
-    break; // by emitFloatExtreme
-  }
-  return B::xchg;
-}
-
-// Runs `access` for each element whose mask is true, in row-major order, and keeps what it returns.
-void forEachElement(Operation *op, LaneEmitter &emitter, Value mask,
-                    llvm::function_ref<Value(const Lanes &)> access) {
-  Value result = op->getResult(0);
-  bool isTile = isa<RankedTensorType>(result.getType());
-  bool used = !result.use_empty();
-  Type element = tile::elementType(result.getType());
-  Buffer into = isTile && used ? emitter.buffer(result) : Buffer();
-  auto shape = tile::shapeOf(result.getType());
-  emitter.forEach(shape, shape.empty() ? 0 : shape.size() - 1, 1, [&](const Lanes &where) {
-    Value old;
-    if (mask)
-      old = emitter.choose(emitter.lanes(mask, where), laneType(element, 1),
-                           [&] { return access(where); });
-    else
-      old = access(where);
-    if (!isTile)
-      emitter.setScalar(result, old);
-    else if (used)
-      emitter.write(into, where, old);
-  });
-}
-
-struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
-  bool runsWhole(Operation *) const { return true; }
-  void emitWhole(Operation *op, LaneEmitter &emitter) const {
-    auto atomic = cast<tile::AtomicRMWOp>(op);
-    forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
-      return emitAtomic(emitter, op, atomic.getKind(), atomic.getSem(),
-                        emitter.lanes(atomic.getPointer(), where),
-                        emitter.lanes(atomic.getValue(), where));
-    });
-  }
-};
-
-struct AtomicCASLanes : LaneModel<AtomicCASLanes, tile::AtomicCASOp> {
-  bool runsWhole(Operation *) const { return true; }
-  void emitWhole(Operation *op, LaneEmitter &emitter) const {
-    auto atomic = cast<tile::AtomicCASOp>(op);
-    OpBuilder &b = emitter.builder;
-    forEachElement(op, emitter, {}, [&](const Lanes &where) -> Value {
-      Value pointer = emitter.lanes(atomic.getPointer(), where);
-      Value compare = emitter.lanes(atomic.getCompare(), where);
-      Value value = emitter.lanes(atomic.getValue(), where);
-      Type type = value.getType();
-      // Bits are compared, not numbers.
-      Type bits = isa<FloatType>(type) ? b.getIntegerType(type.getIntOrFloatBitWidth()) : type;
-      if (bits != type) {
-        compare = b.create<LLVM::BitcastOp>(emitter.loc(), bits, compare);
-        value = b.create<LLVM::BitcastOp>(emitter.loc(), bits, value);
-      }
-      LLVM::AtomicOrdering success = orderingOf(atomic.getSem());
-      LLVM::AtomicOrdering failure =
-          success == LLVM::AtomicOrdering::acq_rel || success == LLVM::AtomicOrdering::acquire
-              ? LLVM::AtomicOrdering::acquire
-              : LLVM::AtomicOrdering::monotonic;
-      Value pair =
-          b.create<LLVM::AtomicCmpXchgOp>(emitter.loc(), pointer, compare, value, success, failure);
-      Value old = b.create<LLVM::ExtractValueOp>(emitter.loc(), pair, ArrayRef<int64_t>{0});
-      return bits == type ? old : b.create<LLVM::BitcastOp>(emitter.loc(), type, old).getResult();
-    });
-  }
-};
-
-// `max` and `min` of floats as a GPU has them: a non-negative operand orders with what is in memory
-// as a signed integer, a negative one the other way round as an unsigned one.
-Value emitFloatExtreme(LaneEmitter &emitter, bool isMax, LLVM::AtomicOrdering ordering,
-                       Value pointer, Value value) {
-  using B = LLVM::AtomicBinOp;
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Type type = value.getType();
-  Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
-  Value word = b.create<LLVM::BitcastOp>(loc, bits, value);
-  Value negative =
-      b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, word, emitter.zero(bits));
-  auto by = [&](B kind) {
-    return [&, kind]() -> Value {
-      return b.create<LLVM::AtomicRMWOp>(loc, kind, pointer, word, ordering);
-    };
-  };
-  Value old =
-      emitter.select(negative, bits, by(isMax ? B::umin : B::umax), by(isMax ? B::max : B::min));
-  return b.create<LLVM::BitcastOp>(loc, type, old);
-}
-
-// A sum of bf16, which LLVM would round as `widenBf16` says: read, add, and write if nobody else
-// has written meanwhile.
-Value emitBf16Sum(LaneEmitter &emitter, LLVM::AtomicOrdering ordering, Value pointer, Value value) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Type type = value.getType(), bits = b.getI16Type();
-  Value first = b.create<LLVM::LoadOp>(loc, bits, pointer, 2, /*isVolatile=*/false,
-                                       /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                       LLVM::AtomicOrdering::monotonic);
-  auto again = b.create<scf::WhileOp>(
-      loc, TypeRange{bits}, ValueRange{first},
-      [&](OpBuilder &b, Location loc, ValueRange seen) {
-        Value old = b.create<arith::BitcastOp>(loc, type, seen[0]);
-        Value sum = b.create<arith::AddFOp>(loc, old, value);
-        Value pair = b.create<LLVM::AtomicCmpXchgOp>(loc, pointer, seen[0],
-                                                     b.create<arith::BitcastOp>(loc, bits, sum),
-                                                     ordering, LLVM::AtomicOrdering::monotonic);
-        Value now = b.create<LLVM::ExtractValueOp>(loc, pair, ArrayRef<int64_t>{0});
-        Value failed = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, now, seen[0]);
-        b.create<scf::ConditionOp>(loc, failed, now);
-      },
-      [](OpBuilder &b, Location loc, ValueRange now) { b.create<scf::YieldOp>(loc, now); });
-  return b.create<arith::BitcastOp>(loc, type, again.getResult(0));
-}
-
 } // namespace
-
-Value emitAtomic(LaneEmitter &emitter, Operation *op, tile::AtomicKind kind,
-                 tile::MemSemantic semantic, Value pointer, Value value) {
-  if (value.getType().isInteger(1))
-    return emitter.unsupported(op, value.getType(), "an atomic on booleans");
-  if (isa<LLVM::LLVMPointerType>(value.getType()))
-    return emitter.unsupported(op, value.getType(), "an atomic on pointers");
-  if (kind == tile::AtomicKind::FMax || kind == tile::AtomicKind::FMin)
-    return emitFloatExtreme(emitter, kind == tile::AtomicKind::FMax, orderingOf(semantic), pointer,
-                            value);
-  if (kind == tile::AtomicKind::FAdd && value.getType().isBF16())
-    return emitBf16Sum(emitter, orderingOf(semantic), pointer, value);
-  return emitter.builder.create<LLVM::AtomicRMWOp>(emitter.loc(), binaryOf(kind), pointer, value,
-                                                   orderingOf(semantic));
-}
 
 void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
   Operation *op = tile.getDefiningOp();
@@ -667,8 +501,6 @@ void registerMemoryLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     tile::LoadOp::attachInterface<LoadLanes>(*context);
     tile::StoreOp::attachInterface<StoreLanes>(*context);
-    tile::AtomicRMWOp::attachInterface<AtomicRMWLanes>(*context);
-    tile::AtomicCASOp::attachInterface<AtomicCASLanes>(*context);
   });
 }
 

@@ -127,6 +127,7 @@ void registerCpuModels(DialectRegistry &registry) {
   registerElementwiseLanes(registry);
   registerShapeLanes(registry);
   registerMemoryLanes(registry);
+  registerAtomicLanes(registry);
   registerReductionLanes(registry);
   registerDotLanes(registry);
   registerDescriptorLanes(registry);

@@ -215,8 +215,12 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
     SmallVector<int64_t> outer(shape);
     outer.erase(outer.begin() + axis);
     bool vector = vectorizes(combine);
-    bool along = axis == LaneEmitter::preferredDim(shape);
-    unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
+    unsigned lane =
+        vector ? emitter.adjacentDim(reduce.getSources()) : LaneEmitter::preferredDim(shape);
+    bool along = axis == lane;
+    unsigned outerDim = outer.empty() ? 0
+                        : along       ? LaneEmitter::preferredDim(outer)
+                                      : lane - (lane > axis);
     int64_t outerWidth = along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
 
     emitter.forEach(

@@ -12,9 +12,7 @@ namespace nereid::cpu {
 
 static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
-static bool isRow(Value tile) {
-  return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1;
-}
+static bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
 
 void hoistReductions(FunctionOpInterface kernel) {
   kernel->walk([](tile::ReduceOp reduce) {

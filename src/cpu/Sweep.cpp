@@ -190,8 +190,10 @@ private:
 std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                                         int64_t wide) {
   int64_t narrow = std::min(wide, vectorLanes());
-  // Of a few steps the tests would cost what they save.
-  if (!sweeps || extent < 2 * wide)
+  // Of a few steps the tests would cost what they save; not of rows that are stored, which go past
+  // the cache where they have no mask: what is known of all of them is found once.
+  bool isStored = row.position.size() > 1 && tasks.front().storeMask;
+  if (!sweeps || extent < 2 * (isStored ? narrow : wide))
     return {};
   llvm::DenseSet<Value> computed;
   for (const RowTask &task : tasks)
@@ -415,7 +417,7 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
       return perTask(now,
                      [&](const RowTask &task, ValueRange mine) { return task.body(where, mine); });
     };
-    if (extent == width)
+    if (upper == last && extent == width)
       return loop(0, extent, width, before, body);
     return loop(lower, upper, width, before, body);
   };

@@ -6,6 +6,7 @@
 #include "cpu/EmitKernel.h"
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
+#include "cpu/OrientStores.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
@@ -54,6 +55,14 @@ struct DistrustRunsPass : PassWrapper<DistrustRunsPass, OperationPass<ModuleOp>>
   }
 };
 
+struct OrientStoresPass : PassWrapper<OrientStoresPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrientStoresPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::orientStores(kernel);
+  }
+};
+
 struct HoistReductionsPass : PassWrapper<HoistReductionsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HoistReductionsPass)
   void runOnOperation() override {
@@ -82,6 +91,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
     pm.addPass(transforms::createFoldAddendsPass());
   // Tiles of pointers that walk through memory become offsets.
   pm.addPass(std::make_unique<CarryOffsetsPass>());
+  // The last dimension of a tile that is stored is the one of adjacent elements.
+  pm.addPass(std::make_unique<OrientStoresPass>());
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that lanes are found again.
   pm.addPass(createCSEPass());
@@ -161,7 +172,8 @@ std::vector<CpuAccess> accessesOf(ModuleOp module) {
 }
 
 std::vector<CpuLoop> loopsOf(const cpu::FusionPlan &plan) {
-  constexpr const char *reasons[] = {"whole", "indexed", "carried", "reused", "memory order"};
+  constexpr const char *reasons[] = {"whole",  "indexed", "carried",
+                                     "reused", "turned",  "memory order"};
   std::vector<CpuLoop> out;
   for (const cpu::FusionPlan::Loop &loop : plan.loops()) {
     CpuLoop row{

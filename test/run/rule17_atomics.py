@@ -112,3 +112,27 @@ def locked(x, sums, lock, N: tl.constexpr):
     tl.atomic_xchg(lock, 0)
 
 # expect: locked[3](x=arange(12,f32), sums=full(4,100,f32), lock=zeros(2,i32), N=4) -> sums == [12, 15, 18, 21] and lock == [0, 1]
+
+
+# Elements that lie side by side may change together, each once: from any address, under any mask.
+@triton.jit
+def add_rows(y, x, start, N, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.atomic_add(y + start + i, tl.load(x + i), mask=(i < N) & (i != 9), sem="relaxed")
+
+# expect: add_rows[3](y=zeros(40,f32), x=arange(32,f32), start=0, N=30, BLOCK=32) -> y == [3 * n if n < 30 and n != 9 else 0 for n in range(40)]
+# expect: add_rows[3](y=zeros(40,f32), x=arange(32,f32), start=3, N=30, BLOCK=32) -> y == [3 * (n - 3) if 3 <= n < 33 and n != 12 else 0 for n in range(40)]
+# expect: add_rows[3](y=zeros(40,f16), x=arange(32,f16), start=8, N=30, BLOCK=32) -> y == [3 * (n - 8) if 8 <= n < 38 and n != 17 else 0 for n in range(40)]
+# expect: add_rows[3](y=zeros(40,i64), x=arange(32,i64), start=1, N=32, BLOCK=32) -> y == [3 * (n - 1) if 1 <= n < 33 and n != 10 else 0 for n in range(40)]
+
+
+@triton.jit
+def extremes(y, x, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    tl.atomic_max(y + i, value - 8)
+    tl.atomic_min(y + BLOCK + i, value - 8)
+    tl.atomic_xor(y + 2 * BLOCK + i, value)
+    tl.atomic_xchg(y + 3 * BLOCK + i, value)
+
+# expect: extremes(y=zeros(64,i32), x=arange(16,i32), BLOCK=16) -> y == [max(n - 8, 0) if n < 16 else min(n - 24, 0) if n < 32 else n % 16 for n in range(64)]

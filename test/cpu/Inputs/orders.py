@@ -40,3 +40,20 @@ def rows_in_parts(x_ptr, mean_ptr, out_ptr, rows, n, BLOCK: tl.constexpr):
     for row in range(part * rows, (part + 1) * rows):
         total += tl.load(x_ptr + row * n + column) - tl.load(mean_ptr + row)
     tl.store(out_ptr + part * n + column, total)
+
+
+@triton.jit
+def chosen_columns(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Programs of one row find all of their elements in it."""
+    row, column = tl.program_id(0), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    index = tl.load(index_ptr + column)
+    tl.store(out_ptr + row * n + column, tl.load(x_ptr + row * n + index))
+
+
+@triton.jit
+def chosen_rows(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Each program reads a part of some other row."""
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    row = tl.load(index_ptr + tl.program_id(0) + tl.arange(0, 4))
+    place = row[:, None] * n + column[None, :]
+    tl.store(out_ptr + place, tl.load(x_ptr + place) + 1)

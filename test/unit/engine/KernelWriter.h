@@ -207,7 +207,9 @@ private:
     Tile range = define({count}, "i32",
                         "tile.arange 0 to " + std::to_string(count) + " : " + type({count}, "i32"));
     Tile index = range;
-    if (shape.size() > 1)
+    if (shape.size() == 2 && !isGpu && chance(25))
+      index = downColumns(shape);
+    else if (shape.size() > 1)
       index =
           define(shape, "i32",
                  "tile.reshape " + range.name + " : " + type(range) + " -> " + type(shape, "i32"));
@@ -224,6 +226,32 @@ private:
                             "> : " + type(shape, "i32"));
     return define(shape, "i32",
                   "arith.addi " + index.name + ", " + start.name + " : " + type(shape, "i32"));
+  }
+
+  // Row + column * rows: neighbours lie below each other.
+  Tile downColumns(const Shape &shape) {
+    auto along = [&](unsigned axis) {
+      Shape one = {1, 1};
+      one[axis] = shape[axis];
+      Tile range = define({shape[axis]}, "i32",
+                          "tile.arange 0 to " + std::to_string(shape[axis]) + " : " +
+                              type({shape[axis]}, "i32"));
+      Tile line = define(one, "i32",
+                         "tile.expand_dims " + range.name + " axis " + std::to_string(1 - axis) +
+                             " : " + type(range) + " -> " + type(one, "i32"));
+      return define(shape, "i32",
+                    "tile.broadcast " + line.name + " : " + type(line) + " -> " +
+                        type(shape, "i32"));
+    };
+    Tile rows = along(0), columns = along(1);
+    Tile count =
+        define(shape, "i32",
+               "arith.constant dense<" + std::to_string(shape[0]) + "> : " + type(shape, "i32"));
+    Tile apart =
+        define(shape, "i32",
+               "arith.muli " + columns.name + ", " + count.name + " : " + type(shape, "i32"));
+    return define(shape, "i32",
+                  "arith.addi " + rows.name + ", " + apart.name + " : " + type(shape, "i32"));
   }
 
   std::string pointers(unsigned array, const Tile &offsets, Access access) {

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace nereid::cpu {
+
+/// Turns over the tiles of stores whose elements are adjacent in memory along another dimension
+/// than the last, with what is computed for them, so that loops run along the rows of the tile:
+///
+///   store y + (r[:, None] + c[None, :] * n), exp(v)
+///   ==>  store y + (r[None, :] + c[:, None] * n), exp(trans v)
+///
+/// Runs before the plan, which decides how what then lies across is read.
+void orientStores(mlir::FunctionOpInterface kernel);
+
+} // namespace nereid::cpu
