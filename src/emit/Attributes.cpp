@@ -390,10 +390,16 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
     int64_t at = asInt(index, "an index");
     if (at < 0)
       at += int64_t(size);
-    if (at < 0 || at >= int64_t(size))
-      raise("IndexError", "index " + repr(index) + " is out of range for " + what + " of " +
-                              std::to_string(size) + " items" +
-                              (size ? "" : ", as pointers and numbers have for a shape"));
+    if (at < 0 || at >= int64_t(size)) {
+      EvalError failure =
+          error(*frame->node, "IndexError",
+                "index " + repr(index) + " is out of range for " + what + " of " +
+                    std::to_string(size) + " items" +
+                    (size ? "" : ", as pointers and numbers have for a shape"),
+                size ? "" : "pass the size of a tensor as an argument of its own");
+      failure.pythonType = "IndexError";
+      throw failure;
+    }
     return size_t(at);
   };
   // Positions that a slice selects.

@@ -79,11 +79,16 @@ template <typename Attr, typename T> Attr attr(OpContext &context, T value) {
 }
 
 Type pointerElement(const Tile &pointer, std::string_view operation) {
-  if (!pointer.type.isPointer())
+  if (!pointer.type.isPointer()) {
+    std::string hint =
+        pointer.type.isDescriptor() ? "a tensor descriptor has methods: `desc.load(offsets)`"
+        : pointer.type.isInt() && pointer.type.bits() == 64
+            ? "a launch takes the tensor itself, not its `data_ptr()`; an address becomes a pointer "
+              "by `x.to(tl.pointer_type(tl.float32))`"
+            : "a pointer is a tensor argument, or one plus offsets; a loaded value is none";
     fail("NotAPointer", quote(operation) + " needs a pointer, but got " + describe(Value(pointer)),
-         pointer.type.isDescriptor()
-             ? "a tensor descriptor has methods: `desc.load(offsets)`"
-             : "a pointer is a tensor argument, or one plus offsets; a loaded value is none");
+         std::move(hint));
+  }
   Type element = pointer.type.pointee();
   if (element.isVoid() || element.isBlock())
     fail("NotAPointer", quote(operation) + " can't access " + quote(pointer.type.element()));

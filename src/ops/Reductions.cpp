@@ -45,7 +45,8 @@ std::vector<Tile> reduceTiles(OpContext &context, std::vector<Tile> sources,
                                      " were given");
   if (shape.empty())
     fail("AxisOutOfRange",
-         quote(operation) + " needs a tile, but got a scalar of type " + quote(sources[0].type));
+         quote(operation) + " needs a tile, but got a scalar of type " + quote(sources[0].type),
+         "a scalar is one value; `pointer + tl.arange(0, N)` loads a tile");
   size_t rank = shape.size();
   size_t along = 0;
   if (axis) {
@@ -96,7 +97,8 @@ std::vector<Tile> scanTiles(OpContext &context, std::span<const Tile> sources, i
   }
   if (shape.empty())
     fail("AxisOutOfRange",
-         quote(operation) + " needs a tile, but got a scalar of type " + quote(sources[0].type));
+         quote(operation) + " needs a tile, but got a scalar of type " + quote(sources[0].type),
+         "a scalar is one value; `pointer + tl.arange(0, N)` loads a tile");
   auto op = context.builder.create<tile::ScanOp>(
       context.loc, types, values, uint32_t(wrapAxis(axis, shape.size(), operation)), reverse);
   fillRegion(context, op.getCombine(), sources, combine);
