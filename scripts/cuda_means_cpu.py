@@ -80,7 +80,7 @@ class Stream:
 
 class Properties:
     multi_processor_count, name, major, minor, warp_size = 132, "NVIDIA H200", 9, 0, 32
-    total_memory, L2_cache_size, shared_memory_per_block_optin, gcnArchName = 141 << 30, 50 << 20, 232448, ""
+    total_memory, L2_cache_size, shared_memory_per_block, shared_memory_per_block_optin, gcnArchName = 141 << 30, 50 << 20, 49152, 232448, ""
 
 
 def answer_for_gpu(is_available):

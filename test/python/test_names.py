@@ -42,6 +42,15 @@ def tuned(x, out, n, BLOCK: tl.constexpr, IS_EVEN: tl.constexpr):
     tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
 
 
+@triton.jit
+def plus(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i, mask=i < n)
+    if y is not None:
+        value += tl.load(y + i, mask=i < n)
+    tl.store(out + i, value, mask=i < n)
+
+
 class Settings(unittest.TestCase):
     def test_a_variable_counts_when_it_is_read(self):
         with mock.patch.dict(os.environ, {"TRITON_PRINT_AUTOTUNING": "1", "TRITON_REDIS_PORT": "7", "TRITON_HOME": "/home/x"}):
@@ -153,6 +162,23 @@ class Kernels(unittest.TestCase):
         with knobs.runtime.scope():
             knobs.runtime.interpret = True
             self.assertIsInstance(double, InterpretedFunction)
+
+    def test_compiled_code_looks_at_no_argument_that_is_a_constant_of_it(self):
+        """torch.compile puts -1 where a kernel was compiled for None."""
+        x, out = np.ones(16, "f4"), np.zeros(16, "f4")
+        source = triton.compiler.ASTSource(plus, {"x": "*fp32", "y": "constexpr", "out": "*fp32", "n": "i32", "BLOCK": "constexpr"},
+                                           {"y": None, "BLOCK": 16})
+        for kernel in (plus.warmup(x, None, out, 16, BLOCK=16, grid=(1, )), triton.compile(source)):
+            out[:] = 0
+            kernel.run(1, 1, 1, 0, kernel.function, kernel.packed_metadata, None, None, None, x, -1, out, 16, 64)
+            self.assertEqual(out.tolist(), [1] * 16)
+            out[:] = 0
+            kernel[(1, 1, 1)](x, -1, out, 16, -1)
+            self.assertEqual(out.tolist(), [1] * 16)
+        kernel = plus.warmup(x, x, out, 1, BLOCK=16, grid=(1, ))
+        out[:] = 0
+        kernel[(1, 1, 1)](x, x, out, 16, 16)  # compiled for one element
+        self.assertEqual(out.tolist(), [2] + [0] * 15)
 
     def test_copies_are_the_kernel(self):
         self.assertIs(copy.copy(double), double)

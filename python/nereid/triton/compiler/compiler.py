@@ -56,7 +56,7 @@ class CompiledKernel:
         self._facts = None
         self._arguments = arguments and {name: stand_in(value) for name, value in arguments.items()}
         self._asm = None
-        self._src = None
+        self._src = self._constants = None
         self._name = None
         if function._repr is not None and arguments is not None:
             from ..runtime._hooks import Specialization
@@ -140,15 +140,32 @@ class CompiledKernel:
     def src(self):
         return self._src or ASTSource(self._function())
 
+    @property
+    def _fixed(self):
+        """{index: value} of the parameters that are constants of this code: whatever a caller puts in their places is not looked at."""
+        if self._constants is None:
+            function = self._function()
+            known = self._arguments or {}
+            constants = {} if self._src is None else self._src.constants
+            self._constants = {one.num: constants.get(one.name, known.get(one.name)) for one in function.params if
+                               one.name in constants or one.name in known and
+                               (one.is_constexpr or known[one.name] is None or type(known[one.name]) is int and known[one.name] == 1
+                                and not one.do_not_specialize)}
+        return self._constants
+
+    def _with_constants(self, args):
+        fixed = self._fixed
+        return [fixed.get(index, value) for index, value in enumerate(args)] if fixed else args
+
     def __getitem__(self, grid):
         """Launches with the options that it was compiled with."""
         launch = self._function()[grid]
-        return lambda *args, stream=None, **kwargs: launch(*args, **self._launch_options, **kwargs)
+        return lambda *args, stream=None, **kwargs: launch(*self._with_constants(args), **self._launch_options, **kwargs)
 
     def run(self, grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args):
         """As programs call it that launch compiled kernels themselves. The stream is torch's current one, the hooks are
         those of `triton.knobs`, which run either way."""
-        return self._function()[grid_0, grid_1, grid_2](*args, **self._launch_options)
+        return self._function()[grid_0, grid_1, grid_2](*self._with_constants(args), **self._launch_options)
 
     def launch_metadata(self, grid, stream, *args):
         return None
@@ -231,7 +248,7 @@ def compile(src, target=None, options=None, _env_vars=None):
         kernel = src.fn.warmup(grid=(1, ), **src.make_arguments(), **options)
     else:
         kernel = src.fn._compile_for(_chip(target), src.make_arguments(device=-1), options)
-    kernel._src = src
+    kernel._src, kernel._constants = src, None
     return kernel
 
 
