@@ -228,7 +228,8 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
     // What is imported is the host's itself; a value that was assigned may be given.
     if (unknown->isImported)
       failIfHost(*unknown);
-    fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
+    fail("UnknownValue",
+         "`" + name + "` is not known: it comes from " + originText(unknown->origin),
          "pass it as an argument, or give it a value with `--define " + name + "=VALUE`");
   }
   if (box)

@@ -16,14 +16,11 @@ std::optional<Value> Interp::defined(std::string_view name) {
     return std::nullopt;
   const Definition &definition = it->second;
   recordFact("define", std::string(name), definition.text);
-  std::optional<Value> value = evaluateDefinition(definition, *frame->module);
-  return value ? *value
-               : Value(std::make_shared<Unknown>("--define " + it->first + "=" + definition.text));
+  return evaluateDefinition(it->first, definition, *frame->module);
 }
 
-// Nothing if it uses a name that the module does not have (yet).
-std::optional<Value> Interp::evaluateDefinition(const Definition &definition,
-                                                ModuleObject &module) {
+Value Interp::evaluateDefinition(std::string_view name, const Definition &definition,
+                                 ModuleObject &module) {
   auto scope = newScope();
   scope->set("tl", importModule("triton.language", nullptr, *definition.expr));
   scope->set("torch", importModule("torch", nullptr, *definition.expr));
@@ -39,8 +36,15 @@ std::optional<Value> Interp::evaluateDefinition(const Definition &definition,
   } catch (const EvalError &error) {
     if (error.fatal)
       throw;
-    return std::nullopt;
+    std::string origin = "--define " + std::string(name) + "=" + definition.text;
+    failedDefinitions[origin] = error.diagnostic.message;
+    return Value(std::make_shared<Unknown>(std::move(origin)));
   }
+}
+
+std::string Interp::originText(const std::string &origin) const {
+  auto failed = failedDefinitions.find(origin);
+  return "`" + origin + "`" + (failed == failedDefinitions.end() ? "" : ": " + failed->second);
 }
 
 // Binds a name in the scope that the statement stands in.

@@ -193,7 +193,8 @@ void Interp::failIfHost(const Unknown &unknown) {
 void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
   failIfHost(unknown);
   fail("UnknownValue",
-       std::string(need) + " is not known while compiling: it comes from `" + unknown.origin + "`",
+       std::string(need) + " is not known while compiling: it comes from " +
+           originText(unknown.origin),
        "only a Python process could know it; give the name that holds it a value with "
        "`--define NAME=VALUE`");
 }
@@ -402,8 +403,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
     const Binding *known = module->names->find(name);
     if (known && !unboxed(known->value).as<Unknown>())
       continue;
-    if (std::optional<Value> value = evaluateDefinition(definition, *module))
-      module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(*value)));
+    module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(
+                                         evaluateDefinition(name, definition, *module))));
   }
   return module;
 }

@@ -395,9 +395,12 @@ private:
   void bindName(std::string_view name, Value value, const syntax::Node &where);
   void deleteTarget(const syntax::Expr &target);
   /// What `--define` gives for a name, or for an unknown value by its origin. It is unknown until
-  /// the module has the names that the definition uses.
+  /// the module has the names that the definition uses, and where its expression fails.
   std::optional<Value> defined(std::string_view name);
-  std::optional<Value> evaluateDefinition(const Definition &definition, ModuleObject &module);
+  Value evaluateDefinition(std::string_view name, const Definition &definition,
+                           ModuleObject &module);
+  /// Where an unknown value comes from, for messages: with what is wrong if that is a `--define`.
+  std::string originText(const std::string &origin) const;
   bool matchesException(const EvalError &failure, const Value &type);
   Value exceptionObject(const EvalError &failure);
 
@@ -490,8 +493,9 @@ private:
   std::map<std::string, Value, std::less<>> vocabulary; ///< names of `tl` looked up so far
   std::shared_ptr<ClassObject> configType, versionType;
   std::shared_ptr<ModuleObject> preludeModule;
-  std::set<std::string, std::less<>> names; ///< interned
-  const Definition *evaluating = nullptr;   ///< its value uses no other
+  std::set<std::string, std::less<>> names;             ///< interned
+  const Definition *evaluating = nullptr;               ///< its value uses no other
+  std::map<std::string, std::string> failedDefinitions; ///< origin -> why it has no value
   uint64_t stepsLeft = 0;
   uint64_t refill = 0; ///< steps after a module-level statement that took all
   unsigned depth = 0;

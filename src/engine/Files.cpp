@@ -131,6 +131,12 @@ Result<std::unique_ptr<emit::Program>> loadProgram(const fs::path &path,
     return options.takeError();
   emit::LoadedProgram loaded = emit::Program::load(**unit, *std::move(options));
   if (!loaded.program)
+      // The text is in front of the user: no need for a place in it.
+      std::string why = equals == 0 || text.empty()
+                            ? "is not NAME=VALUE with an expression for the "
+                              "value, as in `BLOCK=128`, `TYPE=tl.float16` "
+                              "or `ACTIVATION=relu`"
+                            : "is no expression: " + parsed.diagnostics.front().message;
     return Error{"`" + path.string() + "` cannot be read as Python", std::move(loaded.diagnostics)};
   return std::move(loaded.program);
 }
