@@ -569,13 +569,7 @@ void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
   } leave{*this, outer};
   frame = nullptr;
 
-  Frame body;
-  body.mode = Frame::Mode::Kernel;
-  body.function = &function;
-  body.module = function.module.get();
-  body.enclosing = function.closure;
-  body.locals = newScope();
-  body.node = function.node();
+  Frame body = frameOf(function, Frame::Mode::Kernel);
   FrameScope scope(*this, body);
   const Arguments &parameters = *function.parameters;
   uint32_t at = 0;
