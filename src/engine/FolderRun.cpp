@@ -482,6 +482,7 @@ private:
                 std::back_inserter(row.findings));
     }
     if (isChip) {
+      row.seconds.reset(); // nothing ran
       row.assembled = isAssembled;
       row.passed = true;
       if (!isAssembled)

@@ -315,7 +315,15 @@ Error noFolder(const fs::path &path) {
     longer = spelling.best();
   std::string what = "`" + path.string() + "` is no kernel folder: there is no `" +
                      (path / "spec.py").string() + "`";
-  if (!longer.empty())
+  std::vector<std::string> inside;
+  for (const fs::directory_entry &entry : fs::directory_iterator(path, failed))
+    if (fs::exists(entry.path() / "spec.py", failed))
+      inside.push_back(entry.path().filename().string());
+  if (!inside.empty())
+    what += "; it holds " + std::to_string(inside.size()) + ", as `" +
+            (path / *std::min_element(inside.begin(), inside.end())).string() + "`: `" +
+            (path / "*" / "").string() + "` names them all";
+  else if (!longer.empty())
     what += "; did you mean `" +
             (whole.has_parent_path() ? whole.parent_path() / longer : fs::path(longer)).string() +
             "`?";
