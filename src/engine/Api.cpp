@@ -91,9 +91,13 @@ Result<Program> Engine::loadText(std::string_view text, std::string_view name) c
     return noEngine();
   auto shown = std::make_shared<const support::ShownText>(std::string(name), std::string(text));
   auto program = loadUnit(*this, shown->text, shown->name);
-  // What is refused has no program to keep its text: it is shown until this thread loads again.
+  // What is refused has no program to keep its text: it is shown until this thread is refused the
+  // next one, or loads another of that name.
   static thread_local std::shared_ptr<const support::ShownText> refused;
-  refused = program ? nullptr : shown;
+  if (!program)
+    refused = std::move(shown);
+  else if (refused && refused->name == shown->name)
+    refused = nullptr;
   if (program)
     program->state->shown = std::move(shown);
   return program;
