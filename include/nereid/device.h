@@ -153,7 +153,7 @@ public:
 private:
   friend class Stream;
   friend class Tensor;
-  explicit Device(runtime::Device *impl) : impl(impl) {}
+  explicit Device(runtime::Device *device) : impl(device) {}
   runtime::Device *impl;
 };
 

@@ -9,7 +9,7 @@
 namespace nereid {
 
 /// The failure in words, with each diagnostic as `file:line:column: error: ... [Code]`, its line,
-/// if the file can be read, and its hint.
+/// if the file can be read or the program of the text still lives, and its hint.
 NEREID_API std::string describe(const Error &error);
 
 /// What `must` throws.

@@ -41,9 +41,9 @@ NEREID_DTYPE_OF(double, Float64)
 /// A shape, as a list or a span.
 class Shape {
 public:
-  Shape(std::initializer_list<int64_t> sizes) : sizes(sizes.begin(), sizes.size()) {}
-  Shape(std::span<const int64_t> sizes) : sizes(sizes) {}
-  Shape(const std::vector<int64_t> &sizes) : sizes(sizes) {}
+  Shape(std::initializer_list<int64_t> list) : sizes(list.begin(), list.size()) {}
+  Shape(std::span<const int64_t> view) : sizes(view) {}
+  Shape(const std::vector<int64_t> &list) : sizes(list) {}
   std::span<const int64_t> sizes;
 };
 
@@ -99,7 +99,7 @@ public:
 
 private:
   static Result<Tensor> wrapHost(void *data, size_t elements, DType type, Shape shape);
-  explicit Tensor(std::shared_ptr<const runtime::Tensor> impl) : impl(std::move(impl)) {}
+  explicit Tensor(std::shared_ptr<const runtime::Tensor> tensor) : impl(std::move(tensor)) {}
   std::shared_ptr<const runtime::Tensor> impl;
 };
 

@@ -80,11 +80,11 @@ public:
   Arg(bool value, Where where = Where::current());
   template <typename T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  Arg(T value, Where where = Where::current())
-      : Arg(value < 0, uint64_t(value < 0 ? 0 - uint64_t(value) : uint64_t(value)), where) {}
+  Arg(T value, Where place = Where::current())
+      : Arg(value < 0, uint64_t(value < 0 ? 0 - uint64_t(value) : uint64_t(value)), place) {}
   template <typename T>
     requires std::is_floating_point_v<T>
-  Arg(T value, Where where = Where::current()) : Arg(std::in_place, double(value), where) {}
+  Arg(T value, Where place = Where::current()) : Arg(std::in_place, double(value), place) {}
   Arg(std::nullptr_t, Where where = Where::current());
   Arg(Symbol symbol, Where where = Where::current());
   Arg(DType type, Where where = Where::current());
@@ -222,12 +222,12 @@ private:
 
 template <typename F>
   requires(!std::is_convertible_v<F, Value> && arityOf<std::decay_t<F>>() > 0)
-Arg::Arg(F &&function, Where where)
+Arg::Arg(F &&combine, Where place)
     : Arg(std::in_place,
           Function{arityOf<std::decay_t<F>>(),
                    [&](std::span<Value> parameters) -> std::vector<Arg> {
                      auto result = [&]<size_t... I>(std::index_sequence<I...>) {
-                       return function(std::move(parameters[I])...);
+                       return combine(std::move(parameters[I])...);
                      }(std::make_index_sequence<arityOf<std::decay_t<F>>()>());
                      using Result = decltype(result);
                      if constexpr (std::is_convertible_v<Result, Arg>) {
@@ -240,7 +240,7 @@ Arg::Arg(F &&function, Where where)
                            result);
                      }
                    }},
-          where) {}
+          place) {}
 
 /// `name(sign, a, b)` as an expression of the kernel.
 NEREID_API Value operation(const char *sign, const Arg &left, const Arg &right);
@@ -290,7 +290,7 @@ public:
 
   private:
     friend class Range;
-    explicit Iterator(Range &range) : range(range) {}
+    explicit Iterator(Range &loop) : range(loop) {}
     Range &range;
     bool isDone = false;
   };

@@ -6,6 +6,7 @@
 #include "nereid/pack.h"
 
 #include <optional>
+#include <set>
 
 namespace nereid {
 
@@ -29,8 +30,27 @@ struct PackedKernelState {
       if (const launch::PackEntry *entry = kernel.row->find(target, specialization, defaulted))
         return kernel.pack->pack.artifact(*entry);
       return Error{"the pack has no code of `" + kernel.row->signature.name + "` for (" +
-                       specialization.text() + ") on " + target,
+                       specialization.text() + ") on " + target + what(target),
                    {}};
+    }
+    // The signatures that it has for the target, or the targets.
+    std::string what(const std::string &target) const {
+      std::set<std::string> signatures, targets;
+      for (const launch::PackEntry &entry : kernel.row->entries) {
+        targets.insert(entry.target);
+        if (entry.target == target)
+          signatures.insert("(" + entry.specialization.text() + ")");
+      }
+      constexpr size_t most = 8;
+      const std::set<std::string> &there = signatures.empty() ? targets : signatures;
+      std::string text;
+      size_t count = 0;
+      for (const std::string &one : there)
+        if (count++ < most)
+          text += (text.empty() ? "" : ", ") + one;
+      if (count > most)
+        text += " and " + std::to_string(count - most) + " more";
+      return (signatures.empty() ? "; it is built for " : "; it has ") + text;
     }
     PackedKernelState &kernel;
     runtime::Device &device;

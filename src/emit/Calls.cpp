@@ -294,15 +294,20 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
   return result;
 }
 
-// Inlines a kernel function at the insertion point.
-Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords) {
+Frame Interp::frameOf(const FunctionObject &function, Frame::Mode mode) {
   Frame callee;
-  callee.mode = Frame::Mode::Kernel;
+  callee.mode = mode;
   callee.function = &function;
   callee.module = function.module.get();
   callee.enclosing = function.closure;
   callee.locals = newScope();
   callee.node = function.node();
+  return callee;
+}
+
+// Inlines a kernel function at the insertion point.
+Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords) {
+  Frame callee = frameOf(function, Frame::Mode::Kernel);
   // The prelude is part of the vocabulary: what it builds stands where it is called.
   callee.callSite = location(*frame->node);
   for (Value &arg : args)
@@ -333,13 +338,7 @@ Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, K
 
 Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value> args,
                                Keywords keywords) {
-  Frame callee;
-  callee.mode = Frame::Mode::Host;
-  callee.function = &function;
-  callee.module = function.module.get();
-  callee.enclosing = function.closure;
-  callee.locals = newScope();
-  callee.node = function.node();
+  Frame callee = frameOf(function, Frame::Mode::Host);
   bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
   DepthScope deeper(depth);
   checkDepth(&function);

@@ -228,7 +228,8 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
     // What is imported is the host's itself; a value that was assigned may be given.
     if (unknown->isImported)
       failIfHost(*unknown);
-    fail("UnknownValue", "`" + name + "` is not known: it comes from `" + unknown->origin + "`",
+    fail("UnknownValue",
+         "`" + name + "` is not known: it comes from " + originText(unknown->origin),
          "pass it as an argument, or give it a value with `--define " + name + "=VALUE`");
   }
   if (box)
@@ -264,6 +265,11 @@ Value Interp::evalName(const Name &name) {
           module = binding.name;
     hint = "did you mean `" + module + "." + std::string(name.id) + "`?";
   }
+  // Habits of host code, where the module does not even import them.
+  if (inKernel() && (name.id == "np" || name.id == "numpy" || name.id == "torch" ||
+                     name.id == "math" || name.id == "jnp"))
+    hint = "kernels compute with `tl`, as in `tl.exp(x)`; `" + std::string(name.id) +
+           "` belongs to the host";
   support::Spelling spelling(name.id);
   for (const Names *scope : {frame->locals.get(), frame->module->names.get(), builtins.get()})
     for (const Binding &binding : scope->all())

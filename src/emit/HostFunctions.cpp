@@ -35,13 +35,7 @@ Value Interp::runHostBody(const FunctionObject &function) {
 // Kernels may be defined inside a function (a test, a factory): its body is run as a module is,
 // with parameters that are not known.
 std::shared_ptr<Names> Interp::localsOf(const FunctionObject &function) {
-  Frame body;
-  body.mode = Frame::Mode::Host;
-  body.function = &function;
-  body.module = function.module.get();
-  body.enclosing = function.closure;
-  body.locals = newScope();
-  body.node = function.node();
+  Frame body = frameOf(function, Frame::Mode::Host);
   stepsLeft = refill = hostOptions.limits.steps;
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   const Arguments &parameters = *function.parameters;

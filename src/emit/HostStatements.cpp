@@ -16,14 +16,11 @@ std::optional<Value> Interp::defined(std::string_view name) {
     return std::nullopt;
   const Definition &definition = it->second;
   recordFact("define", std::string(name), definition.text);
-  std::optional<Value> value = evaluateDefinition(definition, *frame->module);
-  return value ? *value
-               : Value(std::make_shared<Unknown>("--define " + it->first + "=" + definition.text));
+  return evaluateDefinition(it->first, definition, *frame->module);
 }
 
-// Nothing if it uses a name that the module does not have (yet).
-std::optional<Value> Interp::evaluateDefinition(const Definition &definition,
-                                                ModuleObject &module) {
+Value Interp::evaluateDefinition(std::string_view name, const Definition &definition,
+                                 ModuleObject &module) {
   auto scope = newScope();
   scope->set("tl", importModule("triton.language", nullptr, *definition.expr));
   scope->set("torch", importModule("torch", nullptr, *definition.expr));
@@ -39,8 +36,15 @@ std::optional<Value> Interp::evaluateDefinition(const Definition &definition,
   } catch (const EvalError &error) {
     if (error.fatal)
       throw;
-    return std::nullopt;
+    std::string origin = "--define " + std::string(name) + "=" + definition.text;
+    failedDefinitions[origin] = error.diagnostic.message;
+    return Value(std::make_shared<Unknown>(std::move(origin)));
   }
+}
+
+std::string Interp::originText(const std::string &origin) const {
+  auto failed = failedDefinitions.find(origin);
+  return "`" + origin + "`" + (failed == failedDefinitions.end() ? "" : ": " + failed->second);
 }
 
 // Binds a name in the scope that the statement stands in.
@@ -61,6 +65,41 @@ void Interp::bindName(std::string_view name, Value value, const Node &where) {
   frame->locals->set(name, std::move(value), &where);
 }
 
+std::string Interp::unpack(Span<Expr *> targets, const std::vector<Value> &items,
+                           llvm::function_ref<Value(std::vector<Value>)> makeRest,
+                           llvm::function_ref<void(const Expr &, Value)> assign) {
+  size_t star = targets.size();
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (isa<Starred>(targets[i]))
+      star = i;
+  bool fits =
+      star == targets.size() ? items.size() == targets.size() : items.size() + 1 >= targets.size();
+  if (!fits)
+    return std::to_string(items.size()) + " values can't be unpacked into " +
+           std::to_string(targets.size()) + " names";
+  for (size_t i = 0, at = 0; i < targets.size(); ++i) {
+    if (i != star) {
+      assign(*targets[i], items[at++]);
+      continue;
+    }
+    size_t extra = items.size() + 1 - targets.size();
+    assign(*cast<Starred>(targets[i]).value,
+           makeRest({items.begin() + at, items.begin() + at + extra}));
+    at += extra;
+  }
+  return {};
+}
+
+// The place that an index names, from the end where it is negative.
+std::optional<size_t> Interp::placeIn(const ops::List &list, const Value &index) {
+  int64_t size = int64_t(list.items.size()), at = asInt(index, "a list index");
+  if (at < 0)
+    at += size;
+  if (at < 0 || at >= size)
+    return std::nullopt;
+  return size_t(at);
+}
+
 void Interp::assignHost(const Expr &target, Value value) {
   switch (target.kind) {
   case ExprKind::Name:
@@ -76,26 +115,12 @@ void Interp::assignHost(const Expr &target, Value value) {
         assignHost(*one, Value(std::make_shared<Unknown>(unknown->origin)));
       return;
     }
-    std::vector<Value> items = iterate(value);
-    size_t star = targets.size();
-    for (size_t i = 0; i < targets.size(); ++i)
-      if (isa<Starred>(targets[i]))
-        star = i;
-    bool fits = star == targets.size() ? items.size() == targets.size()
-                                       : items.size() + 1 >= targets.size();
-    if (!fits)
-      raise("ValueError", std::to_string(items.size()) + " values can't be unpacked into " +
-                              std::to_string(targets.size()) + " names");
-    size_t extra = items.size() + 1 - std::min(items.size() + 1, size_t(targets.size()));
-    for (size_t i = 0, at = 0; i < targets.size(); ++i) {
-      if (i == star) {
-        std::vector<Value> rest(items.begin() + at, items.begin() + at + extra);
-        assignHost(*targets[i], Value(std::make_shared<ops::List>(std::move(rest))));
-        at += extra;
-      } else {
-        assignHost(*targets[i], items[at++]);
-      }
-    }
+    std::string misfit = unpack(
+        targets, iterate(value),
+        [](std::vector<Value> rest) { return Value(std::make_shared<ops::List>(std::move(rest))); },
+        [&](const Expr &one, Value item) { assignHost(one, std::move(item)); });
+    if (!misfit.empty())
+      raise("ValueError", std::move(misfit));
     return;
   }
   case ExprKind::Attribute: {
@@ -122,12 +147,10 @@ void Interp::assignHost(const Expr &target, Value value) {
       return;
     }
     if (auto *list = object.as<ops::List>()) {
-      int64_t size = int64_t(list->items.size()), at = asInt(index, "a list index");
-      if (at < 0)
-        at += size;
-      if (at < 0 || at >= size)
+      std::optional<size_t> at = placeIn(*list, index);
+      if (!at)
         raise("IndexError", "list assignment index out of range");
-      list->items[size_t(at)] = std::move(value);
+      list->items[*at] = std::move(value);
       return;
     }
     if (object.as<Instance>()) {
@@ -164,12 +187,10 @@ void Interp::deleteTarget(const Expr &target) {
       return;
     }
     if (auto *list = object.as<ops::List>()) {
-      int64_t size = int64_t(list->items.size()), at = asInt(index, "a list index");
-      if (at < 0)
-        at += size;
-      if (at < 0 || at >= size)
+      std::optional<size_t> at = placeIn(*list, index);
+      if (!at)
         raise("IndexError", "list index out of range");
-      list->items.erase(list->items.begin() + at);
+      list->items.erase(list->items.begin() + ptrdiff_t(*at));
     }
   }
 }

@@ -193,7 +193,8 @@ void Interp::failIfHost(const Unknown &unknown) {
 void Interp::failUnknown(const Unknown &unknown, std::string_view need) {
   failIfHost(unknown);
   fail("UnknownValue",
-       std::string(need) + " is not known while compiling: it comes from `" + unknown.origin + "`",
+       std::string(need) + " is not known while compiling: it comes from " +
+           originText(unknown.origin),
        "only a Python process could know it; give the name that holds it a value with "
        "`--define NAME=VALUE`");
 }
@@ -402,8 +403,8 @@ std::shared_ptr<ModuleObject> Interp::loadModule(const SourceUnit &unit,
     const Binding *known = module->names->find(name);
     if (known && !unboxed(known->value).as<Unknown>())
       continue;
-    if (std::optional<Value> value = evaluateDefinition(definition, *module))
-      module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(*value)));
+    module->names->set(intern(name), Value(std::make_shared<ConstexprBox>(
+                                         evaluateDefinition(name, definition, *module))));
   }
   return module;
 }
@@ -568,13 +569,7 @@ void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
   } leave{*this, outer};
   frame = nullptr;
 
-  Frame body;
-  body.mode = Frame::Mode::Kernel;
-  body.function = &function;
-  body.module = function.module.get();
-  body.enclosing = function.closure;
-  body.locals = newScope();
-  body.node = function.node();
+  Frame body = frameOf(function, Frame::Mode::Kernel);
   FrameScope scope(*this, body);
   const Arguments &parameters = *function.parameters;
   uint32_t at = 0;

@@ -342,6 +342,8 @@ private:
   // Calls.cpp
   void bindParameters(const FunctionObject &function, std::vector<Value> args, Keywords keywords,
                       Names &into);
+  /// A frame in which the function starts, its parameters still to be bound.
+  Frame frameOf(const FunctionObject &function, Frame::Mode mode);
   Value callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords);
   Value callHostFunction(const FunctionObject &function, std::vector<Value> args,
                          Keywords keywords);
@@ -393,11 +395,20 @@ private:
   Value decorate(Value value, syntax::Span<syntax::Expr *> decorators);
   void assignHost(const syntax::Expr &target, Value value);
   void bindName(std::string_view name, Value value, const syntax::Node &where);
+  /// Hands the items of a sequence to the targets of an assignment, and what is left over to a
+  /// starred one as `makeRest` puts it together. Says so if their numbers do not fit.
+  std::string unpack(syntax::Span<syntax::Expr *> targets, const std::vector<Value> &items,
+                     llvm::function_ref<Value(std::vector<Value>)> makeRest,
+                     llvm::function_ref<void(const syntax::Expr &, Value)> assign);
+  std::optional<size_t> placeIn(const ops::List &list, const Value &index);
   void deleteTarget(const syntax::Expr &target);
   /// What `--define` gives for a name, or for an unknown value by its origin. It is unknown until
-  /// the module has the names that the definition uses.
+  /// the module has the names that the definition uses, and where its expression fails.
   std::optional<Value> defined(std::string_view name);
-  std::optional<Value> evaluateDefinition(const Definition &definition, ModuleObject &module);
+  Value evaluateDefinition(std::string_view name, const Definition &definition,
+                           ModuleObject &module);
+  /// Where an unknown value comes from, for messages: with what is wrong if that is a `--define`.
+  std::string originText(const std::string &origin) const;
   bool matchesException(const EvalError &failure, const Value &type);
   Value exceptionObject(const EvalError &failure);
 
@@ -460,6 +471,10 @@ private:
   void checkLastStep(const Binding &binding);
   std::vector<Carried> carriedBy(const syntax::Stmt &stmt,
                                  const std::set<std::string_view> &settled);
+  /// Gives the block an argument for each carried tile, which the body sees in its place; returns
+  /// the tiles on entry.
+  static std::vector<mlir::Value> enterBody(std::vector<Carried> &carried, mlir::Block &block,
+                                            mlir::Location loc);
   /// Binds the carried names behind the loop: `results` are those of the tiles not `unchanged`.
   void bindCarried(const std::vector<Carried> &carried, const llvm::BitVector &unchanged,
                    mlir::ValueRange results);
@@ -490,8 +505,9 @@ private:
   std::map<std::string, Value, std::less<>> vocabulary; ///< names of `tl` looked up so far
   std::shared_ptr<ClassObject> configType, versionType;
   std::shared_ptr<ModuleObject> preludeModule;
-  std::set<std::string, std::less<>> names; ///< interned
-  const Definition *evaluating = nullptr;   ///< its value uses no other
+  std::set<std::string, std::less<>> names;             ///< interned
+  const Definition *evaluating = nullptr;               ///< its value uses no other
+  std::map<std::string, std::string> failedDefinitions; ///< origin -> why it has no value
   uint64_t stepsLeft = 0;
   uint64_t refill = 0; ///< steps after a module-level statement that took all
   unsigned depth = 0;

@@ -161,6 +161,17 @@ std::vector<Interp::Carried> Interp::carriedBy(const Stmt &stmt,
   return carried;
 }
 
+std::vector<mlir::Value> Interp::enterBody(std::vector<Carried> &carried, mlir::Block &block,
+                                           mlir::Location loc) {
+  std::vector<mlir::Value> initial;
+  for (Carried &one : carried)
+    one.inside = mapTiles(one.before, [&](const Tile &tile) {
+      initial.push_back(tile.value);
+      return Tile{block.addArgument(tile.value.getType(), loc), tile.type};
+    });
+  return initial;
+}
+
 namespace {
 
 // How a value fared in the body of a loop, tile by tile.
@@ -345,12 +356,7 @@ void Interp::execRuntimeFor(const For &stmt, const Value &rangeValue) {
     mlir::Block *block = new mlir::Block;
     region->push_back(block);
     mlir::Value counter = block->addArgument(bounds.start.value.getType(), loc);
-    std::vector<mlir::Value> initial;
-    for (Carried &one : carried)
-      one.inside = mapTiles(one.before, [&](const Tile &tile) {
-        initial.push_back(tile.value);
-        return Tile{block->addArgument(tile.value.getType(), loc), tile.type};
-      });
+    std::vector<mlir::Value> initial = enterBody(carried, *block, loc);
 
     std::vector<mlir::Value> yields;
     std::vector<HandedOn> handedOn;
@@ -472,12 +478,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
     auto beforeRegion = std::make_unique<mlir::Region>();
     mlir::Block *beforeBlock = new mlir::Block;
     beforeRegion->push_back(beforeBlock);
-    std::vector<mlir::Value> initial;
-    for (Carried &one : carried)
-      one.inside = mapTiles(one.before, [&](const Tile &tile) {
-        initial.push_back(tile.value);
-        return Tile{beforeBlock->addArgument(tile.value.getType(), loc), tile.type};
-      });
+    std::vector<mlir::Value> initial = enterBody(carried, *beforeBlock, loc);
     mlir::Value condition;
     std::vector<mlir::Value> passed;
     {

@@ -362,27 +362,12 @@ void Interp::assignKernel(const Expr &target, Value value, bool settles) {
     Span<Expr *> targets =
         target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts : cast<List>(&target).elts;
     frame->node = &target;
-    std::vector<Value> items = iterate(value);
-    size_t star = targets.size();
-    for (size_t i = 0; i < targets.size(); ++i)
-      if (isa<Starred>(targets[i]))
-        star = i;
-    bool fits = star == targets.size() ? items.size() == targets.size()
-                                       : items.size() + 1 >= targets.size();
-    if (!fits)
-      failAt(target, "UnpackMismatch",
-             std::to_string(items.size()) + " values can't be unpacked into " +
-                 std::to_string(targets.size()) + " names");
-    size_t extra = items.size() - std::min(items.size(), size_t(targets.size()) - 1);
-    for (size_t i = 0, at = 0; i < targets.size(); ++i) {
-      if (i == star) {
-        std::vector<Value> rest(items.begin() + at, items.begin() + at + extra);
-        assignKernel(*cast<Starred>(targets[i]).value, Value::tuple(std::move(rest)), settles);
-        at += extra;
-      } else {
-        assignKernel(*targets[i], items[at++], settles);
-      }
-    }
+    std::string misfit = unpack(
+        targets, iterate(value),
+        [](std::vector<Value> rest) { return Value::tuple(std::move(rest)); },
+        [&](const Expr &one, Value item) { assignKernel(one, std::move(item), settles); });
+    if (!misfit.empty())
+      failAt(target, "UnpackMismatch", std::move(misfit));
     return;
   }
   case ExprKind::Attribute: {

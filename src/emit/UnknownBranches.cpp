@@ -122,7 +122,7 @@ void Interp::joinNames(Names &into, const Names &before, const Names &other, con
 Unusable Interp::twoDefinitions(std::string_view name, const If &stmt, const std::string &origin,
                                 bool areLiterals) {
   return {"UnknownDefinition",
-          "has two definitions, and which one holds depends on `" + origin + "`",
+          "has two definitions, and which one holds depends on " + originText(origin),
           areLiterals ? "choose with `--define " + std::string(name) + "=VALUE`"
                       : "say which with `--define '" + origin + "=True'`, or `=False`",
           rangeOf(stmt),

@@ -64,6 +64,13 @@ std::shared_ptr<ProgramState> openProgram(std::shared_ptr<EngineState> engine,
 }
 
 Error noEngine() { return emptyHandle("Engine", "Engine::create"); }
+
+Result<Program> loadUnit(const Engine &engine, const std::string &text, const std::string &name) {
+  emit::SourceUnit unit;
+  unit.text = text;
+  unit.file = name;
+  return engine::BindingAccess::load(engine, unit);
+}
 } // namespace
 
 Result<Program> Engine::load(const std::string &path) const {
@@ -82,10 +89,18 @@ Result<Program> Engine::load(const std::string &path) const {
 Result<Program> Engine::loadText(std::string_view text, std::string_view name) const {
   if (!state)
     return noEngine();
-  emit::SourceUnit unit;
-  unit.text = text;
-  unit.file = name;
-  return engine::BindingAccess::load(*this, unit);
+  auto shown = std::make_shared<const support::ShownText>(std::string(name), std::string(text));
+  auto program = loadUnit(*this, shown->text, shown->name);
+  // What is refused has no program to keep its text: it is shown until this thread is refused the
+  // next one, or loads another of that name.
+  static thread_local std::shared_ptr<const support::ShownText> refused;
+  if (!program)
+    refused = std::move(shown);
+  else if (refused && refused->name == shown->name)
+    refused = nullptr;
+  if (program)
+    program->state->shown = std::move(shown);
+  return program;
 }
 
 Result<Program> engine::BindingAccess::load(const Engine &engine, const emit::SourceUnit &unit) {
@@ -105,10 +120,12 @@ void engine::BindingAccess::freeze(const Program &program, Freeze mode) {
 }
 
 Result<Program> Engine::load(const tl::Module &module) const {
+  if (!state)
+    return noEngine();
   const engine::Recording &recording = engine::recordingOf(module);
   if (!recording.diagnostics.empty())
     return Error{"kernels of `" + recording.name + "` cannot be recorded", recording.diagnostics};
-  auto program = loadText(recording.text, recording.name);
+  auto program = loadUnit(*this, recording.text, recording.name);
   if (!program)
     return recording.translate(program.takeError());
   program->state->recording = recording;
@@ -276,7 +293,7 @@ Status Kernel::prepare(const Device &device, std::span<const Argument> arguments
   if (Status status = state->bind(arguments, bound); !status)
     return status;
   if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
-    return state->withoutConfiguration(prepared.takeError());
+    return state->argumentsMissing(prepared.takeError());
   return Success{};
 }
 

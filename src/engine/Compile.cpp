@@ -206,6 +206,16 @@ void noteIgnored(EmittedKernel &emitted, std::string_view target) {
   });
 }
 
+Error unknownTarget(std::string_view target, std::string wide) {
+  std::string wanted = llvm::StringRef(target).upper(), hint;
+  for (const target::GpuBoard &board : target::gpuBoards())
+    if (board.name == wanted)
+      hint = "; did you mean `" + std::string(board.chip) + "`, the chip of an " + wanted + "?";
+  for (const target::GpuChip &row : target::gpuChips())
+    wide += ", " + std::string(row.name);
+  return Error{"unknown target `" + std::string(target) + "`; known are " + wide + hint, {}};
+}
+
 Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,
                                         const support::Hash128 &key,
                                         const pipeline::CpuOptions &cpu) {
@@ -235,12 +245,8 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
     status = pipeline::addCpuCode(*module, cpu, builder);
   } else {
     auto chips = target::gpuTargets(target);
-    if (chips.empty()) {
-      std::string known = "cpu, cuda";
-      for (const target::GpuChip &row : target::gpuChips())
-        known += ", " + std::string(row.name);
-      return Error{"unknown target `" + std::string(target) + "`; known are " + known, {}};
-    }
+    if (chips.empty())
+      return unknownTarget(target);
     for (const target::GpuChip *chip : chips) {
       if (chip != chips.front())
         module = emitted.module->clone();

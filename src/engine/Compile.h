@@ -50,6 +50,10 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &kern
                                  const support::Specialization &specialization,
                                  std::span<const uint32_t> defaulted, const CodeOptions &options);
 
+/// What is wrong with the name of a target: the ones that there are, and for a board ("h100") its
+/// chip. `wide` names those that are no chips.
+Error unknownTarget(std::string_view target, std::string wide = "cpu, cuda");
+
 /// Compiles for "cpu" or for chips ("sm_90a", "sm_80,sm_90a", "cuda") and packs the code with its
 /// launch ABI. `key` is the first level of the kernel's key, for caches to find it again.
 Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view target,

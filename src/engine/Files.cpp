@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace nereid::engine {
 
@@ -15,16 +16,35 @@ Result<std::string> readSource(const fs::path &path) {
   return support::readFile(path, support::largestSource);
 }
 
-Status writeFile(const fs::path &path, std::string_view bytes) {
+// `path` is where the bytes go, `named` what a failure speaks of.
+static Status writeTo(const fs::path &path, std::string_view bytes, const fs::path &named) {
   errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), std::streamsize(bytes.size()));
   out.close();
   if (!out)
-    return Error{"cannot write `" + path.string() +
+    return Error{"cannot write `" + named.string() +
                      "`: " + std::generic_category().message(errno ? errno : EIO),
                  {}};
   return Success{};
+}
+
+Status writeFile(const fs::path &path, std::string_view bytes) {
+  return writeTo(path, bytes, path);
+}
+
+Status replaceFile(const fs::path &path, std::string_view bytes) {
+  fs::path temporary = path;
+  temporary += ".tmp" + std::to_string(::getpid());
+  Status status = writeTo(temporary, bytes, path);
+  std::error_code failed;
+  if (status)
+    fs::rename(temporary, path, failed);
+  if (failed)
+    status = Error{"cannot write `" + path.string() + "`: " + failed.message(), {}};
+  if (!status)
+    fs::remove(temporary, failed);
+  return status;
 }
 
 namespace {
@@ -111,9 +131,14 @@ Result<emit::HostOptions> hostOptions(const std::vector<std::string> &defines) {
     auto parsed = syntax::parseExpression(text, "--define");
     if (equals == 0 || !parsed.module) {
       constexpr size_t most = 200;
+      // The text is in front of the user: no need for a place in it.
+      std::string why = equals == 0 || text.empty()
+                            ? "is not NAME=VALUE with an expression for the "
+                              "value, as in `BLOCK=128`, `TYPE=tl.float16` "
+                              "or `ACTIVATION=relu`"
+                            : "is no expression: " + parsed.diagnostics.front().message;
       return Error{"definition `" + (word.size() > most ? word.substr(0, most) + "..." : word) +
-                       "` is not NAME=VALUE with an expression for the value, as in `BLOCK=128`, "
-                       "`TYPE=tl.float16` or `ACTIVATION=relu`",
+                       "` " + why,
                    {}};
     }
     options.defines[word.substr(0, equals)] = {text, parsed.module, parsed.expr};

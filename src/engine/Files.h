@@ -14,6 +14,8 @@ namespace nereid::engine {
 /// The text of a source file; the error names it.
 Result<std::string> readSource(const std::filesystem::path &path);
 Status writeFile(const std::filesystem::path &path, std::string_view bytes);
+/// The same, at once: whoever reads the path meets the old file or the new one.
+Status replaceFile(const std::filesystem::path &path, std::string_view bytes);
 
 /// The unit of a file. Its logical name is `path` as given; imports are found beside the file and,
 /// for packages, in the folders above it that have an `__init__.py`.

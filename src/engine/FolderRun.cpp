@@ -1,6 +1,9 @@
 #include "engine/FolderRun.h"
 
+#include "engine/FolderCompare.h"
+#include "engine/FolderGroups.h"
 #include "engine/FolderPeers.h"
+#include "engine/FolderTensors.h"
 #include "engine/SpecRequests.h"
 #include "runtime/Device.h"
 #include "support/EveryCore.h"
@@ -68,32 +71,18 @@ public:
     if (!hash)
       return hash.takeError();
     source = *std::move(hash);
-    auto groups = makeGroups();
+    auto groups = folderGroups(folder, options, tuned, source);
     if (!groups)
       return groups.takeError();
-    for (const Group &group : *groups)
+    for (const FolderGroup &group : *groups)
       progress.allRows += group.configs.size();
-    for (const Group &group : *groups)
+    for (const FolderGroup &group : *groups)
       if (Status status = runGroup(group); !status)
         return status;
     return Success{};
   }
 
 private:
-  // What a runner holds of the case in `kept`.
-  struct Resident {
-    std::set<SpecTensor *> tensors;
-    bool prepared = false;
-  };
-
-  // Rows of one case, variant and device: they follow each other.
-  struct Group {
-    FolderCase which;
-    FolderVariant variant;
-    std::string full, device; // `full` is "task.variant"
-    std::vector<Keywords> configs;
-  };
-
   // What was compiled ahead for a row.
   struct Ahead {
     std::vector<std::function<Status()>> work;
@@ -104,90 +93,17 @@ private:
   // With what a row's results are compared.
   enum class Proof { None, Reference, First };
 
-  static std::string fullName(const std::string &task, const FolderVariant &variant) {
-    return task.empty() ? variant.name : task + "." + variant.name;
-  }
-  bool isWanted(const std::string &task, const FolderVariant &variant) const {
-    std::string full = fullName(task, variant);
-    return options.variants.empty() ||
-           std::ranges::any_of(options.variants, [&](const std::string &name) {
-             return name == full || name == variant.name;
-           });
-  }
-
-  Result<std::vector<Group>> makeGroups() {
-    std::optional<Search> search;
-    if (!options.search.empty()) {
-      auto made = Search::make(
-          folder, options.search, options.set,
-          [this](const auto &task, const auto &variant) { return isWanted(task, variant); });
-      if (!made)
-        return made.takeError();
-      search.emplace(*std::move(made));
-    }
-    std::vector<Group> groups;
-    for (const std::string &task : folder.tasks()) {
-      auto variants = folder.variants(task);
-      if (!variants)
-        return variants.takeError();
-      Result<std::vector<FolderCase>> cases =
-          options.ownCase ? std::vector{KernelFolder::ownCase(task, *options.ownCase)}
-          : search        ? search->cases(task)
-                          : folder.cases(task, options.set);
-      if (!cases)
-        return cases.takeError();
-      for (const FolderCase &which : *cases) {
-        if (which.label.find(options.match) == std::string::npos)
-          continue;
-        for (const FolderVariant &variant : *variants) {
-          if (!isWanted(task, variant))
-            continue;
-          for (const std::string &device : options.devices) {
-            Group group{which, variant, fullName(task, variant), device, {}};
-            if (!options.allConfigs)
-              group.configs = {chosen(which, variant, group.full, device)};
-            else
-              group.configs = search ? search->configs(task, variant) : variant.configs;
-            for (size_t i = group.configs.size(); search && i-- > 0;) {
-              auto takes = search->takes(which, group.configs[i]);
-              if (!takes)
-                return takes.takeError();
-              if (!*takes)
-                group.configs.erase(group.configs.begin() + long(i));
-            }
-            if (!group.configs.empty())
-              groups.push_back(std::move(group));
-          }
-        }
-      }
-    }
-    return groups;
-  }
-
-  static FolderRow rowOf(const KernelFolder &folder, const Group &group, const Keywords &config) {
-    FolderRow row;
-    row.kernel = folder.name();
-    row.variant = group.full;
-    row.device = group.device;
-    row.dtype = group.which.dtype;
-    row.shape = group.which.label;
-    row.config = bindingsText(config);
-    row.bindings = group.which.bindings;
-    row.configuration = config;
-    return row;
-  }
-
   void report() const {
     if (options.onProgress)
       options.onProgress(progress);
   }
 
-  Status runGroup(const Group &group) {
+  Status runGroup(const FolderGroup &group) {
     firstResults.clear();
     firstConfig.clear();
     std::vector<std::optional<bool>> known(group.configs.size());
     for (size_t i = 0; options.known && i < known.size(); ++i)
-      known[i] = options.known(rowOf(folder, group, group.configs[i]));
+      known[i] = options.known(group.row(folder, group.configs[i]));
     std::vector<size_t> open;
     for (size_t i = 0; i < known.size(); ++i)
       if (!known[i])
@@ -206,7 +122,7 @@ private:
     auto first = std::ranges::find(known, std::optional(true));
     if (first != known.end() && options.compareConfigs && !group.which.check) {
       const Keywords &config = group.configs[size_t(first - known.begin())];
-      FolderRow row = rowOf(folder, group, config);
+      FolderRow row = group.row(folder, config);
       if (Status status = measure(group, config, nullptr, false, row); !status)
         firstResults.clear();
     }
@@ -215,7 +131,7 @@ private:
       compileAhead(group, open, ahead);
     for (size_t i = 0; i < open.size(); ++i) {
       const Keywords &config = group.configs[open[i]];
-      FolderRow row = rowOf(folder, group, config);
+      FolderRow row = group.row(folder, config);
       if (options.onStart)
         options.onStart(row);
       if (Status status = measure(group, config, &ahead[i], true, row); !status) {
@@ -235,8 +151,10 @@ private:
 
   // Compiles what the rows of a group will launch, on every core. What is refused here is not
   // tried again.
-  void compileAhead(const Group &group, std::span<const size_t> open, std::vector<Ahead> &ahead) {
-    if (group.device == "ref" || target::gpuChip(group.device) || !isFor(group) || !place(group))
+  void compileAhead(const FolderGroup &group, std::span<const size_t> open,
+                    std::vector<Ahead> &ahead) {
+    if (group.device == "ref" || target::gpuChip(group.device) || !group.isForDevice() ||
+        !place(group))
       return;
     auto runner = runnerFor(group.device);
     if (!runner)
@@ -271,35 +189,13 @@ private:
     });
   }
 
-  // The configuration that was measured to be best, if the spec still has it, else the first.
-  const Keywords &chosen(const FolderCase &which, const FolderVariant &variant,
-                         const std::string &full, const std::string &device) const {
-    const TuningRow launch = tuningRow(full, device, source, which.bindings);
-    const TuningRow *row = options.tuned ? tuned.find(launch) : nullptr;
-    for (const Keywords &config : variant.configs)
-      if (row && sameBindings(toBindings(config), row->config))
-        return config;
-    for (const Keywords &config : variant.configs)
-      if (!options.tuned || !tuned.refusal(launch, toBindings(config)))
-        return config;
-    return variant.configs.front();
-  }
-
-  static bool isFor(const FolderVariant &variant, const std::string &device) {
-    return variant.targets.empty() ||
-           std::ranges::find(variant.targets, family(device)) != variant.targets.end();
-  }
-  static bool isFor(const Group &group) { return isFor(group.variant, group.device); }
-  static std::string family(const std::string &device) {
-    return target::gpuChip(device) ? "cuda" : device.substr(0, device.find(':'));
-  }
   // Rows that are only timed share the data of their case: making and sending it takes longer.
-  bool sharesData(const Group &group) const {
+  bool sharesData(const FolderGroup &group) const {
     return target::gpuChip(group.device) || (options.time && !group.which.check);
   }
 
   // Makes the tensors of a case in `kept`, unless rows share them and they are there.
-  Status place(const Group &group) {
+  Status place(const FolderGroup &group) {
     bool shared = sharesData(group);
     std::string key = group.which.task + "\n" + group.which.label;
     if (shared && key == keptFor)
@@ -359,7 +255,7 @@ private:
   }
 
   // Of the case in `kept`.
-  Proof proofOf(const Group &group) const {
+  Proof proofOf(const FolderGroup &group) const {
     if (target::gpuChip(group.device))
       return Proof::None;
     if (group.which.check)
@@ -376,13 +272,13 @@ private:
 
   // Runs one row. `ahead` is what was compiled for it, or null; without `timed` it runs once, to
   // have results that others are compared with.
-  Status measure(const Group &group, const Keywords &config, const Ahead *ahead, bool timed,
+  Status measure(const FolderGroup &group, const Keywords &config, const Ahead *ahead, bool timed,
                  FolderRow &row) {
     const FolderVariant &variant = group.variant;
     const std::string &device = group.device;
     bool isChip = target::gpuChip(device);
-    if (!isFor(group)) {
-      row.skippedReason = "this variant is not for " + family(device);
+    if (!group.isForDevice()) {
+      row.skippedReason = "this variant is not for " + deviceFamily(device);
       return Success{};
     }
     if (ahead && ahead->error)
@@ -416,7 +312,7 @@ private:
     if (!runner)
       return runner.takeError();
     Runner &on = **runner;
-    Resident &here = resident[&on];
+    ResidentTensors &here = resident[&on];
     if (!inputsAreComputed && !isChip && !here.prepared) {
       if (Status status = prepareInputs(kept, device, on, here); !status)
         return status;
@@ -429,7 +325,7 @@ private:
       if (Status status = folder.renewOutputs(kept); !status)
         return status;
     }
-    Bound bound(on, here, kept);
+    BoundTensors bound(on, here, kept);
     auto made = requestsOf(*plan, bound);
     if (!made)
       return made.takeError();
@@ -482,6 +378,7 @@ private:
                 std::back_inserter(row.findings));
     }
     if (isChip) {
+      row.seconds.reset(); // nothing ran
       row.assembled = isAssembled;
       row.passed = true;
       if (!isAssembled)
@@ -494,7 +391,7 @@ private:
   Status prove(Proof proof, Runner &on, FolderRow &row) {
     if (proof == Proof::Reference) {
       row.comparedWith = "reference";
-      return compare(kept, on, wanted, row);
+      return compareOutputs(folder, kept, on, wanted, row);
     }
     if (proof == Proof::First && firstConfig.empty()) {
       for (const auto &[name, value] : kept.outputs)
@@ -507,7 +404,7 @@ private:
       row.passed = true;
     } else if (proof == Proof::First) {
       row.comparedWith = firstConfig;
-      return compare(kept, on, firstResults, row);
+      return compareOutputs(folder, kept, on, firstResults, row);
     }
     return Success{};
   }
@@ -555,7 +452,7 @@ private:
 
   // Runs the default variant of the task that makes the `computed` inputs.
   Status prepareInputs(const FolderInstance &instance, const std::string &device, Runner &on,
-                       Resident &here) {
+                       ResidentTensors &here) {
     auto before = folder.preparing(instance);
     if (!before)
       return before.takeError();
@@ -568,7 +465,7 @@ private:
     std::optional<FolderPlan> plan;
     std::string skipped = "no variant is for this device";
     for (const FolderVariant &variant : *variants) {
-      if (!isFor(variant, device))
+      if (!isForDevice(variant, device))
         continue;
       auto made = folder.plan(variant, variant.configs.front(), **before);
       if (!made)
@@ -581,7 +478,7 @@ private:
     }
     if (!plan)
       return Error{"the inputs cannot be prepared: " + skipped, {}};
-    Bound bound(on, here, instance);
+    BoundTensors bound(on, here, instance);
     auto requests = requestsOf(*plan, bound);
     if (!requests)
       return requests.takeError();
@@ -591,59 +488,18 @@ private:
     return Success{};
   }
 
-  // The tensors of some launches, made known to a runner. Temporaries are forgotten at the end.
-  class Bound {
-  public:
-    Bound(Runner &on, Resident &here, const FolderInstance &instance) : on(on), here(here) {
-      for (const Keywords *values : {&instance.inputs, &instance.outputs})
-        for (const auto &[name, value] : *values)
-          if (auto *tensor = value.as<SpecTensor>())
-            lasting.insert(tensor);
-    }
-    ~Bound() {
-      for (SpecTensor *tensor : tensors)
-        if (!lasting.contains(tensor)) {
-          on.unbind(tensor->memory);
-          here.tensors.erase(tensor);
-        }
-    }
-    Bound(const Bound &) = delete;
-
-    Status bind(const Value &value) {
-      SpecTensor *tensor = value.as<SpecTensor>();
-      if (auto *descriptor = value.as<SpecDescriptor>())
-        tensor = descriptor->tensor.get();
-      if (!tensor || !tensors.insert(tensor).second)
-        return Success{};
-      peak += double(tensor->memory.allocationBytes());
-      if (!here.tensors.insert(tensor).second)
-        return Success{};
-      return on.bind(tensor->memory, tensor->name, tensor->recipe != SpecTensor::Recipe::Empty);
-    }
-
-    double moved = 0; ///< bytes, each tensor of a launch once
-    double peak = 0;  ///< bytes of all tensors
-
-  private:
-    Runner &on;
-    Resident &here;
-    std::set<SpecTensor *> tensors, lasting;
-  };
-
   static bool isEmpty(const SpecLaunch &launch) {
     return launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
   }
 
-  Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, Bound &bound) {
+  Result<std::vector<RunRequest>> requestsOf(const FolderPlan &plan, BoundTensors &bound) {
     std::vector<RunRequest> made;
     for (const auto &launch : plan.launches) {
       std::set<SpecTensor *> touched;
       for (const Value &value : launch->args) {
         if (Status status = bound.bind(value); !status)
           return status.takeError();
-        auto *tensor = value.as<SpecTensor>();
-        if (auto *descriptor = value.as<SpecDescriptor>())
-          tensor = descriptor->tensor.get();
+        SpecTensor *tensor = tensorOf(value);
         if (tensor && touched.insert(tensor).second)
           bound.moved += double(tensor->numel() * int64_t(info(tensor->dtype).bytes));
       }
@@ -658,61 +514,6 @@ private:
       made.push_back(std::move(*request));
     }
     return made;
-  }
-
-  // Whether an element holds what memory does that nobody has written.
-  static bool isPoison(const support::HostTensor &memory, size_t element) {
-    std::vector<uint8_t> poison = support::HostTensor(memory.dtype(), {1}).packed();
-    std::vector<uint8_t> all = memory.packed();
-    return std::equal(poison.begin(), poison.end(), all.begin() + element * poison.size());
-  }
-
-  // Fills `passed`, the worst error and its tolerance.
-  Status compare(const FolderInstance &instance, Runner &on,
-                 const std::map<std::string, support::Array> &wanted, FolderRow &row) {
-    row.passed = true;
-    double worst = -1;
-    for (const auto &[name, value] : instance.outputs) {
-      auto *tensor = value.as<SpecTensor>();
-      auto want = wanted.find(name);
-      if (!tensor || want == wanted.end())
-        continue;
-      if (Status status = on.fetch(tensor->memory); !status)
-        return status;
-      auto tolerance = folder.tolerance(instance, name);
-      if (!tolerance)
-        return tolerance.takeError();
-      support::Comparison comparison;
-      try {
-        comparison = support::compare(tensor->memory, want->second, *tolerance);
-      } catch (support::ArrayError &error) {
-        return Error{"`" + name + "`: " + error.message, {}};
-      }
-      double badness =
-          comparison.tolerance > 0 ? comparison.error / comparison.tolerance : comparison.error;
-      if (comparison.worstIndex >= 0 && badness > worst) {
-        worst = badness;
-        row.maxError = comparison.error;
-        row.tolerance = comparison.tolerance;
-      }
-      if (!comparison.passed) {
-        row.passed = false;
-        char text[256];
-        std::snprintf(
-            text, sizeof text,
-            "`%s` differs in %lld of %lld elements, worst at %lld: %.9g, expected %.9g +- %.3g",
-            name.c_str(), (long long)comparison.failures, (long long)want->second.size(),
-            (long long)comparison.worstIndex, comparison.got, comparison.want,
-            comparison.tolerance);
-        row.failure = text;
-        if (tensor->recipe == SpecTensor::Recipe::Empty &&
-            isPoison(tensor->memory, size_t(comparison.worstIndex)))
-          row.failure += ", as if nothing was stored there";
-        else if (comparison.tolerance == 0 && info(tensor->dtype).isFloat)
-          row.failure += "; `tolerance` in spec.py says what may differ";
-      }
-    }
-    return Success{};
   }
 
   Result<Runner *> runnerFor(const std::string &device) {
@@ -748,7 +549,7 @@ private:
   std::string keptFor; ///< the case in `kept`, if rows may share it
   std::optional<double> keptFlops;
   bool inputsAreComputed = false; ///< else the runners prepare them
-  std::map<Runner *, Resident> resident;
+  std::map<Runner *, ResidentTensors> resident;
   FolderPeers peers;
 };
 

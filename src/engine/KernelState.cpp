@@ -59,17 +59,18 @@ Result<engine::TunedLaunch> KernelState::tunedLaunch(std::string device,
   return launch;
 }
 
-Error KernelState::withoutConfiguration(Error error) const {
-  if (!chosen.empty())
-    return error;
+Error KernelState::argumentsMissing(Error error) const {
   for (Diagnostic &diagnostic : error.diagnostics) {
     if (diagnostic.code != "SignatureMismatch")
       continue;
     std::lock_guard lock(program->mutex);
     auto all = program->program->configurations(signature.name);
-    if (all && !all->empty())
-      diagnostic.hint = "`@triton.autotune` leaves that to a configuration: launch "
-                        "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`";
+    bool isAutotuned = chosen.empty() && all && !all->empty();
+    diagnostic.hint = isAutotuned
+                          ? "`@triton.autotune` leaves that to a configuration: launch "
+                            "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`"
+                          : "a launch gives arguments by position, then by name: in C++ "
+                            "`named(\"BLOCK\", 1024)`, in C `name` of the argument";
   }
   return error;
 }
@@ -86,7 +87,7 @@ Status KernelState::launchBound(launch::Launcher &launcher, runtime::Stream &str
       return status;
   auto launched = launcher.launchPrepared(stream, bound.all(), grid);
   if (!launched)
-    return withoutConfiguration(launched.takeError());
+    return argumentsMissing(launched.takeError());
   if (onLaunch) [[unlikely]] {
     runtime::TraceEvent work;
     runtime::describeWork((*launched)->kernel->artifact(), uint64_t(grid[0]) * grid[1] * grid[2],

@@ -91,8 +91,9 @@ struct KernelState {
   Result<engine::TunedLaunch> tunedLaunch(std::string device,
                                           std::span<const Argument> arguments) const;
 
-  /// Whoever launches an autotuned kernel as it is learns where its constants come from.
-  Error withoutConfiguration(Error error) const;
+  /// Whoever launches without all arguments learns how a program gives them, or, for constants of
+  /// an autotuned kernel, where they come from.
+  Error argumentsMissing(Error error) const;
 
   /// A launch whose arguments are bound by name and looked at one by one.
   Status launchBound(launch::Launcher &launcher, runtime::Stream &stream,

@@ -2,8 +2,6 @@
 
 #include "engine/Files.h"
 
-#include <unistd.h>
-
 namespace nereid::engine {
 
 namespace fs = std::filesystem;
@@ -29,18 +27,7 @@ Status PackFile::add(const launch::Signature &signature, const std::string &targ
 
 Status PackFile::write() const {
   std::vector<uint8_t> bytes = builder.finish();
-  fs::path temporary = path;
-  temporary += ".tmp" + std::to_string(::getpid());
-  Status status =
-      writeFile(temporary, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-  std::error_code failed;
-  if (status)
-    fs::rename(temporary, path, failed);
-  if (failed)
-    status = Error{"cannot write `" + path.string() + "`: " + failed.message(), {}};
-  if (!status)
-    fs::remove(temporary, failed);
-  return status;
+  return replaceFile(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
 }
 
 } // namespace nereid::engine

@@ -12,6 +12,7 @@
 #include "nereid/engine.h"
 #include "support/Artifact.h"
 #include "support/Hash.h"
+#include "support/ShownDiagnostics.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -91,6 +92,7 @@ struct ProgramState : std::enable_shared_from_this<ProgramState> {
   std::set<std::string> told;       ///< notes that the engine's callback has had
   std::filesystem::path tuningFile; ///< empty if there is none
   std::atomic<Freeze> freeze = Freeze::Off;
+  std::shared_ptr<const support::ShownText> shown; ///< of a text that is no file
   /// Of kernels written in C++; else empty.
   std::optional<engine::Recording> recording;
 

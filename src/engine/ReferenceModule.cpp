@@ -58,7 +58,7 @@ Array::Kind kindArgument(Interp &interp, const Value &value) {
 
 using Body = Value (*)(Interp &, NativeArguments &);
 
-Value function(std::string name, Body body) {
+Value function(std::string name, std::function<Value(Interp &, NativeArguments &)> body) {
   return Value(std::make_shared<emit::NativeFunction>(
       name, [name, body](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
         NativeArguments arguments(interp, name, args, keywords);
@@ -286,18 +286,6 @@ Value module(const char *name, std::span<const Entry> entries, Value (*other)(st
 
 // --- operators and methods of arrays ---
 
-Value method(std::string name, std::function<Value(Interp &, NativeArguments &)> body) {
-  return Value(std::make_shared<emit::NativeFunction>(
-      name, [name, body](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
-        NativeArguments arguments(interp, name, args, keywords);
-        return guarded(interp, [&] {
-          Value result = body(interp, arguments);
-          arguments.finish();
-          return result;
-        });
-      }));
-}
-
 const std::map<std::string_view, ArrayBinary> operators = {{"add", ArrayBinary::Add},
                                                            {"sub", ArrayBinary::Sub},
                                                            {"mul", ArrayBinary::Mul},
@@ -379,19 +367,20 @@ std::optional<Value> ArrayObject::attribute(Interp &, std::string_view name) {
     return toValue(array.transpose({}));
   Array self = array;
   if (name == "astype")
-    return method("astype", [self](Interp &interp, NativeArguments &args) {
+    return function("astype", [self](Interp &interp, NativeArguments &args) {
       return toValue(self.astype(kindArgument(interp, args.required("dtype"))));
     });
   if (name == "reshape" || name == "transpose")
-    return method(std::string(name), [self, isReshape = name == "reshape"](Interp &interp,
-                                                                           NativeArguments &args) {
-      std::vector<Value> rest = args.rest();
-      Array::Shape shape = rest.size() == 1 ? shapeArgument(interp, rest[0])
-                                            : shapeArgument(interp, Value::tuple(std::move(rest)));
-      return toValue(isReshape ? self.reshape(shape) : self.transpose(shape));
-    });
+    return function(std::string(name),
+                    [self, isReshape = name == "reshape"](Interp &interp, NativeArguments &args) {
+                      std::vector<Value> rest = args.rest();
+                      Array::Shape shape =
+                          rest.size() == 1 ? shapeArgument(interp, rest[0])
+                                           : shapeArgument(interp, Value::tuple(std::move(rest)));
+                      return toValue(isReshape ? self.reshape(shape) : self.transpose(shape));
+                    });
   if (name == "swapaxes")
-    return method("swapaxes", [self](Interp &interp, NativeArguments &args) {
+    return function("swapaxes", [self](Interp &interp, NativeArguments &args) {
       int64_t a = interp.asInt(args.required("axis1"), "an axis");
       return toValue(self.swapaxes(a, interp.asInt(args.required("axis2"), "an axis")));
     });
@@ -400,12 +389,12 @@ std::optional<Value> ArrayObject::attribute(Interp &, std::string_view name) {
     return std::nullopt;
   std::string_view op = name.substr(2, name.size() - 4);
   auto binaryMethod = [&](ArrayBinary kind, bool reflected) {
-    return method(std::string(name),
-                  [self, kind, reflected](Interp &interp, NativeArguments &args) {
-                    Array other = toArray(interp, args.required("other"));
-                    return toValue(reflected ? support::binary(kind, other, self)
-                                             : support::binary(kind, self, other));
-                  });
+    return function(std::string(name),
+                    [self, kind, reflected](Interp &interp, NativeArguments &args) {
+                      Array other = toArray(interp, args.required("other"));
+                      return toValue(reflected ? support::binary(kind, other, self)
+                                               : support::binary(kind, self, other));
+                    });
   };
   if (auto it = comparisons.find(op); it != comparisons.end())
     return binaryMethod(it->second, false);
@@ -415,7 +404,7 @@ std::optional<Value> ArrayObject::attribute(Interp &, std::string_view name) {
     if (auto it = operators.find(op.substr(1)); it != operators.end())
       return binaryMethod(it->second, true);
   if (op == "matmul" || op == "rmatmul")
-    return method(
+    return function(
         std::string(name), [self, reflected = op[0] == 'r'](Interp &interp, NativeArguments &args) {
           Array other = toArray(interp, args.required("other"));
           return toValue(reflected ? support::matmul(other, self) : support::matmul(self, other));
@@ -424,30 +413,30 @@ std::optional<Value> ArrayObject::attribute(Interp &, std::string_view name) {
     ArrayUnary kind = op == "neg"   ? ArrayUnary::Neg
                       : op == "abs" ? ArrayUnary::Abs
                                     : ArrayUnary::Invert;
-    return method(std::string(name), [self, kind](Interp &, NativeArguments &) {
+    return function(std::string(name), [self, kind](Interp &, NativeArguments &) {
       return toValue(support::unary(kind, self));
     });
   }
   if (op == "pos")
-    return method("__pos__", [self](Interp &, NativeArguments &) { return toValue(self); });
+    return function("__pos__", [self](Interp &, NativeArguments &) { return toValue(self); });
   if (op == "getitem")
-    return method("__getitem__", [self](Interp &interp, NativeArguments &args) {
+    return function("__getitem__", [self](Interp &interp, NativeArguments &args) {
       return indexArray(interp, self, args.required("index"));
     });
   if (op == "len" && array.rank() > 0)
-    return method("__len__",
-                  [self](Interp &, NativeArguments &) { return Value(self.shape()[0]); });
+    return function("__len__",
+                    [self](Interp &, NativeArguments &) { return Value(self.shape()[0]); });
   if (op == "bool" || op == "float" || op == "int")
-    return method(std::string(name),
-                  [self, op = std::string(op)](Interp &interp, NativeArguments &) -> Value {
-                    if (self.size() != 1)
-                      interp.raise("ValueError", "an array of shape " +
-                                                     support::shapeText(self.shape()) +
-                                                     " is not one number");
-                    return op == "bool"  ? Value(self.boolAt(0))
-                           : op == "int" ? Value(self.intAt(0))
-                                         : Value(self.floatAt(0));
-                  });
+    return function(std::string(name),
+                    [self, op = std::string(op)](Interp &interp, NativeArguments &) -> Value {
+                      if (self.size() != 1)
+                        interp.raise("ValueError", "an array of shape " +
+                                                       support::shapeText(self.shape()) +
+                                                       " is not one number");
+                      return op == "bool"  ? Value(self.boolAt(0))
+                             : op == "int" ? Value(self.intAt(0))
+                                           : Value(self.floatAt(0));
+                    });
   return std::nullopt;
 }
 

@@ -14,6 +14,36 @@ using emit::Interp;
 using emit::Keywords;
 using ops::Value;
 
+// What specs spell shorter than signatures do.
+static constexpr std::pair<std::string_view, DType> shorter[] = {
+    {"f16", DType::Float16},         {"f32", DType::Float32},        {"f64", DType::Float64},
+    {"f8e4nv", DType::Float8E4NV},   {"f8e5", DType::Float8E5},      {"f8e4b8", DType::Float8E4B8},
+    {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
+
+std::optional<DType> specDType(std::string_view text) {
+  for (auto [name, dtype] : shorter)
+    if (text == name)
+      return dtype;
+  return parseDType(text);
+}
+
+static std::string_view specName(DType wanted) {
+  for (auto [name, dtype] : shorter)
+    if (dtype == wanted)
+      return name;
+  return info(wanted).signature;
+}
+
+DType dtypeArgument(Interp &interp, const Value &value) {
+  if (value.isStr())
+    if (auto dtype = specDType(value.asStr()))
+      return *dtype;
+  std::string known;
+  for (unsigned i = 0; i <= unsigned(DType::Float8E4B15); ++i)
+    known += (known.empty() ? "" : ", ") + std::string(specName(DType(i)));
+  interp.raise("ValueError", "unknown dtype " + interp.repr(value) + "; there are " + known);
+}
+
 namespace {
 
 Value function(std::string name, std::function<Value(Interp &, NativeArguments &)> body) {
@@ -44,13 +74,6 @@ double number(Interp &interp, const Value &value) {
   if (value.isInt())
     return value.asInteger().toDouble();
   interp.raise("TypeError", "expected a number, not `" + value.typeName() + "`");
-}
-
-DType dtypeArgument(Interp &interp, const Value &value) {
-  if (value.isStr())
-    if (auto dtype = specDType(value.asStr()))
-      return *dtype;
-  interp.raise("ValueError", "unknown dtype " + interp.repr(value));
 }
 
 // The part that all builders share: shape, dtype, `strides=`, `offset=`.
@@ -140,24 +163,10 @@ double epsilon(Interp &interp, const Value &value) {
 
 } // namespace
 
-// What specs spell shorter than signatures do.
-static constexpr std::pair<std::string_view, DType> shorter[] = {
-    {"f16", DType::Float16},         {"f32", DType::Float32},        {"f64", DType::Float64},
-    {"f8e4nv", DType::Float8E4NV},   {"f8e5", DType::Float8E5},      {"f8e4b8", DType::Float8E4B8},
-    {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
-
-std::optional<DType> specDType(std::string_view text) {
-  for (auto [name, dtype] : shorter)
-    if (text == name)
-      return dtype;
-  return parseDType(text);
-}
-
-static std::string_view specName(DType wanted) {
-  for (auto [name, dtype] : shorter)
-    if (dtype == wanted)
-      return name;
-  return info(wanted).signature;
+SpecTensor *tensorOf(const Value &value) {
+  if (auto *descriptor = value.as<SpecDescriptor>())
+    return descriptor->tensor.get();
+  return value.as<SpecTensor>();
 }
 
 std::string SpecTensor::repr() const {

@@ -80,10 +80,15 @@ struct SpecUnsupported : emit::NativeObject {
   std::string reason;
 };
 
+/// The tensor that an argument is, or that a descriptor is of; else null.
+SpecTensor *tensorOf(const ops::Value &value);
+
 /// The names and what they stand for.
 std::vector<std::pair<std::string, ops::Value>> specNames();
 
 /// A dtype spelled as specs do ("f32", "i1", "f8e4nv") or as signatures do ("fp32").
 std::optional<DType> specDType(std::string_view text);
+/// The dtype that such a value names; raises with all of them if it names none.
+DType dtypeArgument(emit::Interp &interp, const ops::Value &value);
 
 } // namespace nereid::engine

@@ -89,7 +89,8 @@ Result<RunRequest> SpecRequests::make(const SpecLaunch &launch) {
     return signature.takeError();
   if (launch.args.size() > signature->parameters.size())
     return Error{"`" + launch.kernel + "` takes " + std::to_string(signature->parameters.size()) +
-                     " arguments, " + std::to_string(launch.args.size()) + " were given",
+                     (signature->parameters.size() == 1 ? " argument, " : " arguments, ") +
+                     std::to_string(launch.args.size()) + " were given",
                  {}};
   request.arguments.resize(signature->parameters.size());
   for (size_t i = 0; i < launch.args.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "engine/TuningFile.h"
 
+#include "engine/Files.h"
 #include "nereid/api.h"
 
 #include <nlohmann/json.hpp>
@@ -267,16 +268,13 @@ std::string TuningFile::text() const {
 }
 
 Status TuningFile::merge(const fs::path &path, std::span<const TuningRow> rows) {
-  auto fail = [&](const std::string &why) {
-    return Error{"cannot write `" + path.string() + "`: " + why, {}};
-  };
   fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
   std::error_code failed;
   fs::create_directories(folder, failed);
   // The folder is the lock: a file of its own would stay behind.
   int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock < 0)
-    return fail("there is no folder of that name");
+    return Error{"cannot write `" + path.string() + "`: there is no folder of that name", {}};
   struct Closer {
     int file;
     ~Closer() { ::close(file); }
@@ -287,18 +285,7 @@ Status TuningFile::merge(const fs::path &path, std::span<const TuningRow> rows) 
     return file.takeError();
   for (const TuningRow &row : rows)
     file->set(row);
-  fs::path temporary = path;
-  temporary += "." + std::to_string(::getpid()) + ".tmp";
-  std::ofstream out(temporary, std::ios::binary);
-  out << file->text();
-  out.close();
-  if (out)
-    fs::rename(temporary, path, failed);
-  if (!out || failed) {
-    fs::remove(temporary, failed);
-    return fail("the folder takes no file");
-  }
-  return Success{};
+  return replaceFile(path, file->text());
 }
 
 std::string refusedBefore(const TuningRow &refusal, const fs::path &path) {

@@ -30,14 +30,14 @@ template <typename Call> std::string checkNumbers(Bound &bound) {
   if (bound['D'] > 256)
     return "`q` is " + textOf(call.q) + ", and heads must have at most 256 columns";
   if (!(call.scale >= 0 && std::isfinite(call.scale)))
-    return "`scale` is " + std::to_string(call.scale) + ", and must not be below 0";
+    return "`scale` is " + textOf(call.scale) + ", and must not be below 0";
   if (call.window < 0)
     return "`window` is " + std::to_string(call.window) + ", and must not be below 0";
   if (!(call.softCap >= 0 && std::isfinite(call.softCap)))
-    return "`softCap` is " + std::to_string(call.softCap) + ", and must not be below 0";
+    return "`softCap` is " + textOf(call.softCap) + ", and must not be below 0";
   if constexpr (requires { call.dropout; })
     if (!(call.dropout >= 0 && call.dropout < 1))
-      return "`dropout` is " + std::to_string(call.dropout) + ", and must be in [0, 1)";
+      return "`dropout` is " + textOf(call.dropout) + ", and must be in [0, 1)";
   return "";
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/Call.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace nereid::kernels {
 
@@ -266,6 +267,12 @@ std::string textOf(const Tensor &tensor) {
   std::string text = std::string(info(tensor.type()).name) + " " + listed(tensor.shape());
   if (!tensor.isContiguous())
     text += " with strides " + listed(tensor.strides());
+  return text;
+}
+
+std::string textOf(float number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", double(number));
   return text;
 }
 

@@ -131,6 +131,8 @@ Result<Bound> bind(const OperationRow &operation, const void *call, const Device
 Error wrong(const OperationRow &operation, const std::string &what);
 /// "float32 [4, 781]", with the strides if they are not those of a dense tensor.
 std::string textOf(const Tensor &tensor);
+/// "1e-09", "0.5": as many digits as tell it from what is allowed.
+std::string textOf(float number);
 
 // ---- Variants
 

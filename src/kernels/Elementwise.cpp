@@ -250,7 +250,7 @@ constexpr OperationRow rows[] = {
     {Operation::Dropout, "dropout", "dropout", dropoutArguments, dropoutVariants, vectorSizes, "n",
      [](Bound &bound) -> std::string {
        float p = bound.as<Dropout>().p;
-       return p >= 0 && p < 1 ? "" : "`p` is " + std::to_string(p) + ", and must be in [0, 1)";
+       return p >= 0 && p < 1 ? "" : "`p` is " + textOf(p) + ", and must be in [0, 1)";
      }},
 };
 

@@ -54,7 +54,7 @@ template <typename Call> std::string checkCaches(Bound &bound) {
     if (bound['D'] > 256)
       return "`q` is " + textOf(call.q) + ", and heads must have at most 256 columns";
     if (!std::isfinite(call.scale))
-      return "`scale` is " + std::to_string(call.scale);
+      return "`scale` is " + textOf(call.scale);
   }
   if constexpr (requires { call.table; })
     bound.bind('L', bound['W'] * bound['S']);

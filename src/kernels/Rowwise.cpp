@@ -121,7 +121,7 @@ constexpr ArgumentRow crossEntropyBackwardArguments[] = {
 template <typename Call> std::string checkCrossEntropy(Bound &bound) {
   float smoothing = bound.as<Call>().smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
-    return "`smoothing` is " + std::to_string(smoothing) + ", and must be in [0, 1]";
+    return "`smoothing` is " + textOf(smoothing) + ", and must be in [0, 1]";
   return bound['N'] == 0 ? "`x` is " + textOf(*bound.tensors[0]) + ": there is no class to choose"
                          : "";
 }
@@ -264,7 +264,7 @@ constexpr SizeName linearSizes[] = {{"M", 'T'}, {"V", 'N'}, {"H", 'H'}};
 
 template <typename Call> std::string checkEpsilon(Bound &bound) {
   float epsilon = bound.as<Call>().epsilon;
-  return epsilon > 0 ? "" : "`epsilon` is " + std::to_string(epsilon) + ", and must be above 0";
+  return epsilon > 0 ? "" : "`epsilon` is " + textOf(epsilon) + ", and must be above 0";
 }
 
 /// A result that the caller may leave out, which the kernel stores all the same.
@@ -500,7 +500,7 @@ constexpr OperationRow rows[] = {
          return "`w` is " + textOf(call.w) + ": there is no class to choose";
        return call.smoothing >= 0 && call.smoothing <= 1
                   ? ""
-                  : "`smoothing` is " + std::to_string(call.smoothing) + ", and must be in [0, 1]";
+                  : "`smoothing` is " + textOf(call.smoothing) + ", and must be in [0, 1]";
      },
      verifyTargets<LinearCrossEntropy>, nullptr, argument<&LinearCrossEntropy::workspace>},
     {Operation::LayerNorm, "layer_norm", "layer_norm", layerNormArguments, layerNormVariants,

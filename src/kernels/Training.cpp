@@ -62,9 +62,9 @@ constexpr Variant updateVariants[] = {
 std::string checkUpdate(Bound &bound) {
   auto &call = bound.as<UpdateScale>();
   if (!(call.growth >= 1 && std::isfinite(call.growth)))
-    return "`growth` is " + std::to_string(call.growth) + ", and must be at least 1";
+    return "`growth` is " + textOf(call.growth) + ", and must be at least 1";
   if (!(call.backoff > 0 && call.backoff <= 1))
-    return "`backoff` is " + std::to_string(call.backoff) + ", and must be in (0, 1]";
+    return "`backoff` is " + textOf(call.backoff) + ", and must be in (0, 1]";
   if (call.interval < 1)
     return "`interval` is " + std::to_string(call.interval) + ", and must be above 0";
   return "";

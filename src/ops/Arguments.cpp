@@ -64,17 +64,27 @@ std::optional<Tile> optionalTile(OpContext &context, const Value &value,
   return tileArgument(context, value, parameter);
 }
 
-static constexpr std::string_view ConstexprHint =
-    "annotate the kernel's parameter with `tl.constexpr`";
+std::string constexprHint(const Tile &tile) {
+  // A number that the kernel assigned, or what was computed of such numbers alone.
+  auto constant = tile.value.getDefiningOp<mlir::arith::ConstantOp>();
+  if (auto number = constant ? llvm::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : nullptr)
+    return "an assigned number is a run-time value, unless it is annotated: `NAME: tl.constexpr "
+           "= " +
+           std::to_string(number.getValue().getSExtValue()) + "`";
+  return "annotate the kernel's parameter with `tl.constexpr`";
+}
+
+[[noreturn]] static void failRuntimeValue(const Tile &tile, std::string_view parameter) {
+  failArgument("NotConstexpr", parameter,
+               "must be known while compiling, but is a run-time value of type " + quote(tile.type),
+               constexprHint(tile));
+}
 
 int64_t intArgument(const Value &value, std::string_view parameter) {
   if (value.isBool())
     return value.asBool();
   if (value.isTile())
-    failArgument("NotConstexpr", parameter,
-                 "must be known while compiling, but is a run-time value of type " +
-                     quote(value.asTile().type),
-                 std::string(ConstexprHint));
+    failRuntimeValue(value.asTile(), parameter);
   if (!value.isInt())
     failArgument("WrongArgument", parameter, "must be an int, not " + describe(value));
   auto number = value.asInteger().toInt64();
@@ -87,10 +97,7 @@ bool boolArgument(const Value &value, std::string_view parameter) {
   if (value.isNone())
     return false;
   if (value.isTile())
-    failArgument("NotConstexpr", parameter,
-                 "must be known while compiling, but is a run-time value of type " +
-                     quote(value.asTile().type),
-                 std::string(ConstexprHint));
+    failRuntimeValue(value.asTile(), parameter);
   if (value.isBool())
     return value.asBool();
   if (value.isInt())

@@ -59,6 +59,8 @@ Tile tileArgument(OpContext &context, const Value &value, std::string_view param
 /// The tile of an optional argument: empty for None.
 std::optional<Tile> optionalTile(OpContext &context, const Value &value,
                                  std::string_view parameter);
+/// What to do where a run-time value stands and one that is known while compiling is wanted.
+std::string constexprHint(const Tile &tile);
 int64_t intArgument(const Value &value, std::string_view parameter);
 bool boolArgument(const Value &value, std::string_view parameter);
 const std::string &strArgument(const Value &value, std::string_view parameter);

@@ -6,26 +6,11 @@
 
 namespace nereid::support {
 
-HostValue HostValue::boolean(bool value) {
-  HostValue result;
-  result.kind = Kind::Bool;
-  result.integer = value;
-  return result;
-}
+HostValue HostValue::boolean(bool value) { return {.kind = Kind::Bool, .integer = value}; }
 
-HostValue HostValue::of(int64_t value) {
-  HostValue result;
-  result.kind = Kind::Int;
-  result.integer = value;
-  return result;
-}
+HostValue HostValue::of(int64_t value) { return {.kind = Kind::Int, .integer = value}; }
 
-HostValue HostValue::of(double value) {
-  HostValue result;
-  result.kind = Kind::Float;
-  result.number = value;
-  return result;
-}
+HostValue HostValue::of(double value) { return {.kind = Kind::Float, .number = value}; }
 
 unsigned operandCount(HostOp op) {
   if (op < HostOp::Negate)

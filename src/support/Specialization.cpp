@@ -6,48 +6,24 @@
 
 namespace nereid::support {
 
-Constant Constant::boolean(bool value) {
-  Constant constant;
-  constant.kind = Kind::Bool;
-  constant.flag = value;
-  return constant;
-}
+Constant Constant::boolean(bool value) { return {.kind = Kind::Bool, .flag = value}; }
 
 Constant Constant::integer(int64_t value) { return integer(std::to_string(value)); }
 
 Constant Constant::integer(std::string digits) {
-  Constant constant;
-  constant.kind = Kind::Int;
-  constant.text = std::move(digits);
-  return constant;
+  return {.kind = Kind::Int, .text = std::move(digits)};
 }
 
-Constant Constant::floating(double value) {
-  Constant constant;
-  constant.kind = Kind::Float;
-  constant.number = value;
-  return constant;
-}
+Constant Constant::floating(double value) { return {.kind = Kind::Float, .number = value}; }
 
 Constant Constant::string(std::string value) {
-  Constant constant;
-  constant.kind = Kind::String;
-  constant.text = std::move(value);
-  return constant;
+  return {.kind = Kind::String, .text = std::move(value)};
 }
 
-Constant Constant::dtype(DType value) {
-  Constant constant;
-  constant.kind = Kind::Type;
-  constant.type = value;
-  return constant;
-}
+Constant Constant::dtype(DType value) { return {.kind = Kind::Type, .type = value}; }
 
 Constant Constant::function(std::string name) {
-  Constant constant;
-  constant.kind = Kind::Function;
-  constant.text = std::move(name);
-  return constant;
+  return {.kind = Kind::Function, .text = std::move(name)};
 }
 
 std::string Constant::source() const {

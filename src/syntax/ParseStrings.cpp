@@ -150,17 +150,22 @@ void Parser::parseFString(StringPieces &pieces) {
   DepthGuard guard(*this);
   pieces.isFString = true;
   advance();
-  while (!at(TokenKind::FStringEnd)) {
+  parseMiddle(pieces, TokenKind::FStringEnd, "the end of the f-string");
+  advance();
+}
+
+// (FSTRING_MIDDLE | replacement_field)*
+void Parser::parseMiddle(StringPieces &pieces, TokenKind end, std::string_view what) {
+  while (!at(end)) {
     if (at(TokenKind::FStringMiddle)) {
       const Token &t = advance();
       pieces.append(decode(t, textOf(t), t.flags, true), beginOf(t), endOf(t));
     } else if (at(TokenKind::LBrace)) {
       parseField(pieces);
     } else {
-      failUnexpected("the end of the f-string");
+      failUnexpected(what);
     }
   }
-  advance();
 }
 
 // The source text from the end of one token to the begin of another, without comments.
@@ -233,16 +238,7 @@ Expr *Parser::parseFormatSpec() {
   auto *spec = make<JoinedStr>(here());
   advance();
   StringPieces pieces(*this);
-  while (!at(TokenKind::RBrace)) {
-    if (at(TokenKind::FStringMiddle)) {
-      const Token &t = advance();
-      pieces.append(decode(t, textOf(t), t.flags, true), beginOf(t), endOf(t));
-    } else if (at(TokenKind::LBrace)) {
-      parseField(pieces);
-    } else {
-      failUnexpected("the end of the format specification");
-    }
-  }
+  parseMiddle(pieces, TokenKind::RBrace, "the end of the format specification");
   pieces.flush(*this);
   spec->values = pieces.values.finish();
   return finish(spec);

@@ -197,6 +197,8 @@ private:
   struct StringPieces;
   void parsePlainString(StringPieces &pieces);
   void parseFString(StringPieces &pieces);
+  /// Up to `end`, which messages call `what`.
+  void parseMiddle(StringPieces &pieces, TokenKind end, std::string_view what);
   void parseField(StringPieces &pieces);
   std::string_view sourceBetween(const Token &from, const Token &to);
   Expr *parseFormatSpec();

@@ -13,9 +13,15 @@
 namespace nereid::tools {
 
 using engine::SpecTensor;
+using engine::tensorOf;
 using ops::Value;
 
 namespace {
+
+constexpr const char *tensorExamples =
+    "tensors are `randn(8x781,f32)`, `zeros(64,i32)`, `[1, 2]:i8`, `x.npy`";
+// A word that no parameter can be called.
+const std::string gridName = "--grid";
 
 // `1823x781` is a shape; Python has no such number.
 std::string shapesToTuples(const std::string &text) {
@@ -28,13 +34,6 @@ std::string shapesToTuples(const std::string &text) {
     out += match.prefix().str() + match[1].str() + "(" + tuple + ")";
   }
   return out + rest;
-}
-
-// The tensor that an argument is, or that a descriptor is of.
-SpecTensor *tensorOf(const Value &value) {
-  if (auto *descriptor = value.as<engine::SpecDescriptor>())
-    return descriptor->tensor.get();
-  return value.as<SpecTensor>();
 }
 
 // The characters of `text` that stand inside quotes are left alone.
@@ -67,10 +66,7 @@ Value iota() {
             tensor->shape.push_back(interp.asInt(extent, "an extent"));
         else
           tensor->shape.push_back(interp.asInt(shape, "an extent"));
-        auto type = dtype.isStr() ? engine::specDType(dtype.asStr()) : std::nullopt;
-        if (!type)
-          interp.raise("ValueError", "unknown dtype " + interp.repr(dtype));
-        tensor->dtype = *type;
+        tensor->dtype = engine::dtypeArgument(interp, dtype);
         tensor->recipe = SpecTensor::Recipe::Range;
         tensor->strides.assign(tensor->shape.size(), 1);
         for (size_t d = tensor->shape.size(); d-- > 1;)
@@ -228,6 +224,13 @@ std::vector<SpecTensor *> CallArguments::tensors() const {
   return out;
 }
 
+// What is evaluated, as the user wrote it.
+static std::string shownWord(const std::string &name, const std::string &text) {
+  constexpr size_t most = 200;
+  std::string value = text.size() > most ? text.substr(0, most) + "..." : text;
+  return name == gridName ? "`--grid " + value + "`" : "argument `" + name + "=" + value + "`";
+}
+
 // `waits` is set if the value uses a name that may come later.
 Result<Value> CallArguments::evaluate(const std::string &name, const std::string &text,
                                       bool *waits) {
@@ -243,9 +246,7 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
   if (!parsed.module) {
     // The text is in front of the user: no need for a place in it.
     const Diagnostic &first = parsed.diagnostics.front();
-    constexpr size_t most = 200;
-    std::string shown = text.size() > most ? text.substr(0, most) + "..." : text;
-    return Error{"argument `" + name + "=" + shown + "`: " + first.message +
+    return Error{shownWord(name, text) + ": " + first.message +
                      (first.hint.empty() ? "" : "; " + first.hint),
                  {}};
   }
@@ -254,9 +255,13 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
   } catch (emit::EvalError &error) {
     *waits = error.pythonType == "NameError";
     std::string hint = error.diagnostic.hint;
-    if (*waits && hint.empty() && text.find('(') != std::string::npos)
-      hint = "tensors are `randn(8x781,f32)`, `zeros(64,i32)`, `[1, 2]:i8`, `x.npy`";
-    return Error{"argument `" + name + "=" + text + "`: " + error.diagnostic.message +
+    if (*waits && hint.empty() && name == gridName) {
+      for (const auto &[known, unused] : values)
+        hint += (hint.empty() ? "there are `" : ", `") + known + "`";
+    } else if (*waits && hint.empty() && text.find('(') != std::string::npos) {
+      hint = tensorExamples;
+    }
+    return Error{shownWord(name, text) + ": " + error.diagnostic.message +
                      (hint.empty() ? "" : "; " + hint),
                  {}};
   }
@@ -317,9 +322,15 @@ Status CallArguments::parse(const std::vector<std::string> &words) {
 
 Result<std::array<uint32_t, 3>> CallArguments::grid(const std::string &text) {
   bool waits = false;
-  auto value = evaluate("grid", text, &waits);
+  auto value = evaluate(gridName, text, &waits);
   if (!value)
     return value.takeError();
+  if (value->as<ops::Callable>())
+    return Error{
+        "`--grid " + text +
+            "` is a function: write what it returns, as in "
+            "`--grid \"(cdiv(n, BLOCK),)\"`; arguments and constants are known by their names",
+        {}};
   std::vector<Value> extents;
   if (value->isTuple() || value->isList())
     extents.assign(value->items().begin(), value->items().end());

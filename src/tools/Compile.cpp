@@ -197,12 +197,8 @@ int compile(const CompileWords &words) {
     return refuse(
         Error{"unknown form `" + words.form + "`; `--emit` takes " + std::string(formNames), {}});
   auto chips = target::gpuTargets(words.chip);
-  if (words.chip != "cpu" && chips.empty()) {
-    std::string known = "cpu, cuda";
-    for (const target::GpuChip &row : target::gpuChips())
-      known += ", " + std::string(row.name);
-    return refuse(Error{"unknown target `" + words.chip + "`; known are " + known, {}});
-  }
+  if (words.chip != "cpu" && chips.empty())
+    return refuse(engine::unknownTarget(words.chip));
   if (chips.size() > 1 && words.form != "obj" && words.form != "artifact")
     return refuse(Error{"`--emit " + words.form + "` is of one chip; `" + words.chip + "` are " +
                             std::to_string(chips.size()) + " (obj and artifact take several)",
@@ -240,6 +236,11 @@ int compile(const CompileWords &words) {
       return refuse(status.error());
     return done({words.out});
   }
+  if (!toFile && isBinary(words.form) && isatty(1))
+    return refuse(
+        Error{"`--emit " + words.form +
+                  "` is no text for a terminal: name a file with `-o`, or a pipe takes it",
+              {}});
   auto produced = produce(words, **call);
   if (!produced)
     return refuse(produced.error());

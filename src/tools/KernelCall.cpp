@@ -136,13 +136,9 @@ std::string tuningPath(const KernelWords &words) {
 engine::TunedLaunch tunedLaunch(ChosenKernel &chosen, const emit::Keywords &given,
                                 const std::string &device) {
   engine::TunedLaunch launch{chosen.program.get(), chosen.name, given, {}, device};
-  for (const auto &[name, value] : given) {
-    auto *tensor = value.as<engine::SpecTensor>();
-    if (auto *descriptor = value.as<engine::SpecDescriptor>())
-      tensor = descriptor->tensor.get();
-    if (tensor)
+  for (const auto &[name, value] : given)
+    if (auto *tensor = engine::tensorOf(value))
       launch.tensors.emplace_back(name, tensor->dtype);
-  }
   return launch;
 }
 
@@ -198,7 +194,11 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
     }
     auto argument = engine::toHostArgument(*value);
     if (!argument)
-      return Error{"argument `" + parameter.name + "`: " + argument.error().what, {}};
+      return Error{"argument `" + parameter.name + "`: " + argument.error().what +
+                       (value->as<ops::Callable>() ? "; a tensor is what it gives, as "
+                                                     "`randn(8x781,f32)`"
+                                                   : ""),
+                   {}};
     ordered.push_back(std::move(*argument));
   }
   return ordered;

@@ -262,7 +262,12 @@ int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
     json["cases"].push_back(std::move(one));
     // The first case that fails is enough to work on.
     if (!passed && solved && !words.json) {
-      report(row.diagnostics);
+      std::vector<Diagnostic> diagnostics = row.diagnostics;
+      for (Diagnostic &diagnostic : diagnostics)
+        if (diagnostic.code == "NoSuchKernel")
+          diagnostic.hint = "the puzzle launches it by this name: keep the `def` line that it came "
+                            "with";
+      report(diagnostics);
       report(row.findings);
       bool said = !row.diagnostics.empty() || !row.findings.empty();
       std::printf("%s\n", said ? ("the case " + row.shape + " does not pass").c_str()

@@ -138,12 +138,6 @@ int execute(const RunWords &words, bool check) {
   if (!ordered)
     return refuse(ordered.error());
   request.arguments = std::move(*ordered);
-  auto hasGrid = [](const auto &source) {
-    return source.second.find("program_id") != std::string_view::npos;
-  };
-  if (words.grid.empty() && !words.json && std::ranges::any_of(chosen->program->sources(), hasGrid))
-    std::fprintf(stderr, "nereid: note: one program runs; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
-                         "as many as cover n\n");
   auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
   if (!grid)
     return refuse(grid.error());
@@ -186,6 +180,12 @@ int execute(const RunWords &words, bool check) {
   line.clear();
   if (!outcome)
     return refuse(outcome.error());
+  auto hasGrid = [](const auto &source) {
+    return source.second.find("program_id") != std::string_view::npos;
+  };
+  if (words.grid.empty() && !words.json && std::ranges::any_of(chosen->program->sources(), hasGrid))
+    std::fprintf(stderr, "nereid: note: one program ran; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
+                         "as many as cover n\n");
   report(outcome->notes);
   for (engine::SpecTensor *tensor : arguments.tensors())
     if (Status status = (*runner)->fetch(tensor->memory); !status)

@@ -34,9 +34,10 @@ int runTest(const FolderWords &words, Attempts &attempts) {
                          (words.seed ? " (--seed " + std::to_string(words.seed) + ")" : ""));
     table.push_back({textOf(row, "kernel"), textOf(row, "variant"), textOf(row, "device"),
                      textOf(row, "shape"),
-                     isSkipped  ? "skipped"
-                     : isFailed ? "FAILED"
-                                : "passed",
+                     isSkipped                  ? "skipped"
+                     : isFailed                 ? "FAILED"
+                     : row["assembled"] == true ? "assembled"
+                                                : "passed",
                      figureText(row, "max_error", "%.2e"), figureText(row, "tolerance", "%.2e"),
                      figureText(row, "launches", "%.0f"), figureText(row, "seconds", "%.3g", 1e3)});
     return sum();

@@ -56,8 +56,8 @@ reference = lambda x, y: dict(out=x + 10 * y)
 #%% 03_mask: Masks
 """Double the `n` numbers at `x` into `y`, where `n` is not a power of two.
 
-The size of a tile must be one: `BLOCK` is 128 and `n` is 100. The lanes beyond `n` must touch no
-memory. `mask=` of `tl.load` and `tl.store` says which lanes do.
+The size of a tile must be a power of two: `BLOCK` is 128 where `n` is 100. The lanes beyond `n`
+must touch no memory. `mask=` of `tl.load` and `tl.store` says which lanes do.
 """
 import triton
 import triton.language as tl
@@ -164,7 +164,7 @@ reference = lambda a, b: dict(out=a[:, None] + b[None, :])
 
 The grid has two axes: program (p, q) moves the tile of rows `p * B` to `p * B + B` and columns
 `q * B` to `q * B + B`. A stride says how many elements lie between one row and the next: `x` has
-some padding behind each row, so use `stride_x` and `stride_y`, not N and M.
+some padding after each row, so use `stride_x` and `stride_y`, not N and M.
 """
 import triton
 import triton.language as tl
@@ -218,7 +218,7 @@ reference = lambda x: dict(out=np.sum(x, axis=1))
 #%% 09_loop: Rows longer than a tile
 """The greatest element of each row, where a row has N = 1000 elements and a tile only 128.
 
-A loop over the row keeps a tile of BLOCK running maxima; one reduction behind the loop makes a
+A loop over the row keeps a tile of BLOCK running maxima; one reduction after the loop makes a
 number of it. `range` works as in Python. All numbers may be negative: begin with what is less
 than any of them.
 """
@@ -235,7 +235,7 @@ def row_max(x, out, N, BLOCK: tl.constexpr):
 #%% hint
 In the loop: `best = tl.maximum(best, tile)`, where masked lanes hold minus infinity too.
 #%% hint
-Behind the loop: `tl.max(best, axis=0)`.
+After the loop: `tl.max(best, axis=0)`.
 #%% spec
 cases = [dict(M=4, N=1000), dict(M=2, N=128), dict(M=2, N=5)]
 inputs = lambda M, N: dict(x=randn((M, N), "f32", mean=-10))
@@ -520,7 +520,7 @@ def matmul_int8(x, w, scale, y, N, K, B: tl.constexpr):
 #%% hint
 `.to(tl.float16)` turns small integers into f16 without loss.
 #%% hint
-Behind the loop: `acc * scale[None, :]`.
+After the loop: `acc * scale[None, :]`.
 #%% spec
 cases = [dict(M=16, N=64, K=96)]
 inputs = lambda M, N, K: dict(x=randn((M, K), "f16"), w=randint((K, N), -127, 128, "i8"), scale=rand((N,), "f32", low=0.001, high=0.01))
@@ -565,9 +565,9 @@ def reference(q, k, v, D):
     return dict(out=(e / np.sum(e, axis=1, keepdims=True)) @ v)
 
 #%% 21_causal: Causal attention, and work not done
-"""The same, but a query sees no key behind its own place: query i sees keys 0 to i.
+"""The same, but a query sees no key after its own place: query i sees keys 0 to i.
 
-Tiles of keys that lie wholly behind the queries need not be visited at all: that is half of the
+Tiles of keys that lie wholly after the queries need not be visited at all: that is half of the
 work. The tile on the diagonal needs a mask. n need not be a multiple of B here.
 """
 import triton
@@ -579,7 +579,7 @@ def causal_attention(q, k, v, out, n, scale, B: tl.constexpr, D: tl.constexpr):
     # Your code. All four are n rows of D. Use input_precision="ieee".
     pass
 #%% hint
-The loop ends behind the last query of the program: `range(0, (tl.program_id(0) + 1) * B, B)`.
+The loop ends after the last query of the program: `range(0, (tl.program_id(0) + 1) * B, B)`.
 #%% hint
 `tl.where(i[:, None] >= j[None, :], scores, float("-inf"))`; the first tile of keys always leaves
 something of each row, so no maximum stays at minus infinity.

@@ -214,7 +214,8 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
         self.assertNotRegex(needed, r"LLVM|MLIR|libnereid\.so")
         output = run("/usr/bin/env", "PATH=/nonexistent", build / "packed", pack, env=self.environment)
         self.assertEqual(output, "4 kernels\n0 of 100000 sums are wrong\n"
-                         "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32:16, 64) on cpu\n"
+                         "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32:16, 64) on cpu; it has "
+                         "(*fp16, *fp16, *fp16, i32, 64), (*fp32, *fp32, *fp32, i32, 1024), (*fp32:16, *fp32:16, *fp32:16, i32:16, 1024)\n"
                          "no compiler is loaded\n")
         # The same from C, found by pkg-config alone.
         environment = {**self.environment, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
@@ -227,7 +228,8 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
             output = run("/usr/bin/env", "PATH=/nonexistent", built, pack, env=self.environment).splitlines()
             self.assertEqual(set(output[0].split(", ")), {"add", "softmax", "matmul", "attention"})
             self.assertEqual(output[1:], ["0 of 5000 sums are wrong",
-                                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu",
+                                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu; it has "
+                                          "(*fp16, *fp16, *fp16, i32, 64), (*fp32, *fp32, *fp32, i32, 1024), (*fp32:16, *fp32:16, *fp32:16, i32:16, 1024)",
                                           "refused: the pack has no kernel `nothing`; there are `add`, `softmax`, `matmul`, `attention`"])
         damaged = bytearray(pack.read_bytes())
         damaged[100] ^= 1

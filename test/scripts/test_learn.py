@@ -54,6 +54,14 @@ class Learn(unittest.TestCase):
                     self.assertIn("as if nothing was stored there", answer["cases"][0]["failure"])
         self.assertFalse(any(puzzle["solved"] for puzzle in self.puzzles()))
 
+    def test_a_kernel_that_was_renamed(self):
+        self.learn("1")
+        file = self.here / "01_copy.py"
+        file.write_text(file.read_text().replace("def copy(", "def kopy("))
+        told = self.learn(file.name, code=1)
+        self.assertIn("there is no kernel `copy`", told.stderr)
+        self.assertIn("hint: the puzzle launches it by this name: keep the `def` line that it came with", told.stderr)
+
     def test_a_puzzle_and_its_hints_in_json(self):
         shown = json.loads(self.learn("1", "--json").stdout)
         self.assertEqual((self.here / shown["file"]).read_text(), shown["text"])

@@ -77,7 +77,18 @@ TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
     EXPECT_EQ(failure.error().diagnostics.size(), refused.error().diagnostics.size());
   }
 
-  // Of a source that is a file the line is shown.
+  // Of a text the line is shown while its program lives, unless another one has the same name.
+  EXPECT_NE(describe(refused.error()).find("\n   21 | "), std::string::npos)
+      << describe(refused.error());
+  EXPECT_NE(describe(unparsed.error()).find("\n    1 | def f(:"), std::string::npos)
+      << describe(unparsed.error());
+  {
+    Program other = must(one.loadText("BLOCK = 1\n", "text.py"));
+    EXPECT_EQ(describe(refused.error()).find("\n   21 | "), std::string::npos);
+  }
+  EXPECT_NE(describe(refused.error()).find("\n   21 | "), std::string::npos);
+
+  // Of a source that is a file it is shown, too.
   auto file = std::filesystem::path(testing::TempDir()) / "nereid_shown.py";
   std::ofstream(file) << text;
   Status shown = must(must(one.load(file.string())).kernel("wrong"))
@@ -99,7 +110,18 @@ TEST_F(ApiTest, FailuresAreValuesAndExceptions) {
             "cannot launch `scale`: 6 arguments, it has 5 parameters");
   EXPECT_EQ(what({x, named("n", 64), 3}),
             "cannot launch `scale`: argument 2 is given by position behind one by name");
-  EXPECT_NE(what({x, x, 64, 1.0}), "launched"); // BLOCK is missing
+  // BLOCK is missing: a configuration has it. Other kernels take it by name.
+  Status open = scale.launch(stream, {1}, {x, x, 64, 1.0});
+  ASSERT_FALSE(open);
+  EXPECT_NE(describe(open.error()).find("hint: `@triton.autotune` leaves that to a configuration"),
+            std::string::npos);
+  Status short_ = must(program.kernel("pair")).launch(stream, {1}, {});
+  ASSERT_FALSE(short_);
+  EXPECT_NE(describe(short_.error())
+                .find("hint: a launch gives arguments by position, then by "
+                      "name: in C++ `named(\"BLOCK\", 1024)`"),
+            std::string::npos)
+      << describe(short_.error());
   Status large = scale.launch(stream, {0x80000000u}, {x, x, 64, 1.0, 64});
   EXPECT_FALSE(large);
   EXPECT_TRUE(scale.launch(stream, {0}, {x, x, 64, 1.0, 64}));

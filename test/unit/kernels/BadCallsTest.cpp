@@ -249,11 +249,13 @@ TEST_F(BadCalls, Numbers) {
   refused(Glu{.gate = rows[0], .up = rows[1], .y = rows[2], .activation = Activation::None},
           "`glu`: `activation` is None, and must be Silu, Gelu, Sigmoid or Relu");
   refused(Dropout{.x = rows[0], .y = rows[1], .p = 1},
-          "`dropout`: `p` is 1.000000, and must be in [0, 1)");
+          "`dropout`: `p` is 1, and must be in [0, 1)");
   refused(RmsNorm{.x = rows[0], .w = vector, .y = rows[1], .residual = rows[2]},
           "`rms_norm`: `sum` is missing beside `residual`");
   refused(LayerNorm{.x = rows[0], .w = vector, .b = vector, .y = rows[1], .epsilon = 0},
-          "`layer_norm`: `epsilon` is 0.000000, and must be above 0");
+          "`layer_norm`: `epsilon` is 0, and must be above 0");
+  refused(LayerNorm{.x = rows[0], .w = vector, .b = vector, .y = rows[1], .epsilon = -1e-9f},
+          "`layer_norm`: `epsilon` is -1e-09, and must be above 0");
   refused(Softmax{.x = rows[0], .y = make(F32, {4, 7})},
           "`softmax`: `y` is float32 [4, 7], and its dimensions [..., N] must have N = 8 of `x`, "
           "float32 [4, 8]");
@@ -285,7 +287,7 @@ TEST_F(BadCalls, Numbers) {
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .growth = 0.5f},
           "`update_scale`: `growth` is 0.500000, and must be at least 1");
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .backoff = 0},
-          "`update_scale`: `backoff` is 0.000000, and must be in (0, 1]");
+          "`update_scale`: `backoff` is 0, and must be in (0, 1]");
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .interval = 0},
           "`update_scale`: `interval` is 0, and must be above 0");
   refused(Unscale{.grad = rows[0], .scale = one[0], .out = rows[1], .overflow = one[0]},
@@ -449,7 +451,7 @@ TEST_F(BadCalls, Attention) {
   good.scale = 0;
   good.window = 0;
   good.dropout = 1;
-  EXPECT_EQ(setup().failure(good), "`attention`: `dropout` is 1.000000, and must be in [0, 1)");
+  EXPECT_EQ(setup().failure(good), "`attention`: `dropout` is 1, and must be in [0, 1)");
 }
 
 TEST_F(BadCalls, Exceptions) {
