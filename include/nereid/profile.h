@@ -55,7 +55,11 @@ struct Line {
   /// Samples by reason, as the chip's counters name those: "long_scoreboard", "barrier", ...
   std::vector<std::pair<std::string, uint64_t>> reasons;
   std::string waitsFor; ///< the most frequent reason in words; empty if it does not wait
-  std::string hint;     ///< what helps; may be empty
+  /// Where the results come from that it waits for, mostly: a load, a shuffle; 0 if that is not
+  /// known.
+  std::string fromFile;
+  uint32_t fromLine = 0;
+  std::string hint; ///< what helps; may be empty
 };
 
 struct Options {

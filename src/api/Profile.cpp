@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <mutex>
+#include <tuple>
 
 namespace nereid::profile {
 
@@ -36,13 +37,20 @@ std::vector<Line> Profile::lines() const {
     return lines;
   for (const runtime::KernelSamples &kernel : samples->kernels)
     for (const runtime::LineSamples &seen : kernel.lines) {
-      Line line = {kernel.kernel, seen.file, seen.line, seen.callers, seen.samples, {}, {}, {}};
+      Line line;
+      line.kernel = kernel.kernel;
+      line.file = seen.file;
+      line.line = seen.line;
+      line.callers = seen.callers;
+      line.samples = seen.samples;
       for (const auto &[reason, count] : seen.reasons)
         if (count)
           line.reasons.emplace_back(reason->name, count);
       if (const runtime::StallReason *wait = seen.mainWait()) {
         line.waitsFor = wait->words;
         line.hint = wait->hint;
+        if (const runtime::Place *from = seen.mainSource(wait))
+          std::tie(line.fromFile, line.fromLine) = *from;
       }
       lines.push_back(std::move(line));
     }

@@ -1,6 +1,7 @@
 #include "runtime/CubinLines.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <elf.h>
 #include <optional>
@@ -263,6 +264,51 @@ private:
   std::vector<uint32_t> fileNumbers; // of the unit, from 1 on
 };
 
+// Since compute capability 7.0 an instruction has 16 bytes, and bits 105 to 125 are for the
+// scheduler (as "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, found):
+// 4 of cycles, 1 of yielding, 3 that name the scoreboard which its result will clear and 3 the one
+// that its operands' reads will (7: none), 6 that are the scoreboards it waits for. What waits is
+// paired with the nearest instruction before that sets one of those, or the last one behind, which
+// a loop comes from.
+constexpr size_t instructionBytes = 16;
+
+std::vector<int32_t> readAwaited(std::span<const uint8_t> code) {
+  const size_t count = code.size() / instructionBytes;
+  std::vector<uint8_t> sets(count), waits(count);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t high;
+    std::memcpy(&high, code.data() + i * instructionBytes + sizeof high, sizeof high);
+    uint64_t control = high >> 41;
+    for (unsigned shift : {5, 8})
+      if (unsigned scoreboard = control >> shift & 7; scoreboard < 6)
+        sets[i] |= uint8_t(1 << scoreboard);
+    waits[i] = control >> 11 & 63;
+  }
+  std::vector<int32_t> awaited(count, -1);
+  std::array<int32_t, 6> last;
+  last.fill(-1);
+  for (size_t i = 0; i < count; ++i)
+    for (unsigned scoreboard = 0; scoreboard < last.size(); ++scoreboard)
+      if (sets[i] >> scoreboard & 1)
+        last[scoreboard] = int32_t(i); // where a loop from behind would find it
+  std::array<int32_t, 6> before;
+  before.fill(-1);
+  for (size_t i = 0; i < count; ++i) {
+    int32_t nearest = -1, behind = -1;
+    for (unsigned scoreboard = 0; scoreboard < before.size(); ++scoreboard) {
+      if (waits[i] >> scoreboard & 1) {
+        nearest = std::max(nearest, before[scoreboard]);
+        behind = std::max(behind, last[scoreboard]);
+      }
+    }
+    awaited[i] = nearest >= 0 ? nearest : behind;
+    for (unsigned scoreboard = 0; scoreboard < before.size(); ++scoreboard)
+      if (sets[i] >> scoreboard & 1)
+        before[scoreboard] = int32_t(i);
+  }
+  return awaited;
+}
+
 } // namespace
 
 Result<CubinLines> readCubinLines(std::span<const uint8_t> cubin) {
@@ -304,6 +350,7 @@ Result<CubinLines> readCubinLines(std::span<const uint8_t> cubin) {
   if (lineSection == sections.size())
     return lines;
 
+  constexpr std::string_view codePrefix = ".text.";
   // Addresses are zeros in the file; the symbol of each says which function a sequence is of.
   std::map<uint64_t, std::string> relocated;
   for (const Elf64_Shdr &section : sections) {
@@ -329,13 +376,15 @@ Result<CubinLines> readCubinLines(std::span<const uint8_t> cubin) {
       // The symbol of a function's section has no name of its own.
       if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION && symbol.st_shndx < sections.size()) {
         name = textAt(names, sections[symbol.st_shndx].sh_name);
-        constexpr std::string_view prefix = ".text.";
-        if (name.starts_with(prefix))
-          name.remove_prefix(prefix.size());
+        if (name.starts_with(codePrefix))
+          name.remove_prefix(codePrefix.size());
       }
       relocated[row.r_offset] = name;
     }
   }
+  for (const Elf64_Shdr &section : sections)
+    if (std::string_view name = textAt(names, section.sh_name); name.starts_with(codePrefix))
+      lines.awaited[std::string(name.substr(codePrefix.size()))] = readAwaited(bytesOf(section));
   if (const char *problem = LineSection(bytesOf(sections[lineSection]), relocated, lines).read())
     return damaged(problem);
   return lines;
@@ -356,6 +405,14 @@ std::vector<CubinRow> CubinLines::find(std::string_view function, uint64_t offse
     if (rows[size_t(row)].file < files.size())
       chain.push_back(rows[size_t(row)]);
   return chain;
+}
+
+std::optional<uint64_t> CubinLines::awaitedBy(std::string_view function, uint64_t offset) const {
+  auto found = awaited.find(function);
+  size_t index = size_t(offset / instructionBytes);
+  if (found == awaited.end() || index >= found->second.size() || found->second[index] < 0)
+    return std::nullopt;
+  return uint64_t(found->second[index]) * instructionBytes;
 }
 
 } // namespace nereid::runtime

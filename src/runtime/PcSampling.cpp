@@ -12,6 +12,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -255,13 +256,13 @@ SampleReport PcSampler::State::report() {
   report.elsewhere = elsewhere;
   report.periodCycles = period;
   std::map<std::string, KernelSamples> kernels;
-  using Place = std::pair<std::string, uint32_t>;
   std::map<std::pair<std::string, std::vector<Place>>, LineSamples> lines;
   std::lock_guard lock(mutex);
   for (const auto &[key, counts] : samples) {
     const auto &[cubin, function, offset] = key;
     std::vector<Place> chain;
-    if (auto known = cubins.find(cubin); known != cubins.end())
+    auto known = cubins.find(cubin);
+    if (known != cubins.end())
       for (const CubinRow &row : known->second.find(function, offset))
         chain.emplace_back(known->second.files[row.file], row.line);
     std::string name = readable(function);
@@ -270,9 +271,16 @@ SampleReport PcSampler::State::report() {
       std::tie(line.file, line.line) = chain.front();
       line.callers.assign(chain.begin() + 1, chain.end());
     }
+    std::optional<Place> from;
+    if (known != cubins.end())
+      if (auto at = known->second.awaitedBy(function, offset))
+        if (auto rows = known->second.find(function, *at); !rows.empty())
+          from.emplace(known->second.files[rows[0].file], rows[0].line);
     for (const auto &[reason, count] : counts) {
       line.reasons[reason] += count;
       line.samples += count;
+      if (from && reason->isForResult)
+        line.awaited[reason][*from] += count;
     }
   }
   for (auto &[key, line] : lines) {
@@ -335,6 +343,15 @@ const StallReason *LineSamples::mainWait() const {
   return most;
 }
 
+const Place *LineSamples::mainSource(const StallReason *reason) const {
+  auto found = awaited.find(reason);
+  if (found == awaited.end() || found->second.empty())
+    return nullptr;
+  return &std::ranges::max_element(found->second, {}, [](const auto &from) {
+            return from.second;
+          })->first;
+}
+
 std::string sampleTable(const SampleReport &report,
                         const std::function<std::string(const std::string &, uint32_t)> &source,
                         size_t most) {
@@ -354,11 +371,13 @@ std::string sampleTable(const SampleReport &report,
     text += "\n";
     std::vector<std::vector<std::string>> rows = {{"share", "line", "waits for", "", "source"}};
     std::vector<std::pair<const StallReason *, std::string>> hints; // in the order of their lines
-    size_t shown = 0;
+    size_t hidden = 0;
     uint64_t rest = 0;
     for (const LineSamples &line : kernel.lines) {
-      if (shown++ >= most) {
+      constexpr uint64_t leastShare = 200; // half a percent
+      if (rows.size() > most || line.samples * leastShare < kernel.samples) {
         rest += line.samples;
+        ++hidden;
         continue;
       }
       std::string place =
@@ -375,7 +394,12 @@ std::string sampleTable(const SampleReport &report,
       std::string first, second;
       if (!waits.empty()) {
         auto say = [&](const auto &wait) {
-          return std::string(wait.second->words) + " " + percent(wait.first, line.samples);
+          std::string words(wait.second->words);
+          const Place *from = line.mainSource(wait.second);
+          if (from && *from != std::pair(line.file, line.line))
+            words += " of " + (from->first == line.file ? "line " : shortName(from->first) + ":") +
+                     std::to_string(from->second);
+          return words + " " + percent(wait.first, line.samples);
         };
         first = say(waits[0]);
         constexpr uint64_t worthSaying = 5; // of a line's samples, one in so many
@@ -393,9 +417,9 @@ std::string sampleTable(const SampleReport &report,
         hints.emplace_back(wait, place);
     }
     text += support::tableText(rows, rows[0].size());
-    if (rest)
-      text += percent(rest, kernel.samples) + " in " + std::to_string(kernel.lines.size() - most) +
-              " more lines\n";
+    if (hidden)
+      text += percent(rest, kernel.samples) + " in " + std::to_string(hidden) + " more line" +
+              (hidden == 1 ? "" : "s") + "\n";
     for (const auto &[wait, place] : hints)
       text += "hint: " + std::string(wait->words) + " (" + place + "): " + std::string(wait->hint) +
               "\n";

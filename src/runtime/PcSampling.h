@@ -18,16 +18,22 @@ namespace nereid::runtime {
 
 class Device;
 
+using Place = std::pair<std::string, uint32_t>; ///< a file and a line
+
 /// The samples of one line, as far as one chain of calls brought the kernel there.
 struct LineSamples {
   std::string file; ///< empty: code that belongs to no line
   uint32_t line = 0;
-  std::vector<std::pair<std::string, uint32_t>> callers; ///< places of the calls, innermost first
+  std::vector<Place> callers; ///< of the calls, innermost first
   uint64_t samples = 0;
   std::map<const StallReason *, uint64_t> reasons;
+  /// Of those that wait for the result of an earlier instruction: where that is.
+  std::map<const StallReason *, std::map<Place, uint64_t>> awaited;
 
   /// The reason that most of them wait for; null if none does.
   const StallReason *mainWait() const;
+  /// Where most of the results come from that are waited for so; null if that is not known.
+  const Place *mainSource(const StallReason *reason) const;
 };
 
 struct KernelSamples {

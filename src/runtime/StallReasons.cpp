@@ -11,10 +11,12 @@ constexpr StallReason reasons[] = {
     {"not_selected", "its turn", "", false},
     {"long_scoreboard", "a load of global memory",
      "load earlier (more stages, `num_stages`), in wider vectors, or less: `nereid inspect` names "
-     "the bytes and the vector width of each access"},
+     "the bytes and the vector width of each access",
+     true, true},
     {"short_scoreboard", "shared memory, a shuffle or a special function",
      "conflicts of banks and conversions between layouts: `nereid inspect` counts them; exp, log "
-     "and sqrt run at a quarter of the rate"},
+     "and sqrt run at a quarter of the rate",
+     true, true},
     {"gmma", "the tensor cores",
      "this is the limit to reach; larger tiles feed them with fewer loads"},
     {"warpgroup_arrive", "the other warps of a tensor core product",

@@ -36,6 +36,13 @@ Json toJson(const runtime::LineSamples &line, const std::string &source) {
   for (const auto &[reason, count] : line.reasons)
     if (count)
       json["reasons"][std::string(reason->name)] = count;
+  json["results_from"] = Json::array();
+  for (const auto &[reason, places] : line.awaited)
+    for (const auto &[place, count] : places)
+      json["results_from"].push_back({{"reason", reason->name},
+                                      {"file", place.first},
+                                      {"line", place.second},
+                                      {"samples", count}});
   const runtime::StallReason *wait = line.mainWait();
   json["waits_for"] = wait ? Json(wait->words) : Json();
   json["hint"] = wait && !wait->hint.empty() ? Json(wait->hint) : Json();

@@ -43,6 +43,22 @@ TEST(CubinLines, FollowsInlinedCalls) {
   EXPECT_EQ(chain(*lines, "k", 0x30), (Chain{3, 13}));
 }
 
+// A load, another on the same scoreboard, what waits for it; a loop's load behind what waits for
+// it.
+TEST(CubinLines, FindsWhatAnInstructionWaitsFor) {
+  auto lines = readCubinLines(test::makeCubin(
+      "k", {{0, 1}}, 0x60, "", "kernel.py",
+      {{.sets = 2}, {.sets = 2}, {.waits = 2}, {}, {.waits = 4}, {.sets = 4, .waits = 2}}));
+  ASSERT_TRUE(lines) << lines.error().what;
+  EXPECT_EQ(lines->awaitedBy("k", 0x00), std::nullopt);
+  EXPECT_EQ(lines->awaitedBy("k", 0x20), 0x10u);
+  EXPECT_EQ(lines->awaitedBy("k", 0x30), std::nullopt);
+  EXPECT_EQ(lines->awaitedBy("k", 0x40), 0x50u);
+  EXPECT_EQ(lines->awaitedBy("k", 0x50), 0x10u);
+  EXPECT_EQ(lines->awaitedBy("k", 0x600), std::nullopt);
+  EXPECT_EQ(lines->awaitedBy("other", 0x20), std::nullopt);
+}
+
 TEST(CubinLines, SurvivesWhatIsDamaged) {
   EXPECT_FALSE(readCubinLines({}));
   const std::vector<uint8_t> good = test::makeCubin("k", {{0, 12}, {0x10, 6, 1}, {0x20, 13}}, 0x40);
@@ -54,7 +70,7 @@ TEST(CubinLines, SurvivesWhatIsDamaged) {
       bad[at] = value;
       if (auto lines = readCubinLines(bad))
         for (uint64_t offset : {0x0, 0x10, 0x20, 0x80})
-          (void)lines->find("k", offset);
+          (void)lines->find("k", offset), (void)lines->awaitedBy("k", offset);
     }
   // A line program that calls itself, or a row that comes later, has no caller.
   auto loop = readCubinLines(test::makeCubin("k", {{0, 12, 1}, {0x10, 6, 9}}, 0x40));

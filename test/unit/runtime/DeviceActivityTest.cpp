@@ -45,8 +45,8 @@ support::Artifact cubinArtifact(const char *name = "kernel") {
   support::CodeRecord code;
   code.kind = uint32_t(support::CodeKind::Cubin);
   code.arch = builder.text(options.arch);
-  code.code =
-      builder.blob(test::makeCubin("run", {{0, 7}, {0x10, 8}, {0x20, 3, 2}, {0x30, 9}}, 64));
+  code.code = builder.blob(test::makeCubin("run", {{0, 7}, {0x10, 8}, {0x20, 3, 2}, {0x30, 9}}, 64,
+                                           "folder", "kernel.py", {{.sets = 1}, {.waits = 1}}));
   return test::finishArtifact(builder, code, options);
 }
 
@@ -217,7 +217,8 @@ TEST_F(DeviceActivity, SamplesLines) {
       wrong.push_back("the inlined line is wrong");
     for (const char *part :
          {"run: 300 samples, one each 2048 cycles",
-          "67%    kernel.py:8      a load of global memory 100%    text of folder/kernel.py 8",
+          "67%    kernel.py:8      a load of global memory of line 7 100%    text of "
+          "folder/kernel.py 8",
           "kernel.py:3 < 8  a barrier of the block 100%", "hint: a load of global memory"})
       if (table.find(part) == table.npos)
         wrong.push_back("the table lacks `" + std::string(part) + "`:\n" + table);

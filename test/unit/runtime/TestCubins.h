@@ -15,10 +15,17 @@ struct LineRow {
   int caller = 0; ///< the row of the call that inlined it, from 1 on
 };
 
+/// How an instruction is scheduled: the scoreboard that its result clears, and one that it waits
+/// for (7: none).
+struct Scheduling {
+  unsigned sets = 7, waits = 7;
+};
+
 /// A cubin of one function of 16-byte instructions that ends at `end`.
 inline std::vector<uint8_t> makeCubin(const std::string &function, const std::vector<LineRow> &rows,
                                       uint64_t end, const std::string &folder = "folder",
-                                      const std::string &file = "kernel.py") {
+                                      const std::string &file = "kernel.py",
+                                      const std::vector<Scheduling> &scheduling = {}) {
   using Bytes = std::vector<uint8_t>;
   auto put = [](Bytes &into, const auto &value) {
     const auto *bytes = reinterpret_cast<const uint8_t *>(&value);
@@ -98,8 +105,15 @@ inline std::vector<uint8_t> makeCubin(const std::string &function, const std::ve
     nameAt.push_back(uint32_t(nameTable.size()));
     text(nameTable, name);
   }
-  const Bytes contents[] = {{},       strings, symbols, lines, relocations, Bytes(size_t(end)),
-                            nameTable};
+  Bytes code;
+  for (size_t i = 0; i < end / 16; ++i) {
+    Scheduling how = i < scheduling.size() ? scheduling[i] : Scheduling();
+    put(code, uint64_t(0));
+    put(code, (uint64_t(how.sets) << 5 | uint64_t(7) << 8 |
+               (how.waits < 6 ? uint64_t(1) << (11 + how.waits) : 0))
+                  << 41);
+  }
+  const Bytes contents[] = {{}, strings, symbols, lines, relocations, code, nameTable};
 
   Bytes cubin(sizeof(Elf64_Ehdr));
   std::vector<Elf64_Shdr> sections;
