@@ -223,6 +223,23 @@ void multiplyWide(llvm::Module &module) {
     }
 }
 
+void widenBesideAddresses(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::instructions(function)) {
+      auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&one);
+      if (!address || address->getNumIndices() != 1)
+        continue;
+      auto *cast = llvm::dyn_cast<llvm::CastInst>(address->getOperand(1));
+      if (!cast || !narrow(cast, /*isSigned=*/llvm::isa<llvm::SExtInst>(cast)) ||
+          cast->getParent() == address->getParent() ||
+          address->getSourceElementType()->getPrimitiveSizeInBits() <= 8)
+        continue;
+      llvm::Instruction *beside = cast->clone();
+      beside->insertBefore(address);
+      address->setOperand(1, beside);
+    }
+}
+
 // The constant of a sum whose parts share no bits, and the rest.
 static std::pair<llvm::Value *, llvm::ConstantInt *> splitConstant(llvm::Value *sum) {
   auto *joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(sum);

@@ -35,6 +35,11 @@ void splitWordsOfHalves(llvm::Module &module);
 /// block, and multiplies all 64 bits. Comes behind the optimiser, which moves extensions there.
 void multiplyWide(llvm::Module &module);
 
+/// Extends an index of 32 bits in the block of the address that it gives, where a loop's are
+/// extended in front of it: the extension and the element's size are then one product with a wide
+/// result, which the assembler adds to the address, and the loop keeps 32 bits of it.
+void widenBesideAddresses(llvm::Module &module);
+
 /// Brings constants to the outside of sums whose parts share no bits, also through shifts: of rows
 /// of an address what differs is then a constant behind the extension to 64 bits, which the code
 /// generator puts into the instruction that reads. Comes behind the optimiser, which sinks them.

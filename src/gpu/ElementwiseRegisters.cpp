@@ -15,12 +15,9 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-SmallVector<unsigned> firstOfEqual(Operation *op, RegisterEmitter &emitter, unsigned count) {
-  LinearLayout layout = layoutOf(op->getResult(0).getType());
-  SmallVector<int64_t> run(layout.rank(), std::numeric_limits<int64_t>::max());
-  for (Value result : op->getResults())
-    for (auto [length, equal] : llvm::zip(run, emitter.axes.facts(result).constancy))
-      length = std::min(length, equal);
+// Of each register of a layout the first that lies in the same run, a run's length by dimension.
+static SmallVector<unsigned> firstInRuns(const LinearLayout &layout, ArrayRef<int64_t> run,
+                                         unsigned count) {
   SmallVector<unsigned> first(count);
   std::map<std::vector<int64_t>, unsigned> seen;
   for (unsigned reg = 0; reg < count; ++reg) {
@@ -30,6 +27,15 @@ SmallVector<unsigned> firstOfEqual(Operation *op, RegisterEmitter &emitter, unsi
     first[reg] = seen.try_emplace(which, reg).first->second;
   }
   return first;
+}
+
+SmallVector<unsigned> firstOfEqual(Operation *op, RegisterEmitter &emitter, unsigned count) {
+  LinearLayout layout = layoutOf(op->getResult(0).getType());
+  SmallVector<int64_t> run(layout.rank(), std::numeric_limits<int64_t>::max());
+  for (Value result : op->getResults())
+    for (auto [length, equal] : llvm::zip(run, emitter.axes.facts(result).constancy))
+      length = std::min(length, equal);
+  return firstInRuns(layout, run, count);
 }
 
 void emitElementwise(Operation *op, RegisterEmitter &emitter,
@@ -174,44 +180,69 @@ struct SelectCode {
     return e.builder.create<LLVM::SelectOp>(e.loc(), v[0], v[1], v[2]);
   }
 };
-// True if another op divides the same numbers as `op`, a remainder.
-template <typename Quotient> bool hasQuotient(Operation *op) {
-  return llvm::any_of(op->getOperand(0).getUsers(), [&](Operation *user) {
-    return isa<Quotient>(user) && user->getBlock() == op->getBlock() &&
-           llvm::equal(user->getOperands(), op->getOperands());
-  });
-}
-
 template <transforms::Total kind> struct TotalCode {
-  static Value emit(Operation *op, RegisterEmitter &e, ValueRange v) {
+  static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
     using transforms::Total;
     if constexpr (kind < Total::ShL)
       if (v[0].getType().isInteger(32) && !matchPattern(v[1], m_Constant()))
-        return divided(op, e, v);
+        return divided(e, v);
     return transforms::expandTotal(e.builder, e.loc(), kind, v[0], v[1]);
   }
 
   // What the assembler makes of a division of 32 bits has a step for a divisor of zero, whose
   // quotient has all bits set, and wraps where -1 divides the least number: what is wanted. LLVM
   // leaves both open, so around its division each would be asked for once more.
-  static Value divided(Operation *op, RegisterEmitter &e, ValueRange v) {
+  static Value divided(RegisterEmitter &e, ValueRange v) {
     using transforms::Total;
     OpBuilder &b = e.builder;
     constexpr bool isSigned = kind == Total::DivS || kind == Total::RemS;
-    auto divide = [&](StringRef what) {
-      return e.assembly((what + (isSigned ? ".s32" : ".u32") + " $0, $1, $2;").str(), "=r,r,r",
-                        b.getI32Type(), v, /*pure=*/true);
-    };
-    if (kind == Total::DivS || kind == Total::DivU)
-      return divide("div");
-    if (hasQuotient<std::conditional_t<isSigned, tile::DivSIOp, tile::DivUIOp>>(op))
-      return b.create<arith::SubIOp>(
-          e.loc(), v[0], b.create<arith::MulIOp>(e.loc(), divide("div"), v[1]).getResult());
+    constexpr bool isQuotient = kind == Total::DivS || kind == Total::DivU;
+    std::string text = std::string(isQuotient ? "div" : "rem") + (isSigned ? ".s32" : ".u32");
+    Value result =
+        e.assembly(text + " $0, $1, $2;", "=r,r,r", b.getI32Type(), v, /*pure=*/true);
+    if (isQuotient)
+      return result;
     Value byZero = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, v[1],
                                            e.zero(b.getI32Type()));
-    return b.create<arith::SelectOp>(e.loc(), byZero, v[0], divide("rem"));
+    return b.create<arith::SelectOp>(e.loc(), byZero, v[0], result);
   }
 };
+
+// A remainder of numbers that are divided, too, is what the quotient leaves. Neighbours that have
+// one quotient divide once.
+template <typename Op, typename Quotient, transforms::Total kind, transforms::Total divide>
+struct RemRegisters : RegisterModel<RemRegisters<Op, Quotient, kind, divide>, Op> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    Operation *quotient = nullptr;
+    for (Operation *user : op->getOperand(0).getUsers())
+      if (isa<Quotient>(user) && llvm::equal(user->getOperands(), op->getOperands()))
+        quotient = user;
+    if (!quotient || !isa<RankedTensorType>(op->getResult(0).getType()))
+      return emitElementwise(op, e, [&](ValueRange v) {
+        if (!quotient)
+          return TotalCode<kind>::emit(op, e, v);
+        return rest(e, v[0], TotalCode<divide>::emit(op, e, v), v[1]);
+      });
+    LinearLayout layout = layoutOf(op->getResult(0).getType());
+    unsigned count = registersOf(layout);
+    auto numbers = e.operand(op->getOperand(0), count), by = e.operand(op->getOperand(1), count);
+    auto first = firstInRuns(layout, e.axes.facts(quotient->getResult(0)).constancy, count);
+    SmallVector<Value> quotients, values;
+    for (unsigned reg = 0; reg < count; ++reg) {
+      quotients.push_back(first[reg] == reg
+                              ? TotalCode<divide>::emit(op, e, {numbers[reg], by[reg]})
+                              : quotients[first[reg]]);
+      values.push_back(rest(e, numbers[reg], quotients[reg], by[reg]));
+    }
+    e.setRegisters(op->getResult(0), std::move(values));
+  }
+
+  static Value rest(RegisterEmitter &e, Value x, Value quotient, Value by) {
+    Value whole = e.builder.create<arith::MulIOp>(e.loc(), quotient, by);
+    return e.builder.create<arith::SubIOp>(e.loc(), x, whole);
+  }
+};
+
 // Both halves of a product of 32 bits come from one instruction. LLVM and the assembler make two of
 // them where both are wanted, as Philox does in each of its rounds. Here each half takes the whole
 // product, and LLVM drops the copy of it.
@@ -304,8 +335,8 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
     using transforms::Total;
     attachCode<TotalCode<Total::DivS>, DivSIOp>(context);
     attachCode<TotalCode<Total::DivU>, DivUIOp>(context);
-    attachCode<TotalCode<Total::RemS>, RemSIOp>(context);
-    attachCode<TotalCode<Total::RemU>, RemUIOp>(context);
+    RemSIOp::attachInterface<RemRegisters<RemSIOp, DivSIOp, Total::RemS, Total::DivS>>(*context);
+    RemUIOp::attachInterface<RemRegisters<RemUIOp, DivUIOp, Total::RemU, Total::DivU>>(*context);
     attachCode<TotalCode<Total::ShL>, ShLOp>(context);
     attachCode<TotalCode<Total::ShRS>, ShRSOp>(context);
     attachCode<TotalCode<Total::ShRU>, ShRUOp>(context);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -270,7 +271,7 @@ private:
       first = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(~mask));
     if (Value part = movedBits(ofPart))
       first = b.create<arith::OrIOp>(emitter.loc(), first, part);
-    for (auto [i, reg] : llvm::enumerate(live)) {
+    auto combineParts = [&](size_t i, unsigned reg) {
       std::vector<Tuple> parts;
       for (unsigned member = 0; member < 1u << inThread; ++member) {
         int64_t offset = 0;
@@ -282,10 +283,68 @@ private:
       for (; parts.size() > 1; parts.resize(parts.size() / 2))
         for (size_t k = 0; k < parts.size() / 2; ++k)
           parts[k] = combineAnyhow(parts[2 * k], parts[2 * k + 1]);
-      values[reg] = parts[0];
+      Tuple whole = parts[0];
       for (unsigned lane : copies)
-        values[reg] = combineLanes(values[reg], lane);
+        whole = combineLanes(whole, lane);
+      return whole;
+    };
+    bool isForFirst = isDear() && llvm::all_of(reduce.getResults(), [&](Value result) {
+                        return isOnlyStored(result, mask);
+                      });
+    if (!isForFirst) {
+      for (auto [i, reg] : llvm::enumerate(live))
+        values[reg] = combineParts(i, reg);
+      return;
     }
+    // The warp whose copy is stored combines; the others keep what they have.
+    Value others = b.create<arith::AndIOp>(emitter.loc(), emitter.warp, emitter.i32(mask));
+    Value isFirst =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq, others, emitter.i32(0));
+    SmallVector<Value> own, wholes;
+    for (unsigned reg : live)
+      llvm::append_range(own, values[reg]);
+    auto branch =
+        b.create<scf::IfOp>(emitter.loc(), ValueRange(own).getTypes(), isFirst, /*else=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    for (auto [i, reg] : llvm::enumerate(live))
+      llvm::append_range(wholes, combineParts(i, reg));
+    b.create<scf::YieldOp>(emitter.loc(), wholes);
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(emitter.loc(), own);
+    auto result = branch.getResults().begin();
+    for (unsigned reg : live)
+      for (Value &value : values[reg])
+        value = *result++;
+  }
+
+  // Combinations of several instructions, such as those of means and variances.
+  bool isDear() {
+    constexpr size_t few = 6;
+    return !isSum && !extremum && combineBlock.getOperations().size() > few;
+  }
+
+  // Whether a result is only stored, and so by threads whose warp has none of the bits: those of
+  // other warps hold copies of it that nobody reads.
+  static bool isOnlyStored(Value result, int64_t bits) {
+    return llvm::all_of(result.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (auto store = dyn_cast<tile::StoreOp>(user)) {
+        Type type = store.getPointer().getType();
+        if (store.getPointer() == result || store.getMask() == result)
+          return false;
+        if (!isa<RankedTensorType>(type))
+          return true;
+        LinearLayout of = layoutOf(type);
+        return llvm::all_of(llvm::enumerate(of.bases(LayoutInput::Warp)), [&](auto basis) {
+          return !(bits >> basis.index() & 1) || isZero(basis.value());
+        });
+      }
+      return isPure(user) && !user->getNumRegions() &&
+             (user->hasTrait<OpTrait::Elementwise>() || isa<tile::ExpandDimsOp>(user)) &&
+             llvm::all_of(user->getResults(),
+                          [&](Value next) { return isOnlyStored(next, bits); });
+    });
   }
 
   // From the nearest elements to the farthest, each pair in its order; where only rounding hangs on

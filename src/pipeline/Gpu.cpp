@@ -29,6 +29,7 @@
 #include "transforms/FoldAddends.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/NameExtrema.h"
+#include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UnswitchProducts.h"
@@ -72,6 +73,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createLoadBeforeBranchesPass());
   // Steps that branch on what the loop does not change load all they multiply at once, if they do.
   pm.addPass(transforms::createUnswitchProductsPass());
+  // Steps that ask whether they are the first leave that one to the code before them.
+  pm.addPass(transforms::createPeelFirstStepPass());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -341,6 +344,7 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   gpu::compareHalvesWithZero(*llvmModule);
   gpu::splitWordsOfHalves(*llvmModule);
   gpu::multiplyWide(*llvmModule);
+  gpu::widenBesideAddresses(*llvmModule);
   gpu::addConstantsLast(*llvmModule);
   if (stage == GpuStage::Llvm)
     return stopped(transforms::printLlvm(*llvmModule));

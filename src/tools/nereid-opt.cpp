@@ -21,6 +21,7 @@
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
+#include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
 #include "transforms/UnswitchProducts.h"
@@ -94,7 +95,7 @@ mlir::LogicalResult expand(mlir::ModuleOp module, const Options &) {
     mlir::Location loc = op->getLoc();
     auto exp = [&](mlir::Value x) -> mlir::Value { return b.create<mlir::math::ExpOp>(loc, x); };
     auto math = [&](llvm::StringRef function, mlir::ValueRange operands) {
-      return transforms::expandMath(b, loc, function, operands, {exp, nullptr, nullptr});
+      return transforms::expandMath(b, loc, function, operands, {exp, nullptr, nullptr, nullptr});
     };
     using transforms::Total;
     auto total = [&](Total kind) {
@@ -180,6 +181,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
   nereid::transforms::registerLoadBeforeBranchesPass();
+  nereid::transforms::registerPeelFirstStepPass();
   nereid::transforms::registerUnswitchProductsPass();
   nereid::transforms::registerNameExtremaPass();
   nereid::transforms::registerSplitProductsPass();
