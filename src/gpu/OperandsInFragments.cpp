@@ -82,11 +82,9 @@ private:
            own.bases(LayoutInput::Warp) == layout.bases(LayoutInput::Warp);
   }
   bool readsWell(ReadSlotOp read, const LinearLayout &layout) const {
-    unsigned bytes = tile::bytesInMemory(tile::elementType(read.getTile().getType()));
-    if (bytes == 2 && SharedOperand::fragmentsAlong(layout))
-      return true;
-    return SharedOperand(read.getRing().getType().getTile()).readVector(layout) * bytes >=
-           fewestBytes;
+    SharedOperand shared(read.getRing().getType().getTile());
+    return shared.matricesAlong(layout) ||
+           shared.readVector(layout) * shared.bytesOfElement() >= fewestBytes;
   }
 
   // What costs a thread about as much in one layout as in another.
@@ -124,38 +122,101 @@ static SmallVector<unsigned> neighboursToTry(tile::DotOp dot) {
   return counts;
 }
 
+namespace {
+
+// A tile of at least 16 x 8 elements of 16 bits that lies in shared memory along N, as `ldmatrix`
+// turns it over: a thread has four neighbours along K, so that words of them are written 16 bytes
+// at once.
+LinearLayout turnedMatrices(ArrayRef<int64_t> shape, unsigned warps) {
+  LinearLayout layout(2);
+  auto add = [&](LayoutInput input, unsigned dim, int64_t step) {
+    layout.addBasis(input, unit(2, dim, step));
+  };
+  for (int64_t step : {1, 2})
+    add(LayoutInput::Register, 0, step);
+  for (int64_t step : {4, 8})
+    add(LayoutInput::Lane, 0, step);
+  for (int64_t step : {1, 2, 4})
+    add(LayoutInput::Lane, 1, step);
+  for (auto [dim, done] : {std::pair<unsigned, int64_t>(1, 8), {0, 16}})
+    for (; done < shape[dim]; done *= 2)
+      add(layout.bits(LayoutInput::Warp) < llvm::Log2_32(warps) ? LayoutInput::Warp
+                                                                : LayoutInput::Register,
+          dim, done);
+  while (layout.bits(LayoutInput::Warp) < llvm::Log2_32(warps))
+    layout.addBasis(LayoutInput::Warp, LinearLayout::Basis(2, 0));
+  return layout;
+}
+
+class Operands {
+public:
+  explicit Operands(unsigned warps) : warps(warps) {}
+
+  // Both come without a way through shared memory, in one order along K.
+  void ofMma(tile::DotOp dot) {
+    if (dot->hasAttr(neighboursAttr) || dot->hasAttr(columnsTogetherAttr) ||
+        (slotOperand(dot.getLhs()) && slotOperand(dot.getRhs()))) // `ldmatrix` reads both
+      return;
+    auto counts = neighboursToTry(dot);
+    for (unsigned bytes : {16u, 8u}) {
+      recompute.fewestBytes = bytes;
+      for (unsigned count : counts) {
+        setNeighbours(dot, count);
+        LinearLayout lhs = *fragmentsOf(dot, true, warps), rhs = *fragmentsOf(dot, false, warps);
+        if (registersOf(lhs) <= most && registersOf(rhs) <= most &&
+            recompute.canMake(dot.getLhs(), lhs) && recompute.canMake(dot.getRhs(), rhs)) {
+          Value left = recompute.make(dot.getLhs(), lhs), right = recompute.make(dot.getRhs(), rhs);
+          dot->setOperand(0, left);
+          dot->setOperand(1, right);
+          return;
+        }
+      }
+    }
+    dot->removeAttr(neighboursAttr);
+  }
+
+  // The left one comes in registers. The right one is written, 16 bytes along K at once.
+  void ofWgmma(tile::DotOp dot) {
+    recompute.fewestBytes = 16;
+    if (auto lhs = fragmentsOf(dot, true, warps);
+        lhs && !slotOperand(dot.getLhs()) && registersOf(*lhs) <= most)
+      makeOperand(dot, 0, *lhs);
+    Value right = dot.getRhs();
+    auto shape = tile::shapeOf(right.getType());
+    if (!slotOperand(right) && shape[0] >= 16 && shape[1] >= 8 &&
+        consecutiveRegisters(layoutOf(right.getType()), 0) < 4)
+      makeOperand(dot, 1, turnedMatrices(shape, warps));
+  }
+
+private:
+  void makeOperand(tile::DotOp dot, unsigned number, const LinearLayout &layout) {
+    Value operand = dot->getOperand(number);
+    if (layoutOf(operand.getType()) != layout && recompute.canMake(operand, layout))
+      dot->setOperand(number, recompute.make(operand, layout));
+  }
+
+  static constexpr unsigned most = 64; // registers of an operand
+  unsigned warps;
+  Recompute recompute;
+};
+
+} // namespace
+
 void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
-  constexpr unsigned wordBytes = 4, most = 64; // registers of an operand
+  constexpr unsigned wordBytes = 4;
   SmallVector<tile::DotOp> dots;
   kernel->walk([&](tile::DotOp dot) {
-    auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
-    if (instruction && instruction.getValue() == "mma" && !dot->hasAttr(neighboursAttr) &&
-        !dot->hasAttr(rowsTogetherAttr) && !dot->hasAttr(columnsTogetherAttr) &&
-        tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) == wordBytes)
+    if (tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) == wordBytes &&
+        !dot->hasAttr(rowsTogetherAttr))
       dots.push_back(dot);
   });
-  Recompute recompute;
-  auto computeInFragments = [&](tile::DotOp dot, unsigned count) {
-    setNeighbours(dot, count);
-    LinearLayout lhs = *fragmentsOf(dot, true, warps), rhs = *fragmentsOf(dot, false, warps);
-    if (registersOf(lhs) > most || registersOf(rhs) > most ||
-        !recompute.canMake(dot.getLhs(), lhs) || !recompute.canMake(dot.getRhs(), rhs)) {
-      dot->removeAttr(neighboursAttr);
-      return false;
-    }
-    Value left = recompute.make(dot.getLhs(), lhs), right = recompute.make(dot.getRhs(), rhs);
-    dot->setOperand(0, left);
-    dot->setOperand(1, right);
-    return true;
-  };
+  Operands operands(warps);
   for (tile::DotOp dot : dots) {
-    if (slotOperand(dot.getLhs()) && slotOperand(dot.getRhs()))
-      continue; // `ldmatrix` reads both where they lie
-    auto counts = neighboursToTry(dot);
-    llvm::any_of(ArrayRef<unsigned>{16, 8}, [&](unsigned bytes) {
-      recompute.fewestBytes = bytes;
-      return llvm::any_of(counts, [&](unsigned count) { return computeInFragments(dot, count); });
-    });
+    auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
+    if (isWgmma(dot))
+      operands.ofWgmma(dot);
+    else if (instruction && instruction.getValue() == "mma")
+      operands.ofMma(dot);
   }
 }
 

@@ -116,19 +116,9 @@ struct Ordered {
 };
 } // namespace
 
-// Elements that lie side by side in memory come first, wherever the layout has them: `most` of
-// them.
-static Ordered neighboursFirst(const LinearLayout &layout, unsigned major, unsigned most) {
+static Ordered inOrderOf(const LinearLayout &layout, SmallVector<unsigned> first) {
   auto bases = layout.bases(LayoutInput::Register);
-  Ordered out{LinearLayout(layout.rank()), {}};
-  for (unsigned step = 1; step < most; step *= 2) {
-    LinearLayout::Basis neighbour(layout.rank(), 0);
-    neighbour[major] = int32_t(step);
-    const auto *found = llvm::find(bases, neighbour);
-    if (found == bases.end())
-      break;
-    out.bits.push_back(unsigned(found - bases.begin()));
-  }
+  Ordered out{LinearLayout(layout.rank()), std::move(first)};
   for (unsigned bit = 0; bit < bases.size(); ++bit)
     if (!llvm::is_contained(out.bits, bit))
       out.bits.push_back(bit);
@@ -138,6 +128,28 @@ static Ordered neighboursFirst(const LinearLayout &layout, unsigned major, unsig
     for (const LinearLayout::Basis &basis : layout.bases(input))
       out.layout.addBasis(input, basis);
   return out;
+}
+
+// The registers that are `step` apart come first.
+static Ordered firstOf(const LinearLayout &layout, const LinearLayout::Basis &step) {
+  auto bases = layout.bases(LayoutInput::Register);
+  return inOrderOf(layout, {unsigned(llvm::find(bases, step) - bases.begin())});
+}
+
+// Elements that lie side by side in memory come first, wherever the layout has them: `most` of
+// them.
+static Ordered neighboursFirst(const LinearLayout &layout, unsigned major, unsigned most) {
+  auto bases = layout.bases(LayoutInput::Register);
+  SmallVector<unsigned> bits;
+  for (unsigned step = 1; step < most; step *= 2) {
+    LinearLayout::Basis neighbour(layout.rank(), 0);
+    neighbour[major] = int32_t(step);
+    const auto *found = llvm::find(bases, neighbour);
+    if (found == bases.end())
+      break;
+    bits.push_back(unsigned(found - bases.begin()));
+  }
+  return inOrderOf(layout, std::move(bits));
 }
 
 unsigned SharedOperand::readVector(const LinearLayout &layout) const {
@@ -172,23 +184,38 @@ void SharedOperand::write(RegisterEmitter &e, Value base, const LinearLayout &fr
   }
 }
 
-std::optional<unsigned> SharedOperand::fragmentsAlong(const LinearLayout &layout) {
-  auto lanes = layout.bases(LayoutInput::Lane), regs = layout.bases(LayoutInput::Register);
-  if (layout.rank() != 2 || regs.size() < 2 || lanes.size() != 5)
+// The smallest step along `dim` that registers make.
+static LinearLayout::Basis nearestAlong(const LinearLayout &layout, unsigned dim) {
+  LinearLayout::Basis nearest;
+  for (const LinearLayout::Basis &basis : layout.bases(LayoutInput::Register))
+    if (basis[dim] && !basis[1 - dim] && (nearest.empty() || basis[dim] < nearest[dim]))
+      nearest = basis;
+  return nearest;
+}
+
+std::optional<unsigned> SharedOperand::matricesAlong(const LinearLayout &layout) const {
+  auto lanes = layout.bases(LayoutInput::Lane);
+  if (elementBytes != 2 || layout.rank() != 2 || lanes.size() != 5 || registersOf(layout) < 4)
     return std::nullopt;
   auto step = [](unsigned dim, int64_t size) { return unit(2, dim, size); };
-  for (unsigned dim : {0u, 1u})
-    if (llvm::is_contained(regs, step(dim, 1)) && lanes[0] == step(dim, 2) &&
-        lanes[1] == step(dim, 4) && lanes[2] == step(1 - dim, 1) && lanes[3] == step(1 - dim, 2) &&
-        lanes[4] == step(1 - dim, 4))
+  for (unsigned dim : {0u, 1u}) {
+    LinearLayout::Basis second = nearestAlong(layout, dim);
+    if (second.empty() || lanes[2] != step(1 - dim, 1) || lanes[3] != step(1 - dim, 2) ||
+        lanes[4] != step(1 - dim, 4))
+      continue;
+    bool isOwn = second[dim] == 1 && lanes[0] == step(dim, 2) && lanes[1] == step(dim, 4);
+    auto isAlong = [&](const LinearLayout::Basis &basis) { return basis[dim] && !basis[1 - dim]; };
+    if (isOwn || (dim != major && isAlong(lanes[0]) && isAlong(lanes[1])))
       return dim;
+  }
   return std::nullopt;
 }
 
 SmallVector<Value> SharedOperand::read(RegisterEmitter &e, Value base, const LinearLayout &layout,
                                        Type element, ArrayRef<int32_t> start) const {
-  auto along = elementBytes == 2 && start.empty() ? fragmentsAlong(layout) : std::nullopt;
-  Ordered ordered = neighboursFirst(layout, along ? *along : major, along ? 2 : 16 / elementBytes);
+  auto along = start.empty() ? matricesAlong(layout) : std::nullopt;
+  Ordered ordered = along ? firstOf(layout, nearestAlong(layout, *along))
+                          : neighboursFirst(layout, major, 16 / elementBytes);
   SmallVector<Value> read;
   if (along) {
     unsigned count = registersOf(layout), group = std::min(8u, count);
@@ -239,11 +266,16 @@ SmallVector<Value> SharedOperand::readFragments(RegisterEmitter &e, Value base,
       ArrayRef(fragments.bases(LayoutInput::Register)).drop_front(llvm::Log2_32(word));
   unsigned matrices = regs.size() > 1 ? 4 : 2;
   LinearLayout rowsOf(2);
-  for (unsigned bit = 0; bit < 3; ++bit) {
-    // Rows of the matrix are those of the fragments in their order, unless it is turned over.
-    rowsOf.addBasis(LayoutInput::Lane, along == major ? fragments.bases(LayoutInput::Lane)[2 + bit]
-                                                      : unit(2, 1 - major, 1 << bit));
-  }
+  // Rows of the matrix are those of the fragments in their order; where it is turned over, two for
+  // the elements of a word, and the words of four lanes.
+  auto lanes = fragments.bases(LayoutInput::Lane);
+  if (along == major)
+    for (unsigned bit : {2u, 3u, 4u})
+      rowsOf.addBasis(LayoutInput::Lane, lanes[bit]);
+  else
+    for (const LinearLayout::Basis &basis :
+         {fragments.bases(LayoutInput::Register)[0], lanes[0], lanes[1]})
+      rowsOf.addBasis(LayoutInput::Lane, basis);
   rowsOf.addBasis(LayoutInput::Lane, regs[0]);
   rowsOf.addBasis(LayoutInput::Lane, matrices == 4 ? regs[1] : LinearLayout::Basis(2, 0));
   for (const LinearLayout::Basis &basis : fragments.bases(LayoutInput::Warp))

@@ -62,7 +62,8 @@ public:
                                                mlir::Type element, unsigned first, unsigned count,
                                                llvm::ArrayRef<int32_t> start = {}) const;
   /// The registers of four words (or two) of the fragments of mma.sync, from `first` on; `along` is
-  /// the dimension of which a word holds neighbours. Requires: canReadFragments.
+  /// the dimension of which a word's elements differ. Requires: canReadFragments or matricesAlong,
+  /// and a word's registers are neighbours.
   llvm::SmallVector<mlir::Value> readFragments(RegisterEmitter &e, mlir::Value base,
                                                const LinearLayout &fragments, unsigned along,
                                                unsigned first, mlir::Type element) const;
@@ -72,9 +73,10 @@ public:
     return (elementBytes == 2 || along == major) &&
            fragments.bases(LayoutInput::Lane)[0][along] * elementBytes == 4;
   }
-  /// The dimension of which a lane holds two neighbours, in a layout that `ldmatrix` gives to
-  /// elements of 16 bits: fragments, and sums.
-  static std::optional<unsigned> fragmentsAlong(const LinearLayout &layout);
+  /// The dimension of which a word holds two elements, in a layout that `ldmatrix` gives to
+  /// elements of 16 bits: neighbours, as in fragments and sums; where it turns matrices over, of
+  /// which each row may lie anywhere, any two.
+  std::optional<unsigned> matricesAlong(const LinearLayout &layout) const;
   /// How wgmma finds the matrix (PTX ISA, "Matrix descriptor").
   mlir::Value descriptor(RegisterEmitter &e, mlir::Value base) const;
 

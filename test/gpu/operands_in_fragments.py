@@ -1,8 +1,9 @@
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 32" --num-warps 1 --target sm_90a --emit gpu | FileCheck %s
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 32" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 64" --num-warps 2 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %s:turned --signature "*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix TURNED
 # Operands of words that are computed of slots, words among them, are computed where their products want them: the order along K is free, so a lane has eight neighbours of each row. Nothing is written to shared
-# memory, and an operand of two products is computed once.
+# memory, and an operand of two products is computed once. A left operand of `wgmma` comes in registers too; a right one is written four words at once.
 import triton
 import triton.language as tl
 
@@ -34,3 +35,21 @@ def gated(q_ptr, g_ptr, b_ptr, out_ptr, row_ptr, T, K: tl.constexpr):
     at = i[:, None] * 16 + i[None, :]
     tl.store(out_ptr + at, first)
     tl.store(out_ptr + 256 + at, second)
+
+
+# TURNED: cp.async.wait_group
+# TURNED-NOT: st.shared.{{f32|b32|v2}}
+# TURNED: ldmatrix.sync.aligned.m8n8.x4.trans
+# TURNED: st.shared.v4
+# TURNED-NOT: st.shared.{{f32|b32|v2}}
+# TURNED: wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {{{.*}}}, {
+@triton.jit
+def turned(q_ptr, b_ptr, row_ptr, out_ptr, T):
+    i, j, k = tl.arange(0, 64), tl.arange(0, 32), tl.arange(0, 64)
+    total = tl.zeros([64, 32], dtype=tl.float32)
+    for t in range(0, T, 64):
+        q = tl.load(q_ptr + i[:, None] + (t + k)[None, :] * 64).to(tl.float32)
+        b = tl.load(b_ptr + (t + k)[:, None] * 32 + j[None, :]).to(tl.float32)
+        row = tl.load(row_ptr + t + k)
+        total += tl.dot(q * row[None, :], b, input_precision="tf32")
+    tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)

@@ -33,9 +33,24 @@ def by_four_warps(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K: tl.constexpr):
     gated(q_ptr, g_ptr, b_ptr, row_ptr, out_ptr, T, K)
 
 
+# Neither operand lies along K.
+@triton.jit
+def turned(q_ptr, b_ptr, row_ptr, out_ptr, T):
+    i, j, k = tl.arange(0, 64), tl.arange(0, 32), tl.arange(0, 64)
+    total = tl.zeros([64, 32], dtype=tl.float32)
+    for t in range(0, T, 64):
+        q = tl.load(q_ptr + i[:, None] + (t + k)[None, :] * 64).to(tl.float32)
+        b = tl.load(b_ptr + (t + k)[:, None] * 32 + j[None, :]).to(tl.float32)
+        row = tl.load(row_ptr + t + k)
+        total += tl.dot(q * row[None, :], b, input_precision="tf32")
+    tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)
+
+
 # expect: by_one_warp(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
 #     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
 #     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]
 # expect: by_four_warps(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
 #     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
 #     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]
+# expect: turned(q_ptr=values([n % 5 for n in range(8192)], f16), b_ptr=values([n % 7 for n in range(4096)], f16), row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(2048,f32), T=128)
+#     -> out_ptr == [sum([(i // 32 + k * 64) % 5 * (k % 4) * ((i % 32 + k * 32) % 7) for k in range(128)]) for i in range(2048)]
