@@ -391,12 +391,11 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
     if (at < 0)
       at += int64_t(size);
     if (at < 0 || at >= int64_t(size)) {
-      EvalError failure =
-          error(*frame->node, "IndexError",
-                "index " + repr(index) + " is out of range for " + what + " of " +
-                    std::to_string(size) + " items" +
-                    (size ? "" : ", as pointers and numbers have for a shape"),
-                size ? "" : "pass the size of a tensor as an argument of its own");
+      EvalError failure = error(*frame->node, "IndexError",
+                                "index " + repr(index) + " is out of range for " + what + " of " +
+                                    std::to_string(size) + " items" +
+                                    (size ? "" : ", as pointers and numbers have for a shape"),
+                                size ? "" : "pass the size of a tensor as an argument of its own");
       failure.pythonType = "IndexError";
       throw failure;
     }

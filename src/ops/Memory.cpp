@@ -83,8 +83,8 @@ Type pointerElement(const Tile &pointer, std::string_view operation) {
     std::string hint =
         pointer.type.isDescriptor() ? "a tensor descriptor has methods: `desc.load(offsets)`"
         : pointer.type.isInt() && pointer.type.bits() == 64
-            ? "a launch takes the tensor itself, not its `data_ptr()`; an address becomes a pointer "
-              "by `x.to(tl.pointer_type(tl.float32))`"
+            ? "a launch takes the tensor itself, not its `data_ptr()`; an address becomes a "
+              "pointer by `x.to(tl.pointer_type(tl.float32))`"
             : "a pointer is a tensor argument, or one plus offsets; a loaded value is none";
     fail("NotAPointer", quote(operation) + " needs a pointer, but got " + describe(Value(pointer)),
          std::move(hint));
