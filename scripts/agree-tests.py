@@ -22,7 +22,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# cuda: whether the tests say `cuda`, which then means the CPU. files: what holds tests. path: what is imported. edits: (file, old, new) for CPU tensors. pip: small packages that tests import.
+# tests: what holds tests. path: what is imported. edits: (file, old, new) for CPU tensors. pip: small packages that tests import.
+# cuda: whether the tests say `cuda`, which is the CPU then. version: the Triton that is pretended.
 PACKAGES = {
     "flag-gems": dict(
         tests=["tests/test_*.py"], path="src", words=["--ref", "cpu", "--mode", "quick"], pip=["pyyaml", "sqlalchemy"],

@@ -1,10 +1,10 @@
-"""Which tensors a kernel writes, for `torch.compile`: torch reads it out of Triton's IR, and takes all tensors, with a
-warning, where there is none. Nereid's compiled kernels say it."""
+"""What `torch.compile` asks of Triton. Which tensors a kernel writes torch reads out of Triton's IR, and takes all tensors, with a
+warning, where there is none: Nereid's compiled kernels say it. And the host side of a launch is not traced where a function falls
+back to plain Python."""
 import importlib.abc
 import importlib.util
 import sys
 
-NAME = "torch._higher_order_ops.triton_kernel_wrap"
 
 
 def mutated(kernel, values, descriptors):
@@ -33,15 +33,25 @@ def mutated(kernel, values, descriptors):
         return tensors
 
 
-def _patch(module):
+def _tell_mutations(module):
     module.identify_mutated_tensors = mutated
 
 
+def _leave_out(module):
+    module.add("nereid.triton.runtime")
+
+
+_patches = {"torch._higher_order_ops.triton_kernel_wrap": _tell_mutations, "torch._dynamo.trace_rules": _leave_out}
+
+
 class _Patcher(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the module as the others do, and patches it once it is executed."""
+    """Finds a module as the others do, and patches it once it is executed."""
+
+    def __init__(self, name):
+        self.name = name
 
     def find_spec(self, name, path=None, target=None):
-        if name != NAME or getattr(self, "loader", None):
+        if name != self.name or getattr(self, "loader", None):
             return None
         self.loader = self
         spec = importlib.util.find_spec(name)
@@ -55,11 +65,12 @@ class _Patcher(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         self.loader.exec_module(module)
         module.__loader__ = module.__spec__.loader = self.loader
-        _patch(module)
+        _patches[self.name](module)
 
 
 def watch():
-    if NAME in sys.modules:
-        _patch(sys.modules[NAME])
-    else:
-        sys.meta_path.insert(0, _Patcher())
+    for name, patch in _patches.items():
+        if name in sys.modules:
+            patch(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, _Patcher(name))

@@ -127,6 +127,33 @@ torch.library.opcheck(opaque, (x, y))
 for call in (plain, lambda x, y: opaque(x, y) * 2, lambda x, y: seen(x, y) + 1):
     torch.testing.assert_close(torch.compile(call, fullgraph=True)(x, y), call(x, y))
 torch.testing.assert_close(plain(x, y), (torch.sin(x) + y) * 2)
+
+# None is -1 in the calls that Inductor writes.
+@triton.jit
+def add_if(x, y, out, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + o, mask=o < n)
+    if y is not None:
+        value += tl.load(y + o, mask=o < n)
+    tl.store(out + o, value, mask=o < n)
+
+def twice(x):
+    out = torch.empty_like(x)
+    add_if[(triton.cdiv(x.numel(), 64),)](x, None, out, x.numel(), BLOCK=64)
+    add_if[(triton.cdiv(x.numel(), 64),)](out, x, out, x.numel(), 64)
+    return out
+
+torch.testing.assert_close(torch.compile(twice)(x), x + x)
+
+# Sizes that are symbols lead a tuned kernel's launch back to plain Python, which is not traced.
+def product(x):
+    out = torch.empty_like(x)
+    multiply[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, x, out, x.numel())
+    return out
+
+symbolic = torch.compile(product, dynamic=True)
+for size in (200, 130):
+    torch.testing.assert_close(symbolic(x[:size].clone()), x[:size] * x[:size])
 torch.testing.assert_close(seen(x, y), x * y)
 leaf = x.clone().requires_grad_()
 torch.compile(lambda x: opaque(x, y).sum(), fullgraph=True)(leaf).backward()
