@@ -285,7 +285,7 @@ TEST_F(BadCalls, Numbers) {
       "by one");
   Tensor one[3] = {make(F32, {1}), make(F32, {1}), make(F32, {1})}, steps = make(DType::Int32, {1});
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .growth = 0.5f},
-          "`update_scale`: `growth` is 0.500000, and must be at least 1");
+          "`update_scale`: `growth` is 0.5, and must be at least 1");
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .backoff = 0},
           "`update_scale`: `backoff` is 0, and must be in (0, 1]");
   refused(UpdateScale{.scale = one[0], .steps = steps, .overflow = one[1], .interval = 0},
@@ -447,7 +447,7 @@ TEST_F(BadCalls, Attention) {
   EXPECT_EQ(setup().failure(good), "`attention`: `window` is -1, and must not be below 0");
   good.window = 0;
   good.scale = -0.5f;
-  EXPECT_EQ(setup().failure(good), "`attention`: `scale` is -0.500000, and must not be below 0");
+  EXPECT_EQ(setup().failure(good), "`attention`: `scale` is -0.5, and must not be below 0");
   good.scale = 0;
   good.window = 0;
   good.dropout = 1;
