@@ -198,12 +198,11 @@ template <transforms::Total kind> struct TotalCode {
     constexpr bool isSigned = kind == Total::DivS || kind == Total::RemS;
     constexpr bool isQuotient = kind == Total::DivS || kind == Total::DivU;
     std::string text = std::string(isQuotient ? "div" : "rem") + (isSigned ? ".s32" : ".u32");
-    Value result =
-        e.assembly(text + " $0, $1, $2;", "=r,r,r", b.getI32Type(), v, /*pure=*/true);
+    Value result = e.assembly(text + " $0, $1, $2;", "=r,r,r", b.getI32Type(), v, /*pure=*/true);
     if (isQuotient)
       return result;
-    Value byZero = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, v[1],
-                                           e.zero(b.getI32Type()));
+    Value byZero =
+        b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, v[1], e.zero(b.getI32Type()));
     return b.create<arith::SelectOp>(e.loc(), byZero, v[0], result);
   }
 };
@@ -315,10 +314,11 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, AddIOp, SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,
-           ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, TruncFOp,
-           ExtSIOp, ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp,
-           MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, AddIOp,
+           SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp,
+           ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, TruncFOp, ExtSIOp,
+           ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           MulUIExtendedOp>(context);
     attachCode<MulLowCode, MulIOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     MinNumFOp::attachInterface<MinNumRegisters>(*context);

@@ -342,8 +342,7 @@ private:
       }
       return isPure(user) && !user->getNumRegions() &&
              (user->hasTrait<OpTrait::Elementwise>() || isa<tile::ExpandDimsOp>(user)) &&
-             llvm::all_of(user->getResults(),
-                          [&](Value next) { return isOnlyStored(next, bits); });
+             llvm::all_of(user->getResults(), [&](Value next) { return isOnlyStored(next, bits); });
     });
   }
 

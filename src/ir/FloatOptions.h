@@ -8,8 +8,8 @@ namespace nereid::tile {
 
 /// `enable_fp_fusion=False`: products and sums are not contracted (docs/numerics.md).
 inline constexpr llvm::StringLiteral noFpFusionAttr = "tile.no_fp_fusion";
-/// `enable_reflect_ftz=False`: `exp2`, roots and quick functions keep numbers below the least normal
-/// one.
+/// `enable_reflect_ftz=False`: `exp2`, roots and quick functions keep numbers below the least
+/// normal one.
 inline constexpr llvm::StringLiteral noReflectFtzAttr = "tile.no_reflect_ftz";
 
 /// On the `minnumf` of a `tl.clamp`: its lower bound is not above the upper one, and either of them

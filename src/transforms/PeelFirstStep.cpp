@@ -47,12 +47,12 @@ void peel(scf::ForOp loop) {
   if (!lower || !upper || !step || *step <= 0 || *upper - *lower <= *step)
     return;
   bool holdsMore = loop.getBody()
-                     ->walk([](Operation *op) {
-                       return isa<scf::ForOp, scf::WhileOp, tile::DotOp>(op)
-                                  ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-                     })
-                     .wasInterrupted();
+                       ->walk([](Operation *op) {
+                         return isa<scf::ForOp, scf::WhileOp, tile::DotOp>(op)
+                                    ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+                       })
+                       .wasInterrupted();
   SmallVector<std::pair<Operation *, bool>> branches;
   for (auto branch : loop.getBody()->getOps<scf::IfOp>())
     if (auto first = saysFirst(branch.getCondition(), loop, *lower))
