@@ -4,6 +4,8 @@
 #include "ops/Build.h"
 #include "ops/Objects.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include <algorithm>
 
 namespace nereid::ops {
