@@ -152,13 +152,14 @@ bool areOpposite(Value low, Value high) {
          isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(a) &&
          a->getAttrs() == b->getAttrs() && areOpposite(a->getOperand(0), b->getOperand(0));
 }
-// A clamp between -y and y is one instruction: the smaller size with the sign of x.
+// A clamp between -y and y is one instruction, from sm_86 on: the smaller size with the sign of x.
 struct MinNumRegisters : RegisterModel<MinNumRegisters, arith::MinNumFOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto inner = op->getOperand(0).getDefiningOp<arith::MaxNumFOp>();
     Value bound = op->getOperand(1);
-    if (!op->hasAttr(tile::clampAttr) || !inner || inner->getBlock() != op->getBlock() ||
-        !resultElement(op).isF32() || !areOpposite(inner.getRhs(), bound))
+    if (emitter.chip.capability < 86 || !op->hasAttr(tile::clampAttr) || !inner ||
+        inner->getBlock() != op->getBlock() || !resultElement(op).isF32() ||
+        !areOpposite(inner.getRhs(), bound))
       return SameOp<arith::MinNumFOp>().emitRegisters(op, emitter);
     Value result = op->getResult(0), x = inner.getLhs();
     bool isTile = isa<RankedTensorType>(result.getType());

@@ -1,11 +1,15 @@
 # RUN: nereid compile %s:kernel --signature "*fp32:16, *fp32:16, *fp32:16, 128" --target sm_90a --emit ptx | FileCheck %s
+# RUN: nereid compile %s:kernel --signature "*fp32:16, *fp32:16, *fp32:16, 128" --target sm_80 --emit ptx | FileCheck %s --check-prefix TWO
 # RUN: nereid compile %s:apart --signature "*fp32:16, *fp32:16, *fp32:16, 128" --target sm_90a --emit ptx | FileCheck %s --check-prefix APART
 # RUN: nereid compile %s:sizes --signature "*bf16:16, *bf16:16, 1024" --target sm_90a --emit ptx | FileCheck %s --check-prefix SIZES
 import triton
 import triton.language as tl
 
 
-# A clamp between -y and y is one instruction, also where the bounds are numbers or repeated.
+# A clamp between -y and y is one instruction, also where the bounds are numbers or repeated. An sm_80 has none such.
+# TWO-NOT: xorsign
+# TWO: max.f32
+# TWO: min.f32
 # CHECK-NOT: max.f32
 # CHECK-COUNT-2: min.xorsign.abs.f32
 # CHECK-NOT: max.f32
