@@ -25,6 +25,8 @@ std::optional<Reached> reachedBy(Operation *op) {
   auto tileOf = [](Value value) { return dyn_cast<RankedTensorType>(value.getType()); };
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
     return Reached{copy.getPointer(), {}, tileOf(copy.getPointer()), false, false};
+  if (auto copy = dyn_cast<CopyDescOp>(op))
+    return Reached{copy.getDesc(), copy.getOffsets(), {}, false, false};
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
   if (!access || op->hasAttr(bulkStoreAttr))
     return std::nullopt;

@@ -100,3 +100,18 @@ def halve(p, total, N: tl.constexpr):
     tl.store(total, tl.load(p))
 
 # expect: halve(p=iota(1024,i32), total=zeros(1,i32), N=1024) -> total == [523776]
+
+
+# Blocks of a descriptor are copied ahead of their step, behind the store that fills them.
+@triton.jit
+def filled(p, y, steps):
+    i = tl.arange(0, 64)
+    tl.store(p + i[:, None] * 64 + i[None, :], tl.full([64, 64], 1.0, tl.float16))
+    d = tl.make_tensor_descriptor(p, [64, 64], [64, 1], [64, 16])
+    total = tl.zeros([64, 64], tl.float32)
+    for step in range(steps):
+        block = d.load([0, step * 16])
+        total += tl.dot(block, tl.trans(block))
+    tl.store(y + i[:, None] * 64 + i[None, :], total)
+
+# expect: filled(p=zeros(4096,f16), y=zeros(4096,f32), steps=4) -> y == [64 for i in range(4096)]
