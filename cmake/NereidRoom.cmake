@@ -51,6 +51,11 @@ function(nereid_flags target)
   if(NEREID_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
+  # Six files are one to the compiler: headers and templates that they share are read and compiled once. Names without
+  # linkage are therefore unique in a room.
+  if(NEREID_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
 endfunction()
 
 # nereid_tablegen(OUTPUT source.td flags...): run mlir-tblgen into the build tree.

@@ -115,25 +115,37 @@ def suite_rooms(arguments):
     return count
 
 
-def unittest_folder(folder, python=sys.executable):
-    """The unittest files of a folder, each in a process of its own."""
+def unittest_file(path, python):
+    """A file of unittest cases, in a process of its own."""
     count = Count()
-    for path in sorted((ROOT / folder).glob("test_*.py")):
-        code, output = run([python, path, "-v"], 600)
-        ran = re.search(r"^Ran (\d+) tests?", output, re.M)
-        closing = re.search(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
-        if not ran or not closing:
-            count.fail(f"{path.name}: no result\n{tail(output)}")
-            continue
-        parts = dict(re.findall(r"(\w+)=(\d+)", closing.group(1) or ""))
-        failed = sum(int(parts.get(kind, 0)) for kind in ("failures", "errors"))
-        skipped = int(parts.get("skipped", 0))
-        count += Count(int(ran.group(1)) - failed - skipped, failed, skipped)
-        if failed:
-            count.notes.append(f"{path.name}:\n{tail(output, 80)}")
-        elif code != 0:
-            count.fail(f"{path.name}: exit code {code}\n{tail(output)}")
+    code, output = run([python, path, "-v"], 600)
+    ran = re.search(r"^Ran (\d+) tests?", output, re.M)
+    closing = re.search(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
+    if not ran or not closing:
+        count.fail(f"{path.name}: no result\n{tail(output)}")
+        return count
+    parts = dict(re.findall(r"(\w+)=(\d+)", closing.group(1) or ""))
+    failed = sum(int(parts.get(kind, 0)) for kind in ("failures", "errors"))
+    skipped = int(parts.get("skipped", 0))
+    count += Count(int(ran.group(1)) - failed - skipped, failed, skipped)
+    if failed:
+        count.notes.append(f"{path.name}:\n{tail(output, 80)}")
+    elif code != 0:
+        count.fail(f"{path.name}: exit code {code}\n{tail(output)}")
     return count
+
+
+def side_by_side(one, tasks, workers=os.cpu_count()):
+    """The counts of `one` of each task, as many at a time as there are cores."""
+    count = Count()
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for part in pool.map(one, tasks):
+            count += part
+    return count
+
+
+def unittest_folder(folder, python=sys.executable):
+    return side_by_side(lambda path: unittest_file(path, python), sorted((ROOT / folder).glob("test_*.py")))
 
 
 def suite_scripts(arguments):
@@ -172,11 +184,8 @@ def gtest(name, command, folder, limit=UNIT_LIMIT):
 
 def gtests(tests, limit=UNIT_LIMIT):
     """GoogleTest binaries, given as (name, command)."""
-    count = Count()
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for one in pool.map(lambda test: gtest(*test, folder, limit), tests):
-            count += one
-    return count
+    with tempfile.TemporaryDirectory() as folder:
+        return side_by_side(lambda test: gtest(*test, folder, limit), tests)
 
 
 # Of the unit programs, what runs on the device that NEREID_TEST_DEVICE names, or on any GPU.
@@ -281,21 +290,12 @@ def suite_kernels(arguments):
             part.fail(f"{folder}: exit code {code}, {len(rows)} rows\n{tail(output)}")
         return part
 
-    count = Count()
     if arguments.device:
         # References are computed on the host, a few folders at a time.
-        with concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() // 4)) as pool:
-            for part in pool.map(lambda folder: one(folder, [arguments.device]), folders):
-                count += part
-        return count
-    for folder in folders:
-        count += one(folder, [])
+        return side_by_side(lambda folder: one(folder, [arguments.device]), folders, max(1, os.cpu_count() // 4))
     # The tuned target with each case, the others with one of each variant and dtype.
     chips = sorted(CHIPS, key=lambda chip: chip != "sm_90a")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(lambda folder: one(folder, chips, "--few"), folders):
-            count += part
-    return count
+    return side_by_side(lambda task: one(*task), [(folder, []) for folder in folders] + [(folder, chips, "--few") for folder in folders])
 
 
 # Rows that the model of a GPU refutes, by what is wrong with them.
@@ -322,8 +322,7 @@ def suite_model(arguments):
     """Kernel folders on the model of a GPU: their code for Hopper and for sm_80, executed instruction by instruction."""
     import kernel_tests
 
-    build = ROOT / "build" / arguments.preset
-    count = Count()
+    build, count = ROOT / "build" / arguments.preset, Count()
     if not (build / "fake_cuda" / "libcuda.so.1").exists():
         count.fail("the model of a GPU was not built")
         return count
@@ -359,10 +358,7 @@ def suite_model(arguments):
     tasks = [(chip, folder, more) for chip in MODEL_RUNS for folder in folders for more in MODEL_RUNS[chip].get(folder.name, [[]])]
     # Those that take long come first.
     tasks.sort(key=lambda task: task[1].name not in {"flash_attention", "matmul", "paged_attention"})
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(one, tasks):
-            count += part
-    return count
+    return side_by_side(one, tasks)
 
 
 def counted(script, arguments, *words):
@@ -424,8 +420,8 @@ def suite_python(arguments):
 
 def suite_lint(arguments):
     """clang-tidy over the rooms without LLVM; `./dev lint --all` reads the others too."""
-    configure(arguments.preset, "NEREID_TESTS=ON")
-    return counted("lint.py", arguments, "--low")
+    configure("dev", "NEREID_TESTS=ON") # where each file has a command of its own
+    return counted("lint.py", arguments, "--low", "--bin", "build/dev/bin")
 
 
 def suite_fuzz(arguments):
@@ -450,10 +446,7 @@ def suite_fuzz(arguments):
                 part.fail(f"fuzz {target}, {name}: {'hangs' if code is None else f'exit code {code}'}\n{tail(output)}")
         return part
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(one, targets):
-            count += part
-    return count
+    return side_by_side(one, targets)
 
 
 SUITES = {

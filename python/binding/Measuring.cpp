@@ -18,12 +18,12 @@ struct {
 // Objects of the runtime as capsules of that name.
 constexpr const char *eventName = "nereid.event", *bufferName = "nereid.buffer";
 
-template <typename T> void destroy(PyObject *capsule) {
+template <typename T> void destroyCapsule(PyObject *capsule) {
   delete static_cast<T *>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
 }
 template <typename T> Ref capsule(T object, const char *name) {
   auto owned = std::make_unique<T>(std::move(object));
-  Ref made = Ref::take(PyCapsule_New(owned.get(), name, destroy<T>));
+  Ref made = Ref::take(PyCapsule_New(owned.get(), name, destroyCapsule<T>));
   owned.release();
   return made;
 }
@@ -33,7 +33,7 @@ template <typename T> T &behind(PyObject *object, const char *name) {
     throw PythonError{};
   return *static_cast<T *>(pointer);
 }
-using Event = std::unique_ptr<runtime::Event>;
+using OwnedEvent = std::unique_ptr<runtime::Event>;
 
 void *streamIn(PyObject *number) {
   void *native = PyLong_AsVoidPtr(number);
@@ -56,7 +56,7 @@ PyObject *event(PyObject *, PyObject *args) {
     PyObject *stream = nullptr;
     if (!PyArg_ParseTuple(args, "iO", &device, &stream))
       throw PythonError{};
-    Event made = orRaise(deviceOf(device).internal().createEvent());
+    OwnedEvent made = orRaise(deviceOf(device).internal().createEvent());
     orRaise(streamOf(device, streamIn(stream)).internal().record(*made));
     return capsule(std::move(made), eventName);
   });
@@ -68,7 +68,8 @@ PyObject *milliseconds(PyObject *, PyObject *args) {
     PyObject *start = nullptr, *end = nullptr;
     if (!PyArg_ParseTuple(args, "OO", &start, &end))
       throw PythonError{};
-    Event &from = behind<Event>(start, eventName), &to = behind<Event>(end, eventName);
+    OwnedEvent &from = behind<OwnedEvent>(start, eventName),
+               &to = behind<OwnedEvent>(end, eventName);
     auto took = [&]() -> Result<double> {
       Unlocked unlocked;
       if (Status status = to->synchronize(); !status)
@@ -165,7 +166,7 @@ PyObject *usable(PyObject *, PyObject *args) {
   });
 }
 
-PyMethodDef methods[] = {
+PyMethodDef measuringMethods[] = {
     {"last_launch", lastLaunch, METH_NOARGS, "(device, stream) of the launch that came last."},
     {"event", event, METH_VARARGS, "An event, recorded in a stream of a device."},
     {"milliseconds", milliseconds, METH_VARARGS, "Between two events, once both are reached."},
@@ -181,6 +182,6 @@ PyMethodDef methods[] = {
 
 void noteLaunch(int device, void *stream) { last = {device, stream}; }
 
-void addMeasuring(PyObject *module) { check(PyModule_AddFunctions(module, methods)); }
+void addMeasuring(PyObject *module) { check(PyModule_AddFunctions(module, measuringMethods)); }
 
 } // namespace nereid::python

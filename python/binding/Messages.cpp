@@ -57,7 +57,7 @@ std::deque<Waiting> &waiting() {
 // Launches that may be queued already and are not counted yet.
 int launching = 0;
 bool isPostponed = false;
-std::atomic<bool> isCalled = false, isClosed = false;
+std::atomic<bool> isCalled = false, isSilent = false;
 
 /// Fails with the first failed assertion; what other kernels wrote is then left.
 void drainIdle() {
@@ -82,7 +82,7 @@ int pendingCall(void *);
 
 // From any thread. One of the driver comes here, which must not call the driver.
 void wake() {
-  if (!isClosed && !isCalled.exchange(true) && Py_AddPendingCall(pendingCall, nullptr) != 0)
+  if (!isSilent && !isCalled.exchange(true) && Py_AddPendingCall(pendingCall, nullptr) != 0)
     isCalled = false;
 }
 
@@ -213,7 +213,7 @@ void finishRecords() {
         return device.synchronize();
       }());
     }
-  isClosed = true;
+  isSilent = true;
   drainIdle();
 }
 

@@ -4,8 +4,6 @@ using namespace mlir;
 
 namespace nereid::cpu {
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 unsigned preferredDim(ArrayRef<int64_t> shape) {
   unsigned dim = shape.size() - 1;
   while (dim > 0 && shape[dim] == 1)
@@ -46,7 +44,7 @@ std::optional<unsigned> DirectionAnalysis::inOperand(Operation *op, Value operan
 }
 
 Directions DirectionAnalysis::of(Value tile) const {
-  if (!isTile(tile))
+  if (!tile::isTile(tile))
     return {};
   if (isStored(tile) || !tile.getDefiningOp())
     return ofRows(tile::shapeOf(tile.getType()));
@@ -64,15 +62,15 @@ Directions DirectionAnalysis::ofComputed(Value tile) const {
     return {};
   Directions out;
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-  if (access && isTile(access.getAccessed())) {
+  if (access && tile::isTile(access.getAccessed())) {
     out = ofAccess(access.getAccessed());
-  } else if (access || !(keepsDimensions(op) || llvm::none_of(op->getOperands(), isTile))) {
+  } else if (access || !(keepsDimensions(op) || llvm::none_of(op->getOperands(), tile::isTile))) {
     return ofRows(shape);
   }
   for (Value operand : op->getOperands()) {
     Directions there = of(operand);
     for (unsigned d = 0; d < shape.size(); ++d)
-      if (auto from = isTile(operand) ? inOperand(op, operand, d) : std::nullopt) {
+      if (auto from = tile::isTile(operand) ? inOperand(op, operand, d) : std::nullopt) {
         out.wanted |= (there.wanted >> *from & 1) << d;
         out.opposed |= (there.opposed >> *from & 1) << d;
       }

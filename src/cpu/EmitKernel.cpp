@@ -17,8 +17,6 @@ namespace nereid::cpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // Walks the kernel in program order: control flow stays, tiles become loops.
 class KernelWalker {
 public:
@@ -46,7 +44,7 @@ private:
     if (!lanes) {
       emitter.unsupported(op, {});
       for (Value result : op->getResults())
-        if (!isTile(result))
+        if (!tile::isTile(result))
           emitter.setScalar(result, emitter.undef(laneType(result.getType(), 1)));
       return;
     }
@@ -62,7 +60,7 @@ private:
     if (lanes.runsWhole())
       return lanes.emitWhole(emitter);
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
-      if (!isTile(result))
+      if (!tile::isTile(result))
         emitter.setScalar(result, lanes.emitLanes(emitter, i, {}));
       else if (emitter.plan.stored(result))
         emitter.materialize(result);
@@ -112,7 +110,7 @@ private:
     for (Value source : sources) {
       if (isa<tile::DescType>(source.getType()))
         llvm::append_range(values, emitter.descriptor(source));
-      else if (!isTile(source))
+      else if (!tile::isTile(source))
         values.push_back(emitter.scalar(source));
     }
     return values;
@@ -127,14 +125,14 @@ private:
       next += types.size();
       if (isa<tile::DescType>(source.getType()))
         emitter.setDescriptor(source, std::move(mine));
-      else if (!isTile(source))
+      else if (!tile::isTile(source))
         emitter.setScalar(source, mine[0]);
     }
   }
   // Computes tiles into the buffers of what they become.
   void fillAll(ValueRange into, ValueRange from) {
     for (auto [target, source] : llvm::zip(into, from))
-      if (isTile(target) && !sameBuffer(target, source))
+      if (tile::isTile(target) && !sameBuffer(target, source))
         emitter.fill(emitter.buffer(target), source);
   }
   bool sameBuffer(Value a, Value c) {
@@ -193,7 +191,7 @@ private:
     auto each = [&](bool inPlace, auto action) {
       for (OpOperand &operand : yield->getOpOperands()) {
         Value argument = loop.getRegionIterArg(operand.getOperandNumber());
-        if (isTile(argument) && emitter.plan.yieldsInPlace(operand) == inPlace &&
+        if (tile::isTile(argument) && emitter.plan.yieldsInPlace(operand) == inPlace &&
             !sameBuffer(argument, operand.get()))
           action(argument, operand.get());
       }

@@ -11,8 +11,6 @@ namespace nereid::cpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // True if `value` is there when `place` begins.
 bool isBefore(Value value, Operation *place) {
   Operation *op = value.getDefiningOp();
@@ -26,7 +24,7 @@ bool isBefore(Value value, Operation *place) {
 } // namespace
 
 bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
-  if (!isTile(value) || plan.stored(value))
+  if (!tile::isTile(value) || plan.stored(value))
     return isBefore(value, place);
   Operation *op = value.getDefiningOp();
   return op && isLazy(op) && isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -177,7 +175,7 @@ Value endOfNumbers(Value tile, unsigned dim, Operation *place, LaneEmitter &emit
                ? Value()
                : blockEnd(load.getDesc(), load.getOffsets(), dim, place, emitter);
   if (auto choice = dyn_cast<arith::SelectOp>(op))
-    return isTile(choice.getCondition()) && isZero(choice.getFalseValue())
+    return tile::isTile(choice.getCondition()) && isZero(choice.getFalseValue())
                ? emitter.maskEnd(choice.getCondition(), dim, known)
                : Value();
   if (auto trans = dyn_cast<tile::TransOp>(op))

@@ -12,10 +12,6 @@ namespace nereid::cpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
-
 int64_t elementsOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getNumElements() : 1;
@@ -34,7 +30,7 @@ Operation *loopBetween(Operation *outer, Operation *inner) {
 // Elementwise ops read their operands where they stand themselves.
 bool keepsPlaces(Operation *op) {
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-  return op->hasTrait<OpTrait::Elementwise>() || (access && isTile(access.getAccessed()));
+  return op->hasTrait<OpTrait::Elementwise>() || (access && tile::isTile(access.getAccessed()));
 }
 
 } // namespace
@@ -107,7 +103,7 @@ const FusionPlan::Stored *FusionPlan::stored(Value tile) const {
 }
 
 bool FusionPlan::store(Value tile, Reason reason) {
-  if (!isTile(tile) || !storedTiles.try_emplace(tile, Stored{reason, 0, {}}).second)
+  if (!tile::isTile(tile) || !storedTiles.try_emplace(tile, Stored{reason, 0, {}}).second)
     return false;
   storedOrder.push_back(tile);
   return true;
@@ -138,14 +134,14 @@ void FusionPlan::storeStructural() {
 SmallVector<FusionPlan::Root> FusionPlan::roots() const {
   SmallVector<Root> found;
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isLazy(op) && llvm::any_of(op->getResults(), isTile)) {
+    if (isLazy(op) && llvm::any_of(op->getResults(), tile::isTile)) {
       for (Value result : op->getResults())
         if (stored(result))
           found.push_back({op, {result}, true});
       return;
     }
     Root root{op, {}, false};
-    llvm::copy_if(op->getOperands(), std::back_inserter(root.tiles), isTile);
+    llvm::copy_if(op->getOperands(), std::back_inserter(root.tiles), tile::isTile);
     if (!root.tiles.empty())
       found.push_back(std::move(root));
   });
@@ -183,7 +179,7 @@ void FusionPlan::storeTurned() {
 // `computed`: look at how it is computed though it is stored.
 void FusionPlan::turn(Value tile, unsigned dim, bool computed, DirectionAnalysis &directions) {
   Operation *op = tile.getDefiningOp();
-  if (!isTile(tile) || !op || (stored(tile) && !computed))
+  if (!tile::isTile(tile) || !op || (stored(tile) && !computed))
     return;
   Directions there = computed ? directions.ofComputed(tile) : directions.of(tile);
   if (!(there.opposed >> dim & 1))
@@ -197,7 +193,7 @@ void FusionPlan::turn(Value tile, unsigned dim, bool computed, DirectionAnalysis
     return;
   }
   for (Value operand : op->getOperands())
-    if (isTile(operand))
+    if (tile::isTile(operand))
       if (auto inside = DirectionAnalysis::inOperand(op, operand, dim))
         turn(operand, *inside, false, directions);
 }
@@ -211,7 +207,7 @@ FusionPlan::Cone FusionPlan::cone(const Root &root) const {
 
 // `expand`: look at how a stored tile is computed instead of at its buffer.
 void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, Cone &cone) const {
-  if (!isTile(tile))
+  if (!tile::isTile(tile))
     return;
   if (!expand && stored(tile)) {
     cone.leaves.insert(tile);
@@ -229,7 +225,7 @@ void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, C
   if (!fresh && !newlyRepeated && !displaced)
     return;
   for (Value operand : op->getOperands()) {
-    if (!isTile(operand))
+    if (!tile::isTile(operand))
       continue;
     // Each of its lanes is asked for several times, in different rounds of the loop.
     bool again = repeated || elementsOf(operand.getType()) < elementsOf(tile.getType());
@@ -267,7 +263,7 @@ bool FusionPlan::goesOneWay(Value tile) const {
     return true;
   Operation *op = tile.getDefiningOp();
   auto isOne = [&](Value operand) {
-    return !isTile(operand) || axes.facts(operand).constancy[dim] >= shape[dim];
+    return !tile::isTile(operand) || axes.facts(operand).constancy[dim] >= shape[dim];
   };
   if (isa_and_present<tile::DivSIOp>(op)) // unsigned numbers may wrap at 0
     return axes.facts(op->getOperand(0)).contiguity[dim] >= shape[dim] && isOne(op->getOperand(1));
@@ -281,7 +277,7 @@ bool FusionPlan::goesOneWay(Value tile) const {
 // another program changes in between would not be the one that was tested.
 bool FusionPlan::mayReadAgain(Operation *op) const {
   auto load = dyn_cast<tile::LoadOp>(op);
-  if (!load || !isTile(load.getPointer()) || !isa<FloatType>(load.getAccessElementType()))
+  if (!load || !tile::isTile(load.getPointer()) || !isa<FloatType>(load.getAccessElementType()))
     return false;
   auto shape = tile::shapeOf(load.getPointer().getType());
   tile::AxisFacts facts = axes.facts(load.getPointer());
@@ -307,7 +303,7 @@ void FusionPlan::findYieldStores() {
     auto shape = tile::shapeOf(store.getPointer().getType());
     bool any = false;
     for (Value yielded : yield->getOperands())
-      if (isTile(yielded)) {
+      if (tile::isTile(yielded)) {
         any = true;
         if (tile::shapeOf(yielded.getType()) != shape)
           return;
@@ -323,7 +319,7 @@ Operation *FusionPlan::yieldThatRunsAlone() const {
     auto loop = cast<scf::ForOp>(yield->getParentOp());
     Cone used;
     for (OpOperand &operand : yield->getOpOperands())
-      if (isTile(operand.get())) {
+      if (tile::isTile(operand.get())) {
         if (!direct.contains(&operand))
           return yield;
         visit(operand.get(), false, false, false, used);
@@ -349,14 +345,15 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
     visit(tile, false, false, false, one);
     // A chain of elementwise ops keeps the lanes in their places.
     bool keeps = llvm::all_of(one.ops, [](Operation *op) {
-      return keepsPlaces(op) || isa<tile::SplatOp>(op) || !llvm::any_of(op->getOperands(), isTile);
+      return keepsPlaces(op) || isa<tile::SplatOp>(op) ||
+             !llvm::any_of(op->getOperands(), tile::isTile);
     });
     for (Operation *op : one.ops) {
       auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
       if (!read || !read.readsMemory())
         continue;
-      keeps &= write && !(isOwn && tile == write.getAccessed()) && isTile(read.getAccessed()) &&
-               !one.repeated.contains(op);
+      keeps &= write && !(isOwn && tile == write.getAccessed()) &&
+               tile::isTile(read.getAccessed()) && !one.repeated.contains(op);
       if (keeps && read.getAccessed() == write.getAccessed())
         continue;
       if (keeps && put && (!isOwn || tile == put.getValue()) && rowsAreRanges(put.getPointer()) &&
@@ -424,7 +421,7 @@ bool FusionPlan::storeReused() {
 void FusionPlan::shareBuffers() {
   kernel->walk([&](Operation *op) {
     auto share = [&](Value tile, Value with) {
-      if (isTile(tile))
+      if (tile::isTile(tile))
         storedTiles[tile].sameAs = with;
     };
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -456,7 +453,7 @@ void FusionPlan::chooseInPlaceYields() {
       return out;
     };
     for (OpOperand &operand : yield->getOpOperands()) {
-      if (!isTile(operand.get()))
+      if (!tile::isTile(operand.get()))
         continue;
       Value argument = loop.getRegionIterArg(operand.getOperandNumber());
       bool safe = !coneOf(operand.get()).displaced.contains(argument);
@@ -502,7 +499,7 @@ void FusionPlan::allocate() {
     if (auto yield = dyn_cast<scf::YieldOp>(op); yield && isa<scf::ForOp>(yield->getParentOp())) {
       uint64_t size = 0;
       for (OpOperand &operand : yield->getOpOperands())
-        if (isTile(operand.get()) && !direct.contains(&operand))
+        if (tile::isTile(operand.get()) && !direct.contains(&operand))
           size += llvm::alignTo(bufferBytes(operand.get().getType()), 64);
       if (size)
         takeScratch(op, size);
@@ -542,7 +539,7 @@ void FusionPlan::findStreams() {
     return;
   for (tile::StoreOp put : stores) {
     Value base = parameterOf(put.getPointer());
-    if (base && isTile(put.getPointer()) && !read.contains(base))
+    if (base && tile::isTile(put.getPointer()) && !read.contains(base))
       streaming.insert(put);
   }
 }
@@ -557,10 +554,11 @@ std::vector<FusionPlan::Loop> FusionPlan::loops() const {
       loop.stored = stored(root.place->getResult(0));
     Cone used = cone(root);
     for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
-      if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
+      if (llvm::any_of(op->getOperands(), tile::isTile) || isCostly(op))
         loop.computes.push_back(op);
     // What stands alone and touches no tile is no loop.
-    if (!loop.computes.empty() || loop.stored || llvm::any_of(root.place->getOperands(), isTile))
+    if (!loop.computes.empty() || loop.stored ||
+        llvm::any_of(root.place->getOperands(), tile::isTile))
       out.push_back(std::move(loop));
   }
   return out;
@@ -593,7 +591,7 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
     if (loops && !used.ops.empty()) {
       os << " computes";
       for (Operation *op : llvm::reverse(used.ops.getArrayRef()))
-        if (llvm::any_of(op->getOperands(), isTile) || isCostly(op))
+        if (llvm::any_of(op->getOperands(), tile::isTile) || isCostly(op))
           os << " " << op->getName().getStringRef();
     }
     if (const RowLoop *row = rowLoop(root.place)) {

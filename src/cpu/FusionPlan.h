@@ -19,6 +19,11 @@
 
 namespace nereid::cpu {
 
+/// True of a tile of one dimension.
+inline bool isRow(mlir::Value value) {
+  return tile::isTile(value) && tile::shapeOf(value.getType()).size() == 1;
+}
+
 class FusionPlan {
 public:
   /// Why a tile is stored.

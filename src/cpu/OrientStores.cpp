@@ -10,8 +10,6 @@ namespace nereid::cpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // Makes tiles of which two dimensions have changed places.
 class Turning {
 public:
@@ -64,7 +62,7 @@ private:
     if (op && passesThrough(op) && !liesAcross(tile)) {
       IRMapping operands;
       for (Value operand : op->getOperands())
-        if (isTile(operand))
+        if (tile::isTile(operand))
           operands.map(operand, turned(operand));
       Operation *copy = b.clone(*op, operands);
       copy->getResult(0).setType(type);
@@ -86,7 +84,7 @@ private:
 void orientStores(FunctionOpInterface kernel) {
   SmallVector<tile::StoreOp> stores;
   kernel->walk([&](tile::StoreOp store) {
-    if (isTile(store.getPointer()) && tile::shapeOf(store.getPointer().getType()).size() > 1)
+    if (tile::isTile(store.getPointer()) && tile::shapeOf(store.getPointer().getType()).size() > 1)
       stores.push_back(store);
   });
   std::optional<analysis::AxisAnalysis> axes; // of the function as it is

@@ -10,10 +10,6 @@ using namespace mlir;
 
 namespace nereid::cpu {
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-static bool isRow(Value tile) { return isTile(tile) && tile::shapeOf(tile.getType()).size() == 1; }
-
 void hoistReductions(FunctionOpInterface kernel) {
   kernel->walk([](tile::ReduceOp reduce) {
     llvm::SetVector<Value> used(reduce->operand_begin(), reduce->operand_end());
@@ -59,7 +55,7 @@ void FusionPlan::joinYields(scf::ForOp loop) {
   DenseSet<Value> displaced;
   for (OpOperand &operand : yield->getOpOperands()) {
     Value tile = operand.get();
-    if (!isTile(tile) || !direct.contains(&operand))
+    if (!tile::isTile(tile) || !direct.contains(&operand))
       continue;
     if (!isRow(tile) ||
         (!row.yielded.empty() && tile.getType() != row.yielded.front()->get().getType() &&
@@ -120,7 +116,7 @@ void FusionPlan::joinRows(Block &block) {
                  llvm::none_of(op->getResults(), [&](Value result) { return stored(result); });
     if (stays && !isLate(op))
       continue;
-    if (stays && llvm::all_of(op->getResults(), isTile))
+    if (stays && llvm::all_of(op->getResults(), tile::isTile))
       late.insert(op->result_begin(), op->result_end());
     else
       close();
@@ -195,7 +191,7 @@ void FusionPlan::fetchAhead() {
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
-    if (!isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
+    if (!tile::isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
         bufferBytes(load.getResult().getType()) < leastBytes)
       return;
     Operation *first = nullptr;

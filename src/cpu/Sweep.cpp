@@ -17,8 +17,6 @@ namespace nereid::cpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // How many lanes of a row are true: exactly `full` in the simple case. Where a number wraps around
 // in the row nothing is known: the first 0 lanes are true, those from the extent on are false.
 struct Prefix {
@@ -34,7 +32,7 @@ public:
 
   // Finds the masks that `tile` is computed from. False if some op reads its operands elsewhere.
   bool collect(Value tile, const Lanes &row) {
-    if (!isTile(tile) || !seen.insert(tile).second)
+    if (!tile::isTile(tile) || !seen.insert(tile).second)
       return true;
     if (isRead(tile))
       return true;
@@ -52,14 +50,14 @@ public:
       return collect(op->getOperand(0), emitter.inOperand(op, row));
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isa<tile::SplatOp>(op) &&
-        llvm::any_of(op->getOperands(), isTile))
+        llvm::any_of(op->getOperands(), tile::isTile))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand, row); });
   }
 
   // True if all lanes of `tile` that the masks cut off are the same.
   bool isUniform(Value tile, const Lanes &row) {
-    if (!isTile(tile) || known.contains(tile))
+    if (!tile::isTile(tile) || known.contains(tile))
       return true;
     if (tile::shapeOf(tile.getType())[row.dim] == 1)
       return true;
@@ -169,7 +167,7 @@ private:
   // False if the loop itself stores what the tile is computed from: its first lanes cannot be asked
   // for before the row begins.
   bool isKnownBefore(Value tile) const {
-    if (!isTile(tile) || emitter.plan.stored(tile))
+    if (!tile::isTile(tile) || emitter.plan.stored(tile))
       return !computed.contains(tile);
     Operation *op = tile.getDefiningOp();
     return op &&

@@ -205,7 +205,7 @@ Value reversedOf(Interp &, std::vector<Value> items) {
   return Value(std::make_shared<ops::List>(std::move(items)));
 }
 
-constexpr BuiltinRow rows[] = {
+constexpr BuiltinRow sequenceTable[] = {
     {"range", makeRange},
     {"len", builtinLen},
     {"next", builtinNext},
@@ -227,7 +227,7 @@ constexpr CollectionRow collections[] = {
 
 } // namespace
 
-std::span<const BuiltinRow> sequenceBuiltins() { return rows; }
+std::span<const BuiltinRow> sequenceBuiltins() { return sequenceTable; }
 std::span<const CollectionRow> collectionBuiltins() { return collections; }
 
 } // namespace nereid::emit

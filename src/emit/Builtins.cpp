@@ -247,7 +247,7 @@ template <bool FunctionObject::*flag> Value marked(Interp &, std::vector<Value> 
   return Value(std::move(copy));
 }
 
-constexpr BuiltinRow rows[] = {
+constexpr BuiltinRow builtinTable[] = {
     {"bool", builtinBool},
     {"str", builtinStr},
     {"repr", builtinRepr},
@@ -309,7 +309,7 @@ void Interp::makeBuiltins() {
     builtins->set(name, native(name, std::move(body)));
   };
   for (std::span<const BuiltinRow> table :
-       {std::span<const BuiltinRow>(rows), numberBuiltins(), sequenceBuiltins()})
+       {std::span<const BuiltinRow>(builtinTable), numberBuiltins(), sequenceBuiltins()})
     for (auto &[name, function] : table)
       add(name, function);
   for (auto &[name, function] : collectionBuiltins())

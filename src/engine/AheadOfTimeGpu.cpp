@@ -17,7 +17,7 @@ using support::CodeRecord;
 namespace {
 
 // $NAME is the prefix, $UPPER the same in capitals.
-constexpr std::string_view headerText =
+constexpr std::string_view gpuHeaderText =
     R"header(/* Kernel `$KERNEL` for $ARGUMENTS, made by nereid compile.
  * Compiled in: $CONSTANTS
  * Code for: $CHIPS
@@ -342,20 +342,20 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
   ParameterText all = parametersOf(*artifact, "NEREID_CUDA_UNALIGNED");
   AheadOfTime out;
   out.object = *std::move(object);
-  out.header = replaced(headerText, {{"KERNEL", inComment(std::string(artifact->name()))},
-                                     {"ARGUMENTS", signatureOf(*artifact)},
-                                     {"CONSTANTS", constantsOf(*artifact)},
-                                     {"CHIPS", chips},
-                                     {"NAME", name},
-                                     {"UPPER", upperCase(name)},
-                                     {"DECLARATIONS", declarations},
-                                     {"PARAMETERS", all.parameters},
-                                     {"ROWS", table},
-                                     {"FIELDS", all.fields},
-                                     {"PLACES", all.places},
-                                     {"BLOCKS", std::to_string(blocks)},
-                                     {"CHECKS", all.checks},
-                                     {"ASSIGNMENTS", all.assignments}});
+  out.header = replaced(gpuHeaderText, {{"KERNEL", inComment(std::string(artifact->name()))},
+                                        {"ARGUMENTS", signatureOf(*artifact)},
+                                        {"CONSTANTS", constantsOf(*artifact)},
+                                        {"CHIPS", chips},
+                                        {"NAME", name},
+                                        {"UPPER", upperCase(name)},
+                                        {"DECLARATIONS", declarations},
+                                        {"PARAMETERS", all.parameters},
+                                        {"ROWS", table},
+                                        {"FIELDS", all.fields},
+                                        {"PLACES", all.places},
+                                        {"BLOCKS", std::to_string(blocks)},
+                                        {"CHECKS", all.checks},
+                                        {"ASSIGNMENTS", all.assignments}});
   return out;
 }
 

@@ -134,7 +134,6 @@ Result<Program> Engine::load(const tl::Module &module) const {
 
 namespace {
 Error noProgram() { return emptyHandle("Program", "Engine::load"); }
-Error noKernel() { return emptyHandle("Kernel", "Program::kernel"); }
 Error noStream() { return emptyHandle("Stream", "Device::stream"); }
 
 // What no compiler of a device would take, said where the options are given.

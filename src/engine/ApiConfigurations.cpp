@@ -1,5 +1,4 @@
 // The part of the public Kernel that is about configurations of `@triton.autotune`.
-#include "api/Empty.h"
 #include "engine/KernelParts.h"
 #include "engine/KernelState.h"
 
@@ -9,8 +8,6 @@ namespace nereid {
 
 using support::ArgumentClass;
 using support::Specialization;
-
-static Error noKernel() { return emptyHandle("Kernel", "Program::kernel"); }
 
 std::string Configuration::text() const {
   std::string text;

@@ -9,13 +9,13 @@ namespace nereid::engine {
 
 namespace {
 
-struct Search {
+struct NoteSearch {
   uintptr_t inside; // an address of the binary that is meant
   std::string id;
 };
 
 int visit(dl_phdr_info *binary, size_t, void *data) {
-  auto &search = *static_cast<Search *>(data);
+  auto &search = *static_cast<NoteSearch *>(data);
   bool holds = false;
   for (int i = 0; i < binary->dlpi_phnum; ++i) {
     const ElfW(Phdr) &segment = binary->dlpi_phdr[i];
@@ -53,7 +53,7 @@ int visit(dl_phdr_info *binary, size_t, void *data) {
 const std::string &buildId() {
   static const std::string id = [] {
     static const char here = 0;
-    Search search{reinterpret_cast<uintptr_t>(&here), {}};
+    NoteSearch search{reinterpret_cast<uintptr_t>(&here), {}};
     dl_iterate_phdr(visit, &search);
     return search.id;
   }();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/Arguments.h"
+#include "api/Empty.h"
 #include "api/PerDevice.h"
 #include "emit/Program.h"
 #include "engine/Configurations.h"
@@ -19,6 +20,8 @@
 #include <vector>
 
 namespace nereid {
+
+inline Error noKernel() { return emptyHandle("Kernel", "Program::kernel"); }
 
 struct KernelState {
   std::shared_ptr<ProgramState> program;

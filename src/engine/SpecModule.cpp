@@ -46,7 +46,7 @@ DType dtypeArgument(Interp &interp, const Value &value) {
 
 namespace {
 
-Value function(std::string name, std::function<Value(Interp &, NativeArguments &)> body) {
+Value specFunction(std::string name, std::function<Value(Interp &, NativeArguments &)> body) {
   return Value(std::make_shared<emit::NativeFunction>(
       name, [name, body](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
         NativeArguments arguments(interp, name, args, keywords);
@@ -105,7 +105,7 @@ std::shared_ptr<SpecTensor> makeTensor(Interp &interp, NativeArguments &args,
 
 Value builder(std::string name, SpecTensor::Recipe recipe) {
   using Recipe = SpecTensor::Recipe;
-  return function(name, [recipe](Interp &interp, NativeArguments &args) -> Value {
+  return specFunction(name, [recipe](Interp &interp, NativeArguments &args) -> Value {
     std::vector<int64_t> shape;
     if (recipe == Recipe::Range || recipe == Recipe::Permutation)
       shape = {interp.asInt(args.required("n"), "`n`")};
@@ -133,7 +133,7 @@ Value builder(std::string name, SpecTensor::Recipe recipe) {
 }
 
 Value constant(std::string name, std::optional<double> fixed) {
-  return function(name, [fixed](Interp &interp, NativeArguments &args) -> Value {
+  return specFunction(name, [fixed](Interp &interp, NativeArguments &args) -> Value {
     auto shape = intList(interp, args.required("shape"), "an extent");
     double value = fixed ? *fixed : number(interp, args.required("value"));
     auto tensor =
@@ -145,7 +145,7 @@ Value constant(std::string name, std::optional<double> fixed) {
 }
 
 template <double (*f)(double)> Value realFunction(std::string name) {
-  return function(name, [](Interp &interp, NativeArguments &args) {
+  return specFunction(name, [](Interp &interp, NativeArguments &args) {
     return Value(f(number(interp, args.required("x"))));
   });
 }
@@ -197,10 +197,11 @@ std::optional<Value> SpecTensor::attribute(Interp &, std::string_view name) {
   if (name == "ndim")
     return Value(int64_t(shape.size()));
   if (name == "numel" || name == "element_size")
-    return function(std::string(name), [n = name == "numel" ? numel() : int64_t(info(dtype).bytes)](
-                                           Interp &, NativeArguments &) { return Value(n); });
+    return specFunction(std::string(name),
+                        [n = name == "numel" ? numel() : int64_t(info(dtype).bytes)](
+                            Interp &, NativeArguments &) { return Value(n); });
   if (name == "stride")
-    return function(
+    return specFunction(
         "stride", [ints, strides = strides](Interp &interp, NativeArguments &args) -> Value {
           Value dim = args.optional("dim", Value());
           if (dim.isNone())
@@ -276,7 +277,7 @@ std::vector<std::pair<std::string, Value>> specNames() {
   add("zeros", constant("zeros", 0));
   add("ones", constant("ones", 1));
   add("full", constant("full", std::nullopt));
-  add("values", function("values", [](Interp &interp, NativeArguments &args) -> Value {
+  add("values", specFunction("values", [](Interp &interp, NativeArguments &args) -> Value {
         support::Array array = toArray(interp, args.required("data"));
         auto tensor =
             makeTensor(interp, args, array.shape(), dtypeArgument(interp, args.required("dtype")));
@@ -285,7 +286,7 @@ std::vector<std::pair<std::string, Value>> specNames() {
         return Value(tensor);
       }));
 
-  add("launch", function("launch", [](Interp &interp, NativeArguments &args) -> Value {
+  add("launch", specFunction("launch", [](Interp &interp, NativeArguments &args) -> Value {
         auto launch = std::make_shared<SpecLaunch>();
         Value kernel = args.required("kernel"), grid = args.required("grid");
         if (!kernel.isStr())
@@ -306,7 +307,7 @@ std::vector<std::pair<std::string, Value>> specNames() {
         launch->keywords = args.restKeywords();
         return Value(launch);
       }));
-  add("descriptor", function("descriptor", [](Interp &interp, NativeArguments &args) -> Value {
+  add("descriptor", specFunction("descriptor", [](Interp &interp, NativeArguments &args) -> Value {
         auto descriptor = std::make_shared<SpecDescriptor>();
         Value tensor = args.required("tensor");
         if (!tensor.as<SpecTensor>())
@@ -318,13 +319,14 @@ std::vector<std::pair<std::string, Value>> specNames() {
         descriptor->paddingIsNan = padding.isStr() && padding.asStr() == "nan";
         return Value(descriptor);
       }));
-  add("unsupported", function("unsupported", [](Interp &interp, NativeArguments &args) -> Value {
+  add("unsupported",
+      specFunction("unsupported", [](Interp &interp, NativeArguments &args) -> Value {
         auto object = std::make_shared<SpecUnsupported>();
         object->reason = interp.str(args.required("reason"));
         return Value(object);
       }));
 
-  add("cdiv", function("cdiv", [](Interp &interp, NativeArguments &args) -> Value {
+  add("cdiv", specFunction("cdiv", [](Interp &interp, NativeArguments &args) -> Value {
         Integer a(interp.asInt(args.required("a"), "`a`")),
             b(interp.asInt(args.required("b"), "`b`"));
         if (b.isZero())
@@ -332,13 +334,13 @@ std::vector<std::pair<std::string, Value>> specNames() {
         return Value(-Integer::floorDiv(-a, b));
       }));
   add("next_power_of_2",
-      function("next_power_of_2", [](Interp &interp, NativeArguments &args) -> Value {
+      specFunction("next_power_of_2", [](Interp &interp, NativeArguments &args) -> Value {
         int64_t n = interp.asInt(args.required("n"), "`n`");
         if (n > int64_t(1) << 62)
           interp.raise("ValueError", "next_power_of_2 of " + std::to_string(n));
         return Value(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(n, 1)))));
       }));
-  add("prod", function("prod", [](Interp &interp, NativeArguments &args) -> Value {
+  add("prod", specFunction("prod", [](Interp &interp, NativeArguments &args) -> Value {
         Integer product(1);
         for (const Value &item : interp.iterate(args.required("values")))
           product = product * Integer(interp.asInt(item, "a factor"));
@@ -348,10 +350,10 @@ std::vector<std::pair<std::string, Value>> specNames() {
   add("exp", realFunction<std::exp>("exp"));
   add("log", realFunction<std::log>("log"));
   add("log2", realFunction<std::log2>("log2"));
-  add("eps", function("eps", [](Interp &interp, NativeArguments &args) {
+  add("eps", specFunction("eps", [](Interp &interp, NativeArguments &args) {
         return Value(epsilon(interp, args.required("dtype")));
       }));
-  add("sizeof", function("sizeof", [](Interp &interp, NativeArguments &args) {
+  add("sizeof", specFunction("sizeof", [](Interp &interp, NativeArguments &args) {
         return Value(int64_t(info(dtypeArgument(interp, args.required("dtype"))).bytes));
       }));
   add("inf", Value(double(INFINITY)));

@@ -197,8 +197,8 @@ bool AccessLayouts::place(tile::MemoryAccessOpInterface access, analysis::AxisAn
   }
   if (isScattered)
     return !placeWhereRepeated(access, pointers.constancy);
-  int64_t width =
-      analysis::accessWidth(pointers, mask && isTile(mask) ? &maskFacts : nullptr, dim, bytes, 16);
+  int64_t width = analysis::accessWidth(pointers, mask && tile::isTile(mask) ? &maskFacts : nullptr,
+                                        dim, bytes, 16);
   auto store = dyn_cast<tile::StoreOp>(access.getOperation());
   bool isOfProduct = store && products.behind(store.getValue());
   add(access, {shape.vec(), dim, isOfProduct ? bytes : 0}, pointers.contiguity[dim], width, bytes);
@@ -376,7 +376,7 @@ std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf:
         return layout;
     }
   bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
-                     return isTile(carried) && tile::shapeOf(carried.getType()) == shape;
+                     return tile::isTile(carried) && tile::shapeOf(carried.getType()) == shape;
                    });
   if (!isCarried)
     return std::nullopt;

@@ -58,7 +58,9 @@ private:
       return emitWhile(loop);
     if (versions.tryRecompute(op))
       return success();
-    auto tiles = [](auto range) { return llvm::any_of(range, [](Value v) { return isTile(v); }); };
+    auto tiles = [](auto range) {
+      return llvm::any_of(range, [](Value v) { return tile::isTile(v); });
+    };
     if (!tiles(op->getOperands()) && !tiles(op->getResults())) {
       b.clone(*op, versions.scalars);
       return success();
@@ -77,13 +79,13 @@ private:
 
   Choice choose(Operation *op) {
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-    if ((access && isTile(access.getAccessed())) || isa<tile::DescLoadOp>(op))
+    if ((access && tile::isTile(access.getAccessed())) || isa<tile::DescLoadOp>(op))
       return {*accesses.of(op), std::nullopt, {}};
     // Scalars that are joined, or a pair that becomes scalars, meet in one thread.
     if (isa<tile::JoinOp, tile::SplitOp>(op) &&
-        !(isTile(op->getOperand(0)) && isTile(op->getResult(0)))) {
+        !(tile::isTile(op->getOperand(0)) && tile::isTile(op->getResult(0)))) {
       LinearLayout pair = blockedLayout(ArrayRef<int64_t>{2}, 2, ArrayRef<unsigned>{0u}, warps);
-      if (isTile(op->getResult(0)))
+      if (tile::isTile(op->getResult(0)))
         return {pair, std::nullopt, {}};
       return {LinearLayout(), 0u, pair};
     }
@@ -107,7 +109,7 @@ private:
     std::optional<Choice> placed;
     unsigned placedRank = 0;
     for (OpOperand &operand : op->getOpOperands())
-      if (isTile(operand.get()))
+      if (tile::isTile(operand.get()))
         if (auto own = versions.ownLayout(operand.get()))
           if (unsigned rank = rankOf(op, operand.get()); rank > placedRank)
             if (auto result = forward(op, operand.getOperandNumber(), *own, 0, warps)) {
@@ -117,23 +119,23 @@ private:
     if (placed)
       return *placed;
     // Operands that are computed where they are wanted follow the result.
-    if (op->getNumResults() && isTile(op->getResult(0))) {
+    if (op->getNumResults() && tile::isTile(op->getResult(0))) {
       auto wanted = products.metBy(op->getResult(0));
       LinearLayout layout = wanted ? *wanted : defaultLayout(op->getResult(0).getType());
       bool follows = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-        return !isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
+        return !tile::isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
       });
       if (follows)
         return {layout, std::nullopt, {}};
     }
     for (OpOperand &operand : op->getOpOperands())
-      if (isTile(operand.get())) {
+      if (tile::isTile(operand.get())) {
         LinearLayout layout = defaultLayout(operand.get().getType());
         if (auto result = forward(op, operand.getOperandNumber(), layout, 0, warps))
           return {*result, operand.getOperandNumber(), layout};
       }
     for (Value result : op->getResults())
-      if (isTile(result))
+      if (tile::isTile(result))
         return {defaultLayout(result.getType()), std::nullopt, {}};
     return {};
   }
@@ -152,7 +154,7 @@ private:
     // Regions refer to scalars outside, so the clone uses the map of all scalars.
     IRMapping &mapping = versions.scalars;
     for (OpOperand &operand : op->getOpOperands()) {
-      if (!isTile(operand.get()))
+      if (!tile::isTile(operand.get()))
         continue;
       unsigned i = operand.getOperandNumber();
       auto shape = tile::shapeOf(operand.get().getType());
@@ -170,14 +172,14 @@ private:
     }
     Operation *copy = b.clone(*op, mapping);
     for (auto [old, now] : llvm::zip(op->getResults(), copy->getResults())) {
-      if (!isTile(now))
+      if (!tile::isTile(now))
         continue;
       now.setType(withLayout(now.getType(), choice.result));
       versions.add(old, now);
     }
     if (auto second = accesses.ofCopy(op)) {
       for (Value operand : op->getOperands())
-        if (isTile(operand))
+        if (tile::isTile(operand))
           mapping.map(operand, versions.require(operand, *second));
       versions.add(op->getResult(0), versions.cloneWith(op, mapping, *second)->getResult(0));
     }
@@ -310,7 +312,7 @@ private:
   // accesses say; nothing if they don't. Tiles that are repeated have a say of their own.
   std::optional<LinearLayout> foresee(Value value, Block &body, DenseSet<Value> &seen,
                                       bool ofRepeated) {
-    if (!isTile(value) || !seen.insert(value).second)
+    if (!tile::isTile(value) || !seen.insert(value).second)
       return std::nullopt;
     Operation *op = value.getDefiningOp();
     if (!op || !body.getParentOp()->isProperAncestor(op))
@@ -325,7 +327,7 @@ private:
     if (auto dot = dyn_cast<tile::DotOp>(op))
       return products.of(dot).sum;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-    if (access && isTile(access.getAccessed()))
+    if (access && tile::isTile(access.getAccessed()))
       return *accesses.of(op);
     for (OpOperand &operand : op->getOpOperands())
       if (auto layout = foresee(operand.get(), body, seen, ofRepeated))
@@ -352,7 +354,7 @@ private:
   // and each element twice).
   LinearLayout carriedLayout(scf::ForOp loop, unsigned i) {
     Value init = loop.getInitArgs()[i];
-    if (!isTile(init))
+    if (!tile::isTile(init))
       return {};
     auto foreseen = [&](bool ofRepeated) {
       DenseSet<Value> seen;
@@ -396,20 +398,20 @@ private:
   SmallVector<LinearLayout> defaultsFor(TypeRange types) {
     SmallVector<LinearLayout> out;
     for (Type type : types)
-      out.push_back(isTile(type) ? defaultLayout(type) : LinearLayout());
+      out.push_back(tile::isTile(type) ? defaultLayout(type) : LinearLayout());
     return out;
   }
   SmallVector<Type> typesWith(TypeRange types, ArrayRef<LinearLayout> layouts) {
     SmallVector<Type> out;
     for (auto [type, layout] : llvm::zip(types, layouts))
-      out.push_back(isTile(type) ? Type(withLayout(type, layout)) : type);
+      out.push_back(tile::isTile(type) ? Type(withLayout(type, layout)) : type);
     return out;
   }
 
   LogicalResult emitIf(scf::IfOp branch) {
     SmallVector<LinearLayout> layouts = defaultsFor(branch.getResultTypes());
     for (auto [i, layout] : llvm::enumerate(layouts)) {
-      if (!isTile(branch.getResult(i)))
+      if (!tile::isTile(branch.getResult(i)))
         continue;
       auto foreseen = [&](bool ofRepeated) {
         DenseSet<Value> seen;

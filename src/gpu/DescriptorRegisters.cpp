@@ -46,11 +46,11 @@ SmallVector<Value> coordinatesOf(Op op, RegisterEmitter &e, const LinearLayout &
   return out;
 }
 
-struct Reached {
+struct Element {
   Value pointer, inside;
 };
 
-Reached reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
+Element reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
   OpBuilder &b = e.builder;
   ArrayRef<Value> fields = e.descriptor(desc);
   size_t rank = coordinates.size();
@@ -71,7 +71,7 @@ Reached reach(RegisterEmitter &e, Value desc, ArrayRef<Value> coordinates) {
 // The same for elements that lie in a row, whose stride is 1. What a loop does not change of an
 // address is a sum of its own: a step adds the scalar part to it.
 template <typename Op>
-Reached reachRow(Op op, RegisterEmitter &e, const LinearLayout &layout, unsigned reg) {
+Element reachRow(Op op, RegisterEmitter &e, const LinearLayout &layout, unsigned reg) {
   OpBuilder &b = e.builder;
   ArrayRef<Value> fields = e.descriptor(op.getDesc());
   size_t rank = op.getOffsets().size();
@@ -139,7 +139,7 @@ template <typename Op> struct ReadRegisters : RegisterModel<ReadRegisters<Op>, O
     e.noteDescriptor("load", desc, layout, 1);
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
-      Reached place = reach(e, read.getDesc(), coordinatesOf(read, e, layout, reg));
+      Element place = reach(e, read.getDesc(), coordinatesOf(read, e, layout, reg));
       Value value =
           emitLoad(e, place.pointer, desc.getElementType(), 1, place.inside, ".global")[0];
       if (outside)
@@ -160,7 +160,7 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
                      write.getDesc().getType(), layout, 1);
     ArrayRef<Value> values = e.registers(write.getValue());
     for (unsigned reg = 0; reg < values.size(); ++reg) {
-      Reached place = reach(e, write.getDesc(), coordinatesOf(write, e, layout, reg));
+      Element place = reach(e, write.getDesc(), coordinatesOf(write, e, layout, reg));
       Value active = e.both(owner, place.inside);
       if constexpr (std::is_same_v<Op, tile::DescReduceOp>)
         if (write.getKind() == tile::AtomicKind::FAdd && sumVector(e.chip, element, 1))
@@ -198,7 +198,7 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(read, e, layout, reg);
-      Reached place = reachRow(read, e, layout, reg);
+      Element place = reachRow(read, e, layout, reg);
       Value left = leftInRow(e, read.getDesc(), at.back(), vector);
       Value all = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value whole = e.both(place.inside, all);
@@ -238,7 +238,7 @@ struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp>
     ArrayRef<Value> values = e.registers(write.getValue());
     for (unsigned reg = 0; reg < values.size(); reg += vector) {
       SmallVector<Value> at = coordinatesOf(write, e, layout, reg);
-      Reached place = reachRow(write, e, layout, reg);
+      Element place = reachRow(write, e, layout, reg);
       Value left = leftInRow(e, write.getDesc(), at.back(), vector);
       Value whole = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value active = e.both(owner, place.inside);
@@ -275,7 +275,7 @@ struct CopyDescRegisters : RegisterModel<CopyDescRegisters, CopyDescOp> {
     Value thread = shared.threadOffset(e, layout);
     for (unsigned reg = 0; reg < registersOf(layout); reg += vector) {
       SmallVector<Value> at = coordinatesOf(copy, e, layout, reg);
-      Reached place = reachRow(copy, e, layout, reg);
+      Element place = reachRow(copy, e, layout, reg);
       Value count = b.create<arith::TruncIOp>(e.loc(), b.getI32Type(),
                                               leftInRow(e, copy.getDesc(), at.back(), vector));
       count = b.create<arith::MulIOp>(e.loc(), count, e.i32(size));

@@ -42,8 +42,6 @@ private:
   Value base;
 };
 
-unsigned bitsOf(Type type) { return type.getIntOrFloatBitWidth(); }
-
 SmallVector<Value> wordsOf(RegisterEmitter &e, ArrayRef<Value> values) {
   unsigned share = std::max(1u, 32 / bitsOf(values[0].getType()));
   SmallVector<Value> words;

@@ -21,8 +21,6 @@ namespace nereid::gpu {
 
 namespace {
 
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
 int64_t bytesOfThread(tile::LoadOp load) {
   return int64_t(registersOf(layoutOf(load.getType()))) *
          tile::bytesInMemory(tile::elementType(load.getType()));
@@ -109,7 +107,7 @@ private:
   // --- which ---
 
   bool isKeepable(scf::ForOp loop, tile::LoadOp load) {
-    if (!isTile(load.getType()) || load.getIsVolatile() || load->use_empty() ||
+    if (!tile::isTile(load.getType()) || load.getIsVolatile() || load->use_empty() ||
         load.getCache() == tile::CacheModifier::CV)
       return false;
     Type element = tile::elementType(load.getType());
@@ -292,7 +290,7 @@ private:
   Value firstOf(Value value, Operation *before, llvm::DenseMap<Value, Value> &known) {
     if (Value found = known.lookup(value))
       return found;
-    if (!isTile(value.getType()) && dominance.properlyDominates(value, before))
+    if (!tile::isTile(value.getType()) && dominance.properlyDominates(value, before))
       return value;
     Operation *op = value.getDefiningOp();
     if (!op || op->getNumRegions() || op->getNumResults() != 1)
@@ -302,13 +300,14 @@ private:
     Location loc = op->getLoc();
     if (auto range = dyn_cast<tile::ArangeOp>(op))
       return make<arith::ConstantOp>(loc, b.getI32IntegerAttr(int32_t(range.getStart())));
-    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isTile(value.getType())) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op);
+        constant && tile::isTile(value.getType())) {
       auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
       return splat ? make<arith::ConstantOp>(loc, splat.getSplatValue<TypedAttr>()).getResult()
                    : Value();
     }
     if (!isMemoryEffectFree(op) || !isSpeculatable(op) ||
-        (isTile(value.getType()) && !op->hasTrait<OpTrait::Elementwise>()))
+        (tile::isTile(value.getType()) && !op->hasTrait<OpTrait::Elementwise>()))
       return {};
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
@@ -370,7 +369,7 @@ private:
     auto isOfAll = [&](scf::ForOp loop) {
       return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [&](tile::LoadOp load) {
         llvm::SmallPtrSet<Operation *, 16> seen;
-        return isTile(load.getType()) && load != row.load && !taken.contains(load) &&
+        return tile::isTile(load.getType()) && load != row.load && !taken.contains(load) &&
                isForAll(load.getPointer(), seen);
       });
     };
@@ -552,7 +551,7 @@ private:
   // What the mask leaves out is kept as the first load says.
   void takeOtherOf(tile::LoadOp load, tile::LoadOp again) {
     Value mask = again.getMask(), before = load.getOther(), other = again.getOther();
-    bool areZero = (!before || isZero(before)) && (!other || isZero(other));
+    bool areZero = (!before || isZeroConstant(before)) && (!other || isZeroConstant(other));
     if (!mask || areZero || (before && other && isSameConstant(before, other)))
       return;
     Location loc = again.getLoc();
@@ -560,7 +559,7 @@ private:
     auto type = cast<RankedTensorType>(again.getType());
     if (!other)
       other = b.create<arith::ConstantOp>(loc, b.getZeroAttr(type));
-    else if (!isTile(other.getType()))
+    else if (!tile::isTile(other.getType()))
       other = b.create<tile::SplatOp>(loc, type, other);
     auto select = b.create<arith::SelectOp>(loc, mask, again.getResult(), other);
     again.getResult().replaceAllUsesExcept(select.getResult(), select);

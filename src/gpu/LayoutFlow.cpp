@@ -15,7 +15,7 @@ bool isCast(Operation *op) {
 
 bool keepsLayout(Operation *op) {
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-  return op->hasTrait<OpTrait::Elementwise>() || (access && isTile(access.getAccessed()));
+  return op->hasTrait<OpTrait::Elementwise>() || (access && tile::isTile(access.getAccessed()));
 }
 
 std::optional<LinearLayout> backward(Operation *op, unsigned result, const LinearLayout &layout,
@@ -49,7 +49,7 @@ llvm::DenseMap<Value, Operation *> nearestOrigins(FunctionOpInterface kernel,
   llvm::DenseMap<Value, Operation *> origins;
   std::deque<Value> reached; // nearest first
   auto reach = [&](Value tile, Operation *origin) {
-    if (isTile(tile) && origins.try_emplace(tile, origin).second)
+    if (tile::isTile(tile) && origins.try_emplace(tile, origin).second)
       reached.push_back(tile);
   };
   kernel->walk([&](Operation *op) {

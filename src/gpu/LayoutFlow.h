@@ -11,9 +11,6 @@
 
 namespace nereid::gpu {
 
-inline bool isTile(mlir::Type type) { return llvm::isa<mlir::RankedTensorType>(type); }
-inline bool isTile(mlir::Value value) { return isTile(value.getType()); }
-
 /// Elementwise, of one operand.
 bool isCast(mlir::Operation *op);
 /// True if all tiles of the op lie alike, as in elementwise ops and accesses.

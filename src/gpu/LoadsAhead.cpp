@@ -30,7 +30,7 @@ public:
       if (auto load = dyn_cast<tile::LoadOp>(op); load && isWanted(load) && canStartAhead(load))
         loads.push_back(load);
     // Single numbers that come with a row come ahead with it: it would wait for them.
-    if (llvm::none_of(loads, [](tile::LoadOp load) { return isTile(load); }))
+    if (llvm::none_of(loads, [](tile::LoadOp load) { return tile::isTile(load); }))
       return;
     for (distance = hasProducts ? 1 : stages - 1; distance > 0; --distance)
       if (fits())
@@ -72,7 +72,6 @@ private:
     return (written.empty() || (argument && !written.contains(argument))) &&
            slice.add(loop, load->getOperands(), [](tile::LoadOp) { return false; });
   }
-  static bool isTile(tile::LoadOp load) { return isa<RankedTensorType>(load.getType()); }
 
   bool fits() {
     if (hasProducts)
@@ -96,7 +95,7 @@ private:
       if (auto tile = dyn_cast<RankedTensorType>(type); tile && !isPointer(tile))
         count += registersOf(layoutOf(tile));
     for (tile::LoadOp load : loads)
-      count += isTile(load) ? registersOf(layoutOf(load.getType())) : 1;
+      count += tile::isTile(load) ? registersOf(layoutOf(load.getType())) : 1;
     return count;
   }
   static bool isPointer(RankedTensorType tile) { return isa<tile::PtrType>(tile.getElementType()); }

@@ -14,9 +14,9 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-bool isZero(Value value) {
+bool isZeroConstant(Value value) {
   if (auto convert = value.getDefiningOp<tile::FPToIntOp>())
-    return isZero(convert.getSource());
+    return isZeroConstant(convert.getSource());
   return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
 }
 
@@ -42,7 +42,7 @@ bool isCopy(tile::LoadOp load) {
   Value other = load.getOther();
   return canWaitInRing(load.getType()) && !load.getIsVolatile() &&
          (!load.getMask() || isa<RankedTensorType>(load.getMask().getType())) &&
-         (!other || isZero(other));
+         (!other || isZeroConstant(other));
 }
 
 bool isCopy(tile::DescLoadOp block) {
@@ -347,7 +347,7 @@ static int64_t instructionsOfStep(Block &body, unsigned warps) {
       count +=
           multiplyAdds(dot) /
           (perProduct * mmaDepth(tile::bytesInMemory(tile::elementType(dot.getLhs().getType()))));
-    else if (op.hasTrait<OpTrait::Elementwise>() && isTile(op.getResult(0)))
+    else if (op.hasTrait<OpTrait::Elementwise>() && tile::isTile(op.getResult(0)))
       count += registersOf(layoutOf(op.getResult(0).getType())) * warps;
   }
   return count / warps;

@@ -10,7 +10,7 @@
 namespace nereid::gpu {
 
 /// Zero, also one that is converted: `other=0.0` takes the type of what is loaded.
-bool isZero(mlir::Value value);
+bool isZeroConstant(mlir::Value value);
 
 /// What `pipelineLoads` decides about a loop before it writes anything of it.
 class LoopPlan {

@@ -13,12 +13,6 @@ namespace nereid::gpu {
 
 namespace {
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-unsigned bitsOf(Type type) {
-  return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
-}
-
 StringRef cacheText(tile::CacheModifier cache) {
   switch (cache) {
   case tile::CacheModifier::CA:
@@ -165,15 +159,15 @@ SmallVector<Value> unpack(RegisterEmitter &e, ArrayRef<Value> words, Type elemen
 } // namespace
 
 unsigned accessVector(const analysis::AxisAnalysis &axes, Value pointer, Value mask, Type element) {
-  if (!isTile(pointer))
+  if (!tile::isTile(pointer))
     return 1;
   LinearLayout layout = layoutOf(pointer.getType());
   tile::AxisFacts facts = axes.facts(pointer);
   tile::AxisFacts maskFacts = mask ? axes.facts(mask) : facts;
   unsigned best = 1;
   for (unsigned d = 0; d < layout.rank(); ++d) {
-    int64_t width = analysis::accessWidth(facts, mask && isTile(mask) ? &maskFacts : nullptr, d,
-                                          tile::bytesInMemory(element), 16);
+    int64_t width = analysis::accessWidth(facts, mask && tile::isTile(mask) ? &maskFacts : nullptr,
+                                          d, tile::bytesInMemory(element), 16);
     best = std::max(best, unsigned(std::min<int64_t>(width, consecutiveRegisters(layout, d))));
   }
   return best;
@@ -322,7 +316,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
       policy = cachePolicy(e, load.getEvict());
       qualifiers += hintText(load.getCache(), load.getEvict(), policy);
     }
-    unsigned count = isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
+    unsigned count = tile::isTile(load.getResult()) ? registersOf(layoutOf(load.getType())) : 1;
     unsigned vector = accessVector(e.axes, load.getPointer(), load.getMask(), element);
     e.noteGlobal("load", load.getPointer(), element, vector);
     SmallVector<Value> pointers = e.operand(load.getPointer(), count), masks, others;
@@ -331,7 +325,8 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     if (load.getOther())
       others = e.operand(load.getOther(), count);
     std::optional<uint64_t> other = constantBits(others);
-    if (load.getOther() && isZero(load.getOther())) // of an integer perhaps `0.0`, converted
+    if (load.getOther() &&
+        isZeroConstant(load.getOther())) // of an integer perhaps `0.0`, converted
       other = 0;
     if (other)
       others.clear();
@@ -342,7 +337,7 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
                                           other.value_or(0), policy));
     for (unsigned reg = 0; reg < others.size(); ++reg)
       values[reg] = e.builder.create<LLVM::SelectOp>(e.loc(), masks[reg], values[reg], others[reg]);
-    if (isTile(load.getResult()))
+    if (tile::isTile(load.getResult()))
       e.setRegisters(load.getResult(), std::move(values));
     else
       e.setScalar(load.getResult(), values[0]);
@@ -355,7 +350,7 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
     Type element = store.getAccessElementType();
     Value policy = cachePolicy(e, store.getEvict());
     std::string qualifiers = ".global" + hintText(store.getCache(), store.getEvict(), policy);
-    bool tile = isTile(store.getPointer());
+    bool tile = tile::isTile(store.getPointer());
     unsigned count = tile ? registersOf(layoutOf(store.getPointer().getType())) : 1;
     unsigned vector = accessVector(e.axes, store.getPointer(), store.getMask(), element);
     e.noteGlobal("store", store.getPointer(), element, vector);
@@ -421,7 +416,7 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, S
                 Value pointer, Value mask, unsigned vector,
                 llvm::function_ref<Value(unsigned, Value)> access) {
   Value result = op->getResult(0);
-  bool tile = isTile(pointer);
+  bool tile = tile::isTile(pointer);
   Type element = tile::elementType(result.getType());
   e.noteGlobal("atomic", pointer, element, vector);
   unsigned count = tile ? registersOf(layoutOf(pointer.getType())) : 1;
@@ -469,8 +464,9 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, S
 struct AtomicRMWRegisters : RegisterModel<AtomicRMWRegisters, tile::AtomicRMWOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto atomic = cast<tile::AtomicRMWOp>(op);
-    unsigned count =
-        isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
+    unsigned count = tile::isTile(atomic.getPointer())
+                         ? registersOf(layoutOf(atomic.getPointer().getType()))
+                         : 1;
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        values = e.operand(atomic.getValue(), count);
     Type element = tile::elementType(atomic.getType());
@@ -503,8 +499,9 @@ struct AtomicCASRegisters : RegisterModel<AtomicCASRegisters, tile::AtomicCASOp>
     unsigned bits = bitsOf(type);
     if (bits < 16)
       return e.unsupported(op, "an atomic on 8 bits");
-    unsigned count =
-        isTile(atomic.getPointer()) ? registersOf(layoutOf(atomic.getPointer().getType())) : 1;
+    unsigned count = tile::isTile(atomic.getPointer())
+                         ? registersOf(layoutOf(atomic.getPointer().getType()))
+                         : 1;
     SmallVector<Value> pointers = e.operand(atomic.getPointer(), count),
                        compares = e.operand(atomic.getCompare(), count),
                        values = e.operand(atomic.getValue(), count);

@@ -31,7 +31,7 @@ public:
       return layout.rank() == 1 || readsWell(read, layout);
     if (isMade(op)) {
       for (OpOperand &operand : op->getOpOperands()) {
-        if (!isTile(operand.get()))
+        if (!tile::isTile(operand.get()))
           continue;
         auto wanted = backward(op, 0, layout, operand.getOperandNumber());
         if (!wanted || !canMake(operand.get(), *wanted, /*isOperand=*/false))
@@ -58,7 +58,7 @@ public:
     } else if (isMade(op)) {
       IRMapping mapping;
       for (OpOperand &operand : op->getOpOperands())
-        if (isTile(operand.get()))
+        if (tile::isTile(operand.get()))
           mapping.map(operand.get(),
                       make(operand.get(), *backward(op, 0, layout, operand.getOperandNumber())));
       Operation *copy = b.clone(*op, mapping);

@@ -278,7 +278,7 @@ private:
     unsigned i = sum.getArgNumber() - 1;
     OpOperand &use = *sum.use_begin();
     return use.getOwner() == body.getTerminator()->getOperand(i).getDefiningOp() &&
-           use.getOperandNumber() == 2 && isZero(loop.getInitArgs()[i]);
+           use.getOperandNumber() == 2 && isZeroConstant(loop.getInitArgs()[i]);
   }
   void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
     Location loc = loop.getLoc();

@@ -21,15 +21,7 @@ Type registerType(Type element) {
   return element;
 }
 
-namespace {
-
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
-unsigned bitsOf(Type type) {
-  return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
-}
-
-} // namespace
+namespace {} // namespace
 
 RegisterEmitter::RegisterEmitter(OpBuilder &builder, const analysis::AxisAnalysis &axes,
                                  const target::GpuChip &chip, unsigned warps)
@@ -49,7 +41,7 @@ void RegisterEmitter::setDescriptor(Value source, SmallVector<Value> fields) {
   descriptors[source] = std::move(fields);
 }
 SmallVector<Value> RegisterEmitter::operand(Value value, unsigned count) const {
-  if (isTile(value.getType()))
+  if (tile::isTile(value.getType()))
     return SmallVector<Value>(registers(value));
   return SmallVector<Value>(count, scalar(value));
 }
@@ -421,10 +413,10 @@ SmallVector<Type> RegisterEmitter::typesOf(Type type) const {
     types.append(2 * desc.getBlockShape().size(), IntegerType::get(type.getContext(), 64));
     return types;
   }
-  if (isTile(type) && isCarriedInWords(type))
+  if (tile::isTile(type) && isCarriedInWords(type))
     return SmallVector<Type>(registersOf(layoutOf(type)) / 2,
                              IntegerType::get(type.getContext(), 32));
-  if (isTile(type))
+  if (tile::isTile(type))
     return SmallVector<Type>(registersOf(layoutOf(type)), registerType(tile::elementType(type)));
   return {registerType(type)};
 }
@@ -437,9 +429,9 @@ SmallVector<Type> RegisterEmitter::typesOf(TypeRange types) const {
 SmallVector<Value> RegisterEmitter::valuesOf(ValueRange sources) {
   SmallVector<Value> all;
   for (Value source : sources) {
-    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+    if (tile::isTile(source.getType()) && isCarriedInWords(source.getType()))
       llvm::append_range(all, packHalves(registers(source)));
-    else if (isTile(source.getType()))
+    else if (tile::isTile(source.getType()))
       llvm::append_range(all, registers(source));
     else if (isa<tile::DescType>(source.getType()))
       llvm::append_range(all, descriptor(source));
@@ -453,9 +445,9 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   for (Value source : sources) {
     SmallVector<Value> mine(values.slice(next, typesOf(source.getType()).size()));
     next += mine.size();
-    if (isTile(source.getType()) && isCarriedInWords(source.getType()))
+    if (tile::isTile(source.getType()) && isCarriedInWords(source.getType()))
       setRegisters(source, unpackHalves(mine, tile::elementType(source.getType())));
-    else if (isTile(source.getType()))
+    else if (tile::isTile(source.getType()))
       setRegisters(source, std::move(mine));
     else if (isa<tile::DescType>(source.getType()))
       setDescriptor(source, std::move(mine));

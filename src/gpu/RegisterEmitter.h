@@ -13,10 +13,16 @@
 #include "gpu/EmitKernel.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "target/Gpu.h"
 
 namespace nereid::gpu {
+
+/// Bits of a register that holds a value of `type`.
+inline unsigned bitsOf(mlir::Type type) {
+  return mlir::isa<mlir::LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
+}
 
 class RegisterEmitter {
 public:

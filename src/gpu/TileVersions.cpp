@@ -11,7 +11,7 @@ using namespace mlir;
 namespace nereid::gpu {
 
 void TileVersions::add(Value old, Value now) {
-  if (isTile(now))
+  if (tile::isTile(now))
     scopes.back()[old].push_back({layoutOf(now.getType()), now});
   else
     scalars.map(old, now);
@@ -40,7 +40,7 @@ std::optional<LinearLayout> TileVersions::ownLayout(Value old) const {
 }
 
 Value TileVersions::require(Value old, const LinearLayout &layout) {
-  if (!isTile(old))
+  if (!tile::isTile(old))
     return scalars.lookup(old);
   if (const Version *version = find(old, &layout))
     return version->value;
@@ -71,7 +71,7 @@ Value TileVersions::requireFromSlot(Value old, const LinearLayout &layout) {
 bool TileVersions::movesBefore(Value old, const LinearLayout &layout) const {
   constexpr unsigned mostCopies = 4; // of what is computed, for what does not move
   Operation *op = old.getDefiningOp();
-  if (!op || !isCast(op) || !isPure(op) || !isTile(op->getOperand(0)))
+  if (!op || !isCast(op) || !isPure(op) || !tile::isTile(op->getOperand(0)))
     return false;
   auto bytes = [](Value tile) {
     Type element = tile::elementType(tile.getType());
@@ -92,7 +92,7 @@ bool TileVersions::movesBeforeLoop(Value old, const LinearLayout &layout) const 
     return false;
   Value outer;
   for (Value operand : op->getOperands()) {
-    if (!isTile(operand) || isRecomputed(operand))
+    if (!tile::isTile(operand) || isRecomputed(operand))
       continue;
     if (outer || !loop.isDefinedOutsideOfLoop(operand) || !ownLayout(operand))
       return false;
@@ -122,14 +122,14 @@ std::optional<LinearLayout> TileVersions::layoutOfDear(Value old,
 
 // True if a tile moves between threads for this one to lie so.
 bool TileVersions::moves(Value old, const LinearLayout &layout) const {
-  if (!isTile(old) || find(old, &layout))
+  if (!tile::isTile(old) || find(old, &layout))
     return false;
   if (!isRecomputed(old))
     return true;
   auto result = cast<OpResult>(old);
   Operation *op = result.getOwner();
   return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    auto wanted = isTile(operand.get())
+    auto wanted = tile::isTile(operand.get())
                       ? backward(op, result.getResultNumber(), layout, operand.getOperandNumber())
                       : std::nullopt;
     return wanted && moves(operand.get(), *wanted);
@@ -141,7 +141,7 @@ Value TileVersions::recompute(OpResult old, const LinearLayout &layout) {
   Operation *op = old.getOwner();
   IRMapping mapping;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    if (!isTile(operand)) {
+    if (!tile::isTile(operand)) {
       mapping.map(operand, scalars.lookup(operand));
       continue;
     }
@@ -156,7 +156,7 @@ Value TileVersions::recompute(OpResult old, const LinearLayout &layout) {
 Operation *TileVersions::cloneWith(Operation *op, IRMapping &mapping, const LinearLayout &layout) {
   Operation *copy = b.clone(*op, mapping);
   for (OpResult result : copy->getResults())
-    if (isTile(result))
+    if (tile::isTile(result))
       result.setType(withLayout(result.getType(), layout));
   if (auto constant = dyn_cast<arith::ConstantOp>(copy)) {
     auto dense = cast<DenseElementsAttr>(constant.getValue());
@@ -182,9 +182,9 @@ bool TileVersions::tryRecompute(Operation *op) {
 std::optional<unsigned> TileVersions::costToRecompute(Operation *op) const {
   constexpr unsigned most = 24, repeatedShare = 4;
   if (op->getNumRegions() || !isPure(op) || op->getNumResults() == 0 ||
-      !llvm::all_of(op->getResults(), [](Value v) { return isTile(v); }))
+      !llvm::all_of(op->getResults(), [](Value v) { return tile::isTile(v); }))
     return std::nullopt;
-  bool fromNothing = llvm::none_of(op->getOperands(), [](Value v) { return isTile(v); });
+  bool fromNothing = llvm::none_of(op->getOperands(), [](Value v) { return tile::isTile(v); });
   if (!fromNothing && !keepsLayout(op) && !isa<tile::LayoutOpInterface>(op))
     return std::nullopt;
   // An op that can't say where its operands lie is emitted once.
@@ -193,7 +193,7 @@ std::optional<unsigned> TileVersions::costToRecompute(Operation *op) const {
   unsigned cost = 1;
   bool repeats = isa<tile::ExpandDimsOp, tile::BroadcastOp>(op);
   for (Value operand : op->getOperands()) {
-    if (!isTile(operand) || (repeats && ownLayout(operand)))
+    if (!tile::isTile(operand) || (repeats && ownLayout(operand)))
       continue;
     if (!isRecomputed(operand))
       return std::nullopt;

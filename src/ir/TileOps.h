@@ -59,6 +59,13 @@ inline mlir::Type elementType(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
   return tensor ? tensor.getElementType() : type;
 }
+/// True of the type of a tile, and of a value that has one.
+inline constexpr auto isTile = [](auto what) {
+  if constexpr (std::is_convertible_v<decltype(what), mlir::Value>)
+    return mlir::isa<mlir::RankedTensorType>(mlir::Value(what).getType());
+  else
+    return mlir::isa<mlir::RankedTensorType>(what);
+};
 /// The shape of a tensor; empty for a scalar.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);

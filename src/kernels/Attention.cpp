@@ -409,7 +409,7 @@ constexpr Variant varlenBackwardVariants[] = {
      launchBackward<AttentionVarlenBackward>},
 };
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow attentionTable[] = {
     {Operation::Attention, "attention", "flash_attention", attentionArguments, attentionVariants,
      attentionSizes, "BHMD",
      [](Bound &bound) -> std::string {
@@ -436,6 +436,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> attentionRows() { return rows; }
+std::span<const OperationRow> attentionRows() { return attentionTable; }
 
 } // namespace nereid::kernels

@@ -233,7 +233,7 @@ constexpr Variant dropoutVariants[] = {
      }},
 };
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow elementwiseTable[] = {
     {Operation::Add, "add", "vector_add", addArguments, addVariants, vectorSizes, "n"},
     {Operation::Gelu, "gelu", "gelu", geluArguments, geluVariants, vectorSizes, "n"},
     {Operation::GeluBackward, "gelu_backward", "gelu", geluBackwardArguments, geluBackwardVariants,
@@ -256,6 +256,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> elementwiseRows() { return rows; }
+std::span<const OperationRow> elementwiseRows() { return elementwiseTable; }
 
 } // namespace nereid::kernels

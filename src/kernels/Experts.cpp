@@ -102,7 +102,7 @@ constexpr Variant orderVariants[] = {
 
 // ---- moe_permute, moe_combine
 
-Config blockRule(const Bound &bound) {
+Config hiddenBlockRule(const Bound &bound) {
   return {{"BLOCK", std::min<int64_t>(1024, powerOfTwo(bound['H']))}};
 }
 
@@ -113,7 +113,7 @@ constexpr ArgumentRow permuteArguments[] = {
 };
 
 constexpr Variant permuteVariants[] = {
-    {"permute.gather", "BLOCK", nullptr, blockRule,
+    {"permute.gather", "BLOCK", nullptr, hiddenBlockRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MoePermute>();
        return to.launch(permuteKernel, config.options(),
@@ -131,7 +131,7 @@ constexpr ArgumentRow combineArguments[] = {
 };
 
 constexpr Variant combineVariants[] = {
-    {"combine.gather", "BLOCK", nullptr, blockRule,
+    {"combine.gather", "BLOCK", nullptr, hiddenBlockRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MoeCombine>();
        return to.launch(combineKernel, config.options(),
@@ -151,7 +151,7 @@ constexpr ArgumentRow combineBackwardArguments[] = {
 };
 
 constexpr Variant combineBackwardVariants[] = {
-    {"combine_backward.rows", "BLOCK", nullptr, blockRule,
+    {"combine_backward.rows", "BLOCK", nullptr, hiddenBlockRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<MoeCombineBackward>();
        return to.launch(combineBackwardKernel, config.options(), {bound['T'] * bound['K']},
@@ -219,7 +219,7 @@ constexpr Variant layerVariants[] = {
      }},
 };
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow expertTable[] = {
     {Operation::MoeRoute, "moe_route", "moe", routeArguments, routeVariants, moeSizes, "TK",
      [](Bound &bound) -> std::string {
        if (bound['K'] > bound['E'])
@@ -284,6 +284,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> expertRows() { return rows; }
+std::span<const OperationRow> expertRows() { return expertTable; }
 
 } // namespace nereid::kernels

@@ -119,7 +119,7 @@ constexpr Variant weightGradientVariants[] = {
      }},
 };
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow groupedProductTable[] = {
     {Operation::MatmulGrouped, "matmul_grouped", "matmul_grouped", matmulGroupedArguments,
      matmulGroupedVariants, groupedSizes, "TN", nullptr, verifyGrouped},
     {Operation::MatmulGroupedWeightGradient, "matmul_grouped_weight_gradient", "matmul_grouped",
@@ -132,6 +132,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> groupedProductRows() { return rows; }
+std::span<const OperationRow> groupedProductRows() { return groupedProductTable; }
 
 } // namespace nereid::kernels

@@ -18,7 +18,7 @@ constexpr KernelSource sortRowsKernel{"sort", "kernel.py", "sort_rows"},
     addBeforeKernel{"scan", "kernel.py", "add_before"},
     histogramKernel{"scan", "kernel.py", "histogram"}, clearKernel{"scan", "kernel.py", "clear"};
 
-constexpr SizeName rowSizes[] = {{"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
+constexpr SizeName topKSizes[] = {{"M", 'M'}, {"N", 'N'}, {"K", 'K'}};
 
 // ---- sort, top_k
 
@@ -146,12 +146,13 @@ constexpr Variant histogramVariants[] = {
      }},
 };
 
-constexpr OperationRow rows[] = {
-    {Operation::Sort, "sort", "sort", sortArguments, sortVariants, rowSizes, "MN", nullptr, nullptr,
+constexpr OperationRow orderTable[] = {
+    {Operation::Sort, "sort", "sort", sortArguments, sortVariants, topKSizes, "MN", nullptr,
+     nullptr,
      [](const Bound &bound, std::string_view name, const Constant &value) {
        return name == "descending" && value == Constant::boolean(bound.as<Sort>().descending);
      }},
-    {Operation::TopK, "top_k", "sort", topKArguments, topKVariants, rowSizes, "MK",
+    {Operation::TopK, "top_k", "sort", topKArguments, topKVariants, topKSizes, "MK",
      [](Bound &bound) {
        return bound['K'] > bound['N'] || bound['K'] > 4096
                   ? "`y` is " + textOf(bound.as<TopK>().y) + ", and must have at most " +
@@ -182,6 +183,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> orderRows() { return rows; }
+std::span<const OperationRow> orderRows() { return orderTable; }
 
 } // namespace nereid::kernels

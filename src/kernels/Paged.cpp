@@ -468,7 +468,7 @@ constexpr SizeName prefixSizes[] = {{"tokens", 'B', SizeName::Count},
                                     {"D", 'D'},
                                     {"PAGE", 'S'}};
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow pagedTable[] = {
     {Operation::AppendKv, "append_kv", "paged_attention", appendArguments, appendVariants,
      pagedSizes, "BGD", checkCaches<AppendKv>, verifyTable<AppendKv>},
     {Operation::StoreKv, "store_kv", "paged_attention", storeArguments, storeVariants, pagedSizes,
@@ -497,6 +497,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> pagedRows() { return rows; }
+std::span<const OperationRow> pagedRows() { return pagedTable; }
 
 } // namespace nereid::kernels

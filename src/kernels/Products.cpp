@@ -458,7 +458,7 @@ constexpr Variant matvecVariants[] = {
 
 constexpr SizeName matvecSizes[] = {{"N", 'N'}, {"K", 'K'}};
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow productTable[] = {
     {Operation::Matmul, "matmul", "matmul", matmulArguments, matmulVariants, productSizes, "MN",
      checkMatmul, nullptr, agreesOnMatmul, argument<&Matmul::workspace>},
     {Operation::MatmulBatched, "matmul_batched", "matmul_batched", matmulBatchedArguments,
@@ -511,6 +511,6 @@ const char *precisionName(DType type, Precision precision) {
   return precision == Precision::Ieee ? "ieee" : precision == Precision::Tf32 ? "tf32" : "tf32x3";
 }
 
-std::span<const OperationRow> productRows() { return rows; }
+std::span<const OperationRow> productRows() { return productTable; }
 
 } // namespace nereid::kernels

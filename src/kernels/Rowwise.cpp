@@ -9,7 +9,7 @@ namespace nereid::kernels {
 
 namespace {
 
-constexpr SizeName rowSizes[] = {{"M", 'M'}, {"N", 'N'}};
+constexpr SizeName matrixSizes[] = {{"M", 'M'}, {"N", 'N'}};
 
 int64_t warpsOf(int64_t columns) { return columns <= 1024 ? 4 : columns <= 8192 ? 8 : 16; }
 int64_t normWarps(int64_t columns) { return std::clamp<int64_t>(powerOfTwo(columns) / 256, 1, 16); }
@@ -168,7 +168,7 @@ constexpr Variant crossEntropyBackwardVariants[] = {
 
 constexpr KernelSource linearProduct{"cross_entropy", "linear.py", "product"},
     crossEntropyFused{"cross_entropy", "kernel.py", "cross_entropy_fused"},
-    clearKernel{"scan", "kernel.py", "clear"};
+    clearGradient{"scan", "kernel.py", "clear"};
 
 constexpr ArgumentRow linearArguments[] = {
     {"x", argument<&LinearCrossEntropy::x>, Role::In, "T H", floats},
@@ -188,7 +188,7 @@ Status linearPlan(const Bound &bound, const Config &config, Launches &to) {
   const int64_t chunk = std::min(config["CHUNK"], rows);
   const double scale = call.scale != 0 ? call.scale : 1 / double(std::max<int64_t>(rows, 1));
   if (rows == 0)
-    return to.launch(clearKernel, {}, {blocks(classes * width, 1024)},
+    return to.launch(clearGradient, {}, {blocks(classes * width, 1024)},
                      {call.dw, classes * width, named("BLOCK", 1024)});
   Argument logits = to.scratch(bound.type(), chunk * classes);
   struct Strides {
@@ -477,20 +477,20 @@ constexpr Variant rmsNormBackwardVariants[] = {
      }},
 };
 
-constexpr OperationRow rows[] = {
-    {Operation::Softmax, "softmax", "softmax", softmaxArguments<Softmax>, softmaxVariants, rowSizes,
-     "MN"},
+constexpr OperationRow rowwiseTable[] = {
+    {Operation::Softmax, "softmax", "softmax", softmaxArguments<Softmax>, softmaxVariants,
+     matrixSizes, "MN"},
     {Operation::SoftmaxBackward, "softmax_backward", "softmax",
-     softmaxBackwardArguments<SoftmaxBackward>, softmaxBackwardVariants, rowSizes, "MN"},
+     softmaxBackwardArguments<SoftmaxBackward>, softmaxBackwardVariants, matrixSizes, "MN"},
     {Operation::LogSoftmax, "log_softmax", "log_softmax", softmaxArguments<LogSoftmax>,
-     logSoftmaxVariants, rowSizes, "MN"},
+     logSoftmaxVariants, matrixSizes, "MN"},
     {Operation::LogSoftmaxBackward, "log_softmax_backward", "log_softmax",
-     softmaxBackwardArguments<LogSoftmaxBackward>, logSoftmaxBackwardVariants, rowSizes, "MN"},
+     softmaxBackwardArguments<LogSoftmaxBackward>, logSoftmaxBackwardVariants, matrixSizes, "MN"},
     {Operation::CrossEntropy, "cross_entropy", "cross_entropy", crossEntropyArguments,
-     crossEntropyVariants, rowSizes, "M", checkCrossEntropy<CrossEntropy>,
+     crossEntropyVariants, matrixSizes, "M", checkCrossEntropy<CrossEntropy>,
      verifyTargets<CrossEntropy>},
     {Operation::CrossEntropyBackward, "cross_entropy_backward", "cross_entropy",
-     crossEntropyBackwardArguments, crossEntropyBackwardVariants, rowSizes, "M",
+     crossEntropyBackwardArguments, crossEntropyBackwardVariants, matrixSizes, "M",
      checkCrossEntropy<CrossEntropyBackward>, verifyTargets<CrossEntropyBackward>},
     {Operation::LinearCrossEntropy, "linear_cross_entropy", "cross_entropy", linearArguments,
      linearVariants, linearSizes, "H",
@@ -504,19 +504,19 @@ constexpr OperationRow rows[] = {
      },
      verifyTargets<LinearCrossEntropy>, nullptr, argument<&LinearCrossEntropy::workspace>},
     {Operation::LayerNorm, "layer_norm", "layer_norm", layerNormArguments, layerNormVariants,
-     rowSizes, "MN", checkEpsilon<LayerNorm>, nullptr, nullptr, argument<&LayerNorm::workspace>},
+     matrixSizes, "MN", checkEpsilon<LayerNorm>, nullptr, nullptr, argument<&LayerNorm::workspace>},
     {Operation::LayerNormBackward, "layer_norm_backward", "layer_norm", layerNormBackwardArguments,
-     layerNormBackwardVariants, rowSizes, "N", nullptr, nullptr, nullptr,
+     layerNormBackwardVariants, matrixSizes, "N", nullptr, nullptr, nullptr,
      argument<&LayerNormBackward::workspace>},
-    {Operation::RmsNorm, "rms_norm", "rms_norm", rmsNormArguments, rmsNormVariants, rowSizes, "MN",
-     checkRmsNorm, nullptr, nullptr, argument<&RmsNorm::workspace>},
+    {Operation::RmsNorm, "rms_norm", "rms_norm", rmsNormArguments, rmsNormVariants, matrixSizes,
+     "MN", checkRmsNorm, nullptr, nullptr, argument<&RmsNorm::workspace>},
     {Operation::RmsNormBackward, "rms_norm_backward", "rms_norm", rmsNormBackwardArguments,
-     rmsNormBackwardVariants, rowSizes, "N", nullptr, nullptr, nullptr,
+     rmsNormBackwardVariants, matrixSizes, "N", nullptr, nullptr, nullptr,
      argument<&RmsNormBackward::workspace>},
 };
 
 } // namespace
 
-std::span<const OperationRow> rowwiseRows() { return rows; }
+std::span<const OperationRow> rowwiseRows() { return rowwiseTable; }
 
 } // namespace nereid::kernels

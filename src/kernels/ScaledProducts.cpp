@@ -166,7 +166,7 @@ constexpr Variant quantizeVariants[] = {
 
 constexpr SizeName quantizeSizes[] = {{"M", 'M'}, {"N", 'N'}};
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow scaledProductTable[] = {
     {Operation::MatmulScaled, "matmul_scaled", "matmul_scaled", matmulScaledArguments,
      matmulScaledVariants, productSizes, "MN", checkScaled},
     {Operation::MatmulBlockScaled, "matmul_block_scaled", "matmul_scaled", blockScaledArguments,
@@ -179,6 +179,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> scaledProductRows() { return rows; }
+std::span<const OperationRow> scaledProductRows() { return scaledProductTable; }
 
 } // namespace nereid::kernels

@@ -17,9 +17,9 @@ constexpr KernelSource unscaleKernel{"mixed_precision", "kernel.py", "unscale"},
     castKernel{"mixed_precision", "kernel.py", "cast_and_measure"},
     scalesKernel{"mixed_precision", "kernel.py", "update_fp8_scales"};
 
-Config blockRule(const Bound &) { return {{"BLOCK", 4096}, {"num_warps", 8}}; }
+Config parameterBlockRule(const Bound &) { return {{"BLOCK", 4096}, {"num_warps", 8}}; }
 
-constexpr SizeName vectorSizes[] = {{"n", 'n'}};
+constexpr SizeName parameterSizes[] = {{"n", 'n'}};
 
 // ---- unscale
 
@@ -31,7 +31,7 @@ constexpr ArgumentRow unscaleArguments[] = {
 };
 
 constexpr Variant unscaleVariants[] = {
-    {"unscale.one_read", "BLOCK", nullptr, blockRule,
+    {"unscale.one_read", "BLOCK", nullptr, parameterBlockRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<Unscale>();
        return to.launch(unscaleKernel, config.options(), {blocks(bound['n'], config["BLOCK"])},
@@ -80,7 +80,7 @@ constexpr ArgumentRow castArguments[] = {
 };
 
 constexpr Variant castVariants[] = {
-    {"cast.one_read", "BLOCK", nullptr, blockRule,
+    {"cast.one_read", "BLOCK", nullptr, parameterBlockRule,
      [](const Bound &bound, const Config &config, Launches &to) {
        auto &call = bound.as<CastFp8>();
        return to.launch(
@@ -126,9 +126,9 @@ std::string checkScales(Bound &bound) {
   return "";
 }
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow trainingTable[] = {
     {Operation::Unscale, "unscale", "mixed_precision", unscaleArguments, unscaleVariants,
-     vectorSizes, "n"},
+     parameterSizes, "n"},
     {Operation::UpdateScale,
      "update_scale",
      "mixed_precision",
@@ -137,7 +137,7 @@ constexpr OperationRow rows[] = {
      {},
      "",
      checkUpdate},
-    {Operation::CastFp8, "cast_fp8", "mixed_precision", castArguments, castVariants, vectorSizes,
+    {Operation::CastFp8, "cast_fp8", "mixed_precision", castArguments, castVariants, parameterSizes,
      "n", nullptr, nullptr,
      [](const Bound &bound, std::string_view name, const Constant &value) {
        return name == "kind" &&
@@ -156,6 +156,6 @@ constexpr OperationRow rows[] = {
 
 } // namespace
 
-std::span<const OperationRow> trainingRows() { return rows; }
+std::span<const OperationRow> trainingRows() { return trainingTable; }
 
 } // namespace nereid::kernels

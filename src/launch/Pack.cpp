@@ -44,10 +44,10 @@ struct EntryRow {
 };
 
 enum ParameterFlags : uint32_t {
-  IsConstexpr = 1,
-  IsConst = 2,
-  DoNotSpecialize = 4,
-  DoNotSpecializeOnAlignment = 8
+  ParameterIsConstexpr = 1,
+  ParameterIsConst = 2,
+  ParameterUnspecialized = 4,
+  ParameterUnaligned = 8
 };
 
 std::string numbersText(std::span<const uint32_t> numbers) {
@@ -207,10 +207,10 @@ Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const vo
       const ParameterRow &one = parameters[parameter++];
       Parameter made;
       made.name = textOf(one.name);
-      made.isConstexpr = one.flags & IsConstexpr;
-      made.isConst = one.flags & IsConst;
-      made.doNotSpecialize = one.flags & DoNotSpecialize;
-      made.doNotSpecializeOnAlignment = one.flags & DoNotSpecializeOnAlignment;
+      made.isConstexpr = one.flags & ParameterIsConstexpr;
+      made.isConst = one.flags & ParameterIsConst;
+      made.doNotSpecialize = one.flags & ParameterUnspecialized;
+      made.doNotSpecializeOnAlignment = one.flags & ParameterUnaligned;
       if (one.annotated > 1 + uint32_t(DType::Float8E4B15))
         return damaged("a parameter has an unknown type");
       if (one.annotated)
@@ -293,12 +293,12 @@ std::vector<uint8_t> PackBuilder::finish() const {
                             uint32_t(row.entries.size())});
   for (const PackedKernelRow &row : rows)
     for (const Parameter &one : row.signature.parameters)
-      append(table,
-             ParameterRow{text(one.name),
-                          (one.isConstexpr ? IsConstexpr : 0u) | (one.isConst ? IsConst : 0u) |
-                              (one.doNotSpecialize ? DoNotSpecialize : 0u) |
-                              (one.doNotSpecializeOnAlignment ? DoNotSpecializeOnAlignment : 0u),
-                          one.annotated ? 1 + uint32_t(*one.annotated) : 0});
+      append(table, ParameterRow{text(one.name),
+                                 (one.isConstexpr ? ParameterIsConstexpr : 0u) |
+                                     (one.isConst ? ParameterIsConst : 0u) |
+                                     (one.doNotSpecialize ? ParameterUnspecialized : 0u) |
+                                     (one.doNotSpecializeOnAlignment ? ParameterUnaligned : 0u),
+                                 one.annotated ? 1 + uint32_t(*one.annotated) : 0});
   // The offsets depend on the size of the text, which the rows add to.
   std::vector<EntryRow> entries;
   std::vector<std::span<const uint8_t>> artifacts;

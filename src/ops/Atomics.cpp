@@ -7,8 +7,6 @@ using namespace mlir;
 namespace nereid::ops {
 namespace {
 
-bool is(const Type &type, DType dtype) { return type.isScalarKind() && type.dtype() == dtype; }
-
 tile::MemSemantic semantic(const Value &value) {
   std::string text = optionalStr(value, "sem");
   if (text.empty() || text == "acq_rel")
@@ -58,46 +56,46 @@ Tile valueArgument(OpContext &context, const Value &value, const Tile &pointer, 
   return cast(context, tile, element);
 }
 
-enum class Operation { Add, Max, Min, And, Or, Xor, Xchg };
+enum class AtomicOperation { Add, Max, Min, And, Or, Xor, Xchg };
 constexpr std::string_view Names[] = {"tl.atomic_add", "tl.atomic_max", "tl.atomic_min",
                                       "tl.atomic_and", "tl.atomic_or",  "tl.atomic_xor",
                                       "tl.atomic_xchg"};
 
-tile::AtomicKind kindOf(Operation operation, const Type &element) {
+tile::AtomicKind kindOf(AtomicOperation operation, const Type &element) {
   using Kind = tile::AtomicKind;
   bool isFloat = element.isFloat(), isSigned = element.isSigned();
   switch (operation) {
-  case Operation::Add:
+  case AtomicOperation::Add:
     return isFloat ? Kind::FAdd : Kind::Add;
-  case Operation::Max:
+  case AtomicOperation::Max:
     return isFloat ? Kind::FMax : isSigned ? Kind::Max : Kind::UMax;
-  case Operation::Min:
+  case AtomicOperation::Min:
     return isFloat ? Kind::FMin : isSigned ? Kind::Min : Kind::UMin;
-  case Operation::And:
+  case AtomicOperation::And:
     return Kind::And;
-  case Operation::Or:
+  case AtomicOperation::Or:
     return Kind::Or;
-  case Operation::Xor:
+  case AtomicOperation::Xor:
     return Kind::Xor;
-  case Operation::Xchg:
+  case AtomicOperation::Xchg:
     return Kind::Xchg;
   }
   return Kind::Xchg;
 }
 
-void checkElement(Operation operation, const Type &element) {
+void checkElement(AtomicOperation operation, const Type &element) {
   std::string_view name = Names[size_t(operation)];
-  bool half = is(element, DType::Float16) || is(element, DType::BFloat16);
-  bool bits =
-      operation == Operation::And || operation == Operation::Or || operation == Operation::Xor;
+  bool half = element.is(DType::Float16) || element.is(DType::BFloat16);
+  bool bits = operation == AtomicOperation::And || operation == AtomicOperation::Or ||
+              operation == AtomicOperation::Xor;
   if (element.isPointer() || element.isVoid() || element.isBlock() || element.bits() < 16 ||
-      is(element, DType::Int16) || is(element, DType::UInt16) ||
-      (half && operation != Operation::Add) || (bits && element.isFloat()))
+      element.is(DType::Int16) || element.is(DType::UInt16) ||
+      (half && operation != AtomicOperation::Add) || (bits && element.isFloat()))
     fail("UnsupportedDType", quote(name) + " does not take " + quote(element),
          half ? "accumulate in `tl.float32`, or compare and swap" : "");
 }
 
-template <Operation Op> Value buildAtomic(OpContext &context, Args args) {
+template <AtomicOperation Op> Value buildAtomic(OpContext &context, Args args) {
   std::string_view name = Names[size_t(Op)];
   Tile pointer = args[0].isTile() ? args[0].asTile() : tileArgument(context, args[0], "pointer");
   Type element = elementOf(pointer, name);
@@ -140,20 +138,20 @@ Value buildAtomicCas(OpContext &context, Args args) {
 
 constexpr std::string_view Signature = "pointer, val, mask=None, sem=None, scope=None";
 
-constexpr Row Rows[] = {
-    {"atomic_add", "atomic", Signature, buildAtomic<Operation::Add>,
+constexpr Row AtomicTable[] = {
+    {"atomic_add", "atomic", Signature, buildAtomic<AtomicOperation::Add>,
      "Adds to memory; gives the old value.", true},
-    {"atomic_max", "atomic", Signature, buildAtomic<Operation::Max>,
+    {"atomic_max", "atomic", Signature, buildAtomic<AtomicOperation::Max>,
      "Replaces memory by the greater value; gives the old value.", true},
-    {"atomic_min", "atomic", Signature, buildAtomic<Operation::Min>,
+    {"atomic_min", "atomic", Signature, buildAtomic<AtomicOperation::Min>,
      "Replaces memory by the lesser value; gives the old value.", true},
-    {"atomic_and", "atomic", Signature, buildAtomic<Operation::And>,
+    {"atomic_and", "atomic", Signature, buildAtomic<AtomicOperation::And>,
      "Bitwise and into memory; gives the old value.", true},
-    {"atomic_or", "atomic", Signature, buildAtomic<Operation::Or>,
+    {"atomic_or", "atomic", Signature, buildAtomic<AtomicOperation::Or>,
      "Bitwise or into memory; gives the old value.", true},
-    {"atomic_xor", "atomic", Signature, buildAtomic<Operation::Xor>,
+    {"atomic_xor", "atomic", Signature, buildAtomic<AtomicOperation::Xor>,
      "Bitwise exclusive or into memory; gives the old value.", true},
-    {"atomic_xchg", "atomic", Signature, buildAtomic<Operation::Xchg>,
+    {"atomic_xchg", "atomic", Signature, buildAtomic<AtomicOperation::Xchg>,
      "Replaces memory; gives the old value.", true},
     {"atomic_cas", "atomic", "pointer, cmp, val, sem=None, scope=None", buildAtomicCas,
      "Replaces memory where it equals `cmp`; gives the old value.", true},
@@ -161,6 +159,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> atomicRows() { return Rows; }
+std::span<const Row> atomicRows() { return AtomicTable; }
 
 } // namespace nereid::ops

@@ -107,7 +107,7 @@ Value buildMake(OpContext &context, Args args) {
                                  scalars(strides, "strides"));
 }
 
-Value buildLoad(OpContext &context, Args args) {
+Value buildDescriptorLoad(OpContext &context, Args args) {
   Tile desc = descriptorArgument(args[0], "load");
   auto *mlirContext = context.builder.getContext();
   return build<tile::DescLoadOp>(
@@ -117,7 +117,7 @@ Value buildLoad(OpContext &context, Args args) {
       tile::EvictionPolicyAttr::get(mlirContext, tile::EvictionPolicy::Normal));
 }
 
-Value buildStore(OpContext &context, Args args) {
+Value buildDescriptorStore(OpContext &context, Args args) {
   Tile desc = descriptorArgument(args[0], "store");
   Tile value = blockArgument(context, desc, args[2], "store");
   context.builder.create<tile::DescStoreOp>(context.loc, desc.value,
@@ -125,18 +125,18 @@ Value buildStore(OpContext &context, Args args) {
   return None{};
 }
 
-enum class Operation { Add, Min, Max, And, Or, Xor };
+enum class Reduction { Add, Min, Max, And, Or, Xor };
 
-template <Operation Op> Value buildReduce(OpContext &context, Args args) {
+template <Reduction Op> Value buildReduce(OpContext &context, Args args) {
   constexpr std::string_view names[] = {"atomic_add", "atomic_min", "atomic_max",
                                         "atomic_and", "atomic_or",  "atomic_xor"};
   std::string_view name = names[size_t(Op)];
   Tile desc = descriptorArgument(args[0], name);
   Type element = desc.type.element();
   using enum DType;
-  bool allowed = Op == Operation::Add
+  bool allowed = Op == Reduction::Add
                      ? isOneOf(element, {UInt32, Int32, UInt64, Float32, Float16, BFloat16})
-                 : Op == Operation::Min || Op == Operation::Max
+                 : Op == Reduction::Min || Op == Reduction::Max
                      ? isOneOf(element, {UInt32, Int32, UInt64, Int64, Float16, BFloat16})
                      : isOneOf(element, {UInt32, Int32, UInt64, Int64});
   if (!allowed)
@@ -144,15 +144,15 @@ template <Operation Op> Value buildReduce(OpContext &context, Args args) {
          quote("desc." + std::string(name)) + " does not take " + quote(element));
   using Kind = tile::AtomicKind;
   bool isFloat = element.isFloat(), isSigned = element.isSigned();
-  Kind kind = Op == Operation::Add   ? (isFloat ? Kind::FAdd : Kind::Add)
-              : Op == Operation::Min ? (isFloat    ? Kind::FMin
+  Kind kind = Op == Reduction::Add   ? (isFloat ? Kind::FAdd : Kind::Add)
+              : Op == Reduction::Min ? (isFloat    ? Kind::FMin
                                         : isSigned ? Kind::Min
                                                    : Kind::UMin)
-              : Op == Operation::Max ? (isFloat    ? Kind::FMax
+              : Op == Reduction::Max ? (isFloat    ? Kind::FMax
                                         : isSigned ? Kind::Max
                                                    : Kind::UMax)
-              : Op == Operation::And ? Kind::And
-              : Op == Operation::Or  ? Kind::Or
+              : Op == Reduction::And ? Kind::And
+              : Op == Reduction::Or  ? Kind::Or
                                      : Kind::Xor;
   Tile value = blockArgument(context, desc, args[2], name);
   context.builder.create<tile::DescReduceOp>(
@@ -184,7 +184,7 @@ Tile rowsArgument(OpContext &context, const Tile &desc, const Value &argument,
   return cast(context, rows, int32());
 }
 
-Value buildGather(OpContext &context, Args args) {
+Value buildDescriptorGather(OpContext &context, Args args) {
   Tile desc = descriptorArgument(args[0], "gather");
   Tile rows = rowsArgument(context, desc, args[1], "desc.gather");
   Type type = Type::block({rows.type.numel(), desc.type.shape()[1]}, desc.type.element());
@@ -210,17 +210,17 @@ Value buildScatter(OpContext &context, Args args) {
 
 Value buildOldLoad(OpContext &context, Args args) {
   Value bound[] = {args[0], args[1]};
-  return buildLoad(context, bound);
+  return buildDescriptorLoad(context, bound);
 }
 
 Value buildOldStore(OpContext &context, Args args) {
   Value bound[] = {args[0], args[2], args[1]};
-  return buildStore(context, bound);
+  return buildDescriptorStore(context, bound);
 }
 
 constexpr std::string_view ReduceSignature = "desc, offsets, value";
 
-constexpr Row Rows[] = {
+constexpr Row DescriptorTable[] = {
     {"make_tensor_descriptor",
      "descriptor",
      "base, shape, strides, block_shape, padding_option='zero'",
@@ -230,9 +230,9 @@ constexpr Row Rows[] = {
      Row::Status::Supported,
      {},
      "old:_experimental_make_tensor_descriptor"},
-    {"load_tensor_descriptor", "descriptor", "desc, offsets", buildLoad,
+    {"load_tensor_descriptor", "descriptor", "desc, offsets", buildDescriptorLoad,
      "Reads the block at `offsets`; what is out of bounds reads as the padding."},
-    {"store_tensor_descriptor", "descriptor", "desc, offsets, value", buildStore,
+    {"store_tensor_descriptor", "descriptor", "desc, offsets, value", buildDescriptorStore,
      "Writes a block at `offsets`; what is out of bounds is dropped."},
     {"_experimental_descriptor_load", "descriptor", "desc, offsets, block_shape=None, dtype=None",
      buildOldLoad, "An old spelling of `desc.load`.", false, Row::Status::Partial,
@@ -241,23 +241,23 @@ constexpr Row Rows[] = {
      "An old spelling of `desc.store`.", false, Row::Status::Partial,
      "Takes tensor descriptors, not raw pointers to TMA maps.",
      "old:experimental_descriptor_store"},
-    {"tensor_descriptor.load", "descriptor", "desc, offsets", buildLoad,
+    {"tensor_descriptor.load", "descriptor", "desc, offsets", buildDescriptorLoad,
      "Reads the block at `offsets`."},
-    {"tensor_descriptor.store", "descriptor", "desc, offsets, value", buildStore,
+    {"tensor_descriptor.store", "descriptor", "desc, offsets, value", buildDescriptorStore,
      "Writes a block at `offsets`."},
-    {"tensor_descriptor.atomic_add", "descriptor", ReduceSignature, buildReduce<Operation::Add>,
+    {"tensor_descriptor.atomic_add", "descriptor", ReduceSignature, buildReduce<Reduction::Add>,
      "Adds a block to memory atomically."},
-    {"tensor_descriptor.atomic_min", "descriptor", ReduceSignature, buildReduce<Operation::Min>,
+    {"tensor_descriptor.atomic_min", "descriptor", ReduceSignature, buildReduce<Reduction::Min>,
      "Lowers memory to a block atomically."},
-    {"tensor_descriptor.atomic_max", "descriptor", ReduceSignature, buildReduce<Operation::Max>,
+    {"tensor_descriptor.atomic_max", "descriptor", ReduceSignature, buildReduce<Reduction::Max>,
      "Raises memory to a block atomically."},
-    {"tensor_descriptor.atomic_and", "descriptor", ReduceSignature, buildReduce<Operation::And>,
+    {"tensor_descriptor.atomic_and", "descriptor", ReduceSignature, buildReduce<Reduction::And>,
      "Bitwise and of a block into memory."},
-    {"tensor_descriptor.atomic_or", "descriptor", ReduceSignature, buildReduce<Operation::Or>,
+    {"tensor_descriptor.atomic_or", "descriptor", ReduceSignature, buildReduce<Reduction::Or>,
      "Bitwise or of a block into memory."},
-    {"tensor_descriptor.atomic_xor", "descriptor", ReduceSignature, buildReduce<Operation::Xor>,
+    {"tensor_descriptor.atomic_xor", "descriptor", ReduceSignature, buildReduce<Reduction::Xor>,
      "Bitwise exclusive or of a block into memory."},
-    {"tensor_descriptor.gather", "descriptor", "desc, x_offsets, y_offset", buildGather,
+    {"tensor_descriptor.gather", "descriptor", "desc, x_offsets, y_offset", buildDescriptorGather,
      "Reads rows `x_offsets` from column `y_offset`."},
     {"tensor_descriptor.scatter", "descriptor", "desc, value, x_offsets, y_offset", buildScatter,
      "Writes rows `x_offsets` from column `y_offset`."},
@@ -265,6 +265,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> descriptorRows() { return Rows; }
+std::span<const Row> descriptorRows() { return DescriptorTable; }
 
 } // namespace nereid::ops

@@ -11,8 +11,6 @@ using namespace mlir;
 namespace nereid::ops {
 namespace {
 
-bool is(const Type &type, DType dtype) { return type.isScalarKind() && type.dtype() == dtype; }
-
 std::string timesText(std::span<const int64_t> shape) {
   std::string text;
   for (size_t i = 0; i < shape.size(); ++i)
@@ -106,7 +104,7 @@ Type productType(OpContext &context, Tile &lhs, Tile &rhs, const Type &out) {
   bool bothF8 = a.isF8() && b.isF8();
   if (!bothF8) {
     for (const Type &type : {a, b})
-      if (!is(type, DType::Int8) && !isStandardFloat(type))
+      if (!type.is(DType::Int8) && !isStandardFloat(type))
         fail("DotOperandType", "`tl.dot` does not multiply " + quote(type),
              type.isInt() ? "cast to `tl.int8` or to a float" : "cast first");
     if (!(a == b))
@@ -114,8 +112,7 @@ Type productType(OpContext &context, Tile &lhs, Tile &rhs, const Type &out) {
            "cast one: `a.to(b.dtype)`");
   }
   auto exotic = [](const Type &type) {
-    return is(type, DType::Float8E4B15) || is(type, DType::Float8E4B8) ||
-           is(type, DType::Float8E5B16);
+    return type.is(DType::Float8E4B15) || type.is(DType::Float8E4B8) || type.is(DType::Float8E5B16);
   };
   if (bothF8 && (exotic(a) || exotic(b))) {
     lhs = cast(context, lhs, float16());
@@ -123,14 +120,14 @@ Type productType(OpContext &context, Tile &lhs, Tile &rhs, const Type &out) {
   }
   if (a.isInt())
     return int32();
-  if (is(out, DType::BFloat16))
+  if (out.is(DType::BFloat16))
     fail("DotOperandType", "`out_dtype` of `tl.dot` can't be `bf16`",
          "keep the default `tl.float32` and cast the result with `.to(tl.bfloat16)`");
-  if (is(a, DType::Float32) || is(a, DType::BFloat16))
+  if (a.is(DType::Float32) || a.is(DType::BFloat16))
     return float32();
-  if (is(a, DType::Float64))
+  if (a.is(DType::Float64))
     return a;
-  if (!is(out, DType::Float16) && !is(out, DType::Float32))
+  if (!out.is(DType::Float16) && !out.is(DType::Float32))
     fail("DotOperandType",
          "`out_dtype` of `tl.dot` on " + quote(a) + " is " + quote(out) + ", not `fp32` or `fp16`");
   return out;
@@ -170,8 +167,8 @@ Value buildDot(OpContext &context, Args args) {
     fail("DotAccumulatorType",
          "`acc` of `tl.dot` has type " + quote(acc->type.element()) + ", but the product of " +
              quote(element) + " has type " + quote(result),
-         is(acc->type.element(), DType::Float16) && is(result, DType::Float32) &&
-                 !is(element, DType::Float32)
+         acc->type.element().is(DType::Float16) && result.is(DType::Float32) &&
+                 !element.is(DType::Float32)
              ? "pass `out_dtype=tl.float16`, or keep the accumulator in `tl.float32`"
              : "make the accumulator with `tl.zeros(..., dtype=tl." +
                    std::string(info(result.dtype()).name) + ")`");
@@ -200,7 +197,7 @@ Value buildDot(OpContext &context, Args args) {
     accumulator = merge(accumulator);
   }
   // Only f32 operands can enter a product in more than one way.
-  if (!is(element, DType::Float32))
+  if (!element.is(DType::Float32))
     precision = tile::InputPrecision::IEEE;
   auto *mlirContext = context.builder.getContext();
   Tile product = build<tile::DotOp>(
@@ -222,7 +219,7 @@ Format formatArgument(OpContext &context, const Value &name, Tile &operand,
                       std::string_view parameter) {
   const std::string &text = strArgument(name, parameter);
   if (text == "e2m1") {
-    if (!is(operand.type, DType::UInt8))
+    if (!operand.type.is(DType::UInt8))
       fail("DotOperandType", "format `e2m1` packs two elements in a byte of type `uint8`, but the "
                              "operand has type " +
                                  quote(operand.type.element()));
@@ -240,7 +237,7 @@ Format formatArgument(OpContext &context, const Value &name, Tile &operand,
   for (const Choice &choice : choices) {
     if (choice.name != text)
       continue;
-    if (!is(operand.type, choice.type) && !is(operand.type, choice.bits))
+    if (!operand.type.is(choice.type) && !operand.type.is(choice.bits))
       fail("DotOperandType", "format " + quote(text) + " needs an operand of type " +
                                  quote(Type::scalar(choice.type)) + " or " +
                                  quote(Type::scalar(choice.bits)) + ", not " +
@@ -258,8 +255,8 @@ std::optional<Tile> scaleArgument(OpContext &context, const Value &value,
   auto scale = optionalTile(context, value, parameter);
   if (!scale)
     return scale;
-  bool isFloat = is(scale->type, DType::Float8E4NV);
-  if (!isFloat && !is(scale->type, DType::UInt8) && !is(scale->type, DType::Int8))
+  bool isFloat = scale->type.is(DType::Float8E4NV);
+  if (!isFloat && !scale->type.is(DType::UInt8) && !scale->type.is(DType::Int8))
     fail("DotOperandType",
          quote(parameter) +
              " must hold e8m0 bytes of type `uint8` or numbers of type `fp8e4nv`, "
@@ -319,7 +316,7 @@ Value buildDotScaled(OpContext &context, Args args) {
       boolArgument(args[7], "fast_math") ? context.builder.getUnitAttr() : UnitAttr());
 }
 
-constexpr Row Rows[] = {
+constexpr Row DotTable[] = {
     {"dot", "matrix",
      "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, "
      "out_dtype=None, trans_a=False, trans_b=False",
@@ -337,6 +334,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> dotRows() { return Rows; }
+std::span<const Row> dotRows() { return DotTable; }
 
 } // namespace nereid::ops

@@ -111,7 +111,7 @@ Value buildMap(OpContext &context, Args args) {
   return single ? out[0] : Value::tuple(std::move(out));
 }
 
-constexpr Row Rows[] = {
+constexpr Row ElementwiseTable[] = {
     {"inline_asm_elementwise", "elementwise", "asm, constraints, args, dtype, is_pure, pack",
      buildInlineAsm, "PTX applied to `pack` elements at a time.", false, Row::Status::Partial,
      "The interpreter and the CPU know straight-line PTX: no branches, no matrix instructions, "
@@ -122,6 +122,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> elementwiseRows() { return Rows; }
+std::span<const Row> elementwiseRows() { return ElementwiseTable; }
 
 } // namespace nereid::ops

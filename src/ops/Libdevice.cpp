@@ -113,10 +113,10 @@ template <size_t... I> constexpr std::array<Row, sizeof...(I)> makeRows(std::ind
               .summary = Functions[I].summary}...};
 }
 
-constexpr auto Rows = makeRows(std::make_index_sequence<std::size(Functions)>());
+constexpr auto LibdeviceTable = makeRows(std::make_index_sequence<std::size(Functions)>());
 
 } // namespace
 
-std::span<const Row> libdeviceRows() { return Rows; }
+std::span<const Row> libdeviceRows() { return LibdeviceTable; }
 
 } // namespace nereid::ops

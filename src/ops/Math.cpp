@@ -11,11 +11,9 @@ using namespace mlir;
 namespace nereid::ops {
 namespace {
 
-bool is(const Type &type, DType dtype) { return type.isScalarKind() && type.dtype() == dtype; }
-
 // Triton's functions take f32 and f64 only; the user says how a narrow float is to be computed.
 void requireWideFloat(const Type &type, std::string_view function, bool allowF64 = true) {
-  if (is(type, DType::Float32) || (allowF64 && is(type, DType::Float64)))
+  if (type.is(DType::Float32) || (allowF64 && type.is(DType::Float64)))
     return;
   fail("UnsupportedDType",
        quote("tl." + std::string(function)) + " takes " +
@@ -54,7 +52,7 @@ Value buildAbs(OpContext &context, Args args) {
   Tile x = tileArgument(context, args[0], "x");
   if (x.type.isF8()) {
     // Clear the sign bit; NaN of the one-zero formats is the pattern of a negative zero.
-    bool oneZero = is(x.type, DType::Float8E4B8) || is(x.type, DType::Float8E5B16);
+    bool oneZero = x.type.is(DType::Float8E4B8) || x.type.is(DType::Float8E5B16);
     if (oneZero)
       return cast(context,
                   build<math::AbsFOp>(context, x.type.withElement(float32()),
@@ -123,7 +121,7 @@ Value buildFma(OpContext &context, Args args) {
 }
 
 // maximum, minimum and clamp compute bf16 in f32, which is also the type of their result.
-Value extremum(OpContext &context, Args args, bool isMax) {
+Value extremumOfTwo(OpContext &context, Args args, bool isMax) {
   auto promoted = [&](const Value &value) {
     return value.isTile() ? Value(promoteBFloat16(context, value.asTile())) : value;
   };
@@ -136,8 +134,8 @@ Value extremum(OpContext &context, Args args, bool isMax) {
   return isMax ? maxTiles(context, x, y, nan) : minTiles(context, x, y, nan);
 }
 
-Value buildMaximum(OpContext &context, Args args) { return extremum(context, args, true); }
-Value buildMinimum(OpContext &context, Args args) { return extremum(context, args, false); }
+Value buildMaximum(OpContext &context, Args args) { return extremumOfTwo(context, args, true); }
+Value buildMinimum(OpContext &context, Args args) { return extremumOfTwo(context, args, false); }
 
 Value buildClamp(OpContext &context, Args args) {
   Tile x = promoteBFloat16(context, tileArgument(context, args[0], "x"));
@@ -203,7 +201,7 @@ Value buildSigmoid(OpContext &context, Args args) {
 
 constexpr std::string_view Nan = "x, y, propagate_nan=PropagateNan.NONE";
 
-constexpr Row Rows[] = {
+constexpr Row MathTable[] = {
     {"exp", "math", "x", buildExp, "e to the power x.", true},
     {"exp2", "math", "x", buildExp2, "2 to the power x.", true},
     {"log", "math", "x", buildLog, "Natural logarithm.", true},
@@ -254,6 +252,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> mathRows() { return Rows; }
+std::span<const Row> mathRows() { return MathTable; }
 
 } // namespace nereid::ops

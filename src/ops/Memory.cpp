@@ -395,7 +395,7 @@ constexpr std::string_view LoadSignature =
 constexpr std::string_view StoreSignature =
     "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''";
 
-constexpr Row Rows[] = {
+constexpr Row MemoryTable[] = {
     {"load", "memory", LoadSignature, buildLoad,
      "Reads memory through pointers or a block pointer; masked elements read as `other`, or as 0."},
     {"store", "memory", StoreSignature, buildStore,
@@ -412,6 +412,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> memoryRows() { return Rows; }
+std::span<const Row> memoryRows() { return MemoryTable; }
 
 } // namespace nereid::ops

@@ -73,7 +73,7 @@ Value buildGetIntDtype(OpContext &, Args args) {
       intType(unsigned(intArgument(args[0], "bitwidth")), boolArgument(args[1], "signed")));
 }
 
-Value buildLog2(OpContext &, Args args) {
+Value buildIntegerLog2(OpContext &, Args args) {
   Integer rest = args[0].isInt() ? args[0].asInteger() : Integer(intArgument(args[0], "i"));
   return Value(rest > Integer(1) ? int64_t(rest.bitLength()) - 1 : 0);
 }
@@ -162,7 +162,7 @@ constexpr Row TypeRows[] = {
      Row::Status::Supported,
      {},
      "_get_int_dtype"},
-    {"_log2", "type", "i", buildLog2, "Logarithm of an int to base 2, rounded down."},
+    {"_log2", "type", "i", buildIntegerLog2, "Logarithm of an int to base 2, rounded down."},
     {"_is_power_of_two", "type", "i", buildIsPowerOfTwo, "True if an int is a power of two."},
 };
 #undef DTYPE

@@ -61,8 +61,6 @@ std::string_view symbol(BinaryOperator op) {
 // bool < int < float
 int kindRank(const Type &type) { return type.isBool() ? 0 : type.isInt() ? 1 : 2; }
 
-bool is(const Type &type, DType dtype) { return type.isScalarKind() && type.dtype() == dtype; }
-
 Type promoteIntegers(const Type &a, const Type &b) {
   if (a.isSigned() == b.isSigned())
     return a.bits() > b.bits() ? a : b;
@@ -99,19 +97,19 @@ Type computationType(const Type &lhs, bool lhsWeak, const Type &rhs, bool rhsWea
   if (lhsWeak != rhsWeak) {
     const Type &weak = lhsWeak ? lhs : rhs, &strong = lhsWeak ? rhs : lhs;
     if (kindRank(weak) <= kindRank(strong)) {
-      if (divOrMod && (is(strong, DType::Float16) || is(strong, DType::BFloat16)))
+      if (divOrMod && (strong.is(DType::Float16) || strong.is(DType::BFloat16)))
         return float32();
       return strong;
     }
   }
-  auto either = [&](DType dtype) { return is(lhs, dtype) || is(rhs, dtype); };
+  auto either = [&](DType dtype) { return lhs.is(dtype) || rhs.is(dtype); };
   if (either(DType::Float64))
     return Type::scalar(DType::Float64);
   if (either(DType::Float32))
     return float32();
   if (either(DType::Float16))
     return divOrMod ? float32() : float16();
-  if (is(lhs, DType::BFloat16) && is(rhs, DType::BFloat16))
+  if (lhs.is(DType::BFloat16) && rhs.is(DType::BFloat16))
     return divOrMod ? float32() : lhs;
   if (either(DType::BFloat16))
     return float32();
@@ -496,7 +494,7 @@ Value buildLogicalOr(OpContext &context, Args args) {
   return binary(context, BinaryOperator::LogicalOr, args[0], args[1]);
 }
 
-constexpr Row Rows[] = {
+constexpr Row OperatorTable[] = {
     {"add", "arithmetic", "x, y, sanitize_overflow=True", buildArithmetic<BinaryOperator::Add>,
      "`x + y`."},
     {"sub", "arithmetic", "x, y, sanitize_overflow=True", buildArithmetic<BinaryOperator::Sub>,
@@ -509,6 +507,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> operatorRows() { return Rows; }
+std::span<const Row> operatorRows() { return OperatorTable; }
 
 } // namespace nereid::ops

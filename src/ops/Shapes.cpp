@@ -376,7 +376,7 @@ Value buildGather(OpContext &context, Args args) {
                                uint32_t(axis));
 }
 
-constexpr Row Rows[] = {
+constexpr Row ShapeTable[] = {
     {"broadcast", "shape", "input, other", buildBroadcast, "Both tiles at their common shape."},
     {"broadcast_to", "shape", "input, *shape", buildBroadcastTo,
      "The tile with dimensions of extent 1 repeated to `shape`.", true},
@@ -411,6 +411,6 @@ constexpr Row Rows[] = {
 
 } // namespace
 
-std::span<const Row> shapeRows() { return Rows; }
+std::span<const Row> shapeRows() { return ShapeTable; }
 
 } // namespace nereid::ops

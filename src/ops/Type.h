@@ -42,6 +42,7 @@ public:
   bool isConstPointer() const;
   DType dtype() const; ///< of a scalar element; CHECKs on pointers
   bool isScalarKind() const { return element().kind() == Kind::Scalar; }
+  bool is(DType dtype) const { return isScalarKind() && this->dtype() == dtype; }
   bool isFloat() const;
   bool isInt() const; ///< any integer, int1 too
   bool isBool() const;

@@ -9,6 +9,8 @@
 #include "nereid/base.h"
 #include "support/Artifact.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 namespace nereid::pipeline {
 
 /// While it lives, what MLIR reports is kept and not printed.
@@ -25,6 +27,14 @@ private:
 
 /// Makes each pass a step (support/Steps.h), if somebody listens.
 void addSteps(mlir::PassManager &passes);
+
+/// What `thing.print(stream)` writes.
+template <typename T> std::string printed(T &&thing) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  thing.print(stream);
+  return text;
+}
 
 /// A place of the source, found in any location that MLIR makes.
 SourceRange sourceRange(mlir::Location location);

@@ -118,13 +118,6 @@ std::string llvmPassesFor(const llvm::Module &module) {
          "gvn,dse,adce,simplifycfg<sink-common-insts;hoist-common-insts>,instsimplify)";
 }
 
-template <typename T> std::string printed(T &&thing) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  thing.print(stream);
-  return text;
-}
-
 // Which programs a launch starts together (runtime/GridOrder.h).
 std::string programOrder(const analysis::KernelFacts &facts) {
   std::string text;

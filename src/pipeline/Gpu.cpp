@@ -101,13 +101,6 @@ constexpr llvm::StringLiteral llvmPasses =
     "loop-mssa(licm),simplifycfg<sink-common-insts;hoist-common-insts>,infer-alignment,"
     "instcombine<no-verify-fixpoint>),globaldce";
 
-template <typename T> std::string printed(T &&thing) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  thing.print(stream);
-  return text;
-}
-
 unsigned warpsOf(ModuleOp module, const GpuOptions &options) {
   unsigned warps = options.numWarps;
   if (auto attr = module->getAttrOfType<IntegerAttr>(tile::numWarpsAttr); !warps && attr)

@@ -22,7 +22,7 @@ Extents extentsOf(ArrayRef<int64_t> result, int64_t k) {
 }
 
 /// sums[m][n] += a[m][k] * b[k][n]. The middle loop is k, so each sum still grows in order of k.
-template <typename T> void multiply(const Extents &e, const T *a, const T *b, T *sums) {
+template <typename T> void multiplyTiles(const Extents &e, const T *a, const T *b, T *sums) {
   for (uint32_t batch = 0; batch < e.batch; ++batch) {
     for (uint32_t m = 0; m < e.m; ++m)
       for (uint32_t k = 0; k < e.k; ++k) {
@@ -82,7 +82,7 @@ template <typename T> Step decodeSums(tile::DotOp op, Decoder &d) {
     readLeft(frame);
     readRight(frame);
     readAcc(frame);
-    multiply(e, frame.data<T>(left), frame.data<T>(right), frame.data<T>(sums));
+    multiplyTiles(e, frame.data<T>(left), frame.data<T>(right), frame.data<T>(sums));
     const T *from = frame.data<T>(sums);
     if constexpr (std::is_integral_v<T>)
       std::copy_n(from, out.count, frame.data<T>(out));
@@ -191,7 +191,7 @@ Step decodeDotScaled(tile::DotScaledOp op, Decoder &d) {
       for (uint32_t i = 0; i < out.count; ++i)
         s[i] = T(widen(frame.data<From>(acc)[i]));
     });
-    multiply(e, x, y, s);
+    multiplyTiles(e, x, y, s);
     dispatchFloat<false>(out.storage, [&]<typename To>() {
       for (uint32_t i = 0; i < out.count; ++i)
         frame.data<To>(out)[i] = narrow<To>(s[i]);

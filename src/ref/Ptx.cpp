@@ -14,7 +14,6 @@ using State = PtxProgram::State;
 using Instruction = PtxProgram::Instruction;
 using ptx::Kind;
 using ptx::Operand;
-using ptx::Type;
 using ptx::Unknown;
 
 uint64_t maskOf(unsigned bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
@@ -22,12 +21,12 @@ int64_t signExtend(uint64_t value, unsigned bits) {
   return bits >= 64 ? int64_t(value) : int64_t(value << (64 - bits)) >> (64 - bits);
 }
 
-double toDouble(const Type &type, uint64_t bits) {
+double toDouble(const ptx::Type &type, uint64_t bits) {
   return type.bits == 64   ? std::bit_cast<double>(bits)
          : type.bits == 32 ? std::bit_cast<float>(uint32_t(bits))
                            : support::decodeFloat(type.format, uint32_t(bits & maskOf(type.bits)));
 }
-uint64_t fromDouble(const Type &type, double value,
+uint64_t fromDouble(const ptx::Type &type, double value,
                     support::Round round = support::Round::NearestEven) {
   if (type.bits == 64)
     return std::bit_cast<uint64_t>(value);
@@ -36,7 +35,7 @@ uint64_t fromDouble(const Type &type, double value,
   return support::encodeFloat(type.format, value, round);
 }
 
-uint64_t read(State &state, const Operand &operand, const Type &type) {
+uint64_t read(State &state, const Operand &operand, const ptx::Type &type) {
   switch (operand.form) {
   case Operand::Form::Register:
     return state.registers[operand.reg] & maskOf(type.width());
@@ -50,7 +49,7 @@ uint64_t read(State &state, const Operand &operand, const Type &type) {
     return 0;
   }
 }
-void write(State &state, const Operand &operand, const Type &type, uint64_t value) {
+void write(State &state, const Operand &operand, const ptx::Type &type, uint64_t value) {
   if (operand.form == Operand::Form::Register)
     state.registers[operand.reg] = value & maskOf(type.width());
 }
@@ -142,11 +141,11 @@ template <typename T> bool compareInts(std::string_view how, T x, T y) {
 }
 
 /// An integer as its type reads it.
-__int128 integer(const Type &type, uint64_t bits) {
+__int128 integer(const ptx::Type &type, uint64_t bits) {
   return type.kind == Kind::Signed ? __int128(signExtend(bits, type.bits)) : __int128(bits);
 }
 /// The nearest number of a type, for `.sat` and conversions that clamp.
-uint64_t clamp(const Type &type, __int128 value) {
+uint64_t clamp(const ptx::Type &type, __int128 value) {
   __int128 one = 1, low = type.kind == Kind::Signed ? -(one << (type.bits - 1)) : 0,
            high = type.kind == Kind::Signed ? (one << (type.bits - 1)) - 1 : (one << type.bits) - 1;
   return uint64_t(std::clamp(value, low, high));
@@ -176,7 +175,7 @@ uint32_t lookUp3(uint32_t a, uint32_t b, uint32_t c, unsigned table) {
   return result;
 }
 
-Instruction floatInstruction(std::string_view op, const Type &type, const Modifiers &m,
+Instruction floatInstruction(std::string_view op, const ptx::Type &type, const Modifiers &m,
                              const std::vector<Operand> &args) {
   bool fused = op == "fma" || op == "mad", extreme = op == "min" || op == "max";
   Compute compute = floatFunction(op);
@@ -216,12 +215,12 @@ Instruction floatInstruction(std::string_view op, const Type &type, const Modifi
   };
 }
 
-Instruction integerInstruction(std::string_view op, const Type &type, const Modifiers &m,
+Instruction integerInstruction(std::string_view op, const ptx::Type &type, const Modifiers &m,
                                const std::vector<Operand> &args) {
   using Fn = std::function<__int128(__int128, __int128, __int128)>;
   unsigned bits = type.bits;
   Fn compute;
-  Type inType = type, outType = type;
+  ptx::Type inType = type, outType = type;
   auto product = [=](__int128 x, __int128 y) -> __int128 {
     if (m.hi)
       return bits == 64 && type.kind == Kind::Unsigned
@@ -287,15 +286,15 @@ Instruction integerInstruction(std::string_view op, const Type &type, const Modi
   } else {
     return {};
   }
-  Type third = type;
+  ptx::Type third = type;
   if (m.wide) {
     outType.bits *= 2;
     third = outType;
   }
   // Shift amounts are 32 bits wide, whatever is shifted.
-  Type second = op == "shl" || op == "shr" ? Type{Kind::Unsigned, 32} : inType;
+  ptx::Type second = op == "shl" || op == "shr" ? ptx::Type{Kind::Unsigned, 32} : inType;
   return [=](State &state) {
-    auto in = [&](size_t i, const Type &as) -> __int128 {
+    auto in = [&](size_t i, const ptx::Type &as) -> __int128 {
       return i < args.size() ? integer(as, read(state, args[i], as)) : 0;
     };
     __int128 value = compute(in(1, inType), in(2, second), in(3, third));
@@ -304,8 +303,8 @@ Instruction integerInstruction(std::string_view op, const Type &type, const Modi
 }
 
 /// `cvt`: every pair of scalar types, and the packed ones of two f32 or two lanes.
-Instruction convert(const std::vector<std::string> &words, const Type &to, const Type &from,
-                    const Modifiers &m, const std::vector<Operand> &args) {
+Instruction convert(const std::vector<std::string> &words, const ptx::Type &to,
+                    const ptx::Type &from, const Modifiers &m, const std::vector<Operand> &args) {
   auto has = [&](std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
@@ -347,7 +346,7 @@ Instruction convert(const std::vector<std::string> &words, const Type &to, const
         support::FloatFormat tf32{8, 10, 127, support::FloatFormat::Specials::Ieee, false};
         return uint64_t(support::encodeFloat(tf32, x, round)) << 13;
       }
-      Type target = to;
+      ptx::Type target = to;
       if (m.satfinite)
         target.format.saturates = true;
       return fromDouble(target, x, round);
@@ -383,10 +382,10 @@ Instruction convert(const std::vector<std::string> &words, const Type &to, const
 }
 
 /// `mov`: one register, or its parts to and from a list, the lowest first.
-Instruction move(const Type &type, const std::vector<Operand> &args) {
+Instruction move(const ptx::Type &type, const std::vector<Operand> &args) {
   const Operand &to = args[0], &from = args[1];
   if (from.form == Operand::Form::List) {
-    Type part{Kind::Bits, unsigned(type.width() / from.parts.size())};
+    ptx::Type part{Kind::Bits, unsigned(type.width() / from.parts.size())};
     return [=](State &state) {
       uint64_t value = 0;
       for (size_t i = 0; i < from.parts.size(); ++i)
@@ -395,7 +394,7 @@ Instruction move(const Type &type, const std::vector<Operand> &args) {
     };
   }
   if (to.form == Operand::Form::List) {
-    Type part{Kind::Bits, unsigned(type.width() / to.parts.size())};
+    ptx::Type part{Kind::Bits, unsigned(type.width() / to.parts.size())};
     return [=](State &state) {
       uint64_t value = read(state, from, type);
       for (size_t i = 0; i < to.parts.size(); ++i)
@@ -411,7 +410,7 @@ Instruction instruction(const ptx::Statement &statement) {
   std::string_view op = words[0];
   auto fail = [&]() -> Unknown { return {"`" + statement.mnemonic() + "`"}; };
   auto has = [&](std::string_view word) { return statement.has(word); };
-  const std::vector<Type> &types = statement.types;
+  const std::vector<ptx::Type> &types = statement.types;
   Modifiers m{.ftz = has("ftz"),
               .sat = has("sat"),
               .hasNaN = has("NaN"),
@@ -431,7 +430,7 @@ Instruction instruction(const ptx::Statement &statement) {
     return [](State &state) { state.outside->trap(); };
   if (types.empty() || args.empty())
     throw fail();
-  Type type = types[0];
+  ptx::Type type = types[0];
   auto needs = [&](size_t least, size_t most) {
     if (args.size() < least || args.size() > most)
       throw fail();
@@ -565,7 +564,7 @@ Instruction instruction(const ptx::Statement &statement) {
       throw fail();
     bool loads = op == "ld";
     return [=](State &state) {
-      Type address{Kind::Unsigned, 64};
+      ptx::Type address{Kind::Unsigned, 64};
       uint64_t at = read(state, memory.parts[0], address);
       if (memory.parts.size() > 1)
         at += read(state, memory.parts[1], address);

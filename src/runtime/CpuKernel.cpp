@@ -31,7 +31,7 @@ constexpr size_t keptArenaBytes = size_t(64) << 20;
 // The temporary memory of the kernels that run on this thread, one at a time.
 thread_local HostBlock threadArena;
 
-uint64_t nanoseconds() {
+uint64_t monotonicTime() {
   return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
@@ -219,7 +219,7 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   float cost = programCost.load(std::memory_order_relaxed);
   if (workers > 1 && cost > 0 && cost * float(programs) < wakeNanoseconds)
     workers = 1;
-  uint64_t start = nanoseconds();
+  uint64_t start = monotonicTime();
   if (workers <= 1) {
     runPieces(&job, 0);
   } else {
@@ -231,7 +231,7 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     shares.split((programs + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
     executor.run(workers, runPieces, &job);
   }
-  float seen = float(nanoseconds() - start) * float(workers) / float(programs);
+  float seen = float(monotonicTime() - start) * float(workers) / float(programs);
   programCost.store(cost > 0 ? cost + (seen - cost) / 4 : seen, std::memory_order_relaxed);
 
   if (job.outOfMemory)

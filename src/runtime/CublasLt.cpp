@@ -26,7 +26,7 @@ enum DataType : int {
 enum ComputeType : int { Compute32F = 68, Compute64F = 70, Compute32I = 72, Compute32FTf32 = 77 };
 enum DescriptionAttribute : int { TransposeA = 3, TransposeB = 4 };
 enum PreferenceAttribute : int { MaxWorkspaceBytes = 1 };
-enum Operation : int32_t { Plain = 0, Transposed = 1 };
+enum Transposition : int32_t { Plain = 0, Transposed = 1 };
 
 struct Algorithm {
   uint64_t data[8];
@@ -70,7 +70,7 @@ std::optional<DataType> dataType(DType type) {
 // that leading dimension, to be transposed or not.
 struct View {
   int64_t rows, columns, leading;
-  Operation operation;
+  Transposition operation;
 };
 
 // Our C is its transpose: C^T = B^T A^T, so that a matrix of rows is one of columns as it lies.

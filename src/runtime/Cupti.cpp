@@ -69,7 +69,7 @@ std::string Functions::explain(Code code) const {
     break;
   }
   const char *text = nullptr;
-  if (cuptiGetResultString(code, &text) != Ok || !text)
+  if (cuptiGetResultString(code, &text) != NoError || !text)
     text = "unknown error";
   return std::string(text) + " (CUPTI, " + std::to_string(code) + ")";
 }

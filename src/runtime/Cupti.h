@@ -17,7 +17,7 @@ using Context = struct CuptiContextTag *;
 using Subscriber = struct CuptiSubscriberTag *;
 
 enum : Code {
-  Ok = 0,
+  NoError = 0,
   InvalidOperation = 7,
   OutOfMemory = 8,
   LimitReached = 12, ///< no further record in a buffer
@@ -179,7 +179,7 @@ enum : uint32_t { ContinuousMode = 1, ParsedOutput = 1 };
 
 struct SamplingSetting {
   SamplingAttribute attribute = SamplingPeriod;
-  Code status = Ok;
+  Code status = NoError;
   union {
     uint64_t words[3] = {};
     uint32_t number;

@@ -93,13 +93,13 @@ bool DeviceActivity::start() {
   // taken over otherwise.
   Code code = library->cuptiSubscribe(
       &subscriber, [](void *, uint32_t, uint32_t, const void *) {}, nullptr);
-  if (code != Ok)
+  if (code != NoError)
     return failed(library->explain(code));
   code = library->cuptiActivityRegisterCallbacks(&giveBuffer, &takeBuffer);
   size_t enabled = 0;
-  while (code == Ok && enabled < std::size(watched))
+  while (code == NoError && enabled < std::size(watched))
     code = library->cuptiActivityEnable(watched[enabled++]);
-  if (code != Ok) {
+  if (code != NoError) {
     for (ActivityKind kind : std::span(watched).first(enabled))
       library->cuptiActivityDisable(kind);
     library->cuptiUnsubscribe(subscriber);
@@ -115,7 +115,7 @@ void DeviceActivity::compareClocks() {
   for (int i = 0; i < 16; ++i) {
     uint64_t theirs = 0;
     int64_t before = Recorder::now();
-    if (library->cuptiGetTimestamp(&theirs) != Ok)
+    if (library->cuptiGetTimestamp(&theirs) != NoError)
       return;
     int64_t between = Recorder::now() - before;
     if (between < closest) {
@@ -153,10 +153,10 @@ void DeviceActivity::takeBuffer(cupti::Context context, uint32_t stream, uint8_t
   {
     std::lock_guard lock(self.mutex);
     void *record = nullptr;
-    while (valid && self.library->cuptiActivityGetNextRecord(buffer, valid, &record) == Ok)
+    while (valid && self.library->cuptiActivityGetNextRecord(buffer, valid, &record) == NoError)
       self.read(record);
     size_t dropped = 0;
-    if (self.library->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == Ok)
+    if (self.library->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == NoError)
       self.lost += dropped;
   }
   std::free(buffer);

@@ -74,7 +74,7 @@ public:
 
 private:
   Status check(Code code) {
-    if (code == Ok)
+    if (code == NoError)
       return Success{};
     return Error{"cannot sample " + gpu.name() + ": " + library.explain(code), {}};
   }
@@ -119,7 +119,7 @@ void PcSampler::State::know(std::span<const uint8_t> cubin) {
   CrcCall crc;
   crc.cubin = cubin.data();
   crc.cubinBytes = cubin.size();
-  if (library.cuptiGetCubinCrc(&crc) != Ok)
+  if (library.cuptiGetCubinCrc(&crc) != NoError)
     return;
   std::lock_guard lock(mutex);
   cubins.emplace(crc.crc, *std::move(lines));
@@ -196,7 +196,7 @@ Status PcSampler::State::begin() {
   auto ask = call<SettingsCall>();
   ask.count = 1;
   ask.settings = &asked;
-  if (library.cuptiPCSamplingGetConfigurationAttribute(&ask) == Ok && asked.number < 32)
+  if (library.cuptiPCSamplingGetConfigurationAttribute(&ask) == NoError && asked.number < 32)
     period = uint64_t(1) << asked.number;
   auto start = call<SamplingCall>();
   return check(library.cuptiPCSamplingStart(&start));

@@ -29,12 +29,12 @@ constexpr std::array<DTypeInfo, 18> Table = {{
 }};
 static_assert(Table.size() == size_t(DType::Float8E4B15) + 1);
 
-struct Spelling {
+struct TypeSpelling {
   std::string_view name;
   DType type;
 };
 // What else people write: torch's and NumPy's names, short ones of the command line.
-constexpr Spelling OtherSpellings[] = {
+constexpr TypeSpelling OtherSpellings[] = {
     {"bool", DType::Int1},
     {"u1", DType::Int1},
     {"uint1", DType::Int1},
@@ -62,7 +62,7 @@ __attribute__((visibility("default"))) std::optional<DType> parseDType(std::stri
   for (size_t i = 0; i < Table.size(); ++i)
     if (name == Table[i].name || name == Table[i].signature)
       return DType(i);
-  for (const Spelling &spelling : OtherSpellings)
+  for (const TypeSpelling &spelling : OtherSpellings)
     if (name == spelling.name)
       return spelling.type;
   return std::nullopt;

@@ -100,12 +100,12 @@ private:
   size_t at = 0;
 };
 
-struct Spelling {
+struct DescrSpelling {
   std::string_view descr;
   DType dtype;
 };
 // Little-endian only; a file from a big-endian machine is refused.
-constexpr Spelling spellings[] = {
+constexpr DescrSpelling spellings[] = {
     {"|b1", DType::Int1},     {"|i1", DType::Int8},     {"<i2", DType::Int16},
     {"<i4", DType::Int32},    {"<i8", DType::Int64},    {"|u1", DType::UInt8},
     {"<u2", DType::UInt16},   {"<u4", DType::UInt32},   {"<u8", DType::UInt64},
@@ -136,8 +136,8 @@ Result<NpyHeader> readNpyHeader(std::span<const uint8_t> bytes) {
            .parse(descr, header.fortranOrder, header.shape))
     return Error{"the header of the .npy file cannot be read", {}};
 
-  const Spelling *found = nullptr;
-  for (const Spelling &spelling : spellings)
+  const DescrSpelling *found = nullptr;
+  for (const DescrSpelling &spelling : spellings)
     if (descr == spelling.descr ||
         (descr.size() == 3 && descr[0] == '=' && descr.substr(1) == spelling.descr.substr(1)))
       found = &spelling;
@@ -162,7 +162,7 @@ Result<NpyHeader> readNpyHeader(std::span<const uint8_t> bytes) {
 std::vector<uint8_t> writeNpy(DType dtype, std::span<const int64_t> shape,
                               std::span<const uint8_t> data) {
   std::string descr = "|V1";
-  for (const Spelling &spelling : spellings)
+  for (const DescrSpelling &spelling : spellings)
     if (spelling.dtype == dtype) {
       descr = spelling.descr;
       break;

@@ -18,7 +18,7 @@ constexpr long tileData = 18; // the bit of the tiles' own state
 
 enum : uint8_t { A, B, C, D };
 
-constexpr CpuFeature rows[] = {
+constexpr CpuFeature features[] = {
     // name            leaf  sub reg bit state
     {"sse3", 1, 0, C, 0, 0},
     {"ssse3", 1, 0, C, 9, 0},
@@ -59,17 +59,17 @@ constexpr CpuFeature rows[] = {
     {"avxvnni", 7, 1, A, 4, avx},
     {"avx512bf16", 7, 1, A, 5, avx512},
 };
-static_assert(std::size(rows) <= 64);
+static_assert(std::size(features) <= 64);
 
 int rowOf(std::string_view name) {
-  for (size_t i = 0; i < std::size(rows); ++i)
-    if (rows[i].name == name)
+  for (size_t i = 0; i < std::size(features); ++i)
+    if (features[i].name == name)
       return int(i);
   return -1;
 }
 } // namespace
 
-std::span<const CpuFeature> cpuFeatures() { return rows; }
+std::span<const CpuFeature> cpuFeatures() { return features; }
 
 bool CpuFeatureSet::has(std::string_view name) const {
   int row = rowOf(name);
@@ -113,9 +113,9 @@ std::optional<CpuFeatureSet> CpuFeatureSet::parse(std::string_view text) {
 
 std::vector<std::string_view> CpuFeatureSet::missingFrom(CpuFeatureSet other) const {
   std::vector<std::string_view> names;
-  for (size_t i = 0; i < std::size(rows); ++i)
+  for (size_t i = 0; i < std::size(features); ++i)
     if ((bits & ~other.bits) >> i & 1)
-      names.push_back(rows[i].name);
+      names.push_back(features[i].name);
   return names;
 }
 
@@ -130,8 +130,8 @@ CpuFeatureSet hostCpuFeatures() {
       __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
       enabled = low;
     }
-    for (size_t i = 0; i < std::size(rows); ++i) {
-      const CpuFeature &row = rows[i];
+    for (size_t i = 0; i < std::size(features); ++i) {
+      const CpuFeature &row = features[i];
       if (row.subleaf > 0 &&
           (!__get_cpuid_count(row.leaf, 0, &regs[A], &regs[B], &regs[C], &regs[D]) ||
            regs[A] < row.subleaf))
@@ -142,7 +142,7 @@ CpuFeatureSet hostCpuFeatures() {
     }
     // The tiles' state is large, so the operating system gives it to processes that ask for it.
     if (enabled & amx && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, tileData) != 0)
-      for (const CpuFeature &row : rows)
+      for (const CpuFeature &row : features)
         if (row.state == amx)
           set.remove(row.name);
 #endif

@@ -13,7 +13,7 @@ constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatr
 
 // Limits from the CUDA C programming guide, "Technical Specifications per Compute Capability".
 // clang-format off
-constexpr GpuChip rows[] = {
+constexpr GpuChip chips[] = {
     // name    capability a    ptx  shared/block shared/SM  warps blocks mma16 fma32
     {"sm_80",   80, false, 70, 163 * KiB, 164 * KiB, 64, 32, 1024,  64, ampere},
     {"sm_86",   86, false, 71,  99 * KiB, 100 * KiB, 48, 16,  512, 128, ampere},
@@ -70,7 +70,7 @@ Occupancy occupancy(const GpuChip &chip, unsigned warps, unsigned registers, uin
   return out;
 }
 
-std::span<const GpuChip> gpuChips() { return rows; }
+std::span<const GpuChip> gpuChips() { return chips; }
 
 std::vector<const GpuChip *> gpuTargets(std::string_view text) {
   if (text == "cuda")
@@ -89,7 +89,7 @@ std::vector<const GpuChip *> gpuTargets(std::string_view text) {
 }
 
 const GpuChip *gpuChip(std::string_view name) {
-  for (const GpuChip &chip : rows)
+  for (const GpuChip &chip : chips)
     if (chip.name == name)
       return &chip;
   return nullptr;
@@ -98,7 +98,7 @@ const GpuChip *gpuChip(std::string_view name) {
 const GpuChip *gpuChipForDevice(unsigned major, unsigned minor) {
   unsigned capability = major * 10 + minor;
   const GpuChip *best = nullptr;
-  for (const GpuChip &chip : rows)
+  for (const GpuChip &chip : chips)
     if (chip.onlyThisChip ? chip.capability == capability : chip.capability <= capability)
       best = &chip;
   return best;

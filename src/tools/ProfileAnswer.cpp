@@ -28,7 +28,7 @@ std::string sourceLine(const emit::Program &program, const std::string &file, ui
   return "";
 }
 
-Json toJson(const runtime::LineSamples &line, const std::string &source) {
+Json lineJson(const runtime::LineSamples &line, const std::string &source) {
   Json json = {{"file", line.file},       {"line", line.line},        {"source", source},
                {"samples", line.samples}, {"callers", Json::array()}, {"reasons", Json::object()}};
   for (const auto &[file, number] : line.callers)
@@ -49,7 +49,7 @@ Json toJson(const runtime::LineSamples &line, const std::string &source) {
   return json;
 }
 
-Json toJson(const std::vector<runtime::TraceRow> &rows) {
+Json rowsJson(const std::vector<runtime::TraceRow> &rows) {
   Json json = Json::array();
   for (const runtime::TraceRow &row : rows)
     json.push_back({{"kind", runtime::name(row.kind)},
@@ -102,13 +102,13 @@ void ProfileAnswer::print(const emit::Program &program, bool json) const {
   };
   std::vector<runtime::TraceRow> rows = runtime::summarize(events);
   if (json) {
-    Json answer = {{"rows", toJson(rows)}};
+    Json answer = {{"rows", rowsJson(rows)}};
     if (samples) {
       answer["kernels"] = Json::array();
       for (const runtime::KernelSamples &kernel : samples->kernels) {
         Json lines = Json::array();
         for (const runtime::LineSamples &line : kernel.lines)
-          lines.push_back(toJson(line, source(line.file, line.line)));
+          lines.push_back(lineJson(line, source(line.file, line.line)));
         answer["kernels"].push_back(
             {{"name", kernel.kernel}, {"samples", kernel.samples}, {"lines", std::move(lines)}});
       }

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // (p80 - p20) / median of a row above this, three times in a row, and the claim is not reported.
-constexpr double widestSpread = 0.15;
+constexpr double widestClaimSpread = 0.15;
 constexpr int attempts = 3;
 
 Json bindingsJson(const emit::Keywords &bindings) {
@@ -48,7 +48,8 @@ public:
   Result<Json> measure(const SuiteRow &row, bool timed) {
     for (int attempt = 1;; ++attempt) {
       auto json = once(row, timed, words.seconds * attempt);
-      if (!json || attempt == attempts || !timed || spreadOf(*json).value_or(0) <= widestSpread)
+      if (!json || attempt == attempts || !timed ||
+          spreadOf(*json).value_or(0) <= widestClaimSpread)
         return json;
     }
   }
@@ -151,7 +152,7 @@ Outcome runClaim(SuiteFile &file, const SuiteClaim &claim, SuiteRunner &runner) 
       problem = "row `" + row.name + "`: " + engine::failureText(json.error());
       break;
     }
-    if (auto spread = spreadOf(*json); claim.timed && spread && *spread > widestSpread)
+    if (auto spread = spreadOf(*json); claim.timed && spread && *spread > widestClaimSpread)
       problem =
           "not reported: row `" + row.name + "` spreads by " + numberText(spread, "%.0f%%", 100);
     out.table.push_back(shownRow(row.name, *json));
@@ -207,7 +208,7 @@ int runSuite(const SuiteWords &words) {
     Json report = machineJson(device);
     report["method"] = {
         {"statistic", "median of the samples; spread is (p80 - p20) / median"},
-        {"widest_spread", widestSpread},
+        {"widest_spread", widestClaimSpread},
         {"attempts", attempts},
         {"warm_up", "a tenth of the samples' time, and at least two launches"},
         {"clock", family == "cpu"

@@ -44,17 +44,17 @@ void refuseTrial(Trial &trial, const std::string &why) {
 }
 
 /// The trials of one launch, and what they are about.
-struct Contest {
+struct TunedLaunch {
   std::string kernel, variant, device, shape;
   std::vector<Trial> trials;
 };
 
-class Report {
+class TuneReport {
 public:
-  explicit Report(const TuneWords &words) : words(words) {}
+  explicit TuneReport(const TuneWords &words) : words(words) {}
 
   /// The rows to keep: of the best configuration, if one can be taken, and of what is refused.
-  std::vector<engine::TuningRow> add(Contest contest) {
+  std::vector<engine::TuningRow> add(TunedLaunch contest) {
     auto &trials = contest.trials;
     std::stable_sort(trials.begin(), trials.end(), [](const Trial &a, const Trial &b) {
       return std::pair(!a.failure.empty(), a.seconds.value_or(0)) <
@@ -137,7 +137,7 @@ std::vector<std::string> devicesOf(const TuneWords &words) {
 }
 
 Status keep(const TuneWords &words, const std::string &path,
-            const std::vector<engine::TuningRow> &rows, Report &report) {
+            const std::vector<engine::TuningRow> &rows, TuneReport &report) {
   if (words.dryRun || rows.empty())
     return Success{};
   report.written.insert(path);
@@ -145,7 +145,7 @@ Status keep(const TuneWords &words, const std::string &path,
 }
 
 Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &attempts,
-                  Report &report) {
+                  TuneReport &report) {
   std::string tuned = (std::filesystem::path(path) / "tuned.json").string();
   auto file = engine::TuningFile::read(tuned);
   if (!file)
@@ -173,7 +173,7 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
   options.copies = false; // only the time decides
   options.time.emplace();
   options.time->seconds = words.seconds;
-  std::vector<Contest> contests; // configurations of a launch follow each other
+  std::vector<TunedLaunch> contests; // configurations of a launch follow each other
   auto stepOf = [&](const engine::FolderRow &row) {
     return path + " " + row.variant + " (" + row.shape + ") on " + row.device + ", " + row.config;
   };
@@ -238,7 +238,7 @@ Status tuneFolder(const TuneWords &words, const std::string &path, Attempts &att
                                        {}}
                                : noSuchCase(wanted);
   std::vector<engine::TuningRow> rows;
-  for (Contest &contest : contests)
+  for (TunedLaunch &contest : contests)
     for (engine::TuningRow &row : report.add(std::move(contest)))
       rows.push_back(std::move(row));
   return keep(words, tuned, rows, report);
@@ -250,7 +250,7 @@ public:
   KernelTuner(const TuneWords &words, std::string device, Attempts &attempts)
       : words(words), device(std::move(device)), attempts(attempts), arguments(words.seed) {}
 
-  Result<Contest> run() {
+  Result<TunedLaunch> run() {
     auto file = chooseKernel(words);
     if (!file)
       return file.takeError();
@@ -282,7 +282,7 @@ public:
     for (engine::SpecTensor *tensor : arguments.tensors())
       before.push_back(tensor->memory.packed());
 
-    Contest contest{chosen.name, "", device, "", {}};
+    TunedLaunch contest{chosen.name, "", device, "", {}};
     for (const auto &[name, value] : row->which)
       contest.shape +=
           (contest.shape.empty() ? "" : " ") + name + "=" +
@@ -469,7 +469,7 @@ private:
   std::vector<std::vector<support::Array>> results;
 };
 
-Status tuneKernel(const TuneWords &words, Attempts &attempts, Report &report) {
+Status tuneKernel(const TuneWords &words, Attempts &attempts, TuneReport &report) {
   std::vector<engine::TuningRow> rows;
   for (const std::string &device : devicesOf(words)) {
     auto contest = KernelTuner(words, device, attempts).run();
@@ -482,7 +482,7 @@ Status tuneKernel(const TuneWords &words, Attempts &attempts, Report &report) {
 }
 
 int runTune(TuneWords words, Attempts &attempts) {
-  Report report(words);
+  TuneReport report(words);
   for (const std::string &target : words.targets) {
     words.target = target;
     bool isFolder = std::filesystem::is_directory(target);

@@ -188,10 +188,10 @@ void watchDriver() {
 
 #pragma GCC visibility push(default)
 extern "C" {
-Code cuptiGetVersion(uint32_t *version) { return *version = has("old") ? 12 : 28, Ok; }
+Code cuptiGetVersion(uint32_t *version) { return *version = has("old") ? 12 : 28, NoError; }
 Code cuptiGetResultString(Code code, const char **text) {
   *text = code == InvalidOperation ? "CUPTI_ERROR_INVALID_OPERATION" : "CUPTI_ERROR_UNKNOWN";
-  return Ok;
+  return NoError;
 }
 Code cuptiSubscribe(Subscriber *subscriber, Callback function, void *user) {
   watchDriver();
@@ -201,25 +201,25 @@ Code cuptiSubscribe(Subscriber *subscriber, Callback function, void *user) {
   callback = function;
   callbackUser = user;
   *subscriber = reinterpret_cast<Subscriber>(&isSubscribed);
-  return Ok;
+  return NoError;
 }
-Code cuptiUnsubscribe(Subscriber) { return isSubscribed = wantsModules = false, Ok; }
+Code cuptiUnsubscribe(Subscriber) { return isSubscribed = wantsModules = false, NoError; }
 Code cuptiEnableCallback(uint32_t enable, Subscriber, uint32_t domain, uint32_t id) {
   wantsModules = enable && domain == ResourceDomain && id == ModuleLoaded;
-  return Ok;
+  return NoError;
 }
-Code cuptiGetTimestamp(uint64_t *time) { return *time = clockNow(), Ok; }
+Code cuptiGetTimestamp(uint64_t *time) { return *time = clockNow(), NoError; }
 Code cuptiActivityRegisterCallbacks(BufferRequested request, BufferCompleted complete) {
   requestBuffer = request;
   completeBuffer = complete;
-  return Ok;
+  return NoError;
 }
 Code cuptiActivityEnable(uint32_t kind) {
   if (has("privileges") && kind == KernelActivity)
     return InsufficientPrivileges;
-  return enabled[kind] = true, Ok;
+  return enabled[kind] = true, NoError;
 }
-Code cuptiActivityDisable(uint32_t kind) { return enabled[kind] = false, Ok; }
+Code cuptiActivityDisable(uint32_t kind) { return enabled[kind] = false, NoError; }
 
 // The records in buffers of a few each, one behind the other with its length before it.
 Code cuptiActivityFlushAll(uint32_t) {
@@ -242,7 +242,7 @@ Code cuptiActivityFlushAll(uint32_t) {
     }
     completeBuffer(nullptr, 0, buffer, bytes, used);
   }
-  return Ok;
+  return NoError;
 }
 Code cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record) {
   uint8_t *next = buffer;
@@ -255,19 +255,19 @@ Code cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record) {
   if (next >= buffer + valid)
     return LimitReached;
   *record = next + sizeof length;
-  return Ok;
+  return NoError;
 }
 Code cuptiActivityGetNumDroppedRecords(Context, uint32_t, size_t *dropped) {
   static bool told = false;
   *dropped = has("dropped") && !std::exchange(told, true) ? 12 : 0;
-  return Ok;
+  return NoError;
 }
 Code cuptiActivityPushExternalCorrelationId(uint32_t, uint64_t id) {
-  return externals.push_back(id), Ok;
+  return externals.push_back(id), NoError;
 }
 Code cuptiActivityPopExternalCorrelationId(uint32_t, uint64_t *id) {
   *id = externals.back();
-  return externals.pop_back(), Ok;
+  return externals.pop_back(), NoError;
 }
 
 Code cuptiPCSamplingEnable(SamplingCall *call) {
@@ -278,10 +278,10 @@ Code cuptiPCSamplingEnable(SamplingCall *call) {
     return InsufficientPrivileges;
   if (call->size != sizeof(SamplingCall) || !call->context)
     return InvalidOperation;
-  return samples = true, Ok;
+  return samples = true, NoError;
 }
-Code cuptiPCSamplingStart(SamplingCall *) { return isStarted = true, Ok; }
-Code cuptiPCSamplingStop(SamplingCall *) { return isStarted = false, Ok; }
+Code cuptiPCSamplingStart(SamplingCall *) { return isStarted = true, NoError; }
+Code cuptiPCSamplingStop(SamplingCall *) { return isStarted = false, NoError; }
 Code cuptiPCSamplingSetConfigurationAttribute(SettingsCall *call) {
   for (size_t i = 0; i < call->count; ++i) {
     const SamplingSetting &setting = call->settings[i];
@@ -290,12 +290,12 @@ Code cuptiPCSamplingSetConfigurationAttribute(SettingsCall *call) {
     if (setting.attribute == DataBuffer)
       atEnd = static_cast<PcData *>(setting.buffer);
   }
-  return wanted.empty() || !atEnd ? InvalidOperation : Ok;
+  return wanted.empty() || !atEnd ? InvalidOperation : NoError;
 }
 Code cuptiPCSamplingGetConfigurationAttribute(SettingsCall *call) {
   for (size_t i = 0; i < call->count; ++i)
     call->settings[i].number = call->settings[i].attribute == SamplingPeriod ? 11 : 0;
-  return Ok;
+  return NoError;
 }
 // A place at a time, so that several calls are needed.
 Code cuptiPCSamplingGetData(DataCall *call) {
@@ -325,25 +325,25 @@ Code cuptiPCSamplingGetData(DataCall *call) {
   data.remaining = 0;
   for (auto &[name, kernel] : sampled)
     data.remaining += kernel.counts.size();
-  return Ok;
+  return NoError;
 }
 Code cuptiPCSamplingDisable(SamplingCall *) {
   if (atEnd)
     atEnd->count = 0;
-  return samples = false, Ok;
+  return samples = false, NoError;
 }
 Code cuptiPCSamplingGetNumStallReasons(ReasonCountCall *call) {
-  return *call->count = std::size(reasonNames), Ok;
+  return *call->count = std::size(reasonNames), NoError;
 }
 Code cuptiPCSamplingGetStallReasons(ReasonNamesCall *call) {
   for (size_t i = 0; i < call->count; ++i) {
     call->indices[i] = uint32_t(i);
     std::strncpy(call->names[i], reasonNames[i], reasonNameBytes - 1);
   }
-  return Ok;
+  return NoError;
 }
 Code cuptiGetCubinCrc(CrcCall *call) {
-  return call->crc = checksum(call->cubin, call->cubinBytes), Ok;
+  return call->crc = checksum(call->cubin, call->cubinBytes), NoError;
 }
 }
 #pragma GCC visibility pop

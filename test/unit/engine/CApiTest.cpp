@@ -24,7 +24,8 @@ namespace {
 
 TEST(CApiTest, BadCallsAreRefused) {
   EXPECT_EQ(nereid_engine_create(nullptr, nullptr), NEREID_BAD_CALL);
-  nereid_engine_options options = {sizeof options, nullptr, 1, nullptr, nullptr, nullptr};
+  nereid_engine_options options = {sizeof options, nullptr, 1,       nullptr,
+                                   nullptr,        nullptr, nullptr, 0};
   nereid_engine *engine = nullptr;
   ASSERT_EQ(nereid_engine_create(&options, &engine), NEREID_OK);
   nereid_program *program = nullptr;
@@ -435,7 +436,8 @@ TEST(CApiTest, TellsOfCompilationsAndMessages) {
 
   constexpr const char *source = "import triton\nimport triton.language as tl\n\n@triton.jit\n"
                                  "def put(x, VALUE: tl.constexpr):\n    tl.store(x, VALUE)\n";
-  nereid_engine_options options = {sizeof options, nullptr, 1, nullptr, nullptr, nullptr};
+  nereid_engine_options options = {sizeof options, nullptr, 1,       nullptr,
+                                   nullptr,        nullptr, nullptr, 0};
   nereid_engine *engine = nullptr;
   nereid_program *program = nullptr;
   nereid_kernel *kernel = nullptr;

@@ -20,7 +20,7 @@ namespace {
 
 using Real = long double;
 using Quad = __float128;
-using Arguments = std::array<Real, 4>;
+using RealArguments = std::array<Real, 4>;
 
 struct Overload {
   std::string function, symbol, types;
@@ -110,7 +110,7 @@ Quad squareRoot(Quad x) {
     root = (root + x / root) / 2;
   return root;
 }
-std::optional<Quad> exactArithmetic(const std::string &name, const Arguments &v) {
+std::optional<Quad> exactArithmetic(const std::string &name, const RealArguments &v) {
   Quad x = v[0], y = v[1], z = v[2];
   if (name == "add")
     return x + y;
@@ -132,16 +132,16 @@ std::optional<Quad> exactArithmetic(const std::string &name, const Arguments &v)
 }
 
 #define ONE(NAME, EXPRESSION)                                                                      \
-  {NAME, [](const Arguments &v) -> Real {                                                          \
+  {NAME, [](const RealArguments &v) -> Real {                                                      \
      Real x = v[0];                                                                                \
      return EXPRESSION;                                                                            \
    }}
 #define MORE(NAME, EXPRESSION)                                                                     \
-  {NAME, [](const Arguments &v) -> Real {                                                          \
+  {NAME, [](const RealArguments &v) -> Real {                                                      \
      [[maybe_unused]] Real x = v[0], y = v[1], z = v[2], w = v[3];                                 \
      return EXPRESSION;                                                                            \
    }}
-const std::map<std::string, std::function<Real(const Arguments &)>> definitions = {
+const std::map<std::string, std::function<Real(const RealArguments &)>> definitions = {
     ONE("abs", fabsl(x)),
     ONE("floor", floorl(x)),
     ONE("ceil", ceill(x)),
@@ -417,7 +417,7 @@ Bounds boundsOf(const Overload &o) {
   return bounds;
 }
 
-constexpr int count = 512;
+constexpr int numberOfCases = 512;
 
 struct Case {
   Overload overload;
@@ -426,12 +426,12 @@ struct Case {
 };
 
 Case makeCase(const Overload &o) {
-  Case made{o, {}, HostTensor(typeOf(o.result), {count})};
+  Case made{o, {}, HostTensor(typeOf(o.result), {numberOfCases})};
   std::mt19937_64 random(7);
   for (size_t k = 0; k < o.types.size(); ++k) {
-    HostTensor input(typeOf(o.types[k]), {count});
+    HostTensor input(typeOf(o.types[k]), {numberOfCases});
     Domain domain = domainOf(o, k);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < numberOfCases; ++i) {
       if (o.types[k] != 'f' && o.types[k] != 'd') {
         input.setInt(i, integerArgument(o, k, random));
         continue;
@@ -473,8 +473,8 @@ std::string verify(const Case &c, double bound, double &worst, bool onGpu = fals
   std::string mode = at == std::string::npos ? "" : o.function.substr(at + 1),
               stem = o.function.substr(0, std::min(at, o.function.size()));
   bool isDirected = mode == "rn" || mode == "rz" || mode == "ru" || mode == "rd";
-  for (int i = 0; i < count; ++i) {
-    Arguments v = {};
+  for (int i = 0; i < numberOfCases; ++i) {
+    RealArguments v = {};
     std::array<uint64_t, 4> words = {};
     for (size_t k = 0; k < c.inputs.size(); ++k) {
       bool isUnsigned = o.types[k] == 'u' || o.types[k] == 'v',
@@ -620,7 +620,7 @@ TEST(Libdevice, EveryFunctionOnTheDeviceNamed) {
   checkAll(device);
 }
 
-// Arguments of different types meet as operands do.
+// RealArguments of different types meet as operands do.
 TEST(Libdevice, ArgumentsArePromoted) {
   auto runner = engine::Runner::create("ref");
   ASSERT_TRUE(runner);
@@ -628,7 +628,7 @@ TEST(Libdevice, ArgumentsArePromoted) {
   auto program = programOf(pow);
   ASSERT_TRUE(program);
   Case c = makeCase(pow[0]);
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < numberOfCases; ++i)
     c.inputs[1].setInt(i, i % 5);
   ASSERT_TRUE(run(**runner, *program, 0, c));
   double worst = 0;

@@ -6,8 +6,6 @@
 namespace nereid::kernels::test {
 namespace {
 
-constexpr DType F32 = DType::Float32;
-
 /// Attention by loops. Elements are asked by sequence, head, place and column.
 struct Reference {
   using At = std::function<double(int64_t b, int64_t h, int64_t i, int64_t d)>;

@@ -3,8 +3,6 @@
 namespace nereid::kernels::test {
 namespace {
 
-constexpr DType floatTypes[] = {DType::Float32, DType::Float16, DType::BFloat16};
-
 double geluOf(double x, bool exact) {
   return exact ? 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)))
                : 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));

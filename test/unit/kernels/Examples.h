@@ -9,8 +9,6 @@
 
 namespace nereid::kernels::test {
 
-constexpr DType F32 = DType::Float32;
-
 /// A good call.
 struct Example {
   Operation operation;

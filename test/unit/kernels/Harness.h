@@ -13,6 +13,9 @@
 
 namespace nereid::kernels::test {
 
+constexpr DType F32 = DType::Float32;
+constexpr DType floatTypes[] = {DType::Float32, DType::Float16, DType::BFloat16};
+
 inline double numberAt(DType type, const void *data, int64_t at) {
   auto *bytes = static_cast<const char *>(data);
   auto read = [&]<typename T>(T value) {

@@ -3,8 +3,6 @@
 namespace nereid::kernels::test {
 namespace {
 
-constexpr DType floatTypes[] = {DType::Float32, DType::Float16, DType::BFloat16};
-
 // Element [i, j] of a b, both given by their elements.
 template <typename A, typename B> double dot(int64_t depth, A &&a, B &&b) {
   double sum = 0;
@@ -13,14 +11,14 @@ template <typename A, typename B> double dot(int64_t depth, A &&a, B &&b) {
   return sum;
 }
 
-struct Size {
+struct ProductSize {
   int64_t m, n, k;
 };
 
 TEST(Products, Matmul) {
   for (DType type : floatTypes)
     for (auto [m, n, k] :
-         {Size{0, 4, 4}, {1, 1, 1}, {5, 7, 0}, {7, 70, 33}, {100, 72, 40}, {1, 130, 64}}) {
+         {ProductSize{0, 4, 4}, {1, 1, 1}, {5, 7, 0}, {7, 70, 33}, {100, 72, 40}, {1, 130, 64}}) {
       Array a = Array::random(type, {m, k}, 1), b = Array::random(type, {k, n}, 2),
             c = Array::make(type, {m, n});
       setup().run(Matmul{.a = a, .b = b, .c = c});
@@ -224,7 +222,7 @@ TEST(Products, Scaled) {
 }
 
 TEST(Products, Matvec) {
-  for (auto [m, n, k] : {Size{0, 1, 1}, {0, 130, 781}, {0, 20, 0}, {0, 0, 5}}) {
+  for (auto [m, n, k] : {ProductSize{0, 1, 1}, {0, 130, 781}, {0, 20, 0}, {0, 0, 5}}) {
     Array w = Array::random(DType::Float32, {n, k}, 1), x = Array::random(DType::Float32, {k}, 2),
           bias = Array::random(DType::Float32, {n}, 3), y = Array::make(DType::Float32, {n});
     setup().run(Matvec{.w = w, .x = x, .y = y, .bias = bias});

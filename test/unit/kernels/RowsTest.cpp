@@ -5,11 +5,10 @@
 namespace nereid::kernels::test {
 namespace {
 
-constexpr DType floatTypes[] = {DType::Float32, DType::Float16, DType::BFloat16};
-struct Size {
+struct MatrixSize {
   int64_t rows, columns;
 };
-constexpr Size shapes[] = {{0, 5}, {3, 0}, {1, 1}, {3, 17}, {5, 781}, {2, 3000}};
+constexpr MatrixSize shapes[] = {{0, 5}, {3, 0}, {1, 1}, {3, 17}, {5, 781}, {2, 3000}};
 
 std::vector<double> rowOf(const Array &x, int64_t row, int64_t columns, int64_t step) {
   std::vector<double> numbers;
@@ -158,7 +157,7 @@ TEST(Rows, LinearCrossEntropy) {
 struct NormCase {
   Array x, w, b, dy;
   int64_t rows, columns;
-  NormCase(DType type, Size size, unsigned seed)
+  NormCase(DType type, MatrixSize size, unsigned seed)
       : x(Array::random(type, {size.rows, size.columns}, seed)),
         w(Array::random(type, {size.columns}, seed + 1)),
         b(Array::random(type, {size.columns}, seed + 2)),
@@ -174,7 +173,8 @@ struct NormCase {
 
 TEST(Rows, LayerNorm) {
   for (DType type : floatTypes)
-    for (Size size : {Size{0, 5}, Size{1, 1}, Size{3, 17}, Size{300, 40}, Size{4, 781}}) {
+    for (MatrixSize size : {MatrixSize{0, 5}, MatrixSize{1, 1}, MatrixSize{3, 17},
+                            MatrixSize{300, 40}, MatrixSize{4, 781}}) {
       NormCase one(type, size, 1);
       auto &[x, w, b, dy, rows, columns] = one;
       Array y = Array::make(type, {rows, columns}), mean = Array::make(DType::Float32, {rows}),
@@ -240,7 +240,8 @@ TEST(Rows, LayerNorm) {
 TEST(Rows, RmsNorm) {
   for (DType type : floatTypes)
     for (bool withResidual : {false, true})
-      for (Size size : {Size{0, 5}, Size{1, 1}, Size{3, 17}, Size{300, 40}, Size{4, 781}}) {
+      for (MatrixSize size : {MatrixSize{0, 5}, MatrixSize{1, 1}, MatrixSize{3, 17},
+                              MatrixSize{300, 40}, MatrixSize{4, 781}}) {
         NormCase one(type, size, 1);
         auto &[x, w, residual, dy, rows, columns] = one;
         residual = Array::random(type, {rows, columns}, 9);

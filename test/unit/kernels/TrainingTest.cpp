@@ -7,7 +7,6 @@
 namespace nereid::kernels::test {
 namespace {
 
-constexpr DType F32 = DType::Float32;
 const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
 
 Array one(double number) { return Array::of(F32, {1}, {number}); }

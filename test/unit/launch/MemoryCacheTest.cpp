@@ -10,12 +10,12 @@ using namespace nereid::support;
 
 namespace {
 
-Hash128 keyNumber(uint64_t number) { return Hasher().add(number).finish(); }
+Hash128 keyOf(uint64_t number) { return Hasher().add(number).finish(); }
 
-Artifact artifactNumber(uint64_t number) {
+Artifact smallArtifact(uint64_t number) {
   ArtifactBuilder builder;
   builder.kernel.name = builder.text("kernel" + std::to_string(number));
-  builder.kernel.key = keyNumber(number);
+  builder.kernel.key = keyOf(number);
   CodeRecord code;
   code.kind = uint32_t(CodeKind::Cubin);
   code.arch = builder.text("sm_90a");
@@ -27,13 +27,11 @@ Artifact artifactNumber(uint64_t number) {
   return *std::move(artifact);
 }
 
-const uint64_t one = artifactNumber(1).bytes().size();
+const uint64_t one = smallArtifact(1).bytes().size();
 
-void keep(MemoryCache &cache, uint64_t number) {
-  cache.keep(keyNumber(number), artifactNumber(number));
-}
+void keep(MemoryCache &cache, uint64_t number) { cache.keep(keyOf(number), smallArtifact(number)); }
 bool holds(MemoryCache &cache, uint64_t number) {
-  auto found = cache.find(keyNumber(number));
+  auto found = cache.find(keyOf(number));
   return found && found->name() == "kernel" + std::to_string(number);
 }
 
@@ -52,8 +50,8 @@ TEST(MemoryCacheTest, ForgetsWhatWasUsedLongestAgo) {
 
 TEST(MemoryCacheTest, WhatIsInUseStays) {
   MemoryCache cache(2 * one);
-  Artifact used = artifactNumber(1);
-  cache.keep(keyNumber(1), used);
+  Artifact used = smallArtifact(1);
+  cache.keep(keyOf(1), used);
   for (uint64_t number = 2; number < 9; ++number)
     keep(cache, number);
   EXPECT_TRUE(holds(cache, 1));
@@ -61,7 +59,7 @@ TEST(MemoryCacheTest, WhatIsInUseStays) {
   EXPECT_FALSE(holds(cache, 7));
   EXPECT_EQ(cache.bytes(), 2 * one);
   // Given back, it goes like any other.
-  used = artifactNumber(9);
+  used = smallArtifact(9);
   keep(cache, 10);
   keep(cache, 11);
   EXPECT_FALSE(holds(cache, 1));
@@ -78,10 +76,10 @@ TEST(MemoryCacheTest, TheSameKeyIsKeptOnce) {
 // Larger than the limit: kept while it is in use.
 TEST(MemoryCacheTest, OneThatDoesNotFit) {
   MemoryCache cache(one / 2);
-  Artifact used = artifactNumber(1);
-  cache.keep(keyNumber(1), used);
+  Artifact used = smallArtifact(1);
+  cache.keep(keyOf(1), used);
   EXPECT_TRUE(holds(cache, 1));
-  used = artifactNumber(2);
+  used = smallArtifact(2);
   keep(cache, 3);
   EXPECT_FALSE(holds(cache, 1));
 }

@@ -25,7 +25,7 @@ void run(u64 first, u64 count, const Context *c) {
   for (u64 p = first; p < first + count; ++p) a->cells[p] += a->factor;
 })";
 
-struct AddArguments {
+struct CellArguments {
   int *cells;
   int factor;
 };
@@ -113,7 +113,7 @@ TEST_P(CpuStreams, RunWorkInOrder) {
   std::vector<int> cells(1000), copy(1000);
   ASSERT_TRUE(stream->fill(cells.data(), 7, 4, cells.size()));
   for (int round = 0; round < 10; ++round) {
-    AddArguments arguments{cells.data(), round};
+    CellArguments arguments{cells.data(), round};
     ASSERT_TRUE(stream->launch(*kernel, {&arguments, 12, {1000, 1, 1}}));
     arguments = {nullptr, -1}; // the block was copied
   }
@@ -126,7 +126,7 @@ TEST_P(CpuStreams, TimeWithEvents) {
   auto start = *cpuDevice().createEvent(), end = *cpuDevice().createEvent();
   EXPECT_FALSE(end->secondsSince(*start)); // not recorded
   std::vector<int> cells(100);
-  AddArguments arguments{cells.data(), 1};
+  CellArguments arguments{cells.data(), 1};
   ASSERT_TRUE(stream->record(*start));
   ASSERT_TRUE(stream->launch(*kernel, {&arguments, 12, {100, 1, 1}}));
   ASSERT_TRUE(stream->record(*end));
@@ -206,7 +206,7 @@ TEST(CpuStream, ReplaysAGraph) {
   auto stream = *cpuDevice().createStream();
   auto kernel = *cpuDevice().load(addArtifact());
   std::vector<int> cells(50);
-  AddArguments arguments{cells.data(), 3};
+  CellArguments arguments{cells.data(), 3};
   ASSERT_TRUE(stream->beginCapture());
   ASSERT_TRUE(stream->fill(cells.data(), 0, 4, cells.size()));
   ASSERT_TRUE(stream->launch(*kernel, {&arguments, 12, {50, 1, 1}}));

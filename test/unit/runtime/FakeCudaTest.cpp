@@ -41,20 +41,20 @@ using Body = std::vector<std::string> (*)(Result<Device *> gpu);
   ::setenv("FAKE_CUDA", scenario, 1);                                                              \
   EXPECT_EXIT(expectMessages(body, {__VA_ARGS__}), testing::ExitedWithCode(0), "")
 
-std::string text(const Status &status) { return status ? "" : status.error().what; }
-template <typename T> std::string text(const Result<T> &result) {
+std::string whatOf(const Status &status) { return status ? "" : status.error().what; }
+template <typename T> std::string whatOf(const Result<T> &result) {
   return result ? "" : result.error().what;
 }
 
 std::shared_ptr<LoadedKernel> load(Device &gpu, const test::KernelOptions &options = {}) {
   return *gpu.load(test::makePtxArtifact(".version 7.0\n", options));
 }
-Status launch(Stream &stream, LoadedKernel &kernel) {
+Status launchOne(Stream &stream, LoadedKernel &kernel) {
   void *argument = nullptr;
   return stream.launch(kernel, {&argument, 8, {1, 1, 1}});
 }
 
-std::vector<std::string> opened(Result<Device *> gpu) { return {text(gpu)}; }
+std::vector<std::string> opened(Result<Device *> gpu) { return {whatOf(gpu)}; }
 
 TEST_F(FakeCuda, SaysWhyThereIsNoDevice) {
   EXPECT_MESSAGES("", opened, "");
@@ -70,8 +70,8 @@ TEST_F(FakeCuda, SaysWhyThereIsNoDevice) {
 TEST_F(FakeCuda, SurvivesTheEndOfMemory) {
   auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
     uint64_t before = (*gpu)->memory().stats().currentBytes;
-    std::string large = text((*gpu)->allocate(2 << 20));
-    std::string small = text((*gpu)->allocate(1000));
+    std::string large = whatOf((*gpu)->allocate(2 << 20));
+    std::string small = whatOf((*gpu)->allocate(1000));
     return {large, small, (*gpu)->memory().stats().currentBytes == before ? "" : "memory is lost"};
   };
   EXPECT_MESSAGES("oom", body, "no memory on cuda:0 for 2097152 bytes; 0 bytes are in use", "", "");
@@ -81,7 +81,7 @@ TEST_F(FakeCuda, RefusesWhatDoesNotFit) {
   auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto large = (*gpu)->load(test::makePtxArtifact("", {.sharedBytes = 300000}));
     auto kernel = load(**gpu, {.numWarps = 32});
-    return {text(large), text(launch((*gpu)->defaultStream(), *kernel))};
+    return {whatOf(large), whatOf(launchOne((*gpu)->defaultStream(), *kernel))};
   };
   EXPECT_MESSAGES(
       "resources", body,
@@ -99,13 +99,13 @@ TEST_F(FakeCuda, KeepsDevicesAndContextsApart) {
     driver.cuDevicePrimaryCtxRetain(&mine, 1);
     driver.cuCtxPushCurrent(mine); // the host program's, of another device
     auto kernel = load(**gpu);
-    std::string wrong = text(launch(other.defaultStream(), *kernel));
-    std::string right = text(launch((*gpu)->defaultStream(), *kernel));
+    std::string wrong = whatOf(launchOne(other.defaultStream(), *kernel));
+    std::string right = whatOf(launchOne((*gpu)->defaultStream(), *kernel));
     auto event = *other.createEvent();
-    std::string marked = text((*gpu)->defaultStream().record(*event));
+    std::string marked = whatOf((*gpu)->defaultStream().record(*event));
     driver.cuCtxGetCurrent(&now);
     return {wrong, right, marked, now == mine ? "" : "the host program's context was changed",
-            text(device("cuda:2"))};
+            whatOf(device("cuda:2"))};
   };
   EXPECT_MESSAGES("", body, "cannot launch `kernel` on cuda:1: it was loaded for another device",
                   "", "cannot record on cuda:0 an event of another device", "",
@@ -117,10 +117,13 @@ TEST_F(FakeCuda, ReportsAFaultOnce) {
     auto stream = *(*gpu)->createStream();
     auto kernel = load(**gpu);
     auto memory = *(*gpu)->allocate(1000);
-    std::vector<std::string> said = {text(launch(*stream, *kernel)), text(stream->synchronize()),
-                                     text(stream->synchronize()),    text(launch(*stream, *kernel)),
-                                     text((*gpu)->allocate(1000)),   text((*gpu)->createStream()),
-                                     text(device("cuda:0"))};
+    std::vector<std::string> said = {whatOf(launchOne(*stream, *kernel)),
+                                     whatOf(stream->synchronize()),
+                                     whatOf(stream->synchronize()),
+                                     whatOf(launchOne(*stream, *kernel)),
+                                     whatOf((*gpu)->allocate(1000)),
+                                     whatOf((*gpu)->createStream()),
+                                     whatOf(device("cuda:0"))};
     return said;
   };
   const char *later = "cuda:0 was lost to an earlier fault";
@@ -137,13 +140,13 @@ TEST_F(FakeCuda, NamesTheKernelWhoeverNotices) {
   auto device = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu);
     auto stream = *(*gpu)->createStream();
-    return {text(launch(*stream, *kernel)), text((*gpu)->synchronize())};
+    return {whatOf(launchOne(*stream, *kernel)), whatOf((*gpu)->synchronize())};
   };
   EXPECT_MESSAGES("trap", device, "", "`kernel` or a kernel before it faulted");
   auto allocation = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu);
-    std::string launched = text(launch((*gpu)->defaultStream(), *kernel));
-    return {launched, text((*gpu)->allocate(1000)), text((*gpu)->allocate(1000))};
+    std::string launched = whatOf(launchOne((*gpu)->defaultStream(), *kernel));
+    return {launched, whatOf((*gpu)->allocate(1000)), whatOf((*gpu)->allocate(1000))};
   };
   EXPECT_MESSAGES("trap", allocation, "", "`kernel` or a kernel before it faulted", "was lost");
 }
@@ -153,12 +156,12 @@ TEST_F(FakeCuda, NamesKernelsBehindGraphsAndEvents) {
   auto graph = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu), other = load(**gpu, {.name = "other"});
     auto stream = *(*gpu)->createStream();
-    std::vector<std::string> said = {text(stream->beginCapture())};
+    std::vector<std::string> said = {whatOf(stream->beginCapture())};
     for (const auto &each : {kernel, other, kernel})
-      said.push_back(text(launch(*stream, *each)));
+      said.push_back(whatOf(launchOne(*stream, *each)));
     auto captured = *stream->endCapture();
-    said.push_back(text(stream->launch(*captured)));
-    said.push_back(text(stream->synchronize()));
+    said.push_back(whatOf(stream->launch(*captured)));
+    said.push_back(whatOf(stream->synchronize()));
     return said;
   };
   EXPECT_MESSAGES("trap", graph, "", "", "", "", "",
@@ -167,9 +170,9 @@ TEST_F(FakeCuda, NamesKernelsBehindGraphsAndEvents) {
     auto kernel = load(**gpu), other = load(**gpu, {.name = "other"});
     auto stream = *(*gpu)->createStream(), idle = *(*gpu)->createStream();
     auto mark = *(*gpu)->createEvent();
-    std::vector<std::string> said = {text(stream->record(*mark))};
-    said.push_back(text(launch(*stream, *kernel)));
-    said.push_back(text(mark->query()));
+    std::vector<std::string> said = {whatOf(stream->record(*mark))};
+    said.push_back(whatOf(launchOne(*stream, *kernel)));
+    said.push_back(whatOf(mark->query()));
     return said;
   };
   EXPECT_MESSAGES("trap", event, "", "",
@@ -191,7 +194,7 @@ TEST_F(FakeCuda, TellsTheDriverHowALaunchStarts) {
     auto launched = [&](uint32_t flags, uint32_t scratch, long early, long together) {
       long before[] = {calls("attribute 6"), calls("attribute 2")};
       auto kernel = load(**gpu, {.scratchBytes = scratch, .flags = flags});
-      said.push_back(text(launch(*stream, *kernel)));
+      said.push_back(whatOf(launchOne(*stream, *kernel)));
       said.push_back(unless(calls("attribute 6") - before[0] == early, "another early start"));
       said.push_back(unless(calls("attribute 2") - before[1] == together, "another cooperation"));
     };
@@ -213,7 +216,7 @@ TEST_F(FakeCuda, LaunchesBlocksThatRunSeveralPrograms) {
     auto expect = [&](uint32_t rank, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> blocks) {
       auto kernel = load(**gpu, {.flags = CodeLoopsOverPrograms, .gridRank = rank});
       void *argument = nullptr;
-      said.push_back(text(stream->launch(*kernel, {&argument, 8, grid})));
+      said.push_back(whatOf(stream->launch(*kernel, {&argument, 8, grid})));
       auto *last = ofDriver<const uint32_t *()>("fake_cuda_last_grid")();
       said.push_back(unless(std::equal(blocks.begin(), blocks.end(), last), "other blocks"));
     };
@@ -223,7 +226,7 @@ TEST_F(FakeCuda, LaunchesBlocksThatRunSeveralPrograms) {
     expect(2, {4, 5, 2}, {1, 1, 2}); // an axis that the kernel does not read
     auto kernel = load(**gpu, {.flags = CodeLoopsOverPrograms, .gridRank = 2});
     void *argument = nullptr;
-    said.push_back(text(stream->launch(*kernel, {&argument, 8, {1u << 30, 2, 1}})));
+    said.push_back(whatOf(stream->launch(*kernel, {&argument, 8, {1u << 30, 2, 1}})));
     return said;
   };
   EXPECT_MESSAGES("", body, "", "", "", "", "", "", "", "", "NEREID_PROGRAM_LOOPS=off");
@@ -242,7 +245,7 @@ TEST_F(FakeCuda, LaunchesOnAStreamOfTheProgram) {
     std::vector<std::string> said;
     {
       auto stream = *(*gpu)->wrapStream(theirs);
-      said = {text(launch(*stream, *kernel)), text(stream->synchronize()),
+      said = {whatOf(launchOne(*stream, *kernel)), whatOf(stream->synchronize()),
               unless(stream->native() == theirs, "another handle")};
     }
     said.push_back(unless(ofDriver<cuda::StreamHandle()>("fake_cuda_last_stream")() == theirs,
@@ -251,7 +254,7 @@ TEST_F(FakeCuda, LaunchesOnAStreamOfTheProgram) {
     driver.cuCtxGetCurrent(&now);
     said.push_back(unless(!now, "a context was left current"));
     driver.cuStreamDestroy(theirs);
-    said.push_back(text((*gpu)->wrapStream(theirs)));
+    said.push_back(whatOf((*gpu)->wrapStream(theirs)));
     return said;
   };
   EXPECT_MESSAGES("", body, "", "", "", "", "", "",
@@ -268,12 +271,12 @@ TEST_F(FakeCuda, RefusesStreamsAndMemoryOfOthers) {
     Device &other = **device("cuda:1");
     auto elsewhere = *other.createStream();
     auto memory = *(*gpu)->allocate(100), otherMemory = *other.allocate(100);
-    std::vector<std::string> said = {text((*gpu)->wrapStream(theirs)),
-                                     text((*gpu)->wrapStream(elsewhere->native())),
-                                     text(other.wrapStream(elsewhere->native())),
-                                     text((*gpu)->checkAddress(memory.data())),
-                                     text((*gpu)->checkAddress(otherMemory.data())),
-                                     text((*gpu)->checkAddress(nullptr))};
+    std::vector<std::string> said = {whatOf((*gpu)->wrapStream(theirs)),
+                                     whatOf((*gpu)->wrapStream(elsewhere->native())),
+                                     whatOf(other.wrapStream(elsewhere->native())),
+                                     whatOf((*gpu)->checkAddress(memory.data())),
+                                     whatOf((*gpu)->checkAddress(otherMemory.data())),
+                                     whatOf((*gpu)->checkAddress(nullptr))};
     driver.cuCtxGetCurrent(&now);
     said.push_back(unless(now == own, "the host program's context was changed"));
     return said;
@@ -297,15 +300,15 @@ TEST_F(FakeCuda, WorksInAContextOfTheProgram) {
     std::vector<std::string> said = {unless(mine == *cudaDeviceIn(own), "two devices"),
                                      unless(mine != *device("cuda:1"), "the primary context"),
                                      unless(*cudaDeviceIn(primary) == *device("cuda:1"), "no"),
-                                     text(cudaDeviceIn(nullptr))};
+                                     whatOf(cudaDeviceIn(nullptr))};
     auto kernel = load(*mine, {.scratchBytes = 16, .flags = CodeRecords});
     auto stream = *mine->wrapStream(handle), created = *mine->createStream();
     driver.cuStreamGetCtx(static_cast<cuda::StreamHandle>(created->native()), &theirs);
     said.push_back(unless(theirs == own, "a stream of another context"));
     for (Stream *each : {stream.get(), created.get(), &mine->defaultStream()})
-      said.push_back(text(launch(*each, *kernel)));
-    said.push_back(text(launch((*gpu)->defaultStream(), *kernel)));
-    said.push_back(text((*device("cuda:1"))->wrapStream(handle)));
+      said.push_back(whatOf(launchOne(*each, *kernel)));
+    said.push_back(whatOf(launchOne((*gpu)->defaultStream(), *kernel)));
+    said.push_back(whatOf((*device("cuda:1"))->wrapStream(handle)));
     driver.cuCtxGetCurrent(&now);
     said.push_back(unless(!now, "a context was left current"));
     return said;
@@ -344,7 +347,7 @@ TEST_F(FakeCuda, TakesScratchFromTheProgram) {
     auto kernel = load(**gpu, {.scratchBytes = 1000});
     auto run = [&](uint32_t programs) {
       void *argument = nullptr;
-      return text(stream->launch(*kernel, {&argument, 8, {programs, 1, 1}}));
+      return whatOf(stream->launch(*kernel, {&argument, 8, {programs, 1, 1}}));
     };
     for (uint32_t programs : {1, 1, 3, 2})
       said.push_back(run(programs));
@@ -353,7 +356,7 @@ TEST_F(FakeCuda, TakesScratchFromTheProgram) {
     said.push_back(run(10));
     memory->most = 1 << 30;
     // Of no stream while one captures: the graph may run anywhere.
-    said.push_back(text(stream->beginCapture()));
+    said.push_back(whatOf(stream->beginCapture()));
     said.push_back(run(1));
     {
       auto graph = *stream->endCapture();
@@ -382,11 +385,11 @@ TEST_F(FakeCuda, TakesScratchFromTheProgram) {
   auto own = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu, {.scratchBytes = 16});
     auto stream = *(*gpu)->createStream();
-    std::string launched = text(launch(*stream, *kernel));
+    std::string launched = whatOf(launchOne(*stream, *kernel));
     stream = nullptr;
     auto large = load(**gpu, {.scratchBytes = 4 << 20});
     return {launched, unless(calls("cuMemAllocAsync") == 1 && calls("cuMemFreeAsync") == 1, "else"),
-            text(launch((*gpu)->defaultStream(), *large))};
+            whatOf(launchOne((*gpu)->defaultStream(), *large))};
   };
   EXPECT_MESSAGES("oom", own, "", "",
                   "cannot launch `kernel`: 4194304 bytes of scratch for each of 1 programs: no "
@@ -408,7 +411,7 @@ TEST_F(FakeCuda, LoadsCodeThatTheDriverTakes) {
     ptx.arch = builder.text("sm_80");
     ptx.code = builder.ptx(".version 8.5\n.target sm_80\n");
     auto kernel = (*gpu)->load(test::finishArtifact(builder, ptx, {}));
-    return {text(kernel),
+    return {whatOf(kernel),
             kernel ? CodeKind((*kernel)->code().kind) == CodeKind::Ptx ? "PTX" : "cubin" : "",
             std::to_string(calls("cuLibraryLoadData")) + " libraries, " +
                 std::to_string(calls("cuModuleLoadDataEx")) + " modules"};
@@ -435,8 +438,8 @@ TEST_F(FakeCuda, RefusesTensorMapsThatHardwareCannotWalk) {
       descriptor.box[i] = descriptor.elementStride[i] = 1;
     alignas(64) char map[tensorMapBytes];
     auto encode = [&](uintptr_t address, std::vector<int64_t> shape, std::vector<int64_t> strides) {
-      return text((*gpu)->encodeTensorMap(descriptor, reinterpret_cast<void *>(address), shape,
-                                          strides, map));
+      return whatOf((*gpu)->encodeTensorMap(descriptor, reinterpret_cast<void *>(address), shape,
+                                            strides, map));
     };
     return {
         encode(4096, {64, 128}, {128, 1}),          encode(4104, {64, 128}, {128, 1}),
@@ -467,8 +470,9 @@ TEST_F(FakeCuda, WatchdogGivesUpOnALoop) {
       auto stream = *(*gpu)->createStream();
       auto kernel = load(**gpu, {.scratchBytes = 16});
       auto memory = *(*gpu)->allocate(1000), queued = *(*gpu)->allocate(1000, stream.get());
-      said = {text(launch(*stream, *kernel)), text(stream->synchronize()),
-              text((*gpu)->synchronize()), text(stream->copy(memory.data(), queued.data(), 100))};
+      said = {whatOf(launchOne(*stream, *kernel)), whatOf(stream->synchronize()),
+              whatOf((*gpu)->synchronize()),
+              whatOf(stream->copy(memory.data(), queued.data(), 100))};
     } // everything is given back
     std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     said.push_back(spent.count() < 5 ? "" : "it took long");
@@ -480,15 +484,15 @@ TEST_F(FakeCuda, WatchdogGivesUpOnALoop) {
     auto kernel = load(**gpu);
     char host[16];
     auto memory = *(*gpu)->allocate(16);
-    std::string launched = text(launch((*gpu)->defaultStream(), *kernel));
-    return {launched, text((*gpu)->defaultStream().copy(host, memory.data(), 16)),
-            text((*gpu)->synchronize())};
+    std::string launched = whatOf(launchOne((*gpu)->defaultStream(), *kernel));
+    return {launched, whatOf((*gpu)->defaultStream().copy(host, memory.data(), 16)),
+            whatOf((*gpu)->synchronize())};
   };
   EXPECT_MESSAGES("hang", others, "", loop, later);
   auto whole = [](Result<Device *> gpu) -> std::vector<std::string> {
     auto kernel = load(**gpu);
     auto stream = *(*gpu)->createStream();
-    return {text(launch(*stream, *kernel)), text((*gpu)->synchronize())};
+    return {whatOf(launchOne(*stream, *kernel)), whatOf((*gpu)->synchronize())};
   };
   EXPECT_MESSAGES("hang", whole, "", loop);
   EXPECT_MESSAGES("", whole, "", ""); // kernels that end are waited for

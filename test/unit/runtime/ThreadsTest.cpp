@@ -17,7 +17,7 @@ using namespace nereid::support;
 namespace {
 
 // cell[p] += 1 for each program, and a record.
-const char *countSource = R"(
+const char *recordSource = R"(
 void nereid_record(const Context *, u32 site, u32 operandAndKind, u64 program, u32 index, u64 value);
 void run(u64 first, u64 count, const Context *c) {
   int *cells = *(int *const *)c->arguments;
@@ -29,7 +29,7 @@ void run(u64 first, u64 count, const Context *c) {
 
 TEST(Threads, UseEverythingAtOnce) {
   CpuDevice &cpu = cpuDevice();
-  Artifact artifact = test::makeArtifact(countSource, {.flags = CodeRecords});
+  Artifact artifact = test::makeArtifact(recordSource, {.flags = CodeRecords});
   auto shared = *cpu.load(artifact);
   std::atomic<bool> stop = false;
   std::atomic<uint64_t> observed = 0, taken = 0, lost = 0;
