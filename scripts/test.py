@@ -153,14 +153,12 @@ def suite_scripts(arguments):
     return unittest_folder("test/scripts")
 
 
-def gtest(name, command, folder, limit=UNIT_LIMIT):
-    """One GoogleTest binary."""
+def gtest(name, command, folder, limit=UNIT_LIMIT, shard=0, shards=1):
+    """One GoogleTest binary, or of its tests those that fall to a shard."""
     count = Count()
-    if not (ROOT / command[0]).exists():
-        count.fail(f"{name} was not built")
-        return count
-    report = pathlib.Path(folder) / f"{name}.json"
-    code, output = run(command + [f"--gtest_output=json:{report}"], limit)
+    report = pathlib.Path(folder) / f"{name}.{shard}.json"
+    share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+    code, output = run(command + [f"--gtest_output=json:{report}"], limit, env={**os.environ, **share})
     if not report.exists():
         # It died: what it said it passed has passed, and one test killed it.
         count.passed = len(re.findall(r"^\[       OK \] ", output, re.M))
@@ -183,9 +181,15 @@ def gtest(name, command, folder, limit=UNIT_LIMIT):
 
 
 def gtests(tests, limit=UNIT_LIMIT):
-    """GoogleTest binaries, given as (name, command)."""
+    """GoogleTest binaries, given as (name, command), each in as many shards as there are cores."""
+    shards, count = os.cpu_count(), Count()
+    for name, command in tests:
+        if not (ROOT / command[0]).exists():
+            count.fail(f"{name} was not built")
+    parts = [(name, command, shard) for name, command in tests if (ROOT / command[0]).exists() for shard in range(shards)]
     with tempfile.TemporaryDirectory() as folder:
-        return side_by_side(lambda test: gtest(*test, folder, limit), tests)
+        count += side_by_side(lambda part: gtest(part[0], part[1], folder, limit, part[2], shards), parts)
+    return count
 
 
 # Of the unit programs, what runs on the device that NEREID_TEST_DEVICE names, or on any GPU.
