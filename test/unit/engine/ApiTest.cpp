@@ -482,6 +482,7 @@ TEST_F(ApiTest, TensorsAreChecked) {
   EXPECT_FALSE(Tensor::wrap(cpu(), nullptr, DType::Float32, {4}));
   EXPECT_FALSE(Tensor::wrap(std::span(data), {5}));
   EXPECT_FALSE(Tensor::wrap(cpu(), data, DType::Float32, {-1}));
+  EXPECT_FALSE(Tensor::empty(cpu(), DType(77), {1}));
   EXPECT_TRUE(Tensor::wrap(cpu(), nullptr, DType::Float32, {0}));
   EXPECT_FALSE(Device::open("tpu"));
   EXPECT_FALSE(cpu().createEvent().ok() && !cpu().isCpu());
