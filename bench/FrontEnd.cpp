@@ -1,6 +1,7 @@
 // A file as a launch meets it for the first time: parsed, its module-level code run, kernels
 // emitted. docs/design/front-end-speed.md has the targets and what was seen.
 #include "emit/Program.h"
+#include "syntax/Parser.h"
 
 #include <benchmark/benchmark.h>
 
@@ -96,6 +97,18 @@ bool isKernel(const emit::KernelSummary &kernel) {
                       [](const auto &one) { return one.name.ends_with("_desc"); });
 }
 
+void parse(benchmark::State &state) {
+  std::string text = moduleOfLines(state.range(0));
+  for (auto _ : state) {
+    auto result = syntax::parseModule(text, "bench.py");
+    if (!result.module)
+      return state.SkipWithError("does not parse");
+    benchmark::DoNotOptimize(result.module);
+  }
+  state.SetBytesProcessed(state.iterations() * int64_t(text.size()));
+  state.counters["lines"] = double(std::count(text.begin(), text.end(), '\n'));
+}
+
 void load(benchmark::State &state) {
   emit::SourceUnit unit;
   unit.text = moduleOfLines(state.range(0));
@@ -151,6 +164,7 @@ void loadAndEmit(benchmark::State &state, bool all) {
   state.counters["lines"] = double(std::count(unit.text.begin(), unit.text.end(), '\n'));
 }
 
+BENCHMARK(parse)->Arg(300)->Arg(2000)->Unit(benchmark::kMillisecond);
 BENCHMARK(load)->Arg(300)->Arg(2000)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loadAndEmit, one, false)->Arg(300)->Arg(2000)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loadAndEmit, all, true)->Arg(300)->Arg(2000)->Unit(benchmark::kMillisecond);

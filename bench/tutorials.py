@@ -23,7 +23,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 PROGRAM = r'''
 import functools, importlib.util, json, os, re, statistics, sys, time
@@ -230,7 +229,6 @@ def main():
 
         if options.cold:
             for who in ("nereid", "triton"):
-                start = time.monotonic()
                 rows = run(who, "03", True, cache="cold")
                 if rows:
                     print(f"{who}: first product of tutorial 03, all configurations compiled: {rows[0]['first']:.2f} s", flush=True)

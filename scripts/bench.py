@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build and run the benchmarks: `./dev bench [NAME...]`.
 
-bench/Parse.cpp is the benchmark `parse` (Google Benchmark), bench/startup.py the benchmark `startup` (a script that prints
+bench/FrontEnd.cpp is the benchmark `front_end` (Google Benchmark), bench/startup.py the benchmark `startup` (a script that prints
 its own rows). Compare A with B on one machine; a time alone says little.
 """
 import argparse

@@ -46,7 +46,7 @@ def fetch(requirement):
     return folder if wheels.fetch(requirement, folder, lambda name: name.endswith(".py")) else None
 
 
-def checkList(nereid, folder, path):
+def checkList(nereid, path):
     """None where `list` and CPython's ast see the same kernels, those inside functions aside."""
     try:
         text = path.read_text()
@@ -144,7 +144,7 @@ def guarded(check):
 
 def jobsOf(nereid, folder, launches, assembler, options):
     """[(steps, name, check)]; a check gives a reason or None, or both for each of its steps."""
-    jobs = [(("list",), str(path.relative_to(folder)), lambda p=path: checkList(nereid, folder, p))
+    jobs = [(("list",), str(path.relative_to(folder)), lambda p=path: checkList(nereid, p))
             for path in sorted(folder.rglob("*.py")) if options.only in str(path.relative_to(folder))]
     seen = set()
     for launch in launches:

@@ -18,7 +18,6 @@ import collections
 import concurrent.futures
 import importlib
 import json
-import math
 import os
 import pathlib
 import pickle

@@ -8,7 +8,6 @@ import pathlib
 import re
 import struct
 import subprocess
-import tempfile
 
 from corpus_inputs import digest, differs, makeInput
 

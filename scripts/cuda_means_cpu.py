@@ -1,10 +1,10 @@
 """Lets host code that names a GPU run on the CPU, for tests of public packages: wherever torch takes a device, `cuda` is the CPU, and what
 is asked of a GPU is answered as an H200 would. Tensors are those of the CPU: their `device` says so, their `is_cuda` does not."""
 import contextlib
-import time
 
 import torch
 from torch.overrides import TorchFunctionMode
+from triton.runtime.driver import CpuDriver
 
 
 def here(value):
@@ -44,22 +44,6 @@ class Context(contextlib.nullcontext):
         super().__init__()
 
 
-class Event:
-    def __init__(self, enable_timing=False, **_):
-        self.time = 0.0
-
-    def record(self, stream=None):
-        self.time = time.perf_counter()
-
-    def elapsed_time(self, other):
-        return (other.time - self.time) * 1e3
-
-    def synchronize(self):
-        pass
-
-    wait = query = synchronize
-
-
 class Stream:
     cuda_stream = 0
 
@@ -87,7 +71,7 @@ def answer_for_gpu(is_available):
     """What host code asks of a GPU before it launches. `is_available`: whether there is one."""
     stream = Stream()
     answers = dict(
-        device=Context, device_of=Context, stream=Context, Stream=Stream, Event=Event, current_stream=lambda *a: stream, default_stream=lambda *a: stream,
+        device=Context, device_of=Context, stream=Context, Stream=Stream, Event=CpuDriver().get_device_interface().Event, current_stream=lambda *a: stream, default_stream=lambda *a: stream,
         current_device=lambda: 0, device_count=lambda: 1 if is_available else 0, is_available=lambda: is_available,
         get_device_properties=lambda *a: Properties(), get_device_capability=lambda *a: (9, 0), get_device_name=lambda *a: Properties.name,
         manual_seed=lambda seed: torch.default_generator.manual_seed(seed), manual_seed_all=lambda seed: torch.default_generator.manual_seed(seed),

@@ -388,6 +388,41 @@ NEREID_C_API void nereid_profile_start(void);
  * `callback`, if it is not null, is given a table as text, the longest first. */
 NEREID_C_API nereid_status nereid_profile_stop(const char *path, nereid_text_callback callback,
                                                void *data);
+/* The same with samples of the program counters of a GPU, "cuda:0": where its kernels wait. What
+ * stands in the way is a note of what nereid_profile_finish reads. */
+NEREID_C_API nereid_status nereid_profile_start_lines(const char *device);
+
+/* What one line of a kernel's source waits for, as nereid::profile::Line. */
+typedef struct nereid_profile_line {
+  const char *kernel, *file; /* file: "" for code that belongs to no line */
+  uint32_t line;             /* from 1 */
+  uint64_t samples;
+  const char *waits_for; /* the most frequent reason in words; "" if it does not wait */
+  const char *hint;      /* what helps; may be "" */
+  const char *from_file; /* where the results come from that it waits for; "" if not known */
+  uint32_t from_line;
+  size_t reason_count; /* samples by reason, as the chip's counters name those */
+  const char *const *reasons;
+  const uint64_t *reason_samples;
+  size_t caller_count; /* the calls that brought the kernel there, the innermost first */
+  const char *const *caller_files;
+  const uint32_t *caller_lines;
+} nereid_profile_line;
+/* What it points to is good during the call. */
+typedef void (*nereid_line_callback)(void *data, const nereid_profile_line *line);
+
+/* Who is told what of a recording; zeroed but for `size`, nobody is. All are given `data`. */
+typedef struct nereid_profile_reader {
+  size_t size;                /* sizeof(nereid_profile_reader) */
+  const char *trace;          /* a file for Chrome's viewer and Perfetto */
+  nereid_text_callback table; /* what took how long, the longest first */
+  nereid_text_callback note;  /* each thing that is missing, and why */
+  nereid_line_callback line;  /* each line that was sampled, the hottest of each kernel first */
+  nereid_text_callback line_table; /* the hottest of them, with their source and hints */
+  void *data;
+} nereid_profile_reader;
+/* As nereid_profile_stop, for all that a recording has; `reader` may be null. */
+NEREID_C_API nereid_status nereid_profile_finish(const nereid_profile_reader *reader);
 /* A part of the program between two calls of one thread; parts nest. */
 NEREID_C_API void nereid_range_begin(const char *name);
 NEREID_C_API void nereid_range_end(void);

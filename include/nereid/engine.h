@@ -87,26 +87,26 @@ struct EngineOptions {
   /// Where built kernels are kept; empty: $NEREID_CACHE_DIR, else the user's cache directory. Of
   /// several, separated by ':', the last is written and the others, as an image brings them, are
   /// only read. $NEREID_CACHE_MEGABYTES bounds what is kept.
-  std::string cacheDirectory;
+  std::string cacheDirectory = {};
   bool cacheOnDisk = true;
   /// How much of what was built this process keeps beside the kernels that it holds: above, it
   /// forgets what was used longest ago.
   uint64_t memoryBytes = uint64_t(256) << 20;
   /// Where `Kernel::tune` keeps what it found and `Kernel::configuration` finds it; empty: nothing
   /// is kept, and the `tuned.json` beside a program's file is read.
-  std::string tuningFile;
+  std::string tuningFile = {};
   /// "NAME=VALUE" for names of module-level code, or for what it asks that only a Python process
   /// could know, by the text that messages show: "torch.version.hip=True". What hints call
   /// `--define`.
-  std::vector<std::string> definitions;
+  std::vector<std::string> definitions = {};
   // Called on the launching thread, or on the one that compiles under `Freeze::Background`.
-  std::function<void(const CompileEvent &)> onCompile;
-  std::function<void(const CompileStep &)> onStep;
-  std::function<void(const LaunchEvent &)> onLaunch;
+  std::function<void(const CompileEvent &)> onCompile = {};
+  std::function<void(const CompileStep &)> onStep = {};
+  std::function<void(const LaunchEvent &)> onLaunch = {};
   /// What the compiler says of a kernel that it compiles, or said of one whose code comes from a
   /// cache, each note once: old spellings, options that change nothing, what `tl.static_print`
   /// prints (code "StaticPrint").
-  std::function<void(const std::string &kernel, const Diagnostic &)> onNote;
+  std::function<void(const std::string &kernel, const Diagnostic &)> onNote = {};
 };
 
 /// How often code was found and made since the engine was created.
@@ -127,7 +127,7 @@ struct TuneOptions {
   /// Contiguous tensors that a launch writes: brought back to what they hold now before each
   /// configuration and at the end, and compared between configurations. Those that `restore_value`
   /// of `@triton.autotune` names are added; those of `reset_to_zero` too, and hold zeros then.
-  std::vector<Tensor> outputs;
+  std::vector<Tensor> outputs = {};
 };
 
 /// What a configuration did.

@@ -85,7 +85,8 @@ public:
   /// The hottest of them as text with their source, as far as its files can be read, and hints.
   std::string lineTable() const;
   /// Events as JSON, which Chrome's trace viewer and Perfetto read: a track for each thread of the
-  /// host and each stream of a device.
+  /// host and each stream of a device. Kernels that were sampled have their hottest lines beside
+  /// their grid.
   Status writeTrace(const std::string &path) const;
 
 private:

@@ -440,7 +440,8 @@ public:
         throw PythonError{};
       if (size < 0 || size > INT32_MAX)
         raise(PyExc_ValueError,
-              "axis " + std::to_string(i) + " of the grid is " + std::to_string(size));
+              "axis " + std::to_string(i) + " of the grid is " + std::to_string(size) +
+                  "; it is from 0 to " + std::to_string(INT32_MAX));
       sizes[i] = uint32_t(size);
     }
     return {sizes[0], sizes[1], sizes[2]};
@@ -483,7 +484,9 @@ private:
       if (number == -1 && PyErr_Occurred())
         throw PythonError{};
       if (number < low || number > high)
-        raise(PyExc_ValueError, "`" + std::string(characters) + "` is " + std::to_string(number));
+        raise(PyExc_ValueError, "`" + std::string(characters) + "` is " + std::to_string(number) +
+                                    "; it is from " + std::to_string(low) + " to " +
+                                    std::to_string(high));
       to = int(number);
     };
     if (characters == "num_warps") {

@@ -317,13 +317,63 @@ void nereid_profile_start(void) {
     return Success{};
   });
 }
-nereid_status nereid_profile_stop(const char *path, nereid_text_callback callback, void *data) {
-  return guarded(true, [&]() -> Status {
-    profile::Profile profile = profile::stop();
-    if (callback)
-      callback(data, profile.table().c_str());
-    return path ? profile.writeTrace(path) : Status(Success{});
+nereid_status nereid_profile_start_lines(const char *device) {
+  return guarded(device, [&]() -> Status {
+    profile::start({.lines = device});
+    return Success{};
   });
+}
+
+static void tellLine(const profile::Line &line, const nereid_profile_reader &reader) {
+  std::vector<const char *> reasons, callerFiles;
+  std::vector<uint64_t> reasonSamples;
+  std::vector<uint32_t> callerLines;
+  for (const auto &[reason, samples] : line.reasons) {
+    reasons.push_back(reason.c_str());
+    reasonSamples.push_back(samples);
+  }
+  for (const auto &[file, number] : line.callers) {
+    callerFiles.push_back(file.c_str());
+    callerLines.push_back(number);
+  }
+  const nereid_profile_line told = {.kernel = line.kernel.c_str(),
+                                    .file = line.file.c_str(),
+                                    .line = line.line,
+                                    .samples = line.samples,
+                                    .waits_for = line.waitsFor.c_str(),
+                                    .hint = line.hint.c_str(),
+                                    .from_file = line.fromFile.c_str(),
+                                    .from_line = line.fromLine,
+                                    .reason_count = reasons.size(),
+                                    .reasons = reasons.data(),
+                                    .reason_samples = reasonSamples.data(),
+                                    .caller_count = callerFiles.size(),
+                                    .caller_files = callerFiles.data(),
+                                    .caller_lines = callerLines.data()};
+  reader.line(reader.data, &told);
+}
+
+nereid_status nereid_profile_finish(const nereid_profile_reader *given) {
+  return guarded(true, [&]() -> Status {
+    const auto reader = sized(given);
+    const profile::Profile profile = profile::stop();
+    if (reader.table)
+      reader.table(reader.data, profile.table().c_str());
+    if (reader.note)
+      for (const std::string &note : profile.notes())
+        reader.note(reader.data, note.c_str());
+    if (reader.line)
+      for (const profile::Line &line : profile.lines())
+        tellLine(line, reader);
+    if (reader.line_table)
+      reader.line_table(reader.data, profile.lineTable().c_str());
+    return reader.trace ? profile.writeTrace(reader.trace) : Status(Success{});
+  });
+}
+nereid_status nereid_profile_stop(const char *path, nereid_text_callback callback, void *data) {
+  const nereid_profile_reader reader = {
+      .size = sizeof reader, .trace = path, .table = callback, .data = data};
+  return nereid_profile_finish(&reader);
 }
 void nereid_range_begin(const char *name) {
   guarded(true, [&]() -> Status {

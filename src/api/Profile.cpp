@@ -28,7 +28,8 @@ std::string Profile::table() const {
 }
 
 Status Profile::writeTrace(const std::string &path) const {
-  return runtime::writeTrace(path, events ? *events : std::vector<runtime::TraceEvent>());
+  return runtime::writeTrace(path, events ? *events : std::vector<runtime::TraceEvent>(),
+                             samples.get());
 }
 
 std::vector<Line> Profile::lines() const {

@@ -456,14 +456,8 @@ Value Interp::callPython(const FunctionObject &function, std::vector<Value> args
     return keyword.first == "_semantic" || keyword.first == "_generator" ||
            keyword.first == "_builder";
   });
-  Frame callee;
-  callee.mode = inKernel() ? Frame::Mode::Kernel : Frame::Mode::Host;
+  Frame callee = frameOf(function, inKernel() ? Frame::Mode::Kernel : Frame::Mode::Host);
   callee.isPython = true;
-  callee.function = &function;
-  callee.module = function.module.get();
-  callee.enclosing = function.closure;
-  callee.locals = newScope();
-  callee.node = function.node();
   if (inKernel())
     callee.callSite = location(*frame->node);
   callee.constructing = constructing;

@@ -394,6 +394,137 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
   return nullptr;
 }
 
+namespace {
+
+[[noreturn]] void refuse(const FunctionObject &kernel, const Node &node, std::string code,
+                         std::string message, std::string hint) {
+  EvalError failure;
+  failure.diagnostic.code = std::move(code);
+  failure.diagnostic.message = std::move(message);
+  failure.diagnostic.hint = std::move(hint);
+  failure.diagnostic.where = {kernel.module->tree->file, node.begin, node.end};
+  throw failure;
+}
+
+// What each parameter of a kernel is: compiled in, or arriving at run time.
+struct Bindings {
+  std::vector<ArgumentClass> classes;
+  std::vector<std::optional<Value>> defaults; ///< where nothing is given
+  std::vector<Slot> slots;
+};
+
+Bindings bindingsOf(const FunctionObject &kernel, const support::Specialization &specialization,
+                    const std::map<std::string, support::Constant> &constants,
+                    std::span<const uint32_t> defaulted) {
+  const Arguments &signature = *kernel.parameters;
+  std::vector<const Arg *> parameters = parametersOf(signature);
+  if (signature.vararg || signature.kwarg)
+    refuse(kernel, signature.vararg ? *signature.vararg : *signature.kwarg, "VariadicKernel",
+           "a kernel can't have `*` or `**` parameters", "write the parameters out");
+  if (specialization.arguments.size() > parameters.size())
+    refuse(kernel, *kernel.def, "SignatureMismatch",
+           "`" + kernel.name() + "` has " + std::to_string(parameters.size()) +
+               " parameters, but the signature describes " +
+               std::to_string(specialization.arguments.size()),
+           "");
+  Bindings out;
+  out.defaults.resize(parameters.size());
+  std::string missing;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Arg &parameter = *parameters[i];
+    std::string name(parameter.arg);
+    ArgumentClass &bound = out.classes.emplace_back();
+    auto constant = constants.find(name);
+    bool isGiven = i < specialization.arguments.size() &&
+                   std::find(defaulted.begin(), defaulted.end(), i) == defaulted.end();
+    if (isGiven && constant == constants.end()) {
+      bound = specialization.arguments[i];
+      if (bound.kind == ArgumentClass::Kind::Pointer)
+        bound.isConst |= namesConst(annotationText(parameter));
+      if (namesConstexpr(annotationText(parameter)) &&
+          bound.kind != ArgumentClass::Kind::Constant && bound.kind != ArgumentClass::Kind::Tuple)
+        refuse(kernel, parameter, "NotConstexpr",
+               "`" + name + "` is a `tl.constexpr`, but its argument is a `" + bound.text() + "`",
+               "give a value in its place in the signature");
+    } else if (constant != constants.end()) {
+      bound = ArgumentClass::compiledIn(constant->second);
+    } else if (defaultOf(signature, i)) {
+      size_t positional = signature.posonlyargs.size() + signature.args.size();
+      out.defaults[i] = i < positional ? kernel.defaults[i - (positional - kernel.defaults.size())]
+                                       : *kernel.kwDefaults[i - positional];
+      continue;
+    } else {
+      missing += (missing.empty() ? "`" : ", `") + name + "`";
+      continue;
+    }
+    collectSlots(bound, name, out.slots);
+  }
+  if (!missing.empty())
+    refuse(kernel, *kernel.def, "SignatureMismatch",
+           "nothing is given for " + missing + " of `" + kernel.name() + "`",
+           "the command takes values as `--arg n=1000` and `--const BLOCK=1024`, or types as "
+           "`--signature \"*fp32, i32, 1024\"`");
+  return out;
+}
+
+void setOptions(mlir::ModuleOp module, const ops::CompileOptions &options) {
+  mlir::Builder builder(module.getContext());
+  auto set = [&](llvm::StringRef name, int value) {
+    module->setAttr(name, builder.getI32IntegerAttr(value));
+  };
+  set(tile::numWarpsAttr, options.numWarps);
+  set(tile::numStagesAttr, options.numStages);
+  set(tile::numCtasAttr, options.numCtas);
+  if (options.maxnreg)
+    set(tile::maxRegistersAttr, options.maxnreg);
+}
+
+// The function without its body.
+mlir::func::FuncOp declare(mlir::OpBuilder &builder, mlir::Location loc, const std::string &name,
+                           const std::vector<Slot> &slots) {
+  mlir::MLIRContext *context = builder.getContext();
+  llvm::SmallVector<mlir::Type> types;
+  std::vector<mlir::DictionaryAttr> argumentAttrs;
+  for (const Slot &slot : slots) {
+    types.push_back(slot.type.lower(context));
+    mlir::NamedAttrList facts;
+    facts.append(tile::argNameAttr, builder.getStringAttr(slot.name));
+    facts.append(tile::argDTypeAttr, builder.getStringAttr(slot.type.signature()));
+    if (slot.kind.divisibility > 1)
+      facts.append(tile::divisibilityAttr, builder.getI64IntegerAttr(slot.kind.divisibility));
+    argumentAttrs.push_back(facts.getDictionary(context));
+  }
+  return builder.create<mlir::func::FuncOp>(
+      loc, name, mlir::FunctionType::get(context, types, {}),
+      mlir::NamedAttribute(builder.getStringAttr(tile::kernelAttr), builder.getUnitAttr()),
+      argumentAttrs);
+}
+
+// What the front end let pass and the verifier refuses is a fault of ours, not of the user.
+bool isValid(mlir::func::FuncOp func, const std::string &file,
+             std::vector<Diagnostic> &diagnostics) {
+  mlir::ScopedDiagnosticHandler handler(func.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    Diagnostic internal;
+    internal.code = "InternalError";
+    internal.message = "the emitted IR is not valid: " + diagnostic.str();
+    internal.hint = "this is a fault of the compiler; please report the kernel";
+    internal.where.file = file;
+    mlir::LocationAttr place = diagnostic.getLocation();
+    while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(place))
+      place = call.getCallee();
+    if (auto line = mlir::dyn_cast<mlir::FileLineColLoc>(place))
+      internal.where = {line.getFilename().str(),
+                        {line.getLine(), line.getColumn() - 1},
+                        {line.getLine(), line.getColumn()}};
+    diagnostics.push_back(std::move(internal));
+    return mlir::success();
+  });
+  // The module holds nothing but the function, so that its table of symbols is none to verify.
+  return mlir::succeeded(mlir::verify(func));
+}
+
+} // namespace
+
 Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
                       const support::Specialization &specialization,
                       const std::map<std::string, support::Constant> &constants,
@@ -403,102 +534,16 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
   loadDialects(context);
   try {
     std::shared_ptr<FunctionObject> kernel = find(kernelName);
-    const Arguments &signature = *kernel->parameters;
-    std::vector<const Arg *> parameters = parametersOf(signature);
-    auto refuse = [&](const Node &node, std::string code, std::string message, std::string hint) {
-      EvalError failure;
-      failure.diagnostic.code = std::move(code);
-      failure.diagnostic.message = std::move(message);
-      failure.diagnostic.hint = std::move(hint);
-      failure.diagnostic.where = {kernel->module->tree->file, node.begin, node.end};
-      throw failure;
-    };
-    if (signature.vararg || signature.kwarg)
-      refuse(signature.vararg ? *signature.vararg : *signature.kwarg, "VariadicKernel",
-             "a kernel can't have `*` or `**` parameters", "write the parameters out");
-    if (specialization.arguments.size() > parameters.size())
-      refuse(*kernel->def, "SignatureMismatch",
-             "`" + kernelName + "` has " + std::to_string(parameters.size()) +
-                 " parameters, but the signature describes " +
-                 std::to_string(specialization.arguments.size()),
-             "");
-
-    // What is compiled in, what arrives at run time.
-    std::vector<ArgumentClass> classes;
-    std::vector<std::optional<Value>> defaults(parameters.size());
-    std::vector<Slot> slots;
-    std::string missing;
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      const Arg &parameter = *parameters[i];
-      std::string name(parameter.arg);
-      bool isConstexpr = namesConstexpr(annotationText(parameter));
-      auto constant = constants.find(name);
-      bool given = i < specialization.arguments.size() &&
-                   std::find(defaulted.begin(), defaulted.end(), i) == defaulted.end();
-      if (given && constant == constants.end()) {
-        classes.push_back(specialization.arguments[i]);
-        if (classes.back().kind == ArgumentClass::Kind::Pointer)
-          classes.back().isConst |= namesConst(annotationText(parameter));
-        if (isConstexpr && classes.back().kind != ArgumentClass::Kind::Constant &&
-            classes.back().kind != ArgumentClass::Kind::Tuple)
-          refuse(parameter, "NotConstexpr",
-                 "`" + name + "` is a `tl.constexpr`, but its argument is a `" +
-                     classes.back().text() + "`",
-                 "give a value in its place in the signature");
-      } else if (constant != constants.end()) {
-        classes.push_back(ArgumentClass::compiledIn(constant->second));
-      } else {
-        const Expr *source = defaultOf(signature, i);
-        if (!source) {
-          missing += (missing.empty() ? "`" : ", `") + name + "`";
-          classes.emplace_back();
-          continue;
-        }
-        classes.emplace_back();
-        size_t positional = signature.posonlyargs.size() + signature.args.size();
-        defaults[i] = i < positional ? kernel->defaults[i - (positional - kernel->defaults.size())]
-                                     : *kernel->kwDefaults[i - positional];
-      }
-      if (!defaults[i])
-        collectSlots(classes.back(), name, slots);
-    }
-    if (!missing.empty())
-      refuse(*kernel->def, "SignatureMismatch",
-             "nothing is given for " + missing + " of `" + kernelName + "`",
-             "the command takes values as `--arg n=1000` and `--const BLOCK=1024`, or types as "
-             "`--signature \"*fp32, i32, 1024\"`");
+    const Bindings bindings = bindingsOf(*kernel, specialization, constants, defaulted);
 
     mlir::OpBuilder builder(&context);
     auto fileAttr = builder.getStringAttr(kernel->module->tree->file);
     mlir::Location loc =
         mlir::FileLineColLoc::get(fileAttr, kernel->def->begin.line, kernel->def->begin.column + 1);
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
-    auto setOption = [&](llvm::StringRef name, int value) {
-      (*module)->setAttr(name, builder.getI32IntegerAttr(value));
-    };
-    setOption(tile::numWarpsAttr, options.numWarps);
-    setOption(tile::numStagesAttr, options.numStages);
-    setOption(tile::numCtasAttr, options.numCtas);
-    if (options.maxnreg)
-      setOption(tile::maxRegistersAttr, options.maxnreg);
-
-    llvm::SmallVector<mlir::Type> types;
-    for (const Slot &slot : slots)
-      types.push_back(slot.type.lower(&context));
+    setOptions(*module, options);
     builder.setInsertionPointToEnd(module->getBody());
-    std::vector<mlir::DictionaryAttr> argumentAttrs;
-    for (const Slot &slot : slots) {
-      mlir::NamedAttrList facts;
-      facts.append(tile::argNameAttr, builder.getStringAttr(slot.name));
-      facts.append(tile::argDTypeAttr, builder.getStringAttr(slot.type.signature()));
-      if (slot.kind.divisibility > 1)
-        facts.append(tile::divisibilityAttr, builder.getI64IntegerAttr(slot.kind.divisibility));
-      argumentAttrs.push_back(facts.getDictionary(&context));
-    }
-    auto func = builder.create<mlir::func::FuncOp>(
-        loc, kernel->name(), mlir::FunctionType::get(&context, types, {}),
-        mlir::NamedAttribute(builder.getStringAttr(tile::kernelAttr), builder.getUnitAttr()),
-        argumentAttrs);
+    mlir::func::FuncOp func = declare(builder, loc, kernel->name(), bindings.slots);
     mlir::Block *entry = func.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     // Built anew where a name is read behind the loop that defines it: few kernels do.
@@ -506,9 +551,10 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
     for (size_t notes = result.diagnostics.size();; result.diagnostics.resize(notes)) {
       std::vector<Value> arguments;
       size_t next = 0;
-      for (size_t i = 0; i < parameters.size(); ++i)
-        arguments.push_back(defaults[i] ? unboxed(*defaults[i])
-                                        : bindArgument(*interpreter, classes[i], *entry, next));
+      for (size_t i = 0; i < bindings.classes.size(); ++i)
+        arguments.push_back(bindings.defaults[i]
+                                ? unboxed(*bindings.defaults[i])
+                                : bindArgument(*interpreter, bindings.classes[i], *entry, next));
       try {
         interpreter->emitBody(*kernel, std::move(arguments),
                               {builder, options, result.diagnostics, lastSteps});
@@ -520,28 +566,8 @@ Emitted Program::emit(mlir::MLIRContext &context, const std::string &kernelName,
       }
     }
     builder.create<mlir::func::ReturnOp>(loc);
-
-    // What the front end let pass and the verifier refuses is a fault of ours, not of the user.
-    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-      Diagnostic internal;
-      internal.code = "InternalError";
-      internal.message = "the emitted IR is not valid: " + diagnostic.str();
-      internal.hint = "this is a fault of the compiler; please report the kernel";
-      internal.where.file = tree->file;
-      mlir::LocationAttr place = diagnostic.getLocation();
-      while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(place))
-        place = call.getCallee();
-      if (auto line = mlir::dyn_cast<mlir::FileLineColLoc>(place))
-        internal.where = {line.getFilename().str(),
-                          {line.getLine(), line.getColumn() - 1},
-                          {line.getLine(), line.getColumn()}};
-      result.diagnostics.push_back(std::move(internal));
-      return mlir::success();
-    });
-    // The module holds nothing but the function, so that its table of symbols is none to verify.
-    if (mlir::failed(mlir::verify(func)))
-      return result;
-    result.module = std::move(module);
+    if (isValid(func, tree->file, result.diagnostics))
+      result.module = std::move(module);
   } catch (EvalError &failure) {
     result.diagnostics.push_back(std::move(failure.diagnostic));
   }

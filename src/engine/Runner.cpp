@@ -101,8 +101,12 @@ Result<std::unique_ptr<Runner>> Runner::create(std::string_view device, RunnerOp
   if (target::gpuChip(device))
     return makeChipRunner(device, options.describe);
   auto found = runtime::device(device);
-  if (!found)
-    return found.takeError();
+  if (!found) {
+    Error error = found.takeError();
+    if (!device.starts_with("cuda"))
+      error.what += "; `ref` is the interpreter";
+    return error;
+  }
   return makeDeviceRunner(**found);
 }
 

@@ -14,24 +14,16 @@ using emit::Interp;
 using emit::Keywords;
 using ops::Value;
 
-// What specs spell shorter than signatures do.
-static constexpr std::pair<std::string_view, DType> shorter[] = {
-    {"f16", DType::Float16},         {"f32", DType::Float32},        {"f64", DType::Float64},
-    {"f8e4nv", DType::Float8E4NV},   {"f8e5", DType::Float8E5},      {"f8e4b8", DType::Float8E4B8},
-    {"f8e5b16", DType::Float8E5B16}, {"f8e4b15", DType::Float8E4B15}};
-
 std::optional<DType> specDType(std::string_view text) {
-  for (auto [name, dtype] : shorter)
-    if (text == name)
-      return dtype;
+  if (text.size() > 1 && text[0] == 'f' && text[1] >= '0' && text[1] <= '9')
+    return parseDType("fp" + std::string(text.substr(1)));
   return parseDType(text);
 }
 
-static std::string_view specName(DType wanted) {
-  for (auto [name, dtype] : shorter)
-    if (dtype == wanted)
-      return name;
-  return info(wanted).signature;
+std::string specName(DType type) {
+  std::string_view signature = info(type).signature;
+  return signature.starts_with("fp") ? "f" + std::string(signature.substr(2))
+                                     : std::string(signature);
 }
 
 DType dtypeArgument(Interp &interp, const Value &value) {
@@ -40,7 +32,7 @@ DType dtypeArgument(Interp &interp, const Value &value) {
       return *dtype;
   std::string known;
   for (unsigned i = 0; i <= unsigned(DType::Float8E4B15); ++i)
-    known += (known.empty() ? "" : ", ") + std::string(specName(DType(i)));
+    known += (known.empty() ? "" : ", ") + specName(DType(i));
   interp.raise("ValueError", "unknown dtype " + interp.repr(value) + "; there are " + known);
 }
 

@@ -88,6 +88,8 @@ std::vector<std::pair<std::string, ops::Value>> specNames();
 
 /// A dtype spelled as specs do ("f32", "i1", "f8e4nv") or as signatures do ("fp32").
 std::optional<DType> specDType(std::string_view text);
+/// The short spelling: "f32", "i1", "f8e4nv".
+std::string specName(DType type);
 /// The dtype that such a value names; raises with all of them if it names none.
 DType dtypeArgument(emit::Interp &interp, const ops::Value &value);
 

@@ -27,7 +27,7 @@ Result<HostArgument> toHostArgument(const Value &value) {
     else if (auto large = value.asInteger().toUInt64())
       argument.value = launch::Argument::unsignedInteger(*large);
     else
-      return Error{"an argument of over 64 bits", {}};
+      return Error{value.asInteger().toString() + " has more than 64 bits", {}};
   } else if (value.isFloat()) {
     argument.value = launch::Argument::floating(value.asFloat());
   } else if (value.isStr()) {

@@ -1,5 +1,6 @@
 // Kernel::tune: all configurations compiled at once, run one at a time, their results compared.
 #include "api/Empty.h"
+#include "engine/Agreement.h"
 #include "engine/KernelParts.h"
 #include "engine/Timing.h"
 #include "nereid/engine.h"
@@ -55,18 +56,6 @@ double element(DType type, const uint8_t *at) {
   return support::decodeFloat(support::formatOf(type), bits);
 }
 
-// Configurations sum in different orders and precisions; a wrong one is off by more than that.
-double toleranceOf(DType type) {
-  switch (type) {
-  case DType::Float64:
-    return 1e-9;
-  case DType::Float32:
-    return 2e-3;
-  default:
-    return info(type).bytes == 2 ? 3e-2 : 0.3;
-  }
-}
-
 bool agree(const std::vector<Tensor> &outputs, const std::vector<Bytes> &a,
            const std::vector<Bytes> &b) {
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -84,7 +73,7 @@ bool agree(const std::vector<Tensor> &outputs, const std::vector<Bytes> &a,
     for (size_t at = 0; at < a[i].size(); at += width) {
       double x = element(type, &a[i][at]), y = element(type, &b[i][at]);
       bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                  std::abs(x - y) <= toleranceOf(type) * magnitude;
+                  std::abs(x - y) <= engine::toleranceBetween(type) * magnitude;
       if (!same)
         return false;
     }
@@ -95,7 +84,6 @@ bool agree(const std::vector<Tensor> &outputs, const std::vector<Bytes> &a,
 struct Candidate {
   TuneRow row;
   std::optional<Kernel> kernel;
-  std::vector<Bytes> results;
 
   void refuse(const Error &error) {
     row.failure = describe(error);
@@ -126,6 +114,34 @@ Result<double> measure(const Launch &launch, const Stream &stream, double budget
   if (!timing)
     return timing.takeError();
   return timing->median / launches;
+}
+
+std::vector<Candidate> candidatesOf(const std::vector<Configuration> &all,
+                                    const std::vector<std::string> &refused,
+                                    const std::function<Grid(const Configuration &)> &grid) {
+  std::vector<Candidate> candidates(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    TuneRow &row = candidates[i].row;
+    row.configuration = all[i];
+    if (i < refused.size() && !refused[i].empty())
+      row.failure = refused[i];
+    else if (Grid size = grid(all[i]); !size.x || !size.y || !size.z) // it would be the fastest
+      row.failure = "its grid of (" + std::to_string(size.x) + ", " + std::to_string(size.y) +
+                    ", " + std::to_string(size.z) +
+                    ") has no program; `Configuration::integer` is 0 for a name that is not there";
+  }
+  return candidates;
+}
+
+// The fastest first, the refused last.
+std::vector<TuneRow> rankedRows(std::vector<Candidate> candidates) {
+  std::vector<TuneRow> rows;
+  for (Candidate &candidate : candidates)
+    rows.push_back(std::move(candidate.row));
+  std::stable_sort(rows.begin(), rows.end(), [](const TuneRow &a, const TuneRow &b) {
+    return std::pair(!a.failure.empty(), a.seconds) < std::pair(!b.failure.empty(), b.seconds);
+  });
+  return rows;
 }
 
 } // namespace
@@ -166,17 +182,7 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     return status;
   };
 
-  std::vector<Candidate> candidates(all->size());
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    TuneRow &row = candidates[i].row;
-    row.configuration = (*all)[i];
-    if (i < parts->refused.size() && !parts->refused[i].empty())
-      row.failure = parts->refused[i];
-    else if (Grid size = grid((*all)[i]); !size.x || !size.y || !size.z) // it would be the fastest
-      row.failure = "its grid of (" + std::to_string(size.x) + ", " + std::to_string(size.y) +
-                    ", " + std::to_string(size.z) +
-                    ") has no program; `Configuration::integer` is 0 for a name that is not there";
-  }
+  std::vector<Candidate> candidates = candidatesOf(*all, parts->refused, grid);
   support::onEveryCore(candidates.size(), [&](size_t i) {
     Candidate &candidate = candidates[i];
     if (!candidate.row.failure.empty())
@@ -211,8 +217,8 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     return Error{std::move(what), {}};
   };
 
-  // Each once on the same contents; configurations that agree form groups.
-  std::vector<std::vector<Candidate *>> groups;
+  // Each once on the same contents.
+  engine::Agreement<std::vector<Bytes>> agreement;
   for (Candidate &candidate : candidates) {
     if (!candidate.kernel)
       continue;
@@ -229,24 +235,13 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
     auto results = contents(outputs);
     if (!results)
       return results.takeError();
-    candidate.results = *std::move(results);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto &one) {
-      return agree(outputs, one.front()->results, candidate.results);
-    });
-    if (group == groups.end())
-      group = groups.insert(groups.end(), std::vector<Candidate *>());
-    group->push_back(&candidate);
+    agreement.add(size_t(&candidate - candidates.data()), *std::move(results),
+                  [&](const auto &a, const auto &b) { return agree(outputs, a, b); });
   }
-  // The largest group is right; of equals the one that comes first.
-  auto right = std::max_element(groups.begin(), groups.end(),
-                                [](const auto &a, const auto &b) { return a.size() < b.size(); });
-  for (auto group = groups.begin(); group != groups.end(); ++group)
-    if (group != right)
-      for (Candidate *candidate : *group) {
-        candidate->row.failure = "its result differs from that of " +
-                                 std::to_string(right->size()) + " other configurations";
-        candidate->kernel.reset();
-      }
+  agreement.refuseOthers([&](size_t i, std::string why) {
+    candidates[i].row.failure = std::move(why);
+    candidates[i].kernel.reset();
+  });
 
   engine::EventTimer timer(device);
   double least = std::numeric_limits<double>::infinity();
@@ -286,12 +281,7 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
         !status)
       return status.takeError();
 
-  std::vector<TuneRow> rows;
-  for (Candidate &candidate : candidates)
-    rows.push_back(std::move(candidate.row));
-  std::stable_sort(rows.begin(), rows.end(), [](const TuneRow &a, const TuneRow &b) {
-    return std::pair(!a.failure.empty(), a.seconds) < std::pair(!b.failure.empty(), b.seconds);
-  });
+  std::vector<TuneRow> rows = rankedRows(std::move(candidates));
   if (!rows[0].failure.empty())
     return Error{"no configuration of `" + name() + "` can be taken; the first: " + rows[0].failure,
                  {}};

@@ -152,12 +152,14 @@ bool areOpposite(Value low, Value high) {
          isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(a) &&
          a->getAttrs() == b->getAttrs() && areOpposite(a->getOperand(0), b->getOperand(0));
 }
-// A clamp between -y and y is one instruction, from sm_86 on: the smaller size with the sign of x.
+
+// A clamp between -y and y is one instruction where the chip has it: the smaller size with the sign
+// of x.
 struct MinNumRegisters : RegisterModel<MinNumRegisters, arith::MinNumFOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     auto inner = op->getOperand(0).getDefiningOp<arith::MaxNumFOp>();
     Value bound = op->getOperand(1);
-    if (emitter.chip.capability < 86 || !op->hasAttr(tile::clampAttr) || !inner ||
+    if (!emitter.chip.can(target::MinMaxSign) || !op->hasAttr(tile::clampAttr) || !inner ||
         inner->getBlock() != op->getBlock() || !resultElement(op).isF32() ||
         !areOpposite(inner.getRhs(), bound))
       return SameOp<arith::MinNumFOp>().emitRegisters(op, emitter);

@@ -1,4 +1,5 @@
 // Events as Chrome's trace viewer and Perfetto read them.
+#include "runtime/PcSampling.h"
 #include "runtime/Recorder.h"
 
 #include <algorithm>
@@ -62,7 +63,17 @@ private:
 class Writer {
 public:
   // Process 1 is the host, one track a thread; devices follow, one track a stream.
-  Writer() { emit(R"({"name":"process_name","ph":"M","pid":1,"args":{"name":"host"}})"); }
+  explicit Writer(const SampleReport *samples) {
+    constexpr size_t mostLines = 5;
+    if (samples)
+      for (const KernelSamples &kernel : samples->kernels) {
+        std::string list;
+        for (const std::string &line : hottestLines(kernel, mostLines))
+          list += (list.empty() ? "" : ",") + quoted(line);
+        lines[kernel.kernel] = "[" + list + "]";
+      }
+    emit(R"({"name":"process_name","ph":"M","pid":1,"args":{"name":"host"}})");
+  }
 
   void host(const TraceEvent &event) { span(event, 1, event.thread, event.begin, event.end); }
 
@@ -70,7 +81,10 @@ public:
     int process = processOf(event.device);
     size_t lane = lanes[{process, event.stream}].place(event.deviceBegin, event.deviceEnd);
     uint64_t track = trackOf(process, event.stream, lane);
-    span(event, process, track, event.deviceBegin, event.deviceEnd);
+    auto sampled = lines.find(event.name);
+    bool isKernel = event.kind == TraceKind::Launch || event.kind == TraceKind::Kernel;
+    span(event, process, track, event.deviceBegin, event.deviceEnd,
+         isKernel && sampled != lines.end() ? sampled->second : "");
     arrow(event, process, track);
   }
   /// Where arrows to what a call queued begin.
@@ -107,7 +121,8 @@ private:
     return found->second;
   }
 
-  void span(const TraceEvent &event, int process, uint64_t track, int64_t begin, int64_t end) {
+  void span(const TraceEvent &event, int process, uint64_t track, int64_t begin, int64_t end,
+            const std::string &hottest = "") {
     std::string arguments;
     auto add = [&](const char *key, const std::string &value) {
       arguments += (arguments.empty() ? "\"" : ",\"") + std::string(key) + "\":" + value;
@@ -126,6 +141,8 @@ private:
       add("bytes", std::to_string(event.bytes));
     if (event.operations >= 0)
       add("operations", std::to_string(event.operations));
+    if (!hottest.empty())
+      add("hottest_lines", hottest);
     emit("{\"name\":" + quoted(event.name) + ",\"cat\":" + quoted(name(event.kind)) +
          ",\"ph\":\"X\",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(track) +
          ",\"ts\":" + microseconds(begin) + ",\"dur\":" +
@@ -150,6 +167,7 @@ private:
 
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
   bool isFirst = true;
+  std::map<std::string, std::string, std::less<>> lines; // the hottest, by kernel
   std::map<std::string, int> processes;
   std::map<std::pair<int, uint64_t>, Lanes> lanes; // by process and stream
   std::map<std::tuple<int, uint64_t, size_t>, uint64_t> tracks;
@@ -158,8 +176,8 @@ private:
 };
 } // namespace
 
-std::string chromeTrace(const std::vector<TraceEvent> &events) {
-  Writer writer;
+std::string chromeTrace(const std::vector<TraceEvent> &events, const SampleReport *samples) {
+  Writer writer(samples);
   std::vector<const TraceEvent *> onDevice;
   for (const TraceEvent &event : events) {
     if (event.thread) {

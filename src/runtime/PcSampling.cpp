@@ -2,12 +2,10 @@
 
 #include "runtime/CudaObjects.h"
 #include "runtime/Cupti.h"
-#include "support/Table.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
@@ -334,97 +332,5 @@ Result<std::unique_ptr<PcSampler>> PcSampler::start(Device &gpu) {
 PcSampler::PcSampler(std::unique_ptr<State> state) : state(std::move(state)) {}
 PcSampler::~PcSampler() = default;
 Result<SampleReport> PcSampler::finish() { return state->finish(); }
-
-const StallReason *LineSamples::mainWait() const {
-  const StallReason *most = nullptr;
-  for (const auto &[reason, count] : reasons)
-    if (reason->isWait && (!most || count > reasons.at(most)))
-      most = reason;
-  return most;
-}
-
-const Place *LineSamples::mainSource(const StallReason *reason) const {
-  auto found = awaited.find(reason);
-  if (found == awaited.end() || found->second.empty())
-    return nullptr;
-  return &std::ranges::max_element(found->second, {}, [](const auto &from) {
-            return from.second;
-          })->first;
-}
-
-std::string sampleTable(const SampleReport &report,
-                        const std::function<std::string(const std::string &, uint32_t)> &source,
-                        size_t most) {
-  auto percent = [](uint64_t part, uint64_t all) {
-    char text[16];
-    std::snprintf(text, sizeof text, "%.0f%%",
-                  100 * double(part) / double(std::max<uint64_t>(all, 1)));
-    return std::string(text);
-  };
-  auto shortName = [](const std::string &file) { return file.substr(file.rfind('/') + 1); };
-  std::string text;
-  for (const KernelSamples &kernel : report.kernels) {
-    text += (text.empty() ? "" : "\n") + kernel.kernel + ": " + std::to_string(kernel.samples) +
-            " samples";
-    if (report.periodCycles)
-      text += ", one each " + std::to_string(report.periodCycles) + " cycles";
-    text += "\n";
-    std::vector<std::vector<std::string>> rows = {{"share", "line", "waits for", "", "source"}};
-    std::vector<std::pair<const StallReason *, std::string>> hints; // in the order of their lines
-    size_t hidden = 0;
-    uint64_t rest = 0;
-    for (const LineSamples &line : kernel.lines) {
-      constexpr uint64_t leastShare = 200; // half a percent
-      if (rows.size() > most || line.samples * leastShare < kernel.samples) {
-        rest += line.samples;
-        ++hidden;
-        continue;
-      }
-      std::string place =
-          line.file.empty() ? "no line" : shortName(line.file) + ":" + std::to_string(line.line);
-      for (const auto &[file, number] : line.callers)
-        place +=
-            (file == line.file ? " < " : " < " + shortName(file) + ":") + std::to_string(number);
-      std::vector<std::pair<uint64_t, const StallReason *>> waits;
-      for (const auto &[reason, count] : line.reasons)
-        waits.emplace_back(count, reason);
-      std::ranges::sort(waits, [](const auto &a, const auto &b) {
-        return std::tie(b.first, a.second) < std::tie(a.first, b.second);
-      });
-      std::string first, second;
-      if (!waits.empty()) {
-        auto say = [&](const auto &wait) {
-          std::string words(wait.second->words);
-          const Place *from = line.mainSource(wait.second);
-          if (from && *from != std::pair(line.file, line.line))
-            words += " of " + (from->first == line.file ? "line " : shortName(from->first) + ":") +
-                     std::to_string(from->second);
-          return words + " " + percent(wait.first, line.samples);
-        };
-        first = say(waits[0]);
-        constexpr uint64_t worthSaying = 5; // of a line's samples, one in so many
-        if (waits.size() > 1 && waits[1].first * worthSaying >= line.samples)
-          second = say(waits[1]);
-      }
-      std::string code = line.file.empty() ? "" : source(line.file, line.line);
-      code.erase(0, code.find_first_not_of(" \t"));
-      rows.push_back({percent(line.samples, kernel.samples), place, first, second, code});
-      // A hint where a wait takes a twentieth of the kernel.
-      if (const StallReason *wait = line.mainWait();
-          wait && !wait->hint.empty() && line.reasons.at(wait) * 20 >= kernel.samples &&
-          std::ranges::find(hints, wait, [](const auto &hint) { return hint.first; }) ==
-              hints.end())
-        hints.emplace_back(wait, place);
-    }
-    text += support::tableText(rows, rows[0].size());
-    if (hidden)
-      text += percent(rest, kernel.samples) + " in " + std::to_string(hidden) + " more line" +
-              (hidden == 1 ? "" : "s") + "\n";
-    for (const auto &[wait, place] : hints)
-      text += "hint: " + std::string(wait->words) + " (" + place + "): " + std::string(wait->hint) +
-              "\n";
-  }
-  return text;
-}
 
 } // namespace nereid::runtime

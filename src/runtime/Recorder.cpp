@@ -257,9 +257,10 @@ std::string traceTable(const std::vector<TraceRow> &rows) {
   return support::tableText(table, 3);
 }
 
-Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events) {
+Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events,
+                  const SampleReport *samples) {
   std::ofstream file(path, std::ios::binary);
-  file << chromeTrace(events);
+  file << chromeTrace(events, samples);
   file.close();
   if (!file)
     return Error{"cannot write the trace `" + path + "`: " + std::strerror(errno), {}};

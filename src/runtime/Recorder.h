@@ -18,6 +18,8 @@
 
 namespace nereid::runtime {
 
+struct SampleReport;
+
 /// A Kernel is one that no launch of the runtime queued: of a graph, or of another library.
 enum class TraceKind : uint8_t { Compile, Load, Launch, Graph, Copy, Fill, Sync, Range, Kernel };
 
@@ -176,9 +178,12 @@ std::vector<TraceRow> summarize(const std::vector<TraceEvent> &events);
 /// Such rows as text, a line each.
 std::string traceTable(const std::vector<TraceRow> &rows);
 
-/// As Chrome's trace viewer and Perfetto read it: host threads and device streams are tracks.
-std::string chromeTrace(const std::vector<TraceEvent> &events);
+/// As Chrome's trace viewer and Perfetto read it: host threads and device streams are tracks. What
+/// runs of a kernel that `samples` (may be null) know has its hottest lines among its arguments.
+std::string chromeTrace(const std::vector<TraceEvent> &events,
+                        const SampleReport *samples = nullptr);
 /// Writes that into a file.
-Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events);
+Status writeTrace(const std::string &path, const std::vector<TraceEvent> &events,
+                  const SampleReport *samples = nullptr);
 
 } // namespace nereid::runtime

@@ -31,6 +31,8 @@ bool reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int
 
 Result<Tensor> Tensor::make(DType type, std::span<const int64_t> shape,
                             std::span<const int64_t> strides) {
+  if (type > DType::Float8E4B15) // the last one
+    return Error{"data type " + std::to_string(unsigned(type)) + " is not known", {}};
   if (shape.size() > maxRank)
     return Error{"a tensor of " + std::to_string(shape.size()) + " dimensions, at most " +
                      std::to_string(maxRank) + " are supported",

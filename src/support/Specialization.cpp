@@ -1,5 +1,7 @@
 #include "support/Specialization.h"
 
+#include "support/Spelling.h"
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -177,13 +179,14 @@ public:
 
   Result<Specialization> read() {
     Specialization result;
-    if (!readList(result.arguments, nullptr, '\0'))
-      return Error{(errorAt < text.size()
-                        ? "bad signature at `" + std::string(text.substr(errorAt, 20)) + "`: "
-                        : "bad signature at its end: ") +
-                       problem,
-                   {}};
-    return result;
+    if (readList(result.arguments, nullptr, '\0'))
+      return result;
+    constexpr size_t mostShown = 40;
+    std::string_view rest = text.substr(errorAt, mostShown);
+    std::string place =
+        rest.empty() ? "its end"
+                     : "`" + std::string(rest) + (errorAt + mostShown < text.size() ? "...`" : "`");
+    return Error{"bad signature at " + place + ": " + problem, {}};
   }
 
 private:
@@ -305,8 +308,15 @@ private:
       return fail("a signature goes by place: write the value alone, without `" +
                   std::string(name) + "=`");
     at = begin;
-    return fail(name.empty() ? "expected a type or a value"
-                             : "unknown type `" + std::string(name) + "`");
+    return fail(name.empty() ? "expected a type or a value" : unknownType(name));
+  }
+
+  static std::string unknownType(std::string_view name, const std::string &where = "") {
+    Spelling spelling(name);
+    for (unsigned type = 0; type <= unsigned(DType::Float8E4B15); ++type)
+      spelling.consider(info(DType(type)).signature);
+    return "unknown type `" + std::string(name) + "`" + where +
+           (spelling.best().empty() ? "" : "; " + spelling.hint());
   }
 
   bool set(ArgumentClass &argument, Constant constant) {
@@ -324,7 +334,7 @@ private:
     }
     if (!type) {
       at -= name.size();
-      return fail("unknown type `" + std::string(name) + "` behind `*`");
+      return fail(unknownType(name, " behind `*`"));
     }
     argument.type = *type;
     return readDivisibility(argument);
@@ -355,7 +365,7 @@ private:
     auto type = parseDType(name);
     if (!type) {
       at -= name.size();
-      return fail("unknown type `" + std::string(name) + "`");
+      return fail(unknownType(name));
     }
     argument.type = *type;
     if (!take('['))

@@ -8,7 +8,8 @@ namespace {
 constexpr uint32_t KiB = 1024;
 
 constexpr uint32_t ampere = AsyncCopy | Bf16Mma;
-constexpr uint32_t ada = ampere | Fp8Convert | Fp8Mma;
+constexpr uint32_t consumerAmpere = ampere | MinMaxSign;
+constexpr uint32_t ada = consumerAmpere | Fp8Convert | Fp8Mma;
 constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatrix;
 
 // Limits from the CUDA C programming guide, "Technical Specifications per Compute Capability".
@@ -16,8 +17,8 @@ constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatr
 constexpr GpuChip chips[] = {
     // name    capability a    ptx  shared/block shared/SM  warps blocks mma16 fma32
     {"sm_80",   80, false, 70, 163 * KiB, 164 * KiB, 64, 32, 1024,  64, ampere},
-    {"sm_86",   86, false, 71,  99 * KiB, 100 * KiB, 48, 16,  512, 128, ampere},
-    {"sm_87",   87, false, 74, 163 * KiB, 164 * KiB, 48, 16,  512, 128, ampere},
+    {"sm_86",   86, false, 71,  99 * KiB, 100 * KiB, 48, 16,  512, 128, consumerAmpere},
+    {"sm_87",   87, false, 74, 163 * KiB, 164 * KiB, 48, 16,  512, 128, consumerAmpere},
     {"sm_89",   89, false, 78,  99 * KiB, 100 * KiB, 48, 24,  512, 128, ada},
     {"sm_90",   90, false, 78, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper},
     {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper | Wgmma | SetMaxNReg},

@@ -22,6 +22,7 @@ enum GpuAbility : uint32_t {
   Wgmma = 256,        ///< warp-group products from shared memory
   SetMaxNReg = 512,   ///< registers moved between warp groups
   StoreMatrix = 1024, ///< stmatrix
+  MinMaxSign = 2048,  ///< min and max with .xorsign.abs
 };
 
 struct GpuChip {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <regex>
+#include <set>
 
 namespace nereid::tools {
 
@@ -159,24 +160,13 @@ emit::Keywords callNames() {
   emit::Keywords names = engine::specNames();
   names.emplace_back("iota", iota());
   names.emplace_back("load", load());
-  for (const char *dtype : {"i1",   "i8",   "i16",    "i32",  "i64",    "u8",      "u16",
-                            "u32",  "u64",  "f16",    "bf16", "f32",    "f64",     "fp16",
-                            "fp32", "fp64", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"})
-    names.emplace_back(dtype, Value::str(dtype));
-  // As NumPy, torch and `tl` call them.
-  for (auto [word, dtype] : {std::pair("float16", "f16"),
-                             {"bfloat16", "bf16"},
-                             {"float32", "f32"},
-                             {"float64", "f64"},
-                             {"int8", "i8"},
-                             {"int16", "i16"},
-                             {"int32", "i32"},
-                             {"int64", "i64"},
-                             {"uint8", "u8"},
-                             {"uint16", "u16"},
-                             {"uint32", "u32"},
-                             {"uint64", "u64"}})
-    names.emplace_back(word, Value::str(dtype));
+  for (unsigned type = 0; type <= unsigned(DType::Float8E4B15); ++type) {
+    std::string name = engine::specName(DType(type));
+    // As specs, signatures and `tl` call them.
+    for (std::string_view word :
+         std::set<std::string_view>{name, info(DType(type)).signature, info(DType(type)).name})
+      names.emplace_back(word, Value::str(name));
+  }
   return names;
 }
 

@@ -51,14 +51,6 @@ bool isBinary(const std::string &form) {
   return form == "obj" || form == "so" || form == "cubin" || form == "artifact" || form == "pack";
 }
 
-Result<target::CpuFeatureSet> featuresOf(const CompileWords &words) {
-  if (auto features = target::cpuLevel(words.level))
-    return *features;
-  return Error{"unknown level `" + words.level +
-                   "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
-               {}};
-}
-
 Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   engine::EmittedKernel &emitted = call.emitted;
   if (words.form == "tile") {
@@ -76,7 +68,7 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
   }
   if (words.chip == "cpu") {
     if (auto form = cpuForms.find(words.form); form != cpuForms.end()) {
-      auto features = featuresOf(words);
+      auto features = featuresOf(words.level);
       if (!features)
         return features.takeError();
       return pipeline::emitForCpu(*emitted.module, form->second, {.features = *features});
@@ -93,7 +85,12 @@ Result<std::string> produce(const CompileWords &words, EmittedCall &call) {
     (*emitted.module)->removeAttr(pipeline::programLoopsAttr);
   if (auto form = gpuForms.find(words.form); form != gpuForms.end())
     return pipeline::emitForGpu(*emitted.module, *chip, form->second);
-  return Error{"`--emit " + words.form + "` is not for the target " + words.chip, {}};
+  std::string forms = "tile";
+  for (const auto &[name, stage] : gpuForms)
+    forms += ", " + name;
+  return Error{"`--emit " + words.form + "` is not for the target " + words.chip +
+                   ", whose forms are " + forms + ", obj, artifact and pack",
+               {}};
 }
 
 // Links the object and the header's functions into a shared object, by the C compiler of the
@@ -135,7 +132,7 @@ Result<engine::AheadOfTime> buildAheadOfTime(const CompileWords &words, EmittedC
                                              const std::string &name) {
   if (words.chip != "cpu")
     return engine::buildAheadOfTimeGpu(call.emitted, name, words.chip);
-  auto features = featuresOf(words);
+  auto features = featuresOf(words.level);
   if (!features)
     return features.takeError();
   return engine::buildAheadOfTime(call.emitted, name, *features);

@@ -9,11 +9,9 @@ namespace nereid::tools {
 
 Result<Json> inspectCpu(const InspectWords &words, engine::EmittedKernel &emitted,
                         const LaunchFacts &launch, const analysis::Explanation &lines) {
-  auto features = target::cpuLevel(words.level);
+  auto features = featuresOf(words.level);
   if (!features)
-    return Error{"unknown level `" + words.level +
-                     "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
-                 {}};
+    return features.takeError();
   pipeline::CpuOptions options;
   options.features = *features;
   auto report = pipeline::inspectForCpu(*emitted.module, options);
@@ -69,9 +67,6 @@ void printCpu(const Json &json, const analysis::Explanation &lines) {
   std::printf("vectors        %d bits\n", 8 * json["vector_bytes"].get<int>());
   std::printf("scratch        %s a thread\n",
               bytesText(json["scratch_bytes"].get<double>()).c_str());
-  auto placeOf = [](const Json &row) {
-    return placeText({row["file"], row["line"], row["called_from"]});
-  };
   std::vector<std::vector<std::string>> loops = {{"line", "loop computes", "kept in memory"}};
   for (const Json &row : json["loops"]) {
     std::map<std::string, int> counts;
@@ -80,13 +75,13 @@ void printCpu(const Json &json, const analysis::Explanation &lines) {
     std::string names;
     for (const auto &[name, count] : counts)
       names += (names.empty() ? "" : ", ") + name + (count > 1 ? " x" + std::to_string(count) : "");
-    loops.push_back({placeOf(row), names.empty() ? "-" : names,
+    loops.push_back({placeText(row), names.empty() ? "-" : names,
                      row["stored"].is_null() ? "no" : row["stored"].get<std::string>()});
   }
   std::vector<std::vector<std::string>> accesses = {{"line", "memory", "lanes", "bytes", "times"}};
   for (const Json &row : json["accesses"])
     accesses.push_back(
-        {placeOf(row),
+        {placeText(row),
          (row["masked"].get<bool>() ? "masked " : "") + row["what"].get<std::string>(),
          std::to_string(row["lanes"].get<int>()), std::to_string(row["bytes"].get<int>()),
          std::to_string(row["count"].get<int>())});

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <set>
 
 namespace nereid::tools {
 
@@ -108,8 +106,7 @@ Json hintsOf(const Json &json) {
   for (const Json &row : json["accesses"]) {
     if (row["space"] != "global" || row["what"].get<std::string>().starts_with("bulk"))
       continue;
-    std::string place = placeText({row["file"], row["line"], row["called_from"]}) + ": the " +
-                        row["what"].get<std::string>() + " ";
+    std::string place = placeText(row) + ": the " + row["what"].get<std::string>() + " ";
     constexpr double poor = 0.5;
     constexpr int64_t widest = 16;
     if (row["coalescing"].get<double>() < poor)
@@ -130,163 +127,134 @@ Json hintsOf(const Json &json) {
   return hints;
 }
 
-} // namespace
-
-Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitted,
-                        const LaunchFacts &launch, const analysis::Explanation &lines) {
-  const target::GpuChip &chip = *target::gpuChip(words.chip);
-  const target::GpuBoard *board = target::gpuBoard(words.board, chip);
-  if (!board || target::gpuChip(board->chip)->capability != chip.capability) {
-    std::string known;
-    for (const target::GpuBoard &row : target::gpuBoards())
-      if (target::gpuChip(row.chip)->capability == chip.capability)
-        known += (known.empty() ? "" : ", ") + std::string(row.name);
-    return Error{
-        "`--board " + words.board + "` has no " + std::string(chip.name) +
-            (known.empty() ? "" : "; those of " + std::string(chip.name) + " are " + known),
-        {}};
-  }
-  auto report = pipeline::inspectForGpu(*emitted.module, chip);
-  if (!report)
-    return report.takeError();
-  const support::Artifact &artifact = *report->artifact;
-  const support::CodeRecord &code = artifact.codes().front();
-  auto ifAssembled = [&](auto value) { return report->isAssembled ? Json(value) : Json(nullptr); };
-  target::Occupancy resident =
-      target::occupancy(chip, code.numWarps, code.registers, code.sharedBytes);
-  Work work = workOf(lines, launch, artifact);
-  Waves waves = wavesOf(launch, resident, *board);
-  bool hasTensorProducts =
-      std::any_of(report->instructions.begin(), report->instructions.end(),
-                  [](const auto &fact) { return fact.kind == "wgmma" || fact.kind == "mma.sync"; });
-  double programs = std::max<double>(1, double(launch.programs()));
-  Roofline roof = rooflineOf(chip, *board, work, lines, programs, hasTensorProducts);
-
-  Json json = {{"kernel", std::string(artifact.name())},
-               {"target", words.chip},
-               {"board", std::string(board->name)},
-               {"num_warps", code.numWarps},
-               {"launch", Json::array()},
-               {"registers", ifAssembled(code.registers)},
-               {"spill_store_bytes", ifAssembled(code.spillStoreBytes)},
-               {"spill_load_bytes", ifAssembled(code.spillLoadBytes)},
-               {"stack_bytes", ifAssembled(code.stackBytes)}};
-  if (code.flags & support::CodePdl)
-    json["launch"].push_back("pdl");
-  if (code.flags & support::CodeCooperative)
-    json["launch"].push_back("cooperative_grid");
-  json["program_loop"] = (code.flags & support::CodeLoopsOverPrograms) != 0;
-  json["program_loop_lacks"] = report->whyNoProgramLoop;
-  if (!report->isAssembled)
-    json["registers_unknown"] = "no `ptxas` on this machine";
-  json["shared_bytes"] = code.sharedBytes;
-  json["occupancy"] = {{"blocks", resident.blocks},
-                       {"warps", resident.warps},
-                       {"share", share(resident.warps, chip.warpsPerSm)},
-                       {"limited_by", std::string(resident.limit)},
-                       {"blocks_by_warps", resident.byWarps},
-                       {"blocks_by_registers", ifAssembled(resident.byRegisters)},
-                       {"blocks_by_shared_memory", resident.byShared}};
-  json["waves"] = launch.programs() ? Json{{"programs", waves.programs},
-                                           {"at_once", waves.atOnce},
-                                           {"waves", waves.waves},
-                                           {"busy", waves.busy}}
-                                    : Json(nullptr);
-  json["accesses"] = Json::array();
-  for (const AccessRow &row : rowsOf(report->accesses)) {
+Json accessesJson(const std::vector<gpu::AccessFact> &facts) {
+  Json rows = Json::array();
+  for (const AccessRow &row : rowsOf(facts)) {
+    bool isGlobal = row.fact.space == gpu::MemorySpace::Global;
     Json access = placeJson(row.place);
-    access["space"] = row.fact.space == gpu::MemorySpace::Global ? "global" : "shared";
+    access["space"] = isGlobal ? "global" : "shared";
     access["what"] = row.fact.what;
     access["bytes"] = row.fact.bytes;
     access["elements"] = row.fact.elements;
     access["count"] = row.fact.count;
-    bool global = row.fact.space == gpu::MemorySpace::Global;
-    access[global ? "sectors" : "cycles"] = row.fact.transactions;
-    access[global ? "sectors_at_best" : "cycles_at_best"] = row.fact.fewest;
-    if (global)
+    access[isGlobal ? "sectors" : "cycles"] = row.fact.transactions;
+    access[isGlobal ? "sectors_at_best" : "cycles_at_best"] = row.fact.fewest;
+    if (isGlobal)
       access["coalescing"] = share(row.fact.fewest, row.fact.transactions);
     else
       access["conflict_ways"] = share(row.fact.transactions, row.fact.fewest);
-    json["accesses"].push_back(std::move(access));
+    rows.push_back(std::move(access));
   }
-  json["instructions"] = Json::array();
-  for (const gpu::InstructionFact &fact : report->instructions) {
+  return rows;
+}
+
+Json instructionsJson(const std::vector<gpu::InstructionFact> &facts) {
+  Json rows = Json::array();
+  for (const gpu::InstructionFact &fact : facts) {
     Json row = placeJson(analysis::sourceLine(fact.where));
     row["kind"] = fact.kind;
     row["name"] = fact.name;
     row["count"] = fact.count;
-    json["instructions"].push_back(std::move(row));
+    rows.push_back(std::move(row));
   }
-  json["warnings"] = report->warnings;
-  json["hints"] = hintsOf(json);
-  json["work"] = workJson(lines, work);
-  json["lines"] = linesJson(lines);
-  json["roofline"] = {{"bytes_a_second", roof.bytesASecond},
-                      {"operations_a_second_16_bit_products", roof.tensorRate},
-                      {"operations_a_second", roof.plainRate},
-                      {"intensity", work.least > 0 ? work.operations / work.least : 0},
-                      {"memory_seconds", roof.memorySeconds},
-                      {"tensor_seconds", roof.tensorSeconds},
-                      {"arithmetic_seconds", roof.plainSeconds},
-                      {"least_seconds", roof.least()},
-                      {"bound", roof.bound()}};
-  return json;
+  return rows;
 }
 
-void printGpu(const Json &json, const analysis::Explanation &lines) {
-  auto number = [](const Json &value) {
-    return value.is_null() ? std::string("?") : std::to_string(value.get<int64_t>());
+Json wavesJson(const LaunchFacts &launch, const target::Occupancy &resident,
+               const target::GpuBoard &board) {
+  if (!launch.programs())
+    return nullptr;
+  Waves waves = wavesOf(launch, resident, board);
+  return {{"programs", waves.programs},
+          {"at_once", waves.atOnce},
+          {"waves", waves.waves},
+          {"busy", waves.busy}};
+}
+
+Json rooflineJson(const Roofline &roof, const Work &work) {
+  return {{"bytes_a_second", roof.bytesASecond},
+          {"operations_a_second_16_bit_products", roof.tensorRate},
+          {"operations_a_second", roof.plainRate},
+          {"intensity", work.least > 0 ? work.operations / work.least : 0},
+          {"memory_seconds", roof.memorySeconds},
+          {"tensor_seconds", roof.tensorSeconds},
+          {"arithmetic_seconds", roof.plainSeconds},
+          {"least_seconds", roof.least()},
+          {"bound", roof.bound()}};
+}
+
+Result<const target::GpuBoard *> boardOf(const std::string &name, const target::GpuChip &chip) {
+  auto carries = [&](const target::GpuBoard &board) {
+    return target::gpuChip(board.chip)->capability == chip.capability;
   };
-  std::printf("%s on %s (%s)\n\n", json["kernel"].get<std::string>().c_str(),
-              json["target"].get<std::string>().c_str(), json["board"].get<std::string>().c_str());
+  const target::GpuBoard *board = target::gpuBoard(name, chip);
+  if (board && carries(*board))
+    return board;
+  std::string known;
+  for (const target::GpuBoard &row : target::gpuBoards())
+    if (carries(row))
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+  const std::string chipName(chip.name);
+  return Error{"`--board " + name + "` " + (board ? "has no " + chipName : "is not known") +
+                   (known.empty() ? "" : "; those of " + chipName + " are " + known),
+               {}};
+}
+
+std::string word(const Json &value) { return value.get<std::string>(); }
+
+std::string number(const Json &value) {
+  return value.is_null() ? "?" : std::to_string(value.get<int64_t>());
+}
+
+// What a program is given and how many run at once: the upper rows.
+void printResources(const Json &json) {
   std::printf("warps          %s\n", number(json["num_warps"]).c_str());
   for (const Json &way : json["launch"])
     std::printf("launched       %s\n", way == "pdl" ? "before the launch ahead has ended"
                                                     : "with all programs at once, or not at all");
   if (json["program_loop"].get<bool>())
     std::printf("a block runs   several programs\n");
-  else if (!json["program_loop_lacks"].get<std::string>().empty())
-    std::printf("a block runs   one program: %s\n",
-                json["program_loop_lacks"].get<std::string>().c_str());
+  else if (std::string lacks = word(json["program_loop_lacks"]); !lacks.empty())
+    std::printf("a block runs   one program: %s\n", lacks.c_str());
   if (json["registers"].is_null())
-    std::printf("registers      not known: %s\n",
-                json["registers_unknown"].get<std::string>().c_str());
+    std::printf("registers      not known: %s\n", word(json["registers_unknown"]).c_str());
   else
     std::printf("registers      %s a thread, spills %s B stored, %s B loaded\n",
                 number(json["registers"]).c_str(), number(json["spill_store_bytes"]).c_str(),
                 number(json["spill_load_bytes"]).c_str());
   std::printf("shared memory  %s a program\n",
               bytesText(json["shared_bytes"].get<double>()).c_str());
-  const Json &occupancy = json["occupancy"];
+  const Json &occupancy = json["occupancy"], &waves = json["waves"];
   std::printf("occupancy      %s programs, %s warps an SM (%.0f%%), limited by %s\n",
               number(occupancy["blocks"]).c_str(), number(occupancy["warps"]).c_str(),
-              100 * occupancy["share"].get<double>(),
-              occupancy["limited_by"].get<std::string>().c_str());
-  if (!json["waves"].is_null())
+              100 * occupancy["share"].get<double>(), word(occupancy["limited_by"]).c_str());
+  if (!waves.is_null())
     std::printf("waves          %s programs, %s at once: %.2f waves, %.0f%% of the places used\n",
-                number(json["waves"]["programs"]).c_str(), number(json["waves"]["at_once"]).c_str(),
-                json["waves"]["waves"].get<double>(), 100 * json["waves"]["busy"].get<double>());
+                number(waves["programs"]).c_str(), number(waves["at_once"]).c_str(),
+                waves["waves"].get<double>(), 100 * waves["busy"].get<double>());
+}
+
+void printInstructions(const Json &instructions) {
   std::map<std::string, int64_t> kinds;
-  for (const Json &row : json["instructions"]) {
-    std::string name = row["name"].get<std::string>();
-    kinds[name.empty() ? row["kind"].get<std::string>() : name] += row["count"].get<int64_t>();
+  for (const Json &row : instructions) {
+    std::string name = word(row["name"]);
+    kinds[name.empty() ? word(row["kind"]) : name] += row["count"].get<int64_t>();
   }
   for (bool first = true; const auto &[name, count] : kinds) {
     std::printf("%-14s %lld x %s\n", first ? "instructions" : "", (long long)count, name.c_str());
     first = false;
   }
-  for (const Json &warning : json["warnings"])
-    std::printf("warning        %s\n", warning.get<std::string>().c_str());
+}
 
+void printAccesses(const Json &accesses) {
   std::vector<std::vector<std::string>> global = {
       {"line", "global memory", "bytes", "elements", "times", "sectors", "at best", "coalescing"}};
   std::vector<std::vector<std::string>> shared = {
       {"line", "shared memory", "bytes", "elements", "times", "cycles", "at best", "conflicts"}};
-  for (const Json &row : json["accesses"]) {
-    analysis::SourceLine place{row["file"], row["line"], row["called_from"]};
+  for (const Json &row : accesses) {
     bool isGlobal = row["space"] == "global";
     (isGlobal ? global : shared)
-        .push_back({placeText(place), row["what"], number(row["bytes"]), number(row["elements"]),
+        .push_back({placeText(row), row["what"], number(row["bytes"]), number(row["elements"]),
                     number(row["count"]), number(row[isGlobal ? "sectors" : "cycles"]),
                     number(row[isGlobal ? "sectors_at_best" : "cycles_at_best"]),
                     isGlobal ? text("%.0f%%", 100 * row["coalescing"].get<double>())
@@ -297,25 +265,98 @@ void printGpu(const Json &json, const analysis::Explanation &lines) {
       std::printf("\n");
       printTable(*table, 2);
     }
+}
+
+void printRoofline(const Json &json) {
+  const Json &roof = json["roofline"], &work = json["work"];
+  bool isLaunch = !json["waves"].is_null();
+  std::printf("\n%s: %s asked for, %s at least, %.4g operations, %.3g a byte\n",
+              isLaunch ? "the launch" : "one program",
+              bytesText(work["launch_bytes_requested"].get<double>()).c_str(),
+              bytesText(work["launch_bytes_least"].get<double>()).c_str(),
+              work["launch_operations"].get<double>(), roof["intensity"].get<double>());
+  if (!isLaunch)
+    return;
+  auto seconds = [&](const char *which) { return timeText(roof[which].get<double>()); };
+  std::printf("roofline: memory %s, tensor cores %s, arithmetic %s: bound by %s, at least %s\n",
+              seconds("memory_seconds").c_str(), seconds("tensor_seconds").c_str(),
+              seconds("arithmetic_seconds").c_str(), word(roof["bound"]).c_str(),
+              seconds("least_seconds").c_str());
+}
+
+} // namespace
+
+Result<Json> inspectGpu(const InspectWords &words, engine::EmittedKernel &emitted,
+                        const LaunchFacts &launch, const analysis::Explanation &lines) {
+  const target::GpuChip &chip = *target::gpuChip(words.chip);
+  auto board = boardOf(words.board, chip);
+  if (!board)
+    return board.takeError();
+  auto report = pipeline::inspectForGpu(*emitted.module, chip);
+  if (!report)
+    return report.takeError();
+  const support::Artifact &artifact = *report->artifact;
+  const support::CodeRecord &code = artifact.codes().front();
+  auto ifAssembled = [&](auto value) { return report->isAssembled ? Json(value) : Json(nullptr); };
+  target::Occupancy resident =
+      target::occupancy(chip, code.numWarps, code.registers, code.sharedBytes);
+  Work work = workOf(lines, launch, artifact);
+  bool hasTensorProducts =
+      std::any_of(report->instructions.begin(), report->instructions.end(),
+                  [](const auto &fact) { return fact.kind == "wgmma" || fact.kind == "mma.sync"; });
+  double programs = std::max<double>(1, double(launch.programs()));
+  Roofline roof = rooflineOf(chip, **board, work, lines, programs, hasTensorProducts);
+
+  Json json = {{"kernel", std::string(artifact.name())},
+               {"target", words.chip},
+               {"board", std::string((*board)->name)},
+               {"num_warps", code.numWarps},
+               {"launch", Json::array()},
+               {"registers", ifAssembled(code.registers)},
+               {"spill_store_bytes", ifAssembled(code.spillStoreBytes)},
+               {"spill_load_bytes", ifAssembled(code.spillLoadBytes)},
+               {"stack_bytes", ifAssembled(code.stackBytes)},
+               {"program_loop", (code.flags & support::CodeLoopsOverPrograms) != 0},
+               {"program_loop_lacks", report->whyNoProgramLoop},
+               {"shared_bytes", code.sharedBytes}};
+  if (code.flags & support::CodePdl)
+    json["launch"].push_back("pdl");
+  if (code.flags & support::CodeCooperative)
+    json["launch"].push_back("cooperative_grid");
+  if (!report->isAssembled)
+    json["registers_unknown"] = "no `ptxas` on this machine";
+  json["occupancy"] = {{"blocks", resident.blocks},
+                       {"warps", resident.warps},
+                       {"share", share(resident.warps, chip.warpsPerSm)},
+                       {"limited_by", std::string(resident.limit)},
+                       {"blocks_by_warps", resident.byWarps},
+                       {"blocks_by_registers", ifAssembled(resident.byRegisters)},
+                       {"blocks_by_shared_memory", resident.byShared}};
+  json["waves"] = wavesJson(launch, resident, **board);
+  json["accesses"] = accessesJson(report->accesses);
+  json["instructions"] = instructionsJson(report->instructions);
+  json["warnings"] = report->warnings;
+  json["hints"] = hintsOf(json);
+  json["work"] = workJson(lines, work);
+  json["lines"] = linesJson(lines);
+  json["roofline"] = rooflineJson(roof, work);
+  return json;
+}
+
+void printGpu(const Json &json, const analysis::Explanation &lines) {
+  std::printf("%s on %s (%s)\n\n", word(json["kernel"]).c_str(), word(json["target"]).c_str(),
+              word(json["board"]).c_str());
+  printResources(json);
+  printInstructions(json["instructions"]);
+  for (const Json &warning : json["warnings"])
+    std::printf("warning        %s\n", word(warning).c_str());
+  printAccesses(json["accesses"]);
   for (bool first = true; const Json &hint : json["hints"]) {
-    std::printf("%shint: %s\n", first ? "\n" : "", hint.get<std::string>().c_str());
+    std::printf("%shint: %s\n", first ? "\n" : "", word(hint).c_str());
     first = false;
   }
   printLines(lines);
-  const Json &roof = json["roofline"];
-  std::printf("\n%s: %s asked for, %s at least, %.4g operations, %.3g a byte\n",
-              json["waves"].is_null() ? "one program" : "the launch",
-              bytesText(json["work"]["launch_bytes_requested"].get<double>()).c_str(),
-              bytesText(json["work"]["launch_bytes_least"].get<double>()).c_str(),
-              json["work"]["launch_operations"].get<double>(), roof["intensity"].get<double>());
-  if (json["waves"].is_null())
-    return;
-  std::printf("roofline: memory %s, tensor cores %s, arithmetic %s: bound by %s, at least %s\n",
-              timeText(roof["memory_seconds"].get<double>()).c_str(),
-              timeText(roof["tensor_seconds"].get<double>()).c_str(),
-              timeText(roof["arithmetic_seconds"].get<double>()).c_str(),
-              roof["bound"].get<std::string>().c_str(),
-              timeText(roof["least_seconds"].get<double>()).c_str());
+  printRoofline(json);
 }
 
 } // namespace nereid::tools

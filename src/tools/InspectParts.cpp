@@ -21,6 +21,10 @@ std::string placeText(const analysis::SourceLine &place) {
   return place.calledFrom.empty() ? at : at + " (from " + place.calledFrom + ")";
 }
 
+std::string placeText(const Json &row) {
+  return placeText(analysis::SourceLine{row["file"], row["line"], row["called_from"]});
+}
+
 Json placeJson(const analysis::SourceLine &place) {
   return {{"file", place.file}, {"line", place.line}, {"called_from", place.calledFrom}};
 }
@@ -73,7 +77,7 @@ void printLines(const analysis::Explanation &lines) {
   std::vector<std::vector<std::string>> table = {{"line", "reads", "writes", "operations"}};
   for (const analysis::ExplainedLine &line : lines.lines)
     if (line.bytesRead + line.bytesWritten + line.operations > 0)
-      table.push_back({placeText({line.file, line.line, line.calledFrom}),
+      table.push_back({placeText(analysis::SourceLine{line.file, line.line, line.calledFrom}),
                        bytesText(line.bytesRead), bytesText(line.bytesWritten),
                        text("%.0f", line.operations)});
   std::printf("\none program%s:\n", lines.hasLoops ? " (loops of unknown length count once)" : "");

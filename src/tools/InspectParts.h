@@ -50,6 +50,7 @@ void printLines(const analysis::Explanation &lines);
 
 std::string bytesText(double bytes); ///< "1.5 KiB"
 std::string placeText(const analysis::SourceLine &place);
+std::string placeText(const Json &row); ///< of a row with the fields of `placeJson`
 Json placeJson(const analysis::SourceLine &place);
 template <typename Fact> auto placeKey(const Fact &place) {
   return std::make_tuple(place.file, place.line, place.calledFrom);

@@ -126,6 +126,36 @@ engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchC
   return options;
 }
 
+Result<target::CpuFeatureSet> featuresOf(const std::string &level) {
+  if (auto features = target::cpuLevel(level))
+    return *features;
+  return Error{"unknown level `" + level +
+                   "`; known are native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4",
+               {}};
+}
+
+void noteOneProgram(const emit::Program &program) {
+  auto asksForNumber = [](const auto &source) {
+    return source.second.find("program_id") != std::string_view::npos;
+  };
+  if (std::ranges::any_of(program.sources(), asksForNumber))
+    std::fprintf(stderr, "nereid: note: one program ran; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
+                         "as many as cover n\n");
+}
+
+// Who names a parameter that is not there.
+static Error noParameter(const launch::Signature &signature, const std::string &name) {
+  support::Spelling spelling(name);
+  std::string names;
+  for (const launch::Parameter &parameter : signature.parameters) {
+    spelling.consider(parameter.name);
+    names += (names.empty() ? "`" : ", `") + parameter.name + "`";
+  }
+  return {"`" + signature.name + "` has no parameter `" + name + "`; " +
+              (spelling.best().empty() ? "it has " + names : spelling.hint()),
+          {}};
+}
+
 std::string tuningPath(const KernelWords &words) {
   if (!words.tuned.empty())
     return words.tuned;
@@ -144,6 +174,8 @@ engine::TunedLaunch tunedLaunch(ChosenKernel &chosen, const emit::Keywords &give
 
 Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
                                          const engine::TunedLaunch &launch) {
+  if (!words.tuned.empty() && !std::filesystem::exists(words.tuned))
+    return Error{"`--tuned " + words.tuned + "`: there is no such file", {}};
   auto file = engine::TuningFile::read(tuningPath(words));
   if (!file)
     return file.takeError();
@@ -160,9 +192,15 @@ Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
   if (words.configuration && choices && choices->configurations.empty())
     return Error{"`--config`: `" + launch.kernel + "` is not autotuned", {}};
   // A single configuration is no choice to speak of.
-  if (size_t count = choices->configurations.size(); count > 1 && !words.json)
-    std::fprintf(stderr, "configuration %zu of %zu: %s\n", choices->chosen, count,
-                 choices->configurations[choices->chosen].text().c_str());
+  if (size_t count = choices->configurations.size(); count > 1 && !words.json) {
+    const emit::Configuration &chosen = choices->configurations[choices->chosen];
+    std::string given;
+    for (const auto &[name, value] : chosen.values)
+      if (emit::findKeyword(launch.given, name))
+        given += (given.empty() ? ", but `" : ", `") + name + "`";
+    std::fprintf(stderr, "configuration %zu of %zu: %s%s\n", choices->chosen, count,
+                 chosen.text().c_str(), given.empty() ? "" : (given + " as given").c_str());
+  }
   return choices;
 }
 
@@ -171,20 +209,10 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
   auto signature = engine::signatureOf(program, kernel);
   if (!signature)
     return signature.takeError();
-  for (const auto &[name, value] : arguments.all()) {
-    bool known = false;
-    support::Spelling spelling(name);
-    std::string names;
-    for (const launch::Parameter &parameter : signature->parameters) {
-      known |= parameter.name == name;
-      spelling.consider(parameter.name);
-      names += (names.empty() ? "`" : ", `") + parameter.name + "`";
-    }
-    if (!known)
-      return Error{"`" + kernel + "` has no parameter `" + name + "`; " +
-                       (spelling.best().empty() ? "it has " + names : spelling.hint()),
-                   {}};
-  }
+  for (const auto &[name, value] : arguments.all())
+    if (std::ranges::find(signature->parameters, name, &launch::Parameter::name) ==
+        signature->parameters.end())
+      return noParameter(*signature, name);
   std::vector<HostArgument> ordered;
   for (const launch::Parameter &parameter : signature->parameters) {
     const Value *value = arguments.find(parameter.name);
@@ -204,6 +232,96 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
   return ordered;
 }
 
+namespace {
+
+// A specialisation by `--signature`, beside which `--const` gives constexprs by name; decorators
+// see the constants, and what arrives at run time is unknown to them.
+Result<support::Specialization> classesBySignature(const KernelWords &words, EmittedCall &call,
+                                                   const launch::Signature &signature,
+                                                   emit::LaunchChoices &choices) {
+  emit::Program &program = *call.chosen.program;
+  auto parsed = support::Specialization::parse(words.signature);
+  if (!parsed)
+    return parsed.takeError();
+  support::Specialization &specialization = *parsed;
+  const auto &parameters = signature.parameters;
+  std::vector<uint32_t> &defaulted = call.defaulted;
+  for (size_t i = specialization.arguments.size(); i < parameters.size(); ++i) {
+    specialization.arguments.push_back(
+        support::ArgumentClass::compiledIn(support::Constant::none()));
+    defaulted.push_back(uint32_t(i));
+  }
+  for (const std::string &word : words.constants) {
+    size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      return Error{"constant `" + word + "` is not PARAMETER=VALUE", {}};
+    std::string name = word.substr(0, equals);
+    auto parameter = std::ranges::find(parameters, name, &launch::Parameter::name);
+    if (parameter == parameters.end())
+      return noParameter(signature, name);
+    auto value = support::Specialization::parse(word.substr(equals + 1));
+    if (!value || value->arguments.size() != 1)
+      return Error{"the value of the constant `" + word +
+                       "` is none of a signature, as 128, 1.5, True, None, 'text', tl.float16",
+                   {}};
+    size_t i = size_t(parameter - parameters.begin());
+    specialization.arguments[i] = value->arguments[0];
+    std::erase(defaulted, uint32_t(i));
+  }
+  emit::Keywords given;
+  auto isOpen = [&](size_t i) { return std::ranges::find(defaulted, i) != defaulted.end(); };
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const support::ArgumentClass &argument = specialization.arguments[i];
+    const std::string &name = parameters[i].name;
+    if (!isOpen(i))
+      given.emplace_back(name, argument.kind == support::ArgumentClass::Kind::Constant
+                                   ? program.interp().fromConstant(argument.constant)
+                                   : program.interp().makeUnknown("the argument `" + name + "`"));
+  }
+  auto added = chooseLaunch(words, tunedLaunch(call.chosen, given, ""));
+  if (!added)
+    return added.takeError();
+  choices = std::move(*added);
+  for (size_t i = 0; i < parameters.size(); ++i)
+    for (const auto &[name, value] : choices.added) {
+      if (!isOpen(i) || name != parameters[i].name)
+        continue;
+      launch::Signature one;
+      one.name = signature.name;
+      one.parameters = {parameters[i]};
+      std::vector<uint32_t> none;
+      auto argument = engine::toHostArgument(value);
+      if (!argument)
+        return Error{"`" + name + "`: " + argument.error().what, {}};
+      auto classes = engine::specializeHost(one, {*argument}, none);
+      if (!classes)
+        return classes.takeError();
+      specialization.arguments[i] = classes->arguments[0];
+      std::erase(defaulted, uint32_t(i));
+    }
+  return parsed;
+}
+
+// That of a launch with the words' arguments.
+Result<support::Specialization> classesByArguments(const KernelWords &words, EmittedCall &call,
+                                                   const launch::Signature &signature,
+                                                   emit::LaunchChoices &choices) {
+  call.arguments = std::make_unique<CallArguments>(words.seed);
+  if (Status status = call.arguments->parse(words.values()); !status)
+    return status.takeError();
+  auto added = chooseLaunch(words, tunedLaunch(call.chosen, call.arguments->all(), ""));
+  if (!added)
+    return added.takeError();
+  choices = std::move(*added);
+  call.arguments->add(signature, choices.added);
+  auto ordered = orderArguments(*call.chosen.program, call.chosen.name, *call.arguments);
+  if (!ordered)
+    return ordered.takeError();
+  return engine::specializeHost(signature, *ordered, call.defaulted);
+}
+
+} // namespace
+
 Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
   auto call = std::make_unique<EmittedCall>();
   auto chosen = chooseKernel(words);
@@ -211,94 +329,20 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
     return chosen.takeError();
   call->chosen = std::move(*chosen);
   emit::Program &program = *call->chosen.program;
-  support::Specialization specialization;
-  std::vector<uint32_t> defaulted;
-  emit::LaunchChoices choices;
   auto signature = engine::signatureOf(program, call->chosen.name);
   if (!signature)
     return signature.takeError();
-  if (!words.signature.empty() ||
-      (words.arguments.empty() && words.constants.empty() && signature->parameters.empty())) {
-    auto parsed = support::Specialization::parse(words.signature);
-    if (!parsed)
-      return parsed.takeError();
-    specialization = std::move(*parsed);
-    for (size_t i = specialization.arguments.size(); i < signature->parameters.size(); ++i) {
-      specialization.arguments.push_back(
-          support::ArgumentClass::compiledIn(support::Constant::none()));
-      defaulted.push_back(uint32_t(i));
-    }
-    // `--const` gives constexprs by name beside a signature of the rest.
-    for (const std::string &word : words.constants) {
-      size_t equals = word.find('=');
-      auto value = support::Specialization::parse(
-          equals == std::string::npos ? "" : word.substr(equals + 1));
-      size_t i = 0;
-      while (i < signature->parameters.size() &&
-             signature->parameters[i].name != word.substr(0, equals))
-        ++i;
-      if (i == signature->parameters.size() || !value || value->arguments.size() != 1)
-        return Error{"constant `" + word + "` is not PARAMETER=VALUE", {}};
-      specialization.arguments[i] = value->arguments[0];
-      std::erase(defaulted, uint32_t(i));
-    }
-    // Decorators see the constants; what arrives at run time is unknown to them.
-    emit::Keywords given;
-    auto isOpen = [&](size_t i) {
-      return std::find(defaulted.begin(), defaulted.end(), uint32_t(i)) != defaulted.end();
-    };
-    for (size_t i = 0; i < signature->parameters.size(); ++i) {
-      const support::ArgumentClass &argument = specialization.arguments[i];
-      const std::string &name = signature->parameters[i].name;
-      if (!isOpen(i))
-        given.emplace_back(name, argument.kind == support::ArgumentClass::Kind::Constant
-                                     ? program.interp().fromConstant(argument.constant)
-                                     : program.interp().makeUnknown("the argument `" + name + "`"));
-    }
-    auto added = chooseLaunch(words, tunedLaunch(call->chosen, given, ""));
-    if (!added)
-      return added.takeError();
-    choices = std::move(*added);
-    for (size_t i = 0; i < signature->parameters.size(); ++i)
-      for (const auto &[name, value] : choices.added) {
-        if (!isOpen(i) || name != signature->parameters[i].name)
-          continue;
-        launch::Signature one;
-        one.name = signature->name;
-        one.parameters = {signature->parameters[i]};
-        std::vector<uint32_t> none;
-        auto argument = engine::toHostArgument(value);
-        if (!argument)
-          return Error{"`" + name + "`: " + argument.error().what, {}};
-        auto classes = engine::specializeHost(one, {*argument}, none);
-        if (!classes)
-          return classes.takeError();
-        specialization.arguments[i] = classes->arguments[0];
-        std::erase(defaulted, uint32_t(i));
-      }
-  } else {
-    call->arguments = std::make_unique<CallArguments>(words.seed);
-    std::vector<std::string> all = words.arguments;
-    all.insert(all.end(), words.constants.begin(), words.constants.end());
-    if (Status status = call->arguments->parse(all); !status)
-      return status.takeError();
-    auto added = chooseLaunch(words, tunedLaunch(call->chosen, call->arguments->all(), ""));
-    if (!added)
-      return added.takeError();
-    choices = std::move(*added);
-    call->arguments->add(*signature, choices.added);
-    auto ordered = orderArguments(program, call->chosen.name, *call->arguments);
-    if (!ordered)
-      return ordered.takeError();
-    auto classes = engine::specializeHost(*signature, *ordered, defaulted);
-    if (!classes)
-      return classes.takeError();
-    specialization = std::move(*classes);
-  }
+  bool hasSignature =
+      !words.signature.empty() ||
+      (words.arguments.empty() && words.constants.empty() && signature->parameters.empty());
+  emit::LaunchChoices choices;
+  auto specialization =
+      (hasSignature ? classesBySignature : classesByArguments)(words, *call, *signature, choices);
+  if (!specialization)
+    return specialization.takeError();
   call->options = compileOptions(words, choices);
-  call->defaulted = defaulted;
-  auto emitted =
-      engine::emitKernel(program, call->chosen.name, specialization, defaulted, call->options);
+  auto emitted = engine::emitKernel(program, call->chosen.name, *specialization, call->defaulted,
+                                    call->options);
   if (!emitted)
     return emitted.takeError();
   call->emitted = std::move(*emitted);

@@ -25,12 +25,25 @@ struct KernelWords {
   std::string inputPrecision;
   std::string tuned; ///< tuning file; empty: `tuned.json` beside the kernel's file
   bool debug = false, noFpFusion = false, noReflectFtz = false, json = false;
+
+  /// NAME=VALUE of `--arg` and of `--const`.
+  std::vector<std::string> values() const {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), constants.begin(), constants.end());
+    return all;
+  }
 };
 /// `addKernelWords` also takes the positional word, FILE.py:KERNEL.
 void addKernelOptions(CLI::App &app, KernelWords &words);
 void addKernelWords(CLI::App &app, KernelWords &words);
 
 std::string tuningPath(const KernelWords &words);
+
+/// The features of a level of x86-64 processors: "native", "x86-64-v3".
+Result<target::CpuFeatureSet> featuresOf(const std::string &level);
+
+/// The features of a level of x86-64 processors: "native", "x86-64-v3".
+Result<target::CpuFeatureSet> featuresOf(const std::string &level);
 
 /// A file loaded and a kernel of it chosen.
 struct ChosenKernel {
@@ -53,6 +66,9 @@ Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
 /// `arguments` by parameter, in order; parameters without one are left to their defaults.
 Result<std::vector<engine::HostArgument>>
 orderArguments(emit::Program &program, const std::string &kernel, const CallArguments &arguments);
+
+/// Says that one program ran, where nobody gave a grid to a kernel that asks for its number.
+void noteOneProgram(const emit::Program &program);
 
 /// A kernel in tile IR, from a signature or from arguments.
 struct EmittedCall {

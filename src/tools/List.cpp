@@ -17,6 +17,8 @@ struct ListWords {
 };
 
 int runList(const ListWords &words) {
+  if (auto [file, kernel] = splitTarget(words.file); !kernel.empty())
+    return refuse(Error{"`list` takes a whole file: `" + file + "`", {}});
   auto program = engine::loadProgram(words.file, words.defines);
   if (!program)
     return refuse(program.error());

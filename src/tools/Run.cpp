@@ -106,42 +106,81 @@ Error noTensor(const std::string &option, const std::string &name, CallArguments
       {}};
 }
 
+// The launch that the words describe; its tensors are those of `arguments`.
+Result<engine::RunRequest> requestOf(const RunWords &words, ChosenKernel &chosen,
+                                     CallArguments &arguments, bool check) {
+  engine::RunRequest request;
+  request.program = chosen.program.get();
+  request.kernel = chosen.name;
+  auto signature = engine::signatureOf(*chosen.program, chosen.name);
+  if (!signature)
+    return signature.takeError();
+  auto choices =
+      chooseLaunch(words, tunedLaunch(chosen, arguments.all(), check ? "ref" : words.device));
+  if (!choices)
+    return choices.takeError();
+  arguments.add(*signature, choices->added);
+  request.options = compileOptions(words, *choices);
+  request.options.debug |= check;
+  auto ordered = orderArguments(*chosen.program, chosen.name, arguments);
+  if (!ordered)
+    return ordered.takeError();
+  request.arguments = std::move(*ordered);
+  auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
+  if (!grid)
+    return grid.takeError();
+  request.grid = *grid;
+  return request;
+}
+
+// Which tensor goes to which file: asked before anything runs.
+using Saved = std::vector<std::pair<engine::SpecTensor *, std::string>>;
+Result<Saved> savedTensors(const RunWords &words, CallArguments &arguments) {
+  Saved saved;
+  for (const std::string &word : words.save) {
+    size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      return Error{"`--save " + word + "` is not TENSOR=FILE.npy", {}};
+    const std::string name = word.substr(0, equals);
+    engine::SpecTensor *tensor = arguments.tensor(name);
+    if (!tensor)
+      return noTensor("--save", name, arguments);
+    saved.emplace_back(tensor, word.substr(equals + 1));
+  }
+  return saved;
+}
+
+Status save(const Saved &saved) {
+  for (const auto &[tensor, path] : saved) {
+    auto bytes = support::writeNpy(tensor->dtype, tensor->shape, tensor->memory.packed());
+    if (Status status =
+            engine::writeFile(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+        !status)
+      return status;
+  }
+  return Success{};
+}
+
 int execute(const RunWords &words, bool check) {
+  if (!words.signature.empty())
+    return refuse(Error{"a launch takes values, as `--arg n=1000`, and no `--signature`", {}});
   auto chosen = chooseKernel(words);
   if (!chosen)
     return refuse(chosen.error());
   // A compiled kernel that leaves its tensors is told so, before it harms what lies behind them.
   support::HostTensor::fence(!check && words.device == "cpu");
   CallArguments arguments(words.seed);
-  std::vector<std::string> all = words.arguments;
-  all.insert(all.end(), words.constants.begin(), words.constants.end());
-  if (Status status = arguments.parse(all); !status)
+  if (Status status = arguments.parse(words.values()); !status)
     return refuse(status.error());
   for (const std::string &name : words.print)
     if (!arguments.tensor(name))
       return refuse(noTensor("--print", name, arguments));
-
-  engine::RunRequest request;
-  request.program = chosen->program.get();
-  request.kernel = chosen->name;
-  auto signature = engine::signatureOf(*chosen->program, chosen->name);
-  if (!signature)
-    return refuse(signature.error());
-  auto choices =
-      chooseLaunch(words, tunedLaunch(*chosen, arguments.all(), check ? "ref" : words.device));
-  if (!choices)
-    return refuse(choices.error());
-  arguments.add(*signature, choices->added);
-  request.options = compileOptions(words, *choices);
-  request.options.debug |= check;
-  auto ordered = orderArguments(*chosen->program, chosen->name, arguments);
-  if (!ordered)
-    return refuse(ordered.error());
-  request.arguments = std::move(*ordered);
-  auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
-  if (!grid)
-    return refuse(grid.error());
-  request.grid = *grid;
+  auto saved = savedTensors(words, arguments);
+  if (!saved)
+    return refuse(saved.error());
+  auto request = requestOf(words, *chosen, arguments, check);
+  if (!request)
+    return refuse(request.error());
 
   engine::RunnerOptions options;
   options.reference.check = check;
@@ -161,9 +200,9 @@ int execute(const RunWords &words, bool check) {
       return refuse(status.error());
   ProfileAnswer profile;
   auto launches = [&] {
-    auto outcome = (*runner)->run(request);
+    auto outcome = (*runner)->run(*request);
     for (int i = 1; i < words.repeat && outcome; ++i)
-      outcome = (*runner)->run(request);
+      outcome = (*runner)->run(*request);
     return outcome;
   };
   // Samples come first, so that the code is loaded under the sampler, and are taken apart from the
@@ -180,34 +219,21 @@ int execute(const RunWords &words, bool check) {
   line.clear();
   if (!outcome)
     return refuse(outcome.error());
-  auto hasGrid = [](const auto &source) {
-    return source.second.find("program_id") != std::string_view::npos;
-  };
-  if (words.grid.empty() && !words.json && std::ranges::any_of(chosen->program->sources(), hasGrid))
-    std::fprintf(stderr, "nereid: note: one program ran; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
-                         "as many as cover n\n");
+  if (words.grid.empty() && !words.json)
+    noteOneProgram(*chosen->program);
   report(outcome->notes);
   for (engine::SpecTensor *tensor : arguments.tensors())
     if (Status status = (*runner)->fetch(tensor->memory); !status)
       return refuse(status.error());
-  for (const std::string &word : words.save) {
-    size_t equals = word.find('=');
-    auto *tensor = arguments.tensor(word.substr(0, equals));
-    if (equals == std::string::npos)
-      return refuse(Error{"`--save " + word + "` is not TENSOR=FILE.npy", {}});
-    if (!tensor)
-      return refuse(noTensor("--save", word.substr(0, equals), arguments));
-    auto bytes = support::writeNpy(tensor->dtype, tensor->shape, tensor->memory.packed());
-    if (Status status = engine::writeFile(
-            word.substr(equals + 1), {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-        !status)
-      return refuse(status.error());
-  }
+  if (Status status = save(*saved); !status)
+    return refuse(status.error());
   if (words.repeat) {
     runtime::recorder().enable(false);
     profile.takeEvents();
     if (!words.trace.empty())
-      if (Status status = runtime::writeTrace(words.trace, profile.events); !status)
+      if (Status status = runtime::writeTrace(words.trace, profile.events,
+                                              profile.samples ? &*profile.samples : nullptr);
+          !status)
         return refuse(status.error());
     profile.print(*chosen->program, words.json);
     return exitDone;

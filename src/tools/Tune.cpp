@@ -1,5 +1,6 @@
 // nereid tune: every configuration compiled, checked and timed; the best goes to the tuning file
 // that `run`, `test`, `bench` and programs read.
+#include "engine/Agreement.h"
 #include "runtime/Device.h"
 #include "support/Array.h"
 #include "support/EveryCore.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct TuneWords : KernelWords {
   std::vector<std::string> targets, devices, variants;
-  std::string set = "bench", match, grid = "(1,)";
+  std::string set = "bench", match, grid;
   double seconds = 0.1;
   bool dryRun = false;
 };
@@ -255,9 +256,7 @@ public:
     if (!file)
       return file.takeError();
     chosen = std::move(*file);
-    std::vector<std::string> all = words.arguments;
-    all.insert(all.end(), words.constants.begin(), words.constants.end());
-    if (Status status = arguments.parse(all); !status)
+    if (Status status = arguments.parse(words.values()); !status)
       return status.takeError();
     engine::TunedLaunch launch = tunedLaunch(chosen, arguments.all(), device);
     auto choices = engine::chooseConfiguration(launch, nullptr);
@@ -269,6 +268,11 @@ public:
                        "` is not autotuned: `@triton.autotune(configs=[...], key=[...])` above "
                        "`@triton.jit` says what to choose from",
                    {}};
+    for (const auto &[name, value] : choices->configurations[0].values)
+      if (emit::findKeyword(launch.given, name))
+        return Error{"`" + name + "` is what the configurations of `" + chosen.name +
+                         "` choose: leave it out",
+                     {}};
     auto row = engine::tuningRow(launch, *choices);
     if (!row)
       return row.takeError();
@@ -288,7 +292,6 @@ public:
           (contest.shape.empty() ? "" : " ") + name + "=" +
           (value.kind == support::Constant::Kind::String ? value.text : value.source());
     requests.resize(count);
-    results.resize(count);
     for (size_t i = 0; i < count; ++i) {
       Trial trial;
       trial.config = choices->configurations[i].text();
@@ -303,46 +306,10 @@ public:
       contest.trials.push_back(std::move(trial));
     }
     compile(contest.trials);
-    for (size_t i = 0; i < count; ++i)
-      if (Trial &trial = contest.trials[i]; trial.failure.empty()) {
-        attempts.begins(step(trial));
-        if (Status status = once(i); !status) {
-          trial.failure = engine::failureText(status.error());
-          attempts.goOnOrLose(device, trial.failure);
-        }
-        attempts.ends(step(trial), {});
-      }
-    judge(contest.trials);
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < count; ++i) {
-      Trial &trial = contest.trials[i];
-      if (!trial.failure.empty())
-        continue;
-      auto measured = [&](double seconds, double spread) {
-        trial.seconds = trial.row.seconds = seconds;
-        trial.spread = spread;
-        trial.row = engine::stamped(std::move(trial.row));
-        least = std::min(least, seconds);
-      };
-      if (const Json *known = attempts.known(step(trial) + ", timed")) {
-        measured(known->at("seconds"), known->at("spread"));
-        continue;
-      }
-      attempts.begins(step(trial));
-      Status status = renew();
-      engine::TimeOptions time;
-      time.seconds = words.seconds;
-      time.hopeless = engine::hopelessRatio * least;
-      auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
-      if (!timing) {
-        trial.failure = engine::failureText(timing.error());
-        attempts.goOnOrLose(device, trial.failure);
-        continue;
-      }
-      measured(timing->median, (timing->p80 - timing->p20) / timing->median);
-      attempts.ends(step(trial) + ", timed",
-                    {{"seconds", *trial.seconds}, {"spread", *trial.spread}});
-    }
+    runEachOnce(contest.trials);
+    if (words.grid.empty() && !words.json)
+      noteOneProgram(*chosen.program);
+    timeEach(contest.trials);
     return contest;
   }
 
@@ -383,7 +350,7 @@ private:
     if (!ordered)
       return ordered.takeError();
     request.arguments = std::move(*ordered);
-    auto grid = arguments.grid(words.grid);
+    auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
     if (!grid)
       return grid.takeError();
     request.grid = *grid;
@@ -405,53 +372,81 @@ private:
     });
   }
 
-  // Launches configuration `index` and keeps what it left in the tensors.
-  Status once(size_t index) {
+  // Launches configuration `index`: what it leaves in the tensors.
+  Result<std::vector<support::Array>> once(size_t index) {
     if (Status status = renew(); !status)
-      return status;
+      return status.takeError();
     if (auto outcome = runner->run(requests[index]); !outcome)
       return outcome.takeError();
+    std::vector<support::Array> results;
     for (engine::SpecTensor *tensor : arguments.tensors()) {
       if (Status status = runner->fetch(tensor->memory); !status)
-        return status;
-      results[index].push_back(tensor->memory.toArray());
+        return status.takeError();
+      results.push_back(tensor->memory.toArray());
     }
-    return Success{};
+    return results;
   }
 
-  // The largest group of configurations with one result is right.
-  void judge(std::vector<Trial> &trials) {
-    std::vector<std::vector<size_t>> groups;
+  // Each once; those whose results differ are refused.
+  void runEachOnce(std::vector<Trial> &trials) {
+    engine::Agreement<std::vector<support::Array>> agreement;
     for (size_t i = 0; i < trials.size(); ++i) {
-      if (!trials[i].failure.empty())
+      Trial &trial = trials[i];
+      if (!trial.failure.empty())
         continue;
-      auto group = std::find_if(groups.begin(), groups.end(),
-                                [&](const auto &one) { return agree(one.front(), i); });
-      if (group == groups.end())
-        group = groups.insert(groups.end(), std::vector<size_t>());
-      group->push_back(i);
+      attempts.begins(step(trial));
+      if (auto results = once(i)) {
+        agreement.add(i, *std::move(results),
+                      [&](const auto &a, const auto &b) { return agree(a, b); });
+      } else {
+        trial.failure = engine::failureText(results.error());
+        attempts.goOnOrLose(device, trial.failure);
+      }
+      attempts.ends(step(trial), {});
     }
-    auto right = std::max_element(groups.begin(), groups.end(),
-                                  [](const auto &a, const auto &b) { return a.size() < b.size(); });
-    for (auto group = groups.begin(); group != groups.end(); ++group)
-      if (group != right)
-        for (size_t i : *group)
-          trials[i].failure = "its result differs from that of " + std::to_string(right->size()) +
-                              " other configurations";
+    agreement.refuseOthers([&](size_t i, std::string why) { trials[i].failure = std::move(why); });
   }
 
-  bool agree(size_t a, size_t b) {
+  void timeEach(std::vector<Trial> &trials) {
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < trials.size(); ++i) {
+      Trial &trial = trials[i];
+      if (!trial.failure.empty())
+        continue;
+      auto measured = [&](double seconds, double spread) {
+        trial.seconds = trial.row.seconds = seconds;
+        trial.spread = spread;
+        trial.row = engine::stamped(std::move(trial.row));
+        least = std::min(least, seconds);
+      };
+      if (const Json *known = attempts.known(step(trial) + ", timed")) {
+        measured(known->at("seconds"), known->at("spread"));
+        continue;
+      }
+      attempts.begins(step(trial));
+      Status status = renew();
+      engine::TimeOptions time;
+      time.seconds = words.seconds;
+      time.hopeless = engine::hopelessRatio * least;
+      auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
+      if (!timing) {
+        trial.failure = engine::failureText(timing.error());
+        attempts.goOnOrLose(device, trial.failure);
+        continue;
+      }
+      measured(timing->median, (timing->p80 - timing->p20) / timing->median);
+      attempts.ends(step(trial) + ", timed",
+                    {{"seconds", *trial.seconds}, {"spread", *trial.spread}});
+    }
+  }
+
+  bool agree(const std::vector<support::Array> &a, const std::vector<support::Array> &b) {
     size_t at = 0;
     for (engine::SpecTensor *tensor : arguments.tensors()) {
       support::HostTensor other(tensor->dtype, tensor->memory.shape());
-      other.fromArray(results[a][at]);
-      // Configurations sum in different orders and precisions; a wrong one is off by more.
-      double bound = !info(tensor->dtype).isFloat      ? 0
-                     : tensor->dtype == DType::Float64 ? 1e-9
-                     : tensor->dtype == DType::Float32 ? 2e-3
-                     : info(tensor->dtype).bytes == 2  ? 3e-2
-                                                       : 0.3;
-      if (!support::compare(other, results[b][at], {bound, bound}).passed)
+      other.fromArray(a[at]);
+      double bound = engine::toleranceBetween(tensor->dtype);
+      if (!support::compare(other, b[at], {bound, bound}).passed)
         return false;
       ++at;
     }
@@ -466,7 +461,6 @@ private:
   std::unique_ptr<engine::Runner> runner;
   std::vector<std::vector<uint8_t>> before;
   std::vector<engine::RunRequest> requests;
-  std::vector<std::vector<support::Array>> results;
 };
 
 Status tuneKernel(const TuneWords &words, Attempts &attempts, TuneReport &report) {

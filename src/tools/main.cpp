@@ -46,21 +46,24 @@ std::string unexpectedWord(const CLI::App &verb) {
 }
 
 std::string usageMessage(const CLI::App *app, const CLI::Error &error) {
-  // Without a verb: what there is, rather than where to ask for it.
-  if (error.get_name() == "RequiredError" && app->get_subcommands().empty())
+  bool isRequired = error.get_name() == "RequiredError", hasVerb = !app->get_subcommands().empty();
+  // Without any word: what there is, rather than where to ask for it.
+  if (isRequired && !hasVerb && app->remaining().empty())
     return app->help();
   while (!app->get_subcommands().empty())
     app = app->get_subcommands().front();
-  bool isExtra = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
+  // A word that is not taken comes before one that is missing: it may be that one, misspelt.
+  bool isExtra = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError) ||
+                 (isRequired && !app->remaining().empty());
   std::string what = isExtra ? unexpectedWord(*app) : error.what();
-  return "nereid: error: " + what + "\n   hint: `nereid help " + app->get_name() +
-         "` lists what it takes\n";
+  return "nereid: error: " + what + "\n   hint: `nereid help" +
+         (hasVerb ? " " + app->get_name() : "") + "` lists what it takes\n";
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("An engine for the Triton kernel language");
+  CLI::App app("An engine for the Triton kernel language", "nereid");
   app.require_subcommand(1);
   app.failure_message(usageMessage);
   app.formatter(std::make_shared<HelpFormatter>());

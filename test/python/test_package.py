@@ -387,6 +387,9 @@ class Launches(unittest.TestCase):
         target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
         source = triton.compiler.ASTSource(rows, {"source": "tensordesc<fp16[64, 64]>", "out": "*fp16", "BLOCK": "constexpr"}, {"BLOCK": 64})
         self.assertIn(".target sm_90a", triton.compile(source, target=target).asm["ptx"])
+        for kind in ("*fp61", "i33"):
+            with self.assertRaisesRegex(KeyError, f"unknown type `{kind.strip('*')}` of a signature; there are .*fp64"):
+                triton.compile(triton.compiler.ASTSource(rows, {"source": kind, "out": "*fp16"}, {"BLOCK": 64}))
         wrong = triton.compiler.ASTSource(rows, {"source": "tensordesc<fp16>", "out": "*fp16"}, {"BLOCK": 64})
         with self.assertRaisesRegex(ValueError, "type of `source` is not of the form"):
             triton.compile(wrong, target=target)
@@ -704,7 +707,7 @@ class Errors(unittest.TestCase):
         ):
             with self.assertRaisesRegex(Exception, said):
                 add[(1, )](*arguments, **options)
-        for grid, said in (((-1, ), "-1"), ((1, 2, 3, 4), "not 4"), ((), "not 0"), ("abc", "axis 0 of the grid is `'a'`"),
+        for grid, said in (((-1, ), "-1; it is from 0 to 2147483647"), ((1, 2, 3, 4), "not 4"), ((), "not 0"), ("abc", "axis 0 of the grid is `'a'`"),
                            ((1 << 40, ), "1099511627776"), (None, "not `None`"), ((1.5, ), r"is `1\.5`.*triton\.cdiv"),
                            ((float("inf"), ), "is `inf`"), (lambda meta: None, "not `None`")):
             with self.assertRaisesRegex((ValueError, TypeError), said, msg=grid):

@@ -364,6 +364,15 @@ TEST_F(ApiTest, AProfileHasWhatRanAndHowLong) {
   EXPECT_NE(table.find("outer"), std::string::npos);
   EXPECT_NE(table.find("inner"), std::string::npos);
   EXPECT_EQ(nereid_profile_stop("/nonexistent/trace.json", nullptr, nullptr), NEREID_FAILED);
+  EXPECT_EQ(nereid_profile_start_lines(nullptr), NEREID_BAD_CALL);
+  EXPECT_EQ(nereid_profile_start_lines("cpu"), NEREID_OK);
+  nereid_profile_reader reader = {};
+  EXPECT_EQ(nereid_profile_finish(&reader), NEREID_FAILED); // its size is missing
+  reader.size = sizeof reader;
+  reader.data = &table;
+  reader.note = keep;
+  EXPECT_EQ(nereid_profile_finish(&reader), NEREID_OK);
+  EXPECT_EQ(table, "cannot sample cpu: only NVIDIA GPUs sample their program counters");
 }
 
 TEST_F(ApiTest, ObserversHearOfStepsAndLaunches) {
@@ -473,6 +482,7 @@ TEST_F(ApiTest, TensorsAreChecked) {
   EXPECT_FALSE(Tensor::wrap(cpu(), nullptr, DType::Float32, {4}));
   EXPECT_FALSE(Tensor::wrap(std::span(data), {5}));
   EXPECT_FALSE(Tensor::wrap(cpu(), data, DType::Float32, {-1}));
+  EXPECT_FALSE(Tensor::empty(cpu(), DType(77), {1}));
   EXPECT_TRUE(Tensor::wrap(cpu(), nullptr, DType::Float32, {0}));
   EXPECT_FALSE(Device::open("tpu"));
   EXPECT_FALSE(cpu().createEvent().ok() && !cpu().isCpu());

@@ -1,6 +1,7 @@
 // nereid/c.h: the C interface.
 #include "../runtime/FakeCuda.h"
 #include "ApiFixture.h"
+#include "gpu/Ptxas.h"
 #include "nereid/c.h"
 #include "nereid/pack.h"
 #include "runtime/CudaDriver.h"
@@ -465,6 +466,73 @@ TEST(CApiTest, TellsOfCompilationsAndMessages) {
   check(driver.cuStreamQuery(streams[0]) == 0 && driver.cuStreamDestroy(streams[0]) == 0,
         "the program's stream");
   std::_Exit(0);
+}
+
+// The lines of a profile through C: a CUPTI without a GPU samples the first instructions.
+[[noreturn]] void readsLines() {
+  constexpr const char *source = "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+                                 "def put(x, VALUE: tl.constexpr):\n    tl.store(x, VALUE)\n";
+  nereid_engine_options options = {};
+  options.size = sizeof options;
+  options.no_disk_cache = 1;
+  nereid_engine *engine = nullptr;
+  nereid_program *program = nullptr;
+  nereid_kernel *kernel = nullptr;
+  nereid_device *device = nullptr;
+  nereid_stream *stream = nullptr;
+  void *memory = nullptr;
+  auto check = [](nereid_status status) {
+    if (status == NEREID_OK)
+      return;
+    std::fprintf(stderr, "%s\n", nereid_last_error());
+    std::_Exit(1);
+  };
+  check(nereid_device_open("cuda:0", &device));
+  check(nereid_stream_create(device, &stream));
+  check(nereid_device_allocate(device, 4, &memory));
+  check(nereid_engine_create(&options, &engine));
+  check(nereid_program_load_text(engine, source, std::strlen(source), "put.py", &program));
+  check(nereid_kernel_get(program, "put", nullptr, &kernel));
+  check(nereid_profile_start_lines("cuda:0"));
+  nereid_argument arguments[2] = {{NEREID_ARG_POINTER, NEREID_INT32, nullptr, {0}},
+                                  {NEREID_ARG_INT, NEREID_INT32, nullptr, {7}}};
+  arguments[0].value.pointer = memory;
+  const uint32_t grid[3] = {1, 1, 1};
+  check(nereid_kernel_launch(kernel, stream, grid, arguments, 2));
+  check(nereid_stream_synchronize(stream));
+
+  struct Seen {
+    uint64_t samples = 0;
+    bool isGood = true;
+    std::string table;
+  } seen;
+  nereid_profile_reader reader = {};
+  reader.size = sizeof reader;
+  reader.data = &seen;
+  reader.line = [](void *to, const nereid_profile_line *line) {
+    auto &seen = *static_cast<Seen *>(to);
+    uint64_t ofReasons = 0;
+    for (size_t i = 0; i < line->reason_count; ++i)
+      ofReasons += *line->reasons[i] ? line->reason_samples[i] : 0;
+    seen.samples += line->samples;
+    seen.isGood &= line->kernel == std::string("put") && ofReasons == line->samples &&
+                   (!*line->file || (line->file == std::string("put.py") && line->line >= 5)) &&
+                   line->caller_count == 0;
+  };
+  reader.line_table = [](void *to, const char *text) { static_cast<Seen *>(to)->table = text; };
+  check(nereid_profile_finish(&reader));
+  std::fprintf(stderr, "%s", seen.table.c_str());
+  std::_Exit(seen.isGood && seen.samples && seen.table.starts_with("put: ") ? 0 : 1);
+}
+
+TEST_F(FakeCuda, CReadsTheLinesOfAProfile) {
+  if (gpu::findPtxas("").empty())
+    GTEST_SKIP() << "no `ptxas`";
+  ::setenv("NEREID_CUPTI", NEREID_BINARY_DIR "/fake_cuda/libfake_cupti.so", 1);
+  ::setenv("FAKE_CUPTI", "", 1);
+  EXPECT_EXIT(readsLines(), testing::ExitedWithCode(0), "");
+  ::unsetenv("NEREID_CUPTI");
+  ::unsetenv("FAKE_CUPTI");
 }
 
 TEST_F(FakeCuda, CLaunchesOnAStreamOfTheProgram) {

@@ -202,7 +202,7 @@ TEST_F(DeviceActivity, SamplesLines) {
     if (!report)
       return {report.error().what};
     std::string table = sampleTable(*report, [](const std::string &file, uint32_t line) {
-      return "text of " + file + " " + std::to_string(line);
+      return "y = f" + std::to_string(line) + "(x) # " + file;
     });
     if (report->kernels.size() != 1 || report->samples != 300 || !report->notes.empty() ||
         report->periodCycles != 2048 || report->kernels[0].lines.size() != 3)
@@ -217,11 +217,23 @@ TEST_F(DeviceActivity, SamplesLines) {
       wrong.push_back("the inlined line is wrong");
     for (const char *part :
          {"run: 300 samples, one each 2048 cycles",
-          "67%    kernel.py:8      a load of global memory of line 7 100%    text of "
-          "folder/kernel.py 8",
-          "kernel.py:3 < 8  a barrier of the block 100%", "hint: a load of global memory"})
+          "67%    kernel.py:8      a load of global memory of line 7 100%    y = f8(x) # "
+          "folder/kernel.py",
+          "kernel.py:3 < 8  a barrier of the block 100%",
+          "hint: a load of global memory (kernel.py:8 for `f7` of line 7): load earlier",
+          "hint: a barrier of the block (kernel.py:3 < 8 for `f3`): "})
       if (table.find(part) == table.npos)
         wrong.push_back("the table lacks `" + std::string(part) + "`:\n" + table);
+    TraceEvent event;
+    event.kind = TraceKind::Launch;
+    event.name = "run";
+    event.device = "cuda:0";
+    event.deviceEnd = 1000;
+    std::string trace = chromeTrace({event}, &*report);
+    std::string lines = "\"hottest_lines\":[\"67% kernel.py:8: a load of global memory of line 7 "
+                        "100%\",\"27% kernel.py:3 < 8: a barrier of the block 100%\",";
+    if (trace.find(lines) == trace.npos)
+      wrong.push_back("the trace lacks the lines:\n" + trace);
     return wrong;
   };
   EXPECT_GOOD("", body);

@@ -52,7 +52,7 @@ TEST(Specialization, RefusesNonsense) {
   EXPECT_EQ(roundTrip("fp32*, i32"),
             "error: bad signature at `*, i32`: a pointer has its `*` before the type");
   EXPECT_EQ(roundTrip("*fp32, *fp3"),
-            "error: bad signature at `fp3`: unknown type `fp3` behind `*`");
+            "error: bad signature at `fp3`: unknown type `fp3` behind `*`; did you mean `fp32`?");
   EXPECT_TRUE(roundTrip("(i32").starts_with("error: bad signature at its end: "));
   EXPECT_EQ(roundTrip("*fp32, BLOCK=16"), "error: bad signature at `16`: a signature goes by "
                                           "place: write the value alone, without `BLOCK=`");

@@ -221,6 +221,7 @@ class ASTSource:
             elif isinstance(kind, str) and kind.startswith("tensordesc<"):
                 values[name] = _descriptor(name, kind, device)
             elif kind is not None:
+                str_to_ty(kind)
                 values[name] = 0.5 if kind.startswith(("fp", "bf")) else (
                     (2**33 if kind in ("i64", "u64") else 0) + (16 if aligned else 2))
         return values

@@ -18,4 +18,6 @@ def str_to_ty(name, c=None):
     if name.startswith("*"):
         is_const = name[1:2] == "k"
         return pointer_type(str_to_ty(name[2 if is_const else 1:]), const=is_const)
+    if name not in core._by_signature:
+        raise KeyError(f"unknown type `{name}` of a signature; there are {', '.join(core._by_signature)}, and `*` before the type of a pointer")
     return core._by_signature[name]

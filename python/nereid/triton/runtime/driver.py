@@ -152,8 +152,10 @@ class _CpuInterface:
         def elapsed_time(self, other):
             return (other.time - self.time) * 1e3
 
-        def synchronize(self):
+        def synchronize(self, *_):
             pass
+
+        wait = query = synchronize
 
     @staticmethod
     def synchronize(device=None):
