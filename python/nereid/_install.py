@@ -17,7 +17,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             found = None
         if found is None:
             return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=found.submodule_search_locations is not None)
+        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, is_package=found.submodule_search_locations is not None)
+
+    def get_code(self, name):
+        """For `-m triton.tools.compile`."""
+        real = "nereid." + name
+        return importlib.util.find_spec(real).loader.get_code(real)
 
     def create_module(self, spec):
         module = importlib.import_module("nereid." + spec.name)
