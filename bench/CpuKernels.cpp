@@ -632,7 +632,7 @@ int main(int argc, char **argv) {
                 {uint32_t(size / 4096), 1, 1});
     againstCopy("gelu", 8.0 * size, kernel, 0, {});
   }
-  for (int64_t n : {1024, 4096}) {
+  for (int64_t n : {1024, 2048, 4096, 8192}) {
     int64_t m = size / n;
     uint32_t rows = uint32_t(m);
     std::string shape = " " + std::to_string(m) + "x" + std::to_string(n);

@@ -30,6 +30,7 @@ struct Processor {
   bool bf16Tiles = false;   ///< tdpbf16ps
   bool byteTiles = false;   ///< tdpbssd, tdpbuud
   bool atomicPairs = false; ///< cmpxchg16b
+  uint64_t firstCacheBytes = 32 << 10;
 };
 
 /// Emits the kernel. What the CPU cannot do yet is reported as an error at its op. `contract`: a

@@ -65,7 +65,8 @@ uint64_t bufferBytes(Type tile) {
   return elementsOf(tile) * tile::bytesInMemory(tile::elementType(tile));
 }
 
-FusionPlan::FusionPlan(FunctionOpInterface kernel) : kernel(kernel), axes(kernel) {
+FusionPlan::FusionPlan(FunctionOpInterface kernel, uint64_t firstCache)
+    : kernel(kernel), firstCache(firstCache), axes(kernel) {
   unsigned next = 0;
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     order[op] = next++;
@@ -570,6 +571,11 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
   auto name = [&](Value value) { value.printAsOperand(os, state); };
   constexpr StringLiteral reasons[] = {"whole",  "indexed", "carried",
                                        "reused", "turned",  "memory order"};
+  auto printAhead = [&](ArrayRef<Ahead> loads) {
+    if (!loads.empty())
+      os << " fetches " << loads.size() << " ahead"
+         << (loads.front().isNear ? "" : " into the second cache");
+  };
   os << "cpu plan of @" << function.getName() << ": arena " << bytes << " bytes\n";
   for (const Root &root : roots()) {
     bool loops = !isa<scf::ForOp, scf::IfOp, scf::WhileOp>(root.place);
@@ -597,11 +603,10 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
     if (const RowLoop *row = rowLoop(root.place)) {
       if (row->ops.back() != root.place)
         os << " with the next";
-      else if (!row->ahead.empty())
-        os << " fetches " << row->ahead.size() << " ahead";
+      else
+        printAhead(row->ahead);
     }
-    if (auto loads = fetchedDuring(root.place); !loads.empty())
-      os << " fetches " << loads.size() << " ahead";
+    printAhead(fetchedDuring(root.place));
     if (alternates(root.place))
       os << " from both ends in turns";
     if (runsInYield(root.place))

@@ -41,7 +41,8 @@ public:
     mlir::Value sameAs;  ///< shares this value's buffer, or null
   };
 
-  explicit FusionPlan(mlir::FunctionOpInterface kernel);
+  /// `firstCache`: bytes of the processor's first cache of data.
+  FusionPlan(mlir::FunctionOpInterface kernel, uint64_t firstCache);
 
   /// How `tile` is stored, or null if it is recomputed.
   const Stored *stored(mlir::Value tile) const;
@@ -79,13 +80,13 @@ public:
   };
   const LeavingRow *leavingRow() const { return leaving ? &*leaving : nullptr; }
 
-  /// A load whose next round is fetched by a loop along the row: a share of the row, in eighths.
+  /// A load whose next round is fetched by a loop along the row: a share of the row, in eighths,
+  /// into the first cache (`isNear`) or the second.
   struct Ahead {
     mlir::Operation *load;
     unsigned first = 0, share = 8;
+    bool isNear = true;
   };
-  /// Longer rows are fetched into the second cache.
-  static constexpr uint64_t longestInFirstCache = 16 << 10;
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
   struct RowLoop {
@@ -155,6 +156,7 @@ private:
   bool mayReadAgain(mlir::Operation *op) const;
 
   mlir::FunctionOpInterface kernel;
+  uint64_t firstCache;
   analysis::AxisAnalysis axes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> tested;
   llvm::MapVector<mlir::Operation *, tile::StoreOp> yieldStores;

@@ -187,7 +187,9 @@ void FusionPlan::fetchAhead() {
       consider({{store, store.getValue()}}, nullptr);
   });
   // What the first cache holds. A loop that updates tiles which it carries has them there, too.
-  constexpr uint64_t mostBytes = 32 << 10, mostBytesUpdated = 48 << 10;
+  const uint64_t mostBytes = firstCache * 2 / 3, mostBytesUpdated = firstCache;
+  // 32 KiB hold no row that is ahead beside the one that is worked on (docs/design/cpu-speed.md).
+  const uint64_t longestNear = firstCache > 32 << 10 ? firstCache / 3 : 0;
   constexpr int64_t leastBytes = 2048;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
@@ -204,7 +206,8 @@ void FusionPlan::fetchAhead() {
       return loop.bytes + bufferBytes(load.getResult().getType()) <=
              (loop.isYield ? mostBytesUpdated : mostBytes);
     };
-    bool isLong = bufferBytes(load.getResult().getType()) > longestInFirstCache;
+    bool isLong = bufferBytes(load.getResult().getType()) > firstCache / 3;
+    bool isNear = bufferBytes(load.getResult().getType()) <= longestNear;
     auto worth = [&](const Candidate &loop) { return std::pair(isLong || fits(loop), loop.work); };
     SmallVector<Candidate *> along; // all loops from the first that reads the row on
     Candidate *best = nullptr;
@@ -213,7 +216,8 @@ void FusionPlan::fetchAhead() {
       bool isFirst = loop.place == first || (row && row == loop.loop);
       if (loop.place->getBlock() != load->getBlock() ||
           (!isFirst && loop.place->isBeforeInBlock(first)) ||
-          loop.extent != tile::shapeOf(pointers.getType())[0] || (loop.isYield && !fits(loop)))
+          loop.extent != tile::shapeOf(pointers.getType())[0] ||
+          (isNear && loop.isYield && !fits(loop)))
         continue;
       along.push_back(&loop);
       if (!isFirst && (!best || worth(loop) > worth(*best)))
@@ -223,7 +227,8 @@ void FusionPlan::fetchAhead() {
       return;
     ahead.insert(load);
     auto fetch = [&](const Candidate &loop, unsigned from, unsigned share) {
-      (loop.loop ? loop.loop->ahead : aheadInStores[loop.place]).push_back({load, from, share});
+      (loop.loop ? loop.loop->ahead : aheadInStores[loop.place])
+          .push_back({load, from, share, isNear});
     };
     llvm::sort(along,
                [](Candidate *a, Candidate *b) { return a->place->isBeforeInBlock(b->place); });

@@ -337,8 +337,7 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
   uint64_t row = bufferBytes(load.getResult().getType());
   int64_t rounds = std::max<int64_t>(bytesAhead / loads / int64_t(row), 1);
   Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
-  // What the first cache holds beside the row that is worked on goes there.
-  int32_t cache = row <= FusionPlan::longestInFirstCache ? 3 : 2;
+  int32_t cache = ahead.isNear ? 3 : 2;
   int64_t element = tile::bytesInMemory(load.getAccessElementType());
   Lanes from = where.first();
   auto after = [&](Value pointer, Value bytes) -> Value {

@@ -211,23 +211,23 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
     return printed(module);
 
   // Choose which tiles are stored and which are recomputed in the loops of their users.
-  cpu::FusionPlan plan = support::inStep("fusion plan", [&] { return cpu::FusionPlan(kernel); });
+  const cpu::Processor processor = cpu::processorOf(options.features);
+  cpu::FusionPlan plan = support::inStep(
+      "fusion plan", [&] { return cpu::FusionPlan(kernel, processor.firstCacheBytes); });
   analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   if (stage == CpuStage::Plan)
     return printed(plan) + programOrder(facts) + printed(module);
 
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
-  cpu::EmittedKernel emitted = support::inStep("loops", [&] {
-    return cpu::emitKernel(kernel, plan, facts, cpu::processorOf(options.features),
-                           options.contract);
-  });
+  cpu::EmittedKernel emitted = support::inStep(
+      "loops", [&] { return cpu::emitKernel(kernel, plan, facts, processor, options.contract); });
   if (!emitted.module)
     return reports.error("cannot compile `" + kernel.getName().str() + "` for the CPU");
   if (stage == CpuStage::Loops)
     return printed(*emitted.module);
 
   if (report) {
-    report->vectorBytes = cpu::processorOf(options.features).vectorBytes;
+    report->vectorBytes = processor.vectorBytes;
     report->accesses = accessesOf(*emitted.module);
     report->loops = loopsOf(plan);
   }
@@ -251,8 +251,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine,
                        options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)");
-  if (unsigned bytes = cpu::processorOf(options.features).vectorBytes; bytes < 64)
-    cpu::splitMaskedAccesses(*llvmModule, bytes);
+  if (processor.vectorBytes < 64)
+    cpu::splitMaskedAccesses(*llvmModule, processor.vectorBytes);
   if (stage == CpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
   if (stage == CpuStage::Asm)

@@ -259,6 +259,23 @@ TEST(CpuKernels, RowsThatLeaveDuringTheNextProgram) {
   }
 }
 
+// The next row comes to the first cache only of a processor whose first cache holds it beside the
+// one that is worked on.
+TEST(CpuKernels, RowsAheadGoWhereTheyFit) {
+  for (const char *text : {"avx2,fma", "avx2,fma,avxvnni"}) {
+    mlir::MLIRContext context(testRegistry(), mlir::MLIRContext::Threading::DISABLED);
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(softmax, &context);
+    ASSERT_TRUE(module);
+    auto features = target::CpuFeatureSet::parse(text);
+    ASSERT_TRUE(features);
+    auto plan = pipeline::emitForCpu(*module, pipeline::CpuStage::Plan, {*features});
+    ASSERT_TRUE(plan) << explain(plan.error());
+    EXPECT_NE(plan->find("fetches 1 ahead"), plan->npos);
+    EXPECT_EQ(plan->find("ahead into the second cache") == plan->npos, features->has("avxvnni"))
+        << text;
+  }
+}
+
 // Rows longer than the first cache holds beside the weights that all programs read: every second
 // program stores from the end of its row on (`FusionPlan::alternates`).
 TEST(CpuKernels, RowsStoredFromBothEnds) {
