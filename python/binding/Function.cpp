@@ -439,9 +439,9 @@ public:
       if (size == -1 && PyErr_Occurred())
         throw PythonError{};
       if (size < 0 || size > INT32_MAX)
-        raise(PyExc_ValueError,
-              "axis " + std::to_string(i) + " of the grid is " + std::to_string(size) +
-                  "; it is from 0 to " + std::to_string(INT32_MAX));
+        raise(PyExc_ValueError, "axis " + std::to_string(i) + " of the grid is " +
+                                    std::to_string(size) + "; it is from 0 to " +
+                                    std::to_string(INT32_MAX));
       sizes[i] = uint32_t(size);
     }
     return {sizes[0], sizes[1], sizes[2]};
