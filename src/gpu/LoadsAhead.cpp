@@ -41,8 +41,36 @@ public:
 
 private:
   unsigned numStages() {
-    auto own = loop->getAttrOfType<IntegerAttr>(tile::numStagesAttr);
-    return own ? unsigned(own.getInt()) : hasProducts ? numStagesOf(loop) : 1;
+    if (auto own = loop->getAttrOfType<IntegerAttr>(tile::numStagesAttr))
+      return unsigned(own.getInt());
+    return hasProducts ? numStagesOf(loop) : isRecurrence() ? 2 : 1;
+  }
+
+  // True if a step reduces what the step before it gave, as substitution does in a triangle: one
+  // step starts behind the other, and with it the latency of its loads, of which there are few.
+  bool isRecurrence() {
+    unsigned bytes = 0;
+    bool reducesState = false;
+    for (Operation &op : body) {
+      if (auto load = dyn_cast<tile::LoadOp>(op))
+        bytes += bytesOfThread(load);
+      reducesState |= isa<tile::ReduceOp>(op) && dependsOnState(&op);
+    }
+    return reducesState && bytes <= mostBytesForState;
+  }
+  bool dependsOnState(Operation *reduction) {
+    SmallVector<Operation *> work = {reduction};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty())
+      for (Value operand : work.pop_back_val()->getOperands()) {
+        if (llvm::is_contained(loop.getRegionIterArgs(), operand) &&
+            isa<FloatType>(tile::elementType(operand.getType())))
+          return true;
+        Operation *made = operand.getDefiningOp();
+        if (made && made->getBlock() == &body && seen.insert(made).second)
+          work.push_back(made);
+      }
+    return false;
   }
 
   // The arguments whose memory steps write; false if a step does what nothing may overtake.
@@ -56,14 +84,36 @@ private:
                     return WalkResult::advance();
                   BlockArgument argument = storedTo(op);
                   written.insert(argument);
-                  // Only where the author asks for stages loads overtake stores.
-                  return argument && !hasProducts ? WalkResult::advance() : WalkResult::interrupt();
+                  return argument ? WalkResult::advance() : WalkResult::interrupt();
                 })
                 .wasInterrupted();
   }
 
   // What only addresses come from is on its way with the copies already.
-  bool isWanted(tile::LoadOp load) { return hasProducts ? feedsProduct(load) : !load->use_empty(); }
+  bool isWanted(tile::LoadOp load) {
+    return hasProducts ? feedsProduct(load) || feedsState(load) : !load->use_empty();
+  }
+  // True of a few numbers that a carried state is computed with, as gates are: the product of the
+  // next step waits for it. Numbers of pages that are carried are integers, and ahead already.
+  bool feedsState(tile::LoadOp load) {
+    if (bytesOfThread(load) > mostBytesForState)
+      return false;
+    SmallVector<Operation *> work = {load};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty())
+      for (OpOperand &use : work.pop_back_val()->getUses()) {
+        Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+        if (user == body.getTerminator()) {
+          if (isa<FloatType>(tile::elementType(use.get().getType())))
+            return true;
+          continue;
+        }
+        bool isAddress = isa<tile::AddPtrOp, tile::LoadOp, tile::StoreOp>(user);
+        if (!isAddress && seen.insert(user).second)
+          work.push_back(user);
+      }
+    return false;
+  }
   bool canStartAhead(tile::LoadOp load) {
     if (load.getIsVolatile())
       return false;

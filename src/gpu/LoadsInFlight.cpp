@@ -25,7 +25,7 @@ uint32_t wordsOf(Type type) {
 bool isPlain(Operation *op) {
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
          isa<tile::LoadOp, tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp,
-             tile::ArangeOp>(op);
+             tile::ArangeOp, tile::DivSIOp, tile::RemSIOp>(op);
 }
 
 uint32_t registersOfLoop(scf::ForOp loop) {
@@ -51,9 +51,11 @@ uint32_t registersOfLoop(scf::ForOp loop) {
 uint32_t registersForLoads(FunctionOpInterface kernel) {
   uint32_t most = 0;
   kernel->walk([&](scf::ForOp loop) { most = std::max(most, registersOfLoop(loop)); });
-  // With up to 64 registers half of an SM's warps are resident, and loads of some wait beside those
-  // of others. The count may be too high by 8, of which a warp's registers are a multiple.
-  return most > 64 + 8 ? most : 0;
+  // With 64 registers half of an SM's warps are resident, and `ptxas` takes no more of them than it
+  // needs. Loops of fewer are left to it.
+  constexpr uint32_t few = 40, half = 64;
+  // A count of 72 may be one of 64: it may be too high by 8, of which a warp's are a multiple.
+  return most <= few ? 0 : most > half + 8 ? most : half;
 }
 
 } // namespace nereid::gpu

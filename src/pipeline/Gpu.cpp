@@ -58,7 +58,7 @@ void addTilePasses(OpPassManager &pm) {
   // What the source leaves undefined is zero.
   pm.addPass(transforms::createDropChecksPass());
   // A loop may end at the greatest integer.
-  pm.addPass(transforms::createCountTripsPass());
+  pm.addPass(transforms::createCountTripsPass(/*narrow=*/true));
   // Reductions to an extremum say so, in one instruction that takes its operands in any order.
   pm.addPass(transforms::createNameExtremaPass());
   // Microscaled operands are unpacked and scaled: tensor cores take them as halves.

@@ -38,11 +38,18 @@ bool mayWrap(scf::ForOp loop) {
   return wraps;
 }
 
-void countTrips(scf::ForOp loop) {
+// Of steps of three or more, the type of the bounds counts all that there can be.
+bool countsInOwnType(scf::ForOp loop) {
+  APInt step;
+  return matchPattern(loop.getStep(), m_ConstantInt(&step)) && step.sgt(2);
+}
+
+void countTrips(scf::ForOp loop, bool isNarrow) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  Type type = lower.getType(), i64 = b.getI64Type();
+  Type type = lower.getType();
+  Type counter = isNarrow && countsInOwnType(loop) ? type : b.getI64Type();
   auto constant = [&](Type of, int64_t value) -> Value {
     return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(of, value));
   };
@@ -54,18 +61,18 @@ void countTrips(scf::ForOp loop) {
   Value count = b.create<arith::AddIOp>(loc, b.create<arith::DivUIOp>(loc, last, divisor), one);
   Value runs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, upper);
   count = b.create<arith::SelectOp>(loc, runs, count, constant(type, 0));
-  if (type != i64)
-    count = b.create<arith::ExtUIOp>(loc, i64, count);
+  if (type != counter)
+    count = b.create<arith::ExtUIOp>(loc, counter, count);
 
   Value trip = loop.getInductionVar();
-  trip.setType(i64);
-  loop.setLowerBound(constant(i64, 0));
+  trip.setType(counter);
+  loop.setLowerBound(constant(counter, 0));
   loop.setUpperBound(count);
-  loop.setStep(constant(i64, 1));
+  loop.setStep(constant(counter, 1));
   b.setInsertionPointToStart(loop.getBody());
   Operation *first = nullptr;
   Value steps = trip;
-  if (type != i64) {
+  if (type != counter) {
     steps = b.create<arith::TruncIOp>(loc, type, trip);
     first = steps.getDefiningOp();
   }
@@ -79,6 +86,12 @@ void countTrips(scf::ForOp loop) {
 struct CountTrips : PassWrapper<CountTrips, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CountTrips)
 
+  explicit CountTrips(bool isNarrow = false) { narrow = isNarrow; }
+  CountTrips(const CountTrips &other) : PassWrapper(other) { narrow = other.narrow; }
+
+  Option<bool> narrow{*this, "narrow", llvm::cl::desc("count in the type of the bounds if it fits"),
+                      llvm::cl::init(false)};
+
   StringRef getArgument() const final { return "tile-count-trips"; }
   StringRef getDescription() const final {
     return "loops whose variable may wrap around count their trips";
@@ -87,17 +100,19 @@ struct CountTrips : PassWrapper<CountTrips, OperationPass<>> {
     registry.insert<arith::ArithDialect>();
   }
   void runOnOperation() override {
-    getOperation()->walk([](scf::ForOp loop) {
+    getOperation()->walk([&](scf::ForOp loop) {
       if (isa<IntegerType>(loop.getStep().getType()) && mayWrap(loop))
-        countTrips(loop);
+        countTrips(loop, narrow);
     });
   }
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createCountTripsPass() { return std::make_unique<CountTrips>(); }
+std::unique_ptr<Pass> createCountTripsPass(bool narrow) {
+  return std::make_unique<CountTrips>(narrow);
+}
 
-void registerCountTripsPass() { registerPass(createCountTripsPass); }
+void registerCountTripsPass() { PassRegistration<CountTrips>(); }
 
 } // namespace nereid::transforms

@@ -14,19 +14,19 @@ import triton.language as tl
 # CHECK: tilegpu.arrivals : <3>
 # CHECK: %[[FIRST:.*]]:5 = scf.for
 # CHECK-COUNT-2: tilegpu.copy_bulk
-# CHECK: %[[TILES:.*]]:7 = scf.for {{.*}} iter_args(%[[EXISTS:[^ ]*]] = %[[FIRST]]#0, {{.*}} -> (i1, i64, i32, i32, i64, i32, i32)
+# CHECK: %[[TILES:.*]]:7 = scf.for {{.*}} iter_args(%[[EXISTS:[^ ]*]] = %[[FIRST]]#0, {{.*}} -> (i1, i64, i32, i32, i32, i32, i32)
 # CHECK-NOT: tile.divsi
 # CHECK: %[[UNSET:.*]] = tilegpu.unset
 # CHECK: %[[STEPS:.*]]:10 = scf.for %[[STEP:[^ ]*]] = {{.*}} iter_args(%[[SUM:[^ ]*]] = %[[UNSET]], %{{[^ ]*}} = %[[EXISTS]],
 # CHECK: tilegpu.wait_bulk
-# CHECK: %[[ISFIRST:.*]] = arith.cmpi eq, %[[STEP]], %c0_i64
+# CHECK: %[[ISFIRST:.*]] = arith.cmpi eq, %[[STEP]], %c0_i32
 # CHECK: %[[ACC:.*]] = arith.select %[[ISFIRST]], %cst, %[[SUM]]
 # CHECK: tile.dot {{.*}}, %[[ACC]] {
 # CHECK: tilegpu.is_copying_warp
 # CHECK: tilegpu.acquire_slot
 # CHECK-COUNT-2: tilegpu.copy_bulk
 # CHECK: tile.divsi
-# CHECK: %[[ISFIRST2:.*]] = arith.cmpi eq, %[[STEP]], %c0_i64
+# CHECK: %[[ISFIRST2:.*]] = arith.cmpi eq, %[[STEP]], %c0_i32
 # CHECK: scf.if %[[ISFIRST2]]
 # CHECK: tile.divsi
 # CHECK: %[[DONE:.*]] = tilegpu.wait_products %[[STEPS]]#0
@@ -68,11 +68,11 @@ def matmul(a_desc, b_desc, c_desc, M, N, K, FLATTEN: tl.constexpr):
 
 
 # A place that goes from tile to tile: the next tile's is computed for its copies.
-# CARRIED: %[[FIRST:.*]]:4 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %c0_i32, %[[PLACE:.*]] = %c0_i32, %{{.*}} = %c0_i64)
+# CARRIED: %[[FIRST:.*]]:4 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %c0_i32, %[[PLACE:.*]] = %c0_i32, %{{.*}} = %c0_i32)
 # CARRIED: tilegpu.copy_bulk {{.*}}[%[[PLACE]], %
 # CARRIED: else
 # CARRIED: %[[NEXT:.*]] = arith.addi %[[PLACE]], %c64_i32
-# CARRIED: scf.yield %{{.*}}, %{{.*}}, %[[NEXT]], %c0_i64
+# CARRIED: scf.yield %{{.*}}, %{{.*}}, %[[NEXT]], %c0_i32
 @triton.jit
 def carried(a_desc, b_desc, c_desc, T, K):
     m = 0

@@ -25,9 +25,10 @@ import triton.language as tl
 # SHARED: %[[COUNT:.*]] = arith.select %[[SAFE]], %[[ROOM]], %{{.*}} : i64
 # SHARED: scf.for %[[I:[a-z0-9]*]] =
 # SHARED: %[[X:.*]] = tile.load
-# SHARED: %[[HAS:.*]] = arith.cmpi ult, %[[I]], %[[COUNT]]
+# SHARED: %[[STEP:.*]] = arith.extsi %[[I]] : i32 to i64
+# SHARED: %[[HAS:.*]] = arith.cmpi ult, %[[STEP]], %[[COUNT]]
 # SHARED: scf.if %[[HAS]]
-# SHARED: tilegpu.keep %[[X]][%[[I]]] at 0 of 1024
+# SHARED: tilegpu.keep %[[X]][%[[STEP]]] at 0 of 1024
 # SHARED: scf.for
 # SHARED: scf.if
 # SHARED: tilegpu.kept[%{{.*}}] at 0 of 1024
@@ -61,7 +62,7 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # REGISTERS: scf.if
 # REGISTERS-NOT: tile.load
 # REGISTERS: scf.yield
-# REGISTERS: scf.for %{{.*}} = %c1_i64
+# REGISTERS: scf.for %{{.*}} = %c1_i32
 # REGISTERS: tile.load
 @triton.jit
 def norm(x, w, y, N, BLOCK: tl.constexpr):

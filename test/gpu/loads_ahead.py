@@ -10,6 +10,9 @@
 # RUN: nereid compile %s:scaled --signature "*bf16:16, *i8:16, *bf16:16, *fp32:16, i32:16, 3" --target sm_90a --emit gpu | FileCheck %s --check-prefix SCALED
 # RUN: nereid compile %s:scaled --signature "*bf16:16, *i8:16, *bf16:16, *fp32:16, i32:16, 1" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:scaled_in_place --signature "*bf16:16, *i8:16, *bf16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:triangle --signature "*fp32:16, *fp32:16, i32" --target sm_90a --num-warps 1 --emit gpu | FileCheck %s --check-prefix TRIANGLE
+# RUN: nereid compile %s:gates --signature "*bf16:16, *fp32:16, *bf16:16, *bf16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix GATES
+# RUN: nereid compile %s:gates_in_place --signature "*bf16:16, *fp32:16, *bf16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # Where a loop without products says how many stages it has, its loads start steps ahead in registers.
 import triton
 import triton.language as tl
@@ -140,3 +143,53 @@ def scaled_in_place(x, scales, y, K):
         b = tl.load(y + columns[None, :] * K + i + k[:, None])
         sums = tl.sum(tl.dot((a * scale[:, None]).to(tl.bfloat16), b), axis=1)
         tl.store(scales + rows, sums.to(tl.int8))
+
+
+# A step that reduces what the one before it gave starts behind it, and its few numbers ahead of it, though nobody asks.
+# TRIANGLE: tile.load {{.*}} mask %{{.*}} -> tensor<16xf32
+# TRIANGLE: scf.for
+# TRIANGLE: tile.load {{.*}} mask {{.*}}16xf32
+# TRIANGLE-NOT: tile.load
+# TRIANGLE: tile.reduce
+# TRIANGLE: scf.yield
+@triton.jit
+def triangle(x, y, M):
+    i = tl.arange(0, 16)
+    inverse = tl.load(x + i[:, None] * 16 + i[None, :])
+    for row in range(2, M):
+        a = tl.load(x + row * 16 + i)
+        a += tl.sum(a[:, None] * inverse, 0)
+        inverse = tl.where((i == row)[:, None], a, inverse)
+    tl.store(y + i[:, None] * 16 + i[None, :], inverse)
+
+
+# Gates of a state that the next product takes come a step ahead of theirs, past stores to another argument.
+# GATES: tile.load {{.*}}64xf32
+# GATES: scf.for
+# GATES: tile.load {{.*}} mask {{.*}}64xf32
+# GATES: tile.store
+# GATES-NOT: tile.load
+# GATES: scf.yield
+@triton.jit
+def gates(x, g, y, z, K):
+    i = tl.arange(0, 64)
+    state = tl.zeros([64, 64], tl.float32)
+    for k in range(0, K, 64):
+        a = tl.load(x + i[:, None] * K + k + i[None, :])
+        gate = tl.load(g + k + i)
+        tl.store(y + k * 64 + i[:, None] * 64 + i[None, :], state.to(tl.bfloat16))
+        state = state * gate[:, None] + tl.dot(a, state.to(tl.bfloat16)) * 0.5
+    tl.store(z + i[:, None] * 64 + i[None, :], state.to(tl.bfloat16))
+
+
+# A step stores the gates of the next one.
+@triton.jit
+def gates_in_place(x, g, z, K):
+    i = tl.arange(0, 64)
+    state = tl.zeros([64, 64], tl.float32)
+    for k in range(0, K, 64):
+        a = tl.load(x + i[:, None] * K + k + i[None, :])
+        gate = tl.load(g + i)
+        state = state * gate[:, None] + tl.dot(a, state.to(tl.bfloat16)) * 0.5
+        tl.store(g + i, tl.sum(state, 1))
+    tl.store(z + i[:, None] * 64 + i[None, :], state.to(tl.bfloat16))

@@ -2,6 +2,7 @@
 # RUN: nereid compile %s:sum_rows --signature "*fp32:16, *fp32:16, i32, i32:16" --target sm_90a --emit ptx --maxnreg 64 | FileCheck %s --check-prefix LIMIT
 # RUN: nereid compile %s:norms --signature "*fp32:16, *fp32:16, i32, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix NORMS
 # RUN: nereid compile %s:narrow --signature "*fp32:16, *fp32:16, i32, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix NORMS
+# RUN: nereid compile %s:by_width --signature "*fp32:16, *fp32:16, i32, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix HALF
 # RUN: nereid compile %s:once --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix NORMS
 # Loads of a loop that only feed sums: `ptxas` is told how many blocks fit with all of them in flight.
 import triton
@@ -53,3 +54,16 @@ def once(x_ptr, y_ptr, N):
     columns = tl.arange(0, 4096)
     x = tl.load(x_ptr + columns, mask=columns < N, other=0.0)
     tl.store(y_ptr + columns, x / tl.sum(x), mask=columns < N)
+
+
+# Four vectors a thread, with divisions between their addresses, and 16 registers of sums: half of an SM's warps stay.
+# HALF: .reqntid 128
+# HALF-NEXT: .minnctapersm 8
+@triton.jit
+def by_width(x_ptr, y_ptr, M, N):
+    columns = tl.arange(0, 2048)
+    total = tl.zeros([2048], dtype=tl.float32)
+    for start in range(0, M, 2048):
+        place = start + columns
+        total += tl.load(x_ptr + place // N * 2 * N + place % N, mask=place < M, other=0.0)
+    tl.store(y_ptr + columns, total)

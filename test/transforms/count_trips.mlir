@@ -1,4 +1,5 @@
 // RUN: nereid-opt %s --tile-count-trips | FileCheck %s
+// RUN: nereid-opt %s --tile-count-trips=narrow=true | FileCheck %s --check-prefix=OWN
 
 // The upper bound may be the greatest i32, so the variable may wrap around.
 // CHECK-LABEL: @unknown_bound
@@ -14,6 +15,28 @@
 func.func @unknown_bound(%lo: i32, %hi: i32) -> i32 {
   %four = arith.constant 4 : i32
   %sum = scf.for %i = %lo to %hi step %four iter_args(%acc = %lo) -> i32 : i32 {
+    %next = arith.addi %acc, %i : i32
+    scf.yield %next : i32
+  }
+  return %sum : i32
+}
+
+// Steps of three or more fit the type of the bounds, and are counted in it where that is cheaper.
+// OWN-LABEL: @unknown_bound
+// OWN: %[[COUNT:.*]] = arith.select
+// OWN-NOT: i64
+// OWN: scf.for %[[TRIP:.*]] = %{{.*}} to %[[COUNT]] step %{{.*}} iter_args
+// OWN-NEXT: %[[STEPS:.*]] = arith.muli %[[TRIP]]
+// OWN-NEXT: arith.addi %arg0, %[[STEPS]]
+// OWN: return
+
+// From the least number to the greatest, a step of two takes one more than half of all there are.
+// OWN-LABEL: @step_of_two
+// OWN: arith.extui %{{.*}} : i32 to i64
+// OWN: arith.trunci %{{.*}} : i64 to i32
+func.func @step_of_two(%lo: i32, %hi: i32) -> i32 {
+  %two = arith.constant 2 : i32
+  %sum = scf.for %i = %lo to %hi step %two iter_args(%acc = %lo) -> i32 : i32 {
     %next = arith.addi %acc, %i : i32
     scf.yield %next : i32
   }
