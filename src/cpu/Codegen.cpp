@@ -52,6 +52,7 @@ Processor processorOf(const target::CpuFeatureSet &features) {
   out.bf16Tiles = features.has("amx-tile") && features.has("amx-bf16");
   out.atomicPairs = features.has("cx16");
   out.byteTiles = features.has("amx-tile") && features.has("amx-int8");
+  out.slowGathers = features.has("sse4a");
   // Processors with any of these have 48 KiB, others mostly 32.
   if (features.has("avxvnni") || features.has("avx512vp2intersect") || features.has("amx-tile"))
     out.firstCacheBytes = 48 << 10;

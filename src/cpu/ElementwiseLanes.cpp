@@ -1,6 +1,7 @@
 // Elementwise ops: the same op on lanes, or a few that make an undefined case of the machine
 // defined.
 #include "cpu/LaneModels.h"
+#include "cpu/RunLanes.h"
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 
@@ -9,6 +10,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -42,6 +45,16 @@ template <typename Op> struct SameOp : LaneModel<SameOp<Op>, Op> {
     for (OpResult value : copy->getResults())
       value.setType(resultType(op, value.getResultNumber(), where));
     return copy->getResult(result);
+  }
+};
+
+struct RemLanes : LaneModel<RemLanes, arith::RemFOp> {
+  bool isCostlyLane(Operation *) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
+    SmallVector<Value> sides = operandLanes(op, emitter, where);
+    return emitRemainder(emitter, sides[0], sides[1], [&] {
+      return SameOp<arith::RemFOp>().emitLanes(op, emitter, result, where);
+    });
   }
 };
 
@@ -197,20 +210,53 @@ template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, 
     return divides && !matchPattern(op->getOperand(1), m_Constant());
   }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    SmallVector<Value> values = operandLanes(op, emitter, where);
     Value divisor = op->getOperand(1);
-    bool same = isa<RankedTensorType>(divisor.getType()) &&
-                emitter.axes.facts(divisor).constancy[where.dim] >= where.width;
+    // One lane alone is one of a loop's.
+    bool same = false;
+    if (auto tile = dyn_cast<RankedTensorType>(divisor.getType()); tile && tile.getRank())
+      same = emitter.axes.facts(divisor).constancy[where.dim] >=
+             (where.width == 1 ? tile.getShape()[where.dim] : where.width);
     auto divided = [&](Value x, Value y) {
       return transforms::expandTotal(emitter.builder, emitter.loc(), kind, x, y, same);
     };
-    bool isWide = scalarOf(values[0].getType()).isInteger(64);
-    if (!isWide || where.width == 1 || !divides || isPowerOf2(emitter.axes.facts(divisor).constant))
+    auto known = emitter.axes.facts(divisor).constant;
+    Type type = resultType(op, 0, where);
+    bool isWide = scalarOf(type).isInteger(64);
+    if (!divides || isPowerOf2(known) || (known && (!isWide || where.width == 1)) ||
+        (where.width == 1 && !same)) {
+      SmallVector<Value> values = operandLanes(op, emitter, where);
       return divided(values[0], values[1]);
+    }
+    auto divide = [&](ArrayRef<Value> pair) {
+      return isWide ? dividedWide(pair, divided, emitter) : divided(pair[0], pair[1]);
+    };
+    auto all = [&] { return divide(operandLanes(op, emitter, where)); };
+    // Of adjacent numbers by one mostly one quotient, or adjacent rests.
+    auto run = same ? findRun(emitter, op->getOperand(0), where) : std::nullopt;
+    if (!run || run->step != 1)
+      return all();
+    Value y = emitter.lanes(divisor, where.first());
+    Value first = divide({emitter.lanes(op->getOperand(0), where.first()), y}),
+          last = divide({emitter.lanes(op->getOperand(0), lastOf(emitter, where)), y});
+    constexpr bool isRest = kind == Total::RemS || kind == Total::RemU;
+    Value holds =
+        bothHold(emitter, run->condition, endsMeet(emitter, first, last, isRest, where.width));
+    return emitter.select(
+        holds, type,
+        [&]() -> Value {
+          Value one = emitter.splat(first, where.width);
+          return isRest ? emitter.add(one, emitter.iota(first.getType(), where.width)) : one;
+        },
+        all);
+  }
+
+private:
+  static Value dividedWide(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> divided,
+                           LaneEmitter &emitter) {
     // 64 bits are divided lane by lane. Indices are small numbers: a test of all lanes takes less
     // time than the division of one.
     OpBuilder &b = emitter.builder;
-    Type wide = values[0].getType(), narrow = laneType(b.getI32Type(), where.width);
+    Type wide = values[0].getType(), narrow = laneType(b.getI32Type(), widthOf(wide));
     auto cut = [&](Value value) {
       return b.createOrFold<arith::TruncIOp>(emitter.loc(), narrow, value);
     };
@@ -224,7 +270,6 @@ template <typename Op, Total kind> struct TotalLanes : LaneModel<TotalLanes<Op, 
         [&] { return divided(values[0], values[1]); });
   }
 
-private:
   static constexpr bool divides =
       kind == Total::DivS || kind == Total::DivU || kind == Total::RemS || kind == Total::RemU;
   static bool isPowerOf2(std::optional<int64_t> number) {
@@ -398,7 +443,10 @@ struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
       SmallVector<Value> operands = operandLanes(op, emitter, where);
       value = transforms::expandExtern(
           emitter.builder, emitter.loc(), name, operands, type,
-          [&](StringRef function, ValueRange v) { return emitMath(emitter, function, v); });
+          [&](StringRef function, ValueRange v) {
+            auto computed = [&] { return emitMath(emitter, function, v); };
+            return function == "fmod" ? emitRemainder(emitter, v[0], v[1], computed) : computed();
+          });
       if (!value)
         value = emitLibrary(emitter, name, operands, type);
     }
@@ -414,17 +462,46 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 
 } // namespace
 
+// f64 finds it where the quotient has up to 27 bits: that is then never rounded to the next
+// integer, which is at least 2^-51 of it away, and its product has 51 bits.
+Value emitRemainder(LaneEmitter &emitter, Value x, Value y, llvm::function_ref<Value()> each) {
+  Type type = x.getType();
+  int64_t width = widthOf(type);
+  if (width == 1 || !scalarOf(type).isF32())
+    return each();
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type wide = laneType(b.getF64Type(), width);
+  Value from = b.create<arith::ExtFOp>(loc, wide, x), by = b.create<arith::ExtFOp>(loc, wide, y);
+  Value quotient = b.create<math::TruncOp>(loc, b.create<arith::DivFOp>(loc, from, by));
+  auto isBelow = [&](Value value, double limit) -> Value {
+    return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT,
+                                   b.create<math::AbsFOp>(loc, value),
+                                   emitter.constant(b.getF64FloatAttr(limit), width));
+  };
+  Value isShort = b.create<arith::AndIOp>(loc, isBelow(quotient, double(1 << 27)),
+                                          isBelow(by, std::numeric_limits<double>::infinity()));
+  return emitter.select(
+      allAreOn(emitter, isShort, width), type,
+      [&]() -> Value {
+        Value rest = b.create<arith::SubFOp>(loc, from, b.create<arith::MulFOp>(loc, quotient, by));
+        return b.create<math::CopySignOp>(loc, b.create<arith::TruncFOp>(loc, type, rest), x);
+      },
+      each);
+}
+
 void registerElementwiseLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
     attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
-    attach<SameOp, RemFOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp,
-           RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp,
-           MinSIOp, MinUIOp, CmpIOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp,
-           UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
-           MulUIExtendedOp>(context);
+    attach<SameOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp,
+           RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp,
+           MinUIOp, CmpIOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp, UIToFPOp,
+           FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(
+        context);
     CmpFOp::attachInterface<CmpFLanes>(*context);
     DivFOp::attachInterface<DivLanes>(*context);
+    RemFOp::attachInterface<RemLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);
     MinimumFOp::attachInterface<ExtremeLanes<MinimumFOp, MinNumFOp>>(*context);
     ConstantOp::attachInterface<ConstantLanes>(*context);

@@ -581,6 +581,15 @@ Value LaneEmitter::loadElements(Value pointer, Type element, int64_t width, Valu
   if (!mask && !scattered)
     return fromMemory(builder.create<LLVM::LoadOp>(location, type, pointer, align, isVolatile),
                       element);
+  if (!mask && scattered && processor.slowGathers) {
+    Value all = builder.create<LLVM::UndefOp>(location, type);
+    for (int64_t lane = 0; lane < width; ++lane)
+      all = insert(all,
+                   builder.create<LLVM::LoadOp>(location, scalarOf(type), extract(pointer, lane),
+                                                align, isVolatile),
+                   lane);
+    return fromMemory(all, element);
+  }
   if (!mask)
     mask = constant(builder.getI1Type(), 1, width);
   Value otherwise = other ? toMemory(other, element) : zero(type);

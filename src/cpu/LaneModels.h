@@ -29,6 +29,9 @@ mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::Value
 /// A function of libdevice by its name without `__nv_`. Null for an unknown one.
 mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueRange operands,
                         mlir::Type result);
+/// What is left of x / y, which is exact; `each` finds it number by number.
+mlir::Value emitRemainder(LaneEmitter &emitter, mlir::Value x, mlir::Value y,
+                          llvm::function_ref<mlir::Value()> each);
 
 /// Computes how the lanes that `tile` loads lie in memory, where that is only known at run time. In
 /// front of a loop over other dimensions of `where` it is done once.

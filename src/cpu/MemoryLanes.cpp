@@ -2,6 +2,7 @@
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
+#include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -106,45 +107,13 @@ bool mayBeAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
          !laneOffsets(pointers, where, emitter);
 }
 
-// Quotients of adjacent numbers by one, which are all that differs between the lanes of `tile`.
-bool findQuotients(LaneEmitter &emitter, Value tile, const Lanes &where,
-                   SmallVectorImpl<std::pair<Value, Lanes>> &found) {
-  auto &axes = emitter.axes;
-  if (!isa<RankedTensorType>(tile.getType()) ||
-      axes.facts(tile).constancy[where.dim] >= where.width)
-    return true;
-  Operation *op = tile.getDefiningOp();
-  if (!op || emitter.plan.stored(tile))
-    return false;
-  if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-    return findQuotients(emitter, op->getOperand(0), emitter.inOperand(op, where), found);
-  if (isa<tile::DivSIOp, tile::DivUIOp>(op) &&
-      axes.facts(op->getOperand(0)).contiguity[where.dim] >= where.width &&
-      axes.facts(op->getOperand(1)).constancy[where.dim] >= where.width) {
-    found.push_back({tile, where});
-    return true;
-  }
-  return (isa<tile::AddPtrOp>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return findQuotients(emitter, operand, where, found); });
-}
-
-// True if all addresses are one, told by their first and last lane; null if that needs all of them.
-Value areOneByEnds(LaneEmitter &emitter, Value pointers, const Lanes &where) {
-  SmallVector<std::pair<Value, Lanes>> quotients;
-  if (!findQuotients(emitter, pointers, where, quotients))
+// What the first and the last lane tell of addresses along a row. Rows of tiles that products read
+// are told by all lanes, once for many (`spread`).
+std::optional<Run> testedRun(LaneEmitter &emitter, Value pointers, const Lanes &where) {
+  if (where.position.size() != 1)
     return {};
-  OpBuilder &b = emitter.builder;
-  Value same;
-  for (auto &[quotient, at] : quotients) {
-    Lanes last = at.first();
-    last.position[at.dim] = emitter.add(last.position[at.dim], emitter.index(at.width - 1));
-    Value one =
-        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
-                                emitter.lanes(quotient, at.first()), emitter.lanes(quotient, last));
-    same = same ? b.create<arith::AndIOp>(emitter.loc(), same, one).getResult() : one;
-  }
-  return same;
+  auto run = findRun(emitter, pointers, where);
+  return run && run->condition && (run->step == 0 || run->step == 1) ? run : std::nullopt;
 }
 
 // `yes` if no lane is masked off.
@@ -198,6 +167,9 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
     // the edge (`n % N`), a stride of 1 that is an argument. Or they are one, as that of a channel
     // which a division tells. A test is far cheaper than a gather.
+    auto adjacent = [&] {
+      return emitter.loadElements(first(), element, where.width, mask, other, load.getIsVolatile());
+    };
     auto splat = [&] {
       return emitter.splat(emitter.loadElements(first(), element, 1, {}, {}, load.getIsVolatile()),
                            where.width);
@@ -208,16 +180,15 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       return emitter.select(same, type, splat, scattered);
     };
     auto tested = [&] {
-      return emitter.select(
-          areAdjacent(emitter, load.getPointer(), where), type,
-          [&] {
-            return emitter.loadElements(first(), element, where.width, mask, other,
-                                        load.getIsVolatile());
-          },
-          [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
+      return emitter.select(areAdjacent(emitter, load.getPointer(), where), type, adjacent,
+                            [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
     };
-    Value same = mask ? Value() : areOneByEnds(emitter, load.getPointer(), where);
-    return same ? emitter.select(same, type, splat, tested) : tested();
+    auto run = testedRun(emitter, load.getPointer(), where);
+    if (run && run->step == 1)
+      return emitter.select(run->condition, type, adjacent, scattered);
+    if (run && !mask)
+      return emitter.select(run->condition, type, splat, tested);
+    return tested();
   }
 
   // A volatile load reads each element once, where it stands in the program.
@@ -358,13 +329,32 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
         if (auto near = nearLanes(emitter, store.getPointer(), element, where);
             near && near->allDiffer())
           return storeNear(store, emitter, *near, where, value, mask);
-      if (!adjacent && mayBeAdjacent(emitter, store.getPointer(), where))
-        return storeTested(store, emitter, where, value, mask);
-      Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
-      auto plain = [&] { emitter.storeElements(pointer, element, where.width, value, mask); };
+      auto storeAt = [&](Value pointer) {
+        emitter.storeElements(pointer, element, where.width, value, mask);
+      };
       bool lines = where.width > 1 &&
                    where.width * tile::bytesInMemory(element) % LaneEmitter::lineBytes == 0;
-      if (!unaligned || mask || !adjacent || !lines)
+      bool streams = unaligned && !mask && lines;
+      if (!adjacent && mayBeAdjacent(emitter, store.getPointer(), where)) {
+        auto run = testedRun(emitter, store.getPointer(), where);
+        // One place for all lanes is as rare as it is odd.
+        Value follow = run && run->step == 1 ? run->condition
+                                             : areAdjacent(emitter, store.getPointer(), where);
+        return emitter.either(
+            follow,
+            [&] {
+              Value pointer = emitter.lanes(store.getPointer(), where.first());
+              if (!streams)
+                return storeAt(pointer);
+              emitter.either(
+                  isOff(pointer, unaligned, emitter), [&] { storeAt(pointer); },
+                  [&] { emitter.streamElements(pointer, value); });
+            },
+            [&] { storeAt(emitter.lanes(store.getPointer(), where)); });
+      }
+      Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
+      auto plain = [&] { storeAt(pointer); };
+      if (!streams || !adjacent)
         return plain();
       if (leaves)
         return emitter.either(
@@ -393,18 +383,6 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width, value,
                             mask);
     });
-  }
-
-  // Addresses of which nothing is known, as of loads (LoadLanes).
-  static void storeTested(tile::StoreOp store, LaneEmitter &emitter, const Lanes &where,
-                          Value value, Value mask) {
-    auto storeAt = [&](const Lanes &place) {
-      emitter.storeElements(emitter.lanes(store.getPointer(), place), store.getAccessElementType(),
-                            where.width, value, mask);
-    };
-    emitter.either(
-        areAdjacent(emitter, store.getPointer(), where), [&] { storeAt(where.first()); },
-        [&] { storeAt(where); });
   }
 
   // True if the address has some of these bits.

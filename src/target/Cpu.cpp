@@ -34,6 +34,7 @@ constexpr CpuFeature features[] = {
     {"fma", 1, 0, C, 12, avx},
     {"rdrnd", 1, 0, C, 30, 0},
     {"lzcnt", 0x80000001, 0, C, 5, 0},
+    {"sse4a", 0x80000001, 0, C, 6, 0}, // AMD's alone
     {"bmi", 7, 0, B, 3, 0},
     {"avx2", 7, 0, B, 5, avx},
     {"bmi2", 7, 0, B, 8, 0},

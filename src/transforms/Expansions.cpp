@@ -166,7 +166,8 @@ Value expandTotal(OpBuilder &b, Location loc, Total kind, Value x, Value y, bool
   Value safe = select(unsafe, number(1), y);
   // No processor divides vectors of integers. f64 does it exactly for up to 32 bits: a quotient
   // that is no integer is further from the next one than f64 rounds.
-  if (width > 1 && element.getIntOrFloatBitWidth() <= 32 && !matchPattern(y, m_Constant())) {
+  if ((width > 1 || sameDivisor) && element.getIntOrFloatBitWidth() <= 32 &&
+      !matchPattern(y, m_Constant())) {
     Type wide = lanesOf(b.getF64Type(), width);
     auto widen = [&](Value value) -> Value {
       return isSigned ? b.create<arith::SIToFPOp>(loc, wide, value).getResult()
