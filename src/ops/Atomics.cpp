@@ -90,8 +90,11 @@ void checkElement(Operation operation, const Type &element) {
   bool half = is(element, DType::Float16) || is(element, DType::BFloat16);
   bool bits =
       operation == Operation::And || operation == Operation::Or || operation == Operation::Xor;
-  if (element.isPointer() || element.isVoid() || element.isBlock() || element.bits() < 16 ||
-      is(element, DType::Int16) || is(element, DType::UInt16) ||
+  // Integers of 8 and 16 bits are part of a word for what needs no carry and no order.
+  bool narrow = element.isInt() && (element.bits() == 8 || element.bits() == 16) &&
+                (bits || operation == Operation::Xchg);
+  if (element.isPointer() || element.isVoid() || element.isBlock() ||
+      (!narrow && (element.bits() < 16 || (element.isInt() && element.bits() == 16))) ||
       (half && operation != Operation::Add) || (bits && element.isFloat()))
     fail("UnsupportedDType", quote(name) + " does not take " + quote(element),
          half ? "accumulate in `tl.float32`, or compare and swap" : "");
