@@ -291,7 +291,7 @@ nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &o
   }
   CompileOptions compile;
   compile.numWarps = options.numWarps;
-  compile.numStages = options.numStages;
+  compile.numStages = std::max(options.numStages, 1); // none in flight is what one is
   compile.numCtas = options.numCtas;
   compile.maxRegisters = options.maxRegisters;
   compile.debug = options.debug;

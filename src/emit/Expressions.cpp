@@ -422,8 +422,12 @@ Value Interp::evalCall(const Call &expr, Value callee) {
       keywords.emplace_back(std::string(keyword.arg), std::move(value));
       continue;
     }
-    if (unboxed(value).as<Unknown>())
+    if (unboxed(value).as<Unknown>()) {
+      auto *native = unboxed(callee).as<NativeFunction>();
+      if (native && native->dropsUnknownOptions)
+        continue;
       return value;
+    }
     auto *dict = unboxed(value).as<ops::Dict>();
     if (!dict)
       raise("TypeError", "`**` needs a dict, not `" + value.typeName() + "`");

@@ -258,10 +258,13 @@ bool Interp::isConstexprAnnotation(const Value &annotation) {
 std::optional<Value> Interp::tritonAttribute(std::string_view name) {
   if (name == "language")
     return Value(std::make_shared<LanguageModule>(""));
-  if (name == "jit")
-    return native("jit", jit);
-  if (name == "autotune" || name == "heuristics")
-    return native(std::string(name), remembered(std::string(name)));
+  if (name == "jit" || name == "autotune") {
+    Value decorator = native(std::string(name), name == "jit" ? jit : remembered("autotune"));
+    decorator.as<NativeFunction>()->dropsUnknownOptions = true;
+    return decorator;
+  }
+  if (name == "heuristics")
+    return native("heuristics", remembered("heuristics"));
   if (name == "constexpr_function")
     return native("constexpr_function", constexprFunction);
   if (name == "aggregate")

@@ -148,6 +148,8 @@ struct NativeFunction : ops::Callable {
   Body body;
   Interp *interp = nullptr;
   bool isMethod = false; ///< found in a class, it takes the instance as first argument
+  /// Called with `**` of something unknown it goes without: its options change no result.
+  bool dropsUnknownOptions = false;
 };
 
 /// A name of the vocabulary, from the op table.

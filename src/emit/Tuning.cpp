@@ -53,6 +53,8 @@ Configuration configurationOf(Interp &interp, const Value &value) {
   out.values = stringKeys(interp, field("kwargs"), "the first argument of a `Config`");
   out.numWarps = optionOf(interp, field("num_warps"), "num_warps", 4);
   out.numStages = optionOf(interp, field("num_stages"), "num_stages", 3);
+  if (out.numStages == 0) // no copies ahead, as with one
+    out.numStages = 1;
   out.numCtas = optionOf(interp, field("num_ctas"), "num_ctas", 1);
   out.maxnreg = optionOf(interp, field("maxnreg"), "maxnreg", 0);
   out.preHook = field("pre_hook");

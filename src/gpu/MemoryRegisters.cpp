@@ -551,6 +551,43 @@ static Value atomicOnHalf(RegisterEmitter &e, StringRef instruction, StringRef o
       value.getType());
 }
 
+// A byte or a half in the aligned word that holds it: the word's other bits stay as they are. What
+// is exchanged is tried until nobody else comes between.
+static Value atomicInWord(RegisterEmitter &e, tile::AtomicKind kind, StringRef order, Value pointer,
+                          Value value, Value predicate) {
+  unsigned bits = bitsOf(value.getType());
+  Type word = e.builder.getI32Type();
+  Value wide = e.builder.create<arith::ExtUIOp>(e.loc(), word,
+                                                e.cast(value, e.builder.getIntegerType(bits)));
+  SmallVector<Value> operands = {pointer, wide};
+  std::string constraints = "=r,l,r,", atomic = "atom.global" + order.str(), skip;
+  if (predicate) {
+    operands.push_back(predicate);
+    constraints += "b,";
+    skip = "@!$3 bra end; ";
+  }
+  std::string text = "{ .reg .b64 word; .reg .b32 shift, field, by, old, new, now; "
+                     ".reg .pred differs; mov.b32 now, 0; and.b64 word, $1, -4; "
+                     "cvt.u32.u64 shift, $1; and.b32 shift, shift, 3; shl.b32 shift, shift, 3; "
+                     "shl.b32 by, $2, shift; mov.b32 field, " +
+                     std::to_string((1u << bits) - 1) +
+                     "; shl.b32 field, field, shift; not.b32 field, field; " + skip;
+  using K = tile::AtomicKind;
+  if (kind == K::Or || kind == K::Xor)
+    text += atomic + (kind == K::Or ? ".or" : ".xor") + ".b32 now, [word], by; ";
+  else if (kind == K::And)
+    text += "or.b32 by, by, field; " + atomic + ".and.b32 now, [word], by; ";
+  else
+    text += "ld.relaxed.gpu.global.b32 now, [word]; again: mov.b32 old, now; "
+            "and.b32 new, old, field; or.b32 new, new, by; " +
+            atomic +
+            ".cas.b32 now, [word], old, new; setp.ne.s32 differs, now, old; @differs bra again; ";
+  text += "end: shr.u32 $0, now, shift; }";
+  Value old = e.assembly(text, constraints + "~{memory}", word, operands, false);
+  return e.cast(e.builder.create<arith::TruncIOp>(e.loc(), e.builder.getIntegerType(bits), old),
+                value.getType());
+}
+
 Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind kind,
                             StringRef order, Value pointer, Value value, Value predicate) {
   OpBuilder &b = e.builder;
@@ -564,6 +601,8 @@ Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind 
   if (bits == 16 && (kind == K::FMax || kind == K::FMin))
     return atomicOnHalf(e, kind == K::FMax ? "max.f32" : "min.f32", order, pointer, value,
                         predicate);
+  if (bits < 32 && llvm::is_contained({K::And, K::Or, K::Xor, K::Xchg}, kind))
+    return atomicInWord(e, kind, order, pointer, value, predicate);
   if (bits < 32 && !isHalf) {
     e.reportUnsupported(op, "an atomic on " + width + " bits");
     return e.undef(type);

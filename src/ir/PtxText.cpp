@@ -31,8 +31,9 @@ std::optional<Type> typeNamed(std::string_view name) {
           std::tuple("e4m3", formatOf(DType::Float8E4NV), 8u),
           std::tuple("e5m2", formatOf(DType::Float8E5), 8u),
           std::tuple("e2m1", support::FloatFormat{2, 1, 1, S::None, true}, 4u),
-          std::tuple("e2m3", support::FloatFormat{2, 3, 1, S::None, true}, 6u),
-          std::tuple("e3m2", support::FloatFormat{3, 2, 3, S::None, true}, 6u)}) {
+          std::tuple("e2m3", support::FloatFormat{2, 3, 1, S::None, true}, 8u),
+          std::tuple("e3m2", support::FloatFormat{3, 2, 3, S::None, true}, 8u),
+          std::tuple("ue8m0", support::FloatFormat{}, 8u)}) { // an exponent alone
       t[name] = {Kind::Float, bits, 1, format};
       t[std::string(name) + "x2"] = {Kind::Float, bits, 2, format};
     }

@@ -506,8 +506,8 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
   let summary = "Product of microscaled operands: one scale for 32 (OCP MX) or 16 (nvfp4) elements along K";
   let description = [{
     Two E2M1 values share a byte, low half first, packed along K or, without the pack attribute, along M / N. A scale
-    that is a byte s (e8m0) stands for 2^(s - 127), 255 for NaN; lhsScale is M x K/32, rhsScale is N x K/32. A scale
-    that is an f8E4M3FN stands for itself, for half as many elements.
+    that is a byte s (e8m0) stands for 2^(s - 127), 255 for NaN, one that is an f8E4M3FN for itself; lhsScale is
+    M x K/32 or M x K/16, rhsScale is N x K/32 or N x K/16.
   }];
   let arguments = (ins Tile_Tensor:$lhs, Optional<Tile_Tensor>:$lhsScale, Tile_Tensor:$rhs,
                    Optional<Tile_Tensor>:$rhsScale, Tile_Tensor:$acc, ScaledFormatAttr:$lhsFormat,
@@ -515,8 +515,8 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
                    UnitAttr:$fastMath);
   let results = (outs Tile_Tensor:$result);
   let extraClassDeclaration = [{
-    /// How many elements along K have one scale; the type of the scales says it.
-    static int64_t groupOf(::mlir::Type scale);
+    /// How many of `k` elements along K have one scale.
+    static int64_t groupOf(int64_t k, ::mlir::Type scales);
   }];
   let assemblyFormat = "$lhs (`scale` $lhsScale^ `:` type($lhsScale))? $lhsFormat `,` $rhs (`scale` $rhsScale^ `:` type($rhsScale))? $rhsFormat `,` $acc `packed` $lhsPackedK $rhsPackedK (`fast` $fastMath^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;

@@ -346,7 +346,7 @@ LogicalResult DotOp::verify() {
     return emitOpError("products of ") << left << " summed in " << sum;
   return success();
 }
-int64_t DotScaledOp::groupOf(Type scale) { return elementType(scale).isFloat8E4M3FN() ? 16 : 32; }
+int64_t DotScaledOp::groupOf(int64_t k, Type scales) { return k / shapeOf(scales).back(); }
 LogicalResult DotScaledOp::verify() {
   auto a = shapeOf(getLhs().getType()), b = shapeOf(getRhs().getType()),
        c = shapeOf(getAcc().getType());
@@ -387,11 +387,11 @@ LogicalResult DotScaledOp::verify() {
     auto shape = shapeOf(scale.getType());
     Type element = elementType(scale.getType());
     return shape.size() == rank && shape[rank - 2] == rows &&
-           shape[rank - 1] * groupOf(scale.getType()) == leftK &&
+           (shape[rank - 1] * 16 == leftK || shape[rank - 1] * 32 == leftK) &&
            (element.isInteger(8) || element.isFloat8E4M3FN()) && (rank == 2 || shape[0] == c[0]);
   };
   if (!scaleFits(getLhsScale(), m) || !scaleFits(getRhsScale(), n))
-    return emitOpError("scales are bytes, one for 32 elements along K, or f8E4M3FN, one for 16");
+    return emitOpError("scales are bytes or f8E4M3FN, one for 16 or 32 elements along K");
   return success();
 }
 

@@ -88,8 +88,11 @@ void checkElement(AtomicOperation operation, const Type &element) {
   bool half = element.is(DType::Float16) || element.is(DType::BFloat16);
   bool bits = operation == AtomicOperation::And || operation == AtomicOperation::Or ||
               operation == AtomicOperation::Xor;
-  if (element.isPointer() || element.isVoid() || element.isBlock() || element.bits() < 16 ||
-      element.is(DType::Int16) || element.is(DType::UInt16) ||
+  // Integers of 8 and 16 bits are part of a word for what needs no carry and no order.
+  bool narrow = element.isInt() && (element.bits() == 8 || element.bits() == 16) &&
+                (bits || operation == AtomicOperation::Xchg);
+  if (element.isPointer() || element.isVoid() || element.isBlock() ||
+      (!narrow && (element.bits() < 16 || (element.isInt() && element.bits() == 16))) ||
       (half && operation != AtomicOperation::Add) || (bits && element.isFloat()))
     fail("UnsupportedDType", quote(name) + " does not take " + quote(element),
          half ? "accumulate in `tl.float32`, or compare and swap" : "");

@@ -249,7 +249,7 @@ Format formatArgument(OpContext &context, const Value &name, Tile &operand,
        "it can be `e2m1`, `e4m3`, `e5m2`, `bf16` or `fp16`");
 }
 
-// Bytes are e8m0, one for 32 elements (OCP MX); 8-bit floats are one for 16 (nvfp4).
+// Bytes are e8m0, of which OCP MX has one for 32 elements; of 8-bit floats nvfp4 has one for 16.
 std::optional<Tile> scaleArgument(OpContext &context, const Value &value,
                                   std::string_view parameter, int64_t rows, int64_t k) {
   auto scale = optionalTile(context, value, parameter);
@@ -263,9 +263,10 @@ std::optional<Tile> scaleArgument(OpContext &context, const Value &value,
              "not " +
              quote(scale->type.element()));
   const auto &shape = scale->type.shape();
-  const int64_t group = isFloat ? 16 : 32;
+  const int64_t group = isFloat ? 16 : 32, other = isFloat ? 32 : 16;
   std::vector<int64_t> wanted = {rows, k / group};
-  if (shape.size() < 2 || shape[shape.size() - 2] != wanted[0] || shape.back() != wanted[1])
+  if (shape.size() < 2 || shape[shape.size() - 2] != rows ||
+      (shape.back() * group != k && shape.back() * other != k))
     fail("DotShapeMismatch",
          quote(parameter) + " has shape " + shapeText(shape) + ", not " + shapeText(wanted),
          parameter == "rhs_scale"
@@ -329,7 +330,7 @@ constexpr Row DotTable[] = {
      "lhs_k_pack=True, rhs_k_pack=True, out_dtype=float32",
      buildDotScaled, "Matrix product of microscaled operands (OCP MX, nvfp4).", false,
      Row::Status::Supported,
-     "Scales are e8m0 bytes, one for 32 elements along K, or `fp8e4nv`, one for 16."},
+     "Scales are e8m0 bytes or `fp8e4nv`, one for 16 or 32 elements along K."},
 };
 
 } // namespace

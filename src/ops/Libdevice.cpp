@@ -101,16 +101,104 @@ Value callExtern(OpContext &context, Args args, const Function &function) {
   return overload[0] == 'b' ? cast(context, result, int1()) : result;
 }
 
+// The overload that a symbol names, without its prefix; none if there is none.
+std::string_view overloadOf(std::string_view symbol) {
+  constexpr std::string_view prefix = "__nv_";
+  if (!symbol.starts_with(prefix))
+    return {};
+  symbol.remove_prefix(prefix.size());
+  for (const Function &function : Functions)
+    for (std::string_view rest = function.overloads; !rest.empty();) {
+      std::string_view overload = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), overload.size() + 1));
+      if (overload.substr(overload.find(':') + 1) == symbol)
+        return overload;
+    }
+  return {};
+}
+
+// Functions of a library by name, as Triton's own wrappers of libdevice call them: which one is
+// chosen by the types of the arguments.
+Value buildExternElementwise(OpContext &context, Args args) {
+  const std::string name = "tl.core.extern_elementwise";
+  if (!args[2].isTuple() && !args[2].isList())
+    fail("WrongArgument", "`args` of " + quote(name) + " is " + describe(args[2]) + ", not a list");
+  std::vector<Tile> inputs;
+  for (const Value &arg : args[2].items())
+    inputs.push_back(tileArgument(context, arg, "args"));
+  auto *choices = args[3].as<Dict>();
+  if (!choices || inputs.empty())
+    fail("WrongArgument", quote(name) + " takes a list of arguments and a dict from their types to "
+                                        "a symbol and the type of its result");
+  auto chosen = [&]() -> const Value * {
+    for (const auto &[types, function] : choices->entries) {
+      bool fits = types.isTuple() && types.items().size() == inputs.size();
+      for (size_t i = 0; fits && i < inputs.size(); ++i)
+        fits = types.items()[i].isType() && types.items()[i].asType() == inputs[i].type.element();
+      if (fits)
+        return &function;
+    }
+    return nullptr;
+  };
+  const Value *function = chosen();
+  if (!function && inputs.size() > 1) {
+    Type common = inputs[0].type.element();
+    for (const Tile &input : inputs)
+      common = computationType(common, false, input.type.element(), false, false, name);
+    for (Tile &input : inputs)
+      input = cast(context, input, common);
+    function = chosen();
+  }
+  std::string given;
+  for (const Tile &input : inputs)
+    given += (given.empty() ? "" : ", ") + input.type.element().str();
+  if (!function)
+    fail("UnsupportedDType", "the dict of " + quote(name) + " has no symbol for `(" + given + ")`",
+         "cast the arguments with `.to(...)`");
+  if (!function->isTuple() || function->items().size() != 2 || !function->items()[0].isStr() ||
+      !function->items()[1].isType())
+    fail("WrongArgument", "the dict of " + quote(name) + " maps `(" + given + ")` to " +
+                              describe(*function) + ", not to a symbol and the type of its result");
+  const std::string &symbol = function->items()[0].asStr();
+  std::string_view overload = overloadOf(symbol);
+  if (overload.empty())
+    fail("UnsupportedOp", quote(symbol) + " is not one of CUDA's library functions",
+         "no bitcode of other libraries is linked: write the function in the kernel language, or "
+         "as `tl.inline_asm_elementwise`");
+  std::string_view types = overload.substr(2, overload.find(':') - 2);
+  Type result = function->items()[1].asType();
+  bool fits = types.size() == inputs.size() && result == typeOf(overload[0]);
+  for (size_t i = 0; fits && i < inputs.size(); ++i)
+    fits = inputs[i].type.element() == typeOf(types[i]);
+  if (!fits)
+    fail("UnsupportedDType", quote(symbol) + " takes " + listTypes(types) + " and gives " +
+                                 quote(typeOf(overload[0])) + ", not `(" + given + ")` and " +
+                                 quote(result));
+  broadcastAll(context, inputs, name);
+  SmallVector<mlir::Value> values;
+  for (const Tile &input : inputs)
+    values.push_back(input.value);
+  return build<tile::ExternOp>(context, inputs[0].type.withElement(result), symbol, values);
+}
+
 template <size_t I> Value buildExtern(OpContext &context, Args args) {
   return callExtern(context, args, Functions[I]);
 }
 
-template <size_t... I> constexpr std::array<Row, sizeof...(I)> makeRows(std::index_sequence<I...>) {
-  return {Row{.name = Functions[I].name,
-              .family = "libdevice",
-              .signature = Functions[I].signature,
-              .build = buildExtern<I>,
-              .summary = Functions[I].summary}...};
+template <size_t... I>
+constexpr std::array<Row, sizeof...(I) + 1> makeRows(std::index_sequence<I...>) {
+  return {
+      Row{.name = "extern_elementwise",
+          .family = "elementwise",
+          .signature = "lib_name, lib_path, args, arg_type_symbol_dict, is_pure=True",
+          .build = buildExternElementwise,
+          .summary = "A function of CUDA's libdevice by its symbol, chosen by the types of `args`.",
+          .remark = "No other library is linked: symbols are those that `libdevice` has."},
+      Row{.name = Functions[I].name,
+          .family = "libdevice",
+          .signature = Functions[I].signature,
+          .build = buildExtern<I>,
+          .summary = Functions[I].summary}...};
 }
 
 constexpr auto LibdeviceTable = makeRows(std::make_index_sequence<std::size(Functions)>());

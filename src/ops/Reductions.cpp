@@ -303,6 +303,8 @@ Value buildCumsum(OpContext &context, Args args) {
 
 Value buildCumprod(OpContext &context, Args args) {
   Tile input = promoteBFloat16(context, tileArgument(context, args[0], "input"));
+  if (!args[3].isNone())
+    input = promoteForSum(context, input, args[3]);
   requireNumbers(input, "tl.cumprod");
   return scanTiles(context, std::span(&input, 1), intArgument(args[1], "axis"),
                    boolArgument(args[2], "reverse"), "tl.cumprod", one(context, mulTiles))[0];
@@ -356,8 +358,9 @@ constexpr Row ScanRows[] = {
      true},
     {"cumsum", "scan", "input, axis=0, reverse=False, dtype=None", buildCumsum,
      "Running sums along an axis.", true},
-    {"cumprod", "scan", "input, axis=0, reverse=False", buildCumprod,
-     "Running products along an axis.", true},
+    {"cumprod", "scan", "input, axis=0, reverse=False, dtype=None", buildCumprod,
+     "Running products along an axis.", true, Row::Status::Supported,
+     "Without `dtype` narrow integers wrap, as in Triton 3.6; 3.9 widens them to 32 bits."},
 };
 
 } // namespace

@@ -268,10 +268,12 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 @triton.jit
 def _atomic_words(pointer):
-    """The same memory as integers of 32 or 64 bits."""
-    bits: tl.constexpr = pointer.dtype.element_ty.primitive_bitwidth
-    tl.static_assert(bits == 32 or bits == 64, "atomic_load and atomic_store take elements of 32 or 64 bits")
-    return pointer.to(tl.pointer_type(tl.int32 if bits == 32 else tl.int64), bitcast=True)
+    """The same memory as integers."""
+    element: tl.constexpr = pointer.dtype.element_ty
+    tl.static_assert(element.is_int() or element.is_floating(), "atomic_load and atomic_store take numbers")
+    bits: tl.constexpr = element.primitive_bitwidth
+    word: tl.constexpr = tl.int8 if bits <= 8 else tl.get_int_dtype(bits, True)
+    return pointer.to(tl.pointer_type(word), bitcast=True)
 
 
 @triton.jit
@@ -279,7 +281,10 @@ def atomic_load(pointer, mask=None, sem: tl.constexpr = None, scope: tl.constexp
     order: tl.constexpr = "acquire" if sem is None else sem
     tl.static_assert(order == "acquire" or order == "relaxed", "`sem` of atomic_load is `acquire` or `relaxed`")
     word = tl.atomic_or(_atomic_words(pointer), 0, mask=mask, sem=order, scope=scope)
-    return word.to(pointer.dtype.element_ty, bitcast=True)
+    if pointer.dtype.element_ty == tl.int1:
+        return word != 0
+    else:
+        return word.to(pointer.dtype.element_ty, bitcast=True)
 
 
 @triton.jit
@@ -287,8 +292,9 @@ def atomic_store(pointer, val, mask=None, sem: tl.constexpr = None, scope: tl.co
     order: tl.constexpr = "release" if sem is None else sem
     tl.static_assert(order == "release" or order == "relaxed", "`sem` of atomic_store is `release` or `relaxed`")
     words = _atomic_words(pointer)
-    value = tl.to_tensor(val).to(pointer.dtype.element_ty)
-    tl.atomic_xchg(words, value.to(words.dtype.element_ty, bitcast=True), mask=mask, sem=order, scope=scope)
+    element: tl.constexpr = pointer.dtype.element_ty
+    value = tl.to_tensor(val).to(element).to(words.dtype.element_ty, bitcast=element != tl.int1)
+    tl.atomic_xchg(words, value, mask=mask, sem=order, scope=scope)
 
 
 @triton.jit

@@ -129,11 +129,11 @@ double scaledElement(tile::ScaledFormat format, const Slot &slot, Frame &frame, 
 
 /// The scales of an operand, which may have none.
 struct Scales {
-  Scales(Value scales, Decoder &d) {
+  Scales(Value scales, int64_t k, Decoder &d) {
     if (!scales)
       return;
     slot = d.slot(scales);
-    group = tile::DotScaledOp::groupOf(scales.getType());
+    group = tile::DotScaledOp::groupOf(k, scales.getType());
     isE8M0 = tile::elementType(scales.getType()).isInteger(8);
   }
   double at(Frame &frame, uint32_t row, uint32_t k, uint32_t extent) const {
@@ -157,9 +157,9 @@ Step decodeDotScaled(tile::DotScaledOp op, Decoder &d) {
   bool leftAlongK = op.getLhsPackedK(), rightAlongK = op.getRhsPackedK();
   Slot a = d.slot(op.getLhs()), b = d.slot(op.getRhs()), acc = d.slot(op.getAcc()),
        out = d.define(op);
-  Scales leftScales(op.getLhsScale(), d), rightScales(op.getRhsScale(), d);
   int64_t k =
       tile::shapeOf(op.getLhs().getType()).back() * (leftAlongK ? packingOf(leftFormat) : 1);
+  Scales leftScales(op.getLhsScale(), k, d), rightScales(op.getRhsScale(), k, d);
   Extents e = extentsOf(tile::shapeOf(op.getType()), k);
   // Scaled operands are f32, the widest they can be: a scale times any of these formats is exact
   // but for underflow of the smallest scales.

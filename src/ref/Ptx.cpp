@@ -302,6 +302,22 @@ Instruction integerInstruction(std::string_view op, const ptx::Type &type, const
   };
 }
 
+// Powers of two from 2^-127 on, 255 for NaN (`ue8m0`); signs are not kept.
+double exponentValue(uint64_t code) {
+  return code == 255 ? std::nan("") : std::ldexp(1.0, int(code) - 127);
+}
+uint64_t exponentOf(double x, bool upwards, bool saturates) {
+  if (std::isnan(x))
+    return 255;
+  x = std::fabs(x);
+  int exponent = -127;
+  if (x > 0x1p-127) {
+    exponent = std::isinf(x) ? 128 : std::ilogb(x);
+    exponent += upwards && x > std::ldexp(1.0, exponent);
+  }
+  return uint64_t(std::min(exponent, saturates ? 127 : 128) + 127);
+}
+
 /// `cvt`: every pair of scalar types, and the packed ones of two f32 or two lanes.
 Instruction convert(const std::vector<std::string> &words, const ptx::Type &to,
                     const ptx::Type &from, const Modifiers &m, const std::vector<Operand> &args) {
@@ -313,13 +329,17 @@ Instruction convert(const std::vector<std::string> &words, const ptx::Type &to,
              : has("rpi") ? FE_UPWARD
                           : FE_TONEAREST;
   auto round = has("rz") ? support::Round::TowardsZero : support::Round::NearestEven;
-  if (has("rm") || has("rp") || has("rs"))
+  bool toExponent = to.name == "ue8m0", upwards = has("rp");
+  if (has("rm") || has("rs") || (upwards && !toExponent) || (toExponent && !upwards && !has("rz")))
     return {};
   bool toTf32 = has("tf32"), tiesAway = has("rna");
   bool toInteger = mode != FE_TONEAREST || has("rni");
   auto one = [=](uint64_t bits) -> uint64_t {
     if (from.kind == Kind::Float) {
-      double x = toDouble(from, bits & maskOf(from.bits));
+      double x = from.name == "ue8m0" ? exponentValue(bits & 0xff)
+                                      : toDouble(from, bits & maskOf(from.bits));
+      if (toExponent)
+        return exponentOf(x, upwards, m.satfinite);
       if (m.ftz && from.bits == 32)
         x = flush(x);
       if (to.kind != Kind::Float) {
@@ -349,6 +369,9 @@ Instruction convert(const std::vector<std::string> &words, const ptx::Type &to,
       ptx::Type target = to;
       if (m.satfinite)
         target.format.saturates = true;
+      // A format without NaN has its largest number in that place.
+      if (std::isnan(x) && to.format.specials == support::FloatFormat::Specials::None)
+        x = INFINITY;
       return fromDouble(target, x, round);
     }
     __int128 x = integer(from, bits & maskOf(from.bits));

@@ -157,6 +157,13 @@ private:
   Value floatResult(const ptx::Statement &s);
   Value converted(const ptx::Statement &s);
   Value convertedLane(const ptx::Statement &s, Value bits);
+  static bool isSmallFloat(const ptx::Type &type) {
+    return type.name == "e2m1" || type.name == "e2m3" || type.name == "e3m2" ||
+           type.name == "ue8m0";
+  }
+  Value fromSmallFloat(const ptx::Type &type, Value bits);
+  Value toSmallFloat(const ptx::Type &type, Value x);
+  Value toExponent(Value x, bool upwards, bool saturates);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

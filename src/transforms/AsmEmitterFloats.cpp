@@ -148,8 +148,70 @@ Value AsmEmitter::floatResult(const Statement &s) {
 
 // --- conversions ---
 
+// A code as f32. With exponent and fraction where f32 has them the number is too small by a power
+// of two: the product is exact, denormals too.
+Value AsmEmitter::fromSmallFloat(const ptx::Type &type, Value bits) {
+  bits = resized(bits, 32);
+  if (type.name == "ue8m0") {
+    Value least = compareIntegers(arith::CmpIPredicate::eq, bits, integer(0, 32));
+    Value top = compareIntegers(arith::CmpIPredicate::eq, bits, integer(255, 32));
+    Value power = select(least, integer(0x00400000, 32), shiftedLeft(bits, 23));
+    return fromBits(select(top, integer(0x7fc00000, 32), power), b.getF32Type());
+  }
+  unsigned sign = type.format.bits() - 1;
+  Value size = make<arith::AndIOp>(bits, integer((1u << sign) - 1, 32));
+  Value scaled = fromBits(shiftedLeft(size, 23 - type.format.mantissaBits), b.getF32Type());
+  Value value =
+      make<arith::MulFOp>(scaled, real(std::ldexp(1.0, 127 - type.format.bias), b.getF32Type()));
+  Value negative = make<arith::AndIOp>(shiftedRight(bits, sign), integer(1, 32));
+  return fromBits(make<arith::OrIOp>(asBits(value), shiftedLeft(negative, 31)), b.getF32Type());
+}
+
+// f32 to the nearest number, ties to even; what is too large, and NaN, to the largest.
+Value AsmEmitter::toSmallFloat(const ptx::Type &type, Value x) {
+  const support::FloatFormat &format = type.format;
+  unsigned sign = format.bits() - 1, dropped = 23 - format.mantissaBits;
+  Type f32 = b.getF32Type();
+  Value largest = real(support::decodeFloat(format, (1u << sign) - 1), f32);
+  Value isNan = compareFloats(arith::CmpFPredicate::UNO, x, x);
+  Value size = make<arith::MinNumFOp>(b.create<math::AbsFOp>(loc, x), largest);
+  // Below the least power of two that is normal: a whole number of the smallest step.
+  Value steps =
+      make<arith::MulFOp>(size, real(std::ldexp(1.0, format.bias - 1 + format.mantissaBits), f32));
+  Value few = b.create<tile::FPToIntOp>(
+      loc, integerType(32), b.create<math::RoundEvenOp>(loc, steps), /*isUnsigned=*/true);
+  Value bits = make<arith::SubIOp>(asBits(size), integer(uint64_t(127 - format.bias) << 23, 32));
+  Value odd = make<arith::AndIOp>(shiftedRight(bits, dropped), integer(1, 32));
+  Value rounded = shiftedRight(
+      make<arith::AddIOp>(make<arith::AddIOp>(bits, integer((1u << (dropped - 1)) - 1, 32)), odd),
+      dropped);
+  Value isSmall =
+      compareFloats(arith::CmpFPredicate::OLT, size, real(std::ldexp(1.0, 1 - format.bias), f32));
+  Value code = select(isSmall, few, rounded);
+  Value negative = shiftedRight(asBits(x), 31);
+  code = make<arith::OrIOp>(code, shiftedLeft(negative, sign));
+  return resized(select(isNan, integer((1u << sign) - 1, 32), code), type.bits);
+}
+
+// The exponent of the power of two at or beyond |x|, or at or below it; 255 for NaN.
+Value AsmEmitter::toExponent(Value x, bool upwards, bool saturates) {
+  using P = arith::CmpIPredicate;
+  Value size = make<arith::AndIOp>(asBits(x), integer(0x7fffffff, 32));
+  Value isNan = compareIntegers(P::ugt, size, integer(0x7f800000, 32));
+  Value code = size;
+  if (upwards)
+    code = make<arith::AddIOp>(size, integer(0x7fffff, 32));
+  code = shiftedRight(code, 23);
+  // 2^-127 is a denormal of f32.
+  if (upwards)
+    code = select(compareIntegers(P::ule, size, integer(0x00400000, 32)), integer(0, 32), code);
+  code = make<arith::MinUIOp>(code, integer(saturates ? 254 : 255, 32));
+  return resized(select(isNan, integer(255, 32), code), 8);
+}
+
 Value AsmEmitter::converted(const Statement &s) {
-  if (s.types.size() != 2 || s.has("rm") || s.has("rp") || s.has("rs"))
+  if (s.types.size() != 2 || s.has("rm") || s.has("rs") ||
+      (s.has("rp") && s.types[0].name != "ue8m0"))
     unknown(s);
   const ptx::Type &to = s.types[0], &from = s.types[1];
   if (to.lanes == 2 && from.lanes == 1 && s.arguments.size() == 3) {
@@ -194,10 +256,11 @@ Value AsmEmitter::convertedLane(const Statement &s, Value bits) {
     x = make<arith::MaxSIOp>(x, integer(uint64_t(low), 64));
     return resized(make<arith::MinSIOp>(x, integer(uint64_t(high), 64)), to.bits);
   }
-  Type source = floatType(from);
-  if (!source || !target)
+  Type source = isSmallFloat(from) ? Type(b.getF32Type()) : floatType(from);
+  if (!source || (!target && !isSmallFloat(to)))
     unknown(s);
-  Value x = flushed(fromBits(bits, source), s.has("ftz") && source.isF32());
+  Value x = isSmallFloat(from) ? fromSmallFloat(from, bits)
+                               : flushed(fromBits(bits, source), s.has("ftz") && source.isF32());
   if (s.has("rzi"))
     x = b.create<math::TruncOp>(loc, x);
   else if (s.has("rmi"))
@@ -215,6 +278,14 @@ Value AsmEmitter::convertedLane(const Statement &s, Value bits) {
     x = select(compareFloats(arith::CmpFPredicate::UGT, x, zero), x, zero);
   if (s.has("sat"))
     x = make<arith::MinNumFOp>(make<arith::MaxNumFOp>(x, zero), real(1, source));
+  if (isSmallFloat(to)) {
+    x = toFloat(x, b.getF32Type());
+    if (to.name != "ue8m0")
+      return toSmallFloat(to, x);
+    if (!s.has("rp") && !s.has("rz"))
+      unknown(s);
+    return toExponent(x, s.has("rp"), s.has("satfinite"));
+  }
   if (to.name == "tf32") {
     // To the nearest of ten bits, ties away from zero.
     if (!s.has("rna") || !source.isF32())

@@ -51,8 +51,9 @@ private:
       break;
     }
     if (scale)
-      value = b.create<arith::MulFOp>(loc, converted(value, b.getF32Type()),
-                                      scaleTile(scale, along == rank - 1));
+      value = b.create<arith::MulFOp>(
+          loc, converted(value, b.getF32Type()),
+          scaleTile(scale, tile::shapeOf(value.getType())[along], along == rank - 1));
     return converted(value, element);
   }
 
@@ -114,11 +115,11 @@ private:
   }
 
   // Scales as f32, each repeated for its elements along K, the last dimension or the last but one.
-  Value scaleTile(Value codes, bool alongLast) {
+  Value scaleTile(Value codes, int64_t k, bool alongLast) {
     Value scale = tile::elementType(codes.getType()).isInteger(8)
                       ? fromE8M0(codes)
                       : widened(codes, b.getFloat8E4M3FNType());
-    const int64_t group = tile::DotScaledOp::groupOf(codes.getType());
+    const int64_t group = tile::DotScaledOp::groupOf(k, codes.getType());
     SmallVector<int64_t> shape(tile::shapeOf(codes.getType()));
     auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
     SmallVector<int64_t> wide = shape;

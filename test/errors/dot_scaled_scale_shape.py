@@ -9,6 +9,6 @@ def kernel(p, out):
     k = tl.arange(0, 64)
     a = tl.load(p + i[:, None] * 64 + k[None, :])
     b = tl.load(p + k[:, None] * 32 + i[None, :])
-    scale = tl.load(p + i[:, None] * 4 + tl.arange(0, 4)[None, :])
+    scale = tl.load(p + i[:, None] * 8 + tl.arange(0, 8)[None, :])
     c = tl.dot_scaled(a, scale, "e5m2", b, None, "e5m2")  # error: .:9 DotShapeMismatch `lhs_scale` has shape
     tl.store(out + i[:, None] * 32 + i[None, :], c)

@@ -8,7 +8,7 @@ def kernel(p, s, out):
     i = tl.arange(0, 32)
     at = i[:, None] * 32 + i[None, :]
     a = tl.load(p + at)
-    scale = tl.load(s + i[:, None] * 2 + tl.arange(0, 2)[None, :])
-    c = tl.dot_scaled(tl.trans(a), None, "e2m1", a, scale, "e2m1")  # error: .:9 DotShapeMismatch `rhs_scale` has shape [32, 2], not [32, 4]
+    scale = tl.load(s + i[:, None] + tl.arange(0, 1)[None, :])
+    c = tl.dot_scaled(tl.trans(a), None, "e2m1", a, scale, "e2m1")  # error: .:9 DotShapeMismatch `rhs_scale` has shape [32, 1], not [32, 4]
     tl.store(out + at, c)
 # hint: N x K/16

@@ -205,15 +205,15 @@ func.func @dot_sum(%a: tensor<16x16xi8>, %c: tensor<16x16xf32>) {
   return
 }
 // -----
-func.func @dot_scaled(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x2xi8>, %c: tensor<16x16xf32>) {
-  // expected-error @+1 {{scales are bytes, one for 32 elements along K}}
-  %0 = tile.dot_scaled %a scale %s : tensor<16x2xi8> <e4m3>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<32x16xi8> -> tensor<16x16xf32>
+func.func @dot_scaled(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x4xi8>, %c: tensor<16x16xf32>) {
+  // expected-error @+1 {{scales are bytes or f8E4M3FN, one for 16 or 32 elements along K}}
+  %0 = tile.dot_scaled %a scale %s : tensor<16x4xi8> <e4m3>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<32x16xi8> -> tensor<16x16xf32>
   return
 }
 // -----
-func.func @dot_scaled_by_floats(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x1xf8E4M3FN>, %c: tensor<16x16xf32>) {
-  // expected-error @+1 {{or f8E4M3FN, one for 16}}
-  %0 = tile.dot_scaled %a scale %s : tensor<16x1xf8E4M3FN> <e4m3>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<32x16xi8> -> tensor<16x16xf32>
+func.func @dot_scaled_by_floats(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %s: tensor<16x4xf8E4M3FN>, %c: tensor<16x16xf32>) {
+  // expected-error @+1 {{or f8E4M3FN, one for 16 or 32}}
+  %0 = tile.dot_scaled %a scale %s : tensor<16x4xf8E4M3FN> <e4m3>, %b <e4m3>, %c packed true true : tensor<16x32xi8>, tensor<32x16xi8> -> tensor<16x16xf32>
   return
 }
 // -----

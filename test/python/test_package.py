@@ -247,6 +247,11 @@ class Launches(unittest.TestCase):
         add[(1, )](x, x, out, 100, maxnreg=256)
         self.assertTrue((out == 2).all())
 
+    def test_no_stage_is_one(self):
+        x, out = np.ones(100, "f4"), np.zeros(100, "f4")
+        add[(1, )](x, x, out, 100, num_stages=0)
+        self.assertTrue((out == 2).all())
+
     def test_where_a_function_stands(self):
         self.assertEqual(add.raw_src[0], "@triton.jit\n")
         self.assertEqual(add.def_file_line_number, add.starting_line_number + 1)

@@ -85,6 +85,36 @@ def loads_and_stores(x, y, z, N: tl.constexpr):
 # expect: loads_and_stores(x=[1, -2, 3, 4]:i64, y=zeros(4,i64), z=[5, 0]:f32, N=4) -> y == [1, -1, 4, 0] and z == [5, 2.5]
 
 
+# Bytes and halves, whose neighbours in a word stay as they are.
+@triton.jit
+def parts_of_words(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.atomic_load(x + i, mask=i > 0)
+    tl.atomic_store(y + i * 2 + 1, v, mask=i < N - 1)
+    tl.atomic_store(y, tl.atomic_load(x + 2, sem="relaxed"), sem="relaxed")
+
+# expect: parts_of_words(x=[1, -2, 3, 4]:i8, y=values([100 + i for i in range(9)], i8), N=4) -> y == [3, 0, 102, -2, 104, 3, 106, 107, 108]
+# expect: parts_of_words(x=[1, 65535, 3, 4]:u16, y=values([100 + i for i in range(9)], u16), N=4) -> y == [3, 0, 102, 65535, 104, 3, 106, 107, 108]
+# expect: parts_of_words(x=[1, -2.5, 3, 4]:f16, y=values([100 + i for i in range(9)], f16), N=4) -> y == [3, 0, 102, -2.5, 104, 3, 106, 107, 108]
+# expect: parts_of_words(x=[1, -2.5, 3, 4]:bf16, y=values([100 + i for i in range(9)], bf16), N=4) -> y == [3, 0, 102, -2.5, 104, 3, 106, 107, 108]
+# expect: parts_of_words(x=[1, -2.5, 3, 4]:f8e5, y=values([i for i in range(9)], f8e5), N=4) -> y == [3, 0, 2, -2.5, 4, 3, 6, 7, 8]
+# expect: parts_of_words(x=[1, 0, 1, 0]:i1, y=values([i % 3 == 0 for i in range(9)], i1), N=4) -> y == [1, 0, 0, 0, 0, 1, 1, 0, 0]
+
+
+# Many elements change one byte or half, and the bits of others in its word.
+@triton.jit
+def bits_of_parts(x, olds, N: tl.constexpr):
+    i = tl.arange(0, N)
+    one = tl.full([N], 1, x.dtype.element_ty)
+    tl.atomic_or(x + i % 3, one << (i % 7).to(x.dtype.element_ty))
+    tl.atomic_and(x + 3 + i % 2, ~(one << (i % 6).to(x.dtype.element_ty)))
+    tl.atomic_xor(x + 5 + i * 0, one << (i % 5).to(x.dtype.element_ty))
+    tl.store(olds, tl.atomic_xchg(x + 6, tl.full([], 9, x.dtype.element_ty)))
+
+# expect: bits_of_parts(x=[0, 0, 0, 127, 127, 0, 5, 7]:i8, olds=zeros(1,i8), N=64) -> x == [127, 127, 127, 106, 85, 15, 9, 7] and olds == [5]
+# expect: bits_of_parts(x=[0, 0, 0, 127, 127, 0, 5, 7]:u16, olds=zeros(1,u16), N=64) -> x == [127, 127, 127, 106, 85, 15, 9, 7] and olds == [5]
+
+
 # Each program waits for the one before.
 @triton.jit
 def in_order(flag, y):

@@ -34,6 +34,17 @@ def sums(x, y, N: tl.constexpr):
 # expect: sums(x=[1, 2, 3, 4]:i32, y=zeros(12,i32), N=4) -> y == [1, 3, 6, 10, 10, 9, 7, 4, 1, 2, 6, 24]
 
 
+# A product in a type that holds it; without one, bytes wrap.
+@triton.jit
+def products(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(y + i, tl.cumprod(v, 0, dtype=tl.int32))
+    tl.store(y + N + i, v.cumprod())
+
+# expect: products(x=[100, 3, 2, 1]:i8, y=zeros(8,i32), N=4) -> y == [100, 300, 600, 600, 100, 44, 88, 88]
+
+
 @triton.jit
 def columns(x, y, M: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]

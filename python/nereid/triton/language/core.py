@@ -40,6 +40,8 @@ class builtin:
         return _builtin, (self._path,)
 
 
+extern = builtin  # the decorator of functions that call `extern_elementwise`
+
 _rows = {}
 for _name, _aliases, _signature, _summary, _status, _is_function, _is_method in _C.vocabulary():
     if _is_function:
