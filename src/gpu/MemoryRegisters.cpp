@@ -587,9 +587,8 @@ static Value atomicInWord(RegisterEmitter &e, tile::AtomicKind kind, StringRef o
             ".cas.b32 now, [word], old, new; setp.ne.s32 differs, now, old; @differs bra again; ";
   text += "end: shr.u32 $0, now, shift; }";
   Value old = e.assembly(text, constraints + "~{memory}", word, operands, false);
-  return e.cast(
-      e.builder.create<arith::TruncIOp>(e.loc(), e.builder.getIntegerType(bits), old),
-      value.getType());
+  return e.cast(e.builder.create<arith::TruncIOp>(e.loc(), e.builder.getIntegerType(bits), old),
+                value.getType());
 }
 
 Value emitAtomicInstruction(RegisterEmitter &e, Operation *op, tile::AtomicKind kind,

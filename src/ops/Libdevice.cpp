@@ -134,8 +134,7 @@ Value buildExternElementwise(OpContext &context, Args args) {
     for (const auto &[types, function] : choices->entries) {
       bool fits = types.isTuple() && types.items().size() == inputs.size();
       for (size_t i = 0; fits && i < inputs.size(); ++i)
-        fits = types.items()[i].isType() &&
-               types.items()[i].asType() == inputs[i].type.element();
+        fits = types.items()[i].isType() && types.items()[i].asType() == inputs[i].type.element();
       if (fits)
         return &function;
     }
@@ -158,9 +157,8 @@ Value buildExternElementwise(OpContext &context, Args args) {
          "cast the arguments with `.to(...)`");
   if (!function->isTuple() || function->items().size() != 2 || !function->items()[0].isStr() ||
       !function->items()[1].isType())
-    fail("WrongArgument",
-         "the dict of " + quote(name) + " maps `(" + given + ")` to " + describe(*function) +
-             ", not to a symbol and the type of its result");
+    fail("WrongArgument", "the dict of " + quote(name) + " maps `(" + given + ")` to " +
+                              describe(*function) + ", not to a symbol and the type of its result");
   const std::string &symbol = function->items()[0].asStr();
   std::string_view overload = overloadOf(symbol);
   if (overload.empty())
@@ -189,17 +187,18 @@ template <size_t I> Value buildExtern(OpContext &context, Args args) {
 
 template <size_t... I>
 constexpr std::array<Row, sizeof...(I) + 1> makeRows(std::index_sequence<I...>) {
-  return {Row{.name = "extern_elementwise",
-              .family = "elementwise",
-              .signature = "lib_name, lib_path, args, arg_type_symbol_dict, is_pure=True",
-              .build = buildExternElementwise,
-              .summary = "A function of CUDA's libdevice by its symbol, chosen by the types of `args`.",
-              .remark = "No other library is linked: symbols are those that `libdevice` has."},
-          Row{.name = Functions[I].name,
-              .family = "libdevice",
-              .signature = Functions[I].signature,
-              .build = buildExtern<I>,
-              .summary = Functions[I].summary}...};
+  return {
+      Row{.name = "extern_elementwise",
+          .family = "elementwise",
+          .signature = "lib_name, lib_path, args, arg_type_symbol_dict, is_pure=True",
+          .build = buildExternElementwise,
+          .summary = "A function of CUDA's libdevice by its symbol, chosen by the types of `args`.",
+          .remark = "No other library is linked: symbols are those that `libdevice` has."},
+      Row{.name = Functions[I].name,
+          .family = "libdevice",
+          .signature = Functions[I].signature,
+          .build = buildExtern<I>,
+          .summary = Functions[I].summary}...};
 }
 
 constexpr auto Rows = makeRows(std::make_index_sequence<std::size(Functions)>());

@@ -40,10 +40,9 @@ constexpr Row SortRows[] = {
     prelude("flip", "sort", "x, dim=None", "Elements in reverse order along a dimension.", true),
     prelude("swizzle2d", "program", "i, j, size_i, size_j, size_g",
             "Row-major indices to column-major ones within groups of `size_g` rows."),
-    prelude(
-        "atomic_load", "atomic", "pointer, mask=None, sem=None, scope=None",
-        "Reads in one order with other atomics, `acquire` or `relaxed`.", true,
-        "Of Triton 3.9; from memory that may be written, 0 where masked."),
+    prelude("atomic_load", "atomic", "pointer, mask=None, sem=None, scope=None",
+            "Reads in one order with other atomics, `acquire` or `relaxed`.", true,
+            "Of Triton 3.9; from memory that may be written, 0 where masked."),
     prelude("atomic_store", "atomic", "pointer, val, mask=None, sem=None, scope=None",
             "Writes in one order with other atomics, `release` or `relaxed`.", true,
             "Of Triton 3.9."),

@@ -331,8 +331,7 @@ Instruction convert(const std::vector<std::string> &words, const Type &to, const
                           : FE_TONEAREST;
   auto round = has("rz") ? support::Round::TowardsZero : support::Round::NearestEven;
   bool toExponent = to.name == "ue8m0", upwards = has("rp");
-  if (has("rm") || has("rs") || (upwards && !toExponent) ||
-      (toExponent && !upwards && !has("rz")))
+  if (has("rm") || has("rs") || (upwards && !toExponent) || (toExponent && !upwards && !has("rz")))
     return {};
   bool toTf32 = has("tf32"), tiesAway = has("rna");
   bool toInteger = mode != FE_TONEAREST || has("rni");

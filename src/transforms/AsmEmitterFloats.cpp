@@ -161,8 +161,8 @@ Value AsmEmitter::fromSmallFloat(const ptx::Type &type, Value bits) {
   unsigned sign = type.format.bits() - 1;
   Value size = make<arith::AndIOp>(bits, integer((1u << sign) - 1, 32));
   Value scaled = fromBits(shiftedLeft(size, 23 - type.format.mantissaBits), b.getF32Type());
-  Value value = make<arith::MulFOp>(scaled, real(std::ldexp(1.0, 127 - type.format.bias),
-                                                 b.getF32Type()));
+  Value value =
+      make<arith::MulFOp>(scaled, real(std::ldexp(1.0, 127 - type.format.bias), b.getF32Type()));
   Value negative = make<arith::AndIOp>(shiftedRight(bits, sign), integer(1, 32));
   return fromBits(make<arith::OrIOp>(asBits(value), shiftedLeft(negative, 31)), b.getF32Type());
 }
@@ -172,13 +172,12 @@ Value AsmEmitter::toSmallFloat(const ptx::Type &type, Value x) {
   const support::FloatFormat &format = type.format;
   unsigned sign = format.bits() - 1, dropped = 23 - format.mantissaBits;
   Type f32 = b.getF32Type();
-  Value largest =
-      real(support::decodeFloat(format, (1u << sign) - 1), f32);
+  Value largest = real(support::decodeFloat(format, (1u << sign) - 1), f32);
   Value isNan = compareFloats(arith::CmpFPredicate::UNO, x, x);
   Value size = make<arith::MinNumFOp>(b.create<math::AbsFOp>(loc, x), largest);
   // Below the least power of two that is normal: a whole number of the smallest step.
-  Value steps = make<arith::MulFOp>(
-      size, real(std::ldexp(1.0, format.bias - 1 + format.mantissaBits), f32));
+  Value steps =
+      make<arith::MulFOp>(size, real(std::ldexp(1.0, format.bias - 1 + format.mantissaBits), f32));
   Value few = b.create<tile::FPToIntOp>(
       loc, integerType(32), b.create<math::RoundEvenOp>(loc, steps), /*isUnsigned=*/true);
   Value bits = make<arith::SubIOp>(asBits(size), integer(uint64_t(127 - format.bias) << 23, 32));
@@ -186,8 +185,8 @@ Value AsmEmitter::toSmallFloat(const ptx::Type &type, Value x) {
   Value rounded = shiftedRight(
       make<arith::AddIOp>(make<arith::AddIOp>(bits, integer((1u << (dropped - 1)) - 1, 32)), odd),
       dropped);
-  Value isSmall = compareFloats(arith::CmpFPredicate::OLT, size,
-                                real(std::ldexp(1.0, 1 - format.bias), f32));
+  Value isSmall =
+      compareFloats(arith::CmpFPredicate::OLT, size, real(std::ldexp(1.0, 1 - format.bias), f32));
   Value code = select(isSmall, few, rounded);
   Value negative = shiftedRight(asBits(x), 31);
   code = make<arith::OrIOp>(code, shiftedLeft(negative, sign));
@@ -260,9 +259,8 @@ Value AsmEmitter::convertedLane(const Statement &s, Value bits) {
   Type source = isSmallFloat(from) ? Type(b.getF32Type()) : floatType(from);
   if (!source || (!target && !isSmallFloat(to)))
     unknown(s);
-  Value x = isSmallFloat(from)
-                ? fromSmallFloat(from, bits)
-                : flushed(fromBits(bits, source), s.has("ftz") && source.isF32());
+  Value x = isSmallFloat(from) ? fromSmallFloat(from, bits)
+                               : flushed(fromBits(bits, source), s.has("ftz") && source.isF32());
   if (s.has("rzi"))
     x = b.create<math::TruncOp>(loc, x);
   else if (s.has("rmi"))

@@ -51,9 +51,9 @@ private:
       break;
     }
     if (scale)
-      value = b.create<arith::MulFOp>(loc, converted(value, b.getF32Type()),
-                                      scaleTile(scale, tile::shapeOf(value.getType())[along],
-                                                along == rank - 1));
+      value = b.create<arith::MulFOp>(
+          loc, converted(value, b.getF32Type()),
+          scaleTile(scale, tile::shapeOf(value.getType())[along], along == rank - 1));
     return converted(value, element);
   }
 
