@@ -95,6 +95,11 @@ bool Interp::isInstance(const Value &valueIn, const Value &typeIn) {
                       : valueIn.as<ConstexprBox>() != nullptr;
   if (name == "tl.dtype")
     return value.isType() && value.asType().kind() == Type::Kind::Scalar;
+  if (name == "tl.constexpr_type" && value.isType())
+    fail("UnsupportedOp",
+         "whether a type is a `tl.constexpr_type` is not known: `.type` of a value that is known "
+         "while compiling is the type of its number",
+         "ask it of the value: `isinstance(x, tl.constexpr)`");
   if (name == "tl.pointer_type")
     return value.isType() && value.asType().isPointer() && !value.asType().isBlock();
   if (name == "tl.block_type")

@@ -32,6 +32,7 @@ constexpr std::string_view NotInCpp[] = {
     "constexpr_type",
     "tuple_type",
     "aggregate_replace",
+    "extern_elementwise",
     "PropagateNan",
 };
 

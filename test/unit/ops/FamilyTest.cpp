@@ -431,7 +431,7 @@ TEST_F(FamilyTest, DotScaled) {
   body();
   EXPECT_EQ(errorOf([&] {
               call("dot_scaled",
-                   {argument(UInt8, {32, 32}), argument(UInt8, {32, 4}), Value::str("e2m1"),
+                   {argument(UInt8, {32, 32}), argument(UInt8, {32, 8}), Value::str("e2m1"),
                     argument(Float8E5, {64, 32}), None{}, Value::str("e5m2")});
             }),
             "DotShapeMismatch");
