@@ -2,7 +2,7 @@
  * process.
  *
  *   nereid compile written_twice.py:add --signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024" \
- *     --emit pack -o kernels.pack
+ *     --emit pack --grid "cdiv(n, BLOCK)" -o kernels.pack
  *   packed_c kernels.pack [DEVICE] */
 #include "call.h"
 
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
                                         integer("BLOCK", 2048)};
     const uint32_t grid[3] = {(count + 1023) / 1024, 1, 1};
     CHECK(nereid_packed_kernel_prepare(add, device, arguments, 5));
-    CHECK(nereid_packed_kernel_launch(add, stream, grid, arguments, 5));
+    CHECK(nereid_packed_kernel_launch(add, stream, NULL, arguments, 5)); /* on the pack's grid */
     CHECK(nereid_stream_copy(stream, out, buffers[2], sizeof out));
     CHECK(nereid_stream_synchronize(stream));
     for (i = 0; i < count; ++i)

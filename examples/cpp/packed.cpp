@@ -1,7 +1,7 @@
 // Launches a kernel from a pack. Links `nereid_runtime`: there is no compiler in this process.
 //
 //   nereid compile written_twice.py:add --signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024" \
-//     --emit pack -o kernels.pack
+//     --emit pack --grid "cdiv(n, BLOCK)" -o kernels.pack
 //   packed kernels.pack
 #include "tensors.h"
 
@@ -29,6 +29,12 @@ int main(int argc, char **argv) try {
   for (int64_t i = 0; i < n; ++i)
     wrong += sums[size_t(i)] != x[size_t(i)] + y[size_t(i)];
   std::printf("%lld of %lld sums are wrong\n", (long long)wrong, (long long)n);
+
+  // Without a grid the launch takes the one that the pack brings along.
+  must(add.launch(device.stream(), {xs, xs, out, n, named("BLOCK", 1024)}));
+  sums = download(out);
+  for (int64_t i = 0; i < n; ++i)
+    wrong += sums[size_t(i)] != 2 * x[size_t(i)];
 
   // What the pack lacks is refused, not compiled.
   Status refused = add.launch(device.stream(), {1}, {xs, ys, out, n, named("BLOCK", 64)});

@@ -368,7 +368,8 @@ NEREID_C_API const char *nereid_pack_name(const nereid_pack *pack, size_t index)
 NEREID_C_API nereid_status nereid_pack_kernel(nereid_pack *pack, const char *name,
                                               nereid_packed_kernel **kernel);
 NEREID_C_API void nereid_packed_kernel_destroy(nereid_packed_kernel *kernel);
-/* As their namesakes of kernels from source. */
+/* As their namesakes of kernels from source. A null `grid` is the one that the pack brings along.
+ */
 NEREID_C_API nereid_status nereid_packed_kernel_launch(nereid_packed_kernel *kernel,
                                                        nereid_stream *stream,
                                                        const uint32_t grid[3],

@@ -28,7 +28,13 @@ public:
   Status launch(const Stream &stream, Grid grid, std::initializer_list<Argument> arguments) const {
     return launch(stream, grid, std::span(arguments.begin(), arguments.size()));
   }
-  /// The same; throws.
+  /// The same on the grid that the pack brings along (`nereid compile --grid`); an error if it
+  /// brings none.
+  Status launch(const Stream &stream, std::span<const Argument> arguments) const;
+  Status launch(const Stream &stream, std::initializer_list<Argument> arguments) const {
+    return launch(stream, std::span(arguments.begin(), arguments.size()));
+  }
+  /// Queues a launch; throws.
   template <typename... Values>
   void operator()(const Stream &stream, Grid grid, Values &&...values) const {
     must(launch(stream, grid, {Argument(std::forward<Values>(values))...}));

@@ -411,9 +411,10 @@ void nereid_packed_kernel_destroy(nereid_packed_kernel *kernel) { delete kernel;
 nereid_status nereid_packed_kernel_launch(nereid_packed_kernel *kernel, nereid_stream *stream,
                                           const uint32_t grid[3], const nereid_argument *arguments,
                                           size_t count) {
-  return guarded(kernel && stream && grid && (arguments || !count), [&] {
-    return kernel->kernel.launch(stream->stream, {grid[0], grid[1], grid[2]},
-                                 Arguments(arguments, count).all());
+  return guarded(kernel && stream && (arguments || !count), [&] {
+    Arguments given(arguments, count);
+    return grid ? kernel->kernel.launch(stream->stream, {grid[0], grid[1], grid[2]}, given.all())
+                : kernel->kernel.launch(stream->stream, given.all());
   });
 }
 nereid_status nereid_packed_kernel_prepare(nereid_packed_kernel *kernel, nereid_device *device,

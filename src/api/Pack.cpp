@@ -133,6 +133,16 @@ Status PackedKernel::launch(const Stream &stream, Grid grid,
   return launcher.launch(on, bound.all(), size);
 }
 
+Status PackedKernel::launch(const Stream &stream, std::span<const Argument> arguments) const {
+  if (!state || !stream)
+    return state ? emptyHandle("Stream", "Device::stream") : noKernel();
+  BoundArguments bound(state->parameters.size());
+  if (Status status = bound.bind(state->row->signature, arguments, never); !status)
+    return status;
+  runtime::Stream &on = stream.internal();
+  return state->on(on.device()).launcher.launch(on, bound.all(), std::nullopt);
+}
+
 Status PackedKernel::prepare(const Device &device, std::span<const Argument> arguments) const {
   if (!state)
     return noKernel();

@@ -1,6 +1,7 @@
 #include "engine/AheadOfTime.h"
 
 #include "engine/AheadOfTimeText.h"
+#include "engine/GridExpression.h"
 #include "pipeline/Cpu.h"
 #include "support/LaunchAbi.h"
 
@@ -122,7 +123,7 @@ static inline int $NAME_run(uint32_t gx, uint32_t gy, uint32_t gz$PARAMETERS) {
   free(memory);
   return status;
 }
-
+$WHOLE
 #ifdef __cplusplus
 }
 #endif
@@ -130,7 +131,7 @@ static inline int $NAME_run(uint32_t gx, uint32_t gy, uint32_t gz$PARAMETERS) {
 )";
 
 std::string writeHeader(const Artifact &artifact, const std::string &name,
-                        target::CpuFeatureSet features) {
+                        target::CpuFeatureSet features, const std::string &wholeGrid) {
   const support::CodeRecord &code = artifact.codes()[0];
   ParameterText all = parametersOf(artifact, "NEREID_KERNEL_UNALIGNED");
   if (all.fields.empty())
@@ -154,7 +155,8 @@ std::string writeHeader(const Artifact &artifact, const std::string &name,
                    {"PARAMETERS", all.parameters},
                    {"CHECKS", all.checks},
                    {"ASSIGNMENTS", all.assignments},
-                   {"GIVEN", all.given}});
+                   {"GIVEN", all.given},
+                   {"WHOLE", wholeGrid}});
 }
 
 // The assembly as statements of a C file, each with as long a string as every C compiler takes.
@@ -212,6 +214,9 @@ Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &
     return Error{"programs of `" + std::string(artifact->name()) +
                      "` wait for each other, which needs the runtime: it cannot stand alone",
                  {}};
+  auto wholeGrid = wholeGridInC(*artifact, name, /*isGpu=*/false);
+  if (!wholeGrid)
+    return wholeGrid.takeError();
   AheadOfTime out;
   auto object = artifact->blob(code.code);
   out.object.assign(object.begin(), object.end());
@@ -220,7 +225,7 @@ Result<AheadOfTime> buildAheadOfTime(EmittedKernel &emitted, const std::string &
   if (!assembly)
     return assembly.takeError();
   out.source = writeSource(*assembly, name);
-  out.header = writeHeader(*artifact, name, features);
+  out.header = writeHeader(*artifact, name, features, *wholeGrid);
   return out;
 }
 

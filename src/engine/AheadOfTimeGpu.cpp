@@ -1,5 +1,6 @@
 #include "engine/AheadOfTime.h"
 #include "engine/AheadOfTimeText.h"
+#include "engine/GridExpression.h"
 #include "pipeline/Cpu.h"
 #include "pipeline/Gpu.h"
 #include "support/LaunchAbi.h"
@@ -266,7 +267,7 @@ $ASSIGNMENTS  block.context = 0;
     return status;
   return nereid_cuda_launch(driver, function, code, gx * code->blocks, gy, gz, stream, places);
 }
-
+$WHOLE
 #ifdef __cplusplus
 }
 #endif
@@ -339,6 +340,9 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
   auto object = pipeline::dataObject(symbols);
   if (!object)
     return object.takeError();
+  auto wholeGrid = wholeGridInC(*artifact, name, /*isGpu=*/true);
+  if (!wholeGrid)
+    return wholeGrid.takeError();
   ParameterText all = parametersOf(*artifact, "NEREID_CUDA_UNALIGNED");
   AheadOfTime out;
   out.object = *std::move(object);
@@ -355,7 +359,8 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
                                         {"PLACES", all.places},
                                         {"BLOCKS", std::to_string(blocks)},
                                         {"CHECKS", all.checks},
-                                        {"ASSIGNMENTS", all.assignments}});
+                                        {"ASSIGNMENTS", all.assignments},
+                                        {"WHOLE", *wholeGrid}});
   return out;
 }
 

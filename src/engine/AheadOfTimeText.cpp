@@ -11,6 +11,15 @@ using support::Artifact;
 using support::SlotKind;
 using support::SlotRecord;
 
+std::string nameInC(std::string_view name) {
+  std::string text;
+  for (char c : name)
+    text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  while (!text.empty() && text.back() == '_')
+    text.pop_back();
+  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ? "_" + text : text;
+}
+
 namespace {
 
 // What C calls an element; narrow floats are passed as their bits.
@@ -39,16 +48,6 @@ std::string_view typeInC(DType type) {
   default: // Int1, UInt8 and all of 8 bits
     return "uint8_t";
   }
-}
-
-// "pair[0].scale" as a name of C.
-std::string nameInC(std::string_view name) {
-  std::string text;
-  for (char c : name)
-    text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  while (!text.empty() && text.back() == '_')
-    text.pop_back();
-  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ? "_" + text : text;
 }
 
 /// The C parameters of a slot and the statements that put them into the block.

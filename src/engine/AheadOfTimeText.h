@@ -24,6 +24,8 @@ ParameterText parametersOf(const support::Artifact &artifact, const std::string 
 std::string signatureOf(const support::Artifact &artifact);
 std::string constantsOf(const support::Artifact &artifact);
 
+/// "pair[0].scale" as a name of C.
+std::string nameInC(std::string_view name);
 /// Text of the user in a C comment.
 std::string inComment(std::string text);
 std::string upperCase(std::string text);

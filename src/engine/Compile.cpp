@@ -4,6 +4,7 @@
 #include "analysis/Explain.h"
 #include "analysis/KernelFacts.h"
 #include "engine/BuildId.h"
+#include "engine/GridExpression.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
 #include "pipeline/Gpu.h"
@@ -31,34 +32,54 @@ std::optional<DType> annotatedType(std::string_view annotation) {
 // A row a leaf of the arguments: what was compiled in, what takes a slot. A tuple for a
 // `tl.constexpr` is one leaf, as it is for the launch path.
 void addParameters(support::ArtifactBuilder &builder, const std::string &name,
-                   const ArgumentClass &argument, bool isConstexpr, uint32_t &slots) {
+                   const ArgumentClass &argument, bool isConstexpr, uint32_t &slots,
+                   std::vector<GridLeaf> &leaves) {
   using Kind = support::ParameterKind;
   if (argument.kind == ArgumentClass::Kind::Tuple && !isConstexpr) {
     for (size_t i = 0; i < argument.elements.size(); ++i)
       addParameters(builder,
                     argument.names.empty() ? name + "[" + std::to_string(i) + "]"
                                            : name + "." + argument.names[i],
-                    argument.elements[i], false, slots);
+                    argument.elements[i], false, slots, leaves);
     return;
   }
   support::ParameterRecord record;
   record.name = builder.text(name);
+  std::string value;
   if (argument.kind == ArgumentClass::Kind::Tuple) {
     record.kind = uint32_t(Kind::Constexpr);
-    record.value = builder.text(argument.text());
+    value = argument.text();
   } else if (argument.kind == ArgumentClass::Kind::Constant) {
     record.kind =
         uint32_t(argument.constant.kind == Constant::Kind::None ? Kind::None : Kind::Constexpr);
-    record.value = builder.text(argument.constant.source());
+    value = argument.constant.source();
   } else if (argument.kind == ArgumentClass::Kind::Int && argument.isOne) {
     record.kind = uint32_t(Kind::One);
-    record.value = builder.text("1");
+    value = "1";
   } else {
     record.kind = uint32_t(Kind::Slots);
     record.firstSlot = slots++;
     record.slotCount = 1;
   }
+  if (!value.empty())
+    record.value = builder.text(value);
   builder.parameters.push_back(record);
+  leaves.push_back({name, value});
+}
+
+Status addGrid(support::ArtifactBuilder &builder, const std::string &text,
+               std::span<const GridLeaf> leaves) {
+  auto axes = gridExpressions(text, leaves);
+  if (!axes)
+    return axes.takeError();
+  for (uint32_t axis = 0; axis < axes->size(); ++axis) {
+    support::ExpressionRecord record;
+    record.role = uint32_t(support::ExpressionRole::Grid);
+    record.index = axis;
+    record.code = builder.blob((*axes)[axis]);
+    builder.expressions.push_back(record);
+  }
+  return Success{};
 }
 
 } // namespace
@@ -224,10 +245,15 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
   builder.kernel.build = builder.text(buildId());
   uint32_t slots = 0;
   size_t index = 0;
+  std::vector<GridLeaf> leaves;
   for (const ArgumentClass &argument : emitted.specialization.arguments) {
-    addParameters(builder, emitted.parameters[index], argument, emitted.constexprs[index], slots);
+    addParameters(builder, emitted.parameters[index], argument, emitted.constexprs[index], slots,
+                  leaves);
     ++index;
   }
+  if (!emitted.grid.empty())
+    if (Status status = addGrid(builder, emitted.grid, leaves); !status)
+      return status.takeError();
   builder.kernel.signature = builder.text(emitted.specialization.text());
   builder.kernel.target = builder.text(target);
   // What one program moves and computes, for who observes launches.

@@ -56,14 +56,14 @@ SharedOperand sharedBlock(tile::DescType type) {
 }
 
 // A parameter of the kernel, or made in it where the rules of the copy engine are not known to be
-// broken: strides are multiples of 16 bytes. Only targets of one chip have `tensormap.replace`.
+// broken: strides are multiples of 16 bytes.
 bool mayHaveTensorMap(Value desc, const target::GpuChip &chip) {
   if (!chip.can(target::Tma))
     return false;
   if (auto argument = dyn_cast<BlockArgument>(desc))
     return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
   auto make = desc.getDefiningOp<tile::MakeDescOp>();
-  if (!make || !chip.onlyThisChip)
+  if (!make || !chip.can(target::ReplaceInMap))
     return false;
   return llvm::all_of(make.getStrides().drop_back(), [&](Value stride) {
     APInt value;

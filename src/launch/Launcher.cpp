@@ -72,7 +72,10 @@ Result<std::array<uint32_t, 3>>
 PreparedKernel::gridFor(std::span<const Argument *const> leaves) const {
   std::string_view name = kernel->artifact().name();
   if (!grid[0])
-    return Error{"cannot launch `" + std::string(name) + "`: no grid is given", {}};
+    return Error{"cannot launch `" + std::string(name) +
+                     "`: no grid is given, and the code brings none "
+                     "along (`nereid compile --grid`)",
+                 {}};
   ExpressionArguments arguments(leaves, constants, {isCompiledIn.get(), leaves.size()}, options);
   std::array<uint32_t, 3> result = {1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {

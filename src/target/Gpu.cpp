@@ -21,7 +21,7 @@ constexpr GpuChip chips[] = {
     {"sm_87",   87, false, 74, 163 * KiB, 164 * KiB, 48, 16,  512, 128, consumerAmpere},
     {"sm_89",   89, false, 78,  99 * KiB, 100 * KiB, 48, 24,  512, 128, ada},
     {"sm_90",   90, false, 78, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper},
-    {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper | Wgmma | SetMaxNReg},
+    {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper | Wgmma | SetMaxNReg | ReplaceInMap},
     {"sm_100", 100, false, 86, 227 * KiB, 228 * KiB, 64, 32, 4096, 128, hopper},
     {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, hopper},
 };

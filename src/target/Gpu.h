@@ -23,6 +23,7 @@ enum GpuAbility : uint32_t {
   SetMaxNReg = 512,   ///< registers moved between warp groups
   StoreMatrix = 1024, ///< stmatrix
   MinMaxSign = 2048,  ///< min and max with .xorsign.abs
+  ReplaceInMap = 4096 ///< tensormap.replace
 };
 
 struct GpuChip {

@@ -25,7 +25,7 @@ namespace nereid::tools {
 namespace {
 
 struct CompileWords : KernelWords {
-  std::string chip = "cpu", form = "tile", out, level = "native", name;
+  std::string chip = "cpu", form = "tile", out, level = "native", name, grid;
   bool add = false, timePasses = false;
 };
 
@@ -204,9 +204,14 @@ int compile(const CompileWords &words) {
     return refuse(Error{"`--cpu` is not for `--emit " + words.form +
                             "`, whose code is for the CPU at hand; obj, c and so take it",
                         {}});
+  if (!words.grid.empty() && words.form != "obj" && words.form != "c" && words.form != "so" &&
+      words.form != "artifact" && words.form != "pack")
+    return refuse(Error{
+        "`--emit " + words.form + "` brings no grid along; obj, c, so, artifact and pack do", {}});
   auto call = emitKernel(words);
   if (!call)
     return refuse(call.error());
+  (*call)->emitted.grid = words.grid;
   engine::noteIgnored((*call)->emitted, words.chip);
   report((*call)->emitted.diagnostics);
   bool toFile = !words.out.empty() && words.out != "-";
@@ -299,6 +304,9 @@ Action addCompile(CLI::App &app) {
                "How long each part of the compilation takes, on stderr");
   app.add_flag("--add", words->add,
                "pack: keep the kernels that the file has, and those of other signatures");
+  app.add_option("--grid", words->grid,
+                 "obj, c, so and pack: the grid of a launch that names none, of the kernel's "
+                 "parameters, as \"cdiv(n, BLOCK)\" or \"cdiv(x.shape[0], 64), 2\"");
   app.add_option("--out-name,--on", words->name, "What C names begin with (default: the kernel's)");
   return [words] { return runCompile(*words); };
 }

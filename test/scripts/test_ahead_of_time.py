@@ -55,6 +55,32 @@ int main(void) {
 }
 """
 
+# The object knows its grid, in which products pass 32 bits.
+ALL = r"""
+#include "add.h"
+#include <stdio.h>
+
+enum { n = 5000 };
+static _Alignas(64) float x[n], y[n], out[n];
+
+int main(void) {
+  for (int i = 0; i < n; ++i) {
+    x[i] = (float)i;
+    y[i] = 2 * (float)i;
+    out[i] = -1;
+  }
+  if (add_run_all(x, y, out, 0) || out[0] != -1 || add_run_all(x, y, out, -1) != NEREID_KERNEL_BAD_GRID)
+    return 1;
+  if (add_run_all(x, y, out, n))
+    return 2;
+  for (int i = 0; i < n; ++i)
+    if (out[i] != 3 * (float)i)
+      return 3;
+  puts("right");
+  return 0;
+}
+"""
+
 # Softmax of rows: mathematics, an arena, a name of its own.
 SOFTMAX = r"""
 #include "soft.h"
@@ -203,9 +229,9 @@ class AheadOfTime(unittest.TestCase):
         self.folder = pathlib.Path(self.temporary.name)
         self.addCleanup(self.temporary.cleanup)
 
-    def compile_add(self, form, out, level="x86-64-v3"):
+    def compile_add(self, form, out, level="x86-64-v3", words=()):
         run(NEREID, "compile", ROOT / "kernels/vector_add/kernel.py:add", "-s",
-            "*fp32:16, *fp32:16, *fp32:16, i32, 1024", "--emit", form, "--cpu", level, "-o", self.folder / out)
+            "*fp32:16, *fp32:16, *fp32:16, i32, 1024", "--emit", form, "--cpu", level, *words, "-o", self.folder / out)
         (self.folder / "main.c").write_text(ADD)
 
     def program(self, compiler, *files):
@@ -222,6 +248,12 @@ class AheadOfTime(unittest.TestCase):
                 self.assertNotIn(foreign, libraries)
         globals_ = run("nm", "-g", "--defined-only", self.folder / "add.o").split()
         self.assertEqual(globals_[2:], ["add_programs"])
+
+    def test_a_grid_of_its_own(self):
+        self.compile_add("obj", "add.o", words=["--grid", "-1 if n < 0 else n * 2**20 // (BLOCK * 2**20) + (n % BLOCK != 0)"])
+        (self.folder / "main.c").write_text(ALL)
+        for compiler in filter(shutil.which, ("gcc", "clang-19")):
+            self.program(compiler, self.folder / "add.o")
 
     def test_a_c_file(self):
         self.compile_add("c", "add.c")
@@ -274,10 +306,10 @@ class AheadOfTimeGpu(unittest.TestCase):
         self.folder = pathlib.Path(self.temporary.name)
         self.addCleanup(self.temporary.cleanup)
 
-    def build(self, targets, compiler="clang-19", kernel=ROOT / "kernels/vector_add/kernel.py:add", words=(), driver=()):
+    def build(self, targets, compiler="clang-19", kernel=ROOT / "kernels/vector_add/kernel.py:add", words=(), driver=(), source=LAUNCH):
         run(NEREID, "compile", kernel, "-s", "*fp32:16, *fp32:16, *fp32:16, i32, 1024",
             "--emit", "obj", "--target", targets, *words, "-o", self.folder / "add.o")
-        (self.folder / "main.c").write_text(LAUNCH)
+        (self.folder / "main.c").write_text(source)
         (self.folder / "fake.c").write_text(FAKE_DRIVER)
         run(compiler, "-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-I", self.folder, self.folder / "main.c",
             self.folder / "add.o", "-o", self.folder / "main")
@@ -300,6 +332,11 @@ class AheadOfTimeGpu(unittest.TestCase):
             # Loaded once, launched twice, with the arguments where the kernel looks for them.
             self.assertEqual(told[2:6], ["launch 5 1 1 x 128 1 1 shared 0 stream 0 n 4096 hidden 0", "x[1] 2"] * 2)
             self.assertEqual(told[6:], ["unaligned 1, grid 1, empty 0"])
+
+    def test_a_grid_of_its_own(self):
+        source = LAUNCH.replace("add_launch(0, 5, 1, 1, ", "add_launch_all(0, ")
+        self.build("sm_90a", words=["--grid", "cdiv(n, BLOCK) + 1, max(1, 0)"], source=source)
+        self.assertIn("launch 5 1 1 x 128 1 1 shared 0 stream 0 n 4096 hidden 0", self.launch(90).splitlines())
 
     def test_how_a_launch_starts(self):
         (self.folder / "waits.py").write_text(WAITS)

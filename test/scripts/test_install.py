@@ -200,7 +200,7 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
         pack = self.folder / "kernels.pack"
         source = ROOT / "examples/cpp/written_twice.py"
         for signature in ["*fp32:16, *fp32:16, *fp32:16, i32:16, 1024", "*fp32, *fp32, *fp32, i32, 1024", "*fp16, *fp16, *fp16, i32, 64"]:
-            run(nereid, "compile", f"{source}:add", "--signature", signature, "--emit", "pack", "--add", "-o", pack, env=self.environment)
+            run(nereid, "compile", f"{source}:add", "--signature", signature, "--emit", "pack", "--grid", "cdiv(n, BLOCK)", "--add", "-o", pack, env=self.environment)
         for block in [64, 128, 256, 512, 1024]:
             run(nereid, "compile", f"{source}:softmax", "--signature", f"*fp32, *fp32, i32, i32, {block}", "--emit", "pack", "--add",
                 "-o", pack, env=self.environment)

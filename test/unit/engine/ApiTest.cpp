@@ -197,6 +197,7 @@ TEST_F(ApiTest, EmptyHandlesSayWhatGivesThem) {
   says(Engine().load("text.py"), "Engine");
   says(Engine().loadText(""), "Engine");
   says(PackedKernel().launch(stream, {1}, arguments), "PackedKernel");
+  says(PackedKernel().launch(stream, arguments), "PackedKernel");
   says(PackedKernel().prepare(cpu(), arguments), "PackedKernel");
   says(Pack().kernel("f"), "Pack");
   says(Stream().synchronize(), "Stream");

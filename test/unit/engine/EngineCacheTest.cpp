@@ -217,6 +217,10 @@ TEST_F(ApiTest, ProgramsPackWhatTheyLaunched) {
   must(cpu.stream().synchronize());
   EXPECT_EQ(again.data<float>()[3], 12);
   EXPECT_FALSE(scale.launch(cpu.stream(), {1}, {x, again, 4, 3.0f, named("BLOCK", 128)}).ok());
+  Status gridless = scale.launch(cpu.stream(), {x, again, 4, 3.0f, named("BLOCK", 64)});
+  ASSERT_FALSE(gridless.ok());
+  EXPECT_EQ(gridless.error().what, "cannot launch `scale`: no grid is given, and the code brings "
+                                   "none along (`nereid compile --grid`)");
   EXPECT_FALSE(pack.kernel("pair").ok());
   // Adding keeps what is there.
   must(must(program.kernel("scale")).prepare(cpu, {x, out, 4, 2.0f, named("BLOCK", 128)}));
