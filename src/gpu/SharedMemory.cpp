@@ -165,7 +165,7 @@ void RegisterEmitter::finishStepScratch(Operation *loop) {
       return;
   OpBuilder::InsertionGuard guard(builder);
   for (StepScratch::Use &use : own.uses) {
-    for (Operation *op : use.before)
+    for (Operation *op : llvm::reverse(use.before)) // users before what they use
       op->erase();
     // What a store of the step before reads is written again behind the barrier.
     builder.setInsertionPoint(use.inner);
