@@ -107,6 +107,16 @@ Result<PackedKernel> Pack::kernel(std::string_view name) const {
 
 namespace {
 Error noKernel() { return emptyHandle("PackedKernel", "Pack::kernel"); }
+
+// Without a grid it is the pack's.
+Status bindAndLaunch(PackedKernelState &state, runtime::Stream &on,
+                     std::span<const Argument> arguments,
+                     std::optional<launch::Launcher::Grid> grid) {
+  BoundArguments bound(state.parameters.size());
+  if (Status status = bound.bind(state.row->signature, arguments, never); !status)
+    return status;
+  return state.on(on.device()).launcher.launch(on, bound.all(), grid);
+}
 } // namespace
 
 const std::string &PackedKernel::name() const {
@@ -127,20 +137,13 @@ Status PackedKernel::launch(const Stream &stream, Grid grid,
   launch::Launcher::Block block;
   if (auto *known = launcher.packAgain(arguments, 0, block))
     return on.launch(*known->kernel, {block.bytes, known->plan.bytes(), size});
-  BoundArguments bound(state->parameters.size());
-  if (Status status = bound.bind(state->row->signature, arguments, never); !status)
-    return status;
-  return launcher.launch(on, bound.all(), size);
+  return bindAndLaunch(*state, on, arguments, size);
 }
 
 Status PackedKernel::launch(const Stream &stream, std::span<const Argument> arguments) const {
   if (!state || !stream)
     return state ? emptyHandle("Stream", "Device::stream") : noKernel();
-  BoundArguments bound(state->parameters.size());
-  if (Status status = bound.bind(state->row->signature, arguments, never); !status)
-    return status;
-  runtime::Stream &on = stream.internal();
-  return state->on(on.device()).launcher.launch(on, bound.all(), std::nullopt);
+  return bindAndLaunch(*state, stream.internal(), arguments, std::nullopt);
 }
 
 Status PackedKernel::prepare(const Device &device, std::span<const Argument> arguments) const {

@@ -55,20 +55,24 @@ private:
     return tree.none();
   }
 
-  // "n", "pair[0]", "pair.scale", as leaves are called; empty for what is no such name.
+  // "n", "pair[0]", "pair.scale", as leaves are called; empty for what is no such name. A loop, as
+  // such chains may be of any length (syntax/Parser.h).
   static std::string nameOf(const syntax::Expr *expr) {
-    if (auto *name = syntax::dynCast<syntax::Name>(expr))
-      return std::string(name->id);
-    if (auto *attribute = syntax::dynCast<syntax::Attribute>(expr)) {
-      std::string base = nameOf(attribute->value);
-      return base.empty() ? "" : base + "." + std::string(attribute->attr);
+    for (std::string end;;) {
+      if (auto *name = syntax::dynCast<syntax::Name>(expr))
+        return std::string(name->id) + end;
+      if (auto *attribute = syntax::dynCast<syntax::Attribute>(expr)) {
+        end = "." + std::string(attribute->attr) + end;
+        expr = attribute->value;
+        continue;
+      }
+      auto *subscript = syntax::dynCast<syntax::Subscript>(expr);
+      auto index = subscript ? integerOf(subscript->slice) : std::nullopt;
+      if (!index)
+        return "";
+      end = "[" + std::to_string(*index) + "]" + end;
+      expr = subscript->value;
     }
-    if (auto *subscript = syntax::dynCast<syntax::Subscript>(expr)) {
-      std::string base = nameOf(subscript->value);
-      auto index = integerOf(subscript->slice);
-      return base.empty() || !index ? "" : base + "[" + std::to_string(*index) + "]";
-    }
-    return "";
   }
 
   static std::optional<int64_t> integerOf(const syntax::Expr *expr) {
