@@ -158,12 +158,16 @@ PyObject *handleFacts(PyObject *self, PyObject *) {
       number(i == 0 ? "cluster_x" : i == 1 ? "cluster_y" : "cluster_z", code.cluster[i]);
     auto hash = artifact.kernel().key.hex();
     words("hash", hash);
-    // Parameters whose memory the kernel changes.
-    Ref writes = Ref::take(PyList_New(0));
-    for (const support::SlotRecord &slot : artifact.slots())
-      if (slot.access & (support::AccessWrite | support::AccessAtomic))
-        check(PyList_Append(writes.get(), str(artifact.text(slot.name)).get()));
-    set("writes", std::move(writes));
+    // Parameters whose memory the kernel reads, and those whose memory it changes.
+    auto names = [&](const char *name, uint32_t access) {
+      Ref list = Ref::take(PyList_New(0));
+      for (const support::SlotRecord &slot : artifact.slots())
+        if (slot.access & access)
+          check(PyList_Append(list.get(), str(artifact.text(slot.name)).get()));
+      set(name, std::move(list));
+    };
+    names("reads", support::AccessRead | support::AccessAtomic);
+    names("writes", support::AccessWrite | support::AccessAtomic);
     return facts;
   });
 }

@@ -79,6 +79,13 @@ print("kernels launched:", len(names))
 
 
 # A program's own kernels in a compiled function: called plainly, tuned, and behind operators of torch.library.
+@triton.jit
+def move_and_count(x, counts, out, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK
+    out.store([row, 0], x.load([row, 0]))
+    tl.atomic_add(counts, n)
+
+
 OWN_KERNELS = """
 import torch
 import triton
@@ -166,12 +173,18 @@ def shift(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
     o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(x + o, 1.0, mask=o < n)
 
-from torch._higher_order_ops.triton_kernel_wrap import identify_mutated_tensors as written
+import torch._higher_order_ops.triton_kernel_wrap as wrap
+
+def written(kernel, values):
+    if hasattr(wrap, "identify_accessed_tensors"):
+        return [one.name for one in wrap.identify_accessed_tensors(kernel, values, {}).read_writes.writes]
+    return wrap.identify_mutated_tensors(kernel, values, {})
+
 three = {"x": x, "y": y, "out": x}
-assert written(add, {**three, "n": 200, "BLOCK": 64}, {}) == ["out"]
-assert written(multiply, {**three, "n": 200}, {}) == ["out"]
-assert written(shift, {"x": x, "n": 200, "BLOCK": 64}, {}) == ["x"]
-assert written(add, {**three, "n": "?"}, {}) == ["x", "y", "out"]
+assert written(add, {**three, "n": 200, "BLOCK": 64}) == ["out"]
+assert written(multiply, {**three, "n": 200}) == ["out"]
+assert written(shift, {"x": x, "n": 200, "BLOCK": 64}) == ["x"]
+assert written(add, {**three, "n": "?"}) == ["x", "y", "out"]
 print("agreed")
 """
 
@@ -265,6 +278,17 @@ class Tensors(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         self.assertIn("agreed", done.stdout)
         self.assertNotIn("assuming every input is mutated", done.stdout)
+
+    def test_accesses_of_kernels(self):
+        from nereid._mutations import accesses
+
+        x, out = torch.empty(32, 32), torch.empty(32, 32)
+        values = dict(x=x, counts=torch.empty(4, dtype=torch.int32), out=out, n=32, BLOCK=16)
+        self.assertEqual(accesses(move_and_count, values, {"x": [16, 16], "out": [16, 16]}), (["x", "counts"], ["counts", "out"]))
+        # A descriptor of which nothing is known, and values for which the kernel does not compile: every tensor.
+        everything = (["x", "counts", "out"], ) * 2
+        self.assertEqual(accesses(move_and_count, values, {"x": [16, 16], "out": None}), everything)
+        self.assertEqual(accesses(move_and_count, values, {}), everything)
 
     def test_tensors_without_memory(self):
         x = torch.ones(64, device=self.device)
