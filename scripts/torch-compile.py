@@ -243,6 +243,7 @@ print(json.dumps({"right": bool(right), "kernels": len(launched), "error": error
 CASES = [(name, dtype) for dtype in ("float32", "bfloat16") for name in (
     "mlp", "layer norm", "attention block", "gated block", "cross entropy", "language model", "convolutions", "flex attention", "scans", "sort",
     "reductions", "scatter", "pointwise", "matmul templates", "graphs", "changing sizes")]
+NOT_ON_CPU = {"flex attention": "PyTorch has no gradient of it", "matmul templates": "PyTorch times what it fuses on GPUs alone"}
 
 
 def main():
@@ -269,8 +270,10 @@ def main():
         file.write(PROGRAM)
     whose = {"nereid": ["-m", "nereid"], "triton": []}
     whose = whose if options.beside else {name: whose[name] for name in (["triton"] if options.triton else ["nereid"])}
-    only = options.only.split(",") if options.only else None
-    cases = [(name, dtype, by) for name, dtype in CASES if (not only or name in only) and dtype in options.dtype.split(",") for by in whose]
+    only = options.only.split(",") if options.only else [name for name, _ in CASES if device != "cpu" or name not in NOT_ON_CPU]
+    if device == "cpu" and not options.only:
+        print("\n".join(f"{name:17} left out on a CPU: {why}" for name, why in NOT_ON_CPU.items()))
+    cases = [(name, dtype, by) for name, dtype in CASES if name in only and dtype in options.dtype.split(",") for by in whose]
 
     def run(case):
         name, dtype, by = case
