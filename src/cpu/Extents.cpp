@@ -24,12 +24,16 @@ bool isBefore(Value value, Operation *place) {
 } // namespace
 
 bool isKnownAt(Value value, Operation *place, const FusionPlan &plan) {
-  if (!tile::isTile(value) || plan.stored(value))
-    return isBefore(value, place);
-  Operation *op = value.getDefiningOp();
-  return op && isLazy(op) && isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isKnownAt(operand, place, plan);
-         });
+  llvm::DenseSet<Value> seen;
+  std::function<bool(Value)> isKnown = [&](Value value) {
+    if (!seen.insert(value).second)
+      return true;
+    if (!tile::isTile(value) || plan.stored(value))
+      return isBefore(value, place);
+    Operation *op = value.getDefiningOp();
+    return op && isLazy(op) && isPure(op) && llvm::all_of(op->getOperands(), isKnown);
+  };
+  return isKnown(value);
 }
 
 namespace {

@@ -221,9 +221,9 @@ void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, C
     return;
   bool fresh = cone.ops.insert(op);
   bool newlyRepeated = repeated && cone.repeated.insert(op).second;
-  // Lanes are found again within a loop, so what was seen as it is now needs no second look. A
-  // displaced leaf below is reached by the first or by this visit.
-  if (!fresh && !newlyRepeated && !displaced)
+  bool newlyMoved = displaced && cone.moved.insert(op).second;
+  // Lanes are found again within a loop, so what was seen as it is now needs no second look.
+  if (!fresh && !newlyRepeated && !newlyMoved)
     return;
   for (Value operand : op->getOperands()) {
     if (!tile::isTile(operand))

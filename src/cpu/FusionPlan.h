@@ -125,6 +125,7 @@ private:
     llvm::SetVector<mlir::Operation *> ops;
     llvm::SetVector<mlir::Value> leaves;        // stored tiles that it reads
     llvm::DenseSet<mlir::Operation *> repeated; // evaluated more than once a loop
+    llvm::DenseSet<mlir::Operation *> moved;    // evaluated at other places than the root's
     llvm::DenseSet<mlir::Value> displaced;      // leaves that it reads at other places
   };
 

@@ -293,6 +293,34 @@ Value LaneEmitter::iota(Type element, int64_t width) {
 
 Value LaneEmitter::add(Value a, Value b) { return builder.create<arith::AddIOp>(location, a, b); }
 
+Value LaneEmitter::withBits(Value position, int64_t keep, int64_t flip) {
+  if (auto found = moved.find(position); found != moved.end()) {
+    const Moved before = found->second;
+    position = before.from;
+    flip ^= before.flip & keep;
+    keep &= before.keep;
+  }
+  if (keep == -1 && !flip)
+    return position;
+  APInt known;
+  if (matchPattern(position, m_ConstantInt(&known)))
+    return index((known.getSExtValue() & keep) ^ flip);
+  // Kept with the lanes of the loop that is open.
+  LaneKey key{position, ~0u, keep, {index(flip)}};
+  for (auto &scope : llvm::reverse(memo))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value value = position;
+  if (keep != -1)
+    value = builder.create<arith::AndIOp>(location, value, index(keep));
+  if (flip)
+    value = builder.create<arith::XOrIOp>(location, value, index(flip));
+  moved[value] = {position, keep, flip};
+  if (!memo.empty())
+    memo.back()[key] = value;
+  return value;
+}
+
 Value LaneEmitter::ceilDiv(Value a, int64_t powerOf2) {
   return builder.create<arith::ShRUIOp>(location, add(a, index(powerOf2 - 1)),
                                         index(llvm::Log2_64(powerOf2)));

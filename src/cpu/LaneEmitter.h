@@ -209,6 +209,9 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value ceilDiv(mlir::Value a, int64_t powerOf2);                ///< i64, not negative
   mlir::Value addScaled(mlir::Value a, mlir::Value b, int64_t factor); ///< a + b * factor, i64
+  /// (position & keep) ^ flip of a place in a tile: one value for one place, whatever way leads
+  /// there, so that lanes are found again.
+  mlir::Value withBits(mlir::Value position, int64_t keep, int64_t flip);
   mlir::Value undef(mlir::Type type);
   /// `pointer` (scalar or vector) plus an i64 offset in elements.
   mlir::Value elementAddress(mlir::Value pointer, mlir::Value offset, mlir::Type element);
@@ -276,6 +279,12 @@ private:
   // Lanes already emitted in the loops that are open here, innermost last.
   std::vector<std::map<LaneKey, mlir::Value>> memo;
   struct MemoScope;
+  // What withBits made, and of what.
+  struct Moved {
+    mlir::Value from;
+    int64_t keep, flip;
+  };
+  llvm::DenseMap<mlir::Value, Moved> moved;
 
   DirectionAnalysis directions;
   llvm::DenseMap<mlir::Operation *, mlir::Value> strides; // of loads, from round to round, in bytes

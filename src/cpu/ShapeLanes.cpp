@@ -1,4 +1,5 @@
 // Ops that only say where an element comes from.
+#include "cpu/Exchanges.h"
 #include "cpu/LaneModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,10 +63,34 @@ struct TransLanes : LaneModel<TransLanes, tile::TransOp> {
   }
 };
 
-// The source lies in a buffer, row by row: the same memory under another shape.
+// The source lies in a buffer, row by row: the same memory under another shape. If only dimensions
+// of one element come or go, lanes stay lanes.
 struct ReshapeLanes : LaneModel<ReshapeLanes, tile::ReshapeOp> {
-  bool needsBuffer(Operation *, unsigned) const { return true; }
+  bool needsBuffer(Operation *op, unsigned) const { return !keepsRows(op); }
+  static bool keepsRows(Operation *op) {
+    return isSameRow(tile::shapeOf(op->getOperand(0).getType()),
+                     tile::shapeOf(op->getResult(0).getType()));
+  }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    if (keepsRows(op)) {
+      auto from = tile::shapeOf(op->getOperand(0).getType()),
+           to = tile::shapeOf(op->getResult(0).getType());
+      Lanes there;
+      there.width = where.width;
+      size_t next = 0;
+      for (size_t d = 0; d < from.size(); ++d) {
+        if (from[d] == 1) {
+          there.position.push_back(emitter.index(0));
+          continue;
+        }
+        while (to[next] == 1)
+          ++next;
+        if (next == where.dim)
+          there.dim = unsigned(d);
+        there.position.push_back(where.position[next++]);
+      }
+      return emitter.lanes(op->getOperand(0), there);
+    }
     Buffer source = emitter.buffer(op->getOperand(0));
     source.shape.assign(tile::shapeOf(op->getResult(0).getType()).begin(),
                         tile::shapeOf(op->getResult(0).getType()).end());
@@ -138,10 +163,31 @@ struct CatLanes : LaneModel<CatLanes, tile::CatOp> {
 };
 
 struct GatherLanes : LaneModel<GatherLanes, tile::GatherOp> {
-  bool needsBuffer(Operation *, unsigned operand) const { return operand == 0; }
-  bool isCostlyLane(Operation *) const { return true; }
+  bool needsBuffer(Operation *op, unsigned operand) const {
+    auto bits = operand == 0 ? bitIndex(cast<tile::GatherOp>(op)) : std::nullopt;
+    return operand == 0 && !(bits && bits->block() <= mostInRegisters);
+  }
+  bool isCostlyLane(Operation *op) const { return !bitIndex(cast<tile::GatherOp>(op)); }
+  // Whole vectors whose lanes are exchanged.
+  static Value exchanged(tile::GatherOp gather, BitIndex bits, LaneEmitter &emitter,
+                         const Lanes &where) {
+    const unsigned axis = gather.getAxis();
+    const int64_t inside = where.dim == axis ? where.width - 1 : 0;
+    Lanes there = where;
+    there.position[axis] =
+        emitter.withBits(where.position[axis], bits.keep | inside, bits.flip & ~inside);
+    Value value = emitter.lanes(gather.getSource(), there);
+    SmallVector<int32_t> from;
+    for (int64_t lane = 0; lane <= inside; ++lane)
+      from.push_back(int32_t((lane & bits.keep) ^ (bits.flip & inside)));
+    return inside && (~bits.keep & inside || bits.flip & inside)
+               ? emitter.shuffle(value, value, from)
+               : value;
+  }
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     auto gather = cast<tile::GatherOp>(op);
+    if (auto bits = bitIndex(gather))
+      return exchanged(gather, *bits, emitter, where);
     OpBuilder &b = emitter.builder;
     Location loc = emitter.loc();
     Buffer source = emitter.buffer(gather.getSource());

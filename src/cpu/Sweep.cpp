@@ -59,6 +59,8 @@ public:
   bool isUniform(Value tile, const Lanes &row) {
     if (!tile::isTile(tile) || known.contains(tile))
       return true;
+    if (!looked.insert(tile).second) // the answer is no as soon as one is
+      return true;
     if (tile::shapeOf(tile.getType())[row.dim] == 1)
       return true;
     Operation *op = tile.getDefiningOp();
@@ -166,12 +168,16 @@ private:
 
   // False if the loop itself stores what the tile is computed from: its first lanes cannot be asked
   // for before the row begins.
-  bool isKnownBefore(Value tile) const {
+  bool isKnownBefore(Value tile) {
     if (!tile::isTile(tile) || emitter.plan.stored(tile))
       return !computed.contains(tile);
+    if (auto found = before.find(tile); found != before.end())
+      return found->second;
     Operation *op = tile.getDefiningOp();
-    return op &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return isKnownBefore(operand); });
+    bool all = op && llvm::all_of(op->getOperands(),
+                                  [&](Value operand) { return isKnownBefore(operand); });
+    before[tile] = all;
+    return all;
   }
 
   bool isRead(Value tile) const { return emitter.plan.stored(tile) && !computed.contains(tile); }
@@ -180,7 +186,8 @@ private:
   OpBuilder &b;
   Location loc;
   int64_t extent;
-  llvm::DenseSet<Value> computed, seen, known;
+  llvm::DenseSet<Value> computed, seen, known, looked;
+  llvm::DenseMap<Value, bool> before;
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "cpu/AccessLines.h"
 #include "cpu/Codegen.h"
 #include "cpu/EmitKernel.h"
+#include "cpu/Exchanges.h"
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
 #include "cpu/OrientStores.h"
@@ -55,6 +56,14 @@ struct DistrustRunsPass : PassWrapper<DistrustRunsPass, OperationPass<ModuleOp>>
   }
 };
 
+struct FlattenExchangesPass : PassWrapper<FlattenExchangesPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FlattenExchangesPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::flattenExchanges(kernel);
+  }
+};
+
 struct OrientStoresPass : PassWrapper<OrientStoresPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrientStoresPass)
   void runOnOperation() override {
@@ -86,6 +95,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(transforms::createExpandInlineAsmPass());
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
+  // Halves of pairs are found by the numbers of their elements.
+  pm.addPass(std::make_unique<FlattenExchangesPass>());
   // Products start with what is added to them, which rounds in another order.
   if (contract)
     pm.addPass(transforms::createFoldAddendsPass());
