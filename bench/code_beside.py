@@ -30,7 +30,8 @@ spec = importlib.util.spec_from_file_location("kernels", path)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 function = getattr(module, kernel)
-function = getattr(function, "fn", function) if not hasattr(function, "arg_names") else function
+while not isinstance(function, triton.JITFunction):
+    function = function.fn
 signature, constants, facts = {}, {}, {}
 for place, (name, word) in enumerate(zip(function.arg_names, json.loads(words))):
     kind = re.fullmatch(r"(\*?(?:fp\d+\w*|bf16|[iu]\d+))(?::(\d+))?", word)

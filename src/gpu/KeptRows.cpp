@@ -59,20 +59,12 @@ struct Row {
   struct Again {
     scf::ForOp loop;
     tile::LoadOp load;
+    // Whether nothing changed meanwhile, of all steps and of the first one; null: nothing may.
+    Value isSafe, isFirstSafe;
   };
   SmallVector<Again> again;
-  Value isSafe; // null: always
   bool isInRegisters = false, isInShared = false;
-  Value first;        // what the first step loads, if that waits in registers
   int64_t offset = 0; // of its place in that of a step
-  int64_t start = 0;  // the number of the first step, before that goes in front of the loop
-  std::optional<int64_t> steps;
-  Operation *before = nullptr; // the loop, or its first step
-  struct Load {
-    tile::LoadOp load;
-    Value step;
-  };
-  SmallVector<Load> loads, loadsAgain; // of the loops and of first steps in front of them
 
   int64_t bytes() { return bytesOfThread(load); }
   bool isCounted() { return bool(stepsOf(loop)); }
@@ -154,9 +146,9 @@ private:
         for (auto again : other.getBody()->getOps<tile::LoadOp>())
           if (!taken.contains(again) && again.getType() == load.getType() &&
               !again.getIsVolatile() && again.getCache() != tile::CacheModifier::CV &&
-              same(load.getPointer(), again.getPointer()) &&
-              same(load.getMask(), again.getMask()) && isUnchanged(row, other, again))
-            row.again.push_back({other, again});
+              same(load.getPointer(), again.getPointer()) && same(load.getMask(), again.getMask()))
+            if (auto isSafe = findSafe(row, other, again, false))
+              row.again.push_back({other, again, *isSafe, *findSafe(row, other, again, true)});
       }
       for (Row::Again &again : row.again)
         taken.insert(again.load);
@@ -167,26 +159,25 @@ private:
 
   // --- memory order ---
 
-  // True if between the row's load and `again` nothing changes what is loaded, on the condition
-  // that it adds to the row's.
-  bool isUnchanged(Row &row, scf::ForOp loop, tile::LoadOp again) {
-    Value condition = row.isSafe;
+  // Under which condition nothing between the row's load and `again` changes what all steps load,
+  // or the first one (null: always), or none if that may happen.
+  std::optional<Value> findSafe(Row &row, scf::ForOp loop, tile::LoadOp again, bool isFirst) {
+    Value condition;
     for (Operation *op = row.loop;; op = op->getNextNode()) {
       bool isFine = !op->walk([&](Operation *inner) {
-                         return isHarmless(inner, row, loop, again, condition)
+                         return isHarmless(inner, row, loop, again, isFirst, condition)
                                     ? WalkResult::advance()
                                     : WalkResult::interrupt();
                        }).wasInterrupted();
       if (!isFine)
-        return false;
+        return std::nullopt;
       if (op == loop)
-        break;
+        return condition;
     }
-    row.isSafe = condition;
-    return true;
   }
 
-  bool isHarmless(Operation *op, Row &row, scf::ForOp loop, tile::LoadOp again, Value &condition) {
+  bool isHarmless(Operation *op, Row &row, scf::ForOp loop, tile::LoadOp again, bool isFirst,
+                  Value &condition) {
     // A loop may wait for what another program writes, as may a load that is volatile.
     if (isa<scf::WhileOp, tile::GridDependencyOp>(op))
       return false;
@@ -198,15 +189,21 @@ private:
     auto store = dyn_cast<tile::StoreOp>(op);
     if (!store)
       return false;
+    Operation *own = loop.getBody()->findAncestorOpInBlock(*store);
+    bool isBehind = own && again->isBeforeInBlock(own);
+    if (isFirst && isBehind)
+      return true;
     scf::ForOp around = loopOf(store, row.loop->getBlock());
     auto read = bytesOf(row.load.getPointer(), row.loop, row.loop);
     auto written = bytesOf(store.getPointer(), around, row.loop);
     if (!read || !written)
       return false;
-    Operation *own = loop.getBody()->findAncestorOpInBlock(*store);
-    bool walksAlong = own && around == loop && again->isBeforeInBlock(own) &&
-                      read->each == written->each && read->slope == written->slope &&
-                      read->slope >= read->each;
+    if (isFirst)
+      read->end = make<arith::AddIOp>(
+          store.getLoc(), read->begin,
+          make<arith::ConstantOp>(store.getLoc(), b.getI64IntegerAttr(read->each)).getResult());
+    bool walksAlong = isBehind && around == loop && read->each == written->each &&
+                      read->slope == written->slope && read->slope >= read->each;
     // Written over before it is read again.
     if (!walksAlong && around &&
         SameStep(row.loop, around)(row.load.getPointer(), store.getPointer()))
@@ -409,92 +406,43 @@ private:
       for (Row::Again &again : row.again)
         if (row.isInRegisters || row.isInShared)
           takeOtherOf(row.load, again.load);
-    llvm::SetVector<Operation *> peeled;
     for (Row &row : rows)
       if (row.isInRegisters) {
-        row.first = loadFirst(row);
-        peeled.insert(row.loop);
+        Value first = loadFirst(row);
+        takeFirst(row.load, row.loop, first, {});
         for (Row::Again &again : row.again)
-          peeled.insert(again.loop);
-      }
-    for (Row &row : rows) {
-      row.start = *constantOf(row.loop.getLowerBound());
-      row.steps = stepsOf(row.loop);
-      row.before = row.loop;
-      row.loads.push_back({row.load, row.loop.getInductionVar()});
-      for (Row::Again &again : row.again)
-        row.loadsAgain.push_back({again.load, again.loop.getInductionVar()});
-    }
-    for (Operation *loop : peeled)
-      peelFirst(cast<scf::ForOp>(loop), rows);
-    for (Row &row : rows)
-      if (row.isInShared)
+          takeFirst(again.load, again.loop, first, again.isFirstSafe);
+      } else if (row.isInShared) {
         keepInShared(row);
+      }
   }
 
-  // The first step in front of the loop, as a branch: with what registers hold it is often all.
+  // In the first step what waits in registers stands in for what the mask leaves out, and the mask
+  // leaves out all: the load's code stays one instruction.
   //
-  //   for i in [0, n): s = f(i, s)   =>   s = if 0 < n: f(0, s) else s; for i in [1, n): s = f(i,
-  //   s)
-  void peelFirst(scf::ForOp loop, MutableArrayRef<Row> rows) {
-    Location loc = loop.getLoc();
-    Value lower = loop.getLowerBound();
-    b.setInsertionPoint(loop);
-    Value any =
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
-    bool hasResults = loop.getNumResults();
-    auto branch = b.create<scf::IfOp>(loc, loop.getResultTypes(), any, hasResults);
-    if (hasResults) {
-      b.setInsertionPointToEnd(branch.elseBlock());
-      b.create<scf::YieldOp>(loc, loop.getInitArgs());
-      b.setInsertionPointToEnd(branch.thenBlock());
-    } else {
-      b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    }
-    for (Row &row : rows)
-      if (row.loop == loop)
-        row.before = branch;
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), lower);
-    mapping.map(loop.getRegionIterArgs(), loop.getInitArgs());
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      auto *kept =
-          llvm::find_if(rows, [&](Row &row) { return row.isInRegisters && &op == row.load; });
-      if (kept != rows.end()) {
-        mapping.map(op.getResult(0), kept->first);
-        continue;
-      }
-      Operation *copy = b.clone(op, mapping);
-      for (Row &row : rows)
-        followFirst(row, &op, copy, lower, mapping);
-    }
-    if (hasResults) {
-      SmallVector<Value> results;
-      for (Value result : loop.getBody()->getTerminator()->getOperands())
-        results.push_back(mapping.lookupOrDefault(result));
-      b.create<scf::YieldOp>(loc, results);
-    }
-    b.setInsertionPoint(loop);
-    loop.setLowerBound(
-        constant(loc, lower.getType(), *constantOf(lower) + *constantOf(loop.getStep())));
-    loop.getInitArgsMutable().assign(branch.getResults());
+  //   load(p + i, mask, other)   =>   load(p + i, mask & i > 0, i > 0 ? other : first)
+  void takeFirst(tile::LoadOp load, scf::ForOp loop, Value first, Value isSafe) {
+    Location loc = load.getLoc();
+    b.setInsertionPoint(load);
+    Value later = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, loop.getInductionVar(),
+                                          loop.getLowerBound());
+    if (isSafe)
+      later = b.create<arith::OrIOp>(loc, later, isNot(loc, isSafe));
+    Value other = otherOf(load);
+    load.getOtherMutable().assign(b.create<arith::SelectOp>(loc, later, other, first).getResult());
+    StepsAhead{loop, b}.addMask(load, later);
   }
-  // What becomes of the loads of a row in a first step; `copy` is that of `op`, before `b`.
-  void followFirst(Row &row, Operation *op, Operation *copy, Value step, IRMapping &mapping) {
-    bool isAgain = llvm::any_of(row.again, [&](Row::Again &again) { return again.load == op; });
-    if (!isAgain && op != row.load)
-      return;
-    auto load = cast<tile::LoadOp>(copy);
-    if (!row.isInRegisters) {
-      (isAgain ? row.loadsAgain : row.loads).push_back({load, step});
-    } else if (!row.isSafe) {
-      load->erase();
-      mapping.map(op->getResult(0), row.first);
-    } else {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(load);
-      mapping.map(op->getResult(0), instead(load, row.isSafe, [&] { return row.first; }));
-    }
+  Value isNot(Location loc, Value truth) {
+    return b.create<arith::XOrIOp>(loc, truth, constant(loc, b.getI1Type(), 1));
+  }
+  // What the mask of a load leaves out, as a tile.
+  Value otherOf(tile::LoadOp load) {
+    auto type = cast<RankedTensorType>(load.getType());
+    Value other = load.getOther();
+    if (!other)
+      return b.create<arith::ConstantOp>(load.getLoc(), b.getZeroAttr(type));
+    return tile::isTile(other.getType()) ? other
+                                         : b.create<tile::SplatOp>(load.getLoc(), type, other);
   }
 
   // Puts what `emit` gives in place of the load where `condition` holds, and the load elsewhere.
@@ -514,15 +462,17 @@ private:
     Location loc = row.load.getLoc();
     scf::ForOp loop = row.loop;
     Type i64 = b.getI64Type();
-    b.setInsertionPoint(row.before);
-    Value count =
-        b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
-                              row.steps ? b.getI64IntegerAttr(*row.steps) : IntegerAttr());
-    if (row.isSafe)
-      count = b.create<arith::SelectOp>(loc, row.isSafe, count, constant(loc, i64, 0));
+    b.setInsertionPoint(loop);
+    auto steps = stepsOf(loop);
+    Value count = b.create<KeptStepsOp>(loc, i64, b.getI64IntegerAttr(stepBytes),
+                                        steps ? b.getI64IntegerAttr(*steps) : IntegerAttr());
+    for (Row::Again &again : row.again)
+      if (again.isSafe)
+        count = b.create<arith::SelectOp>(loc, again.isSafe, count, constant(loc, i64, 0));
     // The number of a step among those in shared memory, and whether it has a place there.
-    int64_t by = *constantOf(loop.getStep()), first = row.start + (row.isInRegisters ? by : 0);
-    auto placeOf = [&](Value step) {
+    int64_t by = *constantOf(loop.getStep()), first = *constantOf(loop.getLowerBound());
+    auto placeOf = [&](scf::ForOp around) {
+      Value step = around.getInductionVar();
       if (step.getType() != i64)
         step = b.create<arith::ExtSIOp>(loc, i64, step);
       if (first)
@@ -532,18 +482,16 @@ private:
       Value has = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, step, count);
       return std::pair(step, has);
     };
-    for (Row::Load &one : row.loads) {
-      b.setInsertionPointAfter(one.load);
-      auto [step, has] = placeOf(one.step);
-      auto branch = b.create<scf::IfOp>(loc, has);
-      b.setInsertionPointToStart(branch.thenBlock());
-      b.create<KeepOp>(loc, one.load.getResult(), step, row.offset, stepBytes);
-    }
-    for (Row::Load &one : row.loadsAgain) {
-      b.setInsertionPoint(one.load);
-      auto [step, has] = placeOf(one.step);
-      instead(one.load, has, [&, step = step] {
-        return b.create<KeptOp>(loc, one.load.getType(), step, row.offset, stepBytes);
+    b.setInsertionPointAfter(row.load);
+    auto [step, has] = placeOf(loop);
+    auto branch = b.create<scf::IfOp>(loc, has);
+    b.setInsertionPointToStart(branch.thenBlock());
+    b.create<KeepOp>(loc, row.load.getResult(), step, row.offset, stepBytes);
+    for (Row::Again &again : row.again) {
+      b.setInsertionPoint(again.load);
+      auto [step, has] = placeOf(again.loop);
+      instead(again.load, has, [&, step = step] {
+        return b.create<KeptOp>(loc, again.load.getType(), step, row.offset, stepBytes);
       });
     }
   }

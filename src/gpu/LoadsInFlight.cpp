@@ -28,6 +28,14 @@ bool isPlain(Operation *op) {
              tile::ArangeOp, tile::DivSIOp, tile::RemSIOp>(op);
 }
 
+// True if the first step takes a row that waited in registers (`keepRows`) instead of loading it:
+// most rows have one step, and there is no load to wait for.
+bool startsWithKept(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [](tile::LoadOp load) {
+    return load.getOther() && load.getOther().getDefiningOp<arith::SelectOp>();
+  });
+}
+
 uint32_t registersOfLoop(scf::ForOp loop) {
   uint32_t loads = 0, addresses = 0, carried = 0;
   for (Operation &op : loop.getBody()->without_terminator()) {
@@ -50,10 +58,19 @@ uint32_t registersOfLoop(scf::ForOp loop) {
 
 uint32_t registersForLoads(FunctionOpInterface kernel) {
   uint32_t most = 0;
-  kernel->walk([&](scf::ForOp loop) { most = std::max(most, registersOfLoop(loop)); });
+  bool hasKept = false;
+  kernel->walk([&](scf::ForOp loop) {
+    if (startsWithKept(loop))
+      hasKept = true;
+    else
+      most = std::max(most, registersOfLoop(loop));
+  });
   // With 64 registers half of an SM's warps are resident, and `ptxas` takes no more of them than it
-  // needs. Loops of fewer are left to it.
+  // needs. Loops of fewer are left to it; programs whose rows are kept go from one reduction to the
+  // next, and what hides that is other programs.
   constexpr uint32_t few = 40, half = 64;
+  if (hasKept && most <= few)
+    return few;
   // A count of 72 may be one of 64: it may be too high by 8, of which a warp's are a multiple.
   return most <= few ? 0 : most > half + 8 ? most : half;
 }

@@ -83,11 +83,36 @@ Value roundedPair(RegisterEmitter &e, Value low, Value high) {
                     "=r,f,f", e.builder.getI32Type(), {second.getIn(), first.getIn()}, true);
 }
 
+// Elements that one condition chooses: whole words are chosen instead.
+struct Choice {
+  Value condition;
+  SmallVector<Value> yes, no;
+};
+std::optional<Choice> asOneChoice(ArrayRef<Value> values) {
+  Choice choice;
+  for (Value value : values) {
+    auto select = value.getDefiningOp<LLVM::SelectOp>();
+    if (!select || (choice.condition && choice.condition != select.getCondition()))
+      return std::nullopt;
+    choice.condition = select.getCondition();
+    choice.yes.push_back(select.getTrueValue());
+    choice.no.push_back(select.getFalseValue());
+  }
+  return choice.condition ? std::optional(choice) : std::nullopt;
+}
+
 // Registers to the words of an access, and back. i1 is a byte.
 SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element, Pieces pieces) {
   OpBuilder &b = e.builder;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
   unsigned bits = bitsOf(memory);
+  if (auto one = bits < pieces.bits ? asOneChoice(values) : std::nullopt) {
+    SmallVector<Value> words = pack(e, one->yes, element, pieces),
+                       others = pack(e, one->no, element, pieces);
+    for (auto [word, other] : llvm::zip(words, others))
+      word = b.create<LLVM::SelectOp>(e.loc(), one->condition, word, other);
+    return words;
+  }
   SmallVector<Value> numbers;
   for (Value value : values) {
     if (element.isInteger(1))
@@ -174,7 +199,8 @@ unsigned accessVector(const analysis::AxisAnalysis &axes, Value pointer, Value m
 }
 
 SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
-                            Value predicate, StringRef qualifiers, uint64_t other, Value policy) {
+                            Value predicate, StringRef qualifiers, uint64_t other, Value policy,
+                            ArrayRef<Value> others) {
   OpBuilder &b = e.builder;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
   // The bits of piece i of an access that is not made.
@@ -191,14 +217,19 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
     }
   };
   Pieces pieces = Pieces::of(bitsOf(memory) * count);
+  SmallVector<Value> words;
+  if (!others.empty())
+    words = pack(e, others, element, pieces);
   std::string text, constraints;
+  unsigned place = pieces.count + (policy ? 2 : 1); // of the predicate among operands
   for (unsigned i = 0; i < pieces.count; ++i) {
+    bool isHalf = pieces.constraint() == 'h';
     constraints += std::string(i ? ",=" : "=") + pieces.constraint();
-    if (predicate)
-      text +=
-          pieces.constraint() == 'h'
-              ? "mov.u16 $" + std::to_string(i) + ", " + std::to_string(initial(i) & 0xffff) + "; "
-              : "mov.u32 $" + std::to_string(i) + ", " + std::to_string(initial(i)) + "; ";
+    if (!predicate)
+      continue;
+    std::string number = !words.empty() ? "$" + std::to_string(place + 1 + i)
+                                        : std::to_string(isHalf ? initial(i) & 0xffff : initial(i));
+    text += (isHalf ? "mov.u16 $" : "mov.u32 $") + std::to_string(i) + ", " + number + "; ";
   }
   constraints += ",l";
   std::string access = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
@@ -210,9 +241,13 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
     operands.push_back(policy);
   }
   if (predicate) {
-    text += "@$" + std::to_string(pieces.count + operands.size()) + " ";
+    text += "@$" + std::to_string(place) + " ";
     constraints += ",b";
     operands.push_back(predicate);
+  }
+  for (Value word : words) {
+    constraints += std::string(",") + pieces.constraint();
+    operands.push_back(word);
   }
   Type piece = pieces.type(b);
   Type result = pieces.count == 1 ? piece
@@ -220,7 +255,7 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
                                         b.getContext(), SmallVector<Type>(pieces.count, piece));
   // Not pure: the optimiser takes pure assembly for code that reads no memory.
   Value loaded = e.assembly(text + access, constraints, result, operands, false);
-  SmallVector<Value> words;
+  words.clear();
   for (unsigned i = 0; i < pieces.count; ++i)
     words.push_back(pieces.count == 1
                         ? loaded
@@ -332,11 +367,11 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
       others.clear();
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < count; reg += vector)
-      llvm::append_range(values, emitLoad(e, pointers[reg], element, vector,
-                                          masks.empty() ? Value() : masks[reg], qualifiers,
-                                          other.value_or(0), policy));
-    for (unsigned reg = 0; reg < others.size(); ++reg)
-      values[reg] = e.builder.create<LLVM::SelectOp>(e.loc(), masks[reg], values[reg], others[reg]);
+      llvm::append_range(
+          values, emitLoad(e, pointers[reg], element, vector, masks.empty() ? Value() : masks[reg],
+                           qualifiers, other.value_or(0), policy,
+                           others.empty() || masks.empty() ? ArrayRef<Value>()
+                                                           : ArrayRef(others).slice(reg, vector)));
     if (tile::isTile(load.getResult()))
       e.setRegisters(load.getResult(), std::move(values));
     else

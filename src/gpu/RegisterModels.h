@@ -54,12 +54,13 @@ mlir::Value cachePolicy(RegisterEmitter &emitter, tile::EvictionPolicy evict);
 
 // --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
 
-/// `count` adjacent elements; elements of the bits `other` where the predicate (null: true) is
-/// false.
+/// `count` adjacent elements; `others`, or elements of the bits `other`, where the predicate (null:
+/// true) is false.
 llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value pointer,
                                         mlir::Type element, unsigned count, mlir::Value predicate,
                                         llvm::StringRef qualifiers, uint64_t other = 0,
-                                        mlir::Value policy = {});
+                                        mlir::Value policy = {},
+                                        llvm::ArrayRef<mlir::Value> others = {});
 void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
                llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
                llvm::StringRef qualifiers, mlir::Value policy = {});

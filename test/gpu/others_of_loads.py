@@ -1,0 +1,13 @@
+# RUN: nereid compile %s:given --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 1024" --target sm_90a --emit ptx | FileCheck %s --check-prefix GIVEN
+# What the mask of a load leaves out comes to the registers of the load before it: no choice behind it.
+import triton
+import triton.language as tl
+
+
+# GIVEN: ld.global.v4.b32 {[[Z:%r[0-9]+]],
+# GIVEN: mov.u32 %r{{[0-9]+}}, [[Z]]; mov.u32 {{.*}} @%p{{[0-9]+}} ld.global.v4.b32
+# GIVEN-NOT: selp
+@triton.jit
+def given(x, y, z, N, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < N, other=tl.load(z + at)))
