@@ -82,6 +82,11 @@ def answer_for_gpu(is_available):
     answers.update((name, lambda *_, **__: None) for name in ("synchronize", "empty_cache", "set_device", "reset_peak_memory_stats"))
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
+    for name in ("set_device_index", "set_device_idx", "set_stream", "synchronize", "empty_cache", "reset_peak_memory_stats"):
+        setattr(torch.accelerator, name, lambda *_, **__: None)
+    torch.accelerator.current_device_index = torch.accelerator.current_device_idx = lambda: 0
+    torch.accelerator.is_available, torch.accelerator.device_count = answers["is_available"], answers["device_count"]
+    torch.accelerator.current_stream = answers["current_stream"]
     for name in ("device", "current_device", "get_device_properties", "get_device_capability", "manual_seed_all", "synchronize", "Event", "device_count"):
         if name != "device_count" or is_available:
             setattr(torch.cpu, name, answers[name])
