@@ -80,6 +80,30 @@ def counts(y, FN: tl.constexpr):
     tl.store(y, FN(21))
 
 
+TABLE = {1: "one", "two": tl.float32, tl.int32: 3}
+KNOWN = tl.constexpr({"by": 5, Mode.FIRST: 7})
+NAMES = tl.constexpr(frozenset(("a", "b")))
+
+
+@triton.constexpr_function
+def looked_up(key):
+    return TABLE[key]
+
+
+@triton.jit
+def by_tables(y, KEY: tl.constexpr):
+    tl.store(y, looked_up(tl.int32))
+    tl.store(y + 1, KNOWN["by"])
+    tl.store(y + 2, KNOWN[Mode.FIRST])
+    tl.store(y + 3, 1 if KEY in NAMES else 0)
+    tl.static_assert(looked_up("two") == tl.float32)
+
+
+@triton.jit
+def reads_table(y):
+    tl.store(y, TABLE[tl.int32])
+
+
 class Arguments(unittest.TestCase):
     def setUp(self):
         self.x, self.y = np.arange(4, dtype="f4"), np.zeros(4, "f4")
@@ -104,6 +128,12 @@ class Arguments(unittest.TestCase):
     def test_function_that_runs_while_compiling(self):
         counts[(1, )](self.y, doubled)
         self.assertEqual(self.y[0], 42)
+
+    def test_dicts_and_sets(self):
+        by_tables[(1, )](self.y, "b")
+        np.testing.assert_array_equal(self.y, [3, 5, 7, 1])
+        with self.assertRaisesRegex(triton.CompilationError, "`TABLE` is a global `dict`, and kernels may read only constexpr globals"):
+            reads_table[(1, )](self.y)
 
     def test_what_has_no_source(self):
         with self.assertRaisesRegex(TypeError, "argument `FN` of `applies`: cannot convert an argument of type builtins.object"):

@@ -338,6 +338,8 @@ class Closure:
         from .jit import ConstexprFunction, JITFunction
 
         if isinstance(value, core.constexpr):
+            if isinstance(value.value, (dict, set, frozenset)):
+                return self._collection(value.value, "tl.constexpr")
             inner = self.value(value.value)
             return inner if inner[0] in ("a", "m") else ("x", inner)
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -392,22 +394,33 @@ class Closure:
         if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
             return ("a", "torch", str(value).removeprefix("torch."))
         if isinstance(value, enum.Enum) and value.name in type(value).__members__:
-            return self._named(value, f"{type(value).__name__}.{value.name}", {})
+            return self._named(value, f"{type(value).__name__}.{value.name}", {type(value).__name__: self.type(type(value))})
         if _is_dataclass(value) and "__init__" not in _written(type(value)):
-            fields = {name: getattr(value, name) for name in _fields(value)}
+            fields = _fields(value)
             return self._named(value, f"{type(value).__name__}({', '.join(f'{name}=_{name}' for name in fields)})",
-                               {f"_{name}": one for name, one in fields.items()})
+                               {type(value).__name__: self.type(type(value)), **{f"_{name}": self.value(getattr(value, name)) for name in fields}})
+        if isinstance(value, (dict, set, frozenset)):
+            return self._collection(value, "")
         return ("a", type(value).__module__, type(value).__name__)
 
     def _named(self, value, text, names):
-        """An object of a class, by an expression of the class and of further values."""
-        key = ("object", id(value))
+        """An object, by an expression of what `names` holds."""
+        key = ("object", id(value), text)
         if key not in self.known:
-            cls = self.type(type(value))
             unit = self._open(key, f"{type(value).__module__}.{type(value).__name__}.object", f"NAMED = {text}\n")
-            unit.globals[type(value).__name__] = cls
-            unit.globals.update((name, self.value(one)) for name, one in names.items())
+            unit.globals.update(names)
         return ("a", self.known[key], "NAMED")
+
+    def _collection(self, value, wrapper):
+        """A dict or set, by its items."""
+        words = {f"_{i}": self.value(one) for i, one in enumerate(value)}
+        items = list(words)
+        if isinstance(value, dict):
+            found = {f"_{name}": self.value(one) for name, one in zip(words, value.values())}
+            items = [f"{name}: _{name}" for name in words]
+            words |= found
+        text = f"{{{', '.join(items)}}}" if items or isinstance(value, dict) else "set()"
+        return self._named(value, f"{wrapper}({text})", {"tl": ("m", "triton.language"), **words})
 
 
 def _is_made(member):
