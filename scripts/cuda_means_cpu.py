@@ -1,6 +1,8 @@
 """Lets host code that names a GPU run on the CPU, for tests of public packages: wherever torch takes a device, `cuda` is the CPU, and what
 is asked of a GPU is answered as an H200 would. Tensors are those of the CPU: their `device` says so, their `is_cuda` does not."""
 import contextlib
+import functools
+import types
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -34,6 +36,8 @@ class OnCpu(TorchFunctionMode):
             args = tuple("cpu" if type(one) is int else here(one) for one in args)
         if func is torch.Tensor.pin_memory:
             return args[0]
+        if func is torch.histc and not args[0].is_floating_point():  # a GPU counts integers
+            return func(args[0].double(), *args[1:], **kwargs).to(args[0].dtype)
         return func(*args, **kwargs)
 
 
@@ -82,6 +86,11 @@ def answer_for_gpu(is_available):
     answers.update((name, lambda *_, **__: None) for name in ("synchronize", "empty_cache", "set_device", "reset_peak_memory_stats"))
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
+    for name in ("set_device_index", "set_device_idx", "set_stream", "synchronize", "empty_cache", "reset_peak_memory_stats"):
+        setattr(torch.accelerator, name, lambda *_, **__: None)
+    torch.accelerator.current_device_index = torch.accelerator.current_device_idx = lambda: 0
+    torch.accelerator.is_available, torch.accelerator.device_count = answers["is_available"], answers["device_count"]
+    torch.accelerator.current_stream = answers["current_stream"]
     for name in ("device", "current_device", "get_device_properties", "get_device_capability", "manual_seed_all", "synchronize", "Event", "device_count"):
         if name != "device_count" or is_available:
             setattr(torch.cpu, name, answers[name])
@@ -92,6 +101,7 @@ def install(is_available=True):
     answer_for_gpu(is_available)
     OnCpu().__enter__()
     torch.Tensor.is_cuda = property(lambda tensor: True)
+    _register_on_cpu()
     real = torch.Generator
 
     class Generator(real):
@@ -108,6 +118,31 @@ def install(is_available=True):
 
     torch.autocast.__init__ = start
     torch.amp.custom_fwd, torch.amp.custom_bwd = _plain(torch.amp.custom_fwd), _plain(torch.amp.custom_bwd)
+
+
+def _register_on_cpu():
+    """Operators that Python defines for a GPU are the CPU's. What they run sees no mode of its caller: they enter one."""
+    register, moved, defined = torch.library.Library.impl, set(), set()
+
+    def impl(self, op_name, fn, dispatch_key="", **kwargs):
+        inside = fn
+        if isinstance(fn, types.FunctionType):
+            @functools.wraps(fn)
+            def inside(*args, **kwargs):
+                with OnCpu():
+                    return fn(*args, **kwargs)
+
+        name = (self.ns, op_name if isinstance(op_name, str) else str(op_name))
+        if dispatch_key == "CPU" and name in moved:
+            return None  # what stands for a GPU is there already
+        if dispatch_key == "CUDA" and name not in defined:
+            moved.add(name)
+            dispatch_key = "CPU"
+        elif dispatch_key == "CPU":
+            defined.add(name)
+        return register(self, op_name, inside, dispatch_key, **kwargs)
+
+    torch.library.Library.impl = impl
 
 
 def _plain(decorator):

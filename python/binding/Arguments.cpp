@@ -16,7 +16,13 @@ Registry &registry() {
   return *one;
 }
 
-Arguments::Arguments(size_t count) : count(count) {
+Argument Arguments::sourced(std::string_view key) const {
+  if (!haveSources)
+    throw SourceNeeded{};
+  return Argument::function(key);
+}
+
+Arguments::Arguments(size_t count, bool haveSources) : count(count), haveSources(haveSources) {
   if (count > few)
     many = std::make_unique<Argument[]>(count);
   at = count > few ? many.get() : reinterpret_cast<Argument *>(room);
@@ -235,6 +241,11 @@ Argument Arguments::convertTensor(PyObject *object) {
       }
   }
   Ref adapted = Ref::take(PyObject_CallFunctionObjArgs(registry().adapt.get(), object, nullptr));
+  if (PyList_Check(adapted.get()) && PyList_Size(adapted.get()) == 1) {
+    Ref key = Ref::borrow(PyList_GetItem(adapted.get(), 0));
+    kept.push_back(key);
+    return sourced(text(key.get()));
+  }
   Py_ssize_t size = PyTuple_Check(adapted.get()) ? PyTuple_Size(adapted.get()) : 0;
   // A list that became a tuple holds no text.
   if ((size != 3 && size != 4) || !PyUnicode_Check(PyTuple_GetItem(adapted.get(), 1))) {
@@ -391,8 +402,11 @@ Argument Arguments::convert(PyObject *object, int depth) {
     argument.isConstexpr = true;
     return argument;
   }
-  if (isFunction(object))
-    return Argument::function(functionKey(object));
+  if (isFunction(object)) {
+    if (!haveSources)
+      throw SourceNeeded{};
+    return sourced(functionKey(object));
+  }
   if (type == known.builtinType.get()) {
     Ref path = Ref::take(PyObject_GetAttrString(object, "_key"));
     kept.push_back(path);

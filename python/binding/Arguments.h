@@ -26,10 +26,15 @@ Registry &registry();
 
 constexpr int cpuDevice = -1;
 
+/// Thrown where an argument is a function, or an object, whose source the kernel's program may
+/// lack.
+struct SourceNeeded {};
+
 /// Converted arguments of one call, with what they point at.
 class Arguments {
 public:
-  explicit Arguments(size_t count);
+  /// `haveSources`: whether the program was given the sources of its arguments.
+  Arguments(size_t count, bool haveSources);
 
   launch::Argument *begin() { return at; }
   std::span<const launch::Argument> all() const { return {at, count}; }
@@ -49,7 +54,11 @@ private:
   launch::Argument convertDescriptor(PyObject *object);
   void place(int device, const void *address);
 
+  /// What stands for something by where its source has it: "unit.name@hash".
+  launch::Argument sourced(std::string_view key) const;
+
   size_t count;
+  bool haveSources;
   launch::Argument *at;
   alignas(launch::Argument) unsigned char room[few * sizeof(launch::Argument)];
   std::unique_ptr<launch::Argument[]> many;

@@ -363,11 +363,6 @@ public:
         missing();
   }
 
-  Arguments convert() const {
-    Arguments converted(objects.size());
-    fill(converted);
-    return converted;
-  }
   void fill(Arguments &into) const {
     size_t i = 0;
     try {
@@ -620,11 +615,12 @@ void *streamFor(const Arguments &arguments, int device) {
   return native;
 }
 
-Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs, bool warmup) {
+Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs, bool warmup,
+               bool haveSources) {
   Call call(self, args, kwargs);
   if (!call.state.guards.empty())
     checkGuards(self, call.state);
-  Arguments arguments(call.objects.size());
+  Arguments arguments(call.objects.size(), haveSources);
   call.fill(arguments);
   int device = deviceFor(arguments);
   if (device != cpuDevice && call.options.numWarps > 32)
@@ -667,7 +663,7 @@ PyObject *launchFunction(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OO!O!p", &grid, &PyTuple_Type, &positional, &PyDict_Type,
                           &keywords, &warmup))
       throw PythonError{};
-    return launchCall(self, grid, positional, keywords, warmup != 0);
+    return launchCall(self, grid, positional, keywords, warmup != 0, true);
   });
 }
 
@@ -690,7 +686,7 @@ PyObject *compileFunction(PyObject *self, PyObject *args) {
                           &keywords))
       throw PythonError{};
     Call call(self, positional, keywords);
-    Arguments arguments(call.objects.size());
+    Arguments arguments(call.objects.size(), true);
     call.fill(arguments);
     nereid::Kernel kernel = kernelOf(self, call.state, call.options);
     auto artifact = [&] {
@@ -744,7 +740,7 @@ PyObject *interpretFunction(PyObject *self, PyObject *args) {
     Call call(self, positional, keywords);
     if (!call.state.guards.empty())
       checkGuards(self, call.state);
-    Arguments arguments(call.objects.size());
+    Arguments arguments(call.objects.size(), true);
     call.fill(arguments);
     nereid::Kernel kernel = kernelOf(self, call.state, call.options);
     Grid size = call.grid(grid);
@@ -808,7 +804,7 @@ PyObject *tileFunction(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &positional, &PyDict_Type, &keywords))
       throw PythonError{};
     Call call(self, positional, keywords);
-    Arguments arguments(call.objects.size());
+    Arguments arguments(call.objects.size(), true);
     call.fill(arguments);
     auto emitted =
         orRaise(BindingAccess::emit(kernelOf(self, call.state, call.options), arguments.all()));
@@ -834,8 +830,13 @@ PyObject *callLaunch(PyObject *self, PyObject *args, PyObject *kwargs) {
   return guarded([&] {
     auto &launch = stateOf<LaunchObject>(self);
     PyObject *function = launch.function.get();
-    if (stateOf<FunctionObject>(function).plain)
-      return launchCall(function, launch.grid.get(), args, kwargs, false);
+    if (stateOf<FunctionObject>(function).plain) {
+      try {
+        return launchCall(function, launch.grid.get(), args, kwargs, false, false);
+      } catch (const SourceNeeded &) {
+        // `run` brings it.
+      }
+    }
     // Hooks, the interpreter, a subclass: the package's own `run`.
     Ref run = Ref::take(PyObject_GetAttrString(function, "run"));
     Ref keywords = Ref::take(kwargs ? PyDict_Copy(kwargs) : PyDict_New());

@@ -151,6 +151,7 @@ Value Interp::call(const Value &calleeIn, std::vector<Value> args, Keywords keyw
     unbox(args);
     for (auto &keyword : keywords)
       unbox(keyword.second);
+    dropBuilderArguments(keywords);
   }
   if (callee.isCallable()) {
     // The object may be rebound while it runs.
@@ -221,10 +222,6 @@ Value Interp::callOp(const ops::Row &row, std::vector<Value> args, Keywords keyw
   unbox(args);
   for (auto &keyword : keywords)
     unbox(keyword.second);
-  std::erase_if(keywords, [](auto &keyword) {
-    return keyword.first == "_semantic" || keyword.first == "_generator" ||
-           keyword.first == "_builder";
-  });
   return building([&] {
     std::vector<Value> bound = ops::bind(row, std::move(args), std::move(keywords));
     ops::OpContext &context = opContext();
@@ -252,12 +249,7 @@ Value Interp::callFunction(const FunctionObject &function, std::vector<Value> ar
     return callJit(function, std::move(args), std::move(keywords));
 
   // Methods of aggregates, and functions made like the builtins of Triton, take tiles as they come.
-  bool takesTiles = !function.owner.expired() && function.flavor == Flavor::Plain;
-  for (const Arg &arg : function.parameters->args)
-    takesTiles |= arg.arg == "_semantic";
-  for (const Arg &arg : function.parameters->kwonlyargs)
-    takesTiles |= arg.arg == "_semantic";
-  if (takesTiles)
+  if ((!function.owner.expired() && function.flavor == Flavor::Plain) || takesBuilder(function))
     return callPython(function, std::move(args), std::move(keywords));
 
   // One that is said to run while compiling may ask a tile for its type.
@@ -452,10 +444,7 @@ Value Interp::callClass(ClassObject &type, std::vector<Value> args, Keywords key
 // Runs plain Python that may see tiles.
 Value Interp::callPython(const FunctionObject &function, std::vector<Value> args, Keywords keywords,
                          AggregateValue *constructing) {
-  std::erase_if(keywords, [](auto &keyword) {
-    return keyword.first == "_semantic" || keyword.first == "_generator" ||
-           keyword.first == "_builder";
-  });
+  addBuilderArguments(function, args.size(), keywords);
   Frame callee = frameOf(function, inKernel() ? Frame::Mode::Kernel : Frame::Mode::Host);
   callee.isPython = true;
   if (inKernel())

@@ -15,9 +15,13 @@ Value Interp::makeClass(const ClassDef &def) {
   type->module = frame->module->shared_from_this();
   type->def = &def;
   for (const Expr *base : def.bases) {
+    if (auto *plain = dynCast<Name>(base))
+      type->isPlainValued |= plain->id == "int" || plain->id == "str" || plain->id == "float";
     Value value = unboxed(eval(base));
     if (auto *other = value.as<ClassObject>()) {
       auto parent = other->shared_from_this();
+      type->isPlainValued |= parent->isPlainValued || parent->className == "IntEnum" ||
+                             parent->className == "StrEnum" || parent->className == "IntFlag";
       if (type->flavor == ClassObject::Flavor::Plain)
         type->flavor = parent->flavor;
       if (parent->flavor == ClassObject::Flavor::Dataclass ||

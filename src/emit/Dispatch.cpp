@@ -67,7 +67,7 @@ constexpr std::string_view reflectedCompareNames[] = {"eq", "ne", "gt", "ge", "l
 } // namespace
 
 Value Interp::binary(BinaryOp op, const Value &lhsIn, const Value &rhsIn) {
-  const Value &lhs = unboxed(lhsIn), &rhs = unboxed(rhsIn);
+  const Value &lhs = plainMember(unboxed(lhsIn)), &rhs = plainMember(unboxed(rhsIn));
   if (isUserObject(lhs) || isUserObject(rhs)) {
     std::string_view name = binaryNames[unsigned(op)];
     if (isUserObject(lhs))
@@ -125,14 +125,21 @@ Value Interp::unary(UnaryOpKind op, const Value &operandIn) {
 }
 
 Value Interp::compare(CompareOp op, const Value &lhsIn, const Value &rhsIn) {
-  const Value &lhs = unboxed(lhsIn), &rhs = unboxed(rhsIn);
   if (op == CompareOp::Is || op == CompareOp::IsNot) {
+    const Value &lhs = unboxed(lhsIn), &rhs = unboxed(rhsIn);
     if (lhs.as<Unknown>())
       return lhs;
     if (rhs.as<Unknown>())
       return rhs;
-    return Value(identical(lhs, rhs) == (op == CompareOp::Is));
+    // A member that is an argument and that of a module may come of two units.
+    auto isMember = [](const Value &value) {
+      auto *instance = value.as<Instance>();
+      return instance && instance->type->flavor == ClassObject::Flavor::Enum;
+    };
+    bool same = isMember(lhs) && isMember(rhs) ? ops::equal(lhs, rhs) : identical(lhs, rhs);
+    return Value(same == (op == CompareOp::Is));
   }
+  const Value &lhs = plainMember(unboxed(lhsIn)), &rhs = plainMember(unboxed(rhsIn));
   if (unsigned(op) < 6 && (isUserObject(lhs) || isUserObject(rhs))) {
     if (isUserObject(lhs))
       if (auto method = attribute(lhs, "__" + std::string(compareNames[unsigned(op)]) + "__"))
@@ -153,6 +160,14 @@ Value Interp::compare(CompareOp op, const Value &lhsIn, const Value &rhsIn) {
     return lhs;
   if (rhs.as<Unknown>())
     return rhs;
+  if ((op == CompareOp::In || op == CompareOp::NotIn) && (rhs.isTuple() || rhs.isList())) {
+    std::vector<Value> items;
+    for (const Value &item : rhs.items())
+      items.push_back(plainMember(item));
+    Value plain = Value::tuple(std::move(items));
+    checkMembership(plain, lhs);
+    return Value(hostCompare(op, lhs, plain));
+  }
   if (op == CompareOp::In || op == CompareOp::NotIn)
     checkMembership(rhs, lhs);
   Value result(hostCompare(op, lhs, rhs));

@@ -234,7 +234,7 @@ Value Interp::useBinding(const Binding &binding, bool isGlobal) {
   }
   if (box)
     return box->value;
-  if (isGlobal && !hostOptions.allowGlobals && !frame->module->isPrelude) {
+  if (isGlobal && !hostOptions.allowGlobals && !frame->module->isPrelude && !frame->isPython) {
     const Value &value = binding.value;
     bool isPlain = value.isNumber() || value.isStr() || value.isList() || value.as<ops::Dict>() ||
                    value.as<SetObject>() ||

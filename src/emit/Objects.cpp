@@ -64,8 +64,16 @@ Value ClassObject::call(ops::OpContext &, std::vector<Value> args, Keywords keyw
   return interp->callClass(*this, std::move(args), std::move(keywords));
 }
 
-bool ClassObject::derivesFrom(const ClassObject &other) const {
+bool ClassObject::isSame(const ClassObject &other) const {
   if (this == &other)
+    return true;
+  return def && other.def && className == other.className && module && other.module &&
+         module->tree && other.module->tree && module->tree->file == other.module->tree->file &&
+         def->begin.line == other.def->begin.line;
+}
+
+bool ClassObject::derivesFrom(const ClassObject &other) const {
+  if (isSame(other))
     return true;
   for (auto &base : bases)
     if (base->derivesFrom(other))
@@ -80,6 +88,13 @@ const Value *ClassObject::find(std::string_view name) const {
     if (const Value *inherited = base->find(name))
       return inherited;
   return nullptr;
+}
+
+const Value &plainMember(const Value &value) {
+  if (auto *instance = value.as<Instance>(); instance && instance->type->isPlainValued)
+    if (auto found = instance->fields.find("value"); found != instance->fields.end())
+      return found->second;
+  return value;
 }
 
 std::string Instance::repr() const {
@@ -113,7 +128,13 @@ bool Instance::equals(const Object &other) const {
   if (this == &other)
     return true;
   auto *instance = dynamic_cast<const Instance *>(&other);
-  if (!instance || instance->type != type || type->flavor != ClassObject::Flavor::Dataclass)
+  if (!instance || !instance->type->isSame(*type))
+    return false;
+  if (type->flavor == ClassObject::Flavor::Enum) {
+    auto a = fields.find("name"), b = instance->fields.find("name");
+    return a != fields.end() && b != instance->fields.end() && ops::equal(a->second, b->second);
+  }
+  if (type->flavor != ClassObject::Flavor::Dataclass)
     return false;
   for (auto &field : type->fields) {
     auto a = fields.find(field.name), b = instance->fields.find(field.name);

@@ -136,6 +136,13 @@ struct FunctionObject : ops::Callable {
   }
 };
 
+/// Whether a function is made like Triton's builtins: it takes tiles as they come, and `_semantic`.
+bool takesBuilder(const FunctionObject &function);
+/// Takes `_semantic=_semantic` and its like out of the keywords of a call.
+void dropBuilderArguments(Keywords &keywords);
+/// Gives `function` those that it has parameters for, beside `positional` arguments.
+void addBuilderArguments(const FunctionObject &function, size_t positional, Keywords &keywords);
+
 /// A callable of the engine's own.
 struct NativeFunction : ops::Callable {
   using Body = std::function<Value(Interp &, std::vector<Value> &, Keywords &)>;
@@ -190,6 +197,8 @@ struct ClassObject : ops::Callable, std::enable_shared_from_this<ClassObject> {
   std::string name() const override { return className; }
   std::string repr() const override { return "<class '" + className + "'>"; }
   Value call(ops::OpContext &, std::vector<Value>, Keywords) override;
+  /// Whether both come of one definition, which a program may hold in several units.
+  bool isSame(const ClassObject &other) const;
   /// Whether it is `other` or derives from it.
   bool derivesFrom(const ClassObject &other) const;
   /// The attribute of the class or of the first base that has it.
@@ -209,6 +218,7 @@ struct ClassObject : ops::Callable, std::enable_shared_from_this<ClassObject> {
   std::vector<Field> fields;
   std::shared_ptr<ModuleObject> module;
   const syntax::ClassDef *def = nullptr;
+  bool isPlainValued = false; ///< an Enum whose members are ints or strings: see plainMember
 };
 
 /// An object of a plain class, a dataclass, an Enum or an exception.
@@ -225,6 +235,10 @@ struct Instance : ops::Object {
   std::shared_ptr<ClassObject> type;
   std::map<std::string, Value, std::less<>> fields;
 };
+
+/// A member of an enumeration of numbers or strings (`IntEnum`, `class A(str, Enum)`) counts as its
+/// value in operators; other values as they are.
+const Value &plainMember(const Value &value);
 
 /// An object of an `@triton.aggregate` class: fields of tiles and constexprs.
 struct AggregateValue : ops::Aggregate {

@@ -33,7 +33,7 @@ Value BlockPointer::withTiles(std::span<const Tile> tiles) const {
 
 bool BlockPointer::sameShape(const Aggregate &other) const {
   auto *block = dynamic_cast<const BlockPointer *>(&other);
-  return block && block->type() == type() && block->order == order;
+  return block && block->type() == type();
 }
 
 namespace {
@@ -352,23 +352,24 @@ Value buildMakeBlockPtr(OpContext &context, Args args) {
   for (const Value &extent : listOrOne(args[4]))
     block->blockShape.push_back(intArgument(extent, "block_shape"));
   checkShape(block->blockShape);
+  std::vector<int64_t> order; // dimensions from the fastest: a hint, which nothing here needs
   for (const Value &dim : listOrOne(args[5]))
-    block->order.push_back(intArgument(dim, "order"));
+    order.push_back(intArgument(dim, "order"));
   size_t rank = block->blockShape.size();
   if (rank == 0 || block->shape.size() != rank || block->strides.size() != rank ||
-      block->offsets.size() != rank || block->order.size() != rank)
+      block->offsets.size() != rank || order.size() != rank)
     fail("WrongArgument",
          "`shape`, `strides`, `offsets`, `block_shape` and `order` have " +
              std::to_string(block->shape.size()) + ", " + std::to_string(block->strides.size()) +
              ", " + std::to_string(block->offsets.size()) + ", " + std::to_string(rank) + " and " +
-             std::to_string(block->order.size()) + " entries",
+             std::to_string(order.size()) + " entries",
          "give one for each dimension");
-  std::vector<int64_t> sorted = block->order;
+  std::vector<int64_t> sorted = order;
   std::ranges::sort(sorted);
   for (size_t d = 0; d < rank; ++d)
     if (sorted[d] != int64_t(d))
       fail("NotAPermutation",
-           "`order` " + shapeText(block->order) + " is not a permutation of the dimensions",
+           "`order` " + shapeText(order) + " is not a permutation of the dimensions",
            "the usual order of a row-major matrix is `(1, 0)`");
   return Value(std::move(block));
 }

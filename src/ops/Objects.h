@@ -64,7 +64,6 @@ struct BlockPointer : Aggregate {
   Tile base;                                 ///< a scalar pointer
   std::vector<Tile> shape, strides, offsets; ///< int64 scalars, one a dimension
   std::vector<int64_t> blockShape;
-  std::vector<int64_t> order; ///< dimensions from the fastest; a hint
 };
 
 } // namespace nereid::ops

@@ -78,7 +78,6 @@ public:
       for (auto *part : {&block->shape, &block->strides, &block->offsets})
         part->push_back(sandbox.argument(DType::Int64));
       block->blockShape.push_back(8);
-      block->order.push_back(int64_t(d));
     }
     return Value(block);
   }

@@ -126,7 +126,7 @@ class Specialization:
         types = ", ".join(f"{name}: {kind}" for name, kind in self.signature.items())
         return hook(
             key=self.key, repr=f"{function.__qualname__}[{said}]({types})",
-            fn=JitFunctionInfo(function.__module__, function.__qualname__, function),
+            fn=JitFunctionInfo(function.fn.__module__, function.fn.__qualname__, function),
             compile={"key": self.key, "signature": self.signature, "device": current_device(),
                      "constants": self.constants, **{name: o[name] for name in (*names, "extern_libs")},
                      "configs": [self.attrs], "specialization_data": self.text, "is_warmup": warmup},
@@ -143,7 +143,7 @@ def serialized(name, signature, constants, attrs, options, key, on_host=False):
 
 
 def _name(function):
-    return f"{function.__module__}.{function.__qualname__}"
+    return f"{function.fn.__module__}.{function.fn.__qualname__}"  # which a program may set after the decorator
 
 
 def _on_host(value):

@@ -305,12 +305,15 @@ class Closure:
                 text = f"from collections import namedtuple\n{cls.__name__} = namedtuple({cls.__name__!r}, {list(cls._fields)!r})\n"
                 return ("a", self._open(key, cls.__qualname__, text).name, cls.__name__)
             return ("a", cls.__module__, cls.__qualname__)
-        head = "@__triton__.aggregate\n" if cls.__dict__.get("__triton_aggregate__") else ""
+        aggregate, data = cls.__dict__.get("__triton_aggregate__"), "__dataclass_fields__" in cls.__dict__
+        head = "@__triton__.aggregate\n" if aggregate else "@__dataclasses__.dataclass\n" if data else ""
         unit = self._open(key, f"{cls.__module__}.{cls.__qualname__}", head + source.text, source.file,
                           source.line - (1 if head else 0), source.column)
         unit.globals["__triton__"] = ("m", "triton")
+        if data:
+            unit.globals["__dataclasses__"] = ("m", "dataclasses")
         for name, member in cls.__dict__.items():
-            if getattr(member, "__nereid_made__", False):
+            if getattr(member, "__nereid_made__", False) or (data and _is_made(member)):
                 continue
             member = getattr(member, "fn", member)
             member = getattr(member, "__func__", getattr(member, "fget", None) or member)
@@ -319,7 +322,7 @@ class Closure:
                 self._names(unit, member, None)
         # Words of the class body: bases, annotations, decorators of methods.
         names = sys.modules[cls.__module__].__dict__ if cls.__module__ in sys.modules else {}
-        for word in set(re.findall(r"[A-Za-z_]\w*", source.text)) - set(unit.globals) - {cls.__name__}:
+        for word in set(re.findall(r"[A-Za-z_]\w*", source.text)) - set(unit.globals) - {cls.__name__} - set(vars(cls)):
             if word in names:
                 value = names[word]
                 if isinstance(value, types.ModuleType):
@@ -335,6 +338,8 @@ class Closure:
         from .jit import ConstexprFunction, JITFunction
 
         if isinstance(value, core.constexpr):
+            if isinstance(value.value, (dict, set, frozenset)):
+                return self._collection(value.value, "tl.constexpr")
             inner = self.value(value.value)
             return inner if inner[0] in ("a", "m") else ("x", inner)
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -388,10 +393,46 @@ class Closure:
             return ("t", elements, fields)
         if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
             return ("a", "torch", str(value).removeprefix("torch."))
-        if isinstance(value, enum.Enum):
-            cls = self.type(type(value))
-            return ("a", cls[1], type(value).__name__)
+        if isinstance(value, enum.Enum) and value.name in type(value).__members__:
+            return self._named(value, f"{type(value).__name__}.{value.name}", {type(value).__name__: self.type(type(value))})
+        if _is_dataclass(value) and "__init__" not in _written(type(value)):
+            fields = _fields(value)
+            return self._named(value, f"{type(value).__name__}({', '.join(f'{name}=_{name}' for name in fields)})",
+                               {type(value).__name__: self.type(type(value)), **{f"_{name}": self.value(getattr(value, name)) for name in fields}})
+        if isinstance(value, (dict, set, frozenset)):
+            return self._collection(value, "")
         return ("a", type(value).__module__, type(value).__name__)
+
+    def _named(self, value, text, names):
+        """An object, by an expression of what `names` holds."""
+        key = ("object", id(value), text)
+        if key not in self.known:
+            unit = self._open(key, f"{type(value).__module__}.{type(value).__name__}.object", f"NAMED = {text}\n")
+            unit.globals.update(names)
+        return ("a", self.known[key], "NAMED")
+
+    def _collection(self, value, wrapper):
+        """A dict or set, by its items."""
+        words = {f"_{i}": self.value(one) for i, one in enumerate(value)}
+        items = list(words)
+        if isinstance(value, dict):
+            found = {f"_{name}": self.value(one) for name, one in zip(words, value.values())}
+            items = [f"{name}: _{name}" for name in words]
+            words |= found
+        text = f"{{{', '.join(items)}}}" if items or isinstance(value, dict) else "set()"
+        return self._named(value, f"{wrapper}({text})", {"tl": ("m", "triton.language"), **words})
+
+
+def _is_made(member):
+    """Whether `dataclass` has made a method, from a string."""
+    code = getattr(inspect.unwrap(member) if isinstance(member, types.FunctionType) else None, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def _written(cls):
+    """Names of the functions that the text of a class and its bases defines."""
+    return {name for one in cls.__mro__[:-1] for name, member in vars(one).items()
+            if isinstance(member, types.FunctionType) and not _is_made(member)}
 
 
 def _spelled(value):
@@ -408,3 +449,65 @@ def digest(closure):
     if closure.digest is None:
         closure.digest = hashlib.sha256(repr(closure.plain()).encode()).hexdigest()
     return closure.digest
+
+
+def prefix(closure):
+    """What the names of its units begin with in the program of another kernel."""
+    return "u" + digest(closure)[:16] + "_"
+
+
+def key(closure, unit, name):
+    """The constant that stands for `name` of one of its units as an argument."""
+    return f"{prefix(closure)}{unit}.{name}@{digest(closure)[:16]}"
+
+
+def is_described(value):
+    """Whether an argument stands for its source: a member of an enumeration, a dataclass, a function that runs while compiling."""
+    from .jit import ConstexprFunction
+
+    if isinstance(value, enum.Enum):
+        return not isinstance(value, (int, float, str))
+    return isinstance(value, (ConstexprFunction, types.FunctionType)) or (
+        _is_dataclass(value) and not hasattr(value, "data_ptr") and not hasattr(value, "block_shape"))
+
+
+def _is_dataclass(value):
+    return hasattr(type(value), "__dataclass_fields__")
+
+
+def _fields(value):
+    """Names of what a dataclass's `__init__` takes."""
+    return [name for name, one in value.__dataclass_fields__.items() if one.init and one._field_type.name == "_FIELD"]
+
+
+_described = {}
+
+
+def described(value):
+    """The closure of such an argument, with its `key`; None for any other value."""
+    if not is_described(value):
+        return None
+    identity = _identity(value)
+    if identity is None or identity not in _described:
+        closure = Closure()
+        found = closure.value(value)
+        if found[0] != "a" or found[1] not in closure.used_names:
+            return None
+        closure.key = key(closure, *found[1:])
+        if identity is None:
+            return closure
+        _described[identity] = closure
+    return _described[identity]
+
+
+def _identity(value):
+    """What tells a value from others, types included; None if that is not known."""
+    if _is_dataclass(value):
+        parts = tuple(_identity(getattr(value, name)) for name in _fields(value))
+    elif isinstance(value, tuple):
+        parts = tuple(map(_identity, value))
+    elif value is None or isinstance(value, (bool, int, float, str, enum.Enum, core.dtype, types.FunctionType, type)):
+        return (type(value), repr(value) if isinstance(value, float) else value)
+    else:
+        return None
+    return None if None in parts else (type(value), parts)

@@ -149,25 +149,26 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self._bind(self._program, closure.guards)
 
     def _bring(self, values):
-        """Gives this kernel's program the functions that are passed as arguments."""
+        """Gives this kernel's program the sources of functions and objects that are passed as arguments."""
         for value in values:
             value = core._unwrap_if_constexpr(value)
-            if isinstance(value, JITFunction):
-                if self._program is None:
-                    self._make_program()
-                if value._closure is not None and value._closure in self._brought:
-                    continue
-                closure = value._reach()
-                units = closure.plain()
-                prefix = value._unit_prefix()
-                self._program.add(_renamed(units, prefix))
-                self._brought.append(closure)
-                value._refresh()
-            elif isinstance(value, tuple):
+            if isinstance(value, tuple):
                 self._bring(value)
-
-    def _unit_prefix(self):
-        return "u" + _sources.digest(self._reach())[:16] + "_"
+                continue
+            if isinstance(value, JITFunction):
+                closure = value._reach()
+            elif found := _sources.described(value):
+                closure = found
+            else:
+                continue
+            if self._program is None:
+                self._make_program()
+            if closure in self._brought:
+                continue
+            self._program.add(_renamed(closure.plain(), _sources.prefix(closure)))
+            self._brought.append(closure)
+            if isinstance(value, JITFunction):
+                value._refresh()
 
     def _refresh(self):
         """Tells the extension how launches go."""
@@ -175,8 +176,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
                  and not knobs.runtime.launch_enter_hook and not knobs.runtime.launch_exit_hook
                  and not knobs.runtime.jit_cache_hook and not knobs.runtime.jit_post_compile_hook
                  and "run" not in self.__dict__ and not self._takes_functions())
-        key = "" if self._closure is None else (
-            f"{self._unit_prefix()}{self._closure.root}.{self.fn.__name__}@{_sources.digest(self._closure)[:16]}")
+        key = "" if self._closure is None else _sources.key(self._closure, self._closure.root, self.fn.__name__)
         self._set(plain, key, bool(self.debug), bool(knobs.runtime.debug), bool(knobs.language.default_fp_fusion))
 
     def _takes_functions(self):
@@ -192,11 +192,12 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         kwargs.pop("launch_metadata", None)
-        functions = [x for x in (*args, *kwargs.values()) if isinstance(x, (JITFunction, tuple, core.constexpr))]
+        functions = [x for x in (*args, *kwargs.values())
+                     if isinstance(x, (JITFunction, tuple, core.constexpr)) or _sources.is_described(x)]
         if functions:
             self._bring(functions)
-        elif self._takes_functions():
-            self._saw_functions = False
+        if self._takes_functions() != bool(functions):
+            self._saw_functions = bool(functions)
             self._refresh()
         if knobs.runtime.interpret and not warmup:
             return self._run_interpreted(grid, args, kwargs)
@@ -595,12 +596,10 @@ def _adapt(value):
         return float(value)
     if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
         return core._by_signature[dtype_word(value)]
-    import enum
-
-    if isinstance(value, enum.Enum):
-        return value.value
     if isinstance(value, list):
         return tuple(value)
+    if found := _sources.described(value):
+        return [found.key]
     raise TypeError(f"cannot convert an argument of type {type(value).__module__}.{type(value).__qualname__} for a kernel")
 
 
