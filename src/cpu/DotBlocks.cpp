@@ -98,7 +98,8 @@ void DotEmitter::block(ArrayRef<Value> position) {
       columns.push_back(emitter.read(rhs, where));
     }
     for (int64_t r = 0; r < rows; ++r) {
-      Value row = emitter.splat(emitter.read(lhs, at(rowAt[r], k)), width);
+      Value row =
+          emitter.splat(emitter.read(lhs, byColumns ? at(k, rowAt[r]) : at(rowAt[r], k)), width);
       for (int64_t v = 0; v < vectors; ++v)
         next[r * vectors + v] = multiplyAdd(row, columns[v], before[r * vectors + v]);
     }

@@ -25,6 +25,7 @@ public:
 
 private:
   bool isLoadedAlong(mlir::Value tile, unsigned dim, int64_t count);
+  bool packsColumns(int64_t lanes);
   void choose();
   void findEnds();
   llvm::SmallVector<mlir::Value> loopAlongK(int64_t step, llvm::ArrayRef<mlir::Value> carried,
@@ -35,6 +36,7 @@ private:
   mlir::Value widenSum(mlir::Value value);
   mlir::Value narrowSum(mlir::Value value);
   void packLhs(uint64_t offset);
+  void packColumns(uint64_t offset);
   void packRhs(uint64_t offset);
   mlir::Value join(mlir::Value before, mlir::Value value, int64_t i);
   mlir::Value bits(mlir::Value value, int64_t count);
@@ -68,6 +70,7 @@ private:
   int64_t depth, width, vectors = 1, rows, columns, group = 1, together = 1;
   bool alongK = false;                    // rhs is not packed, and K is in the lanes
   bool isRead = false;                    // rhs is not packed, as it is that already
+  bool byColumns = false;                 // lhs is packed so, `depth` is what is known of K
   mlir::Value rowEnd, columnEnd, stepEnd; // null: all
   Instruction instruction = Instruction::MultiplyAdd;
 };

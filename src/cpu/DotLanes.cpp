@@ -4,6 +4,9 @@
 //   lhs: rows of K                        rhs: panels of a few vectors of columns, K by K
 //     [m][k]                                [n / panel][k / group][n % panel][k % group]
 //
+// Lhs that lies scattered along K is packed by columns, [k][m], if that may be better: vectors
+// along M may be adjacent (pixels of an image), and of K there may be less than a vector.
+//
 // A group is what one instruction multiplies for one accumulator: an element, two bf16
 // (`vdpbf16ps`), four bytes (`vpdpbusd`).
 //
@@ -19,6 +22,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
@@ -57,6 +61,10 @@ DotEmitter::DotEmitter(tile::DotOp dot, LaneEmitter &emitter)
     rows = std::min({out.shape[m], int64_t(4), lanes});
     columns = std::min(out.shape[n], std::min(accumulators, lanes) / rows);
     return;
+  }
+  if (packsColumns(lanes)) {
+    byColumns = true;
+    depth = std::min(depth, int64_t(llvm::bit_ceil(uint64_t(knownDepth(dot)))));
   }
   vectors = std::min<int64_t>(out.shape[n] / width, 2);
   rows = std::min(out.shape[m], accumulators / vectors);
@@ -129,6 +137,27 @@ bool DotEmitter::isLoadedAlong(Value tile, unsigned dim, int64_t count) {
          !lanes.isCostlyLane() && isLoadedAlong(op->getOperand(0), dim, count);
 }
 
+// True if lhs is loaded from places that are apart along K, and either nothing is known of those
+// along M, or little of K is there.
+bool DotEmitter::packsColumns(int64_t lanes) {
+  Value tile = dot.getLhs();
+  if (instruction != Instruction::MultiplyAdd || emitter.plan.stored(tile))
+    return false;
+  while (Operation *op = tile.getDefiningOp()) {
+    if (op->getNumOperands() != 1 || !op->hasTrait<OpTrait::Elementwise>())
+      break;
+    tile = op->getOperand(0);
+  }
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  if (!load || !tile::isTile(load.getPointer()))
+    return false;
+  auto facts = emitter.axes.facts(load.getPointer());
+  auto isScattered = [&](unsigned dim) {
+    return facts.contiguity[dim] < 2 && facts.constancy[dim] < 2;
+  };
+  return isScattered(n) && (isScattered(m) || knownDepth(dot) < lanes);
+}
+
 void DotEmitter::choose() {
   bool wide = width * tile::bytesInMemory(sum) == 64 && sum.getIntOrFloatBitWidth() == 32;
   if (wide && emitter.processor.bf16Pairs && element.isBF16() && depth % 2 == 0) {
@@ -156,7 +185,8 @@ void DotEmitter::findEnds() {
              : instruction == Instruction::Tiles ? tileRows
              : depth / group % 2 == 0            ? 2
                                                  : 1;
-  stepEnd = whole(extents.depth, group, group * together);
+  if (depth == tile::shapeOf(dot.getLhs().getType())[n])
+    stepEnd = whole(extents.depth, group, group * together);
 }
 
 SmallVector<Value> DotEmitter::loopAlongK(int64_t step, ArrayRef<Value> carried,

@@ -36,6 +36,8 @@ Value DotEmitter::narrowSum(Value value) {
 }
 
 void DotEmitter::packLhs(uint64_t offset) {
+  if (byColumns)
+    return packColumns(offset);
   bool grouped = group > 1;
   if (emitter.plan.stored(dot.getLhs()) && (grouped || element == sum) && !turnsLhs()) {
     lhs = emitter.buffer(dot.getLhs());
@@ -44,6 +46,8 @@ void DotEmitter::packLhs(uint64_t offset) {
         emitter.arenaBuffer(offset, grouped ? element : sum, tile::shapeOf(dot.getLhs().getType()));
     SmallVector<Value> ends(out.shape.size());
     ends[m] = rowEnd;
+    if (stepEnd)
+      ends[n] = b.create<arith::MulIOp>(loc, stepEnd, emitter.index(group));
     auto convert = [&](Value value) {
       return turnsLhs() ? turned(value) : grouped ? value : widen(value);
     };
@@ -53,6 +57,24 @@ void DotEmitter::packLhs(uint64_t offset) {
     lhs.element = b.getI32Type();
     lhs.shape[n] /= group;
   }
+}
+
+void DotEmitter::packColumns(uint64_t offset) {
+  SmallVector<int64_t> shape(out.shape.begin(), out.shape.end());
+  shape[m] = depth;
+  shape[n] = out.shape[m];
+  lhs = emitter.arenaBuffer(offset, sum, shape);
+  SmallVector<Value> ends(shape.size());
+  ends[m] = stepEnd;
+  ends[n] = rowEnd;
+  int64_t lanes = emitter.processor.vectorBytes / tile::bytesInMemory(sum);
+  auto column = [&](const Lanes &at) {
+    Lanes from = at;
+    std::swap(from.position[m], from.position[n]);
+    from.dim = m;
+    emitter.write(lhs, at, widen(emitter.lanes(dot.getLhs(), from)));
+  };
+  emitter.forEach(shape, n, std::min(shape[n], lanes), column, ends);
 }
 
 // Writes the panels: vectors of columns as they are, or columns of a source whose elements are

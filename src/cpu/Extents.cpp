@@ -204,6 +204,42 @@ ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter) {
   return out;
 }
 
+// From where on a mask is false along `dim`, as far as that is a number of the kernel.
+static int64_t knownEnd(Value mask, unsigned dim) {
+  const int64_t extent = tile::shapeOf(mask.getType())[dim];
+  Operation *op = mask.getDefiningOp();
+  if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op)) {
+    Value source = broadcast.getSource();
+    return tile::shapeOf(source.getType())[dim] == 1 ? extent : knownEnd(source, dim);
+  }
+  if (auto expand = dyn_cast_if_present<tile::ExpandDimsOp>(op)) {
+    unsigned axis = expand.getAxis();
+    return axis == dim ? extent : knownEnd(expand.getSource(), dim - (dim > axis));
+  }
+  if (isa_and_present<arith::AndIOp>(op))
+    return std::min(knownEnd(op->getOperand(0), dim), knownEnd(op->getOperand(1), dim));
+  auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
+  APInt bound;
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+      !matchPattern(compare.getRhs(), m_ConstantInt(&bound)))
+    return extent;
+  auto arange = compare.getLhs().getDefiningOp<tile::ArangeOp>();
+  return arange ? std::clamp<int64_t>(bound.getSExtValue() - arange.getStart(), 0, extent) : extent;
+}
+
+int64_t knownDepth(tile::DotOp dot) {
+  unsigned n = tile::shapeOf(dot.getType()).size() - 1;
+  auto of = [](Value tile, unsigned dim) {
+    while (isConversion(tile.getDefiningOp()))
+      tile = tile.getDefiningOp()->getOperand(0);
+    auto load = tile.getDefiningOp<tile::LoadOp>();
+    return load && load.getMask() && (!load.getOther() || isZero(load.getOther()))
+               ? knownEnd(load.getMask(), dim)
+               : tile::shapeOf(tile.getType())[dim];
+  };
+  return std::max(of(dot.getLhs(), n), of(dot.getRhs(), n - 1));
+}
+
 static SmallVector<Value> endsOf(Type type, std::optional<unsigned> but,
                                  llvm::function_ref<Value(unsigned)> end) {
   auto shape = tile::shapeOf(type);

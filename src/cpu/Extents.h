@@ -18,6 +18,9 @@ struct ProductExtents {
 ///   store(c, acc, mask=(m[:, None] < M) & (n < N))      rows M - m[0], columns N - n[0], depth
 ///   left
 ProductExtents productExtents(tile::DotOp dot, LaneEmitter &emitter);
+/// The steps of K behind which both operands are known to be zero while compiling, as where a
+/// dimension of a few elements is filled up to what `tl.dot` takes.
+int64_t knownDepth(tile::DotOp dot);
 
 /// True if the lanes of `value` can be computed at `place`, perhaps before it stands in the
 /// program.
