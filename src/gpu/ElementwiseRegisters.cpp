@@ -130,6 +130,83 @@ struct AbsCode {
   }
 };
 
+// A sum, difference or product in f32 of halves (or of bf16) that is rounded to halves: the exact
+// result has at most twice the bits, so the halves' own operation gives the same number.
+struct HalfOperation {
+  Operation *op; // in f32
+  Value left, right;
+};
+std::optional<HalfOperation> asHalfOperation(arith::TruncFOp round) {
+  Type half = tile::elementType(round.getType());
+  Operation *op = round.getIn().getDefiningOp();
+  if ((!half.isF16() && !half.isBF16()) || round.getRoundingmode() || !op ||
+      !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) || !op->hasOneUse() ||
+      !tile::elementType(op->getResult(0).getType()).isF32())
+    return std::nullopt;
+  HalfOperation found{op, {}, {}};
+  for (auto [place, operand] :
+       {std::pair(&found.left, op->getOperand(0)), std::pair(&found.right, op->getOperand(1))}) {
+    auto wide = operand.getDefiningOp<arith::ExtFOp>();
+    if (!wide || tile::elementType(wide.getIn().getType()) != half)
+      return std::nullopt;
+    *place = wide.getIn();
+  }
+  return found;
+}
+
+// Its instruction on words of two halves. It rounds by itself, so nothing contracts it with what
+// comes next. Of bf16 sm_80 has `fma` alone: a + b = a * 1 + b, a * b = a * b + -0.
+Value emitHalfOperation(RegisterEmitter &e, const HalfOperation &half, Value a, Value b) {
+  bool isSum = isa<arith::AddFOp>(half.op), isDifference = isa<arith::SubFOp>(half.op);
+  Type word = e.builder.getI32Type();
+  if (tile::elementType(half.left.getType()).isF16()) {
+    StringRef name = isSum ? "add" : isDifference ? "sub" : "mul";
+    return e.assembly((name + ".rn.f16x2 $0, $1, $2;").str(), "=r,r,r", word, {a, b},
+                      /*pure=*/true);
+  }
+  Value constant = e.i32(int32_t(isSum ? 0x3f803f80 : isDifference ? 0xbf80bf80 : 0x80008000));
+  SmallVector<Value, 3> factors = {a, b, constant};
+  if (isSum)
+    factors = {a, constant, b};
+  else if (isDifference)
+    factors = {b, constant, a};
+  return e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", word, factors, /*pure=*/true);
+}
+
+// Whether some two neighbours lie in one word, as vectors are loaded: others are not put together.
+bool hasWords(ArrayRef<Value> halves) {
+  auto vectorOf = [](Value half) -> Value {
+    while (auto cast = half.getDefiningOp<LLVM::BitcastOp>())
+      half = cast.getArg();
+    auto element = half.getDefiningOp<LLVM::ExtractElementOp>();
+    return element ? element.getVector() : Value();
+  };
+  for (size_t i = 0; i + 1 < halves.size(); i += 2)
+    if (Value vector = vectorOf(halves[i]); vector && vector == vectorOf(halves[i + 1]))
+      return true;
+  return false;
+}
+
+struct RoundedRegisters : RegisterModel<RoundedRegisters, arith::TruncFOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    Value result = op->getResult(0);
+    unsigned count =
+        isa<RankedTensorType>(result.getType()) ? registersOf(layoutOf(result.getType())) : 1;
+    auto half = asHalfOperation(cast<arith::TruncFOp>(op));
+    SmallVector<Value> left, right;
+    if (half && count % 2 == 0) {
+      left = e.operand(half->left, count);
+      right = e.operand(half->right, count);
+    }
+    if (!hasWords(left) && !hasWords(right))
+      return SameOp<arith::TruncFOp>().emitRegisters(op, e);
+    SmallVector<Value> words;
+    for (auto [a, b] : llvm::zip(e.packHalves(left), e.packHalves(right)))
+      words.push_back(emitHalfOperation(e, *half, a, b));
+    e.setRegisters(result, e.unpackHalves(words, resultElement(op)));
+  }
+};
+
 // Whether one bound is the other's negative, each element of a tile its own.
 bool areOpposite(Value low, Value high) {
   FloatAttr least, most;
@@ -319,12 +396,13 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
     using namespace arith;
     attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, AddIOp,
            SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp,
-           ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, TruncFOp, ExtSIOp,
-           ExtUIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp,
+           TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
            MulUIExtendedOp>(context);
     attachCode<MulLowCode, MulIOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     MinNumFOp::attachInterface<MinNumRegisters>(*context);
+    TruncFOp::attachInterface<RoundedRegisters>(*context);
     attachCode<SelectCode, SelectOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {

@@ -17,7 +17,8 @@ namespace nereid::gpu {
 /// in shared memory is known when registers are assigned: as many as cost no resident program.
 /// Where the loops also load what all programs load (the weights of a norm), the first-level cache
 /// is worth more: then the first step alone waits, in registers, if it takes 17 to 32 bytes of a
-/// thread. It may well be the only one, as of a row that fits a tile.
+/// thread. It may well be the only one, as of a row that fits a tile. Loads of first steps then
+/// have no lane, and what waits is what their masks leave out.
 ///
 /// Memory order: between the two loads of an element nothing may wait for other programs (atomics,
 /// assembly, loops that spin), and a store must write elsewhere. Where it does is compared while
