@@ -523,6 +523,30 @@ std::optional<Value> arrayLibraryAttribute(Interp &in, std::string_view name) {
   return std::nullopt;
 }
 
+// `triton.profiler.language`: marks of scopes within kernels, which no profile here reads.
+struct ScopeMark : NativeObject {
+  std::string typeName() const override { return "scope"; }
+  std::string repr() const override { return "<scope>"; }
+  std::optional<Value> attribute(Interp &in, std::string_view name) override {
+    if (name == "__enter__" || name == "__exit__")
+      return in.native(std::string(name),
+                       [](Interp &, std::vector<Value> &, Keywords &) { return Value(); });
+    return std::nullopt;
+  }
+};
+
+std::optional<Value> scopeMarkAttribute(Interp &in, std::string_view name) {
+  if (name == "scope")
+    return in.native("scope", [](Interp &, std::vector<Value> &, Keywords &) {
+      return Value(std::make_shared<ScopeMark>());
+    });
+  for (std::string_view one : {"enter_scope", "exit_scope", "enable_semantic", "disable_semantic"})
+    if (name == one)
+      return in.native(std::string(name),
+                       [](Interp &, std::vector<Value> &, Keywords &) { return Value(); });
+  return std::nullopt;
+}
+
 // Only named, or used where no kernel is concerned.
 std::optional<Value> nothingKnown(Interp &, std::string_view) { return std::nullopt; }
 
@@ -611,6 +635,13 @@ std::optional<Value> Interp::hostModule(const std::string &name) {
       return part == "jit" || part == "autotuner"
                  ? in.nativeModule("triton.runtime." + std::string(part))
                  : tritonPartAttribute(in, part);
+    });
+  if (name == "triton.profiler.language")
+    return make(scopeMarkAttribute);
+  if (name == "triton.profiler")
+    return known([](Interp &in, std::string_view part) {
+      return part == "language" ? in.nativeModule("triton.profiler.language")
+                                : tritonPartAttribute(in, part);
     });
   if (name.starts_with("triton."))
     return known(tritonPartAttribute);

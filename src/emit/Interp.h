@@ -427,6 +427,7 @@ private:
   void unroll(const syntax::For &stmt, const std::vector<Value> &items, size_t from, Rest rest);
   void guarded(Rest rest);
   /// Binds a target to a value as it is, or as an assignment makes it (`settle`).
+  void execKernelWith(const syntax::With &stmt);
   void assignKernel(const syntax::Expr &target, Value value, bool settles = false);
   Value settle(const Value &value, std::string_view what);
   bool isDead() const { return frame->returned.state == Returned::State::Always; }

@@ -82,6 +82,36 @@ bool Interp::returns(const Stmt &stmt) {
   }
 }
 
+// with_stmt = "with" item { "," item } ":" block
+// Managers are objects that are known while compiling: what their `__enter__` and `__exit__` build
+// stands around the body.
+void Interp::execKernelWith(const With &stmt) {
+  if (returns(stmt))
+    failAt(stmt, "UnsupportedSyntax", "a kernel can't return out of a `with` block",
+           "keep the value in a variable and return it behind the block");
+  std::vector<Value> leaves;
+  for (const WithItem &item : stmt.items) {
+    Value manager = unboxed(eval(item.contextExpr));
+    std::optional<Value> enter, leave;
+    if (!manager.isTile()) {
+      enter = attribute(manager, "__enter__");
+      leave = attribute(manager, "__exit__");
+    }
+    if (!enter || !leave)
+      failAt(*item.contextExpr, "UnsupportedSyntax",
+             "`with` needs an object that has `__enter__` and `__exit__`, not a `" +
+                 manager.typeName() + "`");
+    leaves.push_back(*leave);
+    Value entered = call(*enter, {}, {});
+    if (item.optionalVars)
+      assignKernel(*item.optionalVars, std::move(entered));
+  }
+  execKernel(stmt.body, 0, [] {});
+  frame->node = &stmt;
+  for (; !leaves.empty(); leaves.pop_back())
+    call(leaves.back(), {Value(), Value(), Value()}, {});
+}
+
 void Interp::execKernel(Span<Stmt *> body, size_t from, Rest rest) {
   for (size_t i = from; i < body.size(); ++i) {
     const Stmt &stmt = *body[i];
@@ -289,11 +319,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     failAt(stmt, "Raised",
            text.empty() ? "the kernel raises an exception" : "the kernel raises " + text);
   }
-  case StmtKind::With: {
-    auto &with = cast<With>(&stmt);
-    failAt(*with.items[0].contextExpr, "UnsupportedSyntax",
-           "`with` has no meaning in a kernel: there are no context managers");
-  }
+  case StmtKind::With:
+    return execKernelWith(cast<With>(&stmt));
   case StmtKind::Break:
   case StmtKind::Continue:
     failAt(stmt, "UnsupportedSyntax",

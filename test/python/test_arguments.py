@@ -6,6 +6,8 @@ from enum import Enum, IntEnum
 import numpy as np
 import triton
 import triton.language as tl
+import triton.profiler.language as pl
+from triton.profiler.language import enter_scope
 
 
 @triton.jit
@@ -104,6 +106,14 @@ def reads_table(y):
     tl.store(y, TABLE[tl.int32])
 
 
+@triton.jit
+def marked(y, n):
+    with pl.scope("outer"):
+        enter_scope("inner")
+        tl.store(y, n)
+        pl.exit_scope("inner")
+
+
 class Arguments(unittest.TestCase):
     def setUp(self):
         self.x, self.y = np.arange(4, dtype="f4"), np.zeros(4, "f4")
@@ -134,6 +144,11 @@ class Arguments(unittest.TestCase):
         np.testing.assert_array_equal(self.y, [3, 5, 7, 1])
         with self.assertRaisesRegex(triton.CompilationError, "`TABLE` is a global `dict`, and kernels may read only constexpr globals"):
             reads_table[(1, )](self.y)
+
+    def test_marks_of_scopes(self):
+        pl.enable_semantic("triton")
+        marked[(1, )](self.y, 7)
+        self.assertEqual(self.y[0], 7)
 
     def test_what_has_no_source(self):
         with self.assertRaisesRegex(TypeError, "argument `FN` of `applies`: cannot convert an argument of type builtins.object"):

@@ -356,6 +356,8 @@ class Closure:
                 unit.globals["tl"] = ("m", "triton.language")
             return ("a", self.known[key], "NAMED")
         if isinstance(value, core.builtin):
+            if value.__module__ == "triton.profiler.language":
+                return ("a", value.__module__, value.__name__)
             module, _, name = value._path.rpartition(".")
             return ("a", "triton.language" + ("." + module if module else ""), name)
         inner = getattr(value, "__nereid_fn__", None)
