@@ -6,7 +6,6 @@ import importlib.util
 import sys
 
 
-
 def mutated(kernel, values, descriptors):
     """Names of the tensors that the kernel writes; all of them where it cannot be compiled for such values."""
     import torch
@@ -38,7 +37,9 @@ def _tell_mutations(module):
 
 
 def _leave_out(module):
-    module.add("nereid.triton.runtime")
+    # All that runs in a launch: what a left-out function calls is traced again. `cdiv` and `next_power_of_2` of a grid stay.
+    for part in ("runtime", "compiler", "backends", "profiler", "knobs", "errors"):
+        module.add("nereid.triton." + part)
 
 
 _patches = {"torch._higher_order_ops.triton_kernel_wrap": _tell_mutations, "torch._dynamo.trace_rules": _leave_out}
