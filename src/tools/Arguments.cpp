@@ -180,6 +180,7 @@ CallArguments::CallArguments(std::string seed)
   module = interp->loadModule(unit, parsed.module, callNames());
   static const syntax::Node nowhere;
   module->names->set("tl", interp->importModule("triton.language", nullptr, nowhere));
+  module->names->set("triton", interp->importModule("triton", nullptr, nowhere));
 }
 CallArguments::~CallArguments() = default;
 
@@ -315,12 +316,20 @@ Result<std::array<uint32_t, 3>> CallArguments::grid(const std::string &text) {
   auto value = evaluate(gridName, text, &waits);
   if (!value)
     return value.takeError();
-  if (value->as<ops::Callable>())
-    return Error{
-        "`--grid " + text +
-            "` is a function: write what it returns, as in "
-            "`--grid \"(cdiv(n, BLOCK),)\"`; arguments and constants are known by their names",
-        {}};
+  // A grid as programs hold it, `lambda meta: (triton.cdiv(n, meta["BLOCK"]),)`.
+  if (value->as<ops::Callable>()) {
+    auto meta = std::make_shared<ops::Dict>();
+    for (const auto &[name, known] : values)
+      meta->entries.emplace_back(Value::str(name), known);
+    try {
+      *value = interp->callHost(*value, {Value(meta)}, {});
+    } catch (emit::EvalError &error) {
+      const std::string &hint = error.diagnostic.hint;
+      return Error{shownWord(gridName, text) + ": " + error.diagnostic.message +
+                       (hint.empty() ? "" : "; " + hint),
+                   {}};
+    }
+  }
   std::vector<Value> extents;
   if (value->isTuple() || value->isList())
     extents.assign(value->items().begin(), value->items().end());
@@ -335,7 +344,8 @@ Result<std::array<uint32_t, 3>> CallArguments::grid(const std::string &text) {
     auto extent = extents[axis].isInt() ? extents[axis].asInteger().toInt64() : std::nullopt;
     if (!extent || *extent < 0 || *extent > INT32_MAX)
       return Error{"extent " + std::to_string(axis) + " of the grid `" + text + "` is " +
-                       extents[axis].repr() + ", not an int from 0 to 2147483647",
+                       extents[axis].repr() + ", not an int from 0 to 2147483647" +
+                       (extents[axis].isFloat() ? "; `cdiv(x, y)` divides and rounds up" : ""),
                    {}};
     out[axis] = uint32_t(*extent);
   }

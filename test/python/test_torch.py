@@ -161,6 +161,20 @@ def product(x):
 symbolic = torch.compile(product, dynamic=True)
 for size in (200, 130):
     torch.testing.assert_close(symbolic(x[:size].clone()), x[:size] * x[:size])
+
+# So does a kernel with heuristics that nothing has launched yet: what compiles it is not traced either.
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def double(x, out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + o, 2 * tl.load(x + o, mask=o < n), mask=o < n)
+
+def doubled(x):
+    out = torch.empty_like(x)
+    double[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+
+torch.testing.assert_close(torch.compile(doubled)(x), x + x)
 torch.testing.assert_close(seen(x, y), x * y)
 leaf = x.clone().requires_grad_()
 torch.compile(lambda x: opaque(x, y).sum(), fullgraph=True)(leaf).backward()
