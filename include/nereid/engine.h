@@ -154,8 +154,10 @@ public:
   const std::string &name() const;
   std::span<const KernelParameter> parameters() const;
 
-  /// Queues a launch: arguments by position, then by name; parameters left out take their defaults.
-  /// A launch whose classes of arguments were seen before compiles and allocates nothing.
+  /// Queues a launch: arguments by position, then by name; parameters left out take what
+  /// `@triton.heuristics` computes from the others, else their defaults. A launch whose classes of
+  /// arguments were seen before compiles nothing, and allocates nothing unless a heuristic is more
+  /// than arithmetic.
   Status launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const;
   Status launch(const Stream &stream, Grid grid, std::initializer_list<Argument> arguments) const {
     return launch(stream, grid, std::span(arguments.begin(), arguments.size()));
@@ -188,9 +190,9 @@ public:
   Result<Configuration> configuration(const Device &device,
                                       std::span<const Argument> arguments) const;
   /// This kernel with the constants and options of a configuration; launches then leave its
-  /// constants out. A `pre_hook` of the configuration is called before each launch; it sees tensors
-  /// as `shape`, `dtype`, `numel()`, `zero_()` and `fill_(x)`, and sets the `block_shape` of
-  /// descriptors.
+  /// constants out. Those of heuristics are computed at each launch. A `pre_hook` of the
+  /// configuration is called before each launch; it sees tensors as `shape`, `dtype`, `numel()`,
+  /// `zero_()` and `fill_(x)`, and sets the `block_shape` of descriptors.
   Result<Kernel> with(const Configuration &configuration) const;
   /// Compiles all configurations in parallel, then times them one by one on `stream`. Gives the
   /// fastest first and those that cannot be taken last; fails if there is none that can. The

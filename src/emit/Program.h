@@ -98,6 +98,10 @@ public:
   std::vector<UnsupportedName> unsupported(const std::string &kernel);
   /// All configurations of `autotune`; none without it.
   Result<std::vector<Configuration>> configurations(const std::string &kernel);
+  /// What `heuristics` computes for a launch, in the order of `choose`: a parameter's name and the
+  /// function of the arguments. Decorators that failed, or that only Python could know, say
+  /// nothing.
+  Result<Keywords> heuristics(const std::string &kernel);
   /// Applies the decorators of a kernel from the outside in, as a launch does. `arguments` are what
   /// the caller gives, by name; what it gives is never replaced. `configuration` counts those that
   /// survive pruning; without it the first is taken.

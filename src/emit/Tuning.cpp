@@ -186,6 +186,23 @@ Result<std::vector<Configuration>> Program::configurations(const std::string &ke
   });
 }
 
+Result<Keywords> Program::heuristics(const std::string &kernel) {
+  return answered<Keywords>(kernel, [&] {
+    Keywords rules;
+    const auto &decorators = find(kernel)->kernel->decorators;
+    for (auto entry = decorators.rbegin(); entry != decorators.rend(); ++entry) {
+      if (entry->decorator != "heuristics" || entry->failure)
+        continue;
+      Value values = unboxed(wordOf(*entry, 0, "values"));
+      if (values.as<Unknown>())
+        continue;
+      for (auto &rule : stringKeys(*interpreter, values, "`values` of `heuristics`"))
+        rules.push_back(std::move(rule));
+    }
+    return rules;
+  });
+}
+
 Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords &arguments,
                                       std::optional<size_t> configuration) {
   return answered<LaunchChoices>(kernel, [&] {

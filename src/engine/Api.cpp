@@ -234,12 +234,15 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
     return noProgram();
   if (Status status = areOptions(options); !status)
     return status.takeError();
-  auto signature = [&] {
+  auto [signature, heuristics] = [&] {
     std::lock_guard lock(state->mutex);
-    return engine::signatureOf(*state->program, std::string(name));
+    auto known = engine::signatureOf(*state->program, std::string(name));
+    auto rules = known ? engine::Heuristics::of(*state->program, *known)
+                       : Result<engine::Heuristics>(engine::Heuristics());
+    return std::pair(std::move(known), std::move(rules));
   }();
-  if (!signature)
-    return state->explained(signature.takeError());
+  if (!signature || !heuristics)
+    return state->explained(signature ? heuristics.takeError() : signature.takeError());
   Kernel kernel;
   kernel.state = std::make_shared<KernelState>();
   kernel.state->program = state;
@@ -247,6 +250,8 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
     kernel.state->onLaunch = &tell;
     kernel.state->isPlain = false;
   }
+  kernel.state->heuristics = *std::move(heuristics);
+  kernel.state->isPlain &= kernel.state->heuristics.empty();
   kernel.state->signature = *std::move(signature);
   for (const launch::Parameter &parameter : kernel.state->signature.parameters)
     kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
@@ -291,6 +296,10 @@ Status Kernel::prepare(const Device &device, std::span<const Argument> arguments
   BoundArguments bound(state->signature.parameters.size());
   if (Status status = state->bind(arguments, bound); !status)
     return status;
+  std::shared_ptr<const std::vector<KernelState::Chosen>> kept;
+  if (!state->heuristics.empty())
+    if (Status status = state->decide(bound, kept); !status)
+      return status;
   if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
     return state->argumentsMissing(prepared.takeError());
   return Success{};

@@ -242,7 +242,9 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
     if (!parsed || parsed->arguments.size() != 1 ||
         parsed->arguments[0].kind != ArgumentClass::Kind::Constant)
       return Error{"`" + value + "` is no value of the constant `" + constant + "`", {}};
-    kernel->state->chosen.push_back({parameter, parsed->arguments[0].constant});
+    // What heuristics compute belongs to a launch: each computes it anew.
+    if (!state->heuristics.decides(parameter))
+      kernel->state->chosen.push_back({parameter, parsed->arguments[0].constant});
   }
   return kernel;
 }

@@ -33,7 +33,7 @@ std::optional<DType> annotatedType(std::string_view annotation) {
 // `tl.constexpr` is one leaf, as it is for the launch path.
 void addParameters(support::ArtifactBuilder &builder, const std::string &name,
                    const ArgumentClass &argument, bool isConstexpr, uint32_t &slots,
-                   std::vector<GridLeaf> &leaves) {
+                   std::vector<ExpressionLeaf> &leaves) {
   using Kind = support::ParameterKind;
   if (argument.kind == ArgumentClass::Kind::Tuple && !isConstexpr) {
     for (size_t i = 0; i < argument.elements.size(); ++i)
@@ -68,7 +68,7 @@ void addParameters(support::ArtifactBuilder &builder, const std::string &name,
 }
 
 Status addGrid(support::ArtifactBuilder &builder, const std::string &text,
-               std::span<const GridLeaf> leaves) {
+               std::span<const ExpressionLeaf> leaves) {
   auto axes = gridExpressions(text, leaves);
   if (!axes)
     return axes.takeError();
@@ -245,7 +245,7 @@ Result<support::Artifact> buildArtifact(EmittedKernel &emitted, std::string_view
   builder.kernel.build = builder.text(buildId());
   uint32_t slots = 0;
   size_t index = 0;
-  std::vector<GridLeaf> leaves;
+  std::vector<ExpressionLeaf> leaves;
   for (const ArgumentClass &argument : emitted.specialization.arguments) {
     addParameters(builder, emitted.parameters[index], argument, emitted.constexprs[index], slots,
                   leaves);

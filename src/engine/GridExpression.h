@@ -1,6 +1,7 @@
 // The grid of a launch that a kernel built ahead brings along, as host expressions.
 #pragma once
 
+#include "engine/ExpressionReader.h"
 #include "support/Artifact.h"
 
 #include <span>
@@ -9,17 +10,12 @@
 
 namespace nereid::engine {
 
-/// A leaf of the arguments: its name, and what was compiled in for it (empty if it is passed).
-struct GridLeaf {
-  std::string name, value;
-};
-
 /// The axes of the grid that `text` spells, as bytes of support/HostExpression.h: one to three
 /// expressions of the leaves, as in "cdiv(n, BLOCK), 2". They may hold integers, arguments that are
 /// numbers, compiled-in values, `x.shape[0]`, `x.stride(0)` and `x.numel()` of tensors, Python's
 /// arithmetic, comparisons and conditional, `cdiv`, `min`, `max` and `next_power_of_2`.
 Result<std::vector<std::vector<uint8_t>>> gridExpressions(const std::string &text,
-                                                          std::span<const GridLeaf> leaves);
+                                                          std::span<const ExpressionLeaf> leaves);
 
 /// A function of C beside the others of a header: NAME_run_all, or NAME_launch_all on a stream of a
 /// GPU, which computes the grid that the artifact brings and runs it. Empty if it brings none.

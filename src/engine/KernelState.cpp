@@ -38,6 +38,11 @@ Result<engine::TunedLaunch> KernelState::tunedLaunch(std::string device,
   BoundArguments bound(signature.parameters.size());
   if (Status status = bind(arguments, bound); !status)
     return status.takeError();
+  return tunedLaunch(std::move(device), bound);
+}
+
+engine::TunedLaunch KernelState::tunedLaunch(std::string device,
+                                             const BoundArguments &bound) const {
   engine::TunedLaunch launch;
   launch.program = program->program.get();
   launch.kernel = signature.name;
@@ -57,6 +62,66 @@ Result<engine::TunedLaunch> KernelState::tunedLaunch(std::string device,
                               known ? *known : interp.makeUnknown("the argument `" + name + "`"));
   }
   return launch;
+}
+
+namespace {
+// What the evaluator sees of the arguments, or nothing for what it may see in other ways. Tensors
+// are unknown to it, whatever they hold.
+std::optional<std::vector<uint64_t>> seenByEvaluator(std::span<const launch::Argument> arguments) {
+  using Kind = launch::Argument::Kind;
+  std::vector<uint64_t> seen;
+  for (const launch::Argument &argument : arguments) {
+    bool isNumber = argument.kind == Kind::Bool || argument.kind == Kind::Int ||
+                    argument.kind == Kind::TypedInt || argument.kind == Kind::Float ||
+                    argument.kind == Kind::TypedFloat;
+    bool isTensor = argument.kind == Kind::Pointer || argument.kind == Kind::Tensor ||
+                    argument.kind == Kind::Descriptor;
+    if (!isNumber && !isTensor && argument.kind != Kind::None && argument.kind != Kind::Default)
+      return std::nullopt;
+    seen.push_back(uint64_t(argument.kind) | uint64_t(argument.type) << 8);
+    seen.push_back(isNumber ? argument.bits : 0);
+  }
+  return seen;
+}
+} // namespace
+
+Status KernelState::decide(BoundArguments &bound,
+                           std::shared_ptr<const std::vector<Chosen>> &kept) const {
+  std::span<launch::Argument> arguments(bound.at, bound.count);
+  if (heuristics.fill(arguments))
+    return Success{};
+  auto seen = seenByEvaluator(arguments);
+  if (seen) {
+    std::lock_guard lock(decided.mutex);
+    if (decided.values && decided.arguments == *seen)
+      kept = decided.values;
+  }
+  if (!kept) {
+    std::lock_guard lock(program->mutex);
+    auto choices = program->program->choose(signature.name, tunedLaunch("", bound).given);
+    if (!choices) {
+      // Constants of a configuration that nobody chose are not there: the launch says so.
+      auto all = program->program->configurations(signature.name);
+      if (chosen.empty() && all && !all->empty())
+        return Success{};
+      return program->explained(choices.takeError());
+    }
+    auto values = std::make_shared<std::vector<Chosen>>();
+    for (const auto &[name, value] : choices->added)
+      for (size_t i = 0; i < signature.parameters.size(); ++i)
+        if (signature.parameters[i].name == name && heuristics.decides(i))
+          values->push_back({i, engine::toBindings({{name, value}})[0].second});
+    kept = std::move(values);
+    if (seen) {
+      std::lock_guard last(decided.mutex);
+      decided.arguments = *std::move(seen);
+      decided.values = kept;
+    }
+  }
+  for (const Chosen &one : *kept)
+    if (bound.at[one.parameter].kind == launch::Argument::Kind::Default)
+      bound.at[one.parameter] = argumentOf(one.constant);
+  return Success{};
 }
 
 Error KernelState::argumentsMissing(Error error) const {
@@ -81,6 +146,10 @@ Status KernelState::launchBound(launch::Launcher &launcher, runtime::Stream &str
   BoundArguments bound(signature.parameters.size());
   if (Status status = bind(arguments, bound); !status)
     return status;
+  std::shared_ptr<const std::vector<Chosen>> kept;
+  if (!heuristics.empty())
+    if (Status status = decide(bound, kept); !status)
+      return status;
   std::optional<engine::HookedLaunch> hooked; // owns what the hook changes
   if (!preHook.isNone()) [[unlikely]]
     if (Status status = callHook(preHook, stream, bound, hooked); !status)

@@ -6,6 +6,7 @@
 #include "api/PerDevice.h"
 #include "emit/Program.h"
 #include "engine/Configurations.h"
+#include "engine/Heuristics.h"
 #include "engine/Hooks.h"
 #include "engine/ProgramState.h"
 #include "launch/Launcher.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,8 +37,10 @@ struct KernelState {
     support::Constant constant; ///< owns the text
   };
   std::vector<Chosen> chosen;
+  engine::Heuristics heuristics;
   ops::Value preHook; ///< of a configuration; None without
-  /// Whether a launch is no more than its arguments: no configuration, and nobody is told of it.
+  /// Whether a launch is no more than its arguments: no configuration, no heuristics, and nobody is
+  /// told of it.
   bool isPlain = true;
   /// The engine's, or null.
   const std::function<void(const LaunchEvent &)> *onLaunch = nullptr;
@@ -83,6 +87,10 @@ struct KernelState {
     return bound.bind(signature, given, [this](size_t parameter) { return isChosen(parameter); });
   }
 
+  /// Gives arguments that are open the values that `@triton.heuristics` computes from the others.
+  /// `kept` owns what they point to.
+  Status decide(BoundArguments &bound, std::shared_ptr<const std::vector<Chosen>> &kept) const;
+
   /// The hook of the configuration in the source with these constants and options.
   ops::Value preHookOf(const Configuration &wanted) const;
 
@@ -93,6 +101,7 @@ struct KernelState {
   /// The launch as decorators see it; the program's evaluator is the caller's.
   Result<engine::TunedLaunch> tunedLaunch(std::string device,
                                           std::span<const Argument> arguments) const;
+  engine::TunedLaunch tunedLaunch(std::string device, const BoundArguments &bound) const;
 
   /// Whoever launches without all arguments learns how a program gives them, or, for constants of
   /// an autotuned kernel, where they come from.
@@ -109,6 +118,14 @@ struct KernelState {
   PerDeviceTable<PerDevice> devices;
 
 private:
+  /// What the evaluator decided last, and for which arguments.
+  struct Decided {
+    std::mutex mutex;
+    std::vector<uint64_t> arguments;
+    std::shared_ptr<const std::vector<Chosen>> values;
+  };
+  mutable Decided decided;
+
   bool isChosen(size_t parameter) const {
     return std::any_of(chosen.begin(), chosen.end(),
                        [&](const Chosen &one) { return one.parameter == parameter; });

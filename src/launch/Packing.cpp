@@ -207,12 +207,7 @@ template <typename At> Status PackPlan::packFrom(size_t count, At &&at, void *bl
 // ---- Host expressions
 // ----------------------------------------------------------------------------
 
-HostValue ExpressionArguments::argument(uint32_t leaf) const {
-  if (leaf >= leaves.size())
-    return HostValue::none();
-  if (isCompiledIn[leaf])
-    return constants[leaf];
-  const Argument &argument = *leaves[leaf];
+HostValue hostValueOf(const Argument &argument) {
   switch (argument.kind) {
   case Kind::Bool:
     return HostValue::boolean(argument.bits != 0);
@@ -228,6 +223,12 @@ HostValue ExpressionArguments::argument(uint32_t leaf) const {
   default:
     return HostValue::none();
   }
+}
+
+HostValue ExpressionArguments::argument(uint32_t leaf) const {
+  if (leaf >= leaves.size())
+    return HostValue::none();
+  return isCompiledIn[leaf] ? constants[leaf] : hostValueOf(*leaves[leaf]);
 }
 
 HostValue ExpressionArguments::meta(uint32_t number) const {

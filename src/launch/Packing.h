@@ -80,6 +80,9 @@ private:
   std::shared_ptr<MapCache> maps;
 };
 
+/// An argument as host expressions see it: a number, a tensor's address, None for anything else.
+support::HostValue hostValueOf(const Argument &argument);
+
 /// What host expressions of an artifact may ask: arguments of the call, compiled-in values,
 /// options.
 class ExpressionArguments final : public support::HostArguments {

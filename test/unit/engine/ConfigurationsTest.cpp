@@ -1,6 +1,8 @@
 // Configurations of @triton.autotune: listed, chosen, tuned, kept, with their hooks.
 #include "../runtime/FakeCuda.h"
 #include "ApiFixture.h"
+#include "engine/Compile.h"
+#include "engine/Heuristics.h"
 
 #include <gtest/gtest.h>
 
@@ -155,6 +157,100 @@ def whole(x, n, BLOCK: tl.constexpr):
   must(whole.with(only))(cpu().stream(), {1}, x.data(), 100);
   EXPECT_EQ(x, std::vector<float>(100, 3));
   EXPECT_FALSE(kernel(one, "pair").configuration(cpu(), {}));
+}
+
+const char *heuristicKernels = R"(
+import triton
+import triton.language as tl
+
+LIMIT = 16
+
+def short(args):
+    return args["n"] <= LIMIT
+
+@triton.heuristics({"BLOCK": lambda args: min(64, triton.next_power_of_2(args["n"])), "SHORT": short})
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0,
+                    "HAS_BIAS": lambda args: args["bias"] is not None})
+@triton.jit
+def fill(x, bias, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, HAS_BIAS: tl.constexpr, SHORT: tl.constexpr = True):
+    i = tl.arange(0, BLOCK)
+    value = 1.0 if EVEN else 2.0
+    if HAS_BIAS:
+        value += tl.load(bias)
+    if SHORT:
+        value += 100.0
+    tl.store(x + i, value, mask=i < n)
+
+@triton.heuristics({"BLOCK": lambda args: 64})
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def arithmetic(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(x, n)
+
+@triton.heuristics({"BLOCK": lambda args: args["m"] // 2})
+@triton.jit
+def fails(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 1.0)
+)";
+
+TEST_F(ApiTest, LaunchesApplyHeuristics) {
+  Engine one = engine();
+  Program program = must(one.loadText(heuristicKernels, "heuristics.py"));
+  Kernel fill = must(program.kernel("fill"));
+  Stream stream = cpu().stream();
+  // `SHORT` needs the evaluator, which remembers what it said last.
+  auto filled = [&](const Kernel &kernel, int n, const float *bias) {
+    std::vector<float> x(64);
+    for (int again = 0; again < 2; ++again)
+      kernel(stream, {1}, x.data(), bias ? Argument(bias) : Argument(nullptr), n);
+    EXPECT_EQ(n == 64 || x[size_t(n)] == 0, true) << n;
+    return x[size_t(n) - 1];
+  };
+  float bias = 10;
+  EXPECT_EQ(filled(fill, 64, nullptr), 1);
+  EXPECT_EQ(filled(fill, 63, nullptr), 2);
+  EXPECT_EQ(filled(fill, 16, &bias), 111);
+  EXPECT_EQ(filled(fill, 17, &bias), 12);
+  EXPECT_EQ(filled(fill, 64, &bias), 11);
+  // What is given stays, and decides what follows from it.
+  std::vector<float> x(64);
+  fill(stream, {1}, x.data(), nullptr, 16, named("BLOCK", 64), named("SHORT", false));
+  EXPECT_EQ(x[15], 2);
+  must(fill.prepare(cpu(), {x.data(), nullptr, 8}));
+  // A configuration was asked for one launch, and serves others.
+  const Argument arguments[] = {x.data(), nullptr, 64};
+  Kernel chosen = must(fill.with(must(fill.configuration(cpu(), arguments))));
+  EXPECT_EQ(filled(chosen, 64, nullptr), 1);
+  EXPECT_EQ(filled(chosen, 63, nullptr), 2);
+
+  Status status = must(program.kernel("fails")).launch(stream, {1}, {x.data(), 8});
+  ASSERT_FALSE(status);
+  EXPECT_NE(describe(status.error()).find("heuristics.py:29:43: error: "), std::string::npos)
+      << describe(status.error());
+}
+
+// Arithmetic of the arguments is computed without the evaluator, other functions are not.
+TEST_F(ApiTest, HeuristicsAreHostExpressions) {
+  emit::SourceUnit unit;
+  unit.text = heuristicKernels;
+  unit.file = "heuristics.py";
+  auto loaded = emit::Program::load(unit);
+  ASSERT_TRUE(loaded.program);
+  auto of = [&](const char *kernel) {
+    return must(engine::Heuristics::of(*loaded.program,
+                                       must(engine::signatureOf(*loaded.program, kernel))));
+  };
+  std::vector<launch::Argument> arguments(4);
+  arguments[0] = launch::Argument::pointer(arguments.data(), DType::Float32);
+  arguments[1] = launch::Argument::integer(128);
+  EXPECT_TRUE(of("arithmetic").fill(arguments));
+  EXPECT_EQ(arguments[2].bits, 64u);
+  EXPECT_TRUE(arguments[3].kind == launch::Argument::Kind::Bool && arguments[3].bits == 1);
+  arguments.assign(7, launch::Argument::none());
+  arguments[2] = launch::Argument::integer(63);
+  for (size_t i = 3; i < 7; ++i)
+    arguments[i] = launch::Argument();
+  EXPECT_FALSE(of("fill").fill(arguments)); // `short` reads a global
 }
 
 TEST_F(ApiTest, TheNextProgramTakesWhatWasTuned) {
