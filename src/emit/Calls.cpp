@@ -328,9 +328,26 @@ Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, K
   return *callee.returned.value;
 }
 
+// A function that calls itself in both branches of undecided `if`s doubles its calls with each: where
+// that ends only Python could know. The first rounds are followed for what they change.
+bool Interp::isUndecidedRecursion(const FunctionObject &function) const {
+  unsigned rounds = 0;
+  const void *branch = journal;
+  for (const Frame *at = frame; at && function.def; at = at->caller)
+    if (at->function && at->function->def == function.def && at->branch != branch) {
+      branch = at->branch;
+      if (++rounds > 2)
+        return true;
+    }
+  return false;
+}
+
 Value Interp::callHostFunction(const FunctionObject &function, std::vector<Value> args,
                                Keywords keywords) {
+  if (isUndecidedRecursion(function))
+    return makeUnknown(function.name() + "(...)");
   Frame callee = frameOf(function, Frame::Mode::Host);
+  callee.branch = journal;
   bindParameters(function, std::move(args), std::move(keywords), *callee.locals);
   DepthScope deeper(depth);
   checkDepth(&function);

@@ -123,6 +123,7 @@ struct Frame {
   std::vector<std::shared_ptr<Names>> enclosing; ///< scopes of functions around it, innermost first
   Frame *caller = nullptr;
   const syntax::Node *node = nullptr; ///< being evaluated
+  const void *branch = nullptr;       ///< the innermost branch of an undecided `if` it was called in
   // Of kernels:
   mlir::LocationAttr callSite; ///< where this function was called; null for the kernel itself
   mlir::StringAttr fileAttr;
@@ -345,6 +346,8 @@ private:
   /// A frame in which the function starts, its parameters still to be bound.
   Frame frameOf(const FunctionObject &function, Frame::Mode mode);
   Value callJit(const FunctionObject &function, std::vector<Value> args, Keywords keywords);
+  /// Whether a call is one of many that undecided branches of the same function lead to.
+  bool isUndecidedRecursion(const FunctionObject &function) const;
   Value callHostFunction(const FunctionObject &function, std::vector<Value> args,
                          Keywords keywords);
   Value callPython(const FunctionObject &function, std::vector<Value> args, Keywords keywords,

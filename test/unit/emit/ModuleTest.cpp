@@ -519,6 +519,33 @@ TEST_F(ModuleTest, ModulesWithoutEndAreFewSteps) {
   EXPECT_LT(seconds(100), 20 * seconds(1));
 }
 
+// What a recursion under unknown conditions returns is unknown, and is not waited for.
+TEST_F(ModuleTest, RecursionUnderUnknownConditionsIsCutShort) {
+  std::string source = R"(
+import missing
+
+def key(value):
+    if missing.is_pair(value):
+        return (key(value.a), key(value.b))
+    if missing.is_list(value):
+        return [key(value.a), key(value.b)]
+    return 0
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+digest = key(missing.thing)
+if missing.large:
+    count = factorial(10)
+else:
+    count = 3628800
+)";
+  HostOptions options;
+  options.limits.steps = 100'000;
+  EXPECT_EQ(value(source, "count", options), "3628800");
+  EXPECT_EQ(value(source, "digest", options), "missing.is_list(...)");
+}
+
 // Code that tries the modules of other vendors goes on to the next.
 TEST_F(ModuleTest, ModulesThatTritonLacksAreMissing) {
   std::string source = R"(
