@@ -387,6 +387,18 @@ public:
                                    .c_str());
   }
 
+  /// A kernel that could not be compiled may have been given a list where memory was meant.
+  void hintAtLists(Error &error) const {
+    for (size_t i = 0; i < objects.size() && !error.diagnostics.empty(); ++i)
+      if (PyList_Check(objects[i])) {
+        std::string &hint = error.diagnostics.front().hint;
+        hint += (hint.empty() ? "argument `" : "; argument `") +
+                std::string(text(state.names[i].get())) + "` of `" + functionName() +
+                "` is a list, which is a tuple of numbers in a kernel: memory is passed as a "
+                "tensor or an array";
+      }
+  }
+
   /// {parameter: object}, defaults filled in.
   Ref bound() const {
     Ref bound = Ref::take(PyDict_New());
@@ -649,7 +661,12 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
     if (onGpu && prepared)
       onGpu->queued((*prepared)->kernel, device, native);
   }
-  const launch::PreparedKernel *launched = orRaise(std::move(prepared));
+  if (!prepared) {
+    Error error = prepared.takeError();
+    call.hintAtLists(error);
+    raise(error);
+  }
+  const launch::PreparedKernel *launched = *prepared;
   if (!warmup && device == cpuDevice && (launched->kernel->code().flags & support::CodeRecords))
     drain(*launched->kernel);
   return handleOf(call, launched);

@@ -63,7 +63,10 @@ struct PrintLanes : LaneModel<PrintLanes, tile::PrintOp> {
   bool runsWhole(Operation *) const { return true; }
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     uint32_t site = emitter.recordSite(op, uint32_t(support::RecordKind::Print));
-    for (auto [i, value] : llvm::enumerate(cast<tile::PrintOp>(op).getValues()))
+    auto values = cast<tile::PrintOp>(op).getValues();
+    if (values.empty()) // a text alone, once a program
+      emitRecord(emitter, site, 0, support::RecordKind::Print, emitter.index(0), emitter.index(0));
+    for (auto [i, value] : llvm::enumerate(values))
       forEachElement(emitter, value.getType(),
                      [&, i = i, value = value](const Lanes &where, Value index) {
                        emitRecord(emitter, site, i, support::RecordKind::Print, index,

@@ -210,11 +210,30 @@ std::optional<Value> Interp::operatorMethod(const Value &self, std::string_view 
   return std::nullopt;
 }
 
+// `i >= 0 & i < n` compares `i`, `0 & i` and `n`. Triton takes no chain of comparisons, so that no
+// kernel of its own means this one.
+void Interp::refuseLooseMask(const Expr &middle) {
+  if (middle.kind != ExprKind::BinOp)
+    return;
+  BinaryOp loose = cast<BinOp>(&middle).op;
+  // A node does not cover the parentheses around it.
+  std::string_view before =
+      frame->module->tree->line(middle.begin.line).substr(0, middle.begin.column);
+  if ((loose != BinaryOp::BitAnd && loose != BinaryOp::BitOr) ||
+      before.substr(0, before.find_last_not_of(" \t") + 1).ends_with('('))
+    return;
+  std::string op = loose == BinaryOp::BitAnd ? "&" : "|";
+  failAt(middle, "OperandTypes", "`" + op + "` binds more tightly than the comparisons around it",
+         "put each comparison in parentheses: `(i >= 0) " + op + " (i < n)`");
+}
+
 Value Interp::evalCompare(const Compare &expr) {
   Value lhs = eval(expr.left);
   Value all;
   for (uint32_t i = 0; i < expr.ops.size(); ++i) {
     Value rhs = eval(expr.comparators[i]);
+    if (i + 1 < expr.ops.size() && (lhs.isTile() || rhs.isTile()))
+      refuseLooseMask(*expr.comparators[i]);
     Value one = compare(expr.ops[i], lhs, rhs);
     if (expr.ops.size() == 1)
       return one;

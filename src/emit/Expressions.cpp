@@ -122,6 +122,14 @@ Value Interp::evalUnlocated(const Expr &expr) {
         failUnknown(*unknown, "its text");
       return unboxed(value);
     }
+    if (unboxed(value).isTile()) {
+      std::string name = isa<Name>(piece.value) ? std::string(cast<Name>(piece.value).id) : "x";
+      fail("NotConstexpr",
+           "a text is made while compiling, but " +
+               (isa<Name>(piece.value) ? "`" + name + "`" : "this value") +
+               " is known at run time only",
+           "print it at run time: `tl.device_print(\"" + name + "\", " + name + ")`");
+    }
     if (piece.conversion == 'r' || piece.conversion == 'a')
       value = Value::str(repr(value));
     else if (piece.conversion == 's')
@@ -270,6 +278,9 @@ Value Interp::evalName(const Name &name) {
                      name.id == "math" || name.id == "jnp"))
     hint = "kernels compute with `tl`, as in `tl.exp(x)`; `" + std::string(name.id) +
            "` belongs to the host";
+  if (name.id == "tl" || name.id == "triton")
+    hint = name.id == "tl" ? "`import triton.language as tl` at the top of the file"
+                           : "`import triton` at the top of the file";
   support::Spelling spelling(name.id);
   for (const Names *scope : {frame->locals.get(), frame->module->names.get(), builtins.get()})
     for (const Binding &binding : scope->all())

@@ -146,6 +146,7 @@ EvalError Interp::error(const Node &node, std::string code, std::string message,
   if (!place || !where)
     return failure;
   diagnostic.where = rangeOf(*where, place->module);
+  std::vector<size_t> times; // that each note stands for
   for (const Frame *inner = place, *outer = place->caller; outer;
        inner = outer, outer = outer->caller) {
     if (outer->module->isPrelude || !outer->node)
@@ -160,10 +161,28 @@ EvalError Interp::error(const Node &node, std::string code, std::string message,
     note.severity = Severity::Note;
     note.message = "in `" + inner->function->name() + "`, called here";
     note.where = rangeOf(*outer->node, outer->module);
-    diagnostic.notes.push_back(std::move(note));
-    if (diagnostic.notes.size() == 12)
-      break; // a chain of calls this long repeats itself
+    // Of a function that calls itself, each place is told once.
+    auto &notes = diagnostic.notes;
+    auto placeOf = [](const Diagnostic &told) {
+      return std::tie(told.message, told.where.file, told.where.begin.line,
+                      told.where.begin.column);
+    };
+    bool isTold = false;
+    for (size_t i = 0; i < notes.size() && !isTold; ++i)
+      if (placeOf(notes[i]) == placeOf(note)) {
+        ++times[i];
+        isTold = true;
+      }
+    if (isTold)
+      continue;
+    if (notes.size() == 12)
+      break;
+    notes.push_back(std::move(note));
+    times.push_back(1);
   }
+  for (size_t i = 0; i < times.size(); ++i)
+    if (times[i] > 1)
+      diagnostic.notes[i].message += ", " + std::to_string(times[i]) + " times";
   return failure;
 }
 

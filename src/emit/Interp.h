@@ -308,6 +308,7 @@ private:
   Value evalName(const syntax::Name &name);
   Value evalBoolOp(const syntax::BoolOp &expr);
   Value evalCompare(const syntax::Compare &expr);
+  void refuseLooseMask(const syntax::Expr &middle);
   Value evalIfExp(const syntax::IfExp &expr);
   Value evalCall(const syntax::Call &expr, Value callee);
   Value evalChain(const syntax::Expr &expr);

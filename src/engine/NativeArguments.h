@@ -14,10 +14,12 @@ public:
       : interp(interp), function(function), args(args), keywords(keywords) {}
 
   /// The next parameter, positional or by keyword.
-  ops::Value required(std::string_view name) {
+  ops::Value required(std::string_view name, std::string_view example = {}) {
     if (auto value = take(name))
       return *value;
-    interp.raise("TypeError", "`" + std::string(function) + "` needs `" + std::string(name) + "`");
+    interp.raise("TypeError",
+                 "`" + std::string(function) + "` needs `" + std::string(name) + "`" +
+                     (example.empty() ? "" : ", as in `" + std::string(example) + "`"));
   }
   ops::Value optional(std::string_view name, ops::Value otherwise) {
     auto value = take(name);

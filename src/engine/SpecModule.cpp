@@ -95,9 +95,20 @@ std::shared_ptr<SpecTensor> makeTensor(Interp &interp, NativeArguments &args,
   return tensor;
 }
 
+// "zeros(100, f32)", for who left the type out.
+std::string withType(const std::string &name, std::span<const int64_t> shape,
+                     std::string_view between, std::string_view type) {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  if (shape.size() != 1)
+    text = "(" + text + ")";
+  return name + "(" + text + ", " + std::string(between) + std::string(type) + ")";
+}
+
 Value builder(std::string name, SpecTensor::Recipe recipe) {
   using Recipe = SpecTensor::Recipe;
-  return specFunction(name, [recipe](Interp &interp, NativeArguments &args) -> Value {
+  return specFunction(name, [recipe, name](Interp &interp, NativeArguments &args) -> Value {
     std::vector<int64_t> shape;
     if (recipe == Recipe::Range || recipe == Recipe::Permutation)
       shape = {interp.asInt(args.required("n"), "`n`")};
@@ -108,7 +119,11 @@ Value builder(std::string name, SpecTensor::Recipe recipe) {
       low = interp.asInt(args.required("low"), "`low`");
       high = interp.asInt(args.required("high"), "`high`");
     }
-    DType dtype = dtypeArgument(interp, args.required("dtype"));
+    bool isInteger = recipe != Recipe::Normal && recipe != Recipe::Uniform;
+    std::string between =
+        recipe == Recipe::Integers ? std::to_string(low) + ", " + std::to_string(high) + ", " : "";
+    DType dtype = dtypeArgument(
+        interp, args.required("dtype", withType(name, shape, between, isInteger ? "i32" : "f32")));
     double a = 0, b = 1;
     if (recipe == Recipe::Normal) {
       a = number(interp, args.optional("mean", Value(0)));
@@ -125,11 +140,13 @@ Value builder(std::string name, SpecTensor::Recipe recipe) {
 }
 
 Value constant(std::string name, std::optional<double> fixed) {
-  return specFunction(name, [fixed](Interp &interp, NativeArguments &args) -> Value {
+  return specFunction(name, [fixed, name](Interp &interp, NativeArguments &args) -> Value {
     auto shape = intList(interp, args.required("shape"), "an extent");
     double value = fixed ? *fixed : number(interp, args.required("value"));
-    auto tensor =
-        makeTensor(interp, args, std::move(shape), dtypeArgument(interp, args.required("dtype")));
+    DType dtype = dtypeArgument(
+        interp, args.required("dtype", withType(name, shape,
+                                                fixed ? "" : Value(value).repr() + ", ", "f32")));
+    auto tensor = makeTensor(interp, args, std::move(shape), dtype);
     tensor->recipe = SpecTensor::Recipe::Fill;
     tensor->a = value;
     return Value(tensor);

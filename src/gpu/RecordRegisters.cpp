@@ -106,7 +106,12 @@ void forEachElement(RegisterEmitter &emitter, Value value,
 struct PrintRegisters : RegisterModel<PrintRegisters, tile::PrintOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     uint32_t site = emitter.recordSite(op, uint32_t(support::RecordKind::Print));
-    for (auto [i, value] : llvm::enumerate(cast<tile::PrintOp>(op).getValues()))
+    auto values = cast<tile::PrintOp>(op).getValues();
+    if (values.empty()) // a text alone, once a program
+      emitter.when(emitter.isFirstThread(), [&] {
+        emitRecord(emitter, site, 0, support::RecordKind::Print, emitter.i32(0), emitter.i64(0));
+      });
+    for (auto [i, value] : llvm::enumerate(values))
       forEachElement(emitter, value, [&, i = i, value = value](unsigned reg, Value index) {
         emitRecord(emitter, site, i, support::RecordKind::Print, index,
                    emitter.operand(value, reg + 1)[reg]);

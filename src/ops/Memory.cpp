@@ -293,6 +293,13 @@ Value buildStore(OpContext &context, Args args) {
     fail("ConstPointer", "`tl.store` writes through a constant pointer",
          "a parameter annotated `tl.const` gives one, an array that is not writeable too");
   refuseBlockOptions(args[3], "tl.store");
+  if (args[1].isTile() && args[1].asTile().type.isPointer() && !element.isPointer() &&
+      !element.isInt())
+    fail("CannotCast",
+         "`value` of `tl.store` is a " +
+             std::string(args[1].asTile().type.isBlock() ? "tile of pointers" : "pointer") + ", " +
+             quote(args[1].asTile().type.element()) + ", where the memory holds " + quote(element),
+         "what it points at is read with `tl.load(...)`");
   Tile value = args[1].isNumber() ? castNumber(context, args[1], pointer.type.withElement(element))
                                   : cast(context, tileArgument(context, args[1], "value"), element);
   auto mask = optionalTile(context, args[2], "mask");

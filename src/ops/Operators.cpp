@@ -76,17 +76,20 @@ Type promoteIntegers(const Type &a, const Type &b) {
        std::move(hint));
 }
 
-void checkPointer(std::string_view operation, const Type &a, const Type &b, bool allowed) {
-  if (!a.isPointer())
+// Whether one of two operands may be a pointer; a failure names them in the order of the source.
+void checkPointers(std::string_view operation, const Type &lhs, const Type &rhs, bool onRight,
+                   bool allowed) {
+  const Type &pointer = onRight ? rhs : lhs, &other = onRight ? lhs : rhs;
+  if (!pointer.isPointer())
     return;
   if (!allowed)
-    failOperands(operation, a, b,
+    failOperands(operation, lhs, rhs,
                  "what it points at is read with `tl.load`; to compute with its address, cast it "
                  "with `.to(tl.int64)`");
-  if (b.isPointer() && !(a == b))
-    failOperands(operation, a, b, "cast one pointer to the other's type");
-  if (b.isFloat())
-    failOperands(operation, a, b,
+  if (other.isPointer() && !(pointer == other))
+    failOperands(operation, lhs, rhs, "cast one pointer to the other's type");
+  if (other.isFloat())
+    failOperands(operation, lhs, rhs,
                  "a pointer moves by integers: `//` divides them, `.to(tl.int32)` makes them");
 }
 
@@ -142,8 +145,8 @@ std::pair<Tile, Tile> operands(OpContext &context, const Value &left, const Valu
     return value.isTile() ? value.asTile().type.element() : literalType(value);
   };
   Type leftType = typeOf(left), rightType = typeOf(right);
-  checkPointer(operation, leftType, rightType, rules.lhsPointer);
-  checkPointer(operation, rightType, leftType, rules.rhsPointer);
+  checkPointers(operation, leftType, rightType, /*onRight=*/false, rules.lhsPointer);
+  checkPointers(operation, leftType, rightType, /*onRight=*/true, rules.rhsPointer);
 
   Type leftTarget = leftType, rightTarget = rightType;
   if (rules.promote && !leftType.isPointer() && !rightType.isPointer()) {

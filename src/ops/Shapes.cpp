@@ -181,12 +181,16 @@ Value subscript(OpContext &context, const Value &value, const Value &index) {
       tile = expandDims(context, tile, int64_t(std::min(i, rank)));
       continue;
     }
-    if (!isWhole(items[i]))
+    if (isWhole(items[i]))
+      continue;
+    if (tile.type.isPointer())
       fail("TileIndex",
-           "a tile can only be indexed with `:` and `None`, not with " + describe(items[i]),
-           tile.type.isPointer()
-               ? "memory is read with `tl.load(pointer + index)` and written with `tl.store`"
-               : "load the elements you need, or use `tl.gather`; `tl.split` takes a tile apart");
+           "a pointer can't be indexed with " + describe(items[i]) + " as an array can",
+           "memory is read with `tl.load(pointer + index)` and written with `tl.store(pointer + "
+           "index, value)`");
+    fail("TileIndex",
+         "a tile can only be indexed with `:` and `None`, not with " + describe(items[i]),
+         "load the elements you need, or use `tl.gather`; `tl.split` takes a tile apart");
   }
   return tile;
 }

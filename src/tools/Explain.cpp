@@ -119,7 +119,10 @@ void print(const analysis::Explanation &e) {
 Action addExplain(CLI::App &app) {
   auto words = std::make_shared<KernelWords>();
   addKernelWords(app, *words);
-  return [words] {
+  // So that the words of a `run` serve again: every program does what one does.
+  auto grid = std::make_shared<std::string>();
+  app.add_option("-g,--grid", *grid, "Taken from a `run`: what is explained is one program");
+  return [words, grid] {
     auto kernel = emitKernel(*words);
     if (!kernel)
       return refuse(kernel.error());

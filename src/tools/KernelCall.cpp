@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <tuple>
 
 namespace nereid::tools {
@@ -134,13 +135,46 @@ Result<target::CpuFeatureSet> featuresOf(const std::string &level) {
                {}};
 }
 
-void noteOneProgram(const emit::Program &program) {
+// The kernel's own lines: from its `def` to what stands at the margin next.
+static std::string textOf(const ChosenKernel &chosen) {
+  std::string head = "def " + chosen.name + "(";
+  for (const auto &[file, text] : chosen.program->sources())
+    if (size_t begin = text.find(head); begin != std::string_view::npos) {
+      static const std::regex margin(R"(\n[^\s#)])");
+      std::string own(text.substr(begin));
+      std::smatch next;
+      return std::regex_search(own, next, margin) ? own.substr(0, size_t(next.position())) : own;
+    }
+  return "";
+}
+
+void noteOneProgram(const ChosenKernel &chosen) {
   auto asksForNumber = [](const auto &source) {
     return source.second.find("program_id") != std::string_view::npos;
   };
-  if (std::ranges::any_of(program.sources(), asksForNumber))
-    std::fprintf(stderr, "nereid: note: one program ran; `--grid \"(cdiv(n, BLOCK),)\"` asks for "
-                         "as many as cover n\n");
+  if (!std::ranges::any_of(chosen.program->sources(), asksForNumber))
+    return;
+  // What programs are counted in is a constant that their number is multiplied by; what they cover
+  // is what indices are compared with.
+  std::string text = textOf(chosen), block, covered;
+  auto matches = [&](const std::string &pattern) {
+    return std::regex_search(text, std::regex(pattern));
+  };
+  if (auto signature = engine::signatureOf(*chosen.program, chosen.name))
+    for (const launch::Parameter &parameter : signature->parameters) {
+      const std::string &name = parameter.name;
+      if (parameter.isConstexpr && block.empty() && matches("\\*\\s*" + name + "\\b"))
+        block = name;
+      if (!parameter.isConstexpr && covered.empty() && matches("<\\s*" + name + "\\b"))
+        covered = name;
+    }
+  if (block.empty() || covered.empty())
+    std::fprintf(stderr, "nereid: note: one program ran; `--grid \"(4,)\"` asks for four\n");
+  else
+    std::fprintf(stderr,
+                 "nereid: note: one program ran; `--grid \"(cdiv(%s, %s),)\"` asks for as many as "
+                 "cover %s\n",
+                 covered.c_str(), block.c_str(), covered.c_str());
 }
 
 // Who names a parameter that is not there.

@@ -68,7 +68,7 @@ Result<std::vector<engine::HostArgument>>
 orderArguments(emit::Program &program, const std::string &kernel, const CallArguments &arguments);
 
 /// Says that one program ran, where nobody gave a grid to a kernel that asks for its number.
-void noteOneProgram(const emit::Program &program);
+void noteOneProgram(const ChosenKernel &chosen);
 
 /// A kernel in tile IR, from a signature or from arguments.
 struct EmittedCall {

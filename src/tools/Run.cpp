@@ -220,7 +220,7 @@ int execute(const RunWords &words, bool check) {
   if (!outcome)
     return refuse(outcome.error());
   if (words.grid.empty() && !words.json)
-    noteOneProgram(*chosen->program);
+    noteOneProgram(*chosen);
   report(outcome->notes);
   for (engine::SpecTensor *tensor : arguments.tensors())
     if (Status status = (*runner)->fetch(tensor->memory); !status)

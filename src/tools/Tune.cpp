@@ -308,7 +308,7 @@ public:
     compile(contest.trials);
     runEachOnce(contest.trials);
     if (words.grid.empty() && !words.json)
-      noteOneProgram(*chosen.program);
+      noteOneProgram(chosen);
     timeEach(contest.trials);
     return contest;
   }
@@ -477,6 +477,10 @@ Status tuneKernel(const TuneWords &words, Attempts &attempts, TuneReport &report
 
 int runTune(TuneWords words, Attempts &attempts) {
   TuneReport report(words);
+  if (auto folder = std::filesystem::path(words.tuned).parent_path();
+      !words.dryRun && !folder.empty() && !std::filesystem::is_directory(folder))
+    return refuse(
+        Error{"`--tuned " + words.tuned + "`: there is no folder `" + folder.string() + "`", {}});
   for (const std::string &target : words.targets) {
     words.target = target;
     bool isFolder = std::filesystem::is_directory(target);

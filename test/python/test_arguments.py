@@ -154,6 +154,10 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "argument `FN` of `applies`: cannot convert an argument of type builtins.object"):
             applies[(1, )](self.x, self.y, object())
 
+    def test_lists_for_memory(self):
+        with self.assertRaisesRegex(triton.CompilationError, "argument `x` of `applies` is a list.*a tensor or an array"):
+            applies[(1, )]([1.0, 2.0, 3.0, 4.0], self.y, square)
+
 
 if __name__ == "__main__":
     unittest.main()

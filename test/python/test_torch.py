@@ -319,6 +319,11 @@ class Tensors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "argument `x` of `square`: .*a tensor without memory, as a FakeTensor is"):
             square[(1, )](fake, torch.empty(4), 4, BLOCK=4)
 
+    def test_sparse_tensors(self):
+        for x in (torch.eye(4).to_sparse(), torch.eye(4).to_sparse_csr()):
+            with self.assertRaisesRegex(ValueError, r"argument `x` of `square`: .*a sparse tensor \(torch.sparse_.*to_dense"):
+                square[(1, )](x, torch.zeros(16), 16, BLOCK=16)
+
     def test_strided_tensors(self):
         x = torch.randn(64, 2, device=self.device)
         y = torch.zeros(64, device=self.device)

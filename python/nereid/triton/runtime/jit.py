@@ -573,6 +573,9 @@ def _adapt(value):
         base = value
         while isinstance(base, TensorWrapper):
             base = base.base
+        if "sparse" in (layout := str(getattr(base, "layout", ""))):
+            raise ValueError(f"Pointer argument cannot be accessed from Triton: a sparse tensor ({layout}); pass `x.to_dense()`, or its "
+                             "values and indices as tensors of their own")
         address = value.data_ptr() if hasattr(base, "data_ptr") else base.__array_interface__["data"][0]
         if not address and getattr(value, "is_cpu", False) and value.numel():
             raise ValueError("Pointer argument cannot be accessed from Triton: a tensor without memory, as a FakeTensor is")
