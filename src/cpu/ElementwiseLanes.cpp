@@ -76,11 +76,15 @@ struct CmpFLanes : LaneModel<CmpFLanes, arith::CmpFOp> {
   }
 };
 
-// Sums and products, which LLVM fuses where a product has no other use.
+// Sums and products, which LLVM fuses where a product has no other use. A product that is rounded
+// is no part of the sum behind it, also where LLVM makes both operations of halves (AVX512-FP16).
 template <typename Op> struct ContractedOp : LaneModel<ContractedOp<Op>, Op> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned result, const Lanes &where) const {
     Value value = SameOp<Op>().emitLanes(op, emitter, result, where);
-    if (emitter.contract)
+    bool isRounded = isa<arith::MulFOp>(op) && llvm::all_of(op->getUsers(), [](Operation *user) {
+                       return isa<arith::TruncFOp>(user);
+                     });
+    if (emitter.contract && !isRounded)
       cast<Op>(value.getDefiningOp()).setFastmath(arith::FastMathFlags::contract);
     return value;
   }

@@ -328,8 +328,8 @@ Value Interp::callJit(const FunctionObject &function, std::vector<Value> args, K
   return *callee.returned.value;
 }
 
-// A function that calls itself in both branches of undecided `if`s doubles its calls with each: where
-// that ends only Python could know. The first rounds are followed for what they change.
+// A function that calls itself in both branches of undecided `if`s doubles its calls with each:
+// where that ends only Python could know. The first rounds are followed for what they change.
 bool Interp::isUndecidedRecursion(const FunctionObject &function) const {
   unsigned rounds = 0;
   const void *branch = journal;

@@ -123,7 +123,7 @@ struct Frame {
   std::vector<std::shared_ptr<Names>> enclosing; ///< scopes of functions around it, innermost first
   Frame *caller = nullptr;
   const syntax::Node *node = nullptr; ///< being evaluated
-  const void *branch = nullptr;       ///< the innermost branch of an undecided `if` it was called in
+  const void *branch = nullptr; ///< the innermost branch of an undecided `if` it was called in
   // Of kernels:
   mlir::LocationAttr callSite; ///< where this function was called; null for the kernel itself
   mlir::StringAttr fileAttr;
