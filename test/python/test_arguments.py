@@ -4,10 +4,10 @@ import unittest
 from enum import Enum, IntEnum
 
 import numpy as np
-import triton
-import triton.language as tl
-import triton.profiler.language as pl
-from triton.profiler.language import enter_scope
+import nereid.triton as triton
+import nereid.triton.language as tl
+import nereid.triton.profiler.language as pl
+from nereid.triton.profiler.language import enter_scope
 
 
 @triton.jit
