@@ -1,39 +1,65 @@
-"""What `torch.compile` asks of Triton. Which tensors a kernel writes torch reads out of Triton's IR, and takes all tensors, with a
-warning, where there is none: Nereid's compiled kernels say it. And the host side of a launch is not traced where a function falls
-back to plain Python."""
+"""What `torch.compile` asks of Triton. Which tensors a kernel reads and writes torch reads out of Triton's IR, and takes all tensors,
+with a warning, where there is none: Nereid's compiled kernels say it. And the host side of a launch is not traced where a function
+falls back to plain Python."""
 import importlib.abc
 import importlib.util
 import sys
 
 
-def mutated(kernel, values, descriptors):
-    """Names of the tensors that the kernel writes; all of them where it cannot be compiled for such values."""
+def accesses(kernel, values, blocks):
+    """Names of the tensors that the kernel reads and of those that it writes; all of them where it cannot be compiled for such values.
+
+    `blocks` has the block shape of each argument that is a descriptor of the tensor given for it, or None where that is unknown."""
     import torch
     import torch._inductor.ir
     from nereid.triton.runtime.jit import MockTensor
+    from nereid.triton.tools.tensor_descriptor import TensorDescriptor
 
     boxes = torch._inductor.ir.TensorBox
     tensors = [name for name, one in values.items() if isinstance(one, (torch.Tensor, boxes))]
 
-    def given(one):
+    def given(name, one):
         if isinstance(one, (torch.Tensor, boxes)):
-            return MockTensor(one.get_dtype() if isinstance(one, boxes) else one.dtype)
+            dtype = one.get_dtype() if isinstance(one, boxes) else one.dtype
+            if name not in blocks:
+                return MockTensor(dtype)
+            return TensorDescriptor.from_tensor(MockTensor(dtype, [16] * len(blocks[name])), list(blocks[name]))
         is_symbol = isinstance(one, (torch.SymInt, torch.SymFloat, torch.SymBool)) or type(one).__module__.startswith("sympy")
         return 2 if is_symbol else one
 
-    if descriptors:
-        return tensors
+    if None in blocks.values():
+        return tensors, tensors
     try:
         for config in getattr(kernel, "configs", ())[:1]:
             values, kernel = {**values, **config.kwargs}, kernel.fn
-        compiled = kernel.warmup(grid=(1, ), **{name: given(one) for name, one in values.items()})
-        return [name for name in tensors if name in compiled.facts["writes"]]
+        facts = kernel.warmup(grid=(1, ), **{name: given(name, one) for name, one in values.items()}).facts
+        return tuple([name for name in tensors if name in facts[way]] for way in ("reads", "writes"))
     except Exception:
-        return tensors
+        return tensors, tensors
 
 
-def _tell_mutations(module):
-    module.identify_mutated_tensors = mutated
+def _tell_accesses(module):
+
+    def told(kernel, values, descriptors):
+        blocks = {}
+        for name, metadata in (descriptors or {}).items():
+            stable = module.maybe_unpack_tma_stable_metadata(metadata)
+            blocks[name] = stable[0] if stable else None
+        return accesses(kernel, values, blocks)
+
+    def mutated(kernel, values, descriptors):
+        return told(kernel, values, descriptors)[1]
+
+    def accessed(kernel, values, descriptors):
+        from torch._inductor.dependencies import ReadWrites, StarDep
+        from torch.utils._ordered_set import OrderedSet
+        reads, writes = (OrderedSet(map(StarDep, names)) for names in told(kernel, values, descriptors))
+        return module.TensorAccesses(ReadWrites(reads=reads, writes=writes, index_exprs=OrderedSet()), can_fuse_epilogue=False)
+
+    if hasattr(module, "identify_accessed_tensors"):  # from PyTorch 2.12 on
+        module.identify_accessed_tensors = accessed
+    else:
+        module.identify_mutated_tensors = mutated
 
 
 def _leave_out(module):
@@ -42,7 +68,7 @@ def _leave_out(module):
         module.add("nereid.triton." + part)
 
 
-_patches = {"torch._higher_order_ops.triton_kernel_wrap": _tell_mutations, "torch._dynamo.trace_rules": _leave_out}
+_patches = {"torch._higher_order_ops.triton_kernel_wrap": _tell_accesses, "torch._dynamo.trace_rules": _leave_out}
 
 
 class _Patcher(importlib.abc.MetaPathFinder, importlib.abc.Loader):
