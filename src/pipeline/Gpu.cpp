@@ -238,43 +238,48 @@ std::string whatLoopCosts(const GpuCode &code, const target::GpuChip &chip, Stri
   return "";
 }
 
-// Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
-Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
-                        const GpuOptions &options, const support::ArtifactBuilder *builder,
-                        unsigned warps, bool wantsFacts, DiagnosticCollector &reports) {
-  MLIRContext *context = module.getContext();
-  GpuCode out;
-  out.warps = warps;
-  std::string name = analysis::findKernel(module).getName().str();
-  auto stopped = [&](std::string text) {
-    out.text = std::move(text);
-    return std::move(out);
-  };
+// What a kernel's code is made for.
+struct CodeRequest {
+  const target::GpuChip &chip;
+  GpuStage stage;
+  const GpuOptions &options;
+  const support::ArtifactBuilder *builder; ///< of the artifact whose slots the code shares, or null
+  unsigned warps;
+  bool wantsFacts;
+  DiagnosticCollector &reports;
+};
 
-  // Give every tile a place in the threads: memory accesses and products say where they want
-  // theirs.
-  if (failed(support::inStep("layouts", [&] { return gpu::assignLayouts(module, chip, warps); })))
-    return reports.error("cannot lay `" + name + "` out on the GPU");
-  PassManager gpuPasses(context, ModuleOp::getOperationName());
+// Gives every tile a place in the threads.
+Status layOut(ModuleOp module, const std::string &name, const CodeRequest &request) {
+  // Memory accesses and products say where they want theirs.
+  if (failed(support::inStep(
+          "layouts", [&] { return gpu::assignLayouts(module, request.chip, request.warps); })))
+    return request.reports.error("cannot lay `" + name + "` out on the GPU");
+  PassManager gpuPasses(module.getContext(), ModuleOp::getOperationName());
   addGpuPasses(gpuPasses);
   addSteps(gpuPasses);
   if (failed(gpuPasses.run(module)))
-    return reports.error("cannot compile `" + name + "` for the GPU");
+    return request.reports.error("cannot compile `" + name + "` for the GPU");
 
   // From here on every tensor has a layout.
 
   // Sums of a step meet behind one barrier.
   gpu::mergeReductions(analysis::findKernel(module));
+  return Success{};
+}
 
-  // Start loads ahead of their step, then write down what one thread does. How much shared memory
-  // that needs besides the rings is known at the end only: with too much of it, again with less
-  // for them.
-  OwningOpRef<ModuleOp> &pipelined = out.pipelined;
+// Starts loads ahead of their step, then writes down what one thread does (but for
+// GpuStage::Gpu). How much shared memory that needs besides the rings is known at the end only:
+// with too much of it, again with less for them.
+Status writeOneThread(ModuleOp module, const std::string &name, const CodeRequest &request,
+                      GpuCode &out) {
+  const target::GpuChip &chip = request.chip;
+  unsigned warps = request.warps;
   gpu::EmittedKernel &emitted = out.emitted;
   bool bulk = !module->hasAttr(standsAloneAttr);
   for (uint64_t forRings = chip.sharedBytesPerBlock;;) {
-    pipelined = module.clone();
-    FunctionOpInterface kernel = analysis::findKernel(*pipelined);
+    out.pipelined = module.clone();
+    FunctionOpInterface kernel = analysis::findKernel(*out.pipelined);
     uint64_t rings = support::inStep("pipeline loads", [&] {
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
@@ -286,48 +291,39 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
     support::inStep("byte operands", [&] { gpu::readBytesForProducts(kernel, warps); });
     support::inStep("operands in fragments",
                     [&] { gpu::computeOperandsInFragments(kernel, warps); });
-    if (stage == GpuStage::Gpu)
-      return stopped(printed(*pipelined));
+    if (request.stage == GpuStage::Gpu)
+      return Success{};
     emitted = support::inStep("registers", [&] { return gpu::emitKernel(kernel, chip, warps); });
     if (!emitted.module)
-      return reports.error("cannot compile `" + name + "` for the GPU");
+      return request.reports.error("cannot compile `" + name + "` for the GPU");
     // All codes of an artifact share its slots: other tensor maps than those of the code before
     // can't be passed.
-    if (builder && bulk && !canAddTensorMaps(*builder, emitted.maps)) {
+    if (request.builder && bulk && !canAddTensorMaps(*request.builder, emitted.maps)) {
       bulk = false;
       continue;
     }
     if (emitted.sharedBytes <= chip.sharedBytesPerBlock || !rings)
-      break;
+      return Success{};
     if (gpu::programLoop(kernel))
       return Error{"shared memory for as many steps ahead", {}};
     uint64_t over = emitted.sharedBytes - chip.sharedBytesPerBlock;
     forRings = rings > over ? rings - over : 0;
   }
-  if (gpu::programLoop(analysis::findKernel(*pipelined))) {
-    auto which = module->getAttrOfType<StringAttr>(programLoopsAttr);
-    if (std::string cost = whatLoopCosts(out, chip, which); !cost.empty())
-      return Error{cost, {}};
-  }
-  gpu::foldSwaps(*emitted.module);
-  if (stage == GpuStage::Nvvm)
-    return stopped(printed(*emitted.module));
-  if (emitted.sharedBytes > chip.sharedBytesPerBlock)
-    return tooMuchShared(name, emitted, chip);
+}
 
-  // From here on there are no tiles.
-
-  if (wantsFacts)
-    out.instructions = gpu::instructionFacts(*emitted.module);
-  if (failed(transforms::lowerToLlvmDialect(*emitted.module)))
+// From one thread's code to PTX, or with GpuStage::Llvm to LLVM IR, in `out.text`.
+Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &request,
+                const std::string &ptxas, GpuCode &out) {
+  ModuleOp emitted = *out.emitted.module;
+  DiagnosticCollector &reports = request.reports;
+  if (failed(transforms::lowerToLlvmDialect(emitted)))
     return reports.error("cannot lower `" + name + "` to LLVM");
-  gpu::addLineInfo(*emitted.module);
+  gpu::addLineInfo(emitted);
   llvm::LLVMContext llvmContext;
-  auto llvmModule = transforms::translateToLlvm(*emitted.module, llvmContext);
-  auto machine = gpu::createMachine(chip, !module->hasAttr(tile::noFpFusionAttr));
+  auto llvmModule = transforms::translateToLlvm(emitted, llvmContext);
+  auto machine = gpu::createMachine(request.chip, !module->hasAttr(tile::noFpFusionAttr));
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + name + "` to LLVM IR");
-  std::string ptxas = gpu::findPtxas(options.ptxas);
   gpu::prepare(*llvmModule, *machine);
   if (Status linked =
           support::inStep("libdevice", [&] { return gpu::linkLibdevice(*llvmModule, ptxas); });
@@ -339,64 +335,123 @@ Result<GpuCode> codeFor(ModuleOp module, const target::GpuChip &chip, GpuStage s
   gpu::multiplyWide(*llvmModule);
   gpu::widenBesideAddresses(*llvmModule);
   gpu::addConstantsLast(*llvmModule);
-  if (stage == GpuStage::Llvm)
-    return stopped(transforms::printLlvm(*llvmModule));
+  if (request.stage == GpuStage::Llvm) {
+    out.text = transforms::printLlvm(*llvmModule);
+    return Success{};
+  }
   // The code generator ends the process on what it cannot select.
   if (Status status = gpu::checkSelectable(*llvmModule); !status)
     return reports.error(status.error().what);
-  std::string &ptx = out.text;
   gpu::InlinedPlaces inlined(*llvmModule);
-  ptx = inlined.write(
+  out.text = inlined.write(
       transforms::emitCode(*llvmModule, *machine, llvm::CodeGenFileType::AssemblyFile));
-  auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr);
-  // Loads that only feed sums wait for memory together, if there are registers for all of them.
-  bool isFree = !limit && ptx.find("mma") == std::string::npos;
-  uint32_t forLoads = isFree ? gpu::registersForLoads(analysis::findKernel(*pipelined)) : 0;
-  uint32_t blocks = forLoads ? gpu::blocksByRegisters(chip, forLoads, warps) : 0;
-  std::string unlimited = ptx;
-  if (limit)
-    ptx = gpu::limitRegisters(ptx, uint32_t(limit.getInt()));
-  else if (blocks)
-    ptx = gpu::limitBlocks(ptx, blocks);
-  if (stage == GpuStage::Ptx || !options.assemble || ptxas.empty())
-    return out;
+  return Success{};
+}
 
-  auto assembled = support::inStep("ptxas", [&] { return gpu::assemble(ptxas, ptx, chip.name); });
+// How many registers a thread may have, by what the kernel waits for.
+struct RegisterLimits {
+  std::optional<uint32_t> given; ///< by the launch
+  bool isFree;                   ///< nothing of it is given, and no tensor core is used
+  uint32_t blocks = 0;           ///< so many at once leave registers for all loads; 0: not known
+
+  RegisterLimits(ModuleOp module, const CodeRequest &request, const GpuCode &code) {
+    if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
+      given = uint32_t(limit.getInt());
+    isFree = !given && code.text.find("mma") == std::string::npos;
+    // Loads that only feed sums wait for memory together, if there are registers for all of them.
+    uint32_t forLoads = isFree ? gpu::registersForLoads(analysis::findKernel(*code.pipelined)) : 0;
+    blocks = forLoads ? gpu::blocksByRegisters(request.chip, forLoads, request.warps) : 0;
+  }
+  std::string appliedTo(const std::string &ptx) const {
+    return given ? gpu::limitRegisters(ptx, *given) : blocks ? gpu::limitBlocks(ptx, blocks) : ptx;
+  }
+};
+
+// Assembles `out.text`, which has the limits in it, and where other limits are better, with those.
+Status assembleBest(const CodeRequest &request, const std::string &ptxas,
+                    const RegisterLimits &limits, std::string unlimited, GpuCode &out) {
+  std::string_view chip = request.chip.name;
+  auto assembled = support::inStep("ptxas", [&] { return gpu::assemble(ptxas, out.text, chip); });
   if (!assembled)
     return assembled.takeError();
   out.cubin = std::move(*assembled);
-  if (isSerial(*out.cubin)) {
-    std::string set = gpu::withSumsSet(ptx);
-    auto again = gpu::assemble(ptxas, set, chip.name);
-    if (again && !isSerial(*again) && again->spillStoreBytes <= out.cubin->spillStoreBytes) {
-      out.cubin = std::move(*again);
-      ptx = std::move(set);
-    }
-  }
-  if (blocks && !out.spilledBytes())
-    return out;
-  if (blocks) {
-    auto again = gpu::assemble(ptxas, unlimited, chip.name);
-    if (again && again->spillStoreBytes + again->spillLoadBytes < out.spilledBytes()) {
-      out.cubin = std::move(*again);
-      ptx = std::move(unlimited);
-    }
-    return out;
+  auto takeIf = [&](std::string ptx, auto isBetter) {
+    auto again = gpu::assemble(ptxas, ptx, chip);
+    if (!again || !isBetter(*again))
+      return;
+    out.cubin = std::move(*again);
+    out.text = std::move(ptx);
+  };
+  auto spilled = [](const gpu::Cubin &cubin) {
+    return cubin.spillStoreBytes + cubin.spillLoadBytes;
+  };
+  if (isSerial(*out.cubin))
+    takeIf(gpu::withSumsSet(out.text), [&](const gpu::Cubin &again) {
+      return !isSerial(again) && again.spillStoreBytes <= out.cubin->spillStoreBytes;
+    });
+  if (limits.blocks) {
+    if (out.spilledBytes())
+      takeIf(std::move(unlimited),
+             [&](const gpu::Cubin &again) { return spilled(again) < out.spilledBytes(); });
+    return Success{};
   }
   // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
   // cores are not.
-  if (!isFree && (limit || !gpu::takesBytesFromSlots(analysis::findKernel(*pipelined))))
-    return out;
-  if (uint32_t fewer =
-          gpu::registersForOneMoreBlock(chip, out.cubin->registers, warps, emitted.sharedBytes)) {
-    std::string limited = gpu::limitRegisters(ptx, fewer);
-    auto smaller = support::inStep("ptxas with fewer registers",
-                                   [&] { return gpu::assemble(ptxas, limited, chip.name); });
-    if (smaller && smaller->spillStoreBytes + smaller->spillLoadBytes <= out.spilledBytes()) {
-      out.cubin = std::move(*smaller);
-      ptx = std::move(limited);
-    }
+  if (!limits.isFree &&
+      (limits.given || !gpu::takesBytesFromSlots(analysis::findKernel(*out.pipelined))))
+    return Success{};
+  if (uint32_t fewer = gpu::registersForOneMoreBlock(request.chip, out.cubin->registers,
+                                                     request.warps, out.emitted.sharedBytes))
+    support::inStep("ptxas with fewer registers", [&] {
+      takeIf(gpu::limitRegisters(out.text, fewer),
+             [&](const gpu::Cubin &again) { return spilled(again) <= out.spilledBytes(); });
+    });
+  return Success{};
+}
+
+// Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
+Result<GpuCode> codeFor(ModuleOp module, const CodeRequest &request) {
+  const target::GpuChip &chip = request.chip;
+  std::string name = analysis::findKernel(module).getName().str();
+  GpuCode out;
+  out.warps = request.warps;
+  auto stopped = [&](std::string text) {
+    out.text = std::move(text);
+    return std::move(out);
+  };
+  if (Status status = layOut(module, name, request); !status)
+    return status.takeError();
+  if (Status status = writeOneThread(module, name, request, out); !status)
+    return status.takeError();
+  if (request.stage == GpuStage::Gpu)
+    return stopped(printed(*out.pipelined));
+  if (gpu::programLoop(analysis::findKernel(*out.pipelined))) {
+    auto which = module->getAttrOfType<StringAttr>(programLoopsAttr);
+    if (std::string cost = whatLoopCosts(out, chip, which); !cost.empty())
+      return Error{cost, {}};
   }
+  gpu::foldSwaps(*out.emitted.module);
+  if (request.stage == GpuStage::Nvvm)
+    return stopped(printed(*out.emitted.module));
+  if (out.emitted.sharedBytes > chip.sharedBytesPerBlock)
+    return tooMuchShared(name, out.emitted, chip);
+
+  // From here on there are no tiles.
+
+  if (request.wantsFacts)
+    out.instructions = gpu::instructionFacts(*out.emitted.module);
+  std::string ptxas = gpu::findPtxas(request.options.ptxas);
+  if (Status status = writePtx(module, name, request, ptxas, out); !status)
+    return status.takeError();
+  if (request.stage == GpuStage::Llvm)
+    return out;
+  RegisterLimits limits(module, request, out);
+  std::string unlimited = out.text;
+  out.text = limits.appliedTo(unlimited);
+  if (request.stage == GpuStage::Ptx || !request.options.assemble || ptxas.empty())
+    return out;
+  if (Status status = assembleBest(request, ptxas, limits, std::move(unlimited), out); !status)
+    return status.takeError();
   return out;
 }
 
@@ -446,13 +501,14 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   bool loops = programLoops && !module->hasAttr(standsAloneAttr) &&
                !module->hasAttr(launchCooperativeAttr) &&
                gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
-  auto code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
+  CodeRequest request{chip, stage, options, builder, warps, report != nullptr, reports};
+  auto code = codeFor(*lowered, request);
   if (loops) {
     why = code ? whatLoopCosts(*code, chip, programLoops) : code.error().what;
     loops = why.empty();
     if (!loops) {
       lowered = module.clone();
-      code = codeFor(*lowered, chip, stage, options, builder, warps, report, reports);
+      code = codeFor(*lowered, request);
     }
   }
   // A kernel that spills has more registers in more warps, up to the threads of which each can have
@@ -466,7 +522,8 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   for (unsigned more = warps * 2; more <= mostWarps && isTooNarrow(code) && isFreeOfWarps(module);
        more *= 2) {
     lowered = module.clone();
-    auto wider = codeFor(*lowered, chip, stage, options, builder, more, report, reports);
+    request.warps = more;
+    auto wider = codeFor(*lowered, request);
     if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
       break;
     code = std::move(wider);
