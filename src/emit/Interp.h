@@ -460,6 +460,8 @@ private:
 
   // KernelLoops.cpp
   void execRuntimeFor(const syntax::For &stmt, const Value &range);
+  /// Null for one that is known to be false.
+  mlir::Value whileCondition(const syntax::While &stmt, bool &isConstant, bool &disableLicm);
   void execRuntimeWhile(const syntax::While &stmt);
   struct LoopBounds;
   LoopBounds loopBounds(const syntax::For &stmt, const ops::RangeValue &range);

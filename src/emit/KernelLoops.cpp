@@ -463,6 +463,81 @@ void Interp::failCarried(std::string_view name, const std::string &mismatch, con
   throw failure;
 }
 
+namespace {
+// A `while` in the making: the condition's region, then the body's.
+struct WhileParts {
+  std::unique_ptr<mlir::Region> before = std::make_unique<mlir::Region>(),
+                                after = std::make_unique<mlir::Region>();
+  mlir::Block *beforeBlock = &before->emplaceBlock(), *afterBlock = &after->emplaceBlock();
+  mlir::Value condition;
+  std::vector<mlir::Value> initial, passed, yields;
+
+  // A value that the body gives to the statements behind the loop; at first it is nothing.
+  void handOn(const Tile &tile, mlir::Value nothing, mlir::Location loc) {
+    initial.push_back(nothing);
+    passed.push_back(beforeBlock->addArgument(tile.value.getType(), loc));
+    afterBlock->addArgument(tile.value.getType(), loc);
+    yields.push_back(tile.value);
+  }
+
+  // Drops what neither the condition nor the body changes; says which.
+  llvm::BitVector dropUnchanged() {
+    llvm::BitVector unchanged(beforeBlock->getNumArguments());
+    for (unsigned i = 0; i < initial.size(); ++i)
+      if (passed[i] == beforeBlock->getArgument(i) && yields[i] == afterBlock->getArgument(i))
+        unchanged.set(i);
+    for (unsigned i : unchanged.set_bits()) {
+      mlir::BlockArgument first = beforeBlock->getArgument(i), second = afterBlock->getArgument(i);
+      first.replaceAllUsesWith(initial[i]);
+      second.replaceAllUsesWith(initial[i]);
+      for (std::vector<mlir::Value> *list : {&passed, &yields})
+        for (mlir::Value &value : *list)
+          if (value == first || value == second)
+            value = initial[i];
+    }
+    for (std::vector<mlir::Value> *list : {&initial, &passed, &yields}) {
+      size_t i = 0;
+      std::erase_if(*list, [&](mlir::Value) { return unchanged[unsigned(i++)]; });
+    }
+    beforeBlock->eraseArguments(unchanged);
+    afterBlock->eraseArguments(unchanged);
+    return unchanged;
+  }
+
+  mlir::scf::WhileOp create(mlir::OpBuilder &builder, mlir::Location loc) {
+    {
+      mlir::OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(beforeBlock);
+      builder.create<mlir::scf::ConditionOp>(loc, condition, passed);
+      builder.setInsertionPointToEnd(afterBlock);
+      builder.create<mlir::scf::YieldOp>(loc, yields);
+    }
+    llvm::SmallVector<mlir::Type> types;
+    for (mlir::Value value : initial)
+      types.push_back(value.getType());
+    auto loop = builder.create<mlir::scf::WhileOp>(loc, types, initial);
+    loop.getBefore().takeBody(*before);
+    loop.getAfter().takeBody(*after);
+    return loop;
+  }
+};
+} // namespace
+
+mlir::Value Interp::whileCondition(const While &stmt, bool &isConstant, bool &disableLicm) {
+  Value test = unboxed(eval(stmt.test));
+  if (auto *wrapped = test.as<ops::ConditionValue>()) {
+    disableLicm = wrapped->disableLicm;
+    test = Value(wrapped->condition); // a copy first: `test` holds the object
+  }
+  frame->node = &stmt;
+  isConstant = !test.isTile();
+  if (!isConstant)
+    return building([&] { return ops::toCondition(opContext(), test); });
+  if (!truth(test))
+    return {};
+  return building([&] { return ops::toTile(opContext(), Value(true)).value; });
+}
+
 void Interp::execRuntimeWhile(const While &stmt) {
   std::set<std::string_view> settled;
   for (;;) {
@@ -473,53 +548,34 @@ void Interp::execRuntimeWhile(const While &stmt) {
     size_t notes = kernel->diagnostics.size();
     bool disableLicm = false, restart = false, isConstant = false;
     Names before = *frame->locals;
+    WhileParts parts;
 
     // The condition sees the values of this round, and hands on what it makes of them.
-    auto beforeRegion = std::make_unique<mlir::Region>();
-    mlir::Block *beforeBlock = new mlir::Block;
-    beforeRegion->push_back(beforeBlock);
-    std::vector<mlir::Value> initial = enterBody(carried, *beforeBlock, loc);
-    mlir::Value condition;
-    std::vector<mlir::Value> passed;
+    parts.initial = enterBody(carried, *parts.beforeBlock, loc);
     {
       mlir::OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(beforeBlock);
+      builder.setInsertionPointToStart(parts.beforeBlock);
       for (const Carried &one : carried)
         frame->locals->set(one.name, one.inside, one.where);
-      Value test = unboxed(eval(stmt.test));
-      if (auto *wrapped = test.as<ops::ConditionValue>()) {
-        disableLicm = wrapped->disableLicm;
-        test = Value(wrapped->condition); // a copy first: `test` holds the object
+      // What is known to be true now may change in the body: then the loop is built anew.
+      parts.condition = whileCondition(stmt, isConstant, disableLicm);
+      if (!parts.condition) {
+        // Never entered.
+        *frame->locals = std::move(before);
+        return execKernel(stmt.orelse, 0, [] {});
       }
-      frame->node = &stmt;
-      if (!test.isTile()) {
-        if (!truth(test)) {
-          // Never entered.
-          *frame->locals = std::move(before);
-          return execKernel(stmt.orelse, 0, [] {});
-        }
-        condition = building([&] { return ops::toTile(opContext(), Value(true)).value; });
-      } else {
-        condition = building([&] { return ops::toCondition(opContext(), test); });
-      }
-      restart = !yieldCarried(carried, stmt, settled, passed);
-      // Known to be true now; if the body changes a number in it, the loop is built anew.
-      isConstant = !test.isTile();
+      restart = !yieldCarried(carried, stmt, settled, parts.passed);
     }
 
-    auto afterRegion = std::make_unique<mlir::Region>();
-    mlir::Block *afterBlock = new mlir::Block;
-    afterRegion->push_back(afterBlock);
-    std::vector<mlir::Value> yields;
     std::vector<HandedOn> handedOn;
     std::vector<Tile> last;
     if (!restart) {
       mlir::OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(afterBlock);
+      builder.setInsertionPointToStart(parts.afterBlock);
       for (Carried &one : carried) {
         const Binding *now = frame->locals->find(one.name);
         one.inside = mapTiles(one.before, [&](const Tile &tile) {
-          return Tile{afterBlock->addArgument(tile.value.getType(), loc), tile.type};
+          return Tile{parts.afterBlock->addArgument(tile.value.getType(), loc), tile.type};
         });
         frame->locals->set(one.name, one.inside, now ? now->where : one.where);
       }
@@ -527,7 +583,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
       execKernel(stmt.body, 0, [] {});
       --frame->runtimeLoops;
       frame->node = &stmt;
-      restart = !yieldCarried(carried, stmt, settled, yields);
+      restart = !yieldCarried(carried, stmt, settled, parts.yields);
       if (isConstant && !restart)
         failAt(*stmt.test, "EndlessLoop", "the condition of this `while` never changes",
                "make it depend on a run-time value that the body changes");
@@ -544,48 +600,11 @@ void Interp::execRuntimeWhile(const While &stmt) {
       kernel->diagnostics.resize(notes);
       continue;
     }
-    for (const Tile &tile : last) {
-      initial.push_back(building([&] { return ops::zero(opContext(), tile.type); }).value);
-      passed.push_back(beforeBlock->addArgument(tile.value.getType(), loc));
-      afterBlock->addArgument(tile.value.getType(), loc);
-      yields.push_back(tile.value);
-    }
+    for (const Tile &tile : last)
+      parts.handOn(tile, building([&] { return ops::zero(opContext(), tile.type); }).value, loc);
 
-    // Drop what neither the condition nor the body changes.
-    llvm::BitVector unchanged(beforeBlock->getNumArguments());
-    for (unsigned i = 0; i < initial.size(); ++i)
-      if (passed[i] == beforeBlock->getArgument(i) && yields[i] == afterBlock->getArgument(i))
-        unchanged.set(i);
-    for (unsigned i : unchanged.set_bits()) {
-      mlir::BlockArgument first = beforeBlock->getArgument(i), second = afterBlock->getArgument(i);
-      first.replaceAllUsesWith(initial[i]);
-      second.replaceAllUsesWith(initial[i]);
-      for (std::vector<mlir::Value> *list : {&passed, &yields})
-        for (mlir::Value &value : *list)
-          if (value == first || value == second)
-            value = initial[i];
-    }
-    llvm::SmallVector<mlir::Value> inits, handed, yielded;
-    llvm::SmallVector<mlir::Type> types;
-    for (unsigned i = 0; i < initial.size(); ++i)
-      if (!unchanged[i]) {
-        inits.push_back(initial[i]);
-        handed.push_back(passed[i]);
-        yielded.push_back(yields[i]);
-        types.push_back(initial[i].getType());
-      }
-    beforeBlock->eraseArguments(unchanged);
-    afterBlock->eraseArguments(unchanged);
-    {
-      mlir::OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(beforeBlock);
-      builder.create<mlir::scf::ConditionOp>(loc, condition, handed);
-      builder.setInsertionPointToEnd(afterBlock);
-      builder.create<mlir::scf::YieldOp>(loc, yielded);
-    }
-    auto loop = builder.create<mlir::scf::WhileOp>(loc, types, inits);
-    loop.getBefore().takeBody(*beforeRegion);
-    loop.getAfter().takeBody(*afterRegion);
+    llvm::BitVector unchanged = parts.dropUnchanged();
+    mlir::scf::WhileOp loop = parts.create(builder, loc);
     if (disableLicm)
       loop->setAttr("tile.disable_licm", builder.getUnitAttr());
 
