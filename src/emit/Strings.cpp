@@ -220,195 +220,259 @@ std::string trimmed(const std::string &text, const std::string &characters, bool
 
 } // namespace
 
-std::optional<Value> Interp::strMethod(const Value &object, std::string_view name) {
-  std::string text = object.asStr();
-  step(text.size() / 16);
-  auto method = [&](NativeFunction::Body body) {
-    return std::optional<Value>(native(std::string(name), std::move(body)));
-  };
-  auto argument = [](Interp &interp, std::vector<Value> &args, size_t i) -> const std::string & {
+// ---- Methods of strings
+
+namespace {
+namespace string_methods {
+
+// What one is called on, and its name, since some share a function.
+struct StringCall {
+  Interp &interp;
+  const std::string &text;
+  std::string_view name;
+  std::vector<Value> &args;
+  Keywords &keywords;
+
+  const std::string &argument(size_t i) const {
     if (i >= args.size() || !unboxed(args[i]).isStr())
       interp.raise("TypeError", "argument " + std::to_string(i + 1) + " must be a string");
     return unboxed(args[i]).asStr();
+  }
+};
+
+Value changeCase(StringCall &call) {
+  std::string result = call.text;
+  for (size_t i = 0; i < result.size(); ++i) {
+    bool up = call.name == "upper" || (call.name == "capitalize" && i == 0);
+    result[i] = char(up ? std::toupper(uint8_t(result[i])) : std::tolower(uint8_t(result[i])));
+  }
+  return Value::str(std::move(result));
+}
+
+// `startswith`, `endswith`: a string, or one of a tuple.
+Value hasEnd(StringCall &call) {
+  auto matches = [&](const Value &part) {
+    if (!part.isStr())
+      call.interp.raise("TypeError", "a prefix must be a string");
+    return call.name == "startswith" ? call.text.starts_with(part.asStr())
+                                     : call.text.ends_with(part.asStr());
   };
-  if (name == "lower" || name == "upper" || name == "capitalize")
-    return method([text, name](Interp &, std::vector<Value> &, Keywords &) {
-      std::string result = text;
-      for (size_t i = 0; i < result.size(); ++i) {
-        bool up = name == "upper" || (name == "capitalize" && i == 0);
-        result[i] = char(up ? std::toupper(uint8_t(result[i])) : std::tolower(uint8_t(result[i])));
-      }
-      return Value::str(std::move(result));
-    });
-  if (name == "startswith" || name == "endswith")
-    return method([text, atStart = name == "startswith"](Interp &interp, std::vector<Value> &args,
-                                                         Keywords &) {
-      auto matches = [&](const Value &part) {
-        if (!part.isStr())
-          interp.raise("TypeError", "a prefix must be a string");
-        return atStart ? text.starts_with(part.asStr()) : text.ends_with(part.asStr());
-      };
-      if (args.empty())
-        interp.raise("TypeError", "missing argument");
-      const Value &parts = unboxed(args[0]);
-      if (!parts.isTuple())
-        return Value(matches(parts));
-      for (const Value &part : parts.items())
-        if (matches(part))
-          return Value(true);
-      return Value(false);
-    });
-  if (name == "strip" || name == "lstrip" || name == "rstrip")
-    return method([text, name, argument](Interp &interp, std::vector<Value> &args, Keywords &) {
-      std::string characters = args.empty() ? " \t\n\r\f\v" : argument(interp, args, 0);
-      return Value::str(trimmed(text, characters, name != "rstrip", name != "lstrip"));
-    });
-  if (name == "split" || name == "rsplit")
-    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
-      std::vector<Value> parts;
-      int64_t most = args.size() > 1 ? interp.asInt(args[1], "maxsplit") : -1;
-      if (args.empty() || unboxed(args[0]).isNone()) {
-        size_t at = 0;
-        while ((at = text.find_first_not_of(" \t\n\r\f\v", at)) != std::string::npos) {
-          size_t end = text.find_first_of(" \t\n\r\f\v", at);
-          parts.push_back(Value::str(text.substr(at, end - at)));
-          if (end == std::string::npos)
-            break;
-          at = end;
-        }
-      } else {
-        const std::string &separator = argument(interp, args, 0);
-        if (separator.empty())
-          interp.raise("ValueError", "empty separator");
-        if (name == "rsplit" && most >= 0) {
-          std::string rest = text;
-          while (most-- > 0) {
-            size_t at = rest.rfind(separator);
-            if (at == std::string::npos)
-              break;
-            parts.insert(parts.begin(), Value::str(rest.substr(at + separator.size())));
-            rest.resize(at);
-          }
-          parts.insert(parts.begin(), Value::str(rest));
-        } else {
-          size_t at = 0;
-          for (;;) {
-            size_t end = most-- == 0 ? std::string::npos : text.find(separator, at);
-            parts.push_back(Value::str(text.substr(at, end - at)));
-            if (end == std::string::npos)
-              break;
-            at = end + separator.size();
-          }
-        }
-      }
-      return Value(std::make_shared<ops::List>(std::move(parts)));
-    });
-  if (name == "join")
-    return method([text](Interp &interp, std::vector<Value> &args, Keywords &) {
-      if (args.empty())
-        interp.raise("TypeError", "missing argument");
-      std::string joined;
-      bool isFirst = true;
-      for (const Value &part : interp.iterate(args[0])) {
-        if (!unboxed(part).isStr())
-          interp.raise("TypeError", "`join` needs strings, not `" + part.typeName() + "`");
-        interp.step((text.size() + unboxed(part).asStr().size()) / 4);
-        joined += (isFirst ? "" : text) + unboxed(part).asStr();
-        isFirst = false;
-      }
-      return Value::str(std::move(joined));
-    });
-  if (name == "replace")
-    return method([text, argument](Interp &interp, std::vector<Value> &args, Keywords &) {
-      const std::string &from = argument(interp, args, 0), &to = argument(interp, args, 1);
-      std::string result;
-      size_t at = 0;
-      while (!from.empty()) {
-        size_t next = text.find(from, at);
-        if (next == std::string::npos)
-          break;
-        interp.step((next - at + to.size()) / 4);
-        result += text.substr(at, next - at) + to;
-        at = next + from.size();
-      }
-      return Value::str(result + text.substr(at));
-    });
-  if (name == "format")
-    return method([text](Interp &interp, std::vector<Value> &args, Keywords &keywords) {
-      std::string result;
-      size_t next = 0;
-      for (size_t i = 0; i < text.size(); ++i) {
-        char c = text[i];
-        if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
-          result += c;
-          ++i;
-          continue;
-        }
-        if (c != '{') {
-          result += c;
-          continue;
-        }
-        size_t end = text.find('}', i);
-        if (end == std::string::npos)
-          interp.raise("ValueError", "`{` is not closed in a format string");
-        std::string field = text.substr(i + 1, end - i - 1), spec;
-        if (size_t colon = field.find(':'); colon != std::string::npos) {
-          spec = field.substr(colon + 1);
-          field.resize(colon);
-        }
-        std::optional<Value> value;
-        if (field.empty() || std::isdigit(uint8_t(field[0]))) {
-          size_t index = field.empty() ? next++ : size_t(std::atoi(field.c_str()));
-          if (index < args.size())
-            value = args[index];
-        } else {
-          for (auto &[key, item] : keywords)
-            if (key == field)
-              value = item;
-        }
-        if (!value)
-          interp.raise("IndexError", "no value for `{" + field + "}`");
-        result += interp.format(*value, spec);
-        i = end;
-      }
-      return Value::str(std::move(result));
-    });
-  if (name == "find" || name == "count" || name == "rfind")
-    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
-      const std::string &part = argument(interp, args, 0);
-      if (name == "find" || name == "rfind") {
-        size_t at = name == "find" ? text.find(part) : text.rfind(part);
-        return Value(at == std::string::npos ? int64_t(-1) : int64_t(at));
-      }
-      int64_t count = 0;
-      for (size_t at = 0; !part.empty() && (at = text.find(part, at)) != std::string::npos;
-           at += part.size())
-        ++count;
-      return Value(count);
-    });
-  if (name == "isdigit" || name == "isalpha" || name == "isnumeric")
-    return method([text, name](Interp &, std::vector<Value> &, Keywords &) {
-      return Value(!text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-        return name == "isalpha" ? std::isalpha(uint8_t(c)) : std::isdigit(uint8_t(c));
-      }));
-    });
-  if (name == "removeprefix" || name == "removesuffix")
-    return method([text, argument, name](Interp &interp, std::vector<Value> &args, Keywords &) {
-      const std::string &part = argument(interp, args, 0);
-      if (name == "removeprefix")
-        return Value::str(text.starts_with(part) ? text.substr(part.size()) : text);
-      return Value::str(text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text);
-    });
-  if (name == "zfill")
-    return method([text](Interp &interp, std::vector<Value> &args, Keywords &) {
-      int64_t width = args.empty() ? 0 : interp.asInt(args[0], "a width");
-      std::string result = text;
-      if (width > int64_t(text.size()) && width < 10000)
-        result.insert(0, size_t(width) - text.size(), '0');
-      return Value::str(std::move(result));
-    });
-  if (name == "encode")
-    return method([text](Interp &, std::vector<Value> &, Keywords &) { return Value::str(text); });
+  if (call.args.empty())
+    call.interp.raise("TypeError", "missing argument");
+  const Value &parts = unboxed(call.args[0]);
+  if (!parts.isTuple())
+    return Value(matches(parts));
+  for (const Value &part : parts.items())
+    if (matches(part))
+      return Value(true);
+  return Value(false);
+}
+
+constexpr const char *spaces = " \t\n\r\f\v";
+
+Value strip(StringCall &call) {
+  std::string characters = call.args.empty() ? spaces : call.argument(0);
+  return Value::str(trimmed(call.text, characters, call.name != "rstrip", call.name != "lstrip"));
+}
+
+std::vector<Value> words(const std::string &text) {
+  std::vector<Value> parts;
+  for (size_t at = 0; (at = text.find_first_not_of(spaces, at)) != std::string::npos;) {
+    size_t end = text.find_first_of(spaces, at);
+    parts.push_back(Value::str(text.substr(at, end - at)));
+    if (end == std::string::npos)
+      break;
+    at = end;
+  }
+  return parts;
+}
+
+// At most `most` times, from the right; all of them if it is negative.
+std::vector<Value> splitRight(std::string rest, const std::string &separator, int64_t most) {
+  std::vector<Value> parts;
+  for (size_t at; most != 0 && (at = rest.rfind(separator)) != std::string::npos; --most) {
+    parts.insert(parts.begin(), Value::str(rest.substr(at + separator.size())));
+    rest.resize(at);
+  }
+  parts.insert(parts.begin(), Value::str(rest));
+  return parts;
+}
+
+std::vector<Value> splitLeft(const std::string &text, const std::string &separator, int64_t most) {
+  std::vector<Value> parts;
+  for (size_t at = 0;; --most) {
+    size_t end = most == 0 ? std::string::npos : text.find(separator, at);
+    parts.push_back(Value::str(text.substr(at, end - at)));
+    if (end == std::string::npos)
+      return parts;
+    at = end + separator.size();
+  }
+}
+
+Value split(StringCall &call) {
+  auto listed = [](std::vector<Value> parts) {
+    return Value(std::make_shared<ops::List>(std::move(parts)));
+  };
+  int64_t most = call.args.size() > 1 ? call.interp.asInt(call.args[1], "maxsplit") : -1;
+  if (call.args.empty() || unboxed(call.args[0]).isNone())
+    return listed(words(call.text));
+  const std::string &separator = call.argument(0);
+  if (separator.empty())
+    call.interp.raise("ValueError", "empty separator");
+  return listed(call.name == "rsplit" && most >= 0 ? splitRight(call.text, separator, most)
+                                                   : splitLeft(call.text, separator, most));
+}
+
+Value join(StringCall &call) {
+  if (call.args.empty())
+    call.interp.raise("TypeError", "missing argument");
+  std::string joined;
+  bool isFirst = true;
+  for (const Value &part : call.interp.iterate(call.args[0])) {
+    if (!unboxed(part).isStr())
+      call.interp.raise("TypeError", "`join` needs strings, not `" + part.typeName() + "`");
+    call.interp.step((call.text.size() + unboxed(part).asStr().size()) / 4);
+    joined += (isFirst ? "" : call.text) + unboxed(part).asStr();
+    isFirst = false;
+  }
+  return Value::str(std::move(joined));
+}
+
+Value replace(StringCall &call) {
+  const std::string &from = call.argument(0), &to = call.argument(1), &text = call.text;
+  std::string result;
+  size_t at = 0;
+  while (!from.empty()) {
+    size_t next = text.find(from, at);
+    if (next == std::string::npos)
+      break;
+    call.interp.step((next - at + to.size()) / 4);
+    result += text.substr(at, next - at) + to;
+    at = next + from.size();
+  }
+  return Value::str(result + text.substr(at));
+}
+
+// What `{field}` stands for; an empty one is the next argument.
+Value fieldValue(StringCall &call, const std::string &field, size_t &next) {
+  if (field.empty() || std::isdigit(uint8_t(field[0]))) {
+    size_t index = field.empty() ? next++ : size_t(std::atoi(field.c_str()));
+    if (index < call.args.size())
+      return call.args[index];
+  } else {
+    for (auto &[key, item] : call.keywords)
+      if (key == field)
+        return item;
+  }
+  call.interp.raise("IndexError", "no value for `{" + field + "}`");
+}
+
+Value formatFields(StringCall &call) {
+  const std::string &text = call.text;
+  std::string result;
+  size_t next = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
+      result += c;
+      ++i;
+      continue;
+    }
+    if (c != '{') {
+      result += c;
+      continue;
+    }
+    size_t end = text.find('}', i);
+    if (end == std::string::npos)
+      call.interp.raise("ValueError", "`{` is not closed in a format string");
+    std::string field = text.substr(i + 1, end - i - 1), spec;
+    if (size_t colon = field.find(':'); colon != std::string::npos) {
+      spec = field.substr(colon + 1);
+      field.resize(colon);
+    }
+    result += call.interp.format(fieldValue(call, field, next), spec);
+    i = end;
+  }
+  return Value::str(std::move(result));
+}
+
+Value find(StringCall &call) {
+  const std::string &part = call.argument(0);
+  size_t at = call.name == "find" ? call.text.find(part) : call.text.rfind(part);
+  return Value(at == std::string::npos ? int64_t(-1) : int64_t(at));
+}
+
+Value countParts(StringCall &call) {
+  const std::string &part = call.argument(0);
+  int64_t count = 0;
+  for (size_t at = 0; !part.empty() && (at = call.text.find(part, at)) != std::string::npos;
+       at += part.size())
+    ++count;
+  return Value(count);
+}
+
+Value isAll(StringCall &call) {
+  return Value(!call.text.empty() && std::ranges::all_of(call.text, [&](char c) {
+    return call.name == "isalpha" ? std::isalpha(uint8_t(c)) : std::isdigit(uint8_t(c));
+  }));
+}
+
+Value withoutEnd(StringCall &call) {
+  const std::string &part = call.argument(0), &text = call.text;
+  if (call.name == "removeprefix")
+    return Value::str(text.starts_with(part) ? text.substr(part.size()) : text);
+  return Value::str(text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text);
+}
+
+Value fillWithZeros(StringCall &call) {
+  int64_t width = call.args.empty() ? 0 : call.interp.asInt(call.args[0], "a width");
+  std::string result = call.text;
+  if (width > int64_t(result.size()) && width < 10000)
+    result.insert(0, size_t(width) - result.size(), '0');
+  return Value::str(std::move(result));
+}
+
+Value encode(StringCall &call) { return Value::str(call.text); }
+
+constexpr std::pair<std::string_view, Value (*)(StringCall &)> stringMethods[] = {
+    {"lower", changeCase},
+    {"upper", changeCase},
+    {"capitalize", changeCase},
+    {"startswith", hasEnd},
+    {"endswith", hasEnd},
+    {"strip", strip},
+    {"lstrip", strip},
+    {"rstrip", strip},
+    {"split", split},
+    {"rsplit", split},
+    {"join", join},
+    {"replace", replace},
+    {"format", formatFields},
+    {"find", find},
+    {"rfind", find},
+    {"count", countParts},
+    {"isdigit", isAll},
+    {"isalpha", isAll},
+    {"isnumeric", isAll},
+    {"removeprefix", withoutEnd},
+    {"removesuffix", withoutEnd},
+    {"zfill", fillWithZeros},
+    {"encode", encode},
+};
+
+} // namespace string_methods
+} // namespace
+
+std::optional<Value> Interp::strMethod(const Value &object, std::string_view name) {
+  step(object.asStr().size() / 16);
+  for (const auto &[known, method] : string_methods::stringMethods)
+    if (known == name)
+      return native(std::string(name),
+                    [text = object.asStr(), known, method](Interp &interp, std::vector<Value> &args,
+                                                           Keywords &keywords) {
+                      string_methods::StringCall call{interp, text, known, args, keywords};
+                      return method(call);
+                    });
   return std::nullopt;
 }
 
