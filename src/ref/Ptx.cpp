@@ -427,11 +427,174 @@ Instruction move(const ptx::Type &type, const std::vector<Operand> &args) {
   return [=](State &state) { write(state, to, type, read(state, from, type)); };
 }
 
+Unknown unknown(const ptx::Statement &statement) { return {"`" + statement.mnemonic() + "`"}; }
+
+void expect(const ptx::Statement &statement, size_t least, size_t most) {
+  if (statement.arguments.size() < least || statement.arguments.size() > most)
+    throw unknown(statement);
+}
+
+// setp.cmp[.and|or|xor].type p, a, b[, c]
+Instruction setPredicate(const ptx::Statement &statement, const Modifiers &m) {
+  const std::vector<Operand> &args = statement.arguments;
+  ptx::Type type = statement.types[0];
+  expect(statement, 3, 4);
+  if (statement.words.size() < 3)
+    throw unknown(statement);
+  std::string how(statement.words[1]);
+  bool known;
+  compare(how, 0, 0, known);
+  if (!known)
+    throw unknown(statement);
+  char join = statement.has("and")   ? '&'
+              : statement.has("or")  ? '|'
+              : statement.has("xor") ? '^'
+                                     : 0;
+  return [=, ftz = m.ftz](State &state) {
+    uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
+    bool result, ignored;
+    if (type.kind == Kind::Float) {
+      double x = toDouble(type, a), y = toDouble(type, b);
+      if (ftz && type.bits == 32) {
+        x = flush(x);
+        y = flush(y);
+      }
+      result = compare(how, x, y, ignored);
+    } else if (type.kind == Kind::Signed) {
+      result = compareInts(how, signExtend(a, type.bits), signExtend(b, type.bits));
+    } else {
+      result = compareInts(how, a, b);
+    }
+    if (join) {
+      bool other = read(state, args[3], {Kind::Predicate, 1});
+      result = join == '&' ? result && other : join == '|' ? result || other : result != other;
+    }
+    write(state, args[0], {Kind::Predicate, 1}, result);
+  };
+}
+
+// What moves bits and bytes about, and chooses; null for what does not.
+Instruction bitInstruction(const ptx::Statement &statement) {
+  const std::vector<std::string> &words = statement.words;
+  const std::vector<Operand> &args = statement.arguments;
+  std::string_view op = words[0];
+  ptx::Type type = statement.types[0];
+  if (op == "selp") {
+    expect(statement, 4, 4);
+    return [=](State &state) {
+      bool first = read(state, args[3], {Kind::Predicate, 1});
+      write(state, args[0], type, read(state, args[first ? 1 : 2], type));
+    };
+  }
+  if (op == "lop3") {
+    expect(statement, 5, 5);
+    return [=](State &state) {
+      write(state, args[0], type,
+            lookUp3(read(state, args[1], type), read(state, args[2], type),
+                    read(state, args[3], type), read(state, args[4], type)));
+    };
+  }
+  if (op == "prmt") {
+    expect(statement, 4, 4);
+    if (words.size() != 2) // the modes .f4e and so on
+      throw unknown(statement);
+    return [=](State &state) {
+      write(state, args[0], type,
+            permuteBytes(read(state, args[1], type), read(state, args[2], type),
+                         read(state, args[3], type)));
+    };
+  }
+  if (op == "shf") {
+    expect(statement, 4, 4);
+    return [=, left = statement.has("l"), wrap = statement.has("wrap")](State &state) {
+      uint64_t both = read(state, args[2], type) << 32 | read(state, args[1], type);
+      unsigned by = read(state, args[3], type);
+      by = wrap ? by & 31 : std::min(by, 32u);
+      write(state, args[0], type, left ? both << by >> 32 : both >> by);
+    };
+  }
+  if (op == "bfe") {
+    expect(statement, 4, 4);
+    return [=](State &state) {
+      uint64_t value = read(state, args[1], type);
+      unsigned first = read(state, args[2], {}) & 0xff, length = read(state, args[3], {}) & 0xff;
+      uint64_t field = first >= type.bits ? 0 : value >> first;
+      if (length < type.bits)
+        field &= maskOf(length);
+      if (type.kind == Kind::Signed && length) {
+        unsigned last = std::min(first + length - 1, type.bits - 1);
+        if (value >> last & 1)
+          field |= ~maskOf(std::min(length, last >= first ? last - first + 1 : 0u));
+      }
+      write(state, args[0], type, field);
+    };
+  }
+  if (op == "bfi") {
+    expect(statement, 5, 5);
+    return [=](State &state) {
+      uint64_t field = read(state, args[1], type), into = read(state, args[2], type);
+      unsigned first = read(state, args[3], {}) & 0xff, length = read(state, args[4], {}) & 0xff;
+      uint64_t mask = first >= type.bits ? 0 : maskOf(length) << first;
+      write(state, args[0], type, (into & ~mask) | (field << (first & 63) & mask));
+    };
+  }
+  if (op == "dp4a") {
+    expect(statement, 4, 4);
+    bool leftSigned = statement.types[0].kind == Kind::Signed,
+         rightSigned = statement.types.back().kind == Kind::Signed;
+    return [=](State &state) {
+      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
+      uint64_t sum = read(state, args[3], type);
+      for (unsigned i = 0; i < 4; ++i) {
+        uint64_t x = a >> 8 * i & 0xff, y = b >> 8 * i & 0xff;
+        sum += (leftSigned ? signExtend(x, 8) : int64_t(x)) *
+               (rightSigned ? signExtend(y, 8) : int64_t(y));
+      }
+      write(state, args[0], type, sum);
+    };
+  }
+  return {};
+}
+
+// `ld` and `st` of global memory: a register, or a list of them.
+Instruction accessMemory(const ptx::Statement &statement) {
+  const std::vector<Operand> &args = statement.arguments;
+  ptx::Type type = statement.types[0];
+  for (const char *space : {"shared", "param", "local", "const"})
+    if (statement.has(space))
+      throw unknown(statement);
+  expect(statement, 2, 2);
+  bool loads = statement.words[0] == "ld";
+  const Operand &memory = args[loads ? 1 : 0], &value = args[loads ? 0 : 1];
+  if (memory.form != Operand::Form::Memory)
+    throw unknown(statement);
+  return [=](State &state) {
+    ptx::Type address{Kind::Unsigned, 64};
+    uint64_t at = read(state, memory.parts[0], address);
+    if (memory.parts.size() > 1)
+      at += read(state, memory.parts[1], address);
+    std::vector<Operand> parts =
+        value.form == Operand::Form::List ? value.parts : std::vector<Operand>{value};
+    unsigned bytes = std::max(type.width() / 8, 1u);
+    for (const Operand &part : parts) {
+      if (loads) {
+        uint64_t bits = state.outside->load(at, bytes);
+        // A narrow load fills a wider register by its sign.
+        if (part.form == Operand::Form::Register)
+          state.registers[part.reg] =
+              type.kind == Kind::Signed ? uint64_t(signExtend(bits, type.bits)) : bits;
+      } else {
+        state.outside->store(at, bytes, read(state, part, type));
+      }
+      at += bytes;
+    }
+  };
+}
+
 Instruction instruction(const ptx::Statement &statement) {
   const std::vector<std::string> &words = statement.words;
   const std::vector<Operand> &args = statement.arguments;
   std::string_view op = words[0];
-  auto fail = [&]() -> Unknown { return {"`" + statement.mnemonic() + "`"}; };
   auto has = [&](std::string_view word) { return statement.has(word); };
   const std::vector<ptx::Type> &types = statement.types;
   Modifiers m{.ftz = has("ftz"),
@@ -452,167 +615,31 @@ Instruction instruction(const ptx::Statement &statement) {
   if (op == "trap")
     return [](State &state) { state.outside->trap(); };
   if (types.empty() || args.empty())
-    throw fail();
+    throw unknown(statement);
   ptx::Type type = types[0];
-  auto needs = [&](size_t least, size_t most) {
-    if (args.size() < least || args.size() > most)
-      throw fail();
-  };
-
   if (op == "mov") {
-    needs(2, 2);
+    expect(statement, 2, 2);
     return move(type, args);
   }
   if (op == "cvt") {
     if (types.size() != 2)
-      throw fail();
-    needs(2, 3);
+      throw unknown(statement);
+    expect(statement, 2, 3);
     if (Instruction run = convert(words, types[0], types[1], m, args))
       return run;
-    throw fail();
+    throw unknown(statement);
   }
-  if (op == "setp") {
-    // setp.cmp[.and|or|xor].type p, a, b[, c]
-    needs(3, 4);
-    if (words.size() < 3)
-      throw fail();
-    std::string how(words[1]);
-    bool known;
-    compare(how, 0, 0, known);
-    if (!known)
-      throw fail();
-    char join = has("and") ? '&' : has("or") ? '|' : has("xor") ? '^' : 0;
-    return [=, ftz = m.ftz](State &state) {
-      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
-      bool result, ignored;
-      if (type.kind == Kind::Float) {
-        double x = toDouble(type, a), y = toDouble(type, b);
-        if (ftz && type.bits == 32) {
-          x = flush(x);
-          y = flush(y);
-        }
-        result = compare(how, x, y, ignored);
-      } else if (type.kind == Kind::Signed) {
-        result = compareInts(how, signExtend(a, type.bits), signExtend(b, type.bits));
-      } else {
-        result = compareInts(how, a, b);
-      }
-      if (join) {
-        bool other = read(state, args[3], {Kind::Predicate, 1});
-        result = join == '&' ? result && other : join == '|' ? result || other : result != other;
-      }
-      write(state, args[0], {Kind::Predicate, 1}, result);
-    };
-  }
-  if (op == "selp") {
-    needs(4, 4);
-    return [=](State &state) {
-      bool first = read(state, args[3], {Kind::Predicate, 1});
-      write(state, args[0], type, read(state, args[first ? 1 : 2], type));
-    };
-  }
-  if (op == "lop3") {
-    needs(5, 5);
-    return [=](State &state) {
-      write(state, args[0], type,
-            lookUp3(read(state, args[1], type), read(state, args[2], type),
-                    read(state, args[3], type), read(state, args[4], type)));
-    };
-  }
-  if (op == "prmt") {
-    needs(4, 4);
-    if (words.size() != 2) // the modes .f4e and so on
-      throw fail();
-    return [=](State &state) {
-      write(state, args[0], type,
-            permuteBytes(read(state, args[1], type), read(state, args[2], type),
-                         read(state, args[3], type)));
-    };
-  }
-  if (op == "shf") {
-    needs(4, 4);
-    return [=, left = has("l"), wrap = has("wrap")](State &state) {
-      uint64_t both = read(state, args[2], type) << 32 | read(state, args[1], type);
-      unsigned by = read(state, args[3], type);
-      by = wrap ? by & 31 : std::min(by, 32u);
-      write(state, args[0], type, left ? both << by >> 32 : both >> by);
-    };
-  }
-  if (op == "bfe") {
-    needs(4, 4);
-    return [=](State &state) {
-      uint64_t value = read(state, args[1], type);
-      unsigned first = read(state, args[2], {}) & 0xff, length = read(state, args[3], {}) & 0xff;
-      uint64_t field = first >= type.bits ? 0 : value >> first;
-      if (length < type.bits)
-        field &= maskOf(length);
-      if (type.kind == Kind::Signed && length) {
-        unsigned last = std::min(first + length - 1, type.bits - 1);
-        if (value >> last & 1)
-          field |= ~maskOf(std::min(length, last >= first ? last - first + 1 : 0u));
-      }
-      write(state, args[0], type, field);
-    };
-  }
-  if (op == "bfi") {
-    needs(5, 5);
-    return [=](State &state) {
-      uint64_t field = read(state, args[1], type), into = read(state, args[2], type);
-      unsigned first = read(state, args[3], {}) & 0xff, length = read(state, args[4], {}) & 0xff;
-      uint64_t mask = first >= type.bits ? 0 : maskOf(length) << first;
-      write(state, args[0], type, (into & ~mask) | (field << (first & 63) & mask));
-    };
-  }
-  if (op == "dp4a") {
-    needs(4, 4);
-    bool leftSigned = types[0].kind == Kind::Signed,
-         rightSigned = types.back().kind == Kind::Signed;
-    return [=](State &state) {
-      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
-      uint64_t sum = read(state, args[3], type);
-      for (unsigned i = 0; i < 4; ++i) {
-        uint64_t x = a >> 8 * i & 0xff, y = b >> 8 * i & 0xff;
-        sum += (leftSigned ? signExtend(x, 8) : int64_t(x)) *
-               (rightSigned ? signExtend(y, 8) : int64_t(y));
-      }
-      write(state, args[0], type, sum);
-    };
-  }
-  if (op == "ld" || op == "st") {
-    if (has("shared") || has("param") || has("local") || has("const"))
-      throw fail();
-    needs(2, 2);
-    const Operand &memory = args[op == "ld" ? 1 : 0], &value = args[op == "ld" ? 0 : 1];
-    if (memory.form != Operand::Form::Memory)
-      throw fail();
-    bool loads = op == "ld";
-    return [=](State &state) {
-      ptx::Type address{Kind::Unsigned, 64};
-      uint64_t at = read(state, memory.parts[0], address);
-      if (memory.parts.size() > 1)
-        at += read(state, memory.parts[1], address);
-      std::vector<Operand> parts =
-          value.form == Operand::Form::List ? value.parts : std::vector<Operand>{value};
-      unsigned bytes = std::max(type.width() / 8, 1u);
-      for (const Operand &part : parts) {
-        if (loads) {
-          uint64_t bits = state.outside->load(at, bytes);
-          // A narrow load fills a wider register by its sign.
-          if (part.form == Operand::Form::Register)
-            state.registers[part.reg] =
-                type.kind == Kind::Signed ? uint64_t(signExtend(bits, type.bits)) : bits;
-        } else {
-          state.outside->store(at, bytes, read(state, part, type));
-        }
-        at += bytes;
-      }
-    };
-  }
-  needs(2, 4);
+  if (op == "setp")
+    return setPredicate(statement, m);
+  if (op == "ld" || op == "st")
+    return accessMemory(statement);
+  if (Instruction run = bitInstruction(statement))
+    return run;
+  expect(statement, 2, 4);
   Instruction run = type.kind == Kind::Float ? floatInstruction(op, type, m, args)
                                              : integerInstruction(op, type, m, args);
   if (!run)
-    throw fail();
+    throw unknown(statement);
   return run;
 }
 
