@@ -290,170 +290,184 @@ private:
   unsigned round = 0;
 };
 
-bool chosen(int argc, char **argv, const std::string &name) {
-  for (int i = 1; i < argc; ++i)
-    if (name.find(argv[i]) != std::string::npos)
-      return true;
-  return argc == 1;
-}
-
-} // namespace
-
-int main(int argc, char **argv) {
-  const char *compiledPeers = nullptr;
-  for (; argc > 1 && std::string_view(argv[1]).starts_with("--"); --argc, ++argv) {
-    std::string_view option = argv[1];
-    const char *value = argv[1] + std::min(option.find('='), option.size() - 1) + 1;
-    if (option.starts_with("--seconds="))
-      secondsEach = std::atof(value);
-    else if (option.starts_with("--peers="))
-      compiledPeers = value;
-    else
-      die("bench_cpu_kernels [--seconds=S] [--peers=FILE.so] [part of a row's name ...]");
+// The rows, by groups. Arguments of the command choose.
+class Bench {
+public:
+  Bench(std::vector<std::string> parts, const char *compiledPeers)
+      : parts(std::move(parts)), peers(compiledPeers) {
+    device.setExecutor(std::make_shared<runtime::InlineExecutor>());
   }
-  static_cast<runtime::CpuDevice &>(**runtime::device("cpu"))
-      .setExecutor(std::make_shared<runtime::InlineExecutor>());
-  Peers peers(compiledPeers);
-  // Each runs a fixed number of operations and returns it.
-  auto *f32Peak = peers.find<double()>("peak_f32");
-  auto *bf16Peak = peers.find<double()>("peak_bf16");
-  auto *int8Peak = peers.find<double()>("peak_int8");
-  std::printf("%-44s %10s %10s\n", "", "Gflop/s", "of peak");
 
-  auto againstPeak = [&](const std::string &name, double operations, Case &kernel,
-                         double (*peak)()) {
+  void run() {
+    std::printf("%-44s %10s %10s\n", "", "Gflop/s", "of peak");
+    products();
+    attention();
+    std::printf("%-44s %10s %10s\n", "", "GB/s", "of loop");
+    rows();
+    device.setExecutor(pool);
+    productOfAll();
+    orderOfProducts();
+    orderOfAttention();
+    orderOfUpdates();
+    curve();
+    rowsInMemory();
+  }
+
+private:
+  // All are, where none is named, but for those that take minutes: they must be.
+  bool chosen(const std::string &name) const { return parts.empty() || isNamed(name); }
+  bool isNamed(const std::string &name) const {
+    return std::any_of(parts.begin(), parts.end(), [&](const std::string &part) {
+      return name.find(part) != std::string::npos;
+    });
+  }
+
+  // Each runs a fixed number of operations and returns it.
+  using Peak = double();
+  Peak *peakOf(DType dtype) {
+    return peers.find<Peak>(dtype == DType::Int8       ? "peak_int8"
+                            : dtype == DType::BFloat16 ? "peak_bf16"
+                                                       : "peak_f32");
+  }
+
+  void againstPeak(const std::string &name, double operations, Case &kernel, double (*peak)()) {
     double work = peak();
     auto [mine, theirs] = measure([&] { return kernel.ownSeconds(); },
                                   [&] { return processorSeconds([&] { peak(); }); });
     double rate = operations / mine, best = work / theirs;
     std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), rate * 1e-9, 100 * rate / best);
     std::fflush(stdout);
-  };
+  }
 
-  auto peakOf = [&](DType dtype) {
-    return dtype == DType::Int8 ? int8Peak : dtype == DType::BFloat16 ? bf16Peak : f32Peak;
-  };
-  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16, DType::Int8})
-    for (int64_t size : productSizes)
-      for (Blocks blocks : productBlocks) {
-        std::string name = "matmul " + std::string(info(dtype).name) + " " + std::to_string(size) +
-                           " tile " + blocks.text();
-        if (!chosen(argc, argv, name))
-          continue;
-        Product product(dtype, size, blocks);
-        againstPeak(name, product.operations(), product.kernel, peakOf(dtype));
-      }
+  void products() {
+    for (DType dtype : {DType::Float32, DType::BFloat16, DType::Float16, DType::Int8})
+      for (int64_t size : productSizes)
+        for (Blocks blocks : productBlocks) {
+          std::string name = "matmul " + std::string(info(dtype).name) + " " +
+                             std::to_string(size) + " tile " + blocks.text();
+          if (!chosen(name))
+            continue;
+          Product product(dtype, size, blocks);
+          againstPeak(name, product.operations(), product.kernel, peakOf(dtype));
+        }
+  }
 
-  for (DType dtype : {DType::Float32, DType::BFloat16})
-    for (bool causal : {false, true})
-      for (int block : {64, 128}) {
-        constexpr int64_t heads = 8, n = 2048, d = 64;
-        std::string name = "attention " + std::string(info(dtype).name) +
-                           (causal ? " causal" : " full") + " " + std::to_string(block);
-        if (!chosen(argc, argv, name))
-          continue;
-        HostTensor q = normal(dtype, {1, heads, n, d}, "q"),
-                   k = normal(dtype, {1, heads, n, d}, "k"),
-                   v = normal(dtype, {1, heads, n, d}, "v"), out(dtype, {1, heads, n, d}),
-                   lse(DType::Float32, {1, heads, n});
-        std::vector<HostArgument> arguments = {of(q, "q"), of(k, "k"),     of(v, "v"),
-                                               none(),     of(out, "out"), of(lse, "lse")};
-        for (int tensor = 0; tensor < 5; ++tensor)
-          for (int64_t stride : {heads * n * d, n * d, d})
-            arguments.push_back(integer(tensor == 3 ? 0 : stride));
-        for (HostArgument &more : std::vector<HostArgument>{
-                 integer(heads), integer(1), integer(n), integer(n), real(0.125), real(0),
-                 integer(0), integer(d), integer(d), integer(block), integer(block),
-                 boolean(causal), boolean(false), word("ieee")})
-          arguments.push_back(more);
-        Case kernel("flash_attention", "flash_forward", arguments, {uint32_t(n / block), heads, 1});
-        double pairs = causal ? n * (n + 1) / 2.0 : double(n) * n;
-        againstPeak(name, 4.0 * heads * pairs * d, kernel,
-                    dtype == DType::BFloat16 ? bf16Peak : f32Peak);
-      }
-  std::printf("%-44s %10s %10s\n", "", "GB/s", "of loop");
-  auto againstLoop = [&](const std::string &name, double bytes, Case &kernel,
-                         const std::function<void()> &loop) {
+  void attention() {
+    for (DType dtype : {DType::Float32, DType::BFloat16})
+      for (bool causal : {false, true})
+        for (int block : {64, 128}) {
+          constexpr int64_t heads = 8, n = 2048, d = 64;
+          std::string name = "attention " + std::string(info(dtype).name) +
+                             (causal ? " causal" : " full") + " " + std::to_string(block);
+          if (!chosen(name))
+            continue;
+          HostTensor q = normal(dtype, {1, heads, n, d}, "q"),
+                     k = normal(dtype, {1, heads, n, d}, "k"),
+                     v = normal(dtype, {1, heads, n, d}, "v"), out(dtype, {1, heads, n, d}),
+                     lse(DType::Float32, {1, heads, n});
+          std::vector<HostArgument> arguments = {of(q, "q"), of(k, "k"),     of(v, "v"),
+                                                 none(),     of(out, "out"), of(lse, "lse")};
+          for (int tensor = 0; tensor < 5; ++tensor)
+            for (int64_t stride : {heads * n * d, n * d, d})
+              arguments.push_back(integer(tensor == 3 ? 0 : stride));
+          for (HostArgument &more : std::vector<HostArgument>{
+                   integer(heads), integer(1), integer(n), integer(n), real(0.125), real(0),
+                   integer(0), integer(d), integer(d), integer(block), integer(block),
+                   boolean(causal), boolean(false), word("ieee")})
+            arguments.push_back(more);
+          Case kernel("flash_attention", "flash_forward", arguments,
+                      {uint32_t(n / block), heads, 1});
+          double pairs = causal ? n * (n + 1) / 2.0 : double(n) * n;
+          againstPeak(name, 4.0 * heads * pairs * d, kernel, peakOf(dtype));
+        }
+  }
+
+  void againstLoop(const std::string &name, double bytes, Case &kernel,
+                   const std::function<void()> &loop) {
     auto [mine, theirs] = measure([&] { return kernel.seconds(); }, [&] { return timed(loop); });
     std::printf("%-44s %10.1f %9.0f%%\n", name.c_str(), bytes / mine * 1e-9, 100 * theirs / mine);
     std::fflush(stdout);
-  };
-  struct Rows {
-    int64_t m, n;
-  };
-  // In the second cache; ragged; in memory.
-  for (Rows rows : {Rows{128, 512}, Rows{64, 781}, Rows{8192, 4096}}) {
-    auto [m, n] = rows;
-    int64_t block = 1;
-    while (block < n)
-      block *= 2;
-    std::string size = " " + std::to_string(m) + "x" + std::to_string(n);
-    if (!chosen(argc, argv, "add" + size) && !chosen(argc, argv, "softmax" + size) &&
-        !chosen(argc, argv, "softmax backward" + size) && !chosen(argc, argv, "layer norm" + size))
-      continue;
-    HostTensor x = normalRows(m, n, "x"), y(DType::Float32, {m, n}), z = normalRows(m, n, "z"),
-               w = normal(DType::Float32, {n}, "w"), b = normal(DType::Float32, {n}, "b"),
-               mean(DType::Float32, {m}), rstd(DType::Float32, {m});
-    auto *xs = static_cast<float *>(x.data()), *ys = static_cast<float *>(y.data()),
-         *zs = static_cast<float *>(z.data()), *ws = static_cast<float *>(w.data()),
-         *bs = static_cast<float *>(b.data()), *means = static_cast<float *>(mean.data()),
-         *rstds = static_cast<float *>(rstd.data());
-    uint32_t programs = uint32_t(m);
-    if (chosen(argc, argv, "add" + size)) {
-      Case kernel("vector_add", "add",
-                  {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
-                  {uint32_t((m * n + 4095) / 4096), 1, 1});
-      auto *loop = peers.find<void(const float *, const float *, float *, long)>("add");
-      againstLoop("add" + size, 12.0 * m * n, kernel, [&] { loop(xs, zs, ys, m * n); });
-    }
-    if (chosen(argc, argv, "softmax" + size)) {
-      Case kernel("softmax", "softmax_row",
-                  {of(x, "x"), of(y, "y"), integer(n), integer(n), integer(n), integer(block)},
-                  {programs, 1, 1});
-      auto *loop = peers.find<void(const float *, float *, long, long)>("softmax");
-      againstLoop("softmax" + size, 8.0 * m * n, kernel, [&] { loop(xs, ys, m, n); });
-    }
-    if (chosen(argc, argv, "softmax backward" + size)) {
-      Case kernel("softmax", "softmax_backward_row",
-                  {of(x, "x"), of(z, "z"), of(y, "y"), integer(n), integer(block)},
-                  {programs, 1, 1});
-      auto *loop =
-          peers.find<void(const float *, const float *, float *, long, long)>("softmax_backward");
-      againstLoop("softmax backward" + size, 12.0 * m * n, kernel, [&] { loop(xs, zs, ys, m, n); });
-    }
-    if (chosen(argc, argv, "layer norm" + size)) {
-      Case kernel("layer_norm", "layer_norm_row",
-                  {of(x, "x"), of(w, "w"), of(b, "b"), of(y, "y"), of(mean, "mean"),
-                   of(rstd, "rstd"), integer(n), integer(n), integer(n), real(1e-5),
-                   integer(block)},
-                  {programs, 1, 1});
-      auto *loop = peers.find<void(const float *, const float *, const float *, float *, float *,
-                                   float *, long, long)>("layer_norm");
-      againstLoop("layer norm" + size, 8.0 * m * n, kernel,
-                  [&] { loop(xs, ws, bs, ys, means, rstds, m, n); });
+  }
+
+  void rows() {
+    struct Rows {
+      int64_t m, n;
+    };
+    // In the second cache; ragged; in memory.
+    for (Rows rows : {Rows{128, 512}, Rows{64, 781}, Rows{8192, 4096}}) {
+      auto [m, n] = rows;
+      int64_t block = 1;
+      while (block < n)
+        block *= 2;
+      std::string size = " " + std::to_string(m) + "x" + std::to_string(n);
+      if (!chosen("add" + size) && !chosen("softmax" + size) &&
+          !chosen("softmax backward" + size) && !chosen("layer norm" + size))
+        continue;
+      HostTensor x = normalRows(m, n, "x"), y(DType::Float32, {m, n}), z = normalRows(m, n, "z"),
+                 w = normal(DType::Float32, {n}, "w"), b = normal(DType::Float32, {n}, "b"),
+                 mean(DType::Float32, {m}), rstd(DType::Float32, {m});
+      auto *xs = static_cast<float *>(x.data()), *ys = static_cast<float *>(y.data()),
+           *zs = static_cast<float *>(z.data()), *ws = static_cast<float *>(w.data()),
+           *bs = static_cast<float *>(b.data()), *means = static_cast<float *>(mean.data()),
+           *rstds = static_cast<float *>(rstd.data());
+      uint32_t programs = uint32_t(m);
+      if (chosen("add" + size)) {
+        Case kernel("vector_add", "add",
+                    {of(x, "x"), of(z, "z"), of(y, "y"), integer(m * n), integer(4096)},
+                    {uint32_t((m * n + 4095) / 4096), 1, 1});
+        auto *loop = peers.find<void(const float *, const float *, float *, long)>("add");
+        againstLoop("add" + size, 12.0 * m * n, kernel, [&] { loop(xs, zs, ys, m * n); });
+      }
+      if (chosen("softmax" + size)) {
+        Case kernel("softmax", "softmax_row",
+                    {of(x, "x"), of(y, "y"), integer(n), integer(n), integer(n), integer(block)},
+                    {programs, 1, 1});
+        auto *loop = peers.find<void(const float *, float *, long, long)>("softmax");
+        againstLoop("softmax" + size, 8.0 * m * n, kernel, [&] { loop(xs, ys, m, n); });
+      }
+      if (chosen("softmax backward" + size)) {
+        Case kernel("softmax", "softmax_backward_row",
+                    {of(x, "x"), of(z, "z"), of(y, "y"), integer(n), integer(block)},
+                    {programs, 1, 1});
+        auto *loop =
+            peers.find<void(const float *, const float *, float *, long, long)>("softmax_backward");
+        againstLoop("softmax backward" + size, 12.0 * m * n, kernel,
+                    [&] { loop(xs, zs, ys, m, n); });
+      }
+      if (chosen("layer norm" + size)) {
+        Case kernel("layer_norm", "layer_norm_row",
+                    {of(x, "x"), of(w, "w"), of(b, "b"), of(y, "y"), of(mean, "mean"),
+                     of(rstd, "rstd"), integer(n), integer(n), integer(n), real(1e-5),
+                     integer(block)},
+                    {programs, 1, 1});
+        auto *loop = peers.find<void(const float *, const float *, const float *, float *, float *,
+                                     float *, long, long)>("layer_norm");
+        againstLoop("layer norm" + size, 8.0 * m * n, kernel,
+                    [&] { loop(xs, ws, bs, ys, means, rstds, m, n); });
+      }
     }
   }
 
-  auto pool = std::make_shared<runtime::ThreadPool>();
-  auto &device = static_cast<runtime::CpuDevice &>(**runtime::device("cpu"));
-  device.setExecutor(pool);
-  if (chosen(argc, argv, "all matmul")) {
-    Product product(DType::Float32, 1024, {128, 256, 256});
-    Case &kernel = product.kernel;
-    auto alone = std::make_shared<runtime::InlineExecutor>();
-    auto [together, one] = measure([&] { return kernel.seconds(); },
-                                   [&] {
-                                     device.setExecutor(alone);
-                                     double seconds = kernel.seconds();
-                                     device.setExecutor(pool);
-                                     return seconds;
-                                   });
-    std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
-                1e-9 * product.operations() / together, one / together, pool->concurrency());
+  void productOfAll() {
+    if (chosen("all matmul")) {
+      Product product(DType::Float32, 1024, {128, 256, 256});
+      Case &kernel = product.kernel;
+      auto alone = std::make_shared<runtime::InlineExecutor>();
+      auto [together, one] = measure([&] { return kernel.seconds(); },
+                                     [&] {
+                                       device.setExecutor(alone);
+                                       double seconds = kernel.seconds();
+                                       device.setExecutor(pool);
+                                       return seconds;
+                                     });
+      std::printf("%-44s %10.1f %9.2fx of one thread (%u threads)\n", "all matmul float32 1024",
+                  1e-9 * product.operations() / together, one / together, pool->concurrency());
+    }
   }
+
   // What the order of programs is worth that a launch chooses by what they share, beside the order
   // of their numbers and, for products, that of kernels that group their tiles.
-  auto inTurn = [&](const std::string &name, double operations, std::vector<Case *> kernels) {
+  void inTurn(const std::string &name, double operations, std::vector<Case *> kernels) {
     for (bool all : {false, true}) {
       device.setExecutor(all ? std::static_pointer_cast<runtime::Executor>(pool)
                              : std::make_shared<runtime::InlineExecutor>());
@@ -473,235 +487,281 @@ int main(int argc, char **argv) {
       std::printf("\n");
       std::fflush(stdout);
     }
-  };
-  for (auto [size, blocks] :
-       {std::pair(2048, Blocks{128, 128, 128}), {4096, {128, 128, 128}}, {4096, {64, 64, 128}}}) {
-    std::string name = "order product " + std::to_string(size) + " " + blocks.text();
-    if (argc == 1 || !chosen(argc, argv, name))
-      continue;
-    HostTensor a = normalRows(size, size, "a"), b = normalRows(size, size, "b"),
-               c(DType::Float32, {size, size});
-    uint32_t rows = uint32_t(size / blocks.m), columns = uint32_t(size / blocks.n);
-    auto product = [&](bool byAxes, int64_t group) {
-      return Case("../bench/order", "product",
-                  {of(a, "a"), of(b, "b"), of(c, "c"), integer(size), integer(size),
-                   integer(blocks.m), integer(blocks.n), integer(blocks.k), boolean(byAxes),
-                   integer(group)},
-                  {byAxes ? rows : rows * columns, byAxes ? columns : 1, 1});
-    };
-    Case byNumber = product(false, rows), byAxes = product(true, 1), grouped = product(false, 8);
-    inTurn(name, 2.0 * size * size * size, {&byNumber, &byAxes, &grouped});
   }
-  if (std::string name = "order attention"; argc > 1 && chosen(argc, argv, name)) {
-    constexpr int64_t heads = 16, n = 2048, d = 64, block = 128;
-    auto tensor = [&](const char *seed) { return normal(DType::Float32, {heads, n, d}, seed); };
-    HostTensor q = tensor("q"), k = tensor("k"), v = tensor("v"),
-               out(DType::Float32, {heads, n, d});
-    auto attention = [&](bool byAxes) {
-      return Case(
-          "../bench/order", "attention",
-          {of(q, "q"), of(k, "k"), of(v, "v"), of(out, "out"), integer(heads), integer(n),
-           real(0.125), integer(d), integer(block), boolean(byAxes)},
-          {uint32_t(byAxes ? heads : heads * n / block), uint32_t(byAxes ? n / block : 1), 1});
-    };
-    Case byNumber = attention(false), byAxes = attention(true);
-    inTurn(name, 4.0 * heads * n * n * d, {&byNumber, &byAxes});
-  }
-  // A tensor of which every worker has its part in its second cache, updated again and again.
-  if (std::string name = "order updates"; argc > 1 && chosen(argc, argv, name)) {
-    const int64_t size = 64 * 1024 * pool->concurrency();
-    HostTensor x = normal(DType::Float32, {size}, "x"), y(DType::Float32, {size});
-    Case kernel("vector_add", "add",
-                {of(x, "x"), of(y, "y"), of(y, "y"), integer(size), integer(4096)},
-                {uint32_t(size / 4096), 1, 1});
-    auto rotating = std::make_shared<Rotating>(pool);
-    auto by = [&](const std::shared_ptr<runtime::Executor> &executor) {
-      return [&] {
-        device.setExecutor(executor);
-        kernel.seconds();
-        return kernel.seconds();
-      };
-    };
-    std::shared_ptr<runtime::Executor> same = pool, other = rotating;
-    auto [stays, moves] = measure(by(same), by(other));
-    std::printf("%-32s %u threads: %.1f GB/s, %.0f%% of that where parts change hands\n",
-                name.c_str(), pool->concurrency(), 12e-9 * double(size) / stays,
-                100 * moves / stays);
-    device.setExecutor(pool);
-  }
-  // The best of the tiles for every size, beside the peak of that many threads.
-  for (DType dtype : {DType::Float32, DType::BFloat16, DType::Int8})
-    for (int64_t size : productSizes) {
-      std::string name = "curve " + std::string(info(dtype).name) + " " + std::to_string(size);
-      if (argc == 1 || !chosen(argc, argv, name))
+
+  void orderOfProducts() {
+    for (auto [size, blocks] :
+         {std::pair(2048, Blocks{128, 128, 128}), {4096, {128, 128, 128}}, {4096, {64, 64, 128}}}) {
+      std::string name = "order product " + std::to_string(size) + " " + blocks.text();
+      if (!isNamed(name))
         continue;
-      double (*peak)() = peakOf(dtype);
-      double best[2] = {}, work = peak();
-      std::string tile[2];
-      for (Blocks blocks : productBlocks) {
-        Product product(dtype, size, blocks);
-        device.setExecutor(std::make_shared<runtime::InlineExecutor>());
-        auto [alone, ofPeak] = measure([&] { return product.kernel.ownSeconds(); },
-                                       [&] { return processorSeconds(peak); });
-        device.setExecutor(pool);
-        auto [together, ofOne] =
-            measure([&] { return product.kernel.seconds(); }, [&] { return timed(peak); });
-        double shares[] = {product.operations() / alone / (work / ofPeak),
-                           product.operations() / together / (work / ofOne) / pool->concurrency()};
-        for (int i : {0, 1})
-          if (shares[i] > best[i])
-            best[i] = shares[i], tile[i] = blocks.text();
-      }
-      std::printf("%-32s %5.0f%% of peak with %s, %u threads %.0f%% with %s\n", name.c_str(),
-                  100 * best[0], tile[0].c_str(), pool->concurrency(), 100 * best[1],
-                  tile[1].c_str());
-      std::fflush(stdout);
+      HostTensor a = normalRows(size, size, "a"), b = normalRows(size, size, "b"),
+                 c(DType::Float32, {size, size});
+      uint32_t rows = uint32_t(size / blocks.m), columns = uint32_t(size / blocks.n);
+      auto product = [&](bool byAxes, int64_t group) {
+        return Case("../bench/order", "product",
+                    {of(a, "a"), of(b, "b"), of(c, "c"), integer(size), integer(size),
+                     integer(blocks.m), integer(blocks.n), integer(blocks.k), boolean(byAxes),
+                     integer(group)},
+                    {byAxes ? rows : rows * columns, byAxes ? columns : 1, 1});
+      };
+      Case byNumber = product(false, rows), byAxes = product(true, 1), grouped = product(false, 8);
+      inTurn(name, 2.0 * size * size * size, {&byNumber, &byAxes, &grouped});
     }
+  }
+
+  void orderOfAttention() {
+    if (std::string name = "order attention"; isNamed(name)) {
+      constexpr int64_t heads = 16, n = 2048, d = 64, block = 128;
+      auto tensor = [&](const char *seed) { return normal(DType::Float32, {heads, n, d}, seed); };
+      HostTensor q = tensor("q"), k = tensor("k"), v = tensor("v"),
+                 out(DType::Float32, {heads, n, d});
+      auto attention = [&](bool byAxes) {
+        return Case(
+            "../bench/order", "attention",
+            {of(q, "q"), of(k, "k"), of(v, "v"), of(out, "out"), integer(heads), integer(n),
+             real(0.125), integer(d), integer(block), boolean(byAxes)},
+            {uint32_t(byAxes ? heads : heads * n / block), uint32_t(byAxes ? n / block : 1), 1});
+      };
+      Case byNumber = attention(false), byAxes = attention(true);
+      inTurn(name, 4.0 * heads * n * n * d, {&byNumber, &byAxes});
+    }
+  }
+
+  // A tensor of which every worker has its part in its second cache, updated again and again.
+  void orderOfUpdates() {
+    if (std::string name = "order updates"; isNamed(name)) {
+      const int64_t size = 64 * 1024 * pool->concurrency();
+      HostTensor x = normal(DType::Float32, {size}, "x"), y(DType::Float32, {size});
+      Case kernel("vector_add", "add",
+                  {of(x, "x"), of(y, "y"), of(y, "y"), integer(size), integer(4096)},
+                  {uint32_t(size / 4096), 1, 1});
+      auto rotating = std::make_shared<Rotating>(pool);
+      auto by = [&](const std::shared_ptr<runtime::Executor> &executor) {
+        return [&] {
+          device.setExecutor(executor);
+          kernel.seconds();
+          return kernel.seconds();
+        };
+      };
+      std::shared_ptr<runtime::Executor> same = pool, other = rotating;
+      auto [stays, moves] = measure(by(same), by(other));
+      std::printf("%-32s %u threads: %.1f GB/s, %.0f%% of that where parts change hands\n",
+                  name.c_str(), pool->concurrency(), 12e-9 * double(size) / stays,
+                  100 * moves / stays);
+      device.setExecutor(pool);
+    }
+  }
+
+  // The best of the tiles for every size, beside the peak of that many threads.
+  void curve() {
+    for (DType dtype : {DType::Float32, DType::BFloat16, DType::Int8})
+      for (int64_t size : productSizes) {
+        std::string name = "curve " + std::string(info(dtype).name) + " " + std::to_string(size);
+        if (!isNamed(name))
+          continue;
+        double (*peak)() = peakOf(dtype);
+        double best[2] = {}, work = peak();
+        std::string tile[2];
+        for (Blocks blocks : productBlocks) {
+          Product product(dtype, size, blocks);
+          device.setExecutor(std::make_shared<runtime::InlineExecutor>());
+          auto [alone, ofPeak] = measure([&] { return product.kernel.ownSeconds(); },
+                                         [&] { return processorSeconds(peak); });
+          device.setExecutor(pool);
+          auto [together, ofOne] =
+              measure([&] { return product.kernel.seconds(); }, [&] { return timed(peak); });
+          double shares[] = {product.operations() / alone / (work / ofPeak),
+                             product.operations() / together / (work / ofOne) /
+                                 pool->concurrency()};
+          for (int i : {0, 1})
+            if (shares[i] > best[i])
+              best[i] = shares[i], tile[i] = blocks.text();
+        }
+        std::printf("%-32s %5.0f%% of peak with %s, %u threads %.0f%% with %s\n", name.c_str(),
+                    100 * best[0], tile[0].c_str(), pool->concurrency(), 100 * best[1],
+                    tile[1].c_str());
+        std::fflush(stdout);
+      }
+  }
+
   // Each tensor twice what the last cache holds; rows that the first cache holds easily, and longer
   // ones.
-  constexpr int64_t each = 64; // rows a program of layer norm's gradients
-  const int64_t size = std::max<int64_t>(8192 * 4096, int64_t(target::hostCacheBytes()) / 2);
-  const char *allRows[] = {"all add",        "all gelu",
-                           "all softmax",    "all softmax backward",
-                           "all layer norm", "all layer norm backward"};
-  if (std::none_of(std::begin(allRows), std::end(allRows),
-                   [&](const char *row) { return chosen(argc, argv, row); }))
-    return 0;
-  unsigned workers = pool->concurrency();
-  // work(first, last) of `count` things, of which each worker has a share.
-  auto shared = [&](int64_t count, const std::function<void(int64_t, int64_t)> &work) {
-    std::vector<std::thread> threads;
-    for (unsigned worker = 0; worker < workers; ++worker) {
-      int64_t first = count * worker / workers, last = count * (worker + 1) / workers;
-      if (workers == 1)
-        return work(first, last);
-      threads.emplace_back([=, &work] { work(first, last); });
-    }
-    for (std::thread &thread : threads)
-      thread.join();
-  };
-  // One thread by its processor time, so that others on the machine do not count.
-  auto timedLoop = [&](const std::function<void()> &work) {
-    return workers == 1 ? processorSeconds(work) : timed(work);
-  };
-  HostTensor xRows = normalRows(size / 4096, 4096, "x"), zRows = normalRows(size / 4096, 4096, "z"),
-             yRows(DType::Float32, {size / 4096, 4096});
-  auto *x = static_cast<float *>(xRows.data()), *z = static_cast<float *>(zRows.data()),
-       *y = static_cast<float *>(yRows.data());
-  using CopyLoop = void(const float *, float *, long);
-  auto copyBy = [&](const char *name) {
-    CopyLoop *loop = peers.find<CopyLoop>(name);
-    return timedLoop([&] {
-      shared(size / 16, [&](int64_t first, int64_t last) {
-        loop(x + 16 * first, y + 16 * first, 16 * (last - first));
+  void rowsInMemory() {
+    constexpr int64_t each = 64; // rows a program of layer norm's gradients
+    const int64_t size = std::max<int64_t>(8192 * 4096, int64_t(target::hostCacheBytes()) / 2);
+    const char *allRows[] = {"all add",        "all gelu",
+                             "all softmax",    "all softmax backward",
+                             "all layer norm", "all layer norm backward"};
+    if (std::none_of(std::begin(allRows), std::end(allRows),
+                     [&](const char *row) { return chosen(row); }))
+      return;
+    unsigned workers = pool->concurrency();
+    // work(first, last) of `count` things, of which each worker has a share.
+    auto shared = [&](int64_t count, const std::function<void(int64_t, int64_t)> &work) {
+      std::vector<std::thread> threads;
+      for (unsigned worker = 0; worker < workers; ++worker) {
+        int64_t first = count * worker / workers, last = count * (worker + 1) / workers;
+        if (workers == 1)
+          return work(first, last);
+        threads.emplace_back([=, &work] { work(first, last); });
+      }
+      for (std::thread &thread : threads)
+        thread.join();
+    };
+    // One thread by its processor time, so that others on the machine do not count.
+    auto timedLoop = [&](const std::function<void()> &work) {
+      return workers == 1 ? processorSeconds(work) : timed(work);
+    };
+    HostTensor xRows = normalRows(size / 4096, 4096, "x"),
+               zRows = normalRows(size / 4096, 4096, "z"),
+               yRows(DType::Float32, {size / 4096, 4096});
+    auto *x = static_cast<float *>(xRows.data()), *z = static_cast<float *>(zRows.data()),
+         *y = static_cast<float *>(yRows.data());
+    using CopyLoop = void(const float *, float *, long);
+    auto copyBy = [&](const char *name) {
+      CopyLoop *loop = peers.find<CopyLoop>(name);
+      return timedLoop([&] {
+        shared(size / 16, [&](int64_t first, int64_t last) {
+          loop(x + 16 * first, y + 16 * first, 16 * (last - first));
+        });
       });
-    });
-  };
-  auto timedCopy = [&] { return copyBy("copy"); };
-  double copied = 8.0 * double(size);
-  // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
-  auto [streamed, cached] = measure(timedCopy, [&] { return copyBy("copy_plain"); });
-  std::printf("%-44s %10s %10s %10s\n", "all threads, tensors in memory", "GB/s", "of copy",
-              "by hand");
-  std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
-              100 * streamed / cached);
-  using Hand = std::function<void(int64_t, int64_t)>; // rows
-  auto againstCopy = [&](const std::string &name, double bytes, Case &kernel, int64_t m,
-                         const Hand &hand) {
-    auto share = [&](const std::function<double()> &work) {
-      auto [mine, theirs] = measure(work, timedCopy);
-      return std::pair(bytes / mine, bytes / mine / (copied / theirs));
     };
-    auto [rate, ofCopy] =
-        share([&] { return workers == 1 ? kernel.ownSeconds() : kernel.seconds(); });
-    std::printf("%-44s %10.1f %9.0f%%", name.c_str(), rate * 1e-9, 100 * ofCopy);
-    if (hand)
-      std::printf(" %9.0f%%",
-                  100 * share([&] { return timedLoop([&] { shared(m, hand); }); }).second);
-    std::printf("\n");
-    std::fflush(stdout);
-  };
-  if (chosen(argc, argv, "all add")) {
-    Case kernel("vector_add", "add",
-                {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(size), integer(4096)},
-                {uint32_t(size / 4096), 1, 1});
-    againstCopy("add", 12.0 * size, kernel, 0, {});
-  }
-  if (chosen(argc, argv, "all gelu")) {
-    Case kernel("gelu", "gelu_tanh", {of(xRows, "x"), of(yRows, "y"), integer(size), integer(4096)},
-                {uint32_t(size / 4096), 1, 1});
-    againstCopy("gelu", 8.0 * size, kernel, 0, {});
-  }
-  for (int64_t n : {1024, 2048, 4096, 8192}) {
-    int64_t m = size / n;
-    uint32_t rows = uint32_t(m);
-    std::string shape = " " + std::to_string(m) + "x" + std::to_string(n);
-    // The rows ahead of the last one are fetched, too.
-    auto hand = [&](const char *name, auto call) -> Hand {
-      void *loop = peers.find<void>(name);
-      if (!loop)
-        return {};
-      return [=](int64_t first, int64_t last) { call(loop, first * n, first, last - first); };
+    auto timedCopy = [&] { return copyBy("copy"); };
+    double copied = 8.0 * double(size);
+    // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
+    auto [streamed, cached] = measure(timedCopy, [&] { return copyBy("copy_plain"); });
+    std::printf("%-44s %10s %10s %10s\n", "all threads, tensors in memory", "GB/s", "of copy",
+                "by hand");
+    std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
+                100 * streamed / cached);
+    using Hand = std::function<void(int64_t, int64_t)>; // rows
+    auto againstCopy = [&](const std::string &name, double bytes, Case &kernel, int64_t m,
+                           const Hand &hand) {
+      auto share = [&](const std::function<double()> &work) {
+        auto [mine, theirs] = measure(work, timedCopy);
+        return std::pair(bytes / mine, bytes / mine / (copied / theirs));
+      };
+      auto [rate, ofCopy] =
+          share([&] { return workers == 1 ? kernel.ownSeconds() : kernel.seconds(); });
+      std::printf("%-44s %10.1f %9.0f%%", name.c_str(), rate * 1e-9, 100 * ofCopy);
+      if (hand)
+        std::printf(" %9.0f%%",
+                    100 * share([&] { return timedLoop([&] { shared(m, hand); }); }).second);
+      std::printf("\n");
+      std::fflush(stdout);
     };
-    HostTensor wRow = normal(DType::Float32, {n}, "w"), bRow = normal(DType::Float32, {n}, "b"),
-               meanRow(DType::Float32, {m}), rstdRow(DType::Float32, {m}),
-               dwRows(DType::Float32, {m / each, n}), dbRows(DType::Float32, {m / each, n});
-    auto data = [](HostTensor &tensor) { return static_cast<float *>(tensor.data()); };
-    float *w = data(wRow), *b = data(bRow), *mean = data(meanRow), *rstd = data(rstdRow),
-          *dw = data(dwRows), *db = data(dbRows);
-    if (chosen(argc, argv, "all softmax")) {
-      Case kernel("softmax", "softmax_row",
-                  {of(xRows, "x"), of(yRows, "y"), integer(n), integer(n), integer(n), integer(n)},
-                  {rows, 1, 1});
-      againstCopy("softmax" + shape, 8.0 * size, kernel, m,
-                  hand("rows_softmax", [=](void *loop, int64_t at, int64_t, int64_t count) {
-                    reinterpret_cast<void (*)(const float *, float *, long, long)>(loop)(
-                        x + at, y + at, count, n);
-                  }));
+    if (chosen("all add")) {
+      Case kernel("vector_add", "add",
+                  {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(size), integer(4096)},
+                  {uint32_t(size / 4096), 1, 1});
+      againstCopy("add", 12.0 * size, kernel, 0, {});
     }
-    if (chosen(argc, argv, "all softmax backward")) {
-      Case kernel("softmax", "softmax_backward_row",
-                  {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(n), integer(n)},
-                  {rows, 1, 1});
-      againstCopy(
-          "softmax backward" + shape, 12.0 * size, kernel, m,
-          hand("rows_softmax_backward", [=](void *loop, int64_t at, int64_t, int64_t count) {
-            reinterpret_cast<void (*)(const float *, const float *, float *, long, long)>(loop)(
-                x + at, z + at, y + at, count, n);
-          }));
+    if (chosen("all gelu")) {
+      Case kernel("gelu", "gelu_tanh",
+                  {of(xRows, "x"), of(yRows, "y"), integer(size), integer(4096)},
+                  {uint32_t(size / 4096), 1, 1});
+      againstCopy("gelu", 8.0 * size, kernel, 0, {});
     }
-    if (chosen(argc, argv, "all layer norm")) {
-      Case kernel("layer_norm", "layer_norm_row",
-                  {of(xRows, "x"), of(wRow, "w"), of(bRow, "b"), of(yRows, "y"),
-                   of(meanRow, "mean"), of(rstdRow, "rstd"), integer(n), integer(n), integer(n),
-                   real(1e-5), integer(n)},
-                  {rows, 1, 1});
-      againstCopy("layer norm" + shape, 8.0 * size, kernel, m,
-                  hand("rows_layer_norm", [=](void *loop, int64_t at, int64_t row, int64_t count) {
-                    reinterpret_cast<void (*)(const float *, const float *, const float *, float *,
-                                              float *, float *, long, long)>(loop)(
-                        x + at, w, b, y + at, mean + row, rstd + row, count, n);
-                  }));
-    }
-    if (chosen(argc, argv, "all layer norm backward")) {
-      Case kernel("layer_norm", "backward_lock_free",
-                  {of(xRows, "x"), of(wRow, "w"), of(zRows, "dy"), of(meanRow, "mean"),
-                   of(rstdRow, "rstd"), of(yRows, "dx"), of(dwRows, "dw"), of(dbRows, "db"),
-                   integer(m), integer(n), integer(each), integer(n)},
-                  {uint32_t(m / each), 1, 1}, "backward.py");
-      againstCopy("layer norm backward" + shape, 12.0 * size, kernel, m / each, [&]() -> Hand {
-        void *loop = peers.find<void>("rows_layer_norm_backward");
+    for (int64_t n : {1024, 2048, 4096, 8192}) {
+      int64_t m = size / n;
+      uint32_t rows = uint32_t(m);
+      std::string shape = " " + std::to_string(m) + "x" + std::to_string(n);
+      // The rows ahead of the last one are fetched, too.
+      auto hand = [&](const char *name, auto call) -> Hand {
+        void *loop = peers.find<void>(name);
         if (!loop)
           return {};
-        return [=](int64_t first, int64_t last) {
-          for (int64_t part = first; part < last; ++part)
-            reinterpret_cast<void (*)(const float *, const float *, const float *, const float *,
-                                      const float *, float *, float *, float *, long, long)>(loop)(
-                x + part * each * n, w, z + part * each * n, mean + part * each, rstd + part * each,
-                y + part * each * n, dw + part * n, db + part * n, each, n);
-        };
-      }());
+        return [=](int64_t first, int64_t last) { call(loop, first * n, first, last - first); };
+      };
+      HostTensor wRow = normal(DType::Float32, {n}, "w"), bRow = normal(DType::Float32, {n}, "b"),
+                 meanRow(DType::Float32, {m}), rstdRow(DType::Float32, {m}),
+                 dwRows(DType::Float32, {m / each, n}), dbRows(DType::Float32, {m / each, n});
+      auto data = [](HostTensor &tensor) { return static_cast<float *>(tensor.data()); };
+      float *w = data(wRow), *b = data(bRow), *mean = data(meanRow), *rstd = data(rstdRow),
+            *dw = data(dwRows), *db = data(dbRows);
+      if (chosen("all softmax")) {
+        Case kernel(
+            "softmax", "softmax_row",
+            {of(xRows, "x"), of(yRows, "y"), integer(n), integer(n), integer(n), integer(n)},
+            {rows, 1, 1});
+        againstCopy("softmax" + shape, 8.0 * size, kernel, m,
+                    hand("rows_softmax", [=](void *loop, int64_t at, int64_t, int64_t count) {
+                      reinterpret_cast<void (*)(const float *, float *, long, long)>(loop)(
+                          x + at, y + at, count, n);
+                    }));
+      }
+      if (chosen("all softmax backward")) {
+        Case kernel("softmax", "softmax_backward_row",
+                    {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(n), integer(n)},
+                    {rows, 1, 1});
+        againstCopy(
+            "softmax backward" + shape, 12.0 * size, kernel, m,
+            hand("rows_softmax_backward", [=](void *loop, int64_t at, int64_t, int64_t count) {
+              reinterpret_cast<void (*)(const float *, const float *, float *, long, long)>(loop)(
+                  x + at, z + at, y + at, count, n);
+            }));
+      }
+      if (chosen("all layer norm")) {
+        Case kernel("layer_norm", "layer_norm_row",
+                    {of(xRows, "x"), of(wRow, "w"), of(bRow, "b"), of(yRows, "y"),
+                     of(meanRow, "mean"), of(rstdRow, "rstd"), integer(n), integer(n), integer(n),
+                     real(1e-5), integer(n)},
+                    {rows, 1, 1});
+        againstCopy(
+            "layer norm" + shape, 8.0 * size, kernel, m,
+            hand("rows_layer_norm", [=](void *loop, int64_t at, int64_t row, int64_t count) {
+              reinterpret_cast<void (*)(const float *, const float *, const float *, float *,
+                                        float *, float *, long, long)>(loop)(
+                  x + at, w, b, y + at, mean + row, rstd + row, count, n);
+            }));
+      }
+      if (chosen("all layer norm backward")) {
+        Case kernel("layer_norm", "backward_lock_free",
+                    {of(xRows, "x"), of(wRow, "w"), of(zRows, "dy"), of(meanRow, "mean"),
+                     of(rstdRow, "rstd"), of(yRows, "dx"), of(dwRows, "dw"), of(dbRows, "db"),
+                     integer(m), integer(n), integer(each), integer(n)},
+                    {uint32_t(m / each), 1, 1}, "backward.py");
+        againstCopy("layer norm backward" + shape, 12.0 * size, kernel, m / each, [&]() -> Hand {
+          void *loop = peers.find<void>("rows_layer_norm_backward");
+          if (!loop)
+            return {};
+          return [=](int64_t first, int64_t last) {
+            for (int64_t part = first; part < last; ++part)
+              reinterpret_cast<void (*)(const float *, const float *, const float *, const float *,
+                                        const float *, float *, float *, float *, long, long)>(
+                  loop)(x + part * each * n, w, z + part * each * n, mean + part * each,
+                        rstd + part * each, y + part * each * n, dw + part * n, db + part * n, each,
+                        n);
+          };
+        }());
+      }
     }
   }
+
+  std::vector<std::string> parts;
+  Peers peers;
+  runtime::CpuDevice &device = static_cast<runtime::CpuDevice &>(**runtime::device("cpu"));
+  std::shared_ptr<runtime::ThreadPool> pool = std::make_shared<runtime::ThreadPool>();
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const char *compiledPeers = nullptr;
+  std::vector<std::string> parts;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view option = argv[i];
+    const char *value = argv[i] + std::min(option.find('='), option.size() - 1) + 1;
+    if (option.starts_with("--seconds="))
+      secondsEach = std::atof(value);
+    else if (option.starts_with("--peers="))
+      compiledPeers = value;
+    else if (!option.starts_with("--"))
+      parts.emplace_back(option);
+    else
+      die("bench_cpu_kernels [--seconds=S] [--peers=FILE.so] [part of a row's name ...]");
+  }
+  Bench(std::move(parts), compiledPeers).run();
   return 0;
 }
