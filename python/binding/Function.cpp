@@ -1,11 +1,13 @@
-// `Program`: source units behind one kernel. `Function`: the base of the package's JITFunction,
-// whose `function[grid](...)` is one call into here. `Handle`: what a launch launched.
+// `Function`: the base of the package's JITFunction, whose `function[grid](...)` is one call into
+// here.
 #include "binding/Function.h"
 
 #include "binding/Arguments.h"
+#include "binding/Handle.h"
 #include "binding/Measuring.h"
 #include "binding/Messages.h"
-#include "binding/Units.h"
+#include "binding/Program.h"
+#include "binding/State.h"
 
 #include "engine/BindingAccess.h"
 #include "engine/Compile.h"
@@ -28,167 +30,7 @@ namespace {
 
 using nereid::engine::BindingAccess;
 
-// What the compiler says of a kernel: prints go where Python prints, options that change nothing
-// become warnings at their line. Old spellings are nothing that a program's user can change.
-void tell(const std::string &, const Diagnostic &note) {
-  PyGILState_STATE lock = PyGILState_Ensure();
-  if (note.code == "StaticPrint") {
-    PySys_FormatStdout("%s\n", note.message.c_str());
-  } else if (note.code == "IgnoredOption") {
-    std::string text = note.message + (note.hint.empty() ? "" : "; " + note.hint);
-    if (PyErr_WarnExplicit(PyExc_UserWarning, text.c_str(), note.where.file.c_str(),
-                           int(note.where.begin.line), nullptr, nullptr) < 0)
-      PyErr_WriteUnraisable(nullptr); // filters made it an error: there is nobody to catch it
-  }
-  PyGILState_Release(lock);
-}
-
-Engine &engine() {
-  static auto *one = [] {
-    EngineOptions options;
-    options.onNote = tell;
-    return new Engine(orRaise(Engine::create(std::move(options))));
-  }();
-  return *one;
-}
-
-template <typename State> struct Object {
-  PyObject_HEAD State *state;
-};
-
-template <typename State> State &stateOf(PyObject *self) {
-  State *state = reinterpret_cast<Object<State> *>(self)->state;
-  if (!state)
-    raise(PyExc_RuntimeError, "the object was not initialised");
-  return *state;
-}
-
-template <typename State> void destroy(PyObject *self) {
-  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(self));
-  delete std::exchange(reinterpret_cast<Object<State> *>(self)->state, nullptr);
-  auto release = reinterpret_cast<freefunc>(PyType_GetSlot(Py_TYPE(self), Py_tp_free));
-  release(self);
-  Py_DECREF(type);
-}
-
-template <typename State> Ref create(PyTypeObject *type, State *state) {
-  std::unique_ptr<State> owned(state);
-  auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  Ref self = Ref::take(allocate(type, 0));
-  reinterpret_cast<Object<State> *>(self.get())->state = owned.release();
-  return self;
-}
-
-PyTypeObject *programType, *functionType, *launchType, *handleType;
-
-// ---- Program
-
-struct ProgramObject {
-  std::shared_ptr<Units> units = std::make_shared<Units>();
-  std::optional<nereid::Program> program;
-};
-
-// Program(units, root): `root` names one of the units.
-PyObject *newProgram(PyTypeObject *type, PyObject *args, PyObject *) {
-  return guarded([&] {
-    PyObject *list = nullptr;
-    const char *root = nullptr;
-    if (!PyArg_ParseTuple(args, "Os", &list, &root))
-      throw PythonError{};
-    auto state = std::make_unique<ProgramObject>();
-    state->units->add(list);
-    auto unit = state->units->find(root);
-    if (!unit)
-      raise(PyExc_KeyError, root);
-    Engine &loader = engine(); // may raise
-    auto loaded = [&] {
-      Unlocked unlocked;
-      return BindingAccess::load(loader, *unit);
-    }();
-    state->program = orRaise(std::move(loaded));
-    return create(type, state.release());
-  });
-}
-
-PyObject *addUnits(PyObject *self, PyObject *list) {
-  return guarded([&] {
-    stateOf<ProgramObject>(self).units->add(list);
-    return Ref::borrow(Py_None);
-  });
-}
-
-// ---- Handle
-
-struct HandleObject {
-  std::shared_ptr<runtime::LoadedKernel> kernel;
-  std::optional<support::Artifact> built = {}; // of what is compiled and not loaded
-
-  const support::Artifact &artifact() const { return built ? *built : kernel->artifact(); }
-  const support::CodeRecord &code() const {
-    return built ? artifact().codes().front() : kernel->code();
-  }
-};
-
-PyObject *handleFacts(PyObject *self, PyObject *) {
-  return guarded([&] {
-    const HandleObject &kernel = stateOf<HandleObject>(self);
-    const support::CodeRecord &code = kernel.code();
-    const support::Artifact &artifact = kernel.artifact();
-    Ref facts = Ref::take(PyDict_New());
-    auto set = [&](const char *name, Ref value) {
-      check(PyDict_SetItemString(facts.get(), name, value.get()));
-    };
-    auto number = [&](const char *name, uint64_t value) {
-      set(name, Ref::take(PyLong_FromUnsignedLongLong(value)));
-    };
-    auto words = [&](const char *name, std::string_view value) { set(name, str(value)); };
-    words("name", artifact.name());
-    words("target", artifact.text(artifact.kernel().target));
-    words("signature", artifact.text(artifact.kernel().signature));
-    words("arch", artifact.text(code.arch));
-    words("entry", artifact.text(code.entry));
-    number("num_warps", code.numWarps);
-    number("num_stages", code.numStages);
-    number("num_ctas", code.blocksPerProgram);
-    number("shared", uint64_t(code.sharedBytes) + code.staticSharedBytes);
-    number("n_regs", code.registers);
-    number("n_spills", code.spillStoreBytes / 4);
-    number("scratch", code.scratchBytes);
-    for (int i = 0; i < 3; ++i)
-      number(i == 0 ? "cluster_x" : i == 1 ? "cluster_y" : "cluster_z", code.cluster[i]);
-    auto hash = artifact.kernel().key.hex();
-    words("hash", hash);
-    // Parameters whose memory the kernel reads, and those whose memory it changes.
-    auto names = [&](const char *name, uint32_t access) {
-      Ref list = Ref::take(PyList_New(0));
-      for (const support::SlotRecord &slot : artifact.slots())
-        if (slot.access & access)
-          check(PyList_Append(list.get(), str(artifact.text(slot.name)).get()));
-      set(name, std::move(list));
-    };
-    names("reads", support::AccessRead | support::AccessAtomic);
-    names("writes", support::AccessWrite | support::AccessAtomic);
-    return facts;
-  });
-}
-
-// The code sections: {"object" | "ptx" | "cubin": bytes}.
-PyObject *handleCode(PyObject *self, PyObject *) {
-  return guarded([&] {
-    const support::Artifact &artifact = stateOf<HandleObject>(self).artifact();
-    Ref all = Ref::take(PyDict_New());
-    for (const support::CodeRecord &code : artifact.codes()) {
-      const char *kind = support::CodeKind(code.kind) == support::CodeKind::Ptx     ? "ptx"
-                         : support::CodeKind(code.kind) == support::CodeKind::Cubin ? "cubin"
-                                                                                    : "object";
-      auto bytes = artifact.blob(code.code);
-      Ref value = Ref::take(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(bytes.data()),
-                                                      Py_ssize_t(bytes.size())));
-      check(PyDict_SetItemString(all.get(), kind, value.get()));
-    }
-    return all;
-  });
-}
+PyTypeObject *functionType, *launchType;
 
 // ---- Function
 
@@ -604,7 +446,7 @@ Ref handleOf(const Call &call, const launch::PreparedKernel *prepared) {
   FunctionObject &state = call.state;
   if (auto known = state.handles.find(prepared); known != state.handles.end())
     return known->second;
-  Ref made = describe(call, create(handleType, new HandleObject{prepared->kernel}));
+  Ref made = describe(call, newHandle({prepared->kernel}));
   // Python code runs in between: another thread may have been here.
   return state.handles.emplace(prepared, std::move(made)).first->second;
 }
@@ -710,8 +552,7 @@ PyObject *compileFunction(PyObject *self, PyObject *args) {
       Unlocked unlocked;
       return BindingAccess::compile(kernel, target, arguments.all());
     }();
-    return describe(call,
-                    create(handleType, new HandleObject{nullptr, orRaise(std::move(artifact))}));
+    return describe(call, newHandle({nullptr, orRaise(std::move(artifact))}));
   });
 }
 
@@ -863,21 +704,6 @@ PyObject *callLaunch(PyObject *self, PyObject *args, PyObject *kwargs) {
   });
 }
 
-PyTypeObject *addType(PyObject *module, const char *name, size_t size, unsigned flags,
-                      std::vector<PyType_Slot> slots) {
-  slots.push_back({0, nullptr});
-  std::string full = std::string("nereid._C.") + name;
-  PyType_Spec spec = {strdup(full.c_str()), int(size), 0, flags, slots.data()};
-  PyObject *type = PyType_FromSpec(&spec);
-  if (!type)
-    throw PythonError{};
-  Py_INCREF(type);
-  check(PyModule_AddObject(module, name, type));
-  return reinterpret_cast<PyTypeObject *>(type);
-}
-
-template <typename F> void *slot(F *function) { return reinterpret_cast<void *>(function); }
-
 } // namespace
 
 bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, functionType); }
@@ -890,18 +716,8 @@ std::string_view functionKey(PyObject *object) {
 }
 
 void addTypes(PyObject *module) {
-  static PyMethodDef programMethods[] = {{"add", addUnits, METH_O, "Adds units."}, {}};
-  programType = addType(module, "Program", sizeof(Object<ProgramObject>), Py_TPFLAGS_DEFAULT,
-                        {{Py_tp_new, slot(newProgram)},
-                         {Py_tp_dealloc, slot(destroy<ProgramObject>)},
-                         {Py_tp_methods, programMethods}});
-  static PyMethodDef handleMethods[] = {
-      {"facts", handleFacts, METH_NOARGS, "What is known of the code, as a dict."},
-      {"code", handleCode, METH_NOARGS, "The code by kind."},
-      {}};
-  handleType =
-      addType(module, "Handle", sizeof(Object<HandleObject>), Py_TPFLAGS_DEFAULT,
-              {{Py_tp_dealloc, slot(destroy<HandleObject>)}, {Py_tp_methods, handleMethods}});
+  addProgramType(module);
+  addHandleType(module);
   static PyMethodDef functionMethods[] = {{"_describe", describeFunction, METH_VARARGS, nullptr},
                                           {"_bind", bindFunction, METH_VARARGS, nullptr},
                                           {"_set", setFunction, METH_VARARGS, nullptr},
