@@ -15,6 +15,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("NEREID_BUILD", "build/release"))
 DOCUMENTS = sorted(glob.glob(f"{ROOT}/docs/*.md") + glob.glob(f"{ROOT}/docs/course/*.md") + glob.glob(f"{ROOT}/docs/rooms/*.md") + [f"{ROOT}/README.md"])
 
+PAGES = sorted(glob.glob(f"{ROOT}/docs/**/*.md", recursive=True) + [f"{ROOT}/README.md"])
+
 OTHERS = {"test/unit/language", "test/transformers"}  # folders of Triton's and Liger-Kernel's tests
 
 
@@ -27,6 +29,17 @@ def pieces(text):
             yield line
     for inline in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
         yield inline
+
+
+@functools.cache
+def headings(path):
+    with open(path) as file:
+        return re.findall(r"^#+ (.*?)\s*$", re.sub(r"^```.*?^```", "", file.read(), flags=re.S | re.M), re.M)
+
+
+def anchor_of(heading):
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @functools.cache
@@ -123,6 +136,44 @@ class Documents(unittest.TestCase):
             for word in set(re.findall(r"`((?:src|test|docs|scripts|kernels|examples|bench|python|include|cmake)/[\w./-]+)`", text)) - OTHERS:
                 with self.subTest(document=name, file=word):
                     self.assertTrue(os.path.exists(os.path.join(ROOT, word)))
+
+    def test_links_to_sections(self):
+        for path in PAGES:
+            with open(path) as file:
+                text = file.read()
+            for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
+                page = os.path.join(os.path.dirname(path), target) if target else path
+                if not re.match(r"\w+:", target):
+                    with self.subTest(page=os.path.relpath(path, ROOT), link=f"{target}#{anchor}"):
+                        self.assertTrue(os.path.exists(page))
+                        if page.endswith(".md"):
+                            self.assertIn(anchor, [anchor_of(heading) for heading in headings(page)])
+
+    def test_pages_of_notes_name_each_other(self):
+        for path in glob.glob(f"{ROOT}/docs/design/**/*.md", recursive=True):
+            with open(path) as file:
+                text = re.sub(r"^```.*?^```|`[^`\n]+`", "", file.read(), flags=re.S | re.M)
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+                if not re.match(r"\w+:", target):
+                    with self.subTest(page=os.path.relpath(path, ROOT), link=target):
+                        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)))
+
+    def test_sections_that_text_names(self):
+        """`cpu-speed.md, "Rows in memory"` in comments and pages: the section is on that page, or on one of the folder of its name."""
+        sources = [path for folder in ("src", "include", "test", "bench", "scripts", "kernels", "examples", "python", "docs")
+                   for ending in ("cpp", "h", "td", "py", "md") for path in glob.glob(f"{ROOT}/{folder}/**/*.{ending}", recursive=True)]
+        named = 0
+        for path in sources:
+            if os.path.basename(path) in ("test_docs.py", "STATUS.md"):  # the other is a report of its day
+                continue
+            with open(path, errors="replace") as file:
+                text = re.sub(r"\n\s*(?://+|#)?\s*", " ", file.read())
+            for page, section in re.findall(r"([\w./-]+)\.md[`)\]]*,? (?:under )?\"([^\"]+)\"", text):
+                pages = [one for one in PAGES if f"/{one[:-3]}/".find(f"/{page.removeprefix('docs/')}/") >= 0]
+                named += 1
+                with self.subTest(file=os.path.relpath(path, ROOT), page=page, section=section):
+                    self.assertIn(section, [heading for one in pages for heading in headings(one)])
+        self.assertGreater(named, 4)
 
     def test_verbs_of_dev(self):
         with open(f"{ROOT}/dev") as file:
