@@ -145,6 +145,12 @@ NEREID_C_API nereid_status nereid_program_build_ahead(nereid_program *program,
 /* Writes it into a pack; `add` keeps what the file has. */
 NEREID_C_API nereid_status nereid_program_pack(nereid_program *program, const char *path,
                                                const char *const *keys, size_t count, int add);
+/* The same with grids for launches that name none: of kernel i `grids[i]`, as "cdiv(n, BLOCK)". */
+NEREID_C_API nereid_status nereid_program_pack_with_grids(nereid_program *program, const char *path,
+                                                          const char *const *keys, size_t count,
+                                                          int add, const char *const *kernels,
+                                                          const char *const *grids,
+                                                          size_t grid_count);
 
 typedef struct nereid_compile_options {
   size_t size;                                        /* sizeof(nereid_compile_options) */

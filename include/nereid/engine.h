@@ -180,10 +180,10 @@ public:
   /// The configurations of `@triton.autotune`, none without it.
   Result<std::vector<Configuration>> configurations() const;
   /// Those that `prune_configs_by` leaves for a launch with these arguments, with the constants
-  /// that
-  /// `@triton.heuristics` adds; one with these alone for a kernel without `@triton.autotune`.
-  /// Decorators see numbers, flags and text, not tensors. Arguments that a configuration chooses
-  /// are left out.
+  /// that `@triton.heuristics` adds; one with these alone for a kernel without
+  /// `@triton.autotune`. Decorators see numbers, flags and text, and of tensors what they are:
+  /// shape, strides, type; of pointers the type. Arguments that a configuration chooses are left
+  /// out.
   Result<std::vector<Configuration>> configurations(std::span<const Argument> arguments) const;
   /// Which of these to take on a device: the one that the tuning file has for such a launch, else
   /// the first. Fails if there are none.
@@ -217,6 +217,14 @@ private:
   std::shared_ptr<KernelState> state;
 };
 
+/// How Program::pack writes.
+struct PackOptions {
+  bool add = false; ///< keeps what the file has
+  /// Kernels, and the grid of their launches that name none: "cdiv(n, BLOCK), heads", or as
+  /// programs hold it, "lambda meta: (triton.cdiv(n, meta['BLOCK']),)".
+  std::vector<std::pair<std::string, std::string>> grids = {};
+};
+
 /// A source file: its module-level code has run in a closed evaluator.
 class NEREID_API Program {
 public:
@@ -233,9 +241,11 @@ public:
   /// Builds such keys and their generic variants, on all processors, for the devices they name.
   /// Gives how many are built now; keys that no longer compile are left out.
   Result<size_t> buildAhead(std::span<const std::string> keys) const;
-  /// Builds such keys into a pack (nereid/pack.h), which programs launch without a compiler. `add`
-  /// keeps what the file at `path` has; it is replaced at once or not at all.
-  Status pack(const std::string &path, std::span<const std::string> keys, bool add = false) const;
+  /// Builds such keys into a pack (nereid/pack.h), which programs launch without a compiler. What
+  /// launches leave open goes with them: `@triton.heuristics`, and configurations by the tuning
+  /// file. The file at `path` is replaced at once or not at all.
+  Status pack(const std::string &path, std::span<const std::string> keys,
+              const PackOptions &options = {}) const;
 
 private:
   friend class Engine;

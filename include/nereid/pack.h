@@ -4,8 +4,9 @@
 //   auto add = must(pack.kernel("add"));
 //   add(device.stream(), {blocks}, x, y, out, n, named("BLOCK", 1024));
 //
-// `nereid compile --emit pack` and `Program::pack` make packs. A launch that the pack has no code
-// for is refused.
+// `nereid compile --emit pack` and `Program::pack` make packs. Launches may leave open what
+// `@triton.heuristics` computes and what `@triton.autotune` chooses by its key: the pack knows both
+// (docs/ahead-of-time.md). A launch that it has no code for is refused.
 #pragma once
 
 #include "nereid/launch.h"
@@ -28,8 +29,8 @@ public:
   Status launch(const Stream &stream, Grid grid, std::initializer_list<Argument> arguments) const {
     return launch(stream, grid, std::span(arguments.begin(), arguments.size()));
   }
-  /// The same on the grid that the pack brings along (`nereid compile --grid`); an error if it
-  /// brings none.
+  /// The same on the grid that the pack brings along (`nereid compile --grid`,
+  /// PackOptions); an error if it brings none.
   Status launch(const Stream &stream, std::span<const Argument> arguments) const;
   Status launch(const Stream &stream, std::initializer_list<Argument> arguments) const {
     return launch(stream, std::span(arguments.begin(), arguments.size()));

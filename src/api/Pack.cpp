@@ -5,6 +5,7 @@
 #include "api/PerDevice.h"
 #include "nereid/pack.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -18,16 +19,57 @@ struct PackedKernelState {
   std::shared_ptr<PackState> pack;
   const launch::PackedKernelRow *row = nullptr;
   std::vector<KernelParameter> parameters;
+  /// What choices set beside constants; a launch under the first is of variant 1. Variant 0 takes
+  /// any code.
+  std::vector<launch::CodeChoice> options;
+
+  bool isPlain() const { return row->heuristics.empty() && row->choices.empty(); }
+
+  /// Gives arguments that are open the values of a configuration and of heuristics; the variant.
+  Result<uint32_t> decide(const runtime::Device &device, BoundArguments &bound) const {
+    std::span<launch::Argument> arguments(bound.at, bound.count);
+    const launch::PackedChoice *choice =
+        row->choose(device.info().arch, device.info().description, arguments);
+    uint32_t variant = 0;
+    if (choice) {
+      variant = 1 + uint32_t(std::ranges::find(options, choice->options) - options.begin());
+      for (const auto &[parameter, constant] : choice->constants)
+        if (arguments[parameter].kind == launch::Argument::Kind::Default)
+          arguments[parameter] = launch::Argument::constant(constant);
+    }
+    if (const auto *open = row->heuristics.fill(arguments))
+      return Error{"cannot launch `" + row->signature.name +
+                       "`: " + row->heuristics.whyOpen(*open, row->signature, arguments),
+                   {}};
+    return choice ? Result<uint32_t>(variant) : noChoice(arguments);
+  }
+
+  /// Without a choice it is the caller who names all constants.
+  Result<uint32_t> noChoice(std::span<const launch::Argument> arguments) const {
+    for (const launch::PackedChoice &one : row->choices)
+      for (const auto &[parameter, constant] : one.constants)
+        if (arguments[parameter].kind == launch::Argument::Kind::Default)
+          return Error{"cannot launch `" + row->signature.name + "`: `" +
+                           row->signature.parameters[parameter].name +
+                           "` is left open, and none of the pack's " +
+                           std::to_string(row->choices.size()) +
+                           " configurations is for these arguments on this device",
+                       {}};
+    return uint32_t(0);
+  }
 
   /// The launch path of one device.
   struct PerDevice final : launch::KernelSource {
     PerDevice(PackedKernelState &kernel, runtime::Device &device)
         : kernel(kernel), device(device), launcher(kernel.row->signature, device, *this) {}
     Result<support::Artifact> kernelFor(const support::Specialization &specialization,
-                                        std::span<const uint32_t> defaulted, uint32_t) override {
+                                        std::span<const uint32_t> defaulted,
+                                        uint32_t variant) override {
       std::string target =
           device.kind() == runtime::DeviceKind::Cpu ? "cpu" : std::string(device.info().arch);
-      if (const launch::PackEntry *entry = kernel.row->find(target, specialization, defaulted))
+      const launch::CodeChoice *wanted = variant ? &kernel.options[variant - 1] : nullptr;
+      if (const launch::PackEntry *entry =
+              kernel.row->find(target, specialization, defaulted, wanted))
         return kernel.pack->pack.artifact(*entry);
       return Error{"the pack has no code of `" + kernel.row->signature.name + "` for (" +
                        specialization.text() + ") on " + target + what(target),
@@ -100,6 +142,9 @@ Result<PackedKernel> Pack::kernel(std::string_view name) const {
   kernel.state = std::make_shared<PackedKernelState>();
   kernel.state->pack = state;
   kernel.state->row = row;
+  for (const launch::PackedChoice &choice : row->choices)
+    if (std::ranges::find(kernel.state->options, choice.options) == kernel.state->options.end())
+      kernel.state->options.push_back(choice.options);
   for (const launch::Parameter &parameter : row->signature.parameters)
     kernel.state->parameters.push_back({parameter.name, parameter.isConstexpr});
   return kernel;
@@ -115,7 +160,10 @@ Status bindAndLaunch(PackedKernelState &state, runtime::Stream &on,
   BoundArguments bound(state.parameters.size());
   if (Status status = bound.bind(state.row->signature, arguments, never); !status)
     return status;
-  return state.on(on.device()).launcher.launch(on, bound.all(), grid);
+  auto variant = state.decide(on.device(), bound);
+  if (!variant)
+    return variant.takeError();
+  return state.on(on.device()).launcher.launch(on, bound.all(), grid, *variant);
 }
 } // namespace
 
@@ -134,9 +182,11 @@ Status PackedKernel::launch(const Stream &stream, Grid grid,
   runtime::Stream &on = stream.internal();
   launch::Launcher &launcher = state->on(on.device()).launcher;
   launch::Launcher::Grid size = {grid.x, grid.y, grid.z};
-  launch::Launcher::Block block;
-  if (auto *known = launcher.packAgain(arguments, 0, block))
-    return on.launch(*known->kernel, {block.bytes, known->plan.bytes(), size});
+  if (state->isPlain()) [[likely]] {
+    launch::Launcher::Block block;
+    if (auto *known = launcher.packAgain(arguments, 0, block))
+      return on.launch(*known->kernel, {block.bytes, known->plan.bytes(), size});
+  }
   return bindAndLaunch(*state, on, arguments, size);
 }
 
@@ -152,7 +202,11 @@ Status PackedKernel::prepare(const Device &device, std::span<const Argument> arg
   BoundArguments bound(state->parameters.size());
   if (Status status = bound.bind(state->row->signature, arguments, never); !status)
     return status;
-  if (auto prepared = state->on(device.internal()).launcher.prepare(bound.all()); !prepared)
+  auto variant = state->decide(device.internal(), bound);
+  if (!variant)
+    return variant.takeError();
+  auto prepared = state->on(device.internal()).launcher.prepare(bound.all(), *variant);
+  if (!prepared)
     return prepared.takeError();
   return Success{};
 }

@@ -98,6 +98,8 @@ public:
   std::vector<UnsupportedName> unsupported(const std::string &kernel);
   /// All configurations of `autotune`; none without it.
   Result<std::vector<Configuration>> configurations(const std::string &kernel);
+  /// Whether `autotune` asks for some of them only, by what a launch gives.
+  bool prunesConfigurations(const std::string &kernel);
   /// What `heuristics` computes for a launch, in the order of `choose`: a parameter's name and the
   /// function of the arguments. Decorators that failed, or that only Python could know, say
   /// nothing.

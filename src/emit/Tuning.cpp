@@ -186,6 +186,13 @@ Result<std::vector<Configuration>> Program::configurations(const std::string &ke
   });
 }
 
+bool Program::prunesConfigurations(const std::string &kernel) {
+  auto prunes = [](const KernelInfo::Entry &entry) {
+    return entry.decorator == "autotune" && !wordOf(entry, 6, "prune_configs_by").isNone();
+  };
+  return std::ranges::any_of(find(kernel)->kernel->decorators, prunes);
+}
+
 Result<Keywords> Program::heuristics(const std::string &kernel) {
   return answered<Keywords>(kernel, [&] {
     Keywords rules;

@@ -2,6 +2,8 @@
 #include "api/Empty.h"
 #include "engine/BindingAccess.h"
 #include "engine/Files.h"
+#include "engine/GridExpression.h"
+#include "engine/Heuristics.h"
 #include "engine/KernelState.h"
 #include "engine/PackFile.h"
 #include "support/EveryCore.h"
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 namespace nereid {
 
@@ -199,30 +202,46 @@ Result<size_t> Program::buildAhead(std::span<const std::string> keys) const {
   return built.load();
 }
 
-Status Program::pack(const std::string &path, std::span<const std::string> keys, bool add) const {
+Status Program::pack(const std::string &path, std::span<const std::string> keys,
+                     const PackOptions &options) const {
   if (!state)
     return noProgram();
   engine::PackFile file(path);
-  if (add)
+  if (options.add)
     if (Status status = file.read(); !status)
       return status;
+  std::map<std::string, launch::Signature> kernels;
   for (const std::string &line : keys) {
     auto request = engine::CompileRequest::parse(line);
     if (!request)
       return Error{"`" + line + "` is no recorded key", {}};
-    auto signature = [&] {
+    auto [kernel, isNew] = kernels.try_emplace(request->kernel);
+    if (isNew) {
       std::lock_guard lock(state->mutex);
-      return engine::signatureOf(*state->program, request->kernel);
-    }();
-    if (!signature)
-      return state->explained(signature.takeError());
+      auto signature = engine::signatureOf(*state->program, request->kernel);
+      if (!signature)
+        return state->explained(signature.takeError());
+      kernel->second = *std::move(signature);
+    }
     auto artifact = state->artifact(*request, Freeze::Off);
+    for (const auto &[name, grid] : options.grids)
+      if (artifact && name == request->kernel)
+        artifact = engine::withGrid(*artifact, grid);
     if (!artifact)
       return artifact.takeError();
-    if (Status status = file.add(*signature, request->target, engine::optionsText(request->options),
-                                 request->specialization, request->defaulted, *artifact);
-        !status)
+    if (Status status = file.add(kernel->second, *request, *artifact); !status)
       return status;
+  }
+  for (const auto &[name, grid] : options.grids)
+    if (!kernels.contains(name))
+      return Error{"a grid is given for `" + name + "`, of which there is no key", {}};
+  auto tuned = state->tuned();
+  if (!tuned)
+    return tuned.takeError();
+  for (const auto &[name, signature] : kernels) {
+    std::lock_guard lock(state->mutex);
+    if (Status status = file.addDecisions(*state->program, signature, *tuned); !status)
+      return state->explained(status.takeError());
   }
   return file.write();
 }
@@ -237,8 +256,8 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   auto [signature, heuristics] = [&] {
     std::lock_guard lock(state->mutex);
     auto known = engine::signatureOf(*state->program, std::string(name));
-    auto rules = known ? engine::Heuristics::of(*state->program, *known)
-                       : Result<engine::Heuristics>(engine::Heuristics());
+    auto rules = known ? engine::heuristicsOf(*state->program, *known)
+                       : Result<launch::Heuristics>(launch::Heuristics());
     return std::pair(std::move(known), std::move(rules));
   }();
   if (!signature || !heuristics)

@@ -118,8 +118,20 @@ nereid_status nereid_program_build_ahead(nereid_program *program, const char *co
 }
 nereid_status nereid_program_pack(nereid_program *program, const char *path,
                                   const char *const *keys, size_t count, int add) {
-  return guarded(program && path && (keys || !count),
-                 [&] { return program->program.pack(path, lines(keys, count), add != 0); });
+  return nereid_program_pack_with_grids(program, path, keys, count, add, nullptr, nullptr, 0);
+}
+
+nereid_status nereid_program_pack_with_grids(nereid_program *program, const char *path,
+                                             const char *const *keys, size_t count, int add,
+                                             const char *const *kernels, const char *const *grids,
+                                             size_t grid_count) {
+  return guarded(program && path && (keys || !count) && ((kernels && grids) || !grid_count), [&] {
+    PackOptions options;
+    options.add = add != 0;
+    for (size_t i = 0; i < grid_count; ++i)
+      options.grids.emplace_back(kernels[i], grids[i]);
+    return program->program.pack(path, lines(keys, count), options);
+  });
 }
 
 nereid_status nereid_kernel_get(nereid_program *program, const char *name,

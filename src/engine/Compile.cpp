@@ -67,21 +67,6 @@ void addParameters(support::ArtifactBuilder &builder, const std::string &name,
   leaves.push_back({name, value});
 }
 
-Status addGrid(support::ArtifactBuilder &builder, const std::string &text,
-               std::span<const ExpressionLeaf> leaves) {
-  auto axes = gridExpressions(text, leaves);
-  if (!axes)
-    return axes.takeError();
-  for (uint32_t axis = 0; axis < axes->size(); ++axis) {
-    support::ExpressionRecord record;
-    record.role = uint32_t(support::ExpressionRole::Grid);
-    record.index = axis;
-    record.code = builder.blob((*axes)[axis]);
-    builder.expressions.push_back(record);
-  }
-  return Success{};
-}
-
 } // namespace
 
 mlir::func::FuncOp EmittedKernel::kernel() {

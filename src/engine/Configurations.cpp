@@ -2,6 +2,8 @@
 
 #include "runtime/Device.h"
 
+#include <algorithm>
+
 namespace nereid::engine {
 
 using support::Constant;
@@ -52,7 +54,9 @@ Result<TuningRow> tuningRow(const TunedLaunch &launch, const emit::LaunchChoices
   }
   for (const std::string &name : choices.key)
     for (const auto &[given, value] : launch.given)
-      if (given == name)
+      if (given == name && std::ranges::none_of(launch.tensors, [&](const auto &tensor) {
+            return tensor.first == name; // of which the type counts
+          }))
         row.which.emplace_back(name, constantOf(value));
   for (const auto &[name, type] : launch.tensors)
     row.which.emplace_back(name, Constant::string(std::string(info(type).signature)));

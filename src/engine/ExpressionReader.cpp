@@ -26,6 +26,21 @@ struct OperationName {
 constexpr OperationName functions[] = {
     {"cdiv", HostOp::Cdiv}, {"min", HostOp::Min}, {"max", HostOp::Max}};
 
+using Builder = support::HostExpressionBuilder;
+
+// What tensors are asked by a call.
+struct TensorMethod {
+  std::string_view name;
+  Builder::Node (Builder::*plain)(uint32_t);
+  Builder::Node (Builder::*withAxis)(uint32_t, int64_t);
+};
+constexpr TensorMethod tensorMethods[] = {{"numel", &Builder::numel, nullptr},
+                                          {"dim", &Builder::rank, nullptr},
+                                          {"element_size", &Builder::itemBytes, nullptr},
+                                          {"data_ptr", &Builder::address, nullptr},
+                                          {"stride", nullptr, &Builder::stride},
+                                          {"size", nullptr, &Builder::shape}};
+
 std::optional<int64_t> integerOf(const syntax::Expr *expr) {
   if (auto *unary = syntax::dynCast<syntax::UnaryOp>(expr);
       unary && unary->op == syntax::UnaryOpKind::USub) {
@@ -96,10 +111,80 @@ bool isNone(const syntax::Expr *expr) {
 } // namespace
 
 Result<std::vector<uint8_t>> ExpressionReader::read(const syntax::Expr *expr) {
-  Node root = readTree(expr);
+  return finish(readTree(expr));
+}
+
+Result<std::vector<uint8_t>> ExpressionReader::readBody(std::span<syntax::Stmt *const> body) {
+  return finish(readStatements(body));
+}
+
+Result<std::vector<uint8_t>> ExpressionReader::finish(Node root) {
   if (!refused.empty())
     return Error{refused, {}};
   return tree.finish(root);
+}
+
+// body = { docstring | name "=" expr | "if" expr ":" body ["else" ":" body] } "return" expr
+// A body that does not return goes on behind its `if`.
+ExpressionReader::Node ExpressionReader::readStatements(std::span<syntax::Stmt *const> body) {
+  if (++depth > HostExpression::maxDepth)
+    return refuse("it nests too deeply");
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (auto *result = syntax::dynCast<syntax::Return>(body[i])) {
+      Node made = result->value ? readTree(result->value) : tree.none();
+      --depth;
+      return made;
+    }
+    if (auto *choice = syntax::dynCast<syntax::If>(body[i])) {
+      auto rest = body.subspan(i + 1);
+      auto branch = [&](std::span<syntax::Stmt *const> statements) {
+        std::vector<syntax::Stmt *> all(statements.begin(), statements.end());
+        all.insert(all.end(), rest.begin(), rest.end());
+        auto before = locals;
+        Node made = readStatements(all);
+        locals = std::move(before);
+        return made;
+      };
+      Node test = readTree(choice->test);
+      Node body = branch({choice->body.begin(), choice->body.end()});
+      Node other = branch({choice->orelse.begin(), choice->orelse.end()});
+      --depth;
+      return tree.select(test, body, other);
+    }
+    auto *plain = syntax::dynCast<syntax::ExprStmt>(body[i]);
+    auto *assigned = syntax::dynCast<syntax::Assign>(body[i]);
+    auto *name = assigned && assigned->targets.size() == 1
+                     ? syntax::dynCast<syntax::Name>(assigned->targets[0])
+                     : nullptr;
+    // A value is read where it is used; one whose names change meanwhile would be another.
+    if (name && name->id != subject && locals.try_emplace(name->id, assigned->value).second)
+      continue;
+    if (!plain || !syntax::dynCast<syntax::Constant>(plain->value))
+      return refuse("it does more than to compute");
+  }
+  return refuse("it may return nothing");
+}
+
+ExpressionReader::Node ExpressionReader::readName(std::string_view name) {
+  if (auto local = locals.find(name); local != locals.end()) {
+    const syntax::Expr *value = local->second;
+    // In what it was given, the name means what it meant before.
+    locals.erase(local);
+    Node made = readTree(value);
+    locals.emplace(name, value);
+    return made;
+  }
+  auto number = meaningOf(name).number;
+  if (!number)
+    return refuse("`" + std::string(name) + "` is no number");
+  switch (number->kind) {
+  case support::HostValue::Kind::Bool:
+    return tree.boolean(number->integer != 0);
+  case support::HostValue::Kind::Float:
+    return tree.floating(number->number);
+  default:
+    return tree.integer(number->integer);
+  }
 }
 
 ExpressionReader::Node ExpressionReader::refuse(std::string why) {
@@ -110,7 +195,7 @@ ExpressionReader::Node ExpressionReader::refuse(std::string why) {
 
 ExpressionReader::Node ExpressionReader::readTree(const syntax::Expr *expr) {
   // The bytes hold no deeper tree (HostExpression::maxDepth).
-  if (++depth > HostExpression::maxDepth)
+  if (++depth > HostExpression::maxDepth || ++count > HostExpression::maxNodes)
     return refuse("it nests too deeply");
   Node made = readOne(expr);
   --depth;
@@ -122,7 +207,7 @@ ExpressionReader::Node ExpressionReader::readTree(const syntax::Expr *expr) {
 std::string ExpressionReader::nameOf(const syntax::Expr *expr) const {
   for (std::string end;;) {
     if (auto *name = syntax::dynCast<syntax::Name>(expr))
-      return isFunction() ? "" : std::string(name->id) + end;
+      return isFunction() || name->id == subject ? "" : std::string(name->id) + end;
     if (auto *attribute = syntax::dynCast<syntax::Attribute>(expr)) {
       end = "." + std::string(attribute->attr) + end;
       expr = attribute->value;
@@ -133,7 +218,7 @@ std::string ExpressionReader::nameOf(const syntax::Expr *expr) const {
       return "";
     auto *key = syntax::dynCast<syntax::Constant>(subscript->slice);
     auto *from = syntax::dynCast<syntax::Name>(subscript->value);
-    if (isFunction() && from && from->id == subject && key &&
+    if (!subject.empty() && from && from->id == subject && key &&
         key->value.kind == syntax::ConstantValue::Kind::Str)
       return std::string(key->value.text) + end;
     auto index = integerOf(subscript->slice);
@@ -150,11 +235,6 @@ std::optional<uint32_t> ExpressionReader::leafNumber(std::string_view name) cons
   return at == leaves.end() ? std::nullopt : std::optional(uint32_t(at - leaves.begin()));
 }
 
-ExpressionReader::Node ExpressionReader::ask(uint32_t leaf, Asked::What what) {
-  asks.push_back({leaf, what});
-  return tree.argument(leaf);
-}
-
 ExpressionReader::Node ExpressionReader::leaf(const std::string &name) {
   auto number = leafNumber(name);
   if (!number) {
@@ -166,7 +246,7 @@ ExpressionReader::Node ExpressionReader::leaf(const std::string &name) {
   }
   const std::string &value = leaves[*number].value;
   if (value.empty())
-    return ask(*number, Asked::Value);
+    return tree.argument(*number);
   if (auto known = wholeNumber(value, 10))
     return tree.integer(*known);
   if (value == "True" || value == "False")
@@ -174,13 +254,11 @@ ExpressionReader::Node ExpressionReader::leaf(const std::string &name) {
   return refuse("`" + name + "` is " + value + ", no integer");
 }
 
-// The tensor of `x.shape[0]`, `x.stride(0)`, `x.numel()`.
+// The tensor of `x.shape[0]`, `x.stride(0)`, `x.numel()`, `x.dtype`.
 std::optional<uint32_t> ExpressionReader::tensorNumber(const syntax::Expr *expr) {
   auto number = leafNumber(nameOf(expr));
-  if (number && leaves[*number].value.empty()) {
-    asks.push_back({*number, Asked::Tensor});
+  if (number && leaves[*number].value.empty())
     return number;
-  }
   refuse("`" + nameOf(expr) + "` is no tensor that is passed");
   return std::nullopt;
 }
@@ -191,7 +269,7 @@ ExpressionReader::Node ExpressionReader::call(const syntax::Call &call) {
   auto *owner = method ? syntax::dynCast<syntax::Name>(method->value) : nullptr;
   bool isTriton = owner && owner->id == "triton";
   std::string_view name = plain ? std::string_view(plain->id) : isTriton ? method->attr : "";
-  if (isFunction() && !name.empty() && !isKnown(isTriton ? "triton" : name))
+  if (!name.empty() && !(isTriton ? isOf("triton", "triton") : isOf(name, "builtins")))
     return refuse("`" + std::string(name) + "` is not the library's");
   if (call.keywords.empty()) {
     for (const OperationName &function : functions)
@@ -201,21 +279,92 @@ ExpressionReader::Node ExpressionReader::call(const syntax::Call &call) {
       }
     if (name == "next_power_of_2" && call.args.size() == 1)
       return tree.unary(HostOp::NextPowerOf2, readTree(call.args[0]));
-    if (method && method->attr == "numel" && call.args.empty()) {
+    for (const TensorMethod &one : tensorMethods) {
+      auto axis = call.args.size() == 1 ? integerOf(call.args[0]) : std::nullopt;
+      if (!method || method->attr != one.name || (one.plain ? !call.args.empty() : !axis))
+        continue;
       auto tensor = tensorNumber(method->value);
-      return tensor ? tree.numel(*tensor) : tree.none();
-    }
-    if (isFunction() && method && method->attr == "data_ptr" && call.args.empty())
-      if (auto number = leafNumber(nameOf(method->value)))
-        return ask(*number, Asked::Address);
-    auto axis = call.args.size() == 1 ? integerOf(call.args[0]) : std::nullopt;
-    if (method && method->attr == "stride" && axis) {
-      auto tensor = tensorNumber(method->value);
-      return tensor ? tree.stride(*tensor, *axis) : tree.none();
+      if (!tensor)
+        return tree.none();
+      return one.plain ? (tree.*one.plain)(*tensor) : (tree.*one.withAxis)(*tensor, *axis);
     }
   }
   return refuse("it calls what a grid cannot hold; there are `cdiv(x, y)`, `min(x, y)`, "
                 "`max(x, y)`, `next_power_of_2(x)`, `x.numel()` and `x.stride(0)`");
+}
+
+// `torch.float16`, `tl.float16`, `triton.language.float16`.
+std::optional<DType> ExpressionReader::typeOf(const syntax::Expr *expr) const {
+  auto *attribute = syntax::dynCast<syntax::Attribute>(expr);
+  if (!attribute)
+    return std::nullopt;
+  auto *module = syntax::dynCast<syntax::Name>(attribute->value);
+  auto *inner = syntax::dynCast<syntax::Attribute>(attribute->value);
+  auto *outer = inner ? syntax::dynCast<syntax::Name>(inner->value) : nullptr;
+  bool isLanguage =
+      outer && outer->id == "triton" && inner->attr == "language" && isOf("triton", "triton");
+  if (isLanguage || (module && (isOf(module->id, "torch") || isOf(module->id, "triton.language"))))
+    return parseDType(attribute->attr);
+  return std::nullopt;
+}
+
+// One type, or those of a list.
+std::optional<std::vector<DType>> ExpressionReader::typesOf(const syntax::Expr *expr) const {
+  std::vector<const syntax::Expr *> all = {expr};
+  auto take = [&](const auto *list) {
+    if (list)
+      all.assign(list->elts.begin(), list->elts.end());
+  };
+  take(syntax::dynCast<syntax::Tuple>(expr));
+  take(syntax::dynCast<syntax::List>(expr));
+  take(syntax::dynCast<syntax::Set>(expr));
+  std::vector<DType> types;
+  for (const syntax::Expr *one : all) {
+    auto type = typeOf(one);
+    if (!type)
+      return std::nullopt;
+    types.push_back(*type);
+  }
+  return types;
+}
+
+// `x.dtype == torch.float16`, `x.dtype in (torch.float16, torch.bfloat16)`; nothing for what is no
+// comparison of types.
+std::optional<ExpressionReader::Node>
+ExpressionReader::readTypeTest(const syntax::Compare &compare) {
+  using Op = syntax::CompareOp;
+  auto *left = syntax::dynCast<syntax::Attribute>(compare.left);
+  auto types = typesOf(compare.comparators[0]);
+  if (!left || left->attr != "dtype" || !types)
+    return std::nullopt;
+  Op op = compare.ops[0];
+  bool isIn = op == Op::In || op == Op::NotIn;
+  bool isOne = op == Op::Eq || op == Op::NotEq || op == Op::Is || op == Op::IsNot;
+  if (!isIn && !(isOne && typeOf(compare.comparators[0])))
+    return std::nullopt;
+  auto tensor = tensorNumber(left->value);
+  if (!tensor)
+    return tree.none();
+  Node test = tree.typeIn(*tensor, *types);
+  bool isNegative = op == Op::NotIn || op == Op::NotEq || op == Op::IsNot;
+  return isNegative ? tree.unary(HostOp::Not, test) : test;
+}
+
+// What a tensor has without a call: `x.ndim`, `x.itemsize`, `x.dtype.itemsize`.
+std::optional<ExpressionReader::Node>
+ExpressionReader::attribute(const syntax::Attribute &attribute) {
+  if (leafNumber(nameOf(&attribute))) // a field of a tuple
+    return std::nullopt;
+  const syntax::Expr *owner = attribute.value;
+  if (attribute.attr == "itemsize")
+    if (auto *type = syntax::dynCast<syntax::Attribute>(owner); type && type->attr == "dtype")
+      owner = type->value;
+  if ((attribute.attr != "itemsize" && attribute.attr != "ndim") || !leafNumber(nameOf(owner)))
+    return std::nullopt;
+  auto tensor = tensorNumber(owner);
+  if (!tensor)
+    return tree.none();
+  return attribute.attr == "ndim" ? tree.rank(*tensor) : tree.itemBytes(*tensor);
 }
 
 ExpressionReader::Node ExpressionReader::readConstant(const syntax::ConstantValue &value) {
@@ -239,9 +388,11 @@ ExpressionReader::Node ExpressionReader::readCompare(const syntax::Compare &comp
     if (isFunction() && (op == syntax::CompareOp::Is || op == syntax::CompareOp::IsNot) &&
         isNone(compare.comparators[0]))
       if (auto number = leafNumber(nameOf(compare.left))) {
-        Node missing = tree.unary(HostOp::IsNone, ask(*number, Asked::Presence));
+        Node missing = tree.unary(HostOp::IsNone, tree.argument(*number));
         return op == syntax::CompareOp::Is ? missing : tree.unary(HostOp::Not, missing);
       }
+    if (auto test = readTypeTest(compare))
+      return *test;
     if (auto known = operation(op)) {
       Node left = readTree(compare.left), right = readTree(compare.comparators[0]);
       return tree.binary(*known, left, right);
@@ -301,6 +452,11 @@ ExpressionReader::Node ExpressionReader::readOne(const syntax::Expr *expr) {
       return tensor ? tree.shape(*tensor, *axis) : tree.none();
     }
   }
+  if (auto *name = syntax::dynCast<syntax::Name>(expr); name && isFunction())
+    return readName(name->id);
+  if (auto *asked = syntax::dynCast<syntax::Attribute>(expr))
+    if (auto known = attribute(*asked))
+      return *known;
   if (std::string name = nameOf(expr); !name.empty())
     return leaf(name);
   return refuse("it is no arithmetic of integers and parameters");

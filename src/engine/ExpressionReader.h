@@ -6,6 +6,7 @@
 #include "syntax/Ast.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,50 +19,64 @@ struct ExpressionLeaf {
   std::string name, value;
 };
 
+/// What a name of a function's module means: it is of a library ("torch", "triton",
+/// "triton.language", "builtins"), or a number; or neither.
+struct NameMeaning {
+  std::string library;
+  std::optional<support::HostValue> number;
+};
+using MeaningOf = std::function<NameMeaning(std::string_view)>;
+
 /// Reads one expression.
 class ExpressionReader {
 public:
-  /// Leaves are known by their names: `cdiv(n, BLOCK)`. Values are integers, as for a grid.
-  explicit ExpressionReader(std::span<const ExpressionLeaf> leaves) : leaves(leaves) {}
-  /// Leaves are items of `subject`, the parameter of a function: `args["n"] % args["BLOCK"] == 0`.
-  /// Values may be floats, flags and None too. `isKnown` says whether a name that such a function
-  /// calls means what it seems to: "min", "triton".
+  /// Leaves are known by their names, `cdiv(n, BLOCK)`, or as items of `subject`, the parameter of
+  /// a function, `meta["BLOCK"]`. Values are integers, as for a grid; names of libraries are what
+  /// they seem to be.
+  explicit ExpressionReader(std::span<const ExpressionLeaf> leaves, std::string_view subject = {})
+      : leaves(leaves), subject(subject) {}
+  /// Leaves are items of `subject` alone: `args["n"] % args["BLOCK"] == 0`. Values may be floats,
+  /// flags and None too.
   ExpressionReader(std::span<const ExpressionLeaf> leaves, std::string_view subject,
-                   std::function<bool(std::string_view)> isKnown)
-      : leaves(leaves), subject(subject), isKnown(std::move(isKnown)) {}
+                   MeaningOf meaningOf)
+      : leaves(leaves), subject(subject), meaningOf(std::move(meaningOf)) {}
 
   /// The bytes of the expression; an error says why it is none, for a message that names it.
   Result<std::vector<uint8_t>> read(const syntax::Expr *expr);
-
-  /// What was read asks of leaves, by number.
-  struct Asked {
-    uint32_t leaf;
-    enum What : uint8_t { Value, Presence, Address, Tensor } what;
-  };
-  const std::vector<Asked> &asked() const { return asks; }
+  /// The same of a function's body: names for values, `if` and `return`.
+  Result<std::vector<uint8_t>> readBody(std::span<syntax::Stmt *const> body);
 
 private:
   using Node = support::HostExpressionBuilder::Node;
   Node refuse(std::string why);
+  Node readStatements(std::span<syntax::Stmt *const> body);
+  Result<std::vector<uint8_t>> finish(Node root);
   Node readTree(const syntax::Expr *expr);
+  Node readName(std::string_view name);
   Node readOne(const syntax::Expr *expr);
   Node readConstant(const syntax::ConstantValue &value);
   Node readCompare(const syntax::Compare &compare);
   Node call(const syntax::Call &call);
   Node leaf(const std::string &name);
-  Node ask(uint32_t leaf, Asked::What what);
+  std::optional<Node> readTypeTest(const syntax::Compare &compare);
+  std::optional<Node> attribute(const syntax::Attribute &attribute);
+  std::optional<DType> typeOf(const syntax::Expr *expr) const;
+  std::optional<std::vector<DType>> typesOf(const syntax::Expr *expr) const;
   std::string nameOf(const syntax::Expr *expr) const;
   std::optional<uint32_t> leafNumber(std::string_view name) const;
   std::optional<uint32_t> tensorNumber(const syntax::Expr *expr);
-  bool isFunction() const { return !subject.empty(); }
+  bool isOf(std::string_view name, std::string_view library) const {
+    return !meaningOf || (!locals.contains(name) && meaningOf(name).library == library);
+  }
+  bool isFunction() const { return meaningOf != nullptr; }
 
   std::span<const ExpressionLeaf> leaves;
   std::string subject;
-  std::function<bool(std::string_view)> isKnown;
+  MeaningOf meaningOf;
+  std::map<std::string_view, const syntax::Expr *> locals; ///< values that a function names
   support::HostExpressionBuilder tree;
-  std::vector<Asked> asks;
   std::string refused; ///< why, or empty
-  uint32_t depth = 0;
+  uint32_t depth = 0, count = 0;
 };
 
 } // namespace nereid::engine

@@ -19,20 +19,52 @@ Result<std::vector<std::vector<uint8_t>>> gridExpressions(const std::string &tex
     const Diagnostic &first = parsed.diagnostics.front();
     return fail(first.message + (first.hint.empty() ? "" : "; " + first.hint));
   }
-  std::vector<const syntax::Expr *> axes = {parsed.expr};
-  if (auto *tuple = syntax::dynCast<syntax::Tuple>(parsed.expr))
+  // As programs hold it, `lambda meta: (triton.cdiv(n, meta["BLOCK"]),)`, or its axes.
+  const syntax::Expr *body = parsed.expr;
+  std::string_view subject;
+  if (auto *function = syntax::dynCast<syntax::Lambda>(body)) {
+    if (function->args->args.size() != 1)
+      return fail("a grid is a function of one parameter, as `lambda meta: ...`");
+    subject = function->args->args[0].arg;
+    body = function->body;
+  }
+  std::vector<const syntax::Expr *> axes = {body};
+  if (auto *tuple = syntax::dynCast<syntax::Tuple>(body))
     axes.assign(tuple->elts.begin(), tuple->elts.end());
   if (axes.empty() || axes.size() > 3)
     return fail("it has " + std::to_string(axes.size()) + " axes, not one to three");
   std::vector<std::vector<uint8_t>> out;
   for (const syntax::Expr *axis : axes) {
-    ExpressionReader reader(leaves);
+    ExpressionReader reader(leaves, subject);
     auto bytes = reader.read(axis);
     if (!bytes)
       return fail(bytes.error().what);
     out.push_back(*std::move(bytes));
   }
   return out;
+}
+
+Status addGrid(support::ArtifactBuilder &builder, const std::string &text,
+               std::span<const ExpressionLeaf> leaves) {
+  auto axes = gridExpressions(text, leaves);
+  if (!axes)
+    return axes.takeError();
+  builder.expressions.clear();
+  for (uint32_t axis = 0; axis < axes->size(); ++axis)
+    builder.expressions.push_back(
+        {{}, uint32_t(support::ExpressionRole::Grid), axis, builder.blob((*axes)[axis])});
+  return Success{};
+}
+
+Result<support::Artifact> withGrid(const support::Artifact &artifact, const std::string &text) {
+  std::vector<ExpressionLeaf> leaves;
+  for (const support::ParameterRecord &parameter : artifact.parameters())
+    leaves.push_back(
+        {std::string(artifact.text(parameter.name)), std::string(artifact.text(parameter.value))});
+  support::ArtifactBuilder builder(artifact);
+  if (Status status = addGrid(builder, text, leaves); !status)
+    return status.takeError();
+  return builder.finish();
 }
 
 namespace {
@@ -47,13 +79,13 @@ Result<std::string> axisInC(const support::Artifact &artifact,
     names.leaves.push_back("(int64_t)" + nameInC(artifact.text(parameter.name)));
   for (const support::HostNode &node : expression->nodes()) {
     HostOp op = HostOp(node.op);
-    bool asksTensor = op == HostOp::Numel || op == HostOp::Shape || op == HostOp::Stride;
+    bool asksTensor = op >= HostOp::Numel && op <= HostOp::TypeIn;
     if (op != HostOp::Argument && !asksTensor)
       continue;
     const support::ParameterRecord &parameter = artifact.parameters()[node.a];
     std::string called = "`" + std::string(artifact.text(parameter.name)) + "`";
     if (asksTensor)
-      return Error{"the grid asks for the shape of " + called +
+      return Error{"the grid asks for the shape or type of " + called +
                        ", which a C program does not pass: use parameters that are numbers",
                    {}};
     if (support::SlotKind(artifact.slots()[parameter.firstSlot].kind) != support::SlotKind::Int)

@@ -3,6 +3,8 @@
 #include "support/FloatFormat.h"
 
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 namespace nereid::engine {
 
@@ -36,37 +38,75 @@ uint64_t bitsOf(double number, DType type) {
 
 } // namespace
 
-struct HookedLaunch::Tensor final : NativeObject {
-  Tensor(const runtime::Tensor &tensor, runtime::Stream &stream) : tensor(tensor), stream(stream) {}
+namespace {
+
+// A tensor as decorators see it: what it is, not what it holds. Of a bare pointer the type alone is
+// known.
+struct TensorFacts : NativeObject {
+  TensorFacts(std::string name, DType type) : name(std::move(name)), type(type) {}
+  TensorFacts(std::string name, const runtime::Tensor &tensor)
+      : name(std::move(name)), type(tensor.type()),
+        shape(std::in_place, tensor.shape().begin(), tensor.shape().end()),
+        strides(tensor.strides().begin(), tensor.strides().end()) {}
   std::string typeName() const override { return "tensor"; }
-  std::string repr() const override { return "tensor"; }
+  std::string repr() const override { return "the argument `" + name + "`"; }
+
+  std::optional<Value> attribute(emit::Interp &interp, std::string_view asked) override {
+    auto value = known(interp, asked);
+    return value ? value : interp.makeUnknown(repr() + "." + std::string(asked));
+  }
+
+  std::optional<Value> known(emit::Interp &interp, std::string_view asked) const {
+    auto method = [&](auto body) {
+      return interp.native(std::string(asked),
+                           [body](emit::Interp &interp, std::vector<Value> &args,
+                                  emit::Keywords &) -> Value { return body(interp, args); });
+    };
+    auto number = [&](int64_t value) {
+      return method([value](emit::Interp &, std::vector<Value> &) { return Value(value); });
+    };
+    if (asked == "dtype")
+      return Value::type(ops::Type::scalar(type));
+    if (asked == "element_size")
+      return number(info(type).bytes);
+    if (asked == "itemsize")
+      return Value(int64_t(info(type).bytes));
+    if (!shape)
+      return std::nullopt;
+    if (asked == "shape")
+      return tupleOf(*shape);
+    if (asked == "ndim")
+      return Value(int64_t(shape->size()));
+    if (asked == "dim")
+      return number(int64_t(shape->size()));
+    if (asked == "numel")
+      return number(std::accumulate(shape->begin(), shape->end(), int64_t(1), std::multiplies()));
+    if (asked == "stride" || asked == "size")
+      return method([of = asked == "size" ? *shape : strides](emit::Interp &interp,
+                                                              std::vector<Value> &args) {
+        if (args.empty())
+          return tupleOf(of);
+        int64_t axis = interp.asInt(args[0], "the dimension"), rank = int64_t(of.size());
+        if (axis < -rank || axis >= rank)
+          interp.raise("IndexError", "the tensor has " + std::to_string(rank) + " dimensions");
+        return Value(of[size_t(axis < 0 ? axis + rank : axis)]);
+      });
+    return std::nullopt;
+  }
+
+  std::string name;
+  DType type;
+  std::optional<std::vector<int64_t>> shape;
+  std::vector<int64_t> strides;
+};
+
+} // namespace
+
+struct HookedLaunch::Tensor final : TensorFacts {
+  Tensor(std::string name, const runtime::Tensor &tensor, runtime::Stream &stream)
+      : TensorFacts(std::move(name), tensor), tensor(tensor), stream(stream) {}
 
   std::optional<Value> attribute(emit::Interp &interp, std::string_view name) override {
-    if (name == "shape")
-      return tupleOf(tensor.shape());
-    if (name == "dtype")
-      return Value::type(ops::Type::scalar(tensor.type()));
-    if (name == "ndim")
-      return Value(int64_t(tensor.rank()));
-    if (name == "numel" || name == "element_size") {
-      int64_t number = name == "numel" ? tensor.numel() : int64_t(tensor.itemBytes());
-      return interp.native(std::string(name), [number](emit::Interp &, std::vector<Value> &,
-                                                       emit::Keywords &) { return Value(number); });
-    }
-    if (name == "stride")
-      return interp.native(
-          "stride",
-          [this](emit::Interp &interp, std::vector<Value> &args, emit::Keywords &) -> Value {
-            if (args.empty())
-              return tupleOf(tensor.strides());
-            int64_t axis = interp.asInt(args[0], "the dimension");
-            if (axis < 0)
-              axis += tensor.rank();
-            if (axis < 0 || axis >= int64_t(tensor.rank()))
-              interp.raise("IndexError",
-                           "the tensor has " + std::to_string(tensor.rank()) + " dimensions");
-            return Value(tensor.strides()[size_t(axis)]);
-          });
     if (name == "zero_" || name == "fill_") {
       bool isFill = name == "fill_";
       return interp.native(std::string(name),
@@ -83,7 +123,7 @@ struct HookedLaunch::Tensor final : NativeObject {
                              return Value();
                            });
     }
-    return std::nullopt;
+    return known(interp, name);
   }
 
   void fill(emit::Interp &interp, double number) {
@@ -164,6 +204,18 @@ std::optional<Value> hostValue(emit::Interp &interp, const launch::Argument &arg
   }
 }
 
+Value decoratorValue(emit::Interp &interp, const std::string &name,
+                     const launch::Argument &argument) {
+  using Kind = launch::Argument::Kind;
+  if (auto known = hostValue(interp, argument))
+    return *known;
+  if (argument.kind == Kind::Tensor)
+    return Value(std::make_shared<TensorFacts>(name, argument.asTensor()));
+  if (argument.kind == Kind::Pointer)
+    return Value(std::make_shared<TensorFacts>(name, argument.type));
+  return interp.makeUnknown("the argument `" + name + "`");
+}
+
 HookedLaunch::HookedLaunch(emit::Interp &interp, const launch::Signature &signature,
                            std::span<launch::Argument> arguments, runtime::Stream &stream)
     : interp(interp), arguments(arguments) {
@@ -175,7 +227,7 @@ HookedLaunch::HookedLaunch(emit::Interp &interp, const launch::Signature &signat
     if (auto known = hostValue(interp, arguments[i])) {
       value = *known;
     } else if (arguments[i].kind == Kind::Tensor) {
-      value = Value(std::make_shared<Tensor>(arguments[i].asTensor(), stream));
+      value = Value(std::make_shared<Tensor>(name, arguments[i].asTensor(), stream));
     } else if (arguments[i].kind == Kind::Descriptor) {
       auto descriptor = std::make_shared<Descriptor>(arguments[i].asDescriptor());
       descriptors.emplace_back(i, descriptor);

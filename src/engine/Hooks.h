@@ -38,4 +38,9 @@ private:
 /// The argument as the evaluator has it; nothing for tensors, pointers and the like.
 std::optional<ops::Value> hostValue(emit::Interp &interp, const launch::Argument &argument);
 
+/// The same as decorators see it: of tensors they see `shape`, `dtype`, `stride(i)`, `numel()` and
+/// `element_size()`, of pointers `dtype` and `element_size()`. What else they ask is unknown.
+ops::Value decoratorValue(emit::Interp &interp, const std::string &name,
+                          const launch::Argument &argument);
+
 } // namespace nereid::engine

@@ -2,8 +2,6 @@
 
 #include "runtime/Recorder.h"
 
-#include <cstdlib>
-
 namespace nereid {
 
 Status KernelState::callHook(const ops::Value &hook, runtime::Stream &stream, BoundArguments &bound,
@@ -57,16 +55,14 @@ engine::TunedLaunch KernelState::tunedLaunch(std::string device,
     if (argument.kind == Kind::Pointer || argument.kind == Kind::Tensor ||
         argument.kind == Kind::Descriptor)
       launch.tensors.emplace_back(name, argument.type);
-    auto known = engine::hostValue(interp, argument);
-    launch.given.emplace_back(name,
-                              known ? *known : interp.makeUnknown("the argument `" + name + "`"));
+    launch.given.emplace_back(name, engine::decoratorValue(interp, name, argument));
   }
   return launch;
 }
 
 namespace {
-// What the evaluator sees of the arguments, or nothing for what it may see in other ways. Tensors
-// are unknown to it, whatever they hold.
+// What the evaluator sees of the arguments (engine::decoratorValue), or nothing for what it may see
+// in other ways.
 std::optional<std::vector<uint64_t>> seenByEvaluator(std::span<const launch::Argument> arguments) {
   using Kind = launch::Argument::Kind;
   std::vector<uint64_t> seen;
@@ -80,6 +76,12 @@ std::optional<std::vector<uint64_t>> seenByEvaluator(std::span<const launch::Arg
       return std::nullopt;
     seen.push_back(uint64_t(argument.kind) | uint64_t(argument.type) << 8);
     seen.push_back(isNumber ? argument.bits : 0);
+    if (argument.kind != Kind::Tensor)
+      continue;
+    const runtime::Tensor &tensor = argument.asTensor();
+    seen.push_back(tensor.rank());
+    for (std::span<const int64_t> sizes : {tensor.shape(), tensor.strides()})
+      seen.insert(seen.end(), sizes.begin(), sizes.end());
   }
   return seen;
 }
@@ -88,7 +90,7 @@ std::optional<std::vector<uint64_t>> seenByEvaluator(std::span<const launch::Arg
 Status KernelState::decide(BoundArguments &bound,
                            std::shared_ptr<const std::vector<Chosen>> &kept) const {
   std::span<launch::Argument> arguments(bound.at, bound.count);
-  if (heuristics.fill(arguments))
+  if (!heuristics.fill(arguments))
     return Success{};
   auto seen = seenByEvaluator(arguments);
   if (seen) {
@@ -120,7 +122,7 @@ Status KernelState::decide(BoundArguments &bound,
   }
   for (const Chosen &one : *kept)
     if (bound.at[one.parameter].kind == launch::Argument::Kind::Default)
-      bound.at[one.parameter] = argumentOf(one.constant);
+      bound.at[one.parameter] = launch::Argument::constant(one.constant);
   return Success{};
 }
 
@@ -168,27 +170,6 @@ Status KernelState::launchBound(launch::Launcher &launcher, runtime::Stream &str
                  work.operations});
   }
   return Success{};
-}
-
-launch::Argument KernelState::argumentOf(const support::Constant &constant) {
-  using Kind = support::Constant::Kind;
-  switch (constant.kind) {
-  case Kind::Bool:
-    return launch::Argument::boolean(constant.flag);
-  case Kind::Int:
-    return launch::Argument::integer(std::strtoll(constant.text.c_str(), nullptr, 10));
-  case Kind::Float:
-    return launch::Argument::floating(constant.number);
-  case Kind::String:
-    return launch::Argument::string(constant.text);
-  case Kind::Type:
-    return launch::Argument::dtype(constant.type);
-  case Kind::Function:
-    return launch::Argument::function(constant.text);
-  case Kind::None:
-    break;
-  }
-  return launch::Argument::none();
 }
 
 } // namespace nereid

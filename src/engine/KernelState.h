@@ -6,9 +6,9 @@
 #include "api/PerDevice.h"
 #include "emit/Program.h"
 #include "engine/Configurations.h"
-#include "engine/Heuristics.h"
 #include "engine/Hooks.h"
 #include "engine/ProgramState.h"
+#include "launch/Heuristics.h"
 #include "launch/Launcher.h"
 #include "runtime/Device.h"
 
@@ -37,7 +37,7 @@ struct KernelState {
     support::Constant constant; ///< owns the text
   };
   std::vector<Chosen> chosen;
-  engine::Heuristics heuristics;
+  launch::Heuristics heuristics;
   ops::Value preHook; ///< of a configuration; None without
   /// Whether a launch is no more than its arguments: no configuration, no heuristics, and nobody is
   /// told of it.
@@ -83,7 +83,7 @@ struct KernelState {
     if (!chosen.empty())
       bound.clear();
     for (const Chosen &one : chosen)
-      bound.at[one.parameter] = argumentOf(one.constant);
+      bound.at[one.parameter] = launch::Argument::constant(one.constant);
     return bound.bind(signature, given, [this](size_t parameter) { return isChosen(parameter); });
   }
 
@@ -130,8 +130,6 @@ private:
     return std::any_of(chosen.begin(), chosen.end(),
                        [&](const Chosen &one) { return one.parameter == parameter; });
   }
-
-  static launch::Argument argumentOf(const support::Constant &constant);
 };
 
 } // namespace nereid

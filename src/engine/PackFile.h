@@ -1,6 +1,8 @@
 // Writing packs (launch/Pack.h).
 #pragma once
 
+#include "engine/CompileRequest.h"
+#include "engine/TuningFile.h"
 #include "launch/Pack.h"
 
 #include <filesystem>
@@ -14,9 +16,13 @@ public:
 
   /// Takes what the file has; one that is not there has nothing.
   Status read();
-  Status add(const launch::Signature &signature, const std::string &target,
-             const std::string &options, const support::Specialization &specialization,
-             std::vector<uint32_t> defaulted, const support::Artifact &artifact);
+  Status add(const launch::Signature &signature, const CompileRequest &request,
+             const support::Artifact &artifact);
+  /// How launches of a kernel find what they leave open: its heuristics, and the configurations of
+  /// `@triton.autotune` that were added, by the rows of `tuned` and, without one, as in the source.
+  /// The caller holds the program's evaluator.
+  Status addDecisions(emit::Program &program, const launch::Signature &signature,
+                      const TuningFile &tuned);
   /// Replaces the file, at once or not at all: programs may have it mapped.
   Status write() const;
 

@@ -1,6 +1,7 @@
 #include "engine/TuningFile.h"
 
 #include "engine/Files.h"
+#include "launch/Pack.h"
 #include "nereid/api.h"
 
 #include <nlohmann/json.hpp>
@@ -140,10 +141,8 @@ bool sameBindings(Bindings a, Bindings b) {
   return a == b;
 }
 
-bool hasSiblings(std::string_view target) { return target.starts_with("sm_"); }
-
 bool TuningRow::serves(const TuningRow &launch, bool onSibling) const {
-  if (onSibling && (target != launch.target || !hasSiblings(target)))
+  if (onSibling && (target != launch.target || !launch::hasSiblings(launch.target)))
     return false;
   for (auto [name, member] : fields)
     if (!(this->*member).empty() && this->*member != launch.*member &&

@@ -41,10 +41,6 @@ struct TuningRow {
   size_t specificity() const;
 };
 
-/// Whether what was measured on a GPU of `target` says something about others of that target: they
-/// run the same code. The target of a CPU does not say what it can do.
-bool hasSiblings(std::string_view target);
-
 class TuningFile {
 public:
   /// No file is one without rows. A damaged one, or one of another version, is an error.

@@ -1,5 +1,6 @@
 #include "kernels/Choose.h"
 
+#include "launch/Pack.h"
 #include "support/Specialization.h"
 
 #include <algorithm>
@@ -192,7 +193,7 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
     auto serves = [&](const Measured &row, double &distance) {
       if ((!row.target.empty() && row.target != device.architecture()) ||
           (isOfSibling(row) &&
-           !(row.target == device.architecture() && engine::hasSiblings(row.target))))
+           !(row.target == device.architecture() && launch::hasSiblings(row.target))))
         return false;
       distance = 0;
       for (auto [letter, size] : row.sizes) {

@@ -3,6 +3,7 @@
 
 #include "nereid/base.h"
 #include "runtime/Tensor.h"
+#include "support/Specialization.h"
 
 #include <cstdint>
 #include <span>
@@ -122,6 +123,9 @@ public:
                                     : std::string_view();
   }
   std::string_view text() const { return {static_cast<const char *>(object), size}; }
+
+  /// As a caller would give it; views the constant's text.
+  static Argument constant(const support::Constant &constant);
 
 private:
   static Argument make(Kind kind, uint64_t bits = 0, DType type = DType::Int32) {

@@ -29,8 +29,10 @@ HostValue hostValueOf(std::string_view text) {
       return HostValue::none();
     return HostValue::of(value);
   }
-  default:
+  case Constant::Kind::None:
     return HostValue::none();
+  default:
+    return HostValue::other();
   }
 }
 } // namespace
@@ -82,17 +84,20 @@ PreparedKernel::gridFor(std::span<const Argument *const> leaves) const {
     if (!grid[axis])
       continue;
     support::HostResult value = grid[axis]->evaluate(arguments);
-    if (!value.ok())
-      return Error{"cannot launch `" + std::string(name) + "`: in its grid: " + value.error, {}};
-    if (value.value.isNone() || value.value.isFloat() || value.value.integer < 0 ||
-        value.value.integer > UINT32_MAX)
-      return Error{"cannot launch `" + std::string(name) + "`: axis " + std::to_string(axis) +
-                       " of its grid is " +
-                       (value.value.isNone()    ? "None"
-                        : value.value.isFloat() ? "a float"
-                                                : std::to_string(value.value.integer)),
-                   {}};
-    result[size_t(axis)] = uint32_t(value.value.integer);
+    bool isWhole = value.ok() && value.value.isNumber() && !value.value.isFloat();
+    if (isWhole && value.value.integer >= 0 && value.value.integer <= UINT32_MAX) {
+      result[size_t(axis)] = uint32_t(value.value.integer);
+      continue;
+    }
+    support::HostNames names;
+    for (const support::ParameterRecord &parameter : kernel->artifact().parameters())
+      names.leaves.emplace_back(kernel->artifact().text(parameter.name));
+    return Error{"cannot launch `" + std::string(name) + "`: axis " + std::to_string(axis) +
+                     " of its grid, `" + grid[axis]->toPython(names) + "`: " +
+                     (!value.ok() ? value.error
+                      : isWhole   ? "it is " + std::to_string(value.value.integer)
+                                  : "it is no integer"),
+                 {}};
   }
   return result;
 }

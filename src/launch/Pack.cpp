@@ -1,8 +1,7 @@
 #include "launch/Pack.h"
 
-#include "support/Hash.h"
-
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,62 +11,43 @@
 namespace nereid::launch {
 
 using support::ArgumentClass;
-using support::Hash128;
+using support::Constant;
 using support::Specialization;
-using support::Text;
 
 namespace {
 
-constexpr char magic[8] = {'N', 'R', 'D', 'P', 'A', 'C', 'K', 0};
-constexpr uint64_t artifactAlignment = 64;
-
-struct Header {
-  char magic[8];
-  uint32_t version;
-  uint32_t kernels, parameters, entries;
-  uint64_t textBytes;
-  uint64_t bytes; ///< of the file
-  Hash128 hash;   ///< of the rows and the text
-};
-struct KernelRow {
-  Text name;
-  uint32_t parameters, entries; ///< how many; they follow those of the row before
-};
-struct ParameterRow {
-  Text name;
-  uint32_t flags;
-  uint32_t annotated; ///< 1 + DType, 0 without
-};
-struct EntryRow {
-  Text target, options, specialization, defaulted;
-  uint64_t offset, size; ///< of the artifact in the file
-};
-
-enum ParameterFlags : uint32_t {
-  ParameterIsConstexpr = 1,
-  ParameterIsConst = 2,
-  ParameterUnspecialized = 4,
-  ParameterUnaligned = 8
-};
-
-std::string numbersText(std::span<const uint32_t> numbers) {
-  std::string text;
-  for (uint32_t number : numbers)
-    text += std::to_string(number) + " ";
-  return text;
-}
-
-bool parseNumbers(std::string_view text, std::vector<uint32_t> &numbers) {
-  uint64_t number = 0;
-  for (char c : text) {
-    if (c == ' ') {
-      numbers.push_back(uint32_t(number));
-      number = 0;
-    } else if (c < '0' || c > '9' || (number = number * 10 + uint64_t(c - '0')) > UINT32_MAX) {
-      return false;
-    }
+// Whether an argument has such a value; a tensor, such elements.
+bool isValue(const Constant &constant, const Argument &argument) {
+  using Kind = Argument::Kind;
+  switch (argument.kind) {
+  case Kind::None:
+    return constant.kind == Constant::Kind::None;
+  case Kind::Bool:
+    return constant.kind == Constant::Kind::Bool && constant.flag == (argument.bits != 0);
+  case Kind::Int:
+  case Kind::TypedInt: {
+    char digits[24];
+    char *end = argument.type == DType::UInt64
+                    ? std::to_chars(digits, std::end(digits), argument.bits).ptr
+                    : std::to_chars(digits, std::end(digits), int64_t(argument.bits)).ptr;
+    return constant.kind == Constant::Kind::Int &&
+           constant.text == std::string_view(digits, size_t(end - digits));
   }
-  return number == 0;
+  case Kind::Float:
+  case Kind::TypedFloat:
+    return constant.kind == Constant::Kind::Float && constant.number == argument.number;
+  case Kind::Pointer:
+  case Kind::Tensor:
+  case Kind::Descriptor:
+    return constant.kind == Constant::Kind::String &&
+           constant.text == info(argument.type).signature;
+  case Kind::String:
+    return constant.kind == Constant::Kind::String && constant.text == argument.text();
+  case Kind::Type:
+    return constant.kind == Constant::Kind::Type && constant.type == argument.type;
+  default:
+    return false;
+  }
 }
 
 // Whether code for `built` may run with arguments of class `given`; `score` counts what it makes
@@ -103,22 +83,18 @@ bool sameParameters(const Signature &a, const Signature &b) {
                     });
 }
 
-Error damaged(const std::string &why) { return Error{"the pack is damaged: " + why, {}}; }
-
-template <typename Row> void append(std::string &bytes, const Row &row) {
-  bytes.append(reinterpret_cast<const char *>(&row), sizeof row);
-}
-
 } // namespace
 
 const PackEntry *PackedKernelRow::find(std::string_view target,
                                        const Specialization &specialization,
-                                       std::span<const uint32_t> defaulted) const {
+                                       std::span<const uint32_t> defaulted,
+                                       const CodeChoice *wanted) const {
   const PackEntry *best = nullptr;
   int bestScore = -1;
   for (const PackEntry &entry : entries) {
     const auto &built = entry.specialization.arguments;
-    if (entry.target != target || built.size() != specialization.arguments.size() ||
+    if (entry.target != target || (wanted && entry.chosen != *wanted) ||
+        built.size() != specialization.arguments.size() ||
         !std::equal(entry.defaulted.begin(), entry.defaulted.end(), defaulted.begin(),
                     defaulted.end()))
       continue;
@@ -132,6 +108,28 @@ const PackEntry *PackedKernelRow::find(std::string_view target,
     }
   }
   return best;
+}
+
+const PackedChoice *PackedKernelRow::choose(std::string_view target, std::string_view device,
+                                            std::span<const Argument> arguments) const {
+  auto serves = [&](const PackedChoice &choice, bool onSibling) {
+    bool isThere = onSibling ? choice.target == target && hasSiblings(target)
+                             : (choice.target.empty() || choice.target == target) &&
+                                   (choice.device.empty() || choice.device == device);
+    return isThere &&
+           std::ranges::all_of(
+               choice.which,
+               [&](const auto &one) { return isValue(one.second, arguments[one.first]); }) &&
+           std::ranges::all_of(choice.constants, [&](const auto &one) {
+             return arguments[one.first].kind == Argument::Kind::Default ||
+                    isValue(one.second, arguments[one.first]);
+           });
+  };
+  for (bool onSibling : {false, true})
+    for (const PackedChoice &choice : choices)
+      if (serves(choice, onSibling))
+        return &choice;
+  return nullptr;
 }
 
 Result<Pack> Pack::map(const std::string &path) {
@@ -153,93 +151,6 @@ Result<Pack> Pack::map(const std::string &path) {
   return pack;
 }
 
-Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
-  Header header;
-  if (bytes.size() < sizeof header)
-    return damaged("it ends early");
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, magic, sizeof magic) != 0)
-    return Error{"this is no pack", {}};
-  if (header.version != packVersion)
-    return Error{"it is a pack of version " + std::to_string(header.version) +
-                     ", and this runtime reads version " + std::to_string(packVersion),
-                 {}};
-  uint64_t rowBytes = uint64_t(header.kernels) * sizeof(KernelRow) +
-                      uint64_t(header.parameters) * sizeof(ParameterRow) +
-                      uint64_t(header.entries) * sizeof(EntryRow);
-  if (header.bytes != bytes.size() || rowBytes > bytes.size() - sizeof header ||
-      header.textBytes > bytes.size() - sizeof header - rowBytes)
-    return damaged("it ends early");
-  const uint8_t *rows = bytes.data() + sizeof header;
-  const char *text = reinterpret_cast<const char *>(rows + rowBytes);
-  if (support::hash128(rows, size_t(rowBytes + header.textBytes)) != header.hash)
-    return damaged("its table does not have its hash");
-  auto take = [&](auto &row) {
-    std::memcpy(&row, rows, sizeof row);
-    rows += sizeof row;
-  };
-  bool good = true;
-  auto textOf = [&](Text at) -> std::string {
-    if (uint64_t(at.offset) + at.size <= header.textBytes)
-      return std::string(text + at.offset, at.size);
-    good = false;
-    return "";
-  };
-  std::vector<KernelRow> kernels(header.kernels);
-  std::vector<ParameterRow> parameters(header.parameters);
-  std::vector<EntryRow> entries(header.entries);
-  for (auto &row : kernels)
-    take(row);
-  for (auto &row : parameters)
-    take(row);
-  for (auto &row : entries)
-    take(row);
-
-  Pack pack;
-  pack.owner = std::move(owner);
-  size_t parameter = 0, entry = 0;
-  for (const KernelRow &from : kernels) {
-    if (from.parameters > parameters.size() - parameter || from.entries > entries.size() - entry)
-      return damaged("a kernel has more rows than there are");
-    PackedKernelRow row;
-    row.signature.name = textOf(from.name);
-    for (uint32_t i = 0; i < from.parameters; ++i) {
-      const ParameterRow &one = parameters[parameter++];
-      Parameter made;
-      made.name = textOf(one.name);
-      made.isConstexpr = one.flags & ParameterIsConstexpr;
-      made.isConst = one.flags & ParameterIsConst;
-      made.doNotSpecialize = one.flags & ParameterUnspecialized;
-      made.doNotSpecializeOnAlignment = one.flags & ParameterUnaligned;
-      if (one.annotated > 1 + uint32_t(DType::Float8E4B15))
-        return damaged("a parameter has an unknown type");
-      if (one.annotated)
-        made.annotated = DType(one.annotated - 1);
-      row.signature.parameters.push_back(std::move(made));
-    }
-    for (uint32_t i = 0; i < from.entries; ++i) {
-      const EntryRow &one = entries[entry++];
-      PackEntry made;
-      made.target = textOf(one.target);
-      made.options = textOf(one.options);
-      auto specialization = Specialization::parse(textOf(one.specialization));
-      if (!specialization || specialization->arguments.size() != from.parameters ||
-          !parseNumbers(textOf(one.defaulted), made.defaulted))
-        return damaged("a row of `" + row.signature.name + "` cannot be read");
-      made.specialization = *std::move(specialization);
-      if (one.offset % artifactAlignment || one.offset > bytes.size() ||
-          one.size > bytes.size() - one.offset)
-        return damaged("code of `" + row.signature.name + "` is not there");
-      made.artifact = bytes.subspan(size_t(one.offset), size_t(one.size));
-      row.entries.push_back(std::move(made));
-    }
-    pack.rows.push_back(std::move(row));
-  }
-  if (!good)
-    return damaged("a text is not there");
-  return pack;
-}
-
 const PackedKernelRow *Pack::find(std::string_view kernel) const {
   for (const PackedKernelRow &row : rows)
     if (row.signature.name == kernel)
@@ -247,12 +158,16 @@ const PackedKernelRow *Pack::find(std::string_view kernel) const {
   return nullptr;
 }
 
+PackedKernelRow *PackBuilder::find(std::string_view kernel) {
+  auto row = std::ranges::find_if(
+      rows, [&](const PackedKernelRow &one) { return one.signature.name == kernel; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
 Status PackBuilder::add(const Signature &signature, PackEntry entry) {
-  auto row = std::find_if(rows.begin(), rows.end(), [&](const PackedKernelRow &one) {
-    return one.signature.name == signature.name;
-  });
-  if (row == rows.end())
-    row = rows.insert(rows.end(), {signature, {}});
+  PackedKernelRow *row = find(signature.name);
+  if (!row)
+    row = &rows.emplace_back(PackedKernelRow{signature, {}, {}, {}});
   else if (!sameParameters(row->signature, signature))
     return Error{"the pack has another kernel `" + signature.name + "`", {}};
   for (PackEntry &there : row->entries)
@@ -265,69 +180,42 @@ Status PackBuilder::add(const Signature &signature, PackEntry entry) {
   return Success{};
 }
 
+void PackBuilder::setHeuristics(std::string_view kernel, Heuristics heuristics) {
+  if (PackedKernelRow *row = find(kernel))
+    row->heuristics = std::move(heuristics);
+}
+
+void PackBuilder::addChoice(std::string_view kernel, PackedChoice choice) {
+  PackedKernelRow *row = find(kernel);
+  auto isBuilt = [&](const PackEntry &entry) {
+    return entry.chosen == choice.options &&
+           std::ranges::all_of(choice.constants, [&](const auto &one) {
+             const ArgumentClass &argument = entry.specialization.arguments[one.first];
+             return argument.kind == ArgumentClass::Kind::Constant &&
+                    argument.constant == one.second;
+           });
+  };
+  if (!row || std::ranges::none_of(row->entries, isBuilt))
+    return;
+  std::erase_if(row->choices,
+                [&](const PackedChoice &old) { return old.isOfSameLaunches(choice); });
+  auto at = std::ranges::find_if(row->choices, [&](const PackedChoice &other) {
+    return other.specificity() <= choice.specificity();
+  });
+  row->choices.insert(at, std::move(choice));
+}
+
 Status PackBuilder::add(const Pack &pack) {
-  for (const PackedKernelRow &row : pack.kernels())
+  for (const PackedKernelRow &row : pack.kernels()) {
     for (const PackEntry &entry : row.entries)
       if (Status status = add(row.signature, entry); !status)
         return status;
+    setHeuristics(row.signature.name, row.heuristics);
+    // The last one added stands before its equals.
+    for (auto choice = row.choices.rbegin(); choice != row.choices.rend(); ++choice)
+      addChoice(row.signature.name, *choice);
+  }
   return Success{};
-}
-
-std::vector<uint8_t> PackBuilder::finish() const {
-  Header header = {};
-  std::memcpy(header.magic, magic, sizeof magic);
-  header.version = packVersion;
-  header.kernels = uint32_t(rows.size());
-  for (const PackedKernelRow &row : rows) {
-    header.parameters += uint32_t(row.signature.parameters.size());
-    header.entries += uint32_t(row.entries.size());
-  }
-  std::string texts, table;
-  auto text = [&](const std::string &what) {
-    Text made{uint32_t(texts.size()), uint32_t(what.size())};
-    texts += what;
-    return made;
-  };
-  for (const PackedKernelRow &row : rows)
-    append(table, KernelRow{text(row.signature.name), uint32_t(row.signature.parameters.size()),
-                            uint32_t(row.entries.size())});
-  for (const PackedKernelRow &row : rows)
-    for (const Parameter &one : row.signature.parameters)
-      append(table, ParameterRow{text(one.name),
-                                 (one.isConstexpr ? ParameterIsConstexpr : 0u) |
-                                     (one.isConst ? ParameterIsConst : 0u) |
-                                     (one.doNotSpecialize ? ParameterUnspecialized : 0u) |
-                                     (one.doNotSpecializeOnAlignment ? ParameterUnaligned : 0u),
-                                 one.annotated ? 1 + uint32_t(*one.annotated) : 0});
-  // The offsets depend on the size of the text, which the rows add to.
-  std::vector<EntryRow> entries;
-  std::vector<std::span<const uint8_t>> artifacts;
-  for (const PackedKernelRow &row : rows)
-    for (const PackEntry &one : row.entries) {
-      entries.push_back({text(one.target), text(one.options), text(one.specialization.text()),
-                         text(numbersText(one.defaulted)), 0, one.artifact.size()});
-      artifacts.push_back(one.artifact);
-    }
-  auto aligned = [](uint64_t at) {
-    return (at + artifactAlignment - 1) / artifactAlignment * artifactAlignment;
-  };
-  uint64_t at = sizeof header + table.size() + entries.size() * sizeof(EntryRow) + texts.size();
-  for (EntryRow &entry : entries) {
-    entry.offset = aligned(at);
-    at = entry.offset + entry.size;
-    append(table, entry);
-  }
-  table += texts;
-  header.textBytes = texts.size();
-  header.bytes = at;
-  header.hash = support::hash128(table.data(), table.size());
-
-  std::vector<uint8_t> bytes(at);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  std::memcpy(bytes.data() + sizeof header, table.data(), table.size());
-  for (size_t i = 0; i < entries.size(); ++i)
-    std::copy(artifacts[i].begin(), artifacts[i].end(), bytes.begin() + long(entries[i].offset));
-  return bytes;
 }
 
 } // namespace nereid::launch

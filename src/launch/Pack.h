@@ -6,6 +6,7 @@
 // artifact its own, so a damaged pack is an error and never a fault.
 #pragma once
 
+#include "launch/Heuristics.h"
 #include "launch/Signature.h"
 #include "support/Artifact.h"
 #include "support/Specialization.h"
@@ -14,11 +15,39 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nereid::launch {
 
-inline constexpr uint32_t packVersion = 1;
+inline constexpr uint32_t packVersion = 2;
+
+/// Whether what was measured on a device of `target` says something about others of that target:
+/// GPUs run the same code; `x86-64` does not say what a CPU can do.
+inline bool hasSiblings(std::string_view target) { return target.starts_with("sm_"); }
+
+/// What a configuration sets beside constants.
+struct CodeChoice {
+  uint32_t numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
+  bool operator==(const CodeChoice &) const = default;
+};
+
+/// Values by parameter.
+using ParameterValues = std::vector<std::pair<uint32_t, support::Constant>>;
+
+/// A configuration, and the launches that take it: a row of a tuning file as launches read it.
+struct PackedChoice {
+  std::string target, device; ///< "sm_90a", "NVIDIA H200"; empty: any
+  ParameterValues which;      ///< of a tensor its element type, "fp32"
+  ParameterValues constants;
+  CodeChoice options;
+
+  /// How much it names.
+  size_t specificity() const { return which.size() + !target.empty() + !device.empty(); }
+  bool isOfSameLaunches(const PackedChoice &other) const {
+    return target == other.target && device == other.device && which == other.which;
+  }
+};
 
 /// A kernel built for one specialisation.
 struct PackEntry {
@@ -27,15 +56,25 @@ struct PackEntry {
   support::Specialization specialization; ///< None for what was left to defaults
   std::vector<uint32_t> defaulted;        ///< parameters that the call leaves out
   std::span<const uint8_t> artifact;
+  CodeChoice chosen = {}; ///< of those options
 };
 
 struct PackedKernelRow {
   Signature signature;
   std::vector<PackEntry> entries;
+  Heuristics heuristics;
+  std::vector<PackedChoice> choices; ///< those that name most first
 
-  /// The most special entry that such a launch may take, or null.
+  /// The most special entry that such a launch may take, or null; with `wanted` of those that were
+  /// built under it.
   const PackEntry *find(std::string_view target, const support::Specialization &specialization,
-                        std::span<const uint32_t> defaulted) const;
+                        std::span<const uint32_t> defaulted,
+                        const CodeChoice *wanted = nullptr) const;
+  /// The first choice that serves a launch on such a device and agrees with the constants that it
+  /// gives; where there is none, of those of the device's siblings (hasSiblings). Null if
+  /// none serves.
+  const PackedChoice *choose(std::string_view target, std::string_view device,
+                             std::span<const Argument> arguments) const;
 };
 
 /// Kernels of a pack; they share its bytes.
@@ -62,11 +101,17 @@ class PackBuilder {
 public:
   /// Fails if the kernel was added with other parameters.
   Status add(const Signature &signature, PackEntry entry);
+  /// What launches of a kernel compute, in place of what it had; it has been added.
+  void setHeuristics(std::string_view kernel, Heuristics heuristics);
+  /// Stands before those that name no more, and in place of one for the same launches. Left out if
+  /// no code was added for it.
+  void addChoice(std::string_view kernel, PackedChoice choice);
   /// What another pack has; the bytes stay its own.
   Status add(const Pack &pack);
   std::vector<uint8_t> finish() const;
 
 private:
+  PackedKernelRow *find(std::string_view kernel);
   std::vector<PackedKernelRow> rows;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 namespace nereid::launch {
@@ -204,25 +205,62 @@ template <typename At> Status PackPlan::packFrom(size_t count, At &&at, void *bl
   return Success{};
 }
 
+Argument Argument::constant(const support::Constant &constant) {
+  using From = support::Constant::Kind;
+  switch (constant.kind) {
+  case From::Bool:
+    return boolean(constant.flag);
+  case From::Int:
+    return integer(std::strtoll(constant.text.c_str(), nullptr, 10));
+  case From::Float:
+    return floating(constant.number);
+  case From::String:
+    return string(constant.text);
+  case From::Type:
+    return dtype(constant.type);
+  case From::Function:
+    return function(constant.text);
+  case From::None:
+    break;
+  }
+  return none();
+}
+
 // ---- Host expressions
 // ----------------------------------------------------------------------------
 
 HostValue hostValueOf(const Argument &argument) {
   switch (argument.kind) {
+  case Kind::Default:
+    return HostValue::missing();
+  case Kind::None:
+    return HostValue::none();
   case Kind::Bool:
     return HostValue::boolean(argument.bits != 0);
   case Kind::Int:
   case Kind::TypedInt:
-  case Kind::Pointer:
-    return HostValue::of(int64_t(argument.bits));
+    return argument.type == DType::UInt64 && argument.bits >> 63
+               ? HostValue::missing()
+               : HostValue::of(int64_t(argument.bits));
   case Kind::Float:
   case Kind::TypedFloat:
     return HostValue::of(argument.number);
-  case Kind::Tensor:
-    return HostValue::of(int64_t(reinterpret_cast<uint64_t>(argument.asTensor().data())));
   default:
-    return HostValue::none();
+    return HostValue::other();
   }
+}
+
+bool hostFactsOf(const Argument &argument, support::HostTensorFacts &facts) {
+  if (argument.kind == Kind::Pointer) {
+    facts = {{}, {}, info(argument.type).bytes, argument.type, argument.object, false};
+    return true;
+  }
+  if (argument.kind != Kind::Tensor && argument.kind != Kind::Descriptor)
+    return false;
+  const runtime::Tensor &tensor =
+      argument.kind == Kind::Tensor ? argument.asTensor() : argument.asDescriptor().tensor;
+  facts = {tensor.shape(), tensor.strides(), tensor.itemBytes(), tensor.type(), tensor.data()};
+  return true;
 }
 
 HostValue ExpressionArguments::argument(uint32_t leaf) const {
@@ -238,14 +276,8 @@ HostValue ExpressionArguments::meta(uint32_t number) const {
 const support::HostTensorFacts *ExpressionArguments::tensor(uint32_t leaf) const {
   if (leaf >= leaves.size())
     return nullptr;
-  const Argument &argument = *leaves[leaf];
-  const runtime::Tensor *tensor = argument.kind == Kind::Tensor ? &argument.asTensor()
-                                  : argument.kind == Kind::Descriptor
-                                      ? &argument.asDescriptor().tensor
-                                      : nullptr;
-  if (!tensor)
+  if (!hostFactsOf(*leaves[leaf], facts))
     return nullptr;
-  facts = {tensor->shape(), tensor->strides(), tensor->itemBytes()};
   return &facts;
 }
 

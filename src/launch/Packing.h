@@ -80,8 +80,10 @@ private:
   std::shared_ptr<MapCache> maps;
 };
 
-/// An argument as host expressions see it: a number, a tensor's address, None for anything else.
+/// An argument as host expressions see it.
 support::HostValue hostValueOf(const Argument &argument);
+/// What they may ask of it if it is a tensor, a descriptor or a pointer; false for anything else.
+bool hostFactsOf(const Argument &argument, support::HostTensorFacts &facts);
 
 /// What host expressions of an artifact may ask: arguments of the call, compiled-in values,
 /// options.

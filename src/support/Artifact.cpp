@@ -242,7 +242,7 @@ Status Artifact::check() const {
 
   for (const ExpressionRecord &expression : expressionRecords)
     if (!is.text(expression.name) || !is.blob(expression.code) ||
-        !inEnum(expression.role, ExpressionRole::Hook) ||
+        !inEnum(expression.role, ExpressionRole::Grid) || expression.index > 2 ||
         !HostExpression::open(blob(expression.code)))
       return damaged("bad expression record");
 
@@ -301,6 +301,24 @@ std::string Artifact::describe(const LocationRecord &location) const {
 
 // ---- Building
 // ------------------------------------------------------------------------------------
+
+ArtifactBuilder::ArtifactBuilder(const Artifact &from)
+    : kernel(from.kernel()), texts(from.textBytes.begin(), from.textBytes.end()),
+      blobs(from.blobBytes.begin(), from.blobBytes.end()) {
+  auto take = [](auto &to, auto records) { to.assign(records.begin(), records.end()); };
+  take(parameters, from.parameterRecords);
+  take(slots, from.slotRecords);
+  take(descriptors, from.descriptorRecords);
+  take(codes, from.codeRecords);
+  take(options, from.optionRecords);
+  take(facts, from.factRecords);
+  take(locations, from.locationRecords);
+  take(lines, from.lineRecords);
+  take(sites, from.siteRecords);
+  take(operands, from.operandRecords);
+  take(expressions, from.expressionRecords);
+  take(notes, from.noteRecords);
+}
 
 Text ArtifactBuilder::text(std::string_view text) {
   if (text.empty())

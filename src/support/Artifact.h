@@ -25,7 +25,7 @@
 
 namespace nereid::support {
 
-inline constexpr uint32_t artifactVersion = 3;
+inline constexpr uint32_t artifactVersion = 4;
 inline constexpr uint32_t none = UINT32_MAX; ///< "no index" in every record below
 
 /// A piece of the text section.
@@ -230,12 +230,7 @@ struct OperandRecord {
 // ----------------------------------------------------------------------------
 
 enum class ExpressionRole : uint32_t {
-  Grid,       ///< `index` is the axis
-  Heuristic,  ///< `name` is the meta-parameter
-  TuningKey,  ///< `index` is the position
-  BytesMoved, ///< of a whole launch
-  Operations, ///< of a whole launch
-  Hook,
+  Grid, ///< `index` is the axis
 };
 
 struct ExpressionRecord {
@@ -309,6 +304,7 @@ public:
   std::string describe(const LocationRecord &location) const;
 
 private:
+  friend class ArtifactBuilder;
   Artifact() = default;
   Status check() const;
 
@@ -336,6 +332,10 @@ private:
 /// was put in, in that order: the same input gives the same artifact.
 class ArtifactBuilder {
 public:
+  ArtifactBuilder() = default;
+  /// Starts from what a finished one has.
+  explicit ArtifactBuilder(const Artifact &from);
+
   KernelRecord kernel;
   std::vector<ParameterRecord> parameters;
   std::vector<SlotRecord> slots;

@@ -38,6 +38,7 @@ constexpr TypeSpelling OtherSpellings[] = {
     {"bool", DType::Int1},
     {"u1", DType::Int1},
     {"uint1", DType::Int1},
+    {"short", DType::Int16},
     {"int", DType::Int32},
     {"long", DType::Int64},
     {"half", DType::Float16},

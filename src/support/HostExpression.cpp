@@ -72,6 +72,7 @@ HostResult giveBool(bool value) { return {HostValue::boolean(value), nullptr}; }
 constexpr const char *overflow = "an integer does not fit 64 bits";
 constexpr const char *divisionByZero = "division by zero";
 constexpr const char *noneOperand = "an operand is None";
+constexpr const char *otherOperand = "an operand is no number";
 constexpr const char *floatOperand = "an operand of an integer operation is a float";
 
 int64_t floorQuotient(int64_t a, int64_t b) {
@@ -147,6 +148,8 @@ int compare(HostValue a, HostValue b, bool &unordered) {
 HostResult unary(HostOp op, HostValue value) {
   if (op == HostOp::IsNone)
     return giveBool(value.isNone());
+  if (value.kind == Kind::Other)
+    return fail(otherOperand);
   if (op == HostOp::Not)
     return giveBool(!value.truth());
   if (op == HostOp::ToBool)
@@ -194,6 +197,8 @@ HostResult unary(HostOp op, HostValue value) {
 }
 
 HostResult binary(HostOp op, HostValue a, HostValue b) {
+  if (a.kind == Kind::Other || b.kind == Kind::Other)
+    return fail(otherOperand);
   if (op == HostOp::Equal || op == HostOp::NotEqual) {
     bool unordered = false;
     bool equal = a.isNone() || b.isNone() ? a.isNone() && b.isNone()
@@ -284,10 +289,20 @@ HostResult ofTensor(const HostNode &node, const HostArguments &arguments) {
   if (!tensor)
     return fail("an argument that is asked for its shape is no tensor");
   switch (HostOp(node.op)) {
-  case HostOp::Rank:
-    return give(int64_t(tensor->shape.size()));
   case HostOp::ItemBytes:
     return give(int64_t(tensor->itemBytes));
+  case HostOp::Address:
+    return give(int64_t(reinterpret_cast<uintptr_t>(tensor->address)));
+  case HostOp::TypeIn:
+    return giveBool(node.immediate >> unsigned(tensor->type) & 1);
+  default:
+    break;
+  }
+  if (!tensor->hasShape)
+    return fail("an argument that is asked for its shape is a bare pointer");
+  switch (HostOp(node.op)) {
+  case HostOp::Rank:
+    return give(int64_t(tensor->shape.size()));
   case HostOp::Shape:
     return dimension(tensor->shape, node.immediate);
   case HostOp::Stride:
@@ -315,8 +330,11 @@ HostResult evaluateNode(std::span<const HostNode> tree, uint32_t index,
     return give(node.immediate);
   case HostOp::Float:
     return give(std::bit_cast<double>(node.immediate));
-  case HostOp::Argument:
-    return {arguments.argument(node.a), nullptr};
+  case HostOp::Argument: {
+    HostValue value = arguments.argument(node.a);
+    return {value,
+            value.kind == Kind::Missing ? "an argument that it asks for is not given" : nullptr};
+  }
   case HostOp::Meta:
     return {arguments.meta(node.a), nullptr};
   case HostOp::Numel:
@@ -324,6 +342,8 @@ HostResult evaluateNode(std::span<const HostNode> tree, uint32_t index,
   case HostOp::ItemBytes:
   case HostOp::Shape:
   case HostOp::Stride:
+  case HostOp::Address:
+  case HostOp::TypeIn:
     return ofTensor(node, arguments);
   default:
     break;
@@ -331,6 +351,9 @@ HostResult evaluateNode(std::span<const HostNode> tree, uint32_t index,
   HostResult first = evaluateNode(tree, node.a, arguments);
   if (!first.ok())
     return first;
+  bool decides = op == HostOp::Select || op == HostOp::And || op == HostOp::Or;
+  if (decides && first.value.kind == Kind::Other)
+    return fail(otherOperand);
   if (op == HostOp::Select)
     return evaluateNode(tree, first.value.truth() ? node.b : node.c, arguments);
   if ((op == HostOp::And && !first.value.truth()) || (op == HostOp::Or && first.value.truth()))
@@ -379,6 +402,13 @@ Node HostExpressionBuilder::shape(uint32_t number, int64_t dimension) {
 }
 Node HostExpressionBuilder::stride(uint32_t number, int64_t dimension) {
   return leaf(HostOp::Stride, number, dimension);
+}
+Node HostExpressionBuilder::address(uint32_t number) { return leaf(HostOp::Address, number); }
+Node HostExpressionBuilder::typeIn(uint32_t number, std::span<const DType> types) {
+  uint64_t set = 0;
+  for (DType type : types)
+    set |= uint64_t(1) << unsigned(type);
+  return leaf(HostOp::TypeIn, number, int64_t(set));
 }
 
 Node HostExpressionBuilder::unary(HostOp op, Node operand) { return leaf(op, operand); }

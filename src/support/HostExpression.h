@@ -19,7 +19,14 @@
 namespace nereid::support {
 
 struct HostValue {
-  enum class Kind : uint8_t { None, Bool, Int, Float };
+  enum class Kind : uint8_t {
+    None,
+    Bool,
+    Int,
+    Float,
+    Other,   ///< no number, as a tensor or a text: all it tells is that it is not None
+    Missing, ///< not given, or too large: whatever asks for it fails
+  };
   Kind kind = Kind::None;
   union {
     int64_t integer = 0; ///< Bool and Int
@@ -30,7 +37,10 @@ struct HostValue {
   static HostValue boolean(bool value);
   static HostValue of(int64_t value);
   static HostValue of(double value);
+  static HostValue other() { return {.kind = Kind::Other}; }
+  static HostValue missing() { return {.kind = Kind::Missing}; }
 
+  bool isNumber() const { return kind >= Kind::Bool && kind <= Kind::Float; }
   bool isNone() const { return kind == Kind::None; }
   bool isFloat() const { return kind == Kind::Float; }
   double asDouble() const { return isFloat() ? number : double(integer); }
@@ -43,13 +53,15 @@ enum class HostOp : uint8_t {
   Bool,     ///< immediate
   Int,      ///< immediate
   Float,    ///< immediate: bits
-  Argument, ///< a = leaf number of the argument: its value (for a tensor: its address)
+  Argument, ///< a = leaf number of the argument: its value
   Meta,     ///< a = number of the meta-parameter
   Numel,    ///< a = leaf number of a tensor
   Rank,
   ItemBytes,
   Shape,  ///< a = leaf number, immediate = dimension, negative from the end
   Stride, ///< in elements
+  Address,
+  TypeIn, ///< immediate = set of DTypes, a bit each: whether the elements are of one of them
   // One operand.
   Negate,
   Invert,
@@ -111,16 +123,19 @@ struct HostTensorFacts {
   std::span<const int64_t> shape;
   std::span<const int64_t> strides; ///< in elements
   uint32_t itemBytes = 0;
+  DType type = DType::Float32;
+  const void *address = nullptr;
+  bool hasShape = true; ///< false for a bare pointer
 };
 
 /// What an expression may ask about. Implementations do not allocate.
 class HostArguments {
 public:
   virtual ~HostArguments() = default;
-  /// The value of an argument; a tensor's is its address.
+  /// The value of an argument.
   virtual HostValue argument(uint32_t leaf) const = 0;
   virtual HostValue meta(uint32_t number) const = 0;
-  /// Null if the leaf is no tensor.
+  /// Null if the leaf is no tensor and no pointer.
   virtual const HostTensorFacts *tensor(uint32_t leaf) const = 0;
 };
 
@@ -179,6 +194,8 @@ public:
   Node itemBytes(uint32_t leaf);
   Node shape(uint32_t leaf, int64_t dimension);
   Node stride(uint32_t leaf, int64_t dimension);
+  Node address(uint32_t leaf);
+  Node typeIn(uint32_t leaf, std::span<const DType> types);
   Node unary(HostOp op, Node operand);
   Node binary(HostOp op, Node left, Node right);
   Node select(Node condition, Node whenTrue, Node whenFalse);

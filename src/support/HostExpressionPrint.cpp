@@ -50,6 +50,15 @@ private:
     return number < kinds.size() ? kinds[number] : Kind::Int;
   }
 
+  // "tl.float16, tl.bfloat16, "
+  static std::string typesOf(int64_t set) {
+    std::string text;
+    for (unsigned type = 0; type <= unsigned(DType::Float8E4B15); ++type)
+      if (set >> type & 1)
+        text += "tl." + std::string(info(DType(type)).name) + ", ";
+    return text;
+  }
+
   std::string integer(int64_t value) const {
     if (!isC)
       return value < 0 ? "(" + std::to_string(value) + ")" : std::to_string(value);
@@ -95,6 +104,12 @@ private:
       if (isC && node.immediate < 0)
         at = leafName + "_rank - " + at.substr(1);
       return {isC ? leafName + "_shape[" + at + "]" : leafName + ".shape[" + at + "]"};
+    case HostOp::Address:
+      return {isC ? "(int64_t)(uintptr_t)" + leafName : leafName + ".data_ptr()"};
+    case HostOp::TypeIn: // in C types are numbers, those of DType
+      if (isC)
+        return {"(INT64_C(" + at + ") >> " + leafName + "_type & 1)", Kind::Bool};
+      return {"(" + leafName + ".dtype in (" + typesOf(node.immediate) + "))", Kind::Bool};
     default:
       if (isC && node.immediate < 0)
         at = leafName + "_rank - " + at.substr(1);

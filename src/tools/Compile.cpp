@@ -161,8 +161,12 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
   auto signature = engine::signatureOf(*call.chosen.program, call.chosen.name);
   if (!signature)
     return signature.takeError();
+  engine::CompileRequest request{call.chosen.name, call.options, words.chip,
+                                 call.emitted.specialization, call.defaulted};
+  auto tuned = engine::TuningFile::read(tuningPath(words));
+  if (!tuned)
+    return tuned.takeError();
   // The compiler takes the module with it.
-  support::Specialization specialization = call.emitted.specialization;
   auto artifact = engine::buildArtifact(call.emitted, words.chip);
   if (!artifact)
     return artifact.takeError();
@@ -170,9 +174,11 @@ Status writePack(const CompileWords &words, EmittedCall &call) {
   if (words.add)
     if (Status status = file.read(); !status)
       return status;
-  Status status = file.add(*signature, words.chip, engine::optionsText(call.options),
-                           specialization, call.defaulted, *artifact);
-  return status ? file.write() : std::move(status);
+  if (Status status = file.add(*signature, request, *artifact); !status)
+    return status;
+  if (Status status = file.addDecisions(*call.chosen.program, *signature, *tuned); !status)
+    return status;
+  return file.write();
 }
 
 // What `--json` answers: what was made of which kernel, and where it is.

@@ -2,6 +2,7 @@
 
 #include "engine/Files.h"
 #include "engine/FolderRun.h"
+#include "engine/Hooks.h"
 #include "engine/SpecRequests.h"
 #include "launch/LaunchKey.h"
 #include "support/Spelling.h"
@@ -307,10 +308,15 @@ Result<support::Specialization> classesBySignature(const KernelWords &words, Emi
   for (size_t i = 0; i < parameters.size(); ++i) {
     const support::ArgumentClass &argument = specialization.arguments[i];
     const std::string &name = parameters[i].name;
-    if (!isOpen(i))
-      given.emplace_back(name, argument.kind == support::ArgumentClass::Kind::Constant
-                                   ? program.interp().fromConstant(argument.constant)
-                                   : program.interp().makeUnknown("the argument `" + name + "`"));
+    if (isOpen(i))
+      continue;
+    bool isPointer = argument.kind == support::ArgumentClass::Kind::Pointer;
+    given.emplace_back(name, argument.kind == support::ArgumentClass::Kind::Constant
+                                 ? program.interp().fromConstant(argument.constant)
+                                 : engine::decoratorValue(
+                                       program.interp(), name,
+                                       isPointer ? launch::Argument::pointer(nullptr, argument.type)
+                                                 : launch::Argument()));
   }
   auto added = chooseLaunch(words, tunedLaunch(call.chosen, given, ""));
   if (!added)

@@ -166,7 +166,7 @@ import triton.language as tl
 LIMIT = 16
 
 def short(args):
-    return args["n"] <= LIMIT
+    return next(args["n"] <= limit for limit in [LIMIT])
 
 @triton.heuristics({"BLOCK": lambda args: min(64, triton.next_power_of_2(args["n"])), "SHORT": short})
 @triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0,
@@ -229,6 +229,67 @@ TEST_F(ApiTest, LaunchesApplyHeuristics) {
       << describe(status.error());
 }
 
+// What a tensor is, decorators see also where the evaluator answers them; and another tensor is
+// asked anew.
+TEST_F(ApiTest, DecoratorsSeeWhatTensorsAre) {
+  Engine one = engine();
+  Program program = must(one.loadText(R"(
+import torch
+import triton
+import triton.language as tl
+
+def rows(args):
+    count = 1
+    for size in args["x"].shape[:-1]:
+        count *= size
+    return count * args["x"].size(-1) // args["x"].stride(0) * args["x"].ndim
+
+def wide(args):
+    return any(args["x"].dtype == dtype for dtype in [torch.float64, torch.int64])
+
+@triton.heuristics({"ROWS": rows})
+@triton.jit
+def shaped(x, out, ROWS: tl.constexpr):
+    tl.store(out, ROWS)
+
+@triton.heuristics({"WIDE": wide, "BYTES": lambda args: max(args["x"].element_size() for _ in [0])})
+@triton.jit
+def typed(x, out, WIDE: tl.constexpr, BYTES: tl.constexpr):
+    tl.store(out, BYTES * 10 + WIDE)
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (16, 32)], key=[],
+                 prune_configs_by={"early_config_prune": lambda configs, args, **more:
+                                   [c for c in configs if c.kwargs["BLOCK"] <= args["x"].numel()]})
+@triton.jit
+def pruned(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 1.0)
+)"));
+  float out = 0;
+  auto result = [&](const char *kernel, Argument x) {
+    must(program.kernel(kernel))(cpu().stream(), {1}, x, &out);
+    return out;
+  };
+  Tensor tall = must(Tensor::empty(cpu(), DType::Float32, {6, 2})),
+         flat = must(Tensor::empty(cpu(), DType::Float32, {2, 3, 4}));
+  Kernel shaped = must(program.kernel("shaped"));
+  for (int round = 0; round < 2; ++round) {
+    shaped(cpu().stream(), {1}, tall, &out);
+    EXPECT_EQ(out, 12);
+    shaped(cpu().stream(), {1}, flat, &out);
+    EXPECT_EQ(out, 6);
+  }
+  std::vector<double> doubles(4);
+  EXPECT_EQ(result("typed", tall), 40);
+  EXPECT_EQ(result("typed", doubles.data()), 81);
+  // Of a bare pointer nothing but the type is known.
+  Status status = shaped.launch(cpu().stream(), {1}, {doubles.data(), &out});
+  ASSERT_FALSE(status);
+  EXPECT_NE(describe(status.error()).find("the argument `x`"), std::string::npos)
+      << describe(status.error());
+  const Argument arguments[] = {flat};
+  EXPECT_EQ(must(must(program.kernel("pruned")).configurations(arguments)).size(), 1u);
+}
+
 // Arithmetic of the arguments is computed without the evaluator, other functions are not.
 TEST_F(ApiTest, HeuristicsAreHostExpressions) {
   emit::SourceUnit unit;
@@ -237,20 +298,23 @@ TEST_F(ApiTest, HeuristicsAreHostExpressions) {
   auto loaded = emit::Program::load(unit);
   ASSERT_TRUE(loaded.program);
   auto of = [&](const char *kernel) {
-    return must(engine::Heuristics::of(*loaded.program,
-                                       must(engine::signatureOf(*loaded.program, kernel))));
+    return must(
+        engine::heuristicsOf(*loaded.program, must(engine::signatureOf(*loaded.program, kernel))));
   };
   std::vector<launch::Argument> arguments(4);
   arguments[0] = launch::Argument::pointer(arguments.data(), DType::Float32);
   arguments[1] = launch::Argument::integer(128);
-  EXPECT_TRUE(of("arithmetic").fill(arguments));
+  EXPECT_FALSE(of("arithmetic").fill(arguments)); // nothing is left open
   EXPECT_EQ(arguments[2].bits, 64u);
   EXPECT_TRUE(arguments[3].kind == launch::Argument::Kind::Bool && arguments[3].bits == 1);
   arguments.assign(7, launch::Argument::none());
   arguments[2] = launch::Argument::integer(63);
   for (size_t i = 3; i < 7; ++i)
     arguments[i] = launch::Argument();
-  EXPECT_FALSE(of("fill").fill(arguments)); // `short` reads a global
+  launch::Heuristics fill = of("fill");
+  const launch::Heuristics::Rule *open = fill.fill(arguments);
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->parameter, 6u); // `short` makes a generator
 }
 
 TEST_F(ApiTest, TheNextProgramTakesWhatWasTuned) {

@@ -224,7 +224,7 @@ TEST_F(ApiTest, ProgramsPackWhatTheyLaunched) {
   EXPECT_FALSE(pack.kernel("pair").ok());
   // Adding keeps what is there.
   must(must(program.kernel("scale")).prepare(cpu, {x, out, 4, 2.0f, named("BLOCK", 128)}));
-  must(program.pack(path, program.recordedKeys(), true));
+  must(program.pack(path, program.recordedKeys(), {.add = true}));
   Pack larger = must(Pack::open(path));
   must(must(larger.kernel("scale")).prepare(cpu, std::vector<Argument>{x, again, 4, 3.0f, 128}));
   EXPECT_FALSE(

@@ -437,9 +437,11 @@ TEST(Launcher, ReportsWhatIsWrong) {
   EXPECT_EQ(errorWith(0, Argument::integer(7)),
             "cannot launch `scale`: argument `out` is no pointer or tensor");
   EXPECT_EQ(errorWith(4, Argument::integer(0)),
-            "cannot launch `scale`: in its grid: division by zero");
+            "cannot launch `scale`: axis 0 of its grid, `(triton.cdiv(n, BLOCK) * BLOCK)`: "
+            "division by zero");
   EXPECT_EQ(errorWith(2, Argument::integer(-100)),
-            "cannot launch `scale`: axis 0 of its grid is -64");
+            "cannot launch `scale`: axis 0 of its grid, `(triton.cdiv(n, BLOCK) * BLOCK)`: "
+            "it is -64");
   EXPECT_EQ(errorWith(3, Argument::string("x")),
             "cannot launch `scale`: argument `scale` is no number");
 }

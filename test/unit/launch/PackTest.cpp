@@ -102,9 +102,81 @@ TEST_F(PackTest, KeepsWhatGoesIn) {
   EXPECT_FALSE(second.add(other, {}).ok());
 }
 
+// BLOCK = 64 if x > 1 else 32
+Heuristics blockByX() {
+  HostExpressionBuilder e;
+  auto isMore = e.binary(HostOp::Greater, e.argument(0), e.integer(1));
+  Heuristics rules;
+  EXPECT_TRUE(rules.add(1, *e.finish(e.select(isMore, e.integer(64), e.integer(32)))));
+  return rules;
+}
+
+PackedChoice choiceOf(std::string target, std::string device, ParameterValues which, int block,
+                      uint32_t warps) {
+  return {std::move(target),
+          std::move(device),
+          std::move(which),
+          {{1, Constant::integer(int64_t(block))}},
+          {.numWarps = warps}};
+}
+
+TEST_F(PackTest, LaunchesAreDecided) {
+  add("a", "i64, 64");
+  builder.setHeuristics("a", blockByX());
+  builder.setHeuristics("none", blockByX());
+  ParameterValues seven = {{0, Constant::integer(int64_t(7))}};
+  builder.addChoice("a", choiceOf("", "", {}, 64, 4));
+  builder.addChoice("a", choiceOf("sm_90a", "H200", seven, 64, 4));
+  builder.addChoice("a", choiceOf("sm_90a", "", {}, 64, 4));
+  builder.addChoice("a", choiceOf("x86-64", "Zen", seven, 64, 4));
+  // What nobody built is not kept.
+  builder.addChoice("a", choiceOf("", "", seven, 128, 4));
+  builder.addChoice("a", choiceOf("", "", seven, 64, 8));
+  auto pack = open(builder.finish());
+  ASSERT_TRUE(pack.ok()) << pack.error().what;
+  const PackedKernelRow *row = pack->find("a");
+  ASSERT_EQ(row->choices.size(), 4u);
+  auto chosen = [&](const char *target, const char *device, Argument x, Argument block = {}) {
+    Argument arguments[] = {x, block};
+    const PackedChoice *choice = row->choose(target, device, arguments);
+    return choice ? choice->target + "/" + choice->device : "none";
+  };
+  EXPECT_EQ(chosen("sm_90a", "H200", Argument::integer(7)), "sm_90a/H200");
+  EXPECT_EQ(chosen("sm_90a", "H200", Argument::typed(DType::Int32, int64_t(7))), "sm_90a/H200");
+  EXPECT_EQ(chosen("sm_90a", "H200", Argument::integer(8)), "sm_90a/");
+  EXPECT_EQ(chosen("x86-64", "Zen", Argument::integer(7)), "x86-64/Zen");
+  EXPECT_EQ(chosen("x86-64", "Xeon", Argument::integer(7)), "/");
+  EXPECT_EQ(chosen("x86-64", "Zen", Argument::integer(7), Argument::integer(64)), "x86-64/Zen");
+  EXPECT_EQ(chosen("x86-64", "Zen", Argument::integer(7), Argument::integer(32)), "none");
+  Argument arguments[] = {Argument::integer(5), Argument()};
+  EXPECT_FALSE(row->heuristics.fill(arguments));
+  EXPECT_EQ(arguments[1].bits, 64u);
+
+  // Through another pack, the same bytes; one for the same launches replaces.
+  PackBuilder second;
+  ASSERT_TRUE(second.add(*pack).ok());
+  EXPECT_EQ(second.finish(), builder.finish());
+  builder.addChoice("a", choiceOf("x86-64", "Zen", seven, 64, 4));
+  EXPECT_EQ(open(builder.finish())->find("a")->choices.size(), 4u);
+}
+
+// A GPU takes what was measured on another one of its target, a CPU does not.
+TEST_F(PackTest, SiblingsAreAskedLast) {
+  add("a", "i64, 64");
+  builder.addChoice("a", choiceOf("sm_90a", "H200", {}, 64, 4));
+  builder.addChoice("a", choiceOf("x86-64", "Zen", {}, 64, 4));
+  auto pack = open(builder.finish());
+  Argument arguments[] = {Argument::integer(1), Argument()};
+  EXPECT_TRUE(pack->find("a")->choose("sm_90a", "H100", arguments));
+  EXPECT_FALSE(pack->find("a")->choose("sm_80", "A100", arguments));
+  EXPECT_FALSE(pack->find("a")->choose("x86-64", "Xeon", arguments));
+}
+
 TEST_F(PackTest, DamageIsAnError) {
   add("a", "i64:16, 64");
   add("b", "i64, 64");
+  builder.setHeuristics("a", blockByX());
+  builder.addChoice("b", choiceOf("cpu", "Zen", {{0, Constant::string("i64")}}, 64, 4));
   const std::vector<uint8_t> good = builder.finish();
   ASSERT_TRUE(open(good).ok());
   EXPECT_TRUE(open(PackBuilder().finish()).ok());

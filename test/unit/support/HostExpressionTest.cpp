@@ -131,6 +131,47 @@ TEST(HostExpression, AsksArguments) {
       evaluate([](Builder &e) { return e.unary(HostOp::Negate, e.argument(1)); }, arguments).ok());
 }
 
+TEST(HostExpression, AsksTensorsForTheirType) {
+  int64_t shape[] = {4};
+  HostTensorFacts half = {shape, shape, 2, DType::Float16, shape};
+  HostTensorFacts pointer = {{}, {}, 4, DType::Float32, nullptr, false};
+  Arguments arguments;
+  arguments.values = {HostValue::other(), HostValue::other(), HostValue::missing()};
+  arguments.tensors = {half, pointer};
+  const DType halves[] = {DType::Float16, DType::BFloat16};
+  auto isHalf = [&](uint32_t leaf) {
+    HostResult result = evaluate([&](Builder &e) { return e.typeIn(leaf, halves); }, arguments);
+    return result.ok() && result.value.kind == HostValue::Kind::Bool ? int(result.value.integer)
+                                                                     : -1;
+  };
+  EXPECT_EQ(isHalf(0), 1);
+  EXPECT_EQ(isHalf(1), 0);
+  EXPECT_EQ(isHalf(2), -1);
+  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.address(0); }, arguments)),
+            int64_t(reinterpret_cast<uintptr_t>(shape)));
+  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.itemBytes(1); }, arguments)), 4);
+  // A bare pointer has no shape, and is no number; of what is no number one thing is known.
+  EXPECT_FALSE(evaluate([](Builder &e) { return e.numel(1); }, arguments).ok());
+  EXPECT_FALSE(evaluate([](Builder &e) { return e.rank(1); }, arguments).ok());
+  for (HostOp op : {HostOp::Not, HostOp::Negate, HostOp::ToBool, HostOp::ToInt})
+    EXPECT_FALSE(evaluate([&](Builder &e) { return e.unary(op, e.argument(0)); }, arguments).ok());
+  for (HostOp op : {HostOp::Add, HostOp::Equal, HostOp::And, HostOp::Or, HostOp::Max}) {
+    auto with = [&](Builder &e) { return e.binary(op, e.argument(0), e.integer(1)); };
+    EXPECT_FALSE(evaluate(with, arguments).ok());
+  }
+  auto isNone = [](uint32_t leaf) {
+    return [=](Builder &e) { return e.unary(HostOp::IsNone, e.argument(leaf)); };
+  };
+  EXPECT_FALSE(evaluate(isNone(0), arguments).value.truth());
+  EXPECT_TRUE(evaluate(isNone(0), arguments).ok());
+  EXPECT_FALSE(evaluate(isNone(2), arguments).ok()); // it is not given
+  Builder builder;
+  auto bytes = *builder.finish(builder.typeIn(0, halves));
+  auto shown = HostExpression::open(bytes);
+  EXPECT_EQ(shown->toPython({{"x"}, {}, {}, {}}), "(x.dtype in (tl.float16, tl.bfloat16, ))");
+  EXPECT_EQ(shown->toC({{"x"}, {}, {}, {}}), "(INT64_C(1536) >> x_type & 1)");
+}
+
 TEST(HostExpression, ComparesExactly) {
   // 2**53 + 1 has no double.
   auto less = evaluate([](Builder &e) {

@@ -1,0 +1,294 @@
+// The bytes of a pack: read and written.
+#include "launch/Pack.h"
+
+#include "support/Hash.h"
+
+#include <cstring>
+
+namespace nereid::launch {
+
+using support::ArgumentClass;
+using support::Hash128;
+using support::Specialization;
+using support::Text;
+
+namespace {
+
+constexpr char magic[8] = {'N', 'R', 'D', 'P', 'A', 'C', 'K', 0};
+constexpr uint64_t artifactAlignment = 64;
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t kernels, parameters, entries, rules, choices;
+  uint64_t textBytes;
+  uint64_t bytes; ///< of the file
+  Hash128 hash;   ///< of the rows and the text
+};
+struct KernelRow {
+  Text name;
+  uint32_t parameters, entries, rules, choices; ///< how many; they follow those of the row before
+};
+struct ParameterRow {
+  Text name;
+  uint32_t flags;
+  uint32_t annotated; ///< 1 + DType, 0 without
+};
+struct EntryRow {
+  Text target, options, specialization, defaulted;
+  CodeChoice chosen;
+  uint64_t offset, size; ///< of the artifact in the file
+};
+struct RuleRow {
+  uint32_t parameter;
+  Text code;
+};
+struct ChoiceRow {
+  Text target, device, which, constants;
+  CodeChoice options;
+};
+
+enum ParameterFlags : uint32_t {
+  ParameterIsConstexpr = 1,
+  ParameterIsConst = 2,
+  ParameterUnspecialized = 4,
+  ParameterUnaligned = 8
+};
+
+std::string numbersText(std::span<const uint32_t> numbers) {
+  std::string text;
+  for (uint32_t number : numbers)
+    text += std::to_string(number) + " ";
+  return text;
+}
+
+bool parseNumbers(std::string_view text, std::vector<uint32_t> &numbers) {
+  uint64_t number = 0;
+  for (char c : text) {
+    if (c == ' ') {
+      numbers.push_back(uint32_t(number));
+      number = 0;
+    } else if (c < '0' || c > '9' || (number = number * 10 + uint64_t(c - '0')) > UINT32_MAX) {
+      return false;
+    }
+  }
+  return number == 0;
+}
+
+// "0=1024\n3='fp32'\n"
+std::string valuesText(const ParameterValues &values) {
+  std::string text;
+  for (const auto &[parameter, value] : values)
+    text += std::to_string(parameter) + "=" + value.source() + "\n";
+  return text;
+}
+
+bool parseValues(std::string_view text, size_t parameters, ParameterValues &values) {
+  while (!text.empty()) {
+    size_t equals = text.find('='), end = text.find('\n');
+    if (equals == text.npos || end == text.npos || equals > end)
+      return false;
+    std::vector<uint32_t> number;
+    auto value = Specialization::parse(text.substr(equals + 1, end - equals - 1));
+    if (!parseNumbers(std::string(text.substr(0, equals)) + " ", number) || number.size() != 1 ||
+        number[0] >= parameters || !value || value->arguments.size() != 1 ||
+        value->arguments[0].kind != ArgumentClass::Kind::Constant)
+      return false;
+    values.emplace_back(number[0], value->arguments[0].constant);
+    text.remove_prefix(end + 1);
+  }
+  return true;
+}
+
+Error damaged(const std::string &why) { return Error{"the pack is damaged: " + why, {}}; }
+
+template <typename Row> void append(std::string &bytes, const Row &row) {
+  bytes.append(reinterpret_cast<const char *>(&row), sizeof row);
+}
+
+} // namespace
+
+Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
+  Header header;
+  if (bytes.size() < sizeof header)
+    return damaged("it ends early");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.magic, magic, sizeof magic) != 0)
+    return Error{"this is no pack", {}};
+  if (header.version != packVersion)
+    return Error{"it is a pack of version " + std::to_string(header.version) +
+                     ", and this runtime reads version " + std::to_string(packVersion),
+                 {}};
+  uint64_t rowBytes = uint64_t(header.kernels) * sizeof(KernelRow) +
+                      uint64_t(header.parameters) * sizeof(ParameterRow) +
+                      uint64_t(header.entries) * sizeof(EntryRow) +
+                      uint64_t(header.rules) * sizeof(RuleRow) +
+                      uint64_t(header.choices) * sizeof(ChoiceRow);
+  if (header.bytes != bytes.size() || rowBytes > bytes.size() - sizeof header ||
+      header.textBytes > bytes.size() - sizeof header - rowBytes)
+    return damaged("it ends early");
+  const uint8_t *rows = bytes.data() + sizeof header;
+  const char *text = reinterpret_cast<const char *>(rows + rowBytes);
+  if (support::hash128(rows, size_t(rowBytes + header.textBytes)) != header.hash)
+    return damaged("its table does not have its hash");
+  auto take = [&](auto &row) {
+    std::memcpy(&row, rows, sizeof row);
+    rows += sizeof row;
+  };
+  bool good = true;
+  auto textOf = [&](Text at) -> std::string {
+    if (uint64_t(at.offset) + at.size <= header.textBytes)
+      return std::string(text + at.offset, at.size);
+    good = false;
+    return "";
+  };
+  std::vector<KernelRow> kernels(header.kernels);
+  std::vector<ParameterRow> parameters(header.parameters);
+  std::vector<EntryRow> entries(header.entries);
+  std::vector<RuleRow> rules(header.rules);
+  std::vector<ChoiceRow> choices(header.choices);
+  for (auto &row : kernels)
+    take(row);
+  for (auto &row : parameters)
+    take(row);
+  for (auto &row : entries)
+    take(row);
+  for (auto &row : rules)
+    take(row);
+  for (auto &row : choices)
+    take(row);
+
+  Pack pack;
+  pack.owner = std::move(owner);
+  size_t parameter = 0, entry = 0, rule = 0, choice = 0;
+  for (const KernelRow &from : kernels) {
+    if (from.parameters > parameters.size() - parameter || from.entries > entries.size() - entry ||
+        from.rules > rules.size() - rule || from.choices > choices.size() - choice)
+      return damaged("a kernel has more rows than there are");
+    PackedKernelRow row;
+    row.signature.name = textOf(from.name);
+    for (uint32_t i = 0; i < from.parameters; ++i) {
+      const ParameterRow &one = parameters[parameter++];
+      Parameter made;
+      made.name = textOf(one.name);
+      made.isConstexpr = one.flags & ParameterIsConstexpr;
+      made.isConst = one.flags & ParameterIsConst;
+      made.doNotSpecialize = one.flags & ParameterUnspecialized;
+      made.doNotSpecializeOnAlignment = one.flags & ParameterUnaligned;
+      if (one.annotated > 1 + uint32_t(DType::Float8E4B15))
+        return damaged("a parameter has an unknown type");
+      if (one.annotated)
+        made.annotated = DType(one.annotated - 1);
+      row.signature.parameters.push_back(std::move(made));
+    }
+    for (uint32_t i = 0; i < from.entries; ++i) {
+      const EntryRow &one = entries[entry++];
+      PackEntry made;
+      made.target = textOf(one.target);
+      made.options = textOf(one.options);
+      auto specialization = Specialization::parse(textOf(one.specialization));
+      if (!specialization || specialization->arguments.size() != from.parameters ||
+          !parseNumbers(textOf(one.defaulted), made.defaulted))
+        return damaged("a row of `" + row.signature.name + "` cannot be read");
+      made.specialization = *std::move(specialization);
+      if (one.offset % artifactAlignment || one.offset > bytes.size() ||
+          one.size > bytes.size() - one.offset)
+        return damaged("code of `" + row.signature.name + "` is not there");
+      made.artifact = bytes.subspan(size_t(one.offset), size_t(one.size));
+      made.chosen = one.chosen;
+      row.entries.push_back(std::move(made));
+    }
+    for (uint32_t i = 0; i < from.rules; ++i) {
+      const RuleRow &one = rules[rule++];
+      std::string code = textOf(one.code);
+      if (one.parameter >= from.parameters ||
+          !row.heuristics.add(one.parameter,
+                              {reinterpret_cast<const uint8_t *>(code.data()), code.size()}))
+        return damaged("a heuristic of `" + row.signature.name + "` cannot be read");
+    }
+    for (uint32_t i = 0; i < from.choices; ++i) {
+      const ChoiceRow &one = choices[choice++];
+      PackedChoice made = {textOf(one.target), textOf(one.device), {}, {}, one.options};
+      if (!parseValues(textOf(one.which), from.parameters, made.which) ||
+          !parseValues(textOf(one.constants), from.parameters, made.constants))
+        return damaged("a configuration of `" + row.signature.name + "` cannot be read");
+      row.choices.push_back(std::move(made));
+    }
+    pack.rows.push_back(std::move(row));
+  }
+  if (!good)
+    return damaged("a text is not there");
+  return pack;
+}
+
+std::vector<uint8_t> PackBuilder::finish() const {
+  Header header = {};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.version = packVersion;
+  header.kernels = uint32_t(rows.size());
+  for (const PackedKernelRow &row : rows) {
+    header.parameters += uint32_t(row.signature.parameters.size());
+    header.entries += uint32_t(row.entries.size());
+    header.rules += uint32_t(row.heuristics.all().size());
+    header.choices += uint32_t(row.choices.size());
+  }
+  std::string texts, table;
+  auto text = [&](const std::string &what) {
+    Text made{uint32_t(texts.size()), uint32_t(what.size())};
+    texts += what;
+    return made;
+  };
+  for (const PackedKernelRow &row : rows)
+    append(table, KernelRow{text(row.signature.name), uint32_t(row.signature.parameters.size()),
+                            uint32_t(row.entries.size()), uint32_t(row.heuristics.all().size()),
+                            uint32_t(row.choices.size())});
+  for (const PackedKernelRow &row : rows)
+    for (const Parameter &one : row.signature.parameters)
+      append(table, ParameterRow{text(one.name),
+                                 (one.isConstexpr ? ParameterIsConstexpr : 0u) |
+                                     (one.isConst ? ParameterIsConst : 0u) |
+                                     (one.doNotSpecialize ? ParameterUnspecialized : 0u) |
+                                     (one.doNotSpecializeOnAlignment ? ParameterUnaligned : 0u),
+                                 one.annotated ? 1 + uint32_t(*one.annotated) : 0});
+  // The offsets depend on the size of the text, which the rows add to.
+  std::vector<EntryRow> entries;
+  std::vector<std::span<const uint8_t>> artifacts;
+  for (const PackedKernelRow &row : rows)
+    for (const PackEntry &one : row.entries) {
+      entries.push_back({text(one.target), text(one.options), text(one.specialization.text()),
+                         text(numbersText(one.defaulted)), one.chosen, 0, one.artifact.size()});
+      artifacts.push_back(one.artifact);
+    }
+  std::string decisions; // rules, then choices
+  for (const PackedKernelRow &row : rows)
+    for (const Heuristics::Rule &rule : row.heuristics.all())
+      append(decisions,
+             RuleRow{rule.parameter, text(std::string(rule.bytes().begin(), rule.bytes().end()))});
+  for (const PackedKernelRow &row : rows)
+    for (const PackedChoice &one : row.choices)
+      append(decisions, ChoiceRow{text(one.target), text(one.device), text(valuesText(one.which)),
+                                  text(valuesText(one.constants)), one.options});
+  auto aligned = [](uint64_t at) {
+    return (at + artifactAlignment - 1) / artifactAlignment * artifactAlignment;
+  };
+  uint64_t at = sizeof header + table.size() + entries.size() * sizeof(EntryRow) +
+                decisions.size() + texts.size();
+  for (EntryRow &entry : entries) {
+    entry.offset = aligned(at);
+    at = entry.offset + entry.size;
+    append(table, entry);
+  }
+  table += decisions + texts;
+  header.textBytes = texts.size();
+  header.bytes = at;
+  header.hash = support::hash128(table.data(), table.size());
+
+  std::vector<uint8_t> bytes(at);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, table.data(), table.size());
+  for (size_t i = 0; i < entries.size(); ++i)
+    std::copy(artifacts[i].begin(), artifacts[i].end(), bytes.begin() + long(entries[i].offset));
+  return bytes;
+}
+
+} // namespace nereid::launch
