@@ -287,10 +287,10 @@ Result<Argument> Launches::counters(int64_t count) {
     return argument;
   }
   counted += bytes;
-  Argument argument = scratch(DType::Int32, count);
-  if (Status status = clear(workspace + used - bytes, bytes); !status)
+  void *place = reinterpret_cast<void *>(take(bytes));
+  if (Status status = clear(static_cast<char *>(place), bytes); !status)
     return status.takeError();
-  return argument;
+  return Argument(place, DType::Int32);
 }
 
 const OperationRow &rowOf(Operation operation) {

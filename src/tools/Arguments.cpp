@@ -241,6 +241,7 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
                      (first.hint.empty() ? "" : "; " + first.hint),
                  {}};
   }
+  trees.push_back(parsed.module);
   try {
     return interp->evaluate(*parsed.expr, module, module->names);
   } catch (emit::EvalError &error) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ private:
   Result<ops::Value> evaluate(const std::string &name, const std::string &text, bool *waits);
 
   std::string seed;
+  /// Of what was read: a value may be a function.
+  std::vector<std::shared_ptr<const syntax::Module>> trees;
   std::unique_ptr<emit::Interp> interp;
   std::shared_ptr<emit::ModuleObject> module;
   std::vector<std::pair<std::string, ops::Value>> values;

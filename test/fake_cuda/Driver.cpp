@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -504,7 +505,10 @@ Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsig
     std::fprintf(stderr, "the model of a GPU: %s\n", problem.c_str());
     return InvalidPtx;
   }
-  return *library = reinterpret_cast<Library>(new Loaded{kernel}), sticky;
+  // The driver's own: launches may still be queued when a program lets go of it.
+  static auto &libraries = *new std::vector<std::unique_ptr<Loaded>>;
+  libraries.push_back(std::make_unique<Loaded>(kernel));
+  return *library = reinterpret_cast<Library>(libraries.back().get()), sticky;
 }
 Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
   setEntry(name);

@@ -417,7 +417,7 @@ TEST(CApiTest, TellsOfCompilationsAndMessages) {
   nereid_device *device = nullptr;
   check(nereid_device_open("cuda:0", &device) == NEREID_OK, "open");
   const cuda::Driver &driver = **cuda::driver();
-  auto lastStream = reinterpret_cast<void *(*)()>(
+  auto lastStream = reinterpret_cast<cuda::StreamHandle (*)()>(
       ::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_last_stream"));
   cuda::Context contexts[2], popped;
   cuda::StreamHandle streams[2];
