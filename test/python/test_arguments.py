@@ -172,6 +172,11 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "sums.. missing 1 required positional argument: 'y'"):
             sums[(1, )]()
 
+    def test_more_warps_than_a_gpu_has(self):
+        x, y = np.arange(4, dtype="f4"), np.zeros(4, "f4")
+        applies[(1, )](x, y, FN=square, num_warps=128)
+        self.assertEqual(y.tolist(), (x * x).tolist())
+
     def test_function_that_runs_while_compiling(self):
         counts[(1, )](self.y, doubled)
         self.assertEqual(self.y[0], 42)
