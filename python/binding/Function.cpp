@@ -49,6 +49,7 @@ struct Guard {
 struct FunctionObject {
   std::vector<Ref> names;     // of the parameters, interned
   std::vector<Ref> defaults;  // null without one
+  size_t rest = SIZE_MAX;     // the parameter that takes all further positional arguments, if any
   std::string kernel;         // its name in the program
   std::string key;            // of the function as an argument
   Ref program;                // null until the first launch
@@ -64,15 +65,19 @@ PyObject *newFunction(PyTypeObject *type, PyObject *, PyObject *) {
   return guarded([&] { return create(type, new FunctionObject); });
 }
 
-// _describe(names, defaults, kernel): `defaults` holds those that there are, by name.
+// _describe(names, defaults, kernel, rest): `defaults` holds those that there are, by name; `rest`
+// is the place of a parameter `*name`, or -1.
 PyObject *describeFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
     PyObject *names = nullptr, *defaults = nullptr;
     const char *kernel = nullptr;
-    if (!PyArg_ParseTuple(args, "O!O!s", &PyTuple_Type, &names, &PyDict_Type, &defaults, &kernel))
+    Py_ssize_t rest = -1;
+    if (!PyArg_ParseTuple(args, "O!O!sn", &PyTuple_Type, &names, &PyDict_Type, &defaults, &kernel,
+                          &rest))
       throw PythonError{};
     auto &state = stateOf<FunctionObject>(self);
     state.kernel = kernel;
+    state.rest = rest < 0 ? SIZE_MAX : size_t(rest);
     for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
       PyObject *name = PyTuple_GetItem(names, i);
       Py_INCREF(name);
@@ -188,6 +193,13 @@ public:
       : self(self), state(stateOf<FunctionObject>(self)), options(state.options),
         objects(state.names.size()) {
     Py_ssize_t given = PyTuple_Size(args);
+    bool takesRest = state.rest < objects.size();
+    if (takesRest && size_t(given) >= state.rest) {
+      rest = Ref::take(PyTuple_GetSlice(args, Py_ssize_t(state.rest), given));
+      given = Py_ssize_t(state.rest);
+      if (PyTuple_Size(rest.get()) > 0)
+        objects[state.rest] = rest.get();
+    }
     if (size_t(given) > objects.size())
       raise(PyExc_TypeError, functionName() + "() takes " + std::to_string(objects.size()) +
                                  " positional arguments but " + std::to_string(given) +
@@ -199,6 +211,10 @@ public:
       Py_ssize_t at = 0;
       while (PyDict_Next(kwargs, &at, &name, &value))
         keyword(name, value);
+    }
+    if (takesRest && !objects[state.rest]) {
+      rest = Ref::take(PyTuple_New(0));
+      objects[state.rest] = rest.get();
     }
     for (size_t i = 0; i < objects.size(); ++i)
       if (!objects[i] && !(objects[i] = state.defaults[i].get()))
@@ -318,6 +334,7 @@ public:
   std::vector<PyObject *> objects; // borrowed
 
 private:
+  Ref rest; // what a parameter `*name` takes
   void keyword(PyObject *name, PyObject *value) {
     for (size_t i = 0; i < objects.size(); ++i)
       if (state.names[i].get() == name)

@@ -1,5 +1,6 @@
 // A kernel and its specialisation -> a module of tile IR.
 
+#include "emit/Parameters.h"
 #include "emit/Program.h"
 
 #include "ir/TileOps.h"
@@ -80,14 +81,6 @@ Value bindArgument(Interp &interp, const ArgumentClass &argument, mlir::Block &e
   }
 }
 
-std::vector<const Arg *> parametersOf(const Arguments &arguments) {
-  std::vector<const Arg *> all;
-  for (const Span<Arg> &list : {arguments.posonlyargs, arguments.args, arguments.kwonlyargs})
-    for (const Arg &arg : list)
-      all.push_back(&arg);
-  return all;
-}
-
 std::string annotationText(const Arg &arg) {
   if (!arg.annotation)
     return "";
@@ -112,7 +105,9 @@ const Expr *defaultOf(const Arguments &arguments, size_t index) {
     size_t first = positional - std::min<size_t>(positional, arguments.defaults.size());
     return index >= first ? arguments.defaults[index - first] : nullptr;
   }
-  index -= positional;
+  if (index < keywordOnlyFrom(arguments))
+    return nullptr;
+  index -= keywordOnlyFrom(arguments);
   return index < arguments.kwDefaults.size() ? arguments.kwDefaults[index] : nullptr;
 }
 
@@ -418,9 +413,9 @@ Bindings bindingsOf(const FunctionObject &kernel, const support::Specialization 
                     std::span<const uint32_t> defaulted) {
   const Arguments &signature = *kernel.parameters;
   std::vector<const Arg *> parameters = parametersOf(signature);
-  if (signature.vararg || signature.kwarg)
-    refuse(kernel, signature.vararg ? *signature.vararg : *signature.kwarg, "VariadicKernel",
-           "a kernel can't have `*` or `**` parameters", "write the parameters out");
+  if (signature.kwarg)
+    refuse(kernel, *signature.kwarg, "VariadicKernel", "a kernel can't have `**` parameters",
+           "write the parameters out");
   if (specialization.arguments.size() > parameters.size())
     refuse(kernel, *kernel.def, "SignatureMismatch",
            "`" + kernel.name() + "` has " + std::to_string(parameters.size()) +
@@ -451,7 +446,10 @@ Bindings bindingsOf(const FunctionObject &kernel, const support::Specialization 
     } else if (defaultOf(signature, i)) {
       size_t positional = signature.posonlyargs.size() + signature.args.size();
       out.defaults[i] = i < positional ? kernel.defaults[i - (positional - kernel.defaults.size())]
-                                       : *kernel.kwDefaults[i - positional];
+                                       : *kernel.kwDefaults[i - keywordOnlyFrom(signature)];
+      continue;
+    } else if (&parameter == signature.vararg) {
+      bound.kind = ArgumentClass::Kind::Tuple;
       continue;
     } else {
       missing += (missing.empty() ? "`" : ", `") + name + "`";

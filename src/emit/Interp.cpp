@@ -2,6 +2,7 @@
 
 #include "emit/Interp.h"
 
+#include "emit/Parameters.h"
 #include "syntax/Parser.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -590,12 +591,10 @@ void Interp::emitBody(FunctionObject &function, std::vector<Value> arguments,
 
   Frame body = frameOf(function, Frame::Mode::Kernel);
   FrameScope scope(*this, body);
-  const Arguments &parameters = *function.parameters;
   uint32_t at = 0;
-  for (const Span<Arg> &list : {parameters.posonlyargs, parameters.args, parameters.kwonlyargs})
-    for (const Arg &arg : list)
-      if (at < arguments.size())
-        body.locals->set(arg.arg, std::move(arguments[at++]), &arg);
+  for (const Arg *arg : parametersOf(*function.parameters))
+    if (at < arguments.size())
+      body.locals->set(arg->arg, std::move(arguments[at++]), arg);
   execKernel(function.def->body, 0, [] {});
   if (body.returned.value && !body.returned.value->isNone())
     failAt(body.returned.where ? *body.returned.where : *function.node(), "KernelReturnsValue",

@@ -146,8 +146,10 @@ Status areOptions(const CompileOptions &options) {
                      "; it is " + range,
                  {}};
   };
-  if (options.numWarps < 1 || options.numWarps > 32 || (options.numWarps & (options.numWarps - 1)))
-    return wrong("numWarps", options.numWarps, "a power of two up to 32");
+  // A block of a GPU has 32 at most, which its compiler says; on a CPU they change nothing.
+  if (options.numWarps < 1 || options.numWarps > 1024 ||
+      (options.numWarps & (options.numWarps - 1)))
+    return wrong("numWarps", options.numWarps, "a power of two up to 1024, and up to 32 on a GPU");
   if (options.numStages < 1)
     return wrong("numStages", options.numStages, "1 or more");
   if (options.numCtas < 1)

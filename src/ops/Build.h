@@ -155,6 +155,7 @@ std::span<const Row> reductionRows();
 std::span<const Row> scanRows();
 std::span<const Row> randomRows();
 std::span<const Row> sortRows();
+std::span<const Row> combineRows();
 std::span<const Row> iterationRows();
 std::span<const Row> hintRows();
 std::span<const Row> debugRows();

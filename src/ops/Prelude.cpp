@@ -54,6 +54,31 @@ constexpr Row SortRows[] = {
             "only for what runs before."),
 };
 
+constexpr std::string_view Two = "a, b";
+constexpr std::string_view Indexed = "value1, index1, value2, index2";
+
+// What `tl.standard` calls the functions of its own reductions.
+constexpr Row CombineRows[] = {
+    prelude("_argmax_combine", "reduction", "value1, index1, value2, index2, tie_break_left",
+            "The greater of two values, with its index."),
+    prelude("_argmax_combine_tie_break_left", "reduction", Indexed,
+            "The greater of two values, with its index; of equal ones the lower index."),
+    prelude("_argmax_combine_tie_break_fast", "reduction", Indexed,
+            "The greater of two values, with its index; of equal ones the second."),
+    prelude("_argmin_combine", "reduction", "value1, index1, value2, index2, tie_break_left",
+            "The lesser of two values, with its index."),
+    prelude("_argmin_combine_tie_break_left", "reduction", Indexed,
+            "The lesser of two values, with its index; of equal ones the lower index."),
+    prelude("_argmin_combine_tie_break_fast", "reduction", Indexed,
+            "The lesser of two values, with its index; of equal ones the second."),
+    prelude("_elementwise_max", "reduction", Two, "`tl.maximum`, as a reduction's function."),
+    prelude("_elementwise_min", "reduction", Two, "`tl.minimum`, as a reduction's function."),
+    prelude("_sum_combine", "reduction", Two, "`a + b`, as a reduction's function."),
+    prelude("_prod_combine", "reduction", Two, "`a * b`, as a reduction's function."),
+    prelude("_xor_combine", "reduction", Two, "`a ^ b`, as a reduction's function."),
+    prelude("_or_combine", "reduction", "x, y", "`x | y`, as a reduction's function."),
+};
+
 constexpr std::string_view Offset = "seed, offset, n_rounds=10";
 
 constexpr Row RandomRows[] = {
@@ -75,6 +100,7 @@ constexpr Row RandomRows[] = {
 } // namespace
 
 std::span<const Row> sortRows() { return SortRows; }
+std::span<const Row> combineRows() { return CombineRows; }
 std::span<const Row> randomRows() { return RandomRows; }
 
 } // namespace nereid::ops

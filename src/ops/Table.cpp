@@ -119,10 +119,11 @@ struct Index {
 
   Index() {
     for (auto family :
-         {programRows(),    typeRows(),     creationRows(), shapeRows(),       memoryRows(),
-          descriptorRows(), operatorRows(), mathRows(),     elementwiseRows(), dotRows(),
-          reductionRows(),  scanRows(),     sortRows(),     atomicRows(),      randomRows(),
-          iterationRows(),  hintRows(),     debugRows(),    targetRows(),      libdeviceRows()})
+         {programRows(),    typeRows(),      creationRows(), shapeRows(),       memoryRows(),
+          descriptorRows(), operatorRows(),  mathRows(),     elementwiseRows(), dotRows(),
+          reductionRows(),  combineRows(),   scanRows(),     sortRows(),        atomicRows(),
+          randomRows(),     iterationRows(), hintRows(),     debugRows(),       targetRows(),
+          libdeviceRows()})
       rows.insert(rows.end(), family.begin(), family.end());
     for (const Row &row : rows) {
       add(row.name, row, false);

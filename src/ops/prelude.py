@@ -251,6 +251,75 @@ def flip(x, dim: tl.constexpr = None):
 
 
 # Row-major (i, j) of a size_i x size_j grid, taken column by column inside groups of size_g rows.
+# --- how reductions combine two values, by the names under which programs pass them to `tl.reduce` ---
+
+
+@triton.jit
+def _argmax_combine(value1, index1, value2, index2, tie_break_left: tl.constexpr):
+    first = value1 > value2
+    if tie_break_left:
+        first = first | ((value1 == value2) & (index1 < index2))
+    return tl.where(first, value1, value2), tl.where(first, index1, index2)
+
+
+@triton.jit
+def _argmax_combine_tie_break_left(value1, index1, value2, index2):
+    return _argmax_combine(value1, index1, value2, index2, True)
+
+
+@triton.jit
+def _argmax_combine_tie_break_fast(value1, index1, value2, index2):
+    return _argmax_combine(value1, index1, value2, index2, False)
+
+
+@triton.jit
+def _argmin_combine(value1, index1, value2, index2, tie_break_left: tl.constexpr):
+    first = value1 < value2
+    if tie_break_left:
+        first = first | ((value1 == value2) & (index1 < index2))
+    return tl.where(first, value1, value2), tl.where(first, index1, index2)
+
+
+@triton.jit
+def _argmin_combine_tie_break_left(value1, index1, value2, index2):
+    return _argmin_combine(value1, index1, value2, index2, True)
+
+
+@triton.jit
+def _argmin_combine_tie_break_fast(value1, index1, value2, index2):
+    return _argmin_combine(value1, index1, value2, index2, False)
+
+
+@triton.jit
+def _elementwise_max(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def _elementwise_min(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def _sum_combine(a, b):
+    return a + b
+
+
+@triton.jit
+def _prod_combine(a, b):
+    return a * b
+
+
+@triton.jit
+def _xor_combine(a, b):
+    return a ^ b
+
+
+@triton.jit
+def _or_combine(x, y):
+    return x | y
+
+
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     linear = i * size_j + j

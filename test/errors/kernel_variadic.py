@@ -4,6 +4,6 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(*pointers):  # error: .:13 VariadicKernel a kernel can't have `*` or `**` parameters
-    tl.store(pointers[0], 1)
+def kernel(out, **options):  # error: .:19 VariadicKernel a kernel can't have `**` parameters
+    tl.store(out, 1)
 # hint: write the parameters out

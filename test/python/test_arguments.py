@@ -29,6 +29,25 @@ def applies(x, y, FN: tl.constexpr):
     tl.store(y + i, v)
 
 
+@triton.jit
+def sums(y, *inputs, N: tl.constexpr = 4):
+    i = tl.arange(0, N)
+    total = tl.zeros([N], tl.float32)
+    for x in tl.static_range(len(inputs)):
+        total += tl.load(inputs[x] + i)
+    tl.store(y + i, total)
+
+
+@triton.jit
+def scaled(y, x, *factors):
+    i = tl.arange(0, 4)
+    first, *others = factors
+    v = tl.load(x + i) * first
+    for k in tl.static_range(len(others)):
+        v *= others[k]
+    tl.store(y + i, v)
+
+
 class Mode(Enum):
     FIRST = "first"
     SECOND = "second"
@@ -134,6 +153,29 @@ class Arguments(unittest.TestCase):
                               (Scale(1.0, 1, Mode.SECOND), self.x + 2), (Scale(1.0, 1, Mode.SECOND, 5), self.x + 7)):
             by_scale[(1, )](self.x, self.y, scale)
             np.testing.assert_array_equal(self.y, wanted)
+
+    def test_any_number_of_arguments(self):
+        x = np.arange(4, dtype="f4")
+        for count in (0, 1, 3):
+            y = np.full(4, -1, "f4")
+            sums[(1, )](y, *[x] * count)
+            self.assertEqual(y.tolist(), (x * count).tolist())
+        y = np.full(4, -1, "f4")
+        sums[(1, )](y, x, x, N=2)
+        self.assertEqual(y.tolist(), [0, 2, -1, -1])
+        sums[lambda meta: (len(meta["inputs"]), )](y, x, x)
+        self.assertEqual(y.tolist(), (2 * x).tolist())
+        scaled[(1, )](y, x, 2, 3.5)
+        self.assertEqual(y.tolist(), (7 * x).tolist())
+        scaled[(1, )](y, x, 2, 3)
+        self.assertEqual(y.tolist(), (6 * x).tolist())
+        with self.assertRaisesRegex(TypeError, "sums.. missing 1 required positional argument: 'y'"):
+            sums[(1, )]()
+
+    def test_more_warps_than_a_gpu_has(self):
+        x, y = np.arange(4, dtype="f4"), np.zeros(4, "f4")
+        applies[(1, )](x, y, FN=square, num_warps=128)
+        self.assertEqual(y.tolist(), (x * x).tolist())
 
     def test_function_that_runs_while_compiling(self):
         counts[(1, )](self.y, doubled)

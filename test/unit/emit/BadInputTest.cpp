@@ -89,7 +89,7 @@ TEST_F(BadInputTest, SignaturesThatDoNotFit) {
   EXPECT_EQ(codeOf(source, "*i32, i32, i32"), "NotConstexpr");
   EXPECT_EQ(emit(source, "g", "*i32").code(), "NoSuchKernel");
   EXPECT_EQ(emit("\ndef f(p):\n    pass\n", "f", "*i32").code(), "NotAKernel");
-  EXPECT_EQ(codeOf("\n@triton.jit\ndef f(*p):\n    pass\n"), "VariadicKernel");
+  EXPECT_EQ(codeOf("\n@triton.jit\ndef f(**p):\n    pass\n"), "VariadicKernel");
 }
 
 } // namespace

@@ -228,7 +228,7 @@ TEST_F(ApiTest, OptionsThatNoCompilerTakesAreRefused) {
   for (auto [change, words] :
        std::initializer_list<std::pair<void (*)(CompileOptions &), const char *>>{
            {[](CompileOptions &o) { o.numWarps = 3; }, "`numWarps` of the compile options is 3"},
-           {[](CompileOptions &o) { o.numWarps = 64; }, "a power of two up to 32"},
+           {[](CompileOptions &o) { o.numWarps = 2048; }, "a power of two up to 1024"},
            {[](CompileOptions &o) { o.numStages = 0; }, "`numStages`"},
            {[](CompileOptions &o) { o.numCtas = -1; }, "`numCtas`"},
            {[](CompileOptions &o) { o.maxRegisters = -1; }, "`maxRegisters`"},

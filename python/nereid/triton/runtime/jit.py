@@ -43,6 +43,11 @@ class KernelParam:
         return self._param.name
 
     @property
+    def takes_rest(self):
+        """`*name`: a tuple of all further positional arguments."""
+        return self._param.kind == inspect.Parameter.VAR_POSITIONAL
+
+    @property
     def annotation(self):
         annotation = self._param.annotation
         if annotation is inspect.Parameter.empty:
@@ -103,7 +108,7 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         self.__doc__, self.__name__, self.__qualname__ = fn.__doc__, fn.__name__, fn.__qualname__
         self.__module__, self.__globals__ = fn.__module__, fn.__globals__
         self._describe(tuple(self.arg_names), {one.name: one.default for one in self.params if one.has_default},
-                       fn.__name__)
+                       fn.__name__, next((one.num for one in self.params if one.takes_rest), -1))
         self._refresh()
         _functions.append(_weak(self))
 
@@ -139,10 +144,10 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
                     None, None, f"{one.name} marked as constexpr and listed in do_not_specialize/"
                     "do_not_specialize_on_alignment. Remove constexpr designation to skip specialization.")
         for one in self.signature.parameters.values():
-            if one.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            if one.kind == inspect.Parameter.VAR_KEYWORD:
                 raise errors.UnsupportedLanguageConstruct(
                     None, None, f"`{self.__name__}` is launched, and its parameter `{one}` takes any number of "
-                    "arguments: a kernel's parameters are written out, those of functions that it calls need not be")
+                    "named arguments: a kernel's parameters are written out, those of functions that it calls need not be")
         knobs.place_cache()
         closure = self._reach()
         self._program, self._brought = _C.Program(closure.plain(), closure.root), []
