@@ -181,50 +181,27 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     Value on = maskLanes(emitter, mask, where);
     bool used = !atomic.getResult().use_empty();
     Buffer into = used ? emitter.buffer(atomic.getResult()) : Buffer();
-    OpBuilder &b = emitter.builder;
-    // A vector is taken apart by way of memory.
-    auto spread = [&](Value lanes) -> std::function<Value(Value)> {
-      if (where.width == 1)
-        return [lanes](Value) { return lanes; };
-      Type type = scalarOf(lanes.getType());
-      Value room = emitter.onStack(lanes.getType());
-      b.create<LLVM::StoreOp>(emitter.loc(), lanes, room);
-      return [&emitter, room, type](Value lane) -> Value {
-        OpBuilder &b = emitter.builder;
-        Value at = b.create<LLVM::GEPOp>(emitter.loc(), room.getType(), type, room, lane);
-        return b.create<LLVM::LoadOp>(emitter.loc(), type, at);
-      };
-    };
-    auto pointer = spread(pointers), value = spread(values);
-    Value bits = on && where.width > 1
-                     ? b.create<LLVM::BitcastOp>(emitter.loc(), b.getIntegerType(where.width), on)
-                           .getResult()
-                     : on;
-    emitter.loop(0, where.width, 1, {}, [&](Value lane, ValueRange) -> SmallVector<Value> {
-      auto isOn = [&]() -> Value {
-        if (where.width == 1)
-          return bits;
-        Value shift = lane;
-        if (where.width < 64)
-          shift = b.create<arith::TruncIOp>(emitter.loc(), bits.getType(), lane);
-        return b.create<arith::TruncIOp>(emitter.loc(), b.getI1Type(),
-                                         b.create<arith::ShRUIOp>(emitter.loc(), bits, shift));
-      };
+    if (where.width == 1) {
       auto one = [&] {
-        return emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointer(lane),
-                          value(lane));
+        return emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointers, values);
       };
-      Value old;
       if (!used)
-        on ? emitter.when(isOn(), one) : void(one());
+        on ? emitter.when(on, one) : void(one());
       else
-        old = on ? emitter.choose(isOn(), scalarOf(values.getType()), one) : one();
-      if (used) {
-        Lanes single = where.first();
-        single.position[where.dim] = emitter.add(where.position[where.dim], lane);
-        emitter.write(into, single, old);
-      }
-      return {};
+        emitter.write(into, where, on ? emitter.choose(on, values.getType(), one) : one());
+      return;
+    }
+    auto pointer = emitter.takeApart(pointers), value = emitter.takeApart(values);
+    if (used && on)
+      emitter.write(into, where, emitter.zero(values.getType()));
+    emitter.forEachLane(on, where.width, [&](Value lane) {
+      Value old = emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointer(lane),
+                             value(lane));
+      if (!used)
+        return;
+      Lanes single = where.first();
+      single.position[where.dim] = emitter.add(where.position[where.dim], lane);
+      emitter.write(into, single, old);
     });
   }
 

@@ -238,6 +238,10 @@ public:
                            mlir::Value other, bool isVolatile = false);
   void storeElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value value,
                      mlir::Value mask);
+  /// Lanes of a vector by numbers that the code computes: through memory.
+  std::function<mlir::Value(mlir::Value lane)> takeApart(mlir::Value vector);
+  /// Runs `body` for the lanes (i64) of up to 64 that are on, in order; for all if `mask` is null.
+  void forEachLane(mlir::Value mask, int64_t width, llvm::function_ref<void(mlir::Value)> body);
   /// Stores whole lines past the cache, at an address that is a multiple of `lineBytes`.
   void streamElements(mlir::Value pointer, mlir::Value value);
   static constexpr int64_t lineBytes = 64;
@@ -303,6 +307,8 @@ private:
   void fetch(const FusionPlan::Ahead &ahead, const Lanes &lanes, mlir::Value at, mlir::Value end,
              int64_t loads);
   void leave(const Lanes &lanes, mlir::Value count);
+  void storeOneByOne(mlir::Value pointers, int64_t width, mlir::Value values, mlir::Value mask,
+                     unsigned align);
   static LaneKey keyOf(mlir::Value tile, const Lanes &lanes);
   // Lanes already emitted in the loops that are open here, innermost last.
   std::vector<std::map<LaneKey, mlir::Value>> memo;
