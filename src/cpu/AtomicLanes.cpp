@@ -118,12 +118,31 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
   bool runsWhole(Operation *) const { return true; }
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto atomic = cast<tile::AtomicRMWOp>(op);
-    if (mayPair(atomic, emitter))
-      return emitPairs(atomic, emitter);
-    forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
-      return emitAtomic(emitter, op, atomic.getKind(), atomic.getSem(),
-                        emitter.lanes(atomic.getPointer(), where),
-                        emitter.lanes(atomic.getValue(), where));
+    auto shape = tile::shapeOf(atomic.getType());
+    if (shape.empty())
+      return forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
+        return emitAtomic(emitter, op, atomic.getKind(), atomic.getSem(),
+                          emitter.lanes(atomic.getPointer(), where),
+                          emitter.lanes(atomic.getValue(), where));
+      });
+    unsigned dim = LaneEmitter::preferredDim(shape);
+    bool isRange = emitter.axes.facts(atomic.getPointer()).contiguity[dim] >= shape[dim];
+    int64_t fetched = std::min(
+        shape[dim] * tile::bytesInMemory(tile::elementType(atomic.getType())), mostFetched);
+    RowTask task;
+    task.tiles = {atomic.getPointer(), atomic.getValue()};
+    if (atomic.getMask())
+      task.tiles.push_back(atomic.getMask());
+    task.body = [&](const Lanes &where, ValueRange) -> SmallVector<Value> {
+      change(atomic, where, emitter);
+      return {};
+    };
+    SmallVector<int64_t> rows(shape);
+    rows[dim] = 1;
+    emitter.forEach(rows, dim, 1, [&](const Lanes &row) {
+      if (isRange && fetched > LaneEmitter::lineBytes && mayPair(atomic, emitter))
+        fetchRow(emitter, emitter.lanes(atomic.getPointer(), row), fetched);
+      emitter.alongRow(row, shape[dim], task);
     });
   }
 
@@ -131,68 +150,89 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
   // one instruction, which takes as long for all of them as for one.
   static bool mayPair(tile::AtomicRMWOp atomic, LaneEmitter &emitter) {
     using K = tile::AtomicKind;
-    if (!emitter.processor.atomicPairs || !isa<RankedTensorType>(atomic.getType()) ||
-        !atomic.getResult().use_empty() || atomic.getKind() == K::FMax ||
-        atomic.getKind() == K::FMin)
-      return false;
     Type element = tile::elementType(atomic.getType());
-    auto shape = tile::shapeOf(atomic.getType());
-    if (!element.isIntOrFloat() || element.isInteger(1) || shape.empty())
-      return false;
-    unsigned dim = LaneEmitter::preferredDim(shape);
-    int64_t lanes = pairBytes / tile::bytesInMemory(element);
-    return lanes > 1 && shape[dim] >= lanes &&
-           emitter.axes.facts(atomic.getPointer()).contiguity[dim] >= lanes;
+    return emitter.processor.atomicPairs && atomic.getResult().use_empty() &&
+           atomic.getKind() != K::FMax && atomic.getKind() != K::FMin && element.isIntOrFloat() &&
+           !element.isInteger(1) && lanesOfPair(atomic) > 1;
+  }
+  static int64_t lanesOfPair(tile::AtomicRMWOp atomic) {
+    return pairBytes / tile::bytesInMemory(tile::elementType(atomic.getType()));
   }
 
-  static void emitPairs(tile::AtomicRMWOp atomic, LaneEmitter &emitter) {
-    OpBuilder &b = emitter.builder;
-    Type element = tile::elementType(atomic.getType());
-    auto shape = tile::shapeOf(atomic.getType());
-    unsigned dim = LaneEmitter::preferredDim(shape);
-    int64_t width = pairBytes / tile::bytesInMemory(element);
-    bool isRange = emitter.axes.facts(atomic.getPointer()).contiguity[dim] >= shape[dim];
-    int64_t fetched = std::min(shape[dim] * tile::bytesInMemory(element), mostFetched);
-    auto change = [&](const Lanes &where) {
-      Location loc = emitter.loc();
-      Value pointer = emitter.lanes(atomic.getPointer(), where.first());
-      Value value = emitter.lanes(atomic.getValue(), where);
-      Value mask = maskLanes(emitter, atomic.getMask(), where);
-      Value address = b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), pointer);
-      Value whole = b.create<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::eq,
-          b.create<arith::AndIOp>(loc, address, emitter.index(pairBytes - 1)), emitter.index(0));
-      if (mask)
-        whole = b.create<arith::AndIOp>(loc, whole, allAreOn(emitter, mask, width));
-      emitter.either(
-          whole, [&] { changePair(atomic, emitter, pointer, value); },
-          [&] {
-            emitter.loop(0, width, 1, {}, [&](Value lane, ValueRange) -> SmallVector<Value> {
-              auto at = [&](Value lanes) -> Value {
-                return b.create<LLVM::ExtractElementOp>(loc, lanes, lane);
-              };
-              auto one = [&] {
-                emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(),
-                           emitter.elementAddress(pointer, lane, element), at(value));
-              };
-              mask ? emitter.when(at(mask), one) : one();
-              return {};
-            });
-          });
-    };
-    SmallVector<int64_t> rows(shape);
-    rows[dim] = 1;
-    emitter.forEach(rows, dim, 1, [&](const Lanes &row) {
-      if (isRange && fetched > LaneEmitter::lineBytes)
-        fetchRow(emitter, emitter.lanes(atomic.getPointer(), row), fetched);
-      emitter.loop(0, shape[dim], width, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
-        Lanes where = row;
-        where.position[dim] = at;
-        where.width = width;
-        change(where);
+  // Some lanes of a row: what is read for them is read first.
+  static void change(tile::AtomicRMWOp atomic, const Lanes &where, LaneEmitter &emitter) {
+    Value mask = atomic.getMask();
+    if (mask && emitter.assumedMask(mask) == false && atomic.getResult().use_empty())
+      return;
+    int64_t pair = lanesOfPair(atomic);
+    if (where.width >= pair && mayPair(atomic, emitter) &&
+        isAdjacent(emitter, atomic.getPointer(), {where.position, where.dim, pair})) {
+      emitter.loop(0, where.width, pair, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+        Lanes some = where;
+        some.position[where.dim] = emitter.add(where.position[where.dim], at);
+        some.width = pair;
+        changeAdjacent(atomic, some, emitter);
         return {};
       });
+      return;
+    }
+    Value pointers = emitter.lanes(atomic.getPointer(), where);
+    Value values = emitter.lanes(atomic.getValue(), where);
+    Value on = maskLanes(emitter, mask, where);
+    bool used = !atomic.getResult().use_empty();
+    Buffer into = used ? emitter.buffer(atomic.getResult()) : Buffer();
+    if (where.width == 1) {
+      auto one = [&] {
+        return emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointers, values);
+      };
+      if (!used)
+        on ? emitter.when(on, one) : void(one());
+      else
+        emitter.write(into, where, on ? emitter.choose(on, values.getType(), one) : one());
+      return;
+    }
+    auto pointer = emitter.takeApart(pointers), value = emitter.takeApart(values);
+    if (used && on)
+      emitter.write(into, where, emitter.zero(values.getType()));
+    emitter.forEachLane(on, where.width, [&](Value lane) {
+      Value old = emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointer(lane),
+                             value(lane));
+      if (!used)
+        return;
+      Lanes single = where.first();
+      single.position[where.dim] = emitter.add(where.position[where.dim], lane);
+      emitter.write(into, single, old);
     });
+  }
+
+  static void changeAdjacent(tile::AtomicRMWOp atomic, const Lanes &where, LaneEmitter &emitter) {
+    OpBuilder &b = emitter.builder;
+    Type element = tile::elementType(atomic.getType());
+    Location loc = emitter.loc();
+    Value pointer = emitter.lanes(atomic.getPointer(), where.first());
+    Value value = emitter.lanes(atomic.getValue(), where);
+    Value mask = maskLanes(emitter, atomic.getMask(), where);
+    Value address = b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), pointer);
+    Value whole = b.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq,
+        b.create<arith::AndIOp>(loc, address, emitter.index(pairBytes - 1)), emitter.index(0));
+    if (mask)
+      whole = b.create<arith::AndIOp>(loc, whole, allAreOn(emitter, mask, where.width));
+    emitter.either(
+        whole, [&] { changePair(atomic, emitter, pointer, value); },
+        [&] {
+          emitter.loop(0, where.width, 1, {}, [&](Value lane, ValueRange) -> SmallVector<Value> {
+            auto at = [&](Value lanes) -> Value {
+              return b.create<LLVM::ExtractElementOp>(loc, lanes, lane);
+            };
+            auto one = [&] {
+              emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(),
+                         emitter.elementAddress(pointer, lane, element), at(value));
+            };
+            mask ? emitter.when(at(mask), one) : one();
+            return {};
+          });
+        });
   }
 
   // A row that is somewhere in memory comes at once: atomics wait for each line in turn.

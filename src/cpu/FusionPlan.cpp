@@ -1,7 +1,10 @@
 #include "cpu/FusionPlan.h"
 
+#include "cpu/Bounds.h"
 #include "cpu/LaneModels.h"
+#include "cpu/RunLanes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/MathExtras.h"
@@ -334,9 +337,28 @@ Operation *FusionPlan::yieldThatRunsAlone() const {
   return nullptr;
 }
 
+// True if elements may stand at one place although no stride is 0: what a lane reads, another one
+// may have written then.
+static bool mayRepeat(Value pointers) {
+  SmallVector<Value> open = {pointers};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!tile::isTile(value) || !op || !seen.insert(value).second)
+      continue;
+    if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp,
+             tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ArangeOp,
+             tile::HintOp, arith::ConstantOp>(op))
+      return true;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
 // Stores tiles that `root` reads from memory which `write` overwrites in the same loop, unless it
-// reads an address in the lane that writes it. Where that can be told from two addresses a row, it
-// is tested when the kernel runs. True if something was stored.
+// reads an address in the lane that writes it. Where that can be told from two addresses a row, or
+// from bounds of all addresses, it is tested when the kernel runs. True if something was stored.
 bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
   auto write = dyn_cast<tile::MemoryAccessOpInterface>(store_);
   auto put = dyn_cast<tile::StoreOp>(store_);
@@ -344,6 +366,9 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
   for (Value tile : root.tiles) {
     Cone one;
     visit(tile, false, false, false, one);
+    // Of addresses and masks more is known than of numbers in a buffer.
+    Type element = tile::elementType(tile.getType());
+    bool isPlace = isa<tile::PtrType>(element) || element.isInteger(1);
     // A chain of elementwise ops keeps the lanes in their places.
     bool keeps = llvm::all_of(one.ops, [](Operation *op) {
       return keepsPlaces(op) || isa<tile::SplatOp>(op) ||
@@ -355,13 +380,18 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
         continue;
       keeps &= write && !(isOwn && tile == write.getAccessed()) &&
                tile::isTile(read.getAccessed()) && !one.repeated.contains(op);
-      if (keeps && read.getAccessed() == write.getAccessed())
+      if (keeps && read.getAccessed() == write.getAccessed() && !mayRepeat(write.getAccessed()))
         continue;
-      if (keeps && put && (!isOwn || tile == put.getValue()) && rowsAreRanges(put.getPointer()) &&
-          goesOneWay(read.getAccessed())) {
+      bool byRows =
+          keeps && put && rowsAreRanges(put.getPointer()) && goesOneWay(read.getAccessed());
+      bool byBounds =
+          !byRows && put && hasBounds(read.getAccessed()) && hasBounds(put.getPointer());
+      if ((byRows || byBounds) && (!isOwn || tile == put.getValue())) {
         if (auto &loads = tested[store_]; !llvm::is_contained(loads, op))
           loads.push_back(op);
-      } else if (store(isOwn ? tile : op->getResult(0), Reason::MemoryOrder)) {
+        if (byBounds)
+          bounded.insert({store_, op});
+      } else if (store(isOwn && !isPlace ? tile : op->getResult(0), Reason::MemoryOrder)) {
         return true;
       }
     }
@@ -374,6 +404,7 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
 // lanes reads the very address that it then writes.
 bool FusionPlan::storeForMemoryOrder() {
   tested.clear();
+  bounded.clear();
   for (const Root &root : roots()) {
     Operation *with = yieldStores.lookup(root.place);
     Cone all = cone(root);
@@ -406,7 +437,8 @@ bool FusionPlan::storeReused() {
   }
   SmallVector<Operation *> candidates;
   for (auto [op, count] : evaluations)
-    if (count > 1 && isCostly(op) && (inLoops.contains(op) || !mayReadAgain(op)))
+    if (count > 1 && isCostly(op) &&
+        (inLoops.contains(op) || !(mayReadAgain(op) || isSplitAlongRow(op, axes))))
       candidates.push_back(op);
   llvm::sort(candidates,
              [&](Operation *a, Operation *b) { return order.lookup(a) > order.lookup(b); });

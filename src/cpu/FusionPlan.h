@@ -61,8 +61,13 @@ public:
 
   /// Loads that the loop of `store` evaluates although their memory may be what it writes: the
   /// loop is right only if each reads the very addresses that are written, or none of them. Each
-  /// row of the tiles concerned is one range of memory. The store has scratch memory for its value.
+  /// row of the tiles concerned is one range of memory, or all of them have bounds. The store has
+  /// scratch memory for its value.
   llvm::ArrayRef<mlir::Operation *> loadsToTest(mlir::Operation *store) const;
+  /// True if bounds of all addresses of load and store tell (Bounds.h), instead of those of rows.
+  bool isTestedByBounds(mlir::Operation *store, mlir::Operation *load) const {
+    return bounded.contains({store, load});
+  }
   /// True if the elements of each row lie one after the other in memory.
   bool rowsAreRanges(mlir::Value pointers) const;
 
@@ -160,6 +165,7 @@ private:
   uint64_t firstCache;
   analysis::AxisAnalysis axes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> tested;
+  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> bounded;
   llvm::MapVector<mlir::Operation *, tile::StoreOp> yieldStores;
   llvm::DenseMap<mlir::Value, Stored> storedTiles;
   llvm::SmallVector<mlir::Value> storedOrder;

@@ -1,4 +1,5 @@
 #include "cpu/LaneEmitter.h"
+#include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -71,9 +72,69 @@ Value LaneEmitter::lanes(Value tile, const Lanes &where) {
   for (auto &scope : llvm::reverse(memo))
     if (auto found = scope.find(key); found != scope.end())
       return found->second;
-  Value value = plan.stored(tile) ? read(buffer(tile), where) : compute(tile, where);
+  Value value = run ? inRun(tile, where) : Value();
+  if (!value)
+    value = plan.stored(tile) ? read(buffer(tile), where) : compute(tile, where);
   remember(tile, where, value);
   return value;
+}
+
+std::optional<int64_t> LaneEmitter::stepInRun(Value tile) const {
+  auto found = run ? run->steps.find(tile) : decltype(run->steps)::const_iterator();
+  return run && found != run->steps.end() ? std::optional<int64_t>(found->second) : std::nullopt;
+}
+
+// What stays the same in the run is found once for all lanes; what splits a number, from where the
+// run began.
+Value LaneEmitter::inRun(Value tile, const Lanes &where) {
+  if (auto found = run->numbers.find(tile); found != run->numbers.end()) {
+    const RowRun::Number &number = found->second;
+    if (!number.step)
+      return splat(number.base, where.width);
+    Type type = number.base.getType();
+    Value past = builder.create<arith::SubIOp>(location, where.position[number.dim], run->start);
+    if (past.getType() != type)
+      past = builder.create<arith::TruncIOp>(location, type, past);
+    Value first = splat(add(number.base, past), where.width);
+    return where.width == 1 ? first : add(first, iota(type, where.width));
+  }
+  return where.width > 1 && stepInRun(tile) == 0 ? splat(lanes(tile, where.first()), where.width)
+                                                 : Value();
+}
+
+// While there are lanes: all whole vectors of the run that begins here, then one vector in which it
+// ends.
+SmallVector<Value> LaneEmitter::alongRuns(
+    RowRuns &runs, Value upper, int64_t width, ArrayRef<Value> carried,
+    llvm::function_ref<SmallVector<Value>(Value, Value, ArrayRef<Value>, bool)> steps) {
+  SmallVector<Value> all = {index(0)};
+  llvm::append_range(all, carried);
+  auto loop = builder.create<scf::WhileOp>(
+      location, ValueRange(all).getTypes(), all,
+      [&](OpBuilder &b, Location loc, ValueRange now) {
+        Value more = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, now[0], upper);
+        b.create<scf::ConditionOp>(loc, more, now);
+      },
+      [](OpBuilder &b, Location loc, ValueRange now) { b.create<scf::YieldOp>(loc, now); });
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *end = loop.getAfterBody()->getTerminator();
+  builder.setInsertionPoint(end);
+  MemoScope scope(*this);
+  ValueRange now = loop.getAfterArguments();
+  auto [length, here] = runs.begin(now[0]);
+  auto least = [&](Value a, Value b) -> Value {
+    return builder.create<arith::MinSIOp>(location, a, b);
+  };
+  Value left = builder.create<arith::SubIOp>(location, upper, now[0]);
+  Value whole = builder.create<arith::AndIOp>(location, least(length, left), index(-width));
+  Value last = add(now[0], whole), next = least(add(last, index(width)), upper);
+  const RowRun *outer = std::exchange(run, &here);
+  SmallVector<Value> values = steps(now[0], last, llvm::to_vector(now.drop_front()), true);
+  run = outer;
+  values = steps(last, next, values, false);
+  values.insert(values.begin(), next);
+  end->setOperands(values);
+  return llvm::to_vector(ValueRange(loop.getResults()).drop_front());
 }
 
 LaneEmitter::LaneKey LaneEmitter::keyOf(Value tile, const Lanes &where) {

@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 
 namespace nereid::cpu {
 
@@ -62,6 +63,19 @@ struct Sweep {
   bool uniform = false;                 ///< from `end` on all lanes are the same
 };
 
+/// Lanes of a row within which numbers that divisions split count up or stay as they are
+/// (RunLanes.h).
+struct RowRun {
+  struct Number {
+    mlir::Value base; ///< at `start`
+    unsigned dim;     ///< of the tile, along the row
+    int64_t step;     ///< from lane to lane
+  };
+  mlir::Value start;
+  llvm::DenseMap<mlir::Value, Number> numbers;
+  llvm::DenseMap<mlir::Value, int64_t> steps; ///< of what is made of them, in elements
+};
+
 /// Work along one row: some lanes of `tiles` at a time, and values carried from step to step.
 struct RowTask {
   llvm::SmallVector<mlir::Value, 4> tiles; ///< what the body asks for lanes of
@@ -75,6 +89,8 @@ struct RowTask {
   /// If given, what becomes of the one lane that is left of each at the end of `row`.
   std::function<llvm::SmallVector<mlir::Value>(const Lanes &row, mlir::ValueRange)> settle;
 };
+
+class RowRuns;
 
 class LaneEmitter {
 public:
@@ -162,6 +178,8 @@ public:
   void assuming(llvm::ArrayRef<mlir::Value> masks, bool value, llvm::function_ref<void()> body);
   /// What all lanes of a mask are known to be here.
   std::optional<bool> assumedMask(mlir::Value mask) const;
+  /// The step from lane to lane along the run of a row that is emitted here, if it is known.
+  std::optional<int64_t> stepInRun(mlir::Value tile) const;
   /// The first place along `dim` from which on all of `mask` is false (i64, from 0 to the extent);
   /// null if that cannot be told here, where lanes can be computed of what `isKnown` holds for.
   mlir::Value maskEnd(mlir::Value mask, unsigned dim,
@@ -220,12 +238,18 @@ public:
                            mlir::Value other, bool isVolatile = false);
   void storeElements(mlir::Value pointer, mlir::Type element, int64_t width, mlir::Value value,
                      mlir::Value mask);
+  /// Lanes of a vector by numbers that the code computes: through memory.
+  std::function<mlir::Value(mlir::Value lane)> takeApart(mlir::Value vector);
+  /// Runs `body` for the lanes (i64) of up to 64 that are on, in order; for all if `mask` is null.
+  void forEachLane(mlir::Value mask, int64_t width, llvm::function_ref<void(mlir::Value)> body);
   /// Stores whole lines past the cache, at an address that is a multiple of `lineBytes`.
   void streamElements(mlir::Value pointer, mlir::Value value);
   static constexpr int64_t lineBytes = 64;
   /// Fetches what `bytes` from `pointer` on lie in. `hint`: 3 for the first cache, 2 for the
   /// second.
   void fetchLines(mlir::Value pointer, int64_t bytes, int32_t hint);
+  /// Room on the stack for one value of a type.
+  mlir::Value onStack(mlir::Type type);
   /// Eight bytes on the stack that are zero before the first program and stay from one to the next.
   mlir::Value zeroSlot();
   /// Calls one of support/CpuSymbols.def.
@@ -255,6 +279,14 @@ public:
 
 private:
   std::optional<Lanes> acrossRows(mlir::Value tile);
+  mlir::Value inRun(mlir::Value tile, const Lanes &lanes);
+  std::unique_ptr<RowRuns> runsOf(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
+                                  int64_t width);
+  llvm::SmallVector<mlir::Value> alongRuns(
+      RowRuns &runs, mlir::Value upper, int64_t width, llvm::ArrayRef<mlir::Value> carried,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(
+          mlir::Value lower, mlir::Value upper, llvm::ArrayRef<mlir::Value> carried, bool isRun)>
+          steps);
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
                 std::function<mlir::Value(const Lanes &)> source,
                 llvm::ArrayRef<mlir::Value> ends = {});
@@ -275,6 +307,8 @@ private:
   void fetch(const FusionPlan::Ahead &ahead, const Lanes &lanes, mlir::Value at, mlir::Value end,
              int64_t loads);
   void leave(const Lanes &lanes, mlir::Value count);
+  void storeOneByOne(mlir::Value pointers, int64_t width, mlir::Value values, mlir::Value mask,
+                     unsigned align);
   static LaneKey keyOf(mlir::Value tile, const Lanes &lanes);
   // Lanes already emitted in the loops that are open here, innermost last.
   std::vector<std::map<LaneKey, mlir::Value>> memo;
@@ -289,6 +323,7 @@ private:
   DirectionAnalysis directions;
   llvm::DenseMap<mlir::Operation *, mlir::Value> strides; // of loads, from round to round, in bytes
   llvm::DenseMap<mlir::Value, bool> assumed;              // masks
+  const RowRun *run = nullptr;                            // that is emitted here
   mlir::Location location;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> descriptors;

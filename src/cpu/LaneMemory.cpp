@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -284,13 +285,20 @@ Value LaneEmitter::loadElements(Value pointer, Type element, int64_t width, Valu
   if (!mask && !scattered)
     return fromMemory(builder.create<LLVM::LoadOp>(location, type, pointer, align, isVolatile),
                       element);
-  if (!mask && scattered && processor.slowGathers) {
+  if (scattered && processor.slowGathers) {
+    // Lanes that are off read what is anywhere, and drop it: a branch for each would cost more.
+    if (mask)
+      pointer = builder.create<LLVM::SelectOp>(location, mask, pointer,
+                                               splat(onStack(scalarOf(type)), width));
     Value all = builder.create<LLVM::UndefOp>(location, type);
     for (int64_t lane = 0; lane < width; ++lane)
       all = insert(all,
                    builder.create<LLVM::LoadOp>(location, scalarOf(type), extract(pointer, lane),
                                                 align, isVolatile),
                    lane);
+    if (mask)
+      all = builder.create<LLVM::SelectOp>(location, mask, all,
+                                           other ? toMemory(other, element) : zero(type));
     return fromMemory(all, element);
   }
   if (!mask)
@@ -320,6 +328,8 @@ void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Valu
     builder.create<LLVM::StoreOp>(location, value, pointer, align);
     return;
   }
+  if (scattered && processor.slowGathers)
+    return storeOneByOne(pointer, width, value, mask, align);
   if (!mask)
     mask = constant(builder.getI1Type(), 1, width);
   auto alignment = builder.getI32IntegerAttr(align);
@@ -327,6 +337,53 @@ void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Valu
     builder.create<LLVM::masked_scatter>(location, value, pointer, mask, alignment);
   else
     builder.create<LLVM::MaskedStoreOp>(location, value, pointer, mask, alignment);
+}
+
+std::function<Value(Value)> LaneEmitter::takeApart(Value vector) {
+  Value room = onStack(vector.getType());
+  builder.create<LLVM::StoreOp>(location, vector, room);
+  Type type = scalarOf(vector.getType());
+  return [this, room, type](Value lane) -> Value {
+    Value at = builder.create<LLVM::GEPOp>(location, room.getType(), type, room, lane);
+    return builder.create<LLVM::LoadOp>(location, type, at);
+  };
+}
+
+void LaneEmitter::forEachLane(Value mask, int64_t width, llvm::function_ref<void(Value)> body) {
+  if (!mask) {
+    loop(0, width, 1, {}, [&](Value lane, ValueRange) -> SmallVector<Value> {
+      body(lane);
+      return {};
+    });
+    return;
+  }
+  Type bits = builder.getIntegerType(width), wide = builder.getI64Type();
+  Value on = builder.create<LLVM::BitcastOp>(location, bits, mask);
+  if (width < 64)
+    on = builder.create<arith::ExtUIOp>(location, wide, on);
+  auto rest = builder.create<scf::WhileOp>(
+      location, TypeRange{wide}, ValueRange{on},
+      [&](OpBuilder &b, Location loc, ValueRange left) {
+        Value any = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, left[0], index(0));
+        b.create<scf::ConditionOp>(loc, any, left);
+      },
+      [](OpBuilder &b, Location loc, ValueRange left) { b.create<scf::YieldOp>(loc, left); });
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *end = rest.getAfterBody()->getTerminator();
+  builder.setInsertionPoint(end);
+  Value left = rest.getAfterArguments()[0];
+  body(builder.create<math::CountTrailingZerosOp>(location, left));
+  Value less = add(left, index(-1));
+  end->setOperand(0, builder.create<arith::AndIOp>(location, left, less));
+}
+
+// Scattering instructions of AMD take longer, however few lanes are on.
+void LaneEmitter::storeOneByOne(Value pointers, int64_t width, Value values, Value mask,
+                                unsigned align) {
+  auto pointer = takeApart(pointers), value = takeApart(values);
+  forEachLane(mask, width, [&](Value lane) {
+    builder.create<LLVM::StoreOp>(location, value(lane), pointer(lane), align);
+  });
 }
 
 void LaneEmitter::streamElements(Value pointer, Value value) {

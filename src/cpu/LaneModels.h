@@ -19,6 +19,8 @@ using LaneModel = tile::LanesOpInterface::ExternalModel<Model, Op>;
 
 /// Lanes of the mask of an access; null if all are known to be on.
 mlir::Value maskLanes(LaneEmitter &emitter, mlir::Value mask, const Lanes &where);
+/// True if the lanes of an address are known to follow each other.
+bool isAdjacent(LaneEmitter &emitter, mlir::Value pointer, const Lanes &where);
 /// True if no lane of a mask is off.
 mlir::Value allAreOn(LaneEmitter &emitter, mlir::Value mask, int64_t width);
 /// One atomic read-modify-write; gives the old value.

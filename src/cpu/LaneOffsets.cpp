@@ -31,6 +31,10 @@ Offsets laneOffsets(Value tile, const Lanes &where, LaneEmitter &emitter) {
   };
   if (!isa<RankedTensorType>(tile.getType()) || where.width == 1)
     return steps([](int64_t) { return int64_t(0); });
+  if (auto step = emitter.stepInRun(tile)) {
+    int64_t unit = *step * bytesOfUnit(tile.getType());
+    return steps([&](int64_t lane) { return lane * unit; });
+  }
   tile::AxisFacts facts = emitter.axes.facts(tile);
   int64_t constancy = facts.constancy[where.dim], contiguity = facts.contiguity[where.dim];
   if (constancy >= where.width)

@@ -1,4 +1,5 @@
 // Loads and stores through pointers.
+#include "cpu/Bounds.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
@@ -20,6 +21,8 @@ enum class Reach { Adjacent, One, Scattered };
 Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
   if (where.width == 1)
     return Reach::Adjacent;
+  if (auto step = emitter.stepInRun(pointer); step == 0 || step == 1)
+    return *step ? Reach::Adjacent : Reach::One;
   tile::AxisFacts facts = emitter.axes.facts(pointer);
   if (facts.contiguity[where.dim] >= where.width)
     return Reach::Adjacent;
@@ -83,6 +86,10 @@ Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
     return {};
   Value value = emitter.lanes(mask, where);
   return widthOf(value.getType()) == where.width ? value : emitter.splat(value, where.width);
+}
+
+bool isAdjacent(LaneEmitter &emitter, Value pointer, const Lanes &where) {
+  return reachOf(emitter, pointer, where) == Reach::Adjacent;
 }
 
 Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
@@ -223,7 +230,9 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       return fused();
     Value safe;
     for (Operation *load : loads) {
-      Value one = maySweep(emitter, cast<tile::LoadOp>(load), store);
+      Value one = emitter.plan.isTestedByBounds(store, load)
+                      ? areApart(emitter, cast<tile::LoadOp>(load), store)
+                      : maySweep(emitter, cast<tile::LoadOp>(load), store);
       safe =
           safe ? emitter.builder.create<arith::AndIOp>(emitter.loc(), safe, one).getResult() : one;
     }
@@ -237,6 +246,21 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       storeAll(store, emitter, {}, [&](const Lanes &where) { return emitter.read(all, where); });
       emitter.sweeps = outer;
     });
+  }
+
+  // True if all that is read is before or behind all that is written.
+  static Value areApart(LaneEmitter &emitter, tile::LoadOp load, tile::StoreOp store) {
+    OpBuilder &b = emitter.builder;
+    Location loc = emitter.loc();
+    Bounds from = boundsOf(emitter, load.getPointer()), to = boundsOf(emitter, store.getPointer());
+    auto isBefore = [&](Bounds x, Bounds y, Type element) -> Value {
+      return b.create<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::sle,
+          emitter.add(x.high, emitter.index(tile::bytesInMemory(element))), y.low);
+    };
+    Value apart = b.create<arith::OrIOp>(loc, isBefore(from, to, load.getAccessElementType()),
+                                         isBefore(to, from, store.getAccessElementType()));
+    return b.create<arith::AndIOp>(loc, apart, b.create<arith::AndIOp>(loc, from.hold, to.hold));
   }
 
   // True if the memory between the first and the last row of one tile is apart from that of the

@@ -2,6 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace nereid::cpu {
@@ -10,6 +12,31 @@ namespace {
 
 // Fewer lanes are divided as fast as two.
 constexpr int64_t leastLanes = 8;
+
+bool isQuotient(Operation *op) { return isa<tile::DivSIOp, tile::DivUIOp>(op); }
+bool isRest(Operation *op) { return isa<tile::RemSIOp, tile::RemUIOp>(op); }
+
+// The step of an elementwise op's result, of those of its operands.
+std::optional<int64_t> stepOf(Operation *op, ArrayRef<std::optional<int64_t>> steps,
+                              const analysis::AxisAnalysis &axes) {
+  if (!llvm::all_of(steps, [](auto one) { return one.has_value(); }))
+    return {};
+  if (llvm::all_of(steps, [](auto one) { return *one == 0; }))
+    return 0;
+  if (isa<arith::ExtSIOp, arith::ExtUIOp, tile::HintOp>(op))
+    return *steps[0];
+  if (isa<arith::AddIOp, tile::AddPtrOp>(op))
+    return *steps[0] + *steps[1];
+  if (isa<arith::SubIOp>(op))
+    return *steps[0] - *steps[1];
+  if (isa<arith::MulIOp>(op))
+    for (unsigned i : {0, 1})
+      if (auto factor = axes.facts(op->getOperand(i)).constant)
+        return *steps[1 - i] * *factor;
+  if (isa<arith::SelectOp>(op) && *steps[0] == 0 && *steps[1] == *steps[2])
+    return *steps[1];
+  return {};
+}
 
 class RunFinder {
 public:
@@ -36,30 +63,22 @@ public:
       return {};
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
       return step(op->getOperand(0), emitter.inOperand(op, where));
-    if (isa<arith::ExtSIOp, arith::ExtUIOp>(op))
-      return step(op->getOperand(0), where);
     if (!op->hasTrait<OpTrait::Elementwise>() && !isa<tile::AddPtrOp>(op))
       return {};
-    SmallVector<int64_t> steps;
+    SmallVector<std::optional<int64_t>> steps;
     for (Value operand : op->getOperands()) {
-      auto one = step(operand, where);
-      if (!one)
+      steps.push_back(step(operand, where));
+      if (!steps.back())
         return {};
-      steps.push_back(*one);
     }
-    if (llvm::all_of(steps, [](int64_t one) { return one == 0; }))
-      return 0;
-    if (isa<arith::AddIOp, tile::AddPtrOp>(op))
-      return steps[0] + steps[1];
-    if (isa<arith::SubIOp>(op))
-      return steps[0] - steps[1];
-    bool isRest = isa<tile::RemSIOp, tile::RemUIOp>(op);
-    if (!(isRest || isa<tile::DivSIOp, tile::DivUIOp>(op)) || steps[0] != 1 || steps[1] != 0)
+    if (auto known = stepOf(op, steps, emitter.axes))
+      return known;
+    if (!(isRest(op) || isQuotient(op)) || *steps[0] != 1 || *steps[1] != 0)
       return {};
     // Quotients of numbers that rise only rise, or only fall. What is left of them falls by the
     // divisor at each of its multiples.
-    tests.push_back({value, where, isRest});
-    return isRest;
+    tests.push_back({value, where, isRest(op)});
+    return isRest(op);
   }
 
 private:
@@ -100,6 +119,250 @@ std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where)
         bothHold(emitter, condition, endsMeet(emitter, first, last, test.step, test.where.width));
   }
   return Run{*step, condition};
+}
+
+// --- runs along a row ---
+
+static std::optional<int64_t> stepAlongRow(Value value, const analysis::AxisAnalysis &axes,
+                                           llvm::DenseMap<Value, std::optional<int64_t>> &known) {
+  if (!tile::isTile(value))
+    return 0;
+  auto [found, isNew] = known.try_emplace(value, std::nullopt);
+  if (!isNew)
+    return found->second;
+  auto shape = tile::shapeOf(value.getType());
+  Operation *op = value.getDefiningOp();
+  std::optional<int64_t> step;
+  if (shape.size() != 1 || !op)
+    return {};
+  tile::AxisFacts facts = axes.facts(value);
+  if (facts.constancy[0] >= shape[0])
+    step = 0;
+  else if (facts.contiguity[0] >= shape[0])
+    step = 1;
+  else if (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op)) {
+    SmallVector<std::optional<int64_t>> of;
+    for (Value operand : op->getOperands())
+      of.push_back(stepAlongRow(operand, axes, known));
+    step = stepOf(op, of, axes);
+    if (!step && (isQuotient(op) || isRest(op)) && of[0] == 1 && of[1] == 0)
+      step = isRest(op);
+  }
+  return known[value] = step;
+}
+
+bool isSplitAlongRow(Operation *op, const analysis::AxisAnalysis &axes) {
+  llvm::DenseMap<Value, std::optional<int64_t>> known;
+  return (isQuotient(op) || isRest(op)) && stepAlongRow(op->getResult(0), axes, known);
+}
+
+RowRuns::RowRuns(LaneEmitter &emitter, int64_t width, llvm::DenseSet<Value> computed)
+    : emitter(emitter), width(width), computed(std::move(computed)) {}
+
+bool RowRuns::isRead(Value tile) const {
+  return emitter.plan.stored(tile) && !computed.contains(tile);
+}
+
+// Loads and what the loop itself computes are not known where a run begins.
+bool RowRuns::collect(Value tile, const Lanes &row) {
+  if (!tile::isTile(tile))
+    return true;
+  auto [place, isNew] = places.try_emplace(tile, row);
+  if (!isNew)
+    return place->second.position == row.position && place->second.width == row.width &&
+           (row.width == 1 || place->second.dim == row.dim);
+  Operation *op = tile.getDefiningOp();
+  if (!isRead(tile) && !emitter.assumedMask(tile)) {
+    if (!op || !isLazy(op))
+      return false;
+    auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
+    bool isMoved = isa<tile::BroadcastOp, tile::ExpandDimsOp>(op);
+    if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isMoved && !isa<tile::SplatOp>(op) &&
+        llvm::any_of(op->getOperands(), tile::isTile))
+      return false;
+    bool isLate = access || computed.contains(tile);
+    for (Value operand : op->getOperands()) {
+      if (!collect(operand, isMoved ? emitter.inOperand(op, row) : row))
+        return false;
+      isLate |= late.contains(operand);
+    }
+    if (isLate)
+      late.insert(tile);
+  } else if (auto load = tile.getDefiningOp<tile::LoadOp>(); load && isRead(tile)) {
+    // One address has one number, read here or before.
+    for (Value operand : load->getOperands())
+      if (!collect(operand, row))
+        return true;
+  }
+  if (auto known = step(tile, row))
+    steps[tile] = *known;
+  return true;
+}
+
+std::optional<int64_t> RowRuns::step(Value tile, const Lanes &where) {
+  if (where.width == 1 || emitter.assumedMask(tile))
+    return 0;
+  tile::AxisFacts facts = emitter.axes.facts(tile);
+  if (facts.constancy[where.dim] >= where.width)
+    return 0;
+  if (facts.contiguity[where.dim] >= where.width)
+    return 1;
+  Operation *op = tile.getDefiningOp();
+  if (!op || op->getNumResults() != 1 || (emitter.plan.stored(tile) && !isa<tile::LoadOp>(op)))
+    return {};
+  SmallVector<std::optional<int64_t>> of;
+  for (Value operand : op->getOperands()) {
+    auto found = steps.find(operand);
+    if (!tile::isTile(operand))
+      of.push_back(0);
+    else if (found == steps.end())
+      of.push_back(std::nullopt);
+    else
+      of.push_back(found->second);
+  }
+  if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+    return of[0];
+  if (isa<tile::LoadOp>(op))
+    return llvm::all_of(of, [](auto one) { return one == 0; }) ? std::optional<int64_t>(0)
+                                                               : std::nullopt;
+  if (!op->hasTrait<OpTrait::Elementwise>() && !isa<tile::AddPtrOp>(op))
+    return {};
+  if (auto known = stepOf(op, of, emitter.axes))
+    return known;
+  auto split = splitOf(op, of);
+  if (!split)
+    return {};
+  splits.push_back(*split);
+  return split->kind == Split::Rest;
+}
+
+// True if a number counts up along all of the row, whatever divisions say.
+bool RowRuns::counts(Value number) const {
+  const Lanes &where = places.find(number)->second;
+  return emitter.axes.facts(number).contiguity[where.dim] >= where.width;
+}
+
+// A quotient, a rest or a comparison of a number that counts up with one that stays.
+std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<std::optional<int64_t>> of) {
+  if (op->getNumOperands() != 2 ||
+      !isa<IntegerType>(tile::elementType(op->getOperand(0).getType())))
+    return {};
+  Split split{op->getResult(0), op->getOperand(0), op->getOperand(1)};
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (compare && of[0] == 0)
+    std::swap(split.number, split.by);
+  if (of[split.number != op->getOperand(0)] != 1 || of[split.by == op->getOperand(1)] != 0 ||
+      late.contains(split.number) || late.contains(split.by))
+    return {};
+  auto known = emitter.axes.facts(split.by).constant;
+  if (compare) {
+    // Where all that it tells is the end of a row, a mask tells it (Sweep.cpp).
+    if (counts(split.number))
+      return {};
+    using P = arith::CmpIPredicate;
+    P predicate = compare.getPredicate();
+    split.kind = Split::Comparison;
+    split.isSigned =
+        predicate == P::slt || predicate == P::sle || predicate == P::sgt || predicate == P::sge;
+    return split;
+  }
+  if (isa<tile::ShRSOp, tile::ShRUOp>(op) && known && *known > 0 && *known < 31)
+    split.divisor = int64_t(1) << *known;
+  else if (isa<arith::AndIOp>(op) && known && *known > 0 && llvm::isPowerOf2_64(*known + 1))
+    split.divisor = *known + 1;
+  else if (isQuotient(op) || isRest(op))
+    split.divisor = known.value_or(0);
+  else
+    return {};
+  split.kind = isRest(op) || isa<arith::AndIOp>(op) ? Split::Rest : Split::Quotient;
+  split.isSigned = !isa<tile::DivUIOp, tile::RemUIOp, tile::ShRUOp>(op);
+  if (known && split.divisor < width)
+    return {};
+  return split;
+}
+
+// The first lane at `start`, in 64 bits.
+Value RowRuns::firstOf(Value tile, Value start, bool isSigned) {
+  OpBuilder &b = emitter.builder;
+  Lanes first = places.lookup(tile);
+  if (first.width > 1)
+    first.position[first.dim] = start;
+  Value value = emitter.lanes(tile, first.first());
+  Type wide = b.getI64Type();
+  if (value.getType() == wide)
+    return value;
+  return isSigned ? b.create<arith::ExtSIOp>(emitter.loc(), wide, value).getResult()
+                  : b.create<arith::ExtUIOp>(emitter.loc(), wide, value).getResult();
+}
+
+// A number without a sign of 64 bits is taken for one with: negative, it begins no run.
+std::pair<Value, RowRun> RowRuns::begin(Value start) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  using P = arith::CmpIPredicate;
+  auto compare = [&](P predicate, Value x, Value y) -> Value {
+    return b.create<arith::CmpIOp>(loc, predicate, x, y);
+  };
+  auto select = [&](Value c, Value x, Value y) -> Value {
+    return b.create<arith::SelectOp>(loc, c, x, y);
+  };
+  auto minus = [&](Value x, Value y) -> Value { return b.create<arith::SubIOp>(loc, x, y); };
+  RowRun run;
+  run.start = start;
+  run.steps = steps;
+  Value none = emitter.index(0), length;
+  for (const Split &split : splits) {
+    unsigned bits = tile::elementType(split.number.getType()).getIntOrFloatBitWidth();
+    Value x = firstOf(split.number, start, split.isSigned);
+    Value by =
+        split.divisor ? emitter.index(split.divisor) : firstOf(split.by, start, split.isSigned);
+    Type type = tile::elementType(split.tile.getType());
+    Value base, left, isKnown = compare(P::sge, x, none);
+    if (split.kind == Split::Comparison) {
+      // Of x < by, x >= by: until x is by. Of x <= by, x > by: until it is one more. Of the
+      // others: until it is either.
+      auto op = split.tile.getDefiningOp<arith::CmpIOp>();
+      Lanes at = places.lookup(split.tile);
+      at.position[at.dim] = start;
+      base = emitter.lanes(split.tile, at.first());
+      P predicate = op.getPredicate();
+      bool isSwapped = split.number != op.getLhs();
+      bool isExact = predicate == P::eq || predicate == P::ne;
+      bool isAfter =
+          predicate == P::sle || predicate == P::sgt || predicate == P::ule || predicate == P::ugt;
+      if (isSwapped && !isExact)
+        isAfter = !isAfter;
+      isKnown = b.create<arith::AndIOp>(loc, isKnown, compare(P::sge, by, none));
+      Value before = minus(by, x), endless = emitter.index(std::numeric_limits<int64_t>::max());
+      if (isExact) {
+        Value rest = select(compare(P::sgt, before, none), before, endless);
+        left = select(compare(P::eq, before, none), emitter.index(1), rest);
+      } else {
+        if (isAfter)
+          before = emitter.add(before, emitter.index(1));
+        left = select(compare(P::sgt, before, none), before, endless);
+      }
+    } else {
+      isKnown = b.create<arith::AndIOp>(loc, isKnown, compare(P::sgt, by, none));
+      Value divisor = split.divisor ? by : select(isKnown, by, emitter.index(1));
+      Value quotient = b.create<arith::DivUIOp>(loc, select(isKnown, x, none), divisor);
+      Value rest = minus(x, b.create<arith::MulIOp>(loc, quotient, divisor));
+      base = split.kind == Split::Rest ? rest : quotient;
+      if (type != base.getType())
+        base = b.create<arith::TruncIOp>(loc, type, base);
+      left = minus(divisor, rest);
+    }
+    // Where the number wraps around the run ends, too.
+    int64_t greatest = bits == 64       ? std::numeric_limits<int64_t>::max()
+                       : split.isSigned ? (int64_t(1) << (bits - 1)) - 1
+                                        : (int64_t(1) << bits) - 1;
+    left = b.create<arith::MinSIOp>(loc, left, minus(emitter.index(greatest), x));
+    left = select(isKnown, left, none);
+    length = length ? b.create<arith::MinSIOp>(loc, length, left).getResult() : left;
+    run.numbers[split.tile] = {base, places.lookup(split.tile).dim,
+                               split.kind == Split::Rest ? 1 : 0};
+  }
+  return {length, std::move(run)};
 }
 
 } // namespace nereid::cpu

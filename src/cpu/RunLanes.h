@@ -5,7 +5,8 @@
 //   q = n // d   one number, as long
 //   p + q * s + r, p + (q % m) * s + r % w, ...
 //
-// Divisions of two lanes tell, and are cheaper than those of all.
+// Along a row, how far that goes is found where each run begins, and within it nothing is tested
+// (RowRuns). Elsewhere divisions of two lanes tell, and are cheaper than those of all (findRun).
 #pragma once
 
 #include "cpu/LaneEmitter.h"
@@ -27,5 +28,47 @@ Lanes lastOf(LaneEmitter &emitter, const Lanes &where);
 /// True if the last of `width` lanes is where the first one and the step put it.
 mlir::Value endsMeet(LaneEmitter &emitter, mlir::Value first, mlir::Value last, int64_t step,
                      int64_t width);
+
+/// True if `op` divides in a tile of one dimension such that runs tell its lanes: asked for again,
+/// they cost less than a buffer.
+bool isSplitAlongRow(mlir::Operation *op, const analysis::AxisAnalysis &axes);
+
+/// What the tiles of a loop along a row are made of that changes only where a run ends: quotients,
+/// rests and comparisons of numbers that count up along the row.
+class RowRuns {
+public:
+  /// `computed`: tiles that the loop itself puts in their buffers. Runs shorter than `width` lanes
+  /// are of no use.
+  RowRuns(LaneEmitter &emitter, int64_t width, llvm::DenseSet<mlir::Value> computed);
+
+  /// Looks at what `tile` is computed from. False if some op reads its operands elsewhere, or one
+  /// tile is read at two places.
+  bool collect(mlir::Value tile, const Lanes &row);
+  bool isEmpty() const { return splits.empty(); }
+
+  /// How many lanes from `start` on are one run, and what holds in it.
+  std::pair<mlir::Value, RowRun> begin(mlir::Value start);
+
+private:
+  struct Split {
+    mlir::Value tile, number, by;
+    int64_t divisor = 0; ///< if it is known; `by` is null then
+    enum Kind { Quotient, Rest, Comparison } kind = Quotient;
+    bool isSigned = false;
+  };
+  bool isRead(mlir::Value tile) const;
+  bool counts(mlir::Value number) const;
+  std::optional<int64_t> step(mlir::Value tile, const Lanes &where);
+  std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<std::optional<int64_t>> steps);
+  mlir::Value firstOf(mlir::Value tile, mlir::Value start, bool isSigned);
+
+  LaneEmitter &emitter;
+  int64_t width;
+  llvm::DenseSet<mlir::Value> computed;
+  llvm::DenseSet<mlir::Value> late; ///< not known before the row begins
+  llvm::DenseMap<mlir::Value, Lanes> places;
+  llvm::DenseMap<mlir::Value, int64_t> steps;
+  llvm::SmallVector<Split> splits;
+};
 
 } // namespace nereid::cpu

@@ -7,6 +7,7 @@
 //   [full, end)    narrow vectors, masked
 //   [end, extent)  narrow vectors, the masks are false
 #include "cpu/LaneEmitter.h"
+#include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -192,6 +193,14 @@ private:
 
 } // namespace
 
+static llvm::DenseSet<Value> computedBy(ArrayRef<RowTask> tasks) {
+  llvm::DenseSet<Value> computed;
+  for (const RowTask &task : tasks)
+    if (task.computes)
+      computed.insert(task.computes);
+  return computed;
+}
+
 std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                                         int64_t wide) {
   int64_t narrow = std::min(wide, vectorLanes());
@@ -200,11 +209,7 @@ std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &ro
   bool isStored = row.position.size() > 1 && tasks.front().storeMask;
   if (!sweeps || extent < 2 * (isStored ? narrow : wide))
     return {};
-  llvm::DenseSet<Value> computed;
-  for (const RowTask &task : tasks)
-    if (task.computes)
-      computed.insert(task.computes);
-  RowMasks found(*this, extent, std::move(computed));
+  RowMasks found(*this, extent, computedBy(tasks));
   for (const RowTask &task : tasks)
     for (Value tile : task.tiles)
       if (!found.collect(tile, row))
@@ -307,14 +312,20 @@ static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
                                  b.create<LLVM::BitcastOp>(emitter.loc(), bits, c));
 }
 
+Value LaneEmitter::onStack(Type type) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value one = index(1);
+  builder.setInsertionPointAfter(one.getDefiningOp());
+  return builder.create<LLVM::AllocaOp>(location, LLVM::LLVMPointerType::get(builder.getContext()),
+                                        type, one);
+}
+
 Value LaneEmitter::zeroSlot() {
   OpBuilder::InsertionGuard guard(builder);
-  Value one = index(1), none = index(0);
-  builder.setInsertionPointAfter(none.getDefiningOp());
-  if (one.getDefiningOp()->isBeforeInBlock(none.getDefiningOp()) == false)
-    builder.setInsertionPointAfter(one.getDefiningOp());
-  Value slot = builder.create<LLVM::AllocaOp>(
-      location, LLVM::LLVMPointerType::get(builder.getContext()), builder.getI64Type(), one);
+  Value none = index(0), slot = onStack(builder.getI64Type());
+  Operation *after = slot.getDefiningOp();
+  builder.setInsertionPointAfter(after->isBeforeInBlock(none.getDefiningOp()) ? none.getDefiningOp()
+                                                                              : after);
   builder.create<LLVM::StoreOp>(location, none, slot);
   return slot;
 }
@@ -383,6 +394,21 @@ void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
   }
 }
 
+// The numbers of the tasks that runs are made of; null if there are none.
+std::unique_ptr<RowRuns> LaneEmitter::runsOf(ArrayRef<RowTask> tasks, const Lanes &row,
+                                             int64_t extent, int64_t width) {
+  if (!sweeps || extent < 2 * width || width < vectorLanes())
+    return {};
+  auto runs = std::make_unique<RowRuns>(*this, width, computedBy(tasks));
+  Lanes all = row;
+  all.width = extent;
+  for (const RowTask &task : tasks)
+    for (Value tile : task.tiles)
+      if (!runs->collect(tile, all))
+        return {};
+  return runs->isEmpty() ? nullptr : std::move(runs);
+}
+
 SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, ArrayRef<RowTask> tasks,
                                          ArrayRef<FusionPlan::Ahead> ahead, bool alternates) {
   int64_t wide = preferredWidth({extent}, 0);
@@ -436,13 +462,26 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
       return task.settle ? task.settle(row, mine) : llvm::to_vector(mine);
     });
   };
+  // Cut where runs end, too (RunLanes.h).
+  auto whole = [&](Value upper) {
+    // What is carried is as wide as all steps.
+    int64_t narrow = carried.empty() ? std::min(wide, vectorLanes()) : wide;
+    int64_t width = extent < 2 * wide ? narrow : wide;
+    auto runs = ahead.empty() && !alternates ? runsOf(tasks, row, extent, width) : nullptr;
+    if (!runs)
+      return steps(index(0), upper, wide, carried);
+    return alongRuns(*runs, upper, width, carried,
+                     [&](Value lower, Value upper, ArrayRef<Value> before, bool isRun) {
+                       return steps(lower, upper, isRun ? width : narrow, before);
+                     });
+  };
   auto parts = sweep(tasks, row, extent, wide);
   if (!parts) {
-    carried = steps(index(0), last, wide, carried);
+    carried = whole(last);
     return settled(wide);
   }
   fetchEnd = parts->end;
-  assuming(parts->masks, true, [&] { carried = steps(index(0), parts->full, wide, carried); });
+  assuming(parts->masks, true, [&] { carried = whole(parts->full); });
   narrowTo(wide, parts->narrow);
   carried = steps(parts->full, parts->end, parts->narrow, carried);
   if (parts->uniform)
