@@ -792,11 +792,11 @@ class Errors(unittest.TestCase):
                 decorator(later)
 
         @triton.jit
-        def any_number(*pointers):
+        def any_number(**pointers):
             pass
 
-        with self.assertRaisesRegex(triton.CompilationError, r"`any_number` .* `\*pointers`"):
-            any_number[(1, )](np.zeros(1, "f4"))
+        with self.assertRaisesRegex(triton.CompilationError, r"`any_number` .* `\*\*pointers`"):
+            any_number[(1, )](pointers=np.zeros(1, "f4"))
 
     def test_exceptions_in_hooks(self):
         def fails(*args, **kwargs):
