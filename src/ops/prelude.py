@@ -247,19 +247,20 @@ def flip(x, dim: tl.constexpr = None):
     return tl.gather(x, tl.broadcast_to(at, x.shape), axis)
 
 
-# --- index arithmetic ---
-
-
-# Row-major (i, j) of a size_i x size_j grid, taken column by column inside groups of size_g rows.
 # --- how reductions combine two values, by the names under which programs pass them to `tl.reduce` ---
+
+
+# The first value where `first` says so or, if ties are broken, where it is equal and its index lower; else the second.
+@triton.jit
+def _first_or_second(first, value1, index1, value2, index2, tie_break_left: tl.constexpr):
+    if tie_break_left:
+        first = first | ((value1 == value2) & (index1 < index2))
+    return tl.where(first, value1, value2), tl.where(first, index1, index2)
 
 
 @triton.jit
 def _argmax_combine(value1, index1, value2, index2, tie_break_left: tl.constexpr):
-    first = value1 > value2
-    if tie_break_left:
-        first = first | ((value1 == value2) & (index1 < index2))
-    return tl.where(first, value1, value2), tl.where(first, index1, index2)
+    return _first_or_second(value1 > value2, value1, index1, value2, index2, tie_break_left)
 
 
 @triton.jit
@@ -274,10 +275,7 @@ def _argmax_combine_tie_break_fast(value1, index1, value2, index2):
 
 @triton.jit
 def _argmin_combine(value1, index1, value2, index2, tie_break_left: tl.constexpr):
-    first = value1 < value2
-    if tie_break_left:
-        first = first | ((value1 == value2) & (index1 < index2))
-    return tl.where(first, value1, value2), tl.where(first, index1, index2)
+    return _first_or_second(value1 < value2, value1, index1, value2, index2, tie_break_left)
 
 
 @triton.jit
@@ -320,6 +318,10 @@ def _or_combine(x, y):
     return x | y
 
 
+# --- index arithmetic ---
+
+
+# Row-major (i, j) of a size_i x size_j grid, taken column by column inside groups of size_g rows.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     linear = i * size_j + j
