@@ -31,8 +31,8 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip, 
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
-  // LLVM 19 knows chips up to sm_90a and PTX up to 8.5; code for newer chips is that of sm_90.
-  std::string name = chip.capability > 90 ? "sm_90" : std::string(chip.name);
+  // LLVM 19 knows PTX up to 8.5.
+  std::string name(chip.can(target::LlvmTarget) ? chip.name : "sm_90");
   // Products of fp8 need PTX 8.4.
   unsigned version = std::max<unsigned>(chip.ptxVersion, chip.can(target::Fp8Mma) ? 84 : 80);
   std::string features = "+ptx" + std::to_string(std::min(version, 85u));

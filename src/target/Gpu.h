@@ -23,7 +23,8 @@ enum GpuAbility : uint32_t {
   SetMaxNReg = 512,   ///< registers moved between warp groups
   StoreMatrix = 1024, ///< stmatrix
   MinMaxSign = 2048,  ///< min and max with .xorsign.abs
-  ReplaceInMap = 4096 ///< tensormap.replace
+  ReplaceInMap = 4096, ///< tensormap.replace
+  LlvmTarget = 8192    ///< LLVM 19 generates code for it; newer chips take that for sm_90
 };
 
 struct GpuChip {
