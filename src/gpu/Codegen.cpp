@@ -176,6 +176,27 @@ void splitWordsOfHalves(llvm::Module &module) {
   }
 }
 
+// x = fpext (bf16 at the high end of a word)  ==>  the word with zeros at its low end
+//
+// `ptxas` takes the half out and shifts it up again.
+void extendHighHalves(llvm::Module &module) {
+  using namespace llvm::PatternMatch;
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::SmallVector<llvm::WeakTrackingVH> replaced;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::instructions(function)) {
+      llvm::Value *word = nullptr;
+      if (!one.getType()->isFloatTy() ||
+          !match(&one, m_FPExt(m_BitCast(m_Trunc(m_LShr(m_Value(word), m_SpecificInt(16)))))) ||
+          !one.getOperand(0)->getType()->isBFloatTy() || !word->getType()->isIntegerTy(32))
+        continue;
+      b.SetInsertPoint(&one);
+      one.replaceAllUsesWith(b.CreateBitCast(b.CreateAnd(word, 0xffff0000u), b.getFloatTy()));
+      replaced.push_back(&one);
+    }
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(replaced);
+}
+
 // The 32 bits that a number of 64 is extended from; with `isSigned` by their sign.
 static llvm::Value *narrow(llvm::Value *number, bool isSigned) {
   auto *cast = llvm::dyn_cast<llvm::CastInst>(number);

@@ -331,6 +331,7 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine, llvmPasses);
   gpu::compareHalvesWithZero(*llvmModule);
+  gpu::extendHighHalves(*llvmModule);
   gpu::splitWordsOfHalves(*llvmModule);
   gpu::multiplyWide(*llvmModule);
   gpu::widenBesideAddresses(*llvmModule);
