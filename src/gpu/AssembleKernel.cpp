@@ -110,8 +110,8 @@ std::string limitedUnseen(const std::string &ptx, const target::GpuChip &chip,
 Result<Assembled> assembleKernel(const std::string &ptxas, const std::string &ptx,
                                  const target::GpuChip &chip, const KernelFacts &facts) {
   Runs runs(ptxas, chip, facts);
-  auto code = runs.run(facts.maxRegisters || facts.sums.areKept ? limitedUnseen(ptx, chip, facts) : ptx,
-                       "ptxas");
+  auto code = runs.run(
+      facts.maxRegisters || facts.sums.areKept ? limitedUnseen(ptx, chip, facts) : ptx, "ptxas");
   if (!code)
     return code;
   runs.setSums(*code);

@@ -7,7 +7,8 @@
 namespace nereid::gpu {
 
 struct LoadsOfSums {
-  /// A thread's, estimated, with all loads of a step in flight, at least 64; 0: `ptxas` is not told.
+  /// A thread's, estimated, with all loads of a step in flight, at least 64; 0: `ptxas` is not
+  /// told.
   uint32_t registers = 0;
   /// Rows are kept in registers (`keepRows`), and wait for no load: 40 registers then, so that many
   /// programs are resident.
