@@ -31,8 +31,8 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::GpuChip &chip, 
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
-  // LLVM 19 knows chips up to sm_90a and PTX up to 8.5; code for newer chips is that of sm_90.
-  std::string name = chip.capability > 90 ? "sm_90" : std::string(chip.name);
+  // LLVM 19 knows PTX up to 8.5.
+  std::string name(chip.can(target::LlvmTarget) ? chip.name : "sm_90");
   // Products of fp8 need PTX 8.4.
   unsigned version = std::max<unsigned>(chip.ptxVersion, chip.can(target::Fp8Mma) ? 84 : 80);
   std::string features = "+ptx" + std::to_string(std::min(version, 85u));
@@ -174,6 +174,27 @@ void splitWordsOfHalves(llvm::Module &module) {
         }
     }
   }
+}
+
+// x = fpext (bf16 at the high end of a word)  ==>  the word with zeros at its low end
+//
+// `ptxas` takes the half out and shifts it up again.
+void extendHighHalves(llvm::Module &module) {
+  using namespace llvm::PatternMatch;
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::SmallVector<llvm::WeakTrackingVH> replaced;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &one : llvm::instructions(function)) {
+      llvm::Value *word = nullptr;
+      if (!one.getType()->isFloatTy() ||
+          !match(&one, m_FPExt(m_BitCast(m_Trunc(m_LShr(m_Value(word), m_SpecificInt(16)))))) ||
+          !one.getOperand(0)->getType()->isBFloatTy() || !word->getType()->isIntegerTy(32))
+        continue;
+      b.SetInsertPoint(&one);
+      one.replaceAllUsesWith(b.CreateBitCast(b.CreateAnd(word, 0xffff0000u), b.getFloatTy()));
+      replaced.push_back(&one);
+    }
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(replaced);
 }
 
 // The 32 bits that a number of 64 is extended from; with `isSigned` by their sign.

@@ -26,6 +26,10 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 /// two of it, on their bits. What is compared may be any number of 16 bits whose highest is a sign.
 void compareHalvesWithZero(llvm::Module &module);
 
+/// A bf16 at the high end of a word becomes f32 by one instruction. Comes behind the optimiser,
+/// which makes a number of 16 bits of it.
+void extendHighHalves(llvm::Module &module);
+
 /// Takes words of two halves that are computed with apart at once. Comes behind the optimiser,
 /// which sees through an extracted element only.
 void splitWordsOfHalves(llvm::Module &module);

@@ -56,7 +56,7 @@ uint32_t registersOfLoop(scf::ForOp loop) {
 
 } // namespace
 
-uint32_t registersForLoads(FunctionOpInterface kernel) {
+LoadsOfSums loadsOfSums(FunctionOpInterface kernel) {
   uint32_t most = 0;
   bool hasKept = false;
   kernel->walk([&](scf::ForOp loop) {
@@ -69,10 +69,10 @@ uint32_t registersForLoads(FunctionOpInterface kernel) {
   // needs. Loops of fewer are left to it; programs whose rows are kept go from one reduction to the
   // next, and what hides that is other programs.
   constexpr uint32_t few = 40, half = 64;
-  if (hasKept && most <= few)
-    return few;
+  if (most <= few)
+    return {hasKept ? few : 0, hasKept};
   // A count of 72 may be one of 64: it may be too high by 8, of which a warp's are a multiple.
-  return most <= few ? 0 : most > half + 8 ? most : half;
+  return {most > half + 8 ? most : half};
 }
 
 } // namespace nereid::gpu

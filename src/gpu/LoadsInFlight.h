@@ -6,10 +6,17 @@
 
 namespace nereid::gpu {
 
-/// Registers a thread, estimated, of the largest loop whose loads feed sums alone, with all loads
-/// of a step in flight, at least 64; 0 if there is none, or few are enough. Left to itself `ptxas`
-/// takes fewer and adds up each load before it starts the next. 40 where rows are kept in
-/// registers, so that many programs are resident. Requires level 2.
-uint32_t registersForLoads(mlir::FunctionOpInterface kernel);
+struct LoadsOfSums {
+  /// A thread's, estimated, with all loads of a step in flight, at least 64; 0: `ptxas` is not
+  /// told.
+  uint32_t registers = 0;
+  /// Rows are kept in registers (`keepRows`), and wait for no load: 40 registers then, so that many
+  /// programs are resident.
+  bool areKept = false;
+};
+
+/// The largest loop whose loads feed sums alone. Left to itself `ptxas` may take few registers, and
+/// add up each load before it starts the next. Requires level 2.
+LoadsOfSums loadsOfSums(mlir::FunctionOpInterface kernel);
 
 } // namespace nereid::gpu

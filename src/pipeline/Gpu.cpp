@@ -1,6 +1,7 @@
 #include "pipeline/Gpu.h"
 
 #include "analysis/AxisAnalysis.h"
+#include "gpu/AssembleKernel.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
@@ -11,7 +12,6 @@
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
 #include "gpu/LoadsAhead.h"
-#include "gpu/LoadsInFlight.h"
 #include "gpu/LoopOverPrograms.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/OperandsInFragments.h"
@@ -204,13 +204,6 @@ struct GpuCode {
   }
 };
 
-// `ptxas` lets each product wait for the one before.
-bool isSerial(const gpu::Cubin &cubin) {
-  return llvm::any_of(cubin.warnings, [](const std::string &text) {
-    return text.find("C7515") != std::string::npos;
-  });
-}
-
 // What stands against a loop over programs, as far as its code is made; empty: nothing. It gains
 // where the copy engine makes the copies: by descriptors 5 to 22% (one H200, 8192 x 8192 outputs,
 // 8 to 64 steps), by pointers the code of each step grows by more.
@@ -233,7 +226,7 @@ std::string whatLoopCosts(const GpuCode &code, const target::GpuChip &chip, Stri
   if (target::occupancy(chip, code.warps, registers, all).blocks < alone)
     return registers ? "registers for as many blocks at once"
                      : "shared memory for as many blocks at once";
-  if (code.spilledBytes() || (code.cubin && isSerial(*code.cubin)))
+  if (code.spilledBytes() || (code.cubin && gpu::isSerial(*code.cubin)))
     return "registers for all that it keeps";
   return "";
 }
@@ -331,6 +324,7 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
     return reports.error(linked.error().what);
   transforms::optimize(*llvmModule, *machine, llvmPasses);
   gpu::compareHalvesWithZero(*llvmModule);
+  gpu::extendHighHalves(*llvmModule);
   gpu::splitWordsOfHalves(*llvmModule);
   gpu::multiplyWide(*llvmModule);
   gpu::widenBesideAddresses(*llvmModule);
@@ -348,65 +342,17 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
   return Success{};
 }
 
-// How many registers a thread may have, by what the kernel waits for.
-struct RegisterLimits {
-  std::optional<uint32_t> given; ///< by the launch
-  bool isFree;                   ///< nothing of it is given, and no tensor core is used
-  uint32_t blocks = 0;           ///< so many at once leave registers for all loads; 0: not known
-
-  RegisterLimits(ModuleOp module, const CodeRequest &request, const GpuCode &code) {
-    if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
-      given = uint32_t(limit.getInt());
-    isFree = !given && code.text.find("mma") == std::string::npos;
-    // Loads that only feed sums wait for memory together, if there are registers for all of them.
-    uint32_t forLoads = isFree ? gpu::registersForLoads(analysis::findKernel(*code.pipelined)) : 0;
-    blocks = forLoads ? gpu::blocksByRegisters(request.chip, forLoads, request.warps) : 0;
-  }
-  std::string appliedTo(const std::string &ptx) const {
-    return given ? gpu::limitRegisters(ptx, *given) : blocks ? gpu::limitBlocks(ptx, blocks) : ptx;
-  }
-};
-
-// Assembles `out.text`, which has the limits in it, and where other limits are better, with those.
-Status assembleBest(const CodeRequest &request, const std::string &ptxas,
-                    const RegisterLimits &limits, std::string unlimited, GpuCode &out) {
-  std::string_view chip = request.chip.name;
-  auto assembled = support::inStep("ptxas", [&] { return gpu::assemble(ptxas, out.text, chip); });
-  if (!assembled)
-    return assembled.takeError();
-  out.cubin = std::move(*assembled);
-  auto takeIf = [&](std::string ptx, auto isBetter) {
-    auto again = gpu::assemble(ptxas, ptx, chip);
-    if (!again || !isBetter(*again))
-      return;
-    out.cubin = std::move(*again);
-    out.text = std::move(ptx);
-  };
-  auto spilled = [](const gpu::Cubin &cubin) {
-    return cubin.spillStoreBytes + cubin.spillLoadBytes;
-  };
-  if (isSerial(*out.cubin))
-    takeIf(gpu::withSumsSet(out.text), [&](const gpu::Cubin &again) {
-      return !isSerial(again) && again.spillStoreBytes <= out.cubin->spillStoreBytes;
-    });
-  if (limits.blocks) {
-    if (out.spilledBytes())
-      takeIf(std::move(unlimited),
-             [&](const gpu::Cubin &again) { return spilled(again) < out.spilledBytes(); });
-    return Success{};
-  }
-  // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
-  // cores are not.
-  if (!limits.isFree &&
-      (limits.given || !gpu::takesBytesFromSlots(analysis::findKernel(*out.pipelined))))
-    return Success{};
-  if (uint32_t fewer = gpu::registersForOneMoreBlock(request.chip, out.cubin->registers,
-                                                     request.warps, out.emitted.sharedBytes))
-    support::inStep("ptxas with fewer registers", [&] {
-      takeIf(gpu::limitRegisters(out.text, fewer),
-             [&](const gpu::Cubin &again) { return spilled(again) <= out.spilledBytes(); });
-    });
-  return Success{};
+// What the assembler's runs ask of a kernel.
+gpu::KernelFacts factsOf(ModuleOp module, const CodeRequest &request, const GpuCode &code) {
+  FunctionOpInterface kernel = analysis::findKernel(*code.pipelined);
+  gpu::KernelFacts facts{.warps = request.warps, .sharedBytes = code.emitted.sharedBytes};
+  if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
+    facts.maxRegisters = uint32_t(limit.getInt());
+  facts.hasProducts = code.text.find("mma") != std::string::npos;
+  facts.takesBytesFromSlots = gpu::takesBytesFromSlots(kernel);
+  if (!facts.maxRegisters && !facts.hasProducts)
+    facts.sums = gpu::loadsOfSums(kernel);
+  return facts;
 }
 
 // Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
@@ -445,13 +391,14 @@ Result<GpuCode> codeFor(ModuleOp module, const CodeRequest &request) {
     return status.takeError();
   if (request.stage == GpuStage::Llvm)
     return out;
-  RegisterLimits limits(module, request, out);
-  std::string unlimited = out.text;
-  out.text = limits.appliedTo(unlimited);
+  gpu::KernelFacts facts = factsOf(module, request, out);
   if (request.stage == GpuStage::Ptx || !request.options.assemble || ptxas.empty())
-    return out;
-  if (Status status = assembleBest(request, ptxas, limits, std::move(unlimited), out); !status)
-    return status.takeError();
+    return stopped(gpu::limitedUnseen(out.text, chip, facts));
+  auto assembled = gpu::assembleKernel(ptxas, out.text, chip, facts);
+  if (!assembled)
+    return assembled.takeError();
+  out.text = std::move(assembled->ptx);
+  out.cubin = std::move(assembled->cubin);
   return out;
 }
 

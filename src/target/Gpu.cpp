@@ -7,10 +7,11 @@ namespace nereid::target {
 namespace {
 constexpr uint32_t KiB = 1024;
 
-constexpr uint32_t ampere = AsyncCopy | Bf16Mma;
+constexpr uint32_t ampere = AsyncCopy | Bf16Mma | LlvmTarget;
 constexpr uint32_t consumerAmpere = ampere | MinMaxSign;
 constexpr uint32_t ada = consumerAmpere | Fp8Convert | Fp8Mma;
 constexpr uint32_t hopper = ada | Tma | Clusters | Pdl | Bf16Atomics | StoreMatrix;
+constexpr uint32_t newer = hopper & ~uint32_t(LlvmTarget);
 
 // Limits from the CUDA C programming guide, "Technical Specifications per Compute Capability".
 // clang-format off
@@ -22,8 +23,8 @@ constexpr GpuChip chips[] = {
     {"sm_89",   89, false, 78,  99 * KiB, 100 * KiB, 48, 24,  512, 128, ada},
     {"sm_90",   90, false, 78, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper},
     {"sm_90a",  90, true,  80, 227 * KiB, 228 * KiB, 64, 32, 2048, 128, hopper | Wgmma | SetMaxNReg | ReplaceInMap},
-    {"sm_100", 100, false, 86, 227 * KiB, 228 * KiB, 64, 32, 4096, 128, hopper},
-    {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, hopper},
+    {"sm_100", 100, false, 86, 227 * KiB, 228 * KiB, 64, 32, 4096, 128, newer},
+    {"sm_120", 120, false, 87,  99 * KiB, 100 * KiB, 48, 24,  512, 128, newer},
 };
 // clang-format on
 

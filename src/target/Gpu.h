@@ -11,19 +11,20 @@ namespace nereid::target {
 
 /// What a chip may be asked to do; a row of the table holds a set of these.
 enum GpuAbility : uint32_t {
-  AsyncCopy = 1,      ///< cp.async
-  Bf16Mma = 2,        ///< mma.sync on bf16 and tf32
-  Fp8Convert = 4,     ///< cvt to and from e4m3 and e5m2
-  Fp8Mma = 8,         ///< products of fp8 operands
-  Tma = 16,           ///< bulk tensor copies, mbarriers with transaction counts
-  Clusters = 32,      ///< thread block clusters, distributed shared memory
-  Pdl = 64,           ///< programmatic dependent launch
-  Bf16Atomics = 128,  ///< red and atom on packed bf16
-  Wgmma = 256,        ///< warp-group products from shared memory
-  SetMaxNReg = 512,   ///< registers moved between warp groups
-  StoreMatrix = 1024, ///< stmatrix
-  MinMaxSign = 2048,  ///< min and max with .xorsign.abs
-  ReplaceInMap = 4096 ///< tensormap.replace
+  AsyncCopy = 1,       ///< cp.async
+  Bf16Mma = 2,         ///< mma.sync on bf16 and tf32
+  Fp8Convert = 4,      ///< cvt to and from e4m3 and e5m2
+  Fp8Mma = 8,          ///< products of fp8 operands
+  Tma = 16,            ///< bulk tensor copies, mbarriers with transaction counts
+  Clusters = 32,       ///< thread block clusters, distributed shared memory
+  Pdl = 64,            ///< programmatic dependent launch
+  Bf16Atomics = 128,   ///< red and atom on packed bf16
+  Wgmma = 256,         ///< warp-group products from shared memory
+  SetMaxNReg = 512,    ///< registers moved between warp groups
+  StoreMatrix = 1024,  ///< stmatrix
+  MinMaxSign = 2048,   ///< min and max with .xorsign.abs
+  ReplaceInMap = 4096, ///< tensormap.replace
+  LlvmTarget = 8192    ///< LLVM 19 generates code for it; newer chips take that for sm_90
 };
 
 struct GpuChip {

@@ -1,6 +1,7 @@
 // The kernels of the walking skeleton, from tile IR to PTX that assembles.
 #include "Kernels.h"
 
+#include "gpu/MachineCode.h"
 #include "gpu/Ptxas.h"
 #include "pipeline/Gpu.h"
 
@@ -86,6 +87,44 @@ TEST_F(GpuKernels, RegistersAreLimitedWhereAnotherBlockThenFits) {
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 75, 16, 120 << 10), 0u); // shared memory is full
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 96, 4, 0), 0u); // 20 of 64 warps are resident
   EXPECT_EQ(gpu::registersForOneMoreBlock(chip, 32, 4, 0), 0u); // no more warps fit
+}
+
+// Sums of four vectors that lie side by side, and of two numbers whose second the first leads to.
+TEST_F(GpuKernels, MachineCodeTellsWhatWaitsTogether) {
+  std::string ptxas = gpu::findPtxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "no ptxas on this machine";
+  auto codeOf = [&](const std::string &body, const target::GpuChip &chip) {
+    std::string ptx = ".version 8.8\n.target " + std::string(chip.name) +
+                      "\n.address_size 64\n.visible .entry f(.param .u64 p) {\n"
+                      ".reg .f32 %f<16>;\n.reg .b64 %p<4>;\nld.param.u64 %p0, [p];\n" +
+                      body + "ret;\n}\n";
+    auto cubin = gpu::assemble(ptxas, ptx, chip.name);
+    return cubin ? gpu::readMachineCode(cubin->code) : std::nullopt;
+  };
+  for (const target::GpuChip &chip : target::gpuChips()) {
+    std::string beside;
+    for (int i = 0; i < 4; ++i) {
+      std::string at = std::to_string(i * 4);
+      beside += "ld.global.v4.f32 {%f" + at + ", %f" + std::to_string(i * 4 + 1) + ", %f" +
+                std::to_string(i * 4 + 2) + ", %f" + std::to_string(i * 4 + 3) + "}, [%p0+" +
+                std::to_string(i * 16) + "];\n";
+    }
+    for (int i = 1; i < 16; ++i)
+      beside += "add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
+    auto code = codeOf(beside + "st.global.f32 [%p0], %f0;\n", chip);
+    ASSERT_TRUE(code) << chip.name;
+    EXPECT_EQ(code->bytesTogether, 64) << chip.name;
+    EXPECT_GT(code->instructions, 20u) << chip.name;
+    code = codeOf("ld.global.u64 %p1, [%p0];\nld.global.u64 %p2, [%p1];\n"
+                  "st.global.u64 [%p0], %p2;\n",
+                  chip);
+    ASSERT_TRUE(code) << chip.name;
+    EXPECT_EQ(code->bytesTogether, 8) << chip.name;
+  }
+  std::vector<uint8_t> none(200);
+  EXPECT_FALSE(gpu::readMachineCode(none));
+  EXPECT_FALSE(gpu::readMachineCode({}));
 }
 
 TEST_F(GpuKernels, WhatIsKeptTakesNoProgramsPlace) {

@@ -1,0 +1,22 @@
+// What `ptxas` made of a kernel, by its instructions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace nereid::gpu {
+
+struct MachineCode {
+  uint32_t instructions = 0;
+  /// Bytes of global loads that a thread has on their way when it waits for the first of them, in
+  /// the mean of its waits: 64 where four loads of 16 begin together, 16 where each is waited for
+  /// before the next begins. 0 without loads.
+  double bytesTogether = 0;
+};
+
+/// Of the kernels of a cubin; nothing if it is none. Instructions have had 128 bits, with the
+/// scoreboards that they set and wait for in the same places, since sm_70.
+std::optional<MachineCode> readMachineCode(std::span<const uint8_t> cubin);
+
+} // namespace nereid::gpu
