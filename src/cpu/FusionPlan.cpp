@@ -30,6 +30,13 @@ Operation *loopBetween(Operation *outer, Operation *inner) {
   return found;
 }
 
+// True for a `join` of which nothing but rows is made, whose lanes take turns in registers.
+bool becomesRow(Operation *op) {
+  return isa<tile::JoinOp>(op) && llvm::all_of(op->getUsers(), [](Operation *user) {
+           return interleaves(user) || becomesRow(user);
+         });
+}
+
 // Elementwise ops read their operands where they stand themselves.
 bool keepsPlaces(Operation *op) {
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
@@ -232,7 +239,8 @@ void FusionPlan::visit(Value tile, bool expand, bool repeated, bool displaced, C
     if (!tile::isTile(operand))
       continue;
     // Each of its lanes is asked for several times, in different rounds of the loop.
-    bool again = repeated || elementsOf(operand.getType()) < elementsOf(tile.getType());
+    bool again =
+        repeated || (elementsOf(operand.getType()) < elementsOf(tile.getType()) && !becomesRow(op));
     visit(operand, false, again, displaced || !keepsPlaces(op), cone);
   }
 }

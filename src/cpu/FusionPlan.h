@@ -188,6 +188,8 @@ void hoistReductions(mlir::FunctionOpInterface kernel);
 bool isLazy(mlir::Operation *op);
 /// True for ops whose lanes cost more to compute again than to read from a buffer.
 bool isCostly(mlir::Operation *op);
+/// True for reshapes by which pairs that `join` made become one row.
+bool interleaves(mlir::Operation *op);
 bool readsGlobalMemory(mlir::Operation *op);
 /// True if the op may write global memory (ops with regions: never; ask the ops inside).
 bool writesGlobalMemory(mlir::Operation *op);

@@ -382,6 +382,22 @@ Value LaneEmitter::withBits(Value position, int64_t keep, int64_t flip) {
   return value;
 }
 
+Value LaneEmitter::scaled(Value position, bool up) {
+  APInt known;
+  if (matchPattern(position, m_ConstantInt(&known)))
+    return index(up ? known.getSExtValue() * 2 : known.getSExtValue() / 2);
+  LaneKey key{position, up ? ~1u : ~2u, 0, {}};
+  for (auto &scope : llvm::reverse(memo))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value one = index(1);
+  Value value = up ? builder.create<arith::ShLIOp>(location, position, one).getResult()
+                   : builder.create<arith::ShRUIOp>(location, position, one).getResult();
+  if (!memo.empty())
+    memo.back()[key] = value;
+  return value;
+}
+
 Value LaneEmitter::ceilDiv(Value a, int64_t powerOf2) {
   return builder.create<arith::ShRUIOp>(location, add(a, index(powerOf2 - 1)),
                                         index(llvm::Log2_64(powerOf2)));

@@ -230,6 +230,9 @@ public:
   /// (position & keep) ^ flip of a place in a tile: one value for one place, whatever way leads
   /// there, so that lanes are found again.
   mlir::Value withBits(mlir::Value position, int64_t keep, int64_t flip);
+  /// A place in a row of twice or of half as many elements; one value for one place, too.
+  mlir::Value doubled(mlir::Value position) { return scaled(position, /*up=*/true); }
+  mlir::Value halved(mlir::Value position) { return scaled(position, /*up=*/false); }
   mlir::Value undef(mlir::Type type);
   /// `pointer` (scalar or vector) plus an i64 offset in elements.
   mlir::Value elementAddress(mlir::Value pointer, mlir::Value offset, mlir::Type element);
@@ -292,6 +295,7 @@ private:
                 llvm::ArrayRef<mlir::Value> ends = {});
   std::optional<Sweep> sweep(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                              int64_t wide);
+  mlir::Value scaled(mlir::Value position, bool up);
   void remember(mlir::Value tile, const Lanes &lanes, mlir::Value value);
   mlir::Value compute(mlir::Value tile, const Lanes &lanes);
   mlir::Value toMemory(mlir::Value value, mlir::Type element);

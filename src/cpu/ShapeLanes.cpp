@@ -63,45 +63,149 @@ struct TransLanes : LaneModel<TransLanes, tile::TransOp> {
   }
 };
 
-// The source lies in a buffer, row by row: the same memory under another shape. If only dimensions
-// of one element come or go, lanes stay lanes.
-struct ReshapeLanes : LaneModel<ReshapeLanes, tile::ReshapeOp> {
-  bool needsBuffer(Operation *op, unsigned) const { return !keepsRows(op); }
-  static bool keepsRows(Operation *op) {
-    return isSameRow(tile::shapeOf(op->getOperand(0).getType()),
-                     tile::shapeOf(op->getResult(0).getType()));
-  }
-  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    if (keepsRows(op)) {
-      auto from = tile::shapeOf(op->getOperand(0).getType()),
-           to = tile::shapeOf(op->getResult(0).getType());
-      Lanes there;
-      there.width = where.width;
-      size_t next = 0;
-      for (size_t d = 0; d < from.size(); ++d) {
-        if (from[d] == 1) {
-          there.position.push_back(emitter.index(0));
-          continue;
-        }
-        while (to[next] == 1)
-          ++next;
-        if (next == where.dim)
-          there.dim = unsigned(d);
-        there.position.push_back(where.position[next++]);
-      }
-      return emitter.lanes(op->getOperand(0), there);
-    }
-    Buffer source = emitter.buffer(op->getOperand(0));
-    source.shape.assign(tile::shapeOf(op->getResult(0).getType()).begin(),
-                        tile::shapeOf(op->getResult(0).getType()).end());
-    return emitter.read(source, where);
-  }
-};
-
 // lhs where `second` is false, else rhs.
 Value choose(LaneEmitter &emitter, Value second, Value lhs, Value rhs) {
   return emitter.builder.create<LLVM::SelectOp>(emitter.loc(), second, rhs, lhs);
 }
+
+// What `shape` has behind its first `count` dimensions, in all.
+int64_t elementsBehind(ArrayRef<int64_t> shape, size_t count) {
+  int64_t product = 1;
+  for (int64_t extent : shape.drop_front(count))
+    product *= extent;
+  return product;
+}
+
+// True if `tile` is made by `join`s alone of tiles that have one dimension behind the first `lead`.
+bool isJoined(Value tile, size_t lead) {
+  if (tile::shapeOf(tile.getType()).size() == lead + 1)
+    return true;
+  auto join = tile.getDefiningOp<tile::JoinOp>();
+  return join && isJoined(join.getLhs(), lead) && isJoined(join.getRhs(), lead);
+}
+
+// The source lies in a buffer, row by row: the same memory under another shape. If only dimensions
+// of one element come or go, lanes stay lanes. Pairs that become a row, and a row that becomes
+// pairs, are exchanged in registers.
+struct ReshapeLanes : LaneModel<ReshapeLanes, tile::ReshapeOp> {
+  bool needsBuffer(Operation *op, unsigned) const {
+    return !keepsRows(op) && !interleaves(op) && !takesPairs(op);
+  }
+  static bool keepsRows(Operation *op) {
+    return isSameRow(tile::shapeOf(op->getOperand(0).getType()),
+                     tile::shapeOf(op->getResult(0).getType()));
+  }
+  // [.., 2 N] to [.., N, 2].
+  static bool takesPairs(Operation *op) {
+    auto from = tile::shapeOf(op->getOperand(0).getType()),
+         to = tile::shapeOf(op->getResult(0).getType());
+    return !from.empty() && from.size() + 1 == to.size() && to.back() == 2 &&
+           from.drop_back() == to.drop_back(2);
+  }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    Value tile = op->getOperand(0);
+    if (keepsRows(op))
+      return emitter.lanes(tile, inSameRow(op, emitter, where));
+    if (emitter.plan.stored(tile)) {
+      Buffer source = emitter.buffer(tile);
+      source.shape.assign(tile::shapeOf(op->getResult(0).getType()).begin(),
+                          tile::shapeOf(op->getResult(0).getType()).end());
+      return emitter.read(source, where);
+    }
+    return takesPairs(op) ? ofPairs(tile, emitter, where)
+                          : joined(tile, where.position.size() - 1, emitter, where);
+  }
+  static Lanes inSameRow(Operation *op, LaneEmitter &emitter, const Lanes &where) {
+    auto from = tile::shapeOf(op->getOperand(0).getType()),
+         to = tile::shapeOf(op->getResult(0).getType());
+    Lanes there;
+    there.width = where.width;
+    size_t next = 0;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (from[d] == 1) {
+        there.position.push_back(emitter.index(0));
+        continue;
+      }
+      while (to[next] == 1)
+        ++next;
+      if (next == where.dim)
+        there.dim = unsigned(d);
+      there.position.push_back(where.position[next++]);
+    }
+    return there;
+  }
+  // Lanes of a row that pairs lie in: every second one from the first or from the second on.
+  static Value ofPairs(Value row, LaneEmitter &emitter, const Lanes &where) {
+    OpBuilder &b = emitter.builder;
+    Lanes there = where;
+    Value which = there.position.pop_back_val();
+    const unsigned dim = there.position.size() - 1;
+    there.position[dim] = emitter.doubled(there.position[dim]);
+    bool isSecondKnown = false, isSecond = false;
+    if (auto constant = which.getDefiningOp<arith::ConstantOp>()) {
+      isSecondKnown = true;
+      isSecond = cast<IntegerAttr>(constant.getValue()).getInt() == 1;
+    }
+    if (where.dim > dim) { // a pair, or one of it
+      there.dim = dim;
+      if (where.width == 1)
+        there.position[dim] = emitter.add(there.position[dim], which);
+      return emitter.lanes(row, there);
+    }
+    if (where.dim < dim || where.width == 1) {
+      there.position[dim] = emitter.add(there.position[dim], which);
+      return emitter.lanes(row, there);
+    }
+    there.width *= 2;
+    Value both = emitter.lanes(row, there);
+    auto half = [&](int32_t first) {
+      SmallVector<int32_t> from;
+      for (int64_t lane = 0; lane < where.width; ++lane)
+        from.push_back(int32_t(2 * lane) + first);
+      return emitter.shuffle(both, both, from);
+    };
+    if (isSecondKnown)
+      return half(isSecond);
+    Value second =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, which, emitter.index(0));
+    return choose(emitter, second, half(0), half(1));
+  }
+  // Lanes of `tile` with all behind the first `lead` dimensions as one row.
+  static Value joined(Value tile, size_t lead, LaneEmitter &emitter, const Lanes &where) {
+    auto shape = tile::shapeOf(tile.getType());
+    if (shape.size() == lead + 1)
+      return emitter.lanes(tile, where);
+    if (emitter.plan.stored(tile)) {
+      Buffer source = emitter.buffer(tile);
+      source.shape.assign(shape.begin(), shape.begin() + lead);
+      source.shape.push_back(elementsBehind(shape, lead));
+      return emitter.read(source, where);
+    }
+    auto join = tile.getDefiningOp<tile::JoinOp>();
+    OpBuilder &b = emitter.builder;
+    Lanes there = where;
+    there.position[lead] = emitter.halved(where.position[lead]);
+    if (where.dim == lead && where.width > 1) {
+      there.width /= 2;
+      Value lhs = joined(join.getLhs(), lead, emitter, there),
+            rhs = joined(join.getRhs(), lead, emitter, there);
+      if (there.width == 1) {
+        Type type = laneType(tile::elementType(tile.getType()), 2);
+        return emitter.insert(emitter.insert(emitter.undef(type), lhs, 0), rhs, 1);
+      }
+      SmallVector<int32_t> from;
+      for (int32_t lane = 0; lane < there.width; ++lane)
+        from.append({lane, int32_t(there.width) + lane});
+      return emitter.shuffle(lhs, rhs, from);
+    }
+    Value bit = b.create<arith::AndIOp>(emitter.loc(), where.position[lead], emitter.index(1));
+    Value second =
+        b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ne, bit, emitter.index(0));
+    Value lhs = joined(join.getLhs(), lead, emitter, there),
+          rhs = joined(join.getRhs(), lead, emitter, there);
+    return choose(emitter, second, lhs, rhs);
+  }
+};
 
 struct JoinLanes : LaneModel<JoinLanes, tile::JoinOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
@@ -249,6 +353,17 @@ struct HistogramLanes : LaneModel<HistogramLanes, tile::HistogramOp> {
 };
 
 } // namespace
+
+bool interleaves(Operation *op) {
+  auto reshape = dyn_cast<tile::ReshapeOp>(op);
+  if (!reshape)
+    return false;
+  auto from = tile::shapeOf(reshape.getSource().getType()),
+       to = tile::shapeOf(reshape.getResult().getType());
+  return !to.empty() && from.size() > to.size() &&
+         from.take_front(to.size() - 1) == to.drop_back() &&
+         isJoined(reshape.getSource(), to.size() - 1);
+}
 
 void registerShapeLanes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
