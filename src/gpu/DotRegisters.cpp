@@ -1,6 +1,7 @@
-// Products: wgmma on swizzled shared memory, mma.sync on fragments (ldmatrix brings them), or
-// multiply-adds on operands in shared memory.
+// Products: wgmma on swizzled shared memory (WgmmaRegisters.cpp), mma.sync on fragments (ldmatrix
+// brings them), or multiply-adds on operands in shared memory.
 #include "gpu/ProductLayouts.h"
+#include "gpu/ProductOperand.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 #include "transforms/Expansions.h"
@@ -8,9 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Matchers.h"
-
-#include <map>
 
 using namespace mlir;
 
@@ -18,135 +16,12 @@ namespace nereid::gpu {
 
 namespace {
 
-// Elements in a 32-bit register, the first in its lowest bits.
-Value wordOf(RegisterEmitter &e, ArrayRef<Value> elements) {
-  OpBuilder &b = e.builder;
-  if (elements.size() == 1)
-    return e.cast(elements[0], b.getI32Type());
-  return b.create<LLVM::BitcastOp>(e.loc(), b.getI32Type(), e.vectorOf(elements));
-}
-
-// An operand of an instruction that works on fragments: they lie in registers already, or come from
-// shared memory as they are needed.
-class Operand {
-public:
-  Operand(RegisterEmitter &e, tile::DotOp dot, unsigned number, const LinearLayout &fragments)
-      : e(e), tile(dot->getOperand(number)), fragments(fragments), along(1 - number),
-        index(fragments, tile::shapeOf(tile.getType())), element(elementTypeOf(tile)),
-        perWord(32 / element.getIntOrFloatBitWidth()) {
-    auto type = cast<RankedTensorType>(tile.getType());
-    if (number == 0 && slotOfWords(dot))
-      return;
-    if (auto slot = slotOperand(tile); slot && readsInPlace(dot, number, slot->shared)) {
-      shared = slot->shared;
-      base = e.slotAddress(slot->slot.getRing(), slot->slot.getSlot(), shared->bytes());
-    } else if (layoutOf(type) != fragments) {
-      // Where the instruction can't turn it over, it is written as it is read.
-      shared = SharedOperand(type);
-      if (perWord != 2 || !readsInPlace(dot, number, *shared))
-        shared = SharedOperand(type.getShape(), along, 4 / perWord);
-      findWritten();
-    }
-  }
-
-  /// What it needs of the scratch area; nothing if it lies in registers or in a slot.
-  uint64_t sharedBytes() const { return shared && !base ? shared->bytes() : 0; }
-  void write(Value at) {
-    if (!sharedBytes())
-      return;
-    base = at;
-    shared->write(e, base, layoutOf(tile.getType()), e.registers(tile));
-    if (auto source = untransposed(tile))
-      e.noteWritten(source->first, majorOf(source->second), base);
-    isWritten = true;
-  }
-  /// Tells that a product is begun that reads it.
-  void isRead(bool runsOn) const {
-    if (isWritten)
-      e.readsScratch(runsOn, writtenBefore);
-  }
-  /// `count` words from the register at a coordinate on.
-  SmallVector<Value> words(ArrayRef<int32_t> at, unsigned count) {
-    unsigned first = index.at(at);
-    SmallVector<Value> out;
-    for (unsigned reg = first; reg < first + perWord * count; reg += perWord) {
-      SmallVector<Value> elements;
-      for (unsigned i = 0; i < perWord; ++i)
-        elements.push_back(elementAt(reg + i));
-      out.push_back(wordOf(e, elements));
-    }
-    return out;
-  }
-  /// Where wgmma finds it; null if it lies in registers.
-  const SharedOperand *inShared() const { return shared ? &*shared : nullptr; }
-  Value sharedBase() const { return base; }
-
-private:
-  // A product of the same step may have written it; turned over it is the same in memory.
-  void findWritten() {
-    auto source = untransposed(tile);
-    auto known = source ? e.writtenOperand(source->first, majorOf(source->second)) : std::nullopt;
-    if (!known)
-      return;
-    base = known->base;
-    writtenBefore = known->use;
-    isWritten = true;
-  }
-  unsigned majorOf(bool isTransposed) const { return shared->majorDim() ^ unsigned(isTransposed); }
-
-  static Type elementTypeOf(Value tile) { return registerType(tile::elementType(tile.getType())); }
-
-  Value elementAt(unsigned reg) {
-    if (!shared)
-      return e.registers(tile)[reg];
-    if (!shared->canReadFragments(fragments, along)) {
-      if (all.empty())
-        all = shared->read(e, base, fragments, element);
-      return all[reg];
-    }
-    unsigned group = std::min(4 * perWord, registersOf(fragments)), first = reg / group * group;
-    auto [found, fresh] = loaded.try_emplace(first);
-    if (fresh)
-      found->second = shared->readFragments(e, base, fragments, along, first, element);
-    return found->second[reg - first];
-  }
-
-  RegisterEmitter &e;
-  Value tile;
-  LinearLayout fragments;
-  unsigned along;
-  RegisterIndex index;
-  Type element;
-  unsigned perWord;
-  std::optional<SharedOperand> shared;
-  Value base;
-  bool isWritten = false; // to scratch memory
-  std::optional<unsigned> writtenBefore;
-  SmallVector<Value> all;
-  std::map<unsigned, SmallVector<Value>> loaded;
-};
-
-// Writes the operands that do not lie in registers to shared memory.
-void writeOperands(RegisterEmitter &e, Operand &lhs, Operand &rhs, StringRef fence) {
-  uint64_t left = lhs.sharedBytes(), right = rhs.sharedBytes();
-  if (!left && !right)
-    return;
-  OpBuilder &b = e.builder;
-  Value base = e.beginShared(left + right);
-  lhs.write(base);
-  rhs.write(b.create<LLVM::GEPOp>(e.loc(), base.getType(), b.getI8Type(), base,
-                                  ArrayRef<LLVM::GEPArg>{int32_t(left)}));
-  if (!fence.empty())
-    e.assembly(fence, "~{memory}", {}, {}, false);
-  e.barrier();
-}
-
 void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
   ProductKind kind = *tensorCoreKind(dot, e.chip);
   LinearLayout layout = layoutOf(dot.getType());
-  Operand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
-  Operand rhs(e, dot, 1, *fragmentsOf(dot, false, e.warps));
+  ProductOperand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
+  ProductOperand rhs(e, dot, 1, *fragmentsOf(dot, false, e.warps));
   writeOperands(e, lhs, rhs, "");
   SmallVector<Value> sums(e.registers(dot.getAcc()));
   Type sum = sums[0].getType();
@@ -172,197 +47,9 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
       Value out = e.assembly(text, constraints, registers, operands, true);
       llvm::copy(e.unpackSums(out, sum), sums.begin() + reg);
     }
-  for (const Operand *operand : {&lhs, &rhs})
+  for (const ProductOperand *operand : {&lhs, &rhs})
     operand->isRead(false);
   e.setRegisters(dot.getResult(), std::move(sums));
-}
-
-// Words of a left operand that go from its slot to registers, a piece along K after the other.
-class SlotWords {
-public:
-  SlotWords(RegisterEmitter &e, tile::DotOp dot, SlotOperand slot, int64_t depth)
-      : e(e), shared(slot.shared),
-        base(e.slotAddress(slot.slot.getRing(), slot.slot.getSlot(), shared.bytes())),
-        element(registerType(tile::elementType(dot.getLhs().getType()))) {
-    auto shape = tile::shapeOf(dot.getType());
-    pieceShape = {shape[0], depth};
-    layout = *wgmmaLhs(pieceShape, shape[1], e.warps, shared.bytesOfElement());
-    layout = inOrder(*layout, 0, orderTogether(*layout, 0));
-    index.emplace(*layout, pieceShape);
-  }
-
-  void read(int32_t k) {
-    start = k;
-    values = shared.read(e, base, *layout, element, {0, k});
-  }
-  /// Four words from a coordinate on.
-  SmallVector<Value> words(ArrayRef<int32_t> at) {
-    unsigned first = index->at({at[0], at[1] - start});
-    SmallVector<Value> out;
-    for (unsigned reg = first; reg < first + 4; ++reg)
-      out.push_back(wordOf(e, values[reg]));
-    return out;
-  }
-
-private:
-  RegisterEmitter &e;
-  SharedOperand shared;
-  Value base;
-  Type element;
-  SmallVector<int64_t> pieceShape;
-  std::optional<LinearLayout> layout;
-  std::optional<RegisterIndex> index;
-  int32_t start = 0;
-  SmallVector<Value> values;
-};
-
-// Instructions for a warp group's part of the product in one piece of assembly: nothing touches the
-// sums between the first and the wait for the last (or, where products stay in flight, the next).
-//
-// Where the left operand's words come from a slot, there are two pieces for products in flight:
-// registers are read to again when the instructions are done that read them in the step before,
-// while those of the other piece run.
-void emitWgmma(tile::DotOp dot, RegisterEmitter &e) {
-  OpBuilder &b = e.builder;
-  auto lhsShape = tile::shapeOf(dot.getLhs().getType()), shape = tile::shapeOf(dot.getType());
-  LinearLayout layout = layoutOf(dot.getType());
-  WgmmaShape parts = *wgmmaShape(shape, e.warps, /*mayBeNarrow=*/true);
-  ProductKind kind = *tensorCoreKind(dot, e.chip);
-  int32_t depth = int32_t(mmaDepth(kind.bytes));
-  Operand lhs(e, dot, 0, *fragmentsOf(dot, true, e.warps));
-  // The right operand always comes from shared memory: no layout is its fragments.
-  Operand rhs(e, dot, 1, LinearLayout(2));
-  writeOperands(e, lhs, rhs, "fence.proxy.async.shared::cta;");
-  auto attribute = dot->getAttrOfType<IntegerAttr>(pendingAttr);
-  int64_t pending = attribute ? attribute.getInt() : 0;
-  int32_t wholeDepth = int32_t(lhsShape[1]), pieceDepth = wholeDepth;
-  std::optional<SlotWords> slotWords;
-  if (auto slot = slotOfWords(dot)) {
-    if (pending && wholeDepth >= 4 * depth)
-      pieceDepth /= 2;
-    slotWords.emplace(e, dot, *slot, pieceDepth);
-  }
-  int32_t pieces = wholeDepth / pieceDepth;
-
-  // Part of the offset that the warp group's place gives, in 16 bytes.
-  Value group;
-  if (e.warps > 4)
-    group = b.create<arith::ShRUIOp>(e.loc(), e.uniformWarp, e.i32(2));
-  auto descriptorOf = [&](const Operand &operand, unsigned dim, unsigned firstBit, unsigned count,
-                          int32_t step) -> Value {
-    const SharedOperand &shared = *operand.inShared();
-    Value descriptor = shared.descriptor(e, operand.sharedBase());
-    if (count == 1)
-      return descriptor;
-    int64_t bytes = shared.plainOffset(unit(2, dim, step));
-    Value place = b.create<arith::ShRUIOp>(e.loc(), group, e.i32(firstBit));
-    place = b.create<arith::AndIOp>(e.loc(), place, e.i32(count - 1));
-    place = b.create<arith::MulIOp>(e.loc(), place, e.i32(bytes / 16));
-    Value wide = b.create<arith::ExtUIOp>(e.loc(), b.getI64Type(), place);
-    return b.create<arith::AddIOp>(e.loc(), descriptor, wide);
-  };
-  Value leftDescriptor, rightDescriptor;
-  if (lhs.inShared())
-    leftDescriptor = descriptorOf(lhs, 0, 0, parts.alongM, 64);
-  rightDescriptor = descriptorOf(rhs, 1, llvm::Log2_32(parts.alongM), parts.alongN, parts.columns);
-
-  // Sums that start at zero are not read.
-  Type sum = registerType(tile::elementType(dot.getType()));
-  unsigned perWord = sum.isF16() ? 2 : 1; // sums in a register
-  auto isZero = [](Value sum) {
-    return matchPattern(sum, m_PosZeroFloat()) || matchPattern(sum, m_Zero());
-  };
-  Value acc = dot.getAcc(), startsAtZero;
-  if (auto select = acc.getDefiningOp<arith::SelectOp>();
-      select && select.getCondition().getType().isInteger(1) && isZero(select.getTrueValue())) {
-    startsAtZero = e.scalar(select.getCondition());
-    acc = select.getFalseValue();
-  }
-  bool isFresh = isZero(acc);
-  unsigned count = registersOf(layout) / perWord;
-  SmallVector<Value> sums;
-  if (!isFresh)
-    sums = e.packSums(e.registers(acc));
-
-  unsigned columns = std::min(parts.columns, 256u), perInstruction = columns / 2 / perWord;
-  std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(columns) + "k" + Twine(depth) +
-                      "." + kind.sum + "." + kind.lhs + "." + kind.rhs)
-                         .str();
-  // Floats may be negated, those of 16 bits turned over; integers have neither operand.
-  bool isFloat = isa<FloatType>(sum);
-  bool canTurn = kind.bytes == 2;
-  auto place = [](const SharedOperand &shared, LinearLayout::Basis at) {
-    return std::to_string(shared.plainOffset(at) / 16);
-  };
-  Type result = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), SmallVector<Type>(count, sum.isF16() ? Type(b.getI32Type()) : sum));
-  for (int32_t from = 0; from < wholeDepth; from += pieceDepth) {
-    if (slotWords) {
-      if (pending)
-        e.assembly("wgmma.wait_group.sync.aligned " + std::to_string(pieces - 1) + ";", "~{memory}",
-                   {}, {}, false);
-      slotWords->read(from);
-    }
-    SmallVector<Value> operands(sums);
-    std::string constraints;
-    for (unsigned i = 0; i < count; ++i)
-      constraints += sum.isF32() ? "=f," : "=r,";
-    for (unsigned i = 0; i < operands.size(); ++i)
-      constraints += std::to_string(i) + ",";
-    unsigned number = count + operands.size();
-    auto addOperand = [&](Value value, const char *constraint) {
-      operands.push_back(value);
-      constraints += std::string(constraint) + ",";
-      return "$" + std::to_string(number++);
-    };
-    std::string left, right;
-    if (leftDescriptor)
-      left = addOperand(leftDescriptor, "l");
-    right = addOperand(rightDescriptor, "l");
-    std::string text = "{ .reg .pred p, first; .reg .b64 a, b; setp.eq.u32 p, 0, 0; ";
-    if (from)
-      text += "mov.pred first, p; ";
-    else if (startsAtZero)
-      text += "not.pred first, " + addOperand(startsAtZero, "b") + "; ";
-    else
-      text += isFresh ? "setp.ne.u32 first, 0, 0; " : "mov.pred first, p; ";
-    text += "wgmma.fence.sync.aligned; ";
-    for (int32_t k = from; k < from + pieceDepth; k += depth)
-      for (unsigned reg = 0; reg < count; reg += perInstruction) {
-        LinearLayout::Basis at = layout.apply(reg * perWord, 0, 0);
-        std::string a = "a", transposes;
-        if (const SharedOperand *shared = lhs.inShared()) {
-          text += "add.s64 a, " + left + ", " + place(*shared, {at[0], k}) + "; ";
-          transposes = !canTurn ? "" : shared->majorDim() == 1 ? ", 0" : ", 1";
-        } else {
-          std::string list;
-          for (Value word : slotWords ? slotWords->words({at[0], k}) : lhs.words({at[0], k}, 4))
-            list += (list.empty() ? "" : ", ") + addOperand(word, "r");
-          a = "{" + list + "}";
-        }
-        const SharedOperand &shared = *rhs.inShared();
-        text += "add.s64 b, " + right + ", " + place(shared, {k, at[1]}) + "; " + name + " {";
-        for (unsigned i = 0; i < perInstruction; ++i)
-          text += (i ? ", $" : "$") + std::to_string(reg + i);
-        if (canTurn)
-          transposes += shared.majorDim() == 0 ? ", 0" : ", 1";
-        text += "}, " + a + ", b, " + (k ? "p" : "first") + (isFloat ? ", 1, 1" : "") + transposes +
-                "; ";
-      }
-    text += "wgmma.commit_group.sync.aligned; ";
-    if (from + pieceDepth == wholeDepth)
-      text += waitForProducts(pending * pieces, count, dot.getResult(), !pending);
-    Value out = e.assembly(text + " }", constraints + "~{memory}", result, operands, false);
-    SmallVector<Value> now = e.unpackSums(out, sum);
-    if (!pending)
-      e.productsDone();
-    for (const Operand *operand : {&lhs, &rhs})
-      operand->isRead(pending);
-    if (from + pieceDepth == wholeDepth)
-      e.setRegisters(dot.getResult(), std::move(now));
-    else
-      sums = e.packSums(now);
-  }
 }
 
 // An operand of multiply-adds: a matrix in shared memory, of which a thread reads the rows (of the

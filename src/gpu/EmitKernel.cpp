@@ -14,86 +14,91 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
+namespace {
+
 // The type in which the launch passes a value.
-static Type parameterType(Type type) {
+Type parameterType(Type type) {
   return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : registerType(type);
 }
 
-EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps) {
-  MLIRContext *context = kernel.getContext();
-  Location loc = kernel.getLoc();
-  OpBuilder b(context);
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  if (kernel->getParentOfType<ModuleOp>()->hasAttr(tile::noReflectFtzAttr))
-    module->getOperation()->setAttr(tile::noReflectFtzAttr, b.getUnitAttr());
-  b.setInsertionPointToStart(module->getBody());
+// What the launch passes: one parameter a slot of the launch ABI, the context, the tensor maps.
+struct Parameters {
+  SmallVector<Type> types;
+  // The fields of a descriptor (base, shape, strides) go by value.
+  SmallVector<std::pair<unsigned, LLVM::LLVMStructType>> descriptors;
+  unsigned context = 0, firstMap = 0; // their places
+};
 
-  // Dynamic shared memory: the launch says how much there is. Swizzled operands start at a
-  // multiple of 1024.
+Parameters parametersOf(FunctionOpInterface kernel, size_t maps) {
+  MLIRContext *context = kernel.getContext();
+  Parameters out;
+  for (BlockArgument argument : kernel.getArguments()) {
+    if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
+      SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 1)};
+      fields.append(2 * desc.getBlockShape().size(), IntegerType::get(context, 64));
+      out.descriptors.push_back(
+          {unsigned(out.types.size()), LLVM::LLVMStructType::getLiteral(context, fields)});
+      out.types.push_back(LLVM::LLVMPointerType::get(context));
+    } else {
+      out.types.push_back(parameterType(argument.getType()));
+    }
+  }
+  out.context = out.types.size();
+  out.types.push_back(LLVM::LLVMPointerType::get(context, 1)); // GpuContext
+  out.firstMap = out.types.size();
+  out.types.append(maps, LLVM::LLVMPointerType::get(context));
+  return out;
+}
+
+// Dynamic shared memory: the launch says how much there is. Swizzled operands start at a multiple
+// of 1024.
+void declareSharedMemory(OpBuilder &b, Location loc) {
   b.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
                            LLVM::Linkage::External, "nereid_shared", Attribute(),
                            SharedOperand::alignment,
                            /*addrSpace=*/3);
+}
 
-  // One parameter a slot of the launch ABI: the fields of a descriptor (base, shape, strides) go by
-  // value.
-  SmallVector<Type> parameters;
-  SmallVector<std::pair<unsigned, Type>> byValue;
-  for (BlockArgument argument : kernel.getArguments()) {
-    if (auto desc = dyn_cast<tile::DescType>(argument.getType())) {
-      SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 1)};
-      fields.append(2 * desc.getBlockShape().size(), b.getI64Type());
-      byValue.push_back(
-          {unsigned(parameters.size()), LLVM::LLVMStructType::getLiteral(context, fields)});
-      parameters.push_back(LLVM::LLVMPointerType::get(context));
-    } else {
-      parameters.push_back(parameterType(argument.getType()));
-    }
-  }
-  parameters.push_back(LLVM::LLVMPointerType::get(context, 1)); // GpuContext
-  std::vector<ParameterMap> maps;
-  std::vector<TensorMap> madeMaps;
-  for (TensorMap &map : tensorMapsOf(kernel)) {
-    if (auto argument = dyn_cast<BlockArgument>(map.desc))
-      maps.push_back({argument.getArgNumber(), map.box, map.swizzle});
-    else
-      madeMaps.push_back(map);
-  }
-  llvm::sort(maps, [](auto &a, auto &b) { return a.argument < b.argument; });
-  auto mapType = LLVM::LLVMArrayType::get(b.getI8Type(), support::tensorMapBytes);
-  const unsigned firstMap = parameters.size();
-  parameters.append(maps.size(), LLVM::LLVMPointerType::get(context));
+LLVM::LLVMFuncOp declareFunction(OpBuilder &b, FunctionOpInterface kernel,
+                                 const Parameters &parameters, unsigned warps) {
   auto function = b.create<LLVM::LLVMFuncOp>(
-      loc, kernel.getName(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters));
-  for (auto [index, type] : byValue) {
+      kernel.getLoc(), kernel.getName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), parameters.types));
+  auto passByValue = [&](unsigned index, Type type, int64_t alignment) {
     function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
-    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
-  }
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(alignment));
+  };
+  for (auto [index, type] : parameters.descriptors)
+    passByValue(index, type, 8);
   // The copy engine reads a map where the launch put it.
-  for (unsigned i = firstMap; i < parameters.size(); ++i) {
-    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(mapType));
-    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+  auto map = LLVM::LLVMArrayType::get(b.getI8Type(), support::tensorMapBytes);
+  for (unsigned i = parameters.firstMap; i < parameters.types.size(); ++i) {
+    passByValue(i, map, 64);
     function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
   }
   function->setAttr("nvvm.kernel", b.getUnitAttr());
   function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(warps * lanesPerWarp), 1, 1}));
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToEnd(entry);
+  return function;
+}
 
-  analysis::AxisAnalysis axes(kernel);
-  RegisterEmitter emitter(b, axes, chip, warps);
-  emitter.setLocation(loc);
-  emitter.takesTurns =
-      kernel->walk([](OpenTurnsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+// Whether a kernel has an op of a kind, of which `isOne` is true.
+template <typename Op> bool hasOp(FunctionOpInterface kernel, llvm::function_ref<bool(Op)> isOne) {
+  return kernel
+      ->walk([&](Op op) { return isOne(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+// Gives the kernel's arguments what the function has for them.
+void bindArguments(FunctionOpInterface kernel, const Parameters &parameters, Block &entry,
+                   RegisterEmitter &emitter) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  const auto *descriptor = parameters.descriptors.begin();
   for (BlockArgument argument : kernel.getArguments()) {
-    Value value = entry->getArgument(argument.getArgNumber());
+    Value value = entry.getArgument(argument.getArgNumber());
     if (isa<tile::DescType>(argument.getType())) {
-      auto type = cast<LLVM::LLVMStructType>(
-          function
-              .getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
-                                          LLVM::LLVMDialect::getByValAttrName())
-              .getValue());
+      LLVM::LLVMStructType type = (descriptor++)->second;
       SmallVector<Value> fields;
       for (auto [at, field] : llvm::enumerate(type.getBody())) {
         Value place = b.create<LLVM::GEPOp>(loc, value.getType(), type, value,
@@ -108,46 +113,91 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
                                       emitter.number(b.getI8Type(), 0));
     emitter.setScalar(argument, value);
   }
-  emitter.context = entry->getArgument(firstMap - 1);
+  emitter.context = entry.getArgument(parameters.context);
+}
+
+// Says which thread of the block it is.
+void bindThread(FunctionOpInterface kernel, RegisterEmitter &emitter) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
-  emitter.hasWarpGroups =
-      kernel
-          ->walk([](tile::DotOp dot) {
-            return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
+  emitter.hasWarpGroups = hasOp<tile::DotOp>(kernel, [](tile::DotOp dot) { return isWgmma(dot); });
   // The shuffle is not for kernels that don't want it: nobody drops it.
   emitter.uniformWarp = emitter.hasWarpGroups ? emitter.uniform(emitter.warp) : emitter.warp;
+}
+
+// Maps that the host encodes are parameters.
+void bindTensorMaps(FunctionOpInterface kernel, ArrayRef<ParameterMap> maps, unsigned firstMap,
+                    Block &entry, RegisterEmitter &emitter) {
   for (auto [i, map] : llvm::enumerate(maps)) {
-    Value address = entry->getArgument(firstMap + i);
+    Value address = entry.getArgument(firstMap + i);
     emitter.setTensorMap(kernel.getArgument(map.argument), address);
     emitter.assembly("@$1 prefetch.tensormap [$0];", "l,b,~{memory}", {},
                      {address, emitter.isFirstThread()}, false);
   }
+}
 
-  EmittedKernel out;
-  // Maps that the kernel writes lie one behind the other in the scratch memory of the program.
-  out.scratchBytes = madeMaps.size() * support::tensorMapBytes;
-  if (!madeMaps.empty()) {
-    Type pointer = LLVM::LLVMPointerType::get(context, 1);
-    Value scratch = b.create<LLVM::LoadOp>(loc, pointer, emitter.context);
-    static_assert(offsetof(support::GpuContext, scratch) == 0);
-    Value offset = b.create<arith::MulIOp>(loc, emitter.programIndex(),
-                                           emitter.i64(int64_t(out.scratchBytes)));
-    for (auto [i, map] : llvm::enumerate(madeMaps)) {
-      Value own = emitter.add(offset, emitter.i64(int64_t(i * support::tensorMapBytes)));
-      emitter.setTensorMap(map.desc,
-                           b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), scratch, own));
-    }
+// Maps that the kernel writes lie one behind the other in the scratch memory of the program. Gives
+// its bytes.
+uint64_t placeMadeMaps(ArrayRef<TensorMap> maps, RegisterEmitter &emitter) {
+  if (maps.empty())
+    return 0;
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  uint64_t bytes = maps.size() * support::tensorMapBytes;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  Value scratch = b.create<LLVM::LoadOp>(loc, pointer, emitter.context);
+  static_assert(offsetof(support::GpuContext, scratch) == 0);
+  Value offset = b.create<arith::MulIOp>(loc, emitter.programIndex(), emitter.i64(int64_t(bytes)));
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    Value own = emitter.add(offset, emitter.i64(int64_t(i * support::tensorMapBytes)));
+    emitter.setTensorMap(map.desc,
+                         b.create<LLVM::GEPOp>(loc, pointer, b.getI8Type(), scratch, own));
   }
-  emitter.madeMaps = madeMaps;
+  return bytes;
+}
+
+} // namespace
+
+EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip, unsigned warps) {
+  EmittedKernel out;
+  Location loc = kernel.getLoc();
+  OpBuilder b(kernel.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  if (kernel->getParentOfType<ModuleOp>()->hasAttr(tile::noReflectFtzAttr))
+    module->getOperation()->setAttr(tile::noReflectFtzAttr, b.getUnitAttr());
+  b.setInsertionPointToStart(module->getBody());
+
+  std::vector<TensorMap> madeMaps;
+  for (TensorMap &map : tensorMapsOf(kernel)) {
+    if (auto argument = dyn_cast<BlockArgument>(map.desc))
+      out.maps.push_back({argument.getArgNumber(), map.box, map.swizzle});
+    else
+      madeMaps.push_back(map);
+  }
+  llvm::sort(out.maps, [](auto &a, auto &b) { return a.argument < b.argument; });
+
+  declareSharedMemory(b, loc);
+  Parameters parameters = parametersOf(kernel, out.maps.size());
+  LLVM::LLVMFuncOp function = declareFunction(b, kernel, parameters, warps);
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToEnd(entry);
+
+  analysis::AxisAnalysis axes(kernel);
+  RegisterEmitter emitter(b, axes, chip, warps);
+  emitter.setLocation(loc);
+  emitter.takesTurns = hasOp<OpenTurnsOp>(kernel, [](OpenTurnsOp) { return true; });
   // A store of one step is waited for in the next.
-  kernel->walk([&](Operation *op) {
-    emitter.mayStillBeRead |=
-        op->hasAttr(bulkStoreAttr) && !isa<FunctionOpInterface>(op->getParentOp());
+  emitter.mayStillBeRead = hasOp<Operation *>(kernel, [](Operation *op) {
+    return op->hasAttr(bulkStoreAttr) && !isa<FunctionOpInterface>(op->getParentOp());
   });
+  bindArguments(kernel, parameters, *entry, emitter);
+  bindThread(kernel, emitter);
+  bindTensorMaps(kernel, out.maps, parameters.firstMap, *entry, emitter);
+  out.scratchBytes = placeMadeMaps(madeMaps, emitter);
+  emitter.madeMaps = madeMaps;
 
   emitter.emit(kernel.getFunctionBody().front());
   emitter.waitForStores();
@@ -158,7 +208,6 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const target::GpuChip &chip
   out.kept = emitter.kept;
   out.sharedBuffers.assign(emitter.sharedBuffers().begin(), emitter.sharedBuffers().end());
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());
-  out.maps = std::move(maps);
   out.accesses = std::move(emitter.accesses);
   if (!emitter.failed())
     out.module = std::move(module);

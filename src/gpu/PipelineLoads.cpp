@@ -78,7 +78,7 @@ private:
   }
 
   // Where products are in flight behind the loop, tiles without a step are a loop of their own:
-  // nothing else may write the sums (see `rewrite`). Leaves `b` before the loop of the others.
+  // nothing else may write the sums (see `guardSums`). Leaves `b` before the loop of the others.
   void splitEmptyTiles() {
     scf::ForOp outer = tiles->loop();
     Location loc = outer.getLoc();
@@ -122,22 +122,56 @@ private:
   }
 
   void rewrite() {
-    Location loc = loop.getLoc();
-    Type i32 = b.getI32Type();
     findTiles();
+    standBeforeLoop();
+    zero = later.number(b.getI32Type(), 0);
+    reserveRings();
+    for (Resident &resident : residents)
+      resident.start(b, loop.getLoc(), zero);
+    startFirstCopies();
+    for (Resident &resident : residents)
+      resident.finish(b, loop.getLoc(), zero);
+    if (waitsAtEnd)
+      b.create<WaitCopiesOp>(loop.getLoc(), distance - 1);
+
+    findLive();
+    if (turn && !(live.contains(turn) && live.contains(dots[1])))
+      turn = nullptr;
+    findCarried();
+    if (tiles) {
+      goesOn = llvm::to_vector(carryThroughTiles(goesOn));
+      b.setInsertionPoint(loop);
+    }
+    scf::IfOp guard = !flying.empty() && !tiles ? guardSums() : nullptr;
+    scf::ForOp made = makeLoop();
+    replaceResults(made, guard);
+    if (tiles)
+      goOnThroughTiles(made);
+    b.create<DrainOp>(loop.getLoc(), rings);
+    loop.erase();
+    for (Resident &resident : residents)
+      if (resident.isBulk)
+        resident.tile.getDefiningOp()->erase();
+    if (tiles && !flying.empty())
+      computeBesideProducts(b, made);
+  }
+
+  void standBeforeLoop() {
     if (tiles) {
       b.setInsertionPoint(tiles->loop());
       if (!flying.empty() && !tiles->neverEmpty())
         splitEmptyTiles();
-    } else {
-      // The first copies don't wait for a tile that other loops read too.
-      Operation *at = loop;
-      while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
-        at = at->getPrevNode();
-      b.setInsertionPoint(at);
+      return;
     }
-    Value zero = later.number(i32, 0);
-    SmallVector<Value> rings;
+    // The first copies don't wait for a tile that other loops read too.
+    Operation *at = loop;
+    while (isa_and_present<ReadSlotOp, WaitBulkOp, WriteSlotOp>(at->getPrevNode()))
+      at = at->getPrevNode();
+    b.setInsertionPoint(at);
+  }
+
+  void reserveRings() {
+    Location loc = loop.getLoc();
     for (Resident &resident : residents) {
       resident.reserve(b, loc);
       resident.addRings(rings);
@@ -149,97 +183,101 @@ private:
         if (made == &arrivals || llvm::any_of(copies, [](Copy &copy) { return copy.isLater; }))
           rings.push_back(*made =
                               b.create<ArrivalsOp>(loc, ArrivalsType::get(b.getContext(), slots)));
+  }
 
-    // The first copies.
-    for (Resident &resident : residents)
-      resident.start(b, loc, zero);
-    SmallVector<Value> ahead(loop.getInitArgs());
-    Value lower = loop.getLowerBound(), any;
-    auto runsFromStart = [&](unsigned step) -> Value {
-      return b.create<arith::AndIOp>(loc, any, later.runs(lower, step));
-    };
-    SmallVector<Value> earlyValues;
-    if (tiles) {
-      ahead = startFirst();
-    } else if (!copies.empty()) {
-      findEarlyLoads();
-      any = hasSteps();
-      for (unsigned step = 0; step < distance; ++step) {
-        IRMapping mapping;
-        mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
-        for (unsigned i : slice.carried)
-          mapping.map(body.getArgument(i + 1), ahead[i]);
-        Value slot = later.number(i32, step), active = runsFromStart(step);
-        if (isAllBulk)
-          startTransfersByOneWarp(mapping, slot, {}, active);
-        else
-          startCopies(mapping, slot, active);
-        for (unsigned i : slice.carried)
-          ahead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
-      }
-      if (!early.empty())
-        earlyValues = startEarly(later.variableAt(lower, distance), runsFromStart(distance));
-    }
+  // The copies of the steps before the first, and the loads before those. Leaves `b` before the
+  // loop, or before that over tiles.
+  void startFirstCopies() {
+    firstAhead.assign(loop.getInitArgs().begin(), loop.getInitArgs().end());
+    if (tiles)
+      goesOn = startFirst();
+    else if (!copies.empty())
+      startFirstSteps();
     if (!tiles)
       b.setInsertionPoint(loop);
-    for (Resident &resident : residents)
-      resident.finish(b, loc, zero);
-    if (waitsAtEnd)
-      b.create<WaitCopiesOp>(loc, distance - 1);
+  }
+  void startFirstSteps() {
+    Value lower = loop.getLowerBound();
+    findEarlyLoads();
+    any = hasSteps();
+    auto runsFromStart = [&](unsigned step) -> Value {
+      return b.create<arith::AndIOp>(loop.getLoc(), any, later.runs(lower, step));
+    };
+    for (unsigned step = 0; step < distance; ++step) {
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), later.variableAt(lower, step));
+      for (unsigned i : slice.carried)
+        mapping.map(body.getArgument(i + 1), firstAhead[i]);
+      Value slot = later.number(b.getI32Type(), step), active = runsFromStart(step);
+      if (isAllBulk)
+        startTransfersByOneWarp(mapping, slot, {}, active);
+      else
+        startCopies(mapping, slot, active);
+      for (unsigned i : slice.carried)
+        firstAhead[i] = mapping.lookupOrDefault(body.getTerminator()->getOperand(i));
+    }
+    if (!early.empty())
+      goesOn = startEarly(later.variableAt(lower, distance), runsFromStart(distance));
+  }
 
-    findLive();
-    if (turn && !(live.contains(turn) && live.contains(dots[1])))
-      turn = nullptr;
-    SmallVector<unsigned> carried(liveArgs.begin(), liveArgs.end()), carriedAhead;
+  // What the loop carries: what its steps need, what addresses of the copies ahead need, and what
+  // goes on from step to step, and from tile to tile.
+  void findCarried() {
+    carried.assign(liveArgs.begin(), liveArgs.end());
     llvm::sort(carried);
-    SmallVector<Value> inits, before;
-    for (unsigned i : carried)
-      before.push_back(loop.getInitArgs()[i]);
     if (!tiles) {
       carriedAhead.assign(slice.carried.begin(), slice.carried.end());
       llvm::sort(carriedAhead);
     }
-    // What goes on from tile to tile.
-    SmallVector<Value> goesOn = tiles ? ahead : earlyValues;
     if (slots)
-      goesOn.push_back(zero);
+      goesOn.push_back(zero); // the slot
     if (hasBulk)
-      goesOn.push_back(zero);
-    if (tiles) {
-      goesOn = llvm::to_vector(carryThroughTiles(goesOn));
-      b.setInsertionPoint(loop);
+      goesOn.push_back(zero); // its phase
+  }
+
+  // Where no step runs, nothing else may write the sums of products that are in flight behind the
+  // loop: `ptxas` would let each of them wait. Leaves `b` where steps run.
+  scf::IfOp guardSums() {
+    SmallVector<Type> types;
+    SmallVector<Value> before;
+    for (unsigned i : carried) {
+      types.push_back(loop.getResult(i).getType());
+      before.push_back(loop.getInitArgs()[i]);
     }
-    // Where no step runs, nothing else may write the sums of products that are in flight behind the
-    // loop: `ptxas` would let each of them wait.
-    scf::IfOp guard;
-    if (!flying.empty() && !tiles) {
-      SmallVector<Type> types;
-      for (unsigned i : carried)
-        types.push_back(loop.getResult(i).getType());
-      guard = b.create<scf::IfOp>(loc, types, any, /*withElseRegion=*/true);
-      b.setInsertionPointToStart(guard.elseBlock());
-      b.create<scf::YieldOp>(loc, before);
-      b.setInsertionPointToStart(guard.thenBlock());
-    }
-    for (auto [i, value] : llvm::zip(carried, before))
+    auto guard = b.create<scf::IfOp>(loop.getLoc(), types, any, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(guard.elseBlock());
+    b.create<scf::YieldOp>(loop.getLoc(), before);
+    b.setInsertionPointToStart(guard.thenBlock());
+    return guard;
+  }
+
+  scf::ForOp makeLoop() {
+    Location loc = loop.getLoc();
+    SmallVector<Value> inits;
+    for (unsigned i : carried) {
+      Value before = loop.getInitArgs()[i];
       inits.push_back(startsAtZero(body.getArgument(i + 1))
-                          ? b.create<UnsetOp>(loc, value.getType()).getResult()
-                          : value);
+                          ? b.create<UnsetOp>(loc, before.getType()).getResult()
+                          : before);
+    }
     for (unsigned i : carriedAhead)
-      inits.push_back(ahead[i]);
+      inits.push_back(firstAhead[i]);
     llvm::append_range(inits, goesOn);
     if (turn)
       b.create<OpenTurnsOp>(loc);
-    auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
+    auto made = b.create<scf::ForOp>(loc, loop.getLowerBound(), loop.getUpperBound(),
+                                     loop.getStep(), inits);
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    {
-      OpBuilder::InsertionGuard inside(b);
-      if (inits.empty())
-        made.getBody()->getTerminator()->erase();
-      b.setInsertionPointToStart(made.getBody());
-      emitBody(made, carried, carriedAhead);
-    }
+    OpBuilder::InsertionGuard inside(b);
+    if (inits.empty())
+      made.getBody()->getTerminator()->erase();
+    b.setInsertionPointToStart(made.getBody());
+    emitBody(made);
+    return made;
+  }
 
+  void replaceResults(scf::ForOp made, scf::IfOp guard) {
+    Location loc = loop.getLoc();
     b.setInsertionPointAfter(made);
     if (turn)
       b.create<CloseTurnsOp>(loc);
@@ -257,20 +295,16 @@ private:
     }
     for (auto [i, result] : llvm::zip(carried, results))
       loop.getResult(i).replaceAllUsesWith(result);
-    if (tiles) {
-      Operation *yield = tiles->loop().getBody()->getTerminator();
-      unsigned kept = yield->getNumOperands() - goesOn.size();
-      yield->setOperands(kept, goesOn.size(), made.getResults().take_back(goesOn.size()));
-      b.setInsertionPointAfter(tiles->loop());
-    }
-    b.create<DrainOp>(loc, rings);
-    loop.erase();
-    for (Resident &resident : residents)
-      if (resident.isBulk)
-        resident.tile.getDefiningOp()->erase();
-    if (tiles && !flying.empty())
-      computeBesideProducts(b, made);
   }
+
+  // The next tile goes on where the steps of this one left off.
+  void goOnThroughTiles(scf::ForOp made) {
+    Operation *yield = tiles->loop().getBody()->getTerminator();
+    unsigned kept = yield->getNumOperands() - goesOn.size();
+    yield->setOperands(kept, goesOn.size(), made.getResults().take_back(goesOn.size()));
+    b.setInsertionPointAfter(tiles->loop());
+  }
+
   // A sum of which the product does not read the registers in the first step.
   bool startsAtZero(BlockArgument sum) {
     if (!isFlying(sum) || !sum.hasOneUse())
@@ -280,7 +314,7 @@ private:
     return use.getOwner() == body.getTerminator()->getOperand(i).getDefiningOp() &&
            use.getOperandNumber() == 2 && isZeroConstant(loop.getInitArgs()[i]);
   }
-  void emitBody(scf::ForOp made, ArrayRef<unsigned> carried, ArrayRef<unsigned> carriedAhead) {
+  void emitBody(scf::ForOp made) {
     Location loc = loop.getLoc();
     Value variable = made.getInductionVar();
     IRMapping rest, ahead;
@@ -494,6 +528,12 @@ private:
 
   OpSet live;
   llvm::SmallDenseSet<unsigned> liveArgs;
+  SmallVector<Value> rings;
+  Value zero;                    // i32
+  Value any;                     // i1: a step runs; where the first copies are started step by step
+  SmallVector<Value> firstAhead; // what the loop carries, in the step that the first one copies for
+  SmallVector<unsigned> carried, carriedAhead; // by the steps; by the copies ahead of them
+  SmallVector<Value> goesOn;                   // carried from step to step, and through tiles
   SmallVector<tile::DotOp> begun; // products of a step that may be in flight, as it is emitted
   llvm::SmallDenseSet<Value> waited;
 };

@@ -416,6 +416,108 @@ bool isFreeOfWarps(ModuleOp module) {
   return !module->hasAttr(tile::maxRegistersAttr) && !analysis::hasInlineAssembly(module);
 }
 
+// The code of a kernel that was chosen of those that were made.
+struct ChosenCode {
+  Result<GpuCode> code;
+  bool loopsOverPrograms = false;
+  std::string whyNoLoop; ///< empty: it loops, or was not asked to
+};
+
+// As a loop over programs, where that is wanted and costs nothing, or else program by program.
+// `module` stays as it is.
+ChosenCode codeLoopingIfFree(ModuleOp module, const CodeRequest &request) {
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  auto programLoops = module->getAttrOfType<StringAttr>(programLoopsAttr);
+  std::string why;
+  bool loops = programLoops && !module->hasAttr(standsAloneAttr) &&
+               !module->hasAttr(launchCooperativeAttr) &&
+               gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
+  auto code = codeFor(*lowered, request);
+  if (loops) {
+    why = code ? whatLoopCosts(*code, request.chip, programLoops) : code.error().what;
+    loops = why.empty();
+    if (!loops) {
+      lowered = module.clone();
+      code = codeFor(*lowered, request);
+    }
+  }
+  return {std::move(code), loops, std::move(why)};
+}
+
+// A kernel that spills has more registers in more warps, up to the threads of which each can have
+// half of them. `ptxas` gives up where products alone want more than there are.
+ChosenCode codeInEnoughWarps(ModuleOp module, CodeRequest request) {
+  constexpr uint32_t fewSpills = 256;
+  constexpr unsigned mostWarps = 16;
+  ChosenCode chosen = codeLoopingIfFree(module, request);
+  Result<GpuCode> &code = chosen.code;
+  auto isTooNarrow = [&] {
+    return code ? code->spilledBytes() > fewSpills
+                : code.error().what.find("Register allocation failed") != std::string::npos;
+  };
+  while ((request.warps *= 2) <= mostWarps && isTooNarrow() && isFreeOfWarps(module)) {
+    OwningOpRef<ModuleOp> lowered = module.clone();
+    auto wider = codeFor(*lowered, request);
+    if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
+      break;
+    code = std::move(wider);
+    chosen.loopsOverPrograms = false;
+  }
+  return chosen;
+}
+
+// Adds the machine code, if it is there, and the PTX, which newer chips take.
+void addCodes(support::ArtifactBuilder &builder, FunctionOpInterface kernel, const GpuCode &code,
+              const target::GpuChip &chip, uint32_t flags) {
+  addKernel(builder, kernel, analysis::kernelFacts(kernel));
+  addTensorMaps(builder, code.emitted.maps);
+  support::CodeRecord record;
+  record.arch = builder.text(std::string(chip.name));
+  record.entry = builder.text(kernel.getName().str());
+  record.numWarps = code.warps;
+  record.sharedBytes = uint32_t(code.sharedBytes(chip));
+  record.scratchBytes = code.emitted.scratchBytes;
+  record.flags = (code.emitted.sites.empty() ? 0 : support::CodeRecords) | flags;
+  if (const std::optional<gpu::Cubin> &cubin = code.cubin) {
+    record.kind = uint32_t(support::CodeKind::Cubin);
+    record.code = builder.blob(cubin->code);
+    record.registers = cubin->registers;
+    record.spillStoreBytes = cubin->spillStoreBytes;
+    record.spillLoadBytes = cubin->spillLoadBytes;
+    record.stackBytes = cubin->stackBytes;
+    builder.codes.push_back(record);
+  }
+  record.kind = uint32_t(support::CodeKind::Ptx);
+  record.arch = builder.text(gpu::createMachine(chip)->getTargetCPU().str());
+  record.code = builder.ptx(code.text);
+  builder.codes.push_back(record);
+  // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
+  if (builder.sites.empty())
+    for (const gpu::RecordSite &site : code.emitted.sites)
+      addRecordSite(builder, site.op, site.kind);
+}
+
+void tell(GpuReport &report, const GpuCode &code, std::string whyNoLoop) {
+  report.accesses = code.emitted.accesses;
+  report.instructions = code.instructions;
+  report.whyNoProgramLoop = std::move(whyNoLoop);
+  if (const std::optional<gpu::Cubin> &cubin = code.cubin) {
+    report.isAssembled = true;
+    report.warnings = cubin->warnings;
+  }
+}
+
+Result<std::string> machineText(const std::optional<gpu::Cubin> &cubin, GpuStage stage) {
+  if (!cubin)
+    return Error{"no `ptxas` found to assemble a cubin", {}};
+  if (stage == GpuStage::Cubin)
+    return std::string(cubin->code.begin(), cubin->code.end());
+  std::string disassembler = gpu::findDisassembler();
+  if (disassembler.empty())
+    return Error{"no `nvdisasm` found to show machine code; it comes with the CUDA toolkit", {}};
+  return gpu::disassemble(disassembler, cubin->code);
+}
+
 // The story. Stops after `stage` with its text; runs to the end, and adds to `builder` and tells
 // `report` if there is one.
 Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuStage stage,
@@ -438,97 +540,23 @@ Result<std::string> compile(ModuleOp module, const target::GpuChip &chip, GpuSta
   FunctionOpInterface kernel = analysis::findKernel(module);
   if (!kernel)
     return reports.error("the module does not hold exactly one kernel");
-  std::string name = kernel.getName().str();
   if (stage == GpuStage::Tile)
     return printed(module);
 
-  OwningOpRef<ModuleOp> lowered = module.clone();
-  auto programLoops = module->getAttrOfType<StringAttr>(programLoopsAttr);
-  std::string why;
-  bool loops = programLoops && !module->hasAttr(standsAloneAttr) &&
-               !module->hasAttr(launchCooperativeAttr) &&
-               gpu::loopOverPrograms(analysis::findKernel(*lowered), why);
-  CodeRequest request{chip, stage, options, builder, warps, report != nullptr, reports};
-  auto code = codeFor(*lowered, request);
-  if (loops) {
-    why = code ? whatLoopCosts(*code, chip, programLoops) : code.error().what;
-    loops = why.empty();
-    if (!loops) {
-      lowered = module.clone();
-      code = codeFor(*lowered, request);
-    }
-  }
-  // A kernel that spills has more registers in more warps, up to the threads of which each can have
-  // half of them. `ptxas` gives up where products alone want more than there are.
-  constexpr uint32_t fewSpills = 256;
-  constexpr unsigned mostWarps = 16;
-  auto isTooNarrow = [](const Result<GpuCode> &made) {
-    return made ? made->spilledBytes() > fewSpills
-                : made.error().what.find("Register allocation failed") != std::string::npos;
-  };
-  for (unsigned more = warps * 2; more <= mostWarps && isTooNarrow(code) && isFreeOfWarps(module);
-       more *= 2) {
-    lowered = module.clone();
-    request.warps = more;
-    auto wider = codeFor(*lowered, request);
-    if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
-      break;
-    code = std::move(wider);
-  }
-  if (!code)
-    return code.takeError();
-
-  if (report) {
-    report->accesses = code->emitted.accesses;
-    report->instructions = code->instructions;
-    report->whyNoProgramLoop = why;
-  }
-  const std::optional<gpu::Cubin> &cubin = code->cubin;
-  if (stage != GpuStage::Sass && stage != GpuStage::Cubin)
-    return std::move(code->text);
-  if (!cubin && !builder)
-    return Error{"no `ptxas` found to assemble a cubin", {}};
-  if (stage == GpuStage::Sass) {
-    std::string disassembler = gpu::findDisassembler();
-    if (disassembler.empty())
-      return Error{"no `nvdisasm` found to show machine code; it comes with the CUDA toolkit", {}};
-    return gpu::disassemble(disassembler, cubin->code);
-  }
-  if (!builder)
-    return std::string(cubin->code.begin(), cubin->code.end());
-
-  addKernel(*builder, kernel, analysis::kernelFacts(kernel));
-  addTensorMaps(*builder, code->emitted.maps);
-  support::CodeRecord record;
-  record.arch = builder->text(std::string(chip.name));
-  record.entry = builder->text(name);
-  record.numWarps = code->warps;
-  record.sharedBytes = uint32_t(code->sharedBytes(chip));
-  record.scratchBytes = code->emitted.scratchBytes;
-  record.flags = (code->emitted.sites.empty() ? 0 : support::CodeRecords) |
-                 (loops ? support::CodeLoopsOverPrograms : 0) | launchFlags(*code->pipelined, chip);
-  if (cubin) {
-    record.kind = uint32_t(support::CodeKind::Cubin);
-    record.code = builder->blob(cubin->code);
-    record.registers = cubin->registers;
-    record.spillStoreBytes = cubin->spillStoreBytes;
-    record.spillLoadBytes = cubin->spillLoadBytes;
-    record.stackBytes = cubin->stackBytes;
-    if (report) {
-      report->isAssembled = true;
-      report->warnings = cubin->warnings;
-    }
-    builder->codes.push_back(record);
-  }
-  record.kind = uint32_t(support::CodeKind::Ptx);
-  record.arch = builder->text(gpu::createMachine(chip)->getTargetCPU().str());
-  record.code = builder->ptx(code->text);
-  builder->codes.push_back(record);
-  // One table serves all codes of an artifact: the sites of a kernel are the same on every target.
-  if (builder->sites.empty())
-    for (const gpu::RecordSite &site : code->emitted.sites)
-      addRecordSite(*builder, site.op, site.kind);
-  return std::move(code->text);
+  ChosenCode chosen =
+      codeInEnoughWarps(module, {chip, stage, options, builder, warps, report != nullptr, reports});
+  if (!chosen.code)
+    return chosen.code.takeError();
+  GpuCode &code = *chosen.code;
+  if (report)
+    tell(*report, code, std::move(chosen.whyNoLoop));
+  if (builder)
+    addCodes(*builder, kernel, code, chip,
+             (chosen.loopsOverPrograms ? support::CodeLoopsOverPrograms : 0) |
+                 launchFlags(*code.pipelined, chip));
+  else if (stage == GpuStage::Sass || stage == GpuStage::Cubin)
+    return machineText(code.cubin, stage);
+  return std::move(code.text);
 }
 
 } // namespace
