@@ -2,6 +2,7 @@
 
 #include "analysis/AxisAnalysis.h"
 #include "analysis/KernelFacts.h"
+#include "analysis/UsualSteps.h"
 #include "gpu/LayoutFlow.h"
 #include "gpu/Layouts.h"
 #include "gpu/StepsAhead.h"
@@ -61,8 +62,10 @@ AccessLayouts::AccessLayouts(FunctionOpInterface kernel, const ProductLayouts &p
     if (place(access, axes))
       scattered.push_back(access);
   });
+  analysis::UsualSteps steps(axes);
   for (tile::MemoryAccessOpInterface access : scattered)
-    placeLikeOthers(access);
+    if (!placeWhereNearest(access, steps))
+      placeLikeOthers(access);
   for (const auto &[group, own] : facts)
     groupLayouts[group] = layoutOf(group);
   kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
@@ -220,6 +223,26 @@ bool AccessLayouts::placeWhereRepeated(tile::MemoryAccessOpInterface access,
       return true;
     }
   return false;
+}
+
+// Images that are read by the places of a filter (`i % width`): nothing is contiguous for sure, yet
+// most neighbours are. A warp lies along them, unless others of the shape are contiguous and would
+// meet it elsewhere; what waits in a ring, or comes of a product, moves in any case.
+bool AccessLayouts::placeWhereNearest(tile::MemoryAccessOpInterface access,
+                                      analysis::UsualSteps &steps) {
+  auto shape = tile::shapeOf(access.getAccessed().getType());
+  auto load = dyn_cast<tile::LoadOp>(access.getOperation());
+  auto store = dyn_cast<tile::StoreOp>(access.getOperation());
+  bool isOfProduct = store && products.behind(store.getValue());
+  if (shape.size() < 2 || repeated.count(shape.vec()) ||
+      (widest.count(shape.vec()) && !isOfProduct && !(load && waitsInRing(load))))
+    return false;
+  auto dim = steps.nearest(access.getAccessed());
+  if (!dim)
+    return false;
+  int64_t bytes = tile::bytesInMemory(access.getAccessElementType());
+  add(access, {shape.vec(), *dim, isOfProduct ? bytes : 0}, 1, 1, bytes);
+  return true;
 }
 
 void AccessLayouts::placeLikeOthers(tile::MemoryAccessOpInterface access) {

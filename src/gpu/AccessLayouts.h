@@ -11,6 +11,7 @@
 
 namespace nereid::analysis {
 class AxisAnalysis;
+class UsualSteps;
 } // namespace nereid::analysis
 
 namespace nereid::gpu {
@@ -21,8 +22,8 @@ namespace nereid::gpu {
 ///    vectors among them, so that what is loaded together meets without conversions
 ///    (`layoutOf(group)`). Stores of sums of products have a group for each size of elements.
 /// 2. Words that `wgmma` wants along another dimension than they lie are turned over on their way.
-/// 3. Accesses that are contiguous nowhere lie along where their addresses repeat, else like others
-///    of their shape.
+/// 3. Accesses that are contiguous nowhere lie along where their addresses repeat, else along where
+///    neighbours usually are nearest, else like others of their shape.
 /// 4. Addresses that are loaded lie as the rows they lead to (`followAddressed`).
 /// 5. What is loaded to be repeated lies as the larger tile that it meets (`followMet`).
 class AccessLayouts {
@@ -72,6 +73,7 @@ private:
   /// True if the access is contiguous nowhere.
   bool place(tile::MemoryAccessOpInterface access, analysis::AxisAnalysis &axes);
   bool placeWhereRepeated(tile::MemoryAccessOpInterface access, llvm::ArrayRef<int64_t> constancy);
+  bool placeWhereNearest(tile::MemoryAccessOpInterface access, analysis::UsualSteps &steps);
   void placeLikeOthers(tile::MemoryAccessOpInterface access);
   void add(mlir::Operation *access, const Group &group, int64_t contiguity, int64_t width,
            int64_t elementBytes);

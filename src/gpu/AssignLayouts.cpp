@@ -120,8 +120,7 @@ private:
       return *placed;
     // Operands that are computed where they are wanted follow the result.
     if (op->getNumResults() && tile::isTile(op->getResult(0))) {
-      auto wanted = products.metBy(op->getResult(0));
-      LinearLayout layout = wanted ? *wanted : defaultLayout(op->getResult(0).getType());
+      LinearLayout layout = layoutOfComputed(op->getResult(0));
       bool follows = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
         return !tile::isTile(operand.get()) || backward(op, 0, layout, operand.getOperandNumber());
       });
@@ -138,6 +137,19 @@ private:
       if (tile::isTile(result))
         return {defaultLayout(result.getType()), std::nullopt, {}};
     return {};
+  }
+
+  // Where a tile lies that is computed of numbers alone: as the sums that it meets, or as the
+  // access whose address or mask it is part of, if no thread computes much more than its share
+  // then.
+  LinearLayout layoutOfComputed(Value tile) {
+    constexpr unsigned mostCopies = 4;
+    if (auto met = products.metBy(tile))
+      return *met;
+    LinearLayout usual = defaultLayout(tile.getType());
+    auto accessed = accesses.ofAccessBy(tile);
+    return accessed && registersOf(*accessed) <= mostCopies * registersOf(usual) ? *accessed
+                                                                                 : usual;
   }
 
   // How much an operand says about where an op's result lies.

@@ -5,6 +5,7 @@
 #include "gpu/AssignLayouts.h"
 #include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
+#include "gpu/DeferReductions.h"
 #include "gpu/EmitKernel.h"
 #include "gpu/FoldSwaps.h"
 #include "gpu/KeptRows.h"
@@ -256,6 +257,8 @@ Status layOut(ModuleOp module, const std::string &name, const CodeRequest &reque
 
   // From here on every tensor has a layout.
 
+  // Sums that a loop adds up meet behind it.
+  gpu::deferReductions(analysis::findKernel(module));
   // Sums of a step meet behind one barrier.
   gpu::mergeReductions(analysis::findKernel(module));
   return Success{};

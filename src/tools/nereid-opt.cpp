@@ -2,6 +2,7 @@
 #include "analysis/KernelFacts.h"
 #include "gpu/AssignLayouts.h"
 #include "gpu/ByteOperands.h"
+#include "gpu/DeferReductions.h"
 #include "gpu/KeptRows.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/MergeReductions.h"
@@ -133,6 +134,9 @@ mlir::LogicalResult assignLayouts(mlir::ModuleOp module, const Options &options)
 void mergeReductions(mlir::FunctionOpInterface kernel, const Options &) {
   gpu::mergeReductions(kernel);
 }
+void deferReductions(mlir::FunctionOpInterface kernel, const Options &) {
+  gpu::deferReductions(kernel);
+}
 void keepRows(mlir::FunctionOpInterface kernel, const Options &options) {
   gpu::keepRows(kernel, options.warps);
 }
@@ -156,6 +160,8 @@ void registerFunctions() {
                               "carry a scalar offset for a tile that moves by one amount");
   add<assignLayouts>("gpu-assign-layouts", "give every tensor a layout");
   add<onKernel<mergeReductions>>("gpu-merge-reductions", "let reductions share an exchange");
+  add<onKernel<deferReductions>>("gpu-defer-reductions",
+                                 "combine what threads have of a loop's sums behind it");
   add<onKernel<keepRows>>("gpu-keep-rows", "let loops take what an earlier one loaded");
   add<onKernel<startLoadsAhead>>("gpu-start-loads-ahead",
                                  "start loads of later steps, in registers");
