@@ -47,18 +47,21 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
-def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", least=math.inf):
+def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", least=math.inf, is_glance=False):
     """`least` is what another call took, in milliseconds, which this one is to beat: it is not measured further if its first samples all take twice as
-    long, or those of the first quarter 1.2 times, and what `warmup` is for has happened."""
+    long, or those of the first quarter 1.2 times, and what `warmup` is for has happened. A glance ends after a quarter of `rep` in any case, if it has
+    twenty samples by then."""
     assert return_mode in ("min", "max", "mean", "median", "all")
     measure = _samples_cpu if current_device() < 0 else _samples_torch if gpu_torch() else _samples_gpu
     if least < math.inf:
         warmup /= 5
-    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least), quantiles, return_mode)
+    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least, is_glance), quantiles, return_mode)
 
 
-def _in_two_parts(timed, count, least):
-    """`count` samples of `timed(count)`, or a quarter of them if that is enough to see that they do not beat `least`."""
+def _in_two_parts(timed, count, least, is_glance):
+    """`count` samples of `timed(count)`, or a quarter of them if that is enough for a glance or to see that they do not beat `least`."""
+    if is_glance and count > 20:
+        return timed(max(20, count // 4))
     if least == math.inf:
         return timed(count)
     samples = timed(max(1, count // 4))
@@ -67,7 +70,7 @@ def _in_two_parts(timed, count, least):
     return samples
 
 
-def _samples_cpu(fn, warmup, rep, grad_to_none, least):
+def _samples_cpu(fn, warmup, rep, grad_to_none, least, is_glance):
     def timed():
         _clear(grad_to_none)
         start = time.perf_counter()
@@ -83,17 +86,18 @@ def _samples_cpu(fn, warmup, rep, grad_to_none, least):
             return [estimate]
     for _ in range(min(1000, max(1, int(warmup / estimate)))):
         fn()
-    return _in_two_parts(lambda count: [timed() for _ in range(count)], min(10000, max(1, int(rep / estimate))), least)
+    return _in_two_parts(lambda count: [timed() for _ in range(count)], min(10000, max(1, int(rep / estimate))), least,
+                         is_glance)
 
 
-def _samples_gpu(fn, warmup, rep, grad_to_none, least):
+def _samples_gpu(fn, warmup, rep, grad_to_none, least, is_glance):
     """In the stream that the launches of `fn` go to."""
     from nereid import _C
 
     fn()
     device, stream = _C.last_launch()
     if device < 0:  # its tensors lie on the CPU
-        return _samples_cpu(fn, warmup, rep, grad_to_none, least)
+        return _samples_cpu(fn, warmup, rep, grad_to_none, least, is_glance)
     _C.synchronize(device)
     cache = _C.buffer(device, 256 << 20)
 
@@ -109,10 +113,10 @@ def _samples_gpu(fn, warmup, rep, grad_to_none, least):
             late.append(_C.reached(begin))
         return [_C.milliseconds(*pair) for pair in events], late, _C.milliseconds(events[0][0], events[-1][1])
 
-    return _in_time(timed, fn, warmup, rep, least)
+    return _in_time(timed, fn, warmup, rep, least, is_glance)
 
 
-def _samples_torch(fn, warmup, rep, grad_to_none, least):
+def _samples_torch(fn, warmup, rep, grad_to_none, least, is_glance):
     import torch
 
     fn()
@@ -134,13 +138,13 @@ def _samples_torch(fn, warmup, rep, grad_to_none, least):
         torch.cuda.synchronize()
         return [begin.elapsed_time(end) for begin, end in zip(starts, ends)], late, starts[0].elapsed_time(ends[-1])
 
-    return _in_time(timed, fn, warmup, rep, least)
+    return _in_time(timed, fn, warmup, rep, least, is_glance)
 
 
 _most_fills = 16  # of the cache, before a sample: one takes some 90 microseconds
 
 
-def _in_time(timed, fn, warmup, rep, least):
+def _in_time(timed, fn, warmup, rep, least, is_glance):
     """Samples of `timed(count, fills)`, which gives `count` of them, whether each is late, and how long they took together.
 
     A sample is late if the GPU came to its beginning before all of it was queued: it may hold time in which the GPU waited for the host, which is
@@ -166,7 +170,7 @@ def _in_time(timed, fn, warmup, rep, least):
     estimate = max(whole / 5, 1e-3)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    return _in_two_parts(lambda count: prompt(count)[0], max(1, int(rep / estimate)), least)
+    return _in_two_parts(lambda count: prompt(count)[0], max(1, int(rep / estimate)), least, is_glance)
 
 
 @contextlib.contextmanager

@@ -192,15 +192,15 @@ class Autotuner(KernelInterface):
             return lambda call, quantiles: testing.do_bench_cudagraph(call, rep=self.num_reps or 20, quantiles=quantiles)
         warmup = 25 if self.num_warmups is None else self.num_warmups
         return lambda call, quantiles: testing._do_bench(call, warmup * self._share, self._rep * self._share, quantiles=quantiles,
-                                                         least=self._least)
+                                                         least=self._least, is_glance=self._share == 1)
 
     @property
     def _rep(self):
         return 100 if self.num_reps is None else self.num_reps
 
     def _look_again(self, args, timings, kwargs):
-        """Measures those that came close to the fastest once more, in turns: one after the other they were measured at times of their own, with the
-        clocks and the load of then. What disturbs a turn makes it longer, so each one's shortest counts."""
+        """Measures those that came close to the fastest at a glance once more, in turns: one after the other they were measured at times of their own,
+        with the clocks and the load of then. What disturbs a turn makes it longer, so each one's shortest counts."""
         from .. import testing
 
         least = builtins.min(found[0] if isinstance(found, (list, tuple)) else found for found in timings.values())
