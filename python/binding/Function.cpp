@@ -531,6 +531,18 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   return handleOf(call, launched);
 }
 
+// Null where the package's own `run` is needed: for hooks, the interpreter, a subclass, or sources
+// that it brings.
+Ref launchIfPlain(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs) {
+  if (!stateOf<FunctionObject>(self).plain)
+    return {};
+  try {
+    return launchCall(self, grid, args, kwargs, false, false);
+  } catch (const SourceNeeded &) {
+    return {};
+  }
+}
+
 // _launch(grid, args, kwargs, warmup)
 PyObject *launchFunction(PyObject *self, PyObject *args) {
   return guarded([&] {
@@ -540,6 +552,19 @@ PyObject *launchFunction(PyObject *self, PyObject *args) {
                           &keywords, &warmup))
       throw PythonError{};
     return launchCall(self, grid, positional, keywords, warmup != 0, true);
+  });
+}
+
+// _launch_plain(grid, args, kwargs): NotImplemented where a launch needs more of Python than the
+// grid.
+PyObject *launchPlain(PyObject *self, PyObject *args) {
+  return guarded([&] {
+    PyObject *grid = nullptr, *positional = nullptr, *keywords = nullptr;
+    if (!PyArg_ParseTuple(args, "OO!O!", &grid, &PyTuple_Type, &positional, &PyDict_Type,
+                          &keywords))
+      throw PythonError{};
+    Ref launched = launchIfPlain(self, grid, positional, keywords);
+    return launched ? std::move(launched) : Ref::borrow(Py_NotImplemented);
   });
 }
 
@@ -705,14 +730,8 @@ PyObject *callLaunch(PyObject *self, PyObject *args, PyObject *kwargs) {
   return guarded([&] {
     auto &launch = stateOf<LaunchObject>(self);
     PyObject *function = launch.function.get();
-    if (stateOf<FunctionObject>(function).plain) {
-      try {
-        return launchCall(function, launch.grid.get(), args, kwargs, false, false);
-      } catch (const SourceNeeded &) {
-        // `run` brings it.
-      }
-    }
-    // Hooks, the interpreter, a subclass: the package's own `run`.
+    if (Ref launched = launchIfPlain(function, launch.grid.get(), args, kwargs))
+      return launched;
     Ref run = Ref::take(PyObject_GetAttrString(function, "run"));
     Ref keywords = Ref::take(kwargs ? PyDict_Copy(kwargs) : PyDict_New());
     check(PyDict_SetItemString(keywords.get(), "grid", launch.grid.get()));
@@ -739,6 +758,7 @@ void addTypes(PyObject *module) {
                                           {"_bind", bindFunction, METH_VARARGS, nullptr},
                                           {"_set", setFunction, METH_VARARGS, nullptr},
                                           {"_launch", launchFunction, METH_VARARGS, nullptr},
+                                          {"_launch_plain", launchPlain, METH_VARARGS, nullptr},
                                           {"_bound", boundArguments, METH_VARARGS, nullptr},
                                           {"_compile", compileFunction, METH_VARARGS, nullptr},
                                           {"_interpret", interpretFunction, METH_VARARGS, nullptr},

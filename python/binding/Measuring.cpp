@@ -62,6 +62,14 @@ PyObject *event(PyObject *, PyObject *args) {
   });
 }
 
+// reached(event)
+PyObject *reached(PyObject *, PyObject *event) {
+  return guarded([&] {
+    bool isReached = orRaise(behind<OwnedEvent>(event, eventName)->query());
+    return Ref::borrow(isReached ? Py_True : Py_False);
+  });
+}
+
 // milliseconds(start, end): waits for both.
 PyObject *milliseconds(PyObject *, PyObject *args) {
   return guarded([&] {
@@ -169,6 +177,7 @@ PyObject *usable(PyObject *, PyObject *args) {
 PyMethodDef measuringMethods[] = {
     {"last_launch", lastLaunch, METH_NOARGS, "(device, stream) of the launch that came last."},
     {"event", event, METH_VARARGS, "An event, recorded in a stream of a device."},
+    {"reached", reached, METH_O, "Whether the device has come to an event."},
     {"milliseconds", milliseconds, METH_VARARGS, "Between two events, once both are reached."},
     {"buffer", buffer, METH_VARARGS, "Memory of a device."},
     {"overwrite", overwrite, METH_VARARGS, "Zeros a buffer in the order of a stream."},

@@ -10,7 +10,8 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-// The addresses of a step's copies; loads among them touch nothing if the step is not run.
+// The addresses of a step's copies; loads among them touch nothing if the step is not run, and
+// branches go the other way.
 void CopiesAhead::cloneSlice(IRMapping &mapping, Value active) {
   for (Operation &op : body) {
     if (!slice.ops.contains(&op) || mapping.contains(op.getResult(0)))
@@ -18,6 +19,8 @@ void CopiesAhead::cloneSlice(IRMapping &mapping, Value active) {
     Operation *copy = b.clone(op, mapping);
     if (auto load = dyn_cast<tile::LoadOp>(copy))
       later.addMask(load, active);
+    else if (auto branch = dyn_cast<scf::IfOp>(copy))
+      later.addCondition(branch, active);
   }
 }
 
@@ -108,7 +111,7 @@ SmallVector<Value> CopiesAhead::startEarly(Value variable, Value active) {
 
 void CopiesAhead::findTiles() {
   if (copies.empty() || slots == 1 || !residents.empty() || turn ||
-      llvm::any_of(slice.ops, [](Operation *op) { return isa<tile::LoadOp>(op); }))
+      llvm::any_of(slice.ops, [](Operation *op) { return isa<tile::LoadOp, scf::IfOp>(op); }))
     return;
   SmallVector<Operation *> ops(slice.ops.begin(), slice.ops.end());
   for (Copy &copy : copies)

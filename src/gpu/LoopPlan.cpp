@@ -138,7 +138,9 @@ void LoopPlan::findCopies(const analysis::AxisAnalysis &axes) {
 
 // Adds the ops that give a load's addresses and mask; they are computed ahead too.
 bool LoopPlan::addToSlice(Operation *load) {
-  return slice.add(loop, load->getOperands(), [this](tile::LoadOp one) { return mayGoAhead(one); });
+  return slice.add(
+      loop, load->getOperands(), [this](tile::LoadOp one) { return mayGoAhead(one); },
+      /*mayBranch=*/true);
 }
 
 bool LoopPlan::mayGoAhead(tile::LoadOp load) {

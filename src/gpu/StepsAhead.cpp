@@ -28,6 +28,13 @@ Value StepsAhead::runs(Value variable, unsigned ahead) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, left, steps(ahead));
 }
 
+void StepsAhead::addCondition(scf::IfOp branch, Value active) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch);
+  branch.getConditionMutable().assign(
+      b.create<arith::AndIOp>(branch.getLoc(), branch.getCondition(), active));
+}
+
 void StepsAhead::addMask(tile::LoadOp load, Value active) {
   Value mask = active;
   OpBuilder::InsertionGuard guard(b);
@@ -91,8 +98,20 @@ BlockArgument storedTo(Operation *op) {
   return {};
 }
 
+// A branch that only computes. What may not be computed without its condition is fine inside.
+static bool isPureBranch(Operation *op) {
+  return isa<scf::IfOp>(op) && !op->walk([&](Operation *inner) {
+                                    bool isPlain = inner == op || isa<scf::IfOp>(inner) ||
+                                                   (!inner->getNumRegions() &&
+                                                    !isa<tile::DotOp>(inner) &&
+                                                    isMemoryEffectFree(inner));
+                                    return isPlain ? WalkResult::advance()
+                                                   : WalkResult::interrupt();
+                                  }).wasInterrupted();
+}
+
 bool StepSlice::add(scf::ForOp loop, ValueRange values,
-                    llvm::function_ref<bool(tile::LoadOp)> mayLoad) {
+                    llvm::function_ref<bool(tile::LoadOp)> mayLoad, bool mayBranch) {
   Block *body = loop.getBody();
   StepSlice with = *this;
   auto collect = [&](Value value, auto &&collect) -> bool {
@@ -104,6 +123,17 @@ bool StepSlice::add(scf::ForOp loop, ValueRange values,
                          collect(body->getTerminator()->getOperand(i), collect));
     }
     Operation *op = value.getDefiningOp();
+    if (mayBranch && op->getBlock() == body && isPureBranch(op))
+      return !with.ops.insert(op).second ||
+             !op->walk([&](Operation *inner) {
+                  return llvm::all_of(inner->getOperands(),
+                                      [&](Value v) {
+                                        return op->isAncestor(v.getParentBlock()->getParentOp()) ||
+                                               collect(v, collect);
+                                      })
+                             ? WalkResult::advance()
+                             : WalkResult::interrupt();
+                }).wasInterrupted();
     if (op->getBlock() != body || op->getNumRegions() || isa<tile::DotOp>(op))
       return false;
     auto load = dyn_cast<tile::LoadOp>(op);

@@ -25,6 +25,9 @@ struct StepsAhead {
   mlir::Value runs(mlir::Value variable, unsigned ahead);
   /// Makes `load` touch nothing where `active` is false.
   void addMask(tile::LoadOp load, mlir::Value active);
+  /// Makes `branch` go the other way where `active` is false: what stands behind its condition may
+  /// divide by what only steps that run make other than zero.
+  void addCondition(mlir::scf::IfOp branch, mlir::Value active);
 };
 
 /// The ops of a loop's step that give some values, so that they can be computed for a later step.
@@ -34,9 +37,10 @@ struct StepSlice {
 
   /// Adds what gives `values`, or nothing if that is more than ops without effects. Without
   /// `mayLoad` they may take nothing but the number of the step; with it also what steps carry,
-  /// and the loads that it allows.
+  /// and the loads that it allows. With `mayBranch` whole branches are among the ops, which get a
+  /// condition (`StepsAhead::addCondition`) where they are computed for a step that may not run.
   bool add(mlir::scf::ForOp loop, mlir::ValueRange values,
-           llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr);
+           llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr, bool mayBranch = false);
 };
 
 /// True if there is no loop inside.

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+import nereid
 import nereid.triton as triton
 import nereid.triton.language as tl
 
@@ -192,6 +193,60 @@ class Autotune(unittest.TestCase):
         self.assertEqual(set(tuned.configs_timings), set(configs))
         self.assertLessEqual(calls[16], 2)
         self.assertGreater(calls[128], 2)
+
+    def test_the_wait_of_a_gpu_for_the_host_is_not_measured(self):
+        # A GPU that overwrites its cache in 90 us, and a host that takes long for each launch: 30 us at first, 200 us after a while, then 30 again.
+        host, gpu = [0.0], [0.0]
+
+        def queued(microseconds, host_takes):
+            host[0] += host_takes
+            gpu[0] = max(gpu[0], host[0]) + microseconds
+            return gpu[0]
+
+        def synchronize(*_):
+            host[0] = max(host[0], gpu[0])
+
+        def milliseconds(begin, end):
+            host[0] = max(host[0], end)
+            return (end - begin) / 1e3
+
+        def hook(arguments):
+            is_slow = 6e3 < host[0] < 13e3
+            queued({64: 12, 128: 4, 256: 40}[arguments["BLOCK"]], 200 if is_slow else 30)
+
+        fake = {"synchronize": synchronize, "buffer": lambda *_: None, "overwrite": lambda *_: queued(90, 2), "event": lambda *_: queued(0, 2),
+                "reached": lambda event: event <= host[0], "milliseconds": milliseconds, "last_launch": lambda: (0, None)}
+        tuned = triton.autotune([triton.Config({"BLOCK": block}, pre_hook=hook) for block in (64, 128, 256)], key=["n"], warmup=5, rep=30)(add)
+        with unittest.mock.patch.multiple(nereid._C, **fake), unittest.mock.patch.object(triton.testing, "current_device", lambda: 0), \
+                unittest.mock.patch.object(triton.testing, "gpu_torch", lambda: False):
+            tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        self.assertGreater(host[0], 13e3)
+        self.assertEqual(tuned.best_config.kwargs, {"BLOCK": 128})
+        for config, (median, *_) in tuned.configs_timings.items():
+            self.assertAlmostEqual(median * 1e3, {64: 12, 128: 4, 256: 40}[config.kwargs["BLOCK"]], msg=str(config))
+        # A call that waits for the GPU is never ahead of it: it ends all the same.
+        with unittest.mock.patch.multiple(nereid._C, **fake), unittest.mock.patch.object(triton.testing, "current_device", lambda: 0), \
+                unittest.mock.patch.object(triton.testing, "gpu_torch", lambda: False):
+            self.assertAlmostEqual(triton.testing.do_bench(lambda: (queued(10, 1), synchronize()), 5, 30, return_mode="median"), 13e-3, 2)
+
+    def test_close_configurations_are_measured_again_in_turns(self):
+        # The machine is slower while the first is measured, by more than the second takes longer.
+        now, calls = [0.0], {16: 0, 64: 0, 128: 0}
+
+        def hook(arguments):
+            calls[arguments["BLOCK"]] += 1
+            now[0] += {16: 1.5e-3, 64: 1.03e-3, 128: 1e-3}[arguments["BLOCK"]] * (1.05 if now[0] < slow else 1)
+
+        for words, slow, best in ((dict(), 0.055, 128), (dict(do_bench=lambda call, quantiles: triton.testing.do_bench(call, quantiles=quantiles)), 0.125, 64)):
+            now[0], calls[16] = 0.0, 0
+            tuned = triton.autotune([triton.Config({"BLOCK": block}, pre_hook=hook) for block in (128, 16, 64)], key=["n"], **words)(add)
+            with unittest.mock.patch.object(triton.testing.time, "perf_counter", lambda: now[0]), \
+                    unittest.mock.patch.object(triton.testing, "current_device", lambda: -1):
+                tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+            self.assertEqual(tuned.best_config.kwargs, {"BLOCK": best})
+            if not words:
+                self.assertLess(calls[16], 25)  # it is not close
+                self.assertAlmostEqual(tuned.configs_timings[triton.Config({"BLOCK": 128}, pre_hook=hook)][0], 1.0)
 
     def test_hooks_of_configurations_that_fail(self):
         running, seen, measured = [], [], []

@@ -853,6 +853,18 @@ class Errors(unittest.TestCase):
                 chain.remove(call)
         self.assertEqual("".join(order), "abdc")
 
+    def test_a_wrapper_launches_as_fast_as_a_subscript(self):
+        # `kernel.run`, which `autotune` and decorators of programs call, looks for arguments that bring sources only where there may be some.
+        x = np.zeros(128, "f4")
+        add[(1, )](x, x, x, 1)
+        with unittest.mock.patch.object(triton.runtime._sources, "is_described", side_effect=AssertionError):
+            add.run(x, x + 1, x, 128, grid=(1, ), warmup=False, launch_metadata=None)
+            self.assertEqual(x.sum(), 128)
+            with triton.knobs.runtime.scope():
+                triton.knobs.runtime.launch_enter_hook = lambda metadata: None
+                with self.assertRaises(AssertionError):
+                    add.run(x, x, x, 128, grid=(1, ), warmup=False)
+
     def test_threads_that_compile_one_kernel(self):
         @triton.jit
         def fresh(x, n, BLOCK: tl.constexpr):

@@ -47,18 +47,21 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
-def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", least=math.inf):
+def _do_bench(fn, warmup, rep, grad_to_none=None, quantiles=None, return_mode="mean", least=math.inf, is_glance=False):
     """`least` is what another call took, in milliseconds, which this one is to beat: it is not measured further if its first samples all take twice as
-    long, or those of the first quarter 1.2 times, and what `warmup` is for has happened."""
+    long, or those of the first quarter 1.2 times, and what `warmup` is for has happened. A glance ends after a quarter of `rep` in any case, if it has
+    twenty samples by then."""
     assert return_mode in ("min", "max", "mean", "median", "all")
     measure = _samples_cpu if current_device() < 0 else _samples_torch if gpu_torch() else _samples_gpu
     if least < math.inf:
         warmup /= 5
-    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least), quantiles, return_mode)
+    return _summarize_statistics(measure(fn, warmup, rep, grad_to_none, least, is_glance), quantiles, return_mode)
 
 
-def _in_two_parts(timed, count, least):
-    """`count` samples of `timed(count)`, or a quarter of them if that is enough to see that they do not beat `least`."""
+def _in_two_parts(timed, count, least, is_glance):
+    """`count` samples of `timed(count)`, or a quarter of them if that is enough for a glance or to see that they do not beat `least`."""
+    if is_glance and count > 20:
+        return timed(max(20, count // 4))
     if least == math.inf:
         return timed(count)
     samples = timed(max(1, count // 4))
@@ -67,7 +70,7 @@ def _in_two_parts(timed, count, least):
     return samples
 
 
-def _samples_cpu(fn, warmup, rep, grad_to_none, least):
+def _samples_cpu(fn, warmup, rep, grad_to_none, least, is_glance):
     def timed():
         _clear(grad_to_none)
         start = time.perf_counter()
@@ -83,67 +86,91 @@ def _samples_cpu(fn, warmup, rep, grad_to_none, least):
             return [estimate]
     for _ in range(min(1000, max(1, int(warmup / estimate)))):
         fn()
-    return _in_two_parts(lambda count: [timed() for _ in range(count)], min(10000, max(1, int(rep / estimate))), least)
+    return _in_two_parts(lambda count: [timed() for _ in range(count)], min(10000, max(1, int(rep / estimate))), least,
+                         is_glance)
 
 
-def _samples_gpu(fn, warmup, rep, grad_to_none, least):
+def _samples_gpu(fn, warmup, rep, grad_to_none, least, is_glance):
     """In the stream that the launches of `fn` go to."""
     from nereid import _C
 
     fn()
     device, stream = _C.last_launch()
     if device < 0:  # its tensors lie on the CPU
-        return _samples_cpu(fn, warmup, rep, grad_to_none, least)
+        return _samples_cpu(fn, warmup, rep, grad_to_none, least, is_glance)
     _C.synchronize(device)
     cache = _C.buffer(device, 256 << 20)
 
-    def timed(count):
-        events = []
+    def timed(count, fills):
+        events, late = [], []
         for _ in range(count):
             _clear(grad_to_none)
-            _C.overwrite(cache, device, stream)
+            for _ in range(fills):
+                _C.overwrite(cache, device, stream)
             begin = _C.event(device, stream)
             fn()
             events.append((begin, _C.event(device, stream)))
-        return [_C.milliseconds(*pair) for pair in events], _C.milliseconds(events[0][0], events[-1][1])
+            late.append(_C.reached(begin))
+        return [_C.milliseconds(*pair) for pair in events], late, _C.milliseconds(events[0][0], events[-1][1])
 
-    return _in_time(timed, fn, warmup, rep, least)
+    return _in_time(timed, fn, warmup, rep, least, is_glance)
 
 
-def _samples_torch(fn, warmup, rep, grad_to_none, least):
+def _samples_torch(fn, warmup, rep, grad_to_none, least, is_glance):
     import torch
 
     fn()
     torch.cuda.synchronize()
     cache = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
 
-    def timed(count):
+    def timed(count, fills):
         starts = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
         ends = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+        late = []
         for begin, end in zip(starts, ends):
             _clear(grad_to_none)
-            cache.zero_()
+            for _ in range(fills):
+                cache.zero_()
             begin.record()
             fn()
             end.record()
+            late.append(begin.query())
         torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in zip(starts, ends)], starts[0].elapsed_time(ends[-1])
+        return [begin.elapsed_time(end) for begin, end in zip(starts, ends)], late, starts[0].elapsed_time(ends[-1])
 
-    return _in_time(timed, fn, warmup, rep, least)
+    return _in_time(timed, fn, warmup, rep, least, is_glance)
 
 
-def _in_time(timed, fn, warmup, rep, least):
-    """Samples of `timed(count)`, which gives `count` of them and how long they took together."""
+_most_fills = 16  # of the cache, before a sample: one takes some 90 microseconds
+
+
+def _in_time(timed, fn, warmup, rep, least, is_glance):
+    """Samples of `timed(count, fills)`, which gives `count` of them, whether each is late, and how long they took together.
+
+    A sample is late if the GPU came to its beginning before all of it was queued: it may hold time in which the GPU waited for the host, which is
+    no property of the kernel. Overwriting the cache gives the host a start; where that is not enough for most samples, it is overwritten more often.
+    """
     if _mode():
-        return timed(1)[0]
+        return timed(1, 1)[0]
+    fills = 1
+
+    def prompt(count):
+        nonlocal fills
+        while True:
+            samples, late, whole = timed(count, fills)
+            found = [sample for sample, is_late in zip(samples, late) if not is_late]
+            if 2 * len(found) >= count or fills >= _most_fills:
+                return found or samples, whole
+            fills *= 2
+
     # `warmup` and `rep` are the time that all of it takes, which for a short call is the cache's.
-    first, whole = timed(5)
+    first, whole = prompt(5)
     if min(first) > 2 * least:
         return first
     estimate = max(whole / 5, 1e-3)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    return _in_two_parts(lambda count: timed(count)[0], max(1, int(rep / estimate)), least)
+    return _in_two_parts(lambda count: prompt(count)[0], max(1, int(rep / estimate)), least, is_glance)
 
 
 @contextlib.contextmanager

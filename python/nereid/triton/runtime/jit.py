@@ -197,6 +197,8 @@ class JITFunction(_C.Function, JITCallable, KernelInterface):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         kwargs.pop("launch_metadata", None)
+        if not warmup and (launched := self._launch_plain(grid, args, kwargs)) is not NotImplemented:
+            return launched
         functions = [x for x in (*args, *kwargs.values())
                      if isinstance(x, (JITFunction, tuple, core.constexpr)) or _sources.is_described(x)]
         if functions:
