@@ -18,6 +18,7 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/JoinMasks.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
@@ -180,6 +181,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
+  nereid::transforms::registerJoinMasksPass();
   nereid::transforms::registerLoadBeforeBranchesPass();
   nereid::transforms::registerPeelFirstStepPass();
   nereid::transforms::registerUnswitchProductsPass();
