@@ -1,5 +1,6 @@
 // Loads and stores through pointers.
 #include "cpu/Bounds.h"
+#include "cpu/CompactLanes.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
@@ -343,11 +344,14 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     Value leaves = unaligned && leaving && leaving->store == store
                        ? mayLeave(store, unaligned, emitter)
                        : Value();
+    auto compaction = compactionOf(store, emitter);
     return [=, &emitter](const Lanes &where) mutable {
       if (store.getMask() && emitter.assumedMask(store.getMask()) == false)
         return;
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
+      if (compaction && mask && where.width > 1)
+        return storeCompact(store, *compaction, where, value, mask, emitter);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       if (!adjacent)
         if (auto near = nearLanes(emitter, store.getPointer(), element, where);
