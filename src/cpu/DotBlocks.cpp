@@ -39,9 +39,8 @@ Value DotEmitter::multiplyBytes(Value row, Value column, Value before) {
   return dot.getIsUnsigned() ? multiplyAdd(row, column, before) : multiplyAdd(column, row, before);
 }
 
-void DotEmitter::block(ArrayRef<Value> position) {
-  Value panel = position[m], rowBlock = position[m + 1];
-  Value firstRow = b.create<arith::MulIOp>(loc, rowBlock, emitter.index(rows));
+void DotEmitter::block(ArrayRef<Value> position, Value firstRow, int64_t rows) {
+  Value panel = position[m];
   Value firstColumn = b.create<arith::MulIOp>(loc, panel, emitter.index(columns));
   SmallVector<Value, 4> batch(position.begin(), position.begin() + m);
   auto at = [&](Value second, Value third) {

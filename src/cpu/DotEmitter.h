@@ -28,6 +28,8 @@ private:
   bool packsColumns(int64_t lanes);
   void choose();
   void findEnds();
+  void findRowEnd(mlir::Value end);
+  int64_t mostSingleRows() const { return rows / 4; }
   llvm::SmallVector<mlir::Value> loopAlongK(int64_t step, llvm::ArrayRef<mlir::Value> carried,
                                             LaneEmitter::LoopBody body);
 
@@ -50,7 +52,7 @@ private:
   mlir::Value intrinsic(llvm::StringRef name, llvm::ArrayRef<mlir::Value> arguments);
   mlir::Value multiplyAdd(mlir::Value row, mlir::Value column, mlir::Value before);
   mlir::Value multiplyBytes(mlir::Value row, mlir::Value column, mlir::Value before);
-  void block(llvm::ArrayRef<mlir::Value> position);
+  void block(llvm::ArrayRef<mlir::Value> position, mlir::Value firstRow, int64_t rows);
   void blockAlongK(llvm::ArrayRef<mlir::Value> position);
   mlir::Value plus(mlir::Value x, mlir::Value y);
   mlir::Value sumOfLanes(llvm::SmallVector<mlir::Value> vectors);
@@ -72,6 +74,7 @@ private:
   bool isRead = false;                    // rhs is not packed, as it is that already
   bool byColumns = false;                 // lhs is packed so, `depth` is what is known of K
   mlir::Value rowEnd, columnEnd, stepEnd; // null: all
+  mlir::Value rowBlocks, singleRows;      // that `rowEnd` is made of; null: all, none
   Instruction instruction = Instruction::MultiplyAdd;
 };
 

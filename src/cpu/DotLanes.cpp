@@ -19,6 +19,7 @@
 // its rows do, vectors of columns are read where they lie.
 #include "cpu/DotEmitter.h"
 #include "cpu/NextRound.h"
+#include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -51,6 +52,9 @@ DotEmitter::DotEmitter(tile::DotOp dot, LaneEmitter &emitter)
   int64_t lanes = emitter.processor.vectorBytes / tile::bytesInMemory(sum);
   width = std::min(out.shape[n], lanes);
   choose();
+  if (instruction == Instruction::MultiplyAdd && !emitter.plan.stored(dot.getLhs()) &&
+      !emitter.plan.stored(dot.getRhs()))
+    depth = std::min(depth, int64_t(llvm::bit_ceil(uint64_t(knownDepth(dot)))));
   // Sixteen accumulators hide the latency of the multiply-add and leave room for the operands;
   // with sixteen registers in all it is eight.
   int64_t accumulators = emitter.processor.vectorBytes == 64 ? 16 : 8;
@@ -62,10 +66,7 @@ DotEmitter::DotEmitter(tile::DotOp dot, LaneEmitter &emitter)
     columns = std::min(out.shape[n], std::min(accumulators, lanes) / rows);
     return;
   }
-  if (packsColumns(lanes)) {
-    byColumns = true;
-    depth = std::min(depth, int64_t(llvm::bit_ceil(uint64_t(knownDepth(dot)))));
-  }
+  byColumns = packsColumns(lanes);
   vectors = std::min<int64_t>(out.shape[n] / width, 2);
   rows = std::min(out.shape[m], accumulators / vectors);
   columns = width * vectors;
@@ -97,7 +98,7 @@ void DotEmitter::emit() {
   blocks.push_back(out.shape[m] / rows);
   SmallVector<Value> ends(m);
   ends.push_back(columnEnd ? emitter.ceilDiv(columnEnd, columns) : Value());
-  ends.push_back(rowEnd ? emitter.ceilDiv(rowEnd, rows) : Value());
+  ends.push_back(rowBlocks);
   // Panels outside: one stays in the nearest cache while all rows pass.
   // Cores with tiles are faster without, as long as they multiply by vectors.
   const bool fetches = instruction != Instruction::MultiplyAdd || !emitter.processor.byteTiles;
@@ -112,9 +113,19 @@ void DotEmitter::emit() {
     else if (instruction == Instruction::Tiles)
       blockOfTiles(at.position);
     else
-      block(at.position);
+      block(at.position, b.create<arith::MulIOp>(loc, at.position[m + 1], emitter.index(rows)),
+            rows);
   };
   emitter.forEach(blocks, blocks.size() - 1, 1, one, ends);
+  if (singleRows) {
+    blocks.back() = mostSingleRows();
+    ends.back() = singleRows;
+    Value first = b.create<arith::MulIOp>(loc, rowBlocks, emitter.index(rows));
+    emitter.forEach(
+        blocks, blocks.size() - 1, 1,
+        [&](const Lanes &at) { block(at.position, emitter.add(first, at.position[m + 1]), 1); },
+        ends);
+  }
   if (instruction == Instruction::Tiles) // else each change of threads would save them
     onTiles("tilerelease", {});
 }
@@ -137,8 +148,8 @@ bool DotEmitter::isLoadedAlong(Value tile, unsigned dim, int64_t count) {
          !lanes.isCostlyLane() && isLoadedAlong(op->getOperand(0), dim, count);
 }
 
-// True if lhs is loaded from places that are apart along K, and either nothing is known of those
-// along M, or little of K is there.
+// True if lhs is loaded from places that are apart along K, and those along M are adjacent, of
+// which either only tests tell or little of K is there.
 bool DotEmitter::packsColumns(int64_t lanes) {
   Value tile = dot.getLhs();
   if (instruction != Instruction::MultiplyAdd || emitter.plan.stored(tile))
@@ -155,7 +166,9 @@ bool DotEmitter::packsColumns(int64_t lanes) {
   auto isScattered = [&](unsigned dim) {
     return facts.contiguity[dim] < 2 && facts.constancy[dim] < 2;
   };
-  return isScattered(n) && (isScattered(m) || knownDepth(dot) < lanes);
+  if (isScattered(m))
+    return isScattered(n) && stepBetweenSplits(load.getPointer(), m, emitter.axes) == 1;
+  return isScattered(n) && depth < lanes;
 }
 
 void DotEmitter::choose() {
@@ -169,6 +182,22 @@ void DotEmitter::choose() {
   }
 }
 
+// Whole blocks, and one by one the rows behind them, if there are so few that this takes less time:
+// a filled dimension may have one.
+void DotEmitter::findRowEnd(Value end) {
+  rowBlocks = emitter.ceilDiv(end, rows);
+  rowEnd = b.create<arith::MulIOp>(loc, rowBlocks, emitter.index(rows));
+  if (alongK || instruction == Instruction::Tiles || !mostSingleRows())
+    return;
+  Value rest = b.create<arith::AndIOp>(loc, end, emitter.index(rows - 1));
+  Value few = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, rest,
+                                      emitter.index(mostSingleRows()));
+  singleRows = b.create<arith::SelectOp>(loc, few, rest, emitter.index(0));
+  rowBlocks = b.create<arith::SelectOp>(
+      loc, few, b.create<arith::ShRUIOp>(loc, end, emitter.index(llvm::Log2_64(rows))), rowBlocks);
+  rowEnd = b.create<arith::SelectOp>(loc, few, end, rowEnd);
+}
+
 // What has to be computed, in whole blocks: rows, columns, steps of K.
 void DotEmitter::findEnds() {
   ProductExtents extents = productExtents(dot, emitter);
@@ -178,7 +207,8 @@ void DotEmitter::findEnds() {
                      .getResult()
                : Value();
   };
-  rowEnd = whole(extents.rows, 1, rows);
+  if (extents.rows)
+    findRowEnd(extents.rows);
   columnEnd = whole(extents.columns, 1, columns);
   // Two steps a round of the innermost loop: less to count.
   together = alongK                              ? width

@@ -42,8 +42,10 @@ void DotEmitter::packLhs(uint64_t offset) {
   if (emitter.plan.stored(dot.getLhs()) && (grouped || element == sum) && !turnsLhs()) {
     lhs = emitter.buffer(dot.getLhs());
   } else {
-    lhs =
-        emitter.arenaBuffer(offset, grouped ? element : sum, tile::shapeOf(dot.getLhs().getType()));
+    SmallVector<int64_t> shape(tile::shapeOf(dot.getLhs().getType()));
+    const bool isCut = depth < shape[n];
+    shape[n] = depth;
+    lhs = emitter.arenaBuffer(offset, grouped ? element : sum, shape);
     SmallVector<Value> ends(out.shape.size());
     ends[m] = rowEnd;
     if (stepEnd)
@@ -51,7 +53,15 @@ void DotEmitter::packLhs(uint64_t offset) {
     auto convert = [&](Value value) {
       return turnsLhs() ? turned(value) : grouped ? value : widen(value);
     };
-    emitter.fill(lhs, dot.getLhs(), convert, ends);
+    if (isCut)
+      emitter.forEach(
+          shape, n, std::min(depth, emitter.vectorLanes()),
+          [&](const Lanes &at) {
+            emitter.write(lhs, at, convert(emitter.lanes(dot.getLhs(), at)));
+          },
+          ends);
+    else
+      emitter.fill(lhs, dot.getLhs(), convert, ends);
   }
   if (grouped) { // read a group at a time
     lhs.element = b.getI32Type();

@@ -90,7 +90,8 @@ private:
     Operation *op = use.getOwner();
     unsigned number = use.getOperandNumber();
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      if (!store.getMask() || use.get() != store.getValue())
+      // Nor at where it would go.
+      if (!store.getMask() || number == store.getMaskMutable().begin()->getOperandNumber())
         return false;
       readers.push_back({op, dim, place});
       return true;

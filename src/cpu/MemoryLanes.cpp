@@ -1,5 +1,6 @@
 // Loads and stores through pointers.
 #include "cpu/Bounds.h"
+#include "cpu/CompactLanes.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
@@ -343,11 +344,14 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     Value leaves = unaligned && leaving && leaving->store == store
                        ? mayLeave(store, unaligned, emitter)
                        : Value();
+    auto compaction = compactionOf(store, emitter);
     return [=, &emitter](const Lanes &where) mutable {
       if (store.getMask() && emitter.assumedMask(store.getMask()) == false)
         return;
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
+      if (compaction && mask && where.width > 1)
+        return storeCompact(store, *compaction, where, value, mask, emitter);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       if (!adjacent)
         if (auto near = nearLanes(emitter, store.getPointer(), element, where);
@@ -454,13 +458,30 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
 
 } // namespace
 
+// The first lane of all that addresses are made of and that is the same in other rows.
+static void prepareFirst(Value tile, const Lanes &where, LaneEmitter &emitter) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !tile::isTile(tile) || emitter.plan.stored(tile))
+    return;
+  if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) {
+    Lanes from = emitter.inOperand(op, where);
+    if (from.width == where.width)
+      emitter.lanes(op->getOperand(0), from.first());
+  } else if (op->hasTrait<OpTrait::Elementwise>()) {
+    for (Value operand : op->getOperands())
+      prepareFirst(operand, where, emitter);
+  }
+}
+
 void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
   Operation *op = tile.getDefiningOp();
   if (!op || !isa<RankedTensorType>(tile.getType()) || emitter.plan.stored(tile))
     return;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    if (mayBeAdjacent(emitter, load, where))
-      spread(emitter, load.getPointer(), where);
+    if (!mayBeAdjacent(emitter, load.getPointer(), where))
+      return;
+    spread(emitter, load.getPointer(), where);
+    prepareFirst(load.getPointer(), where, emitter);
   } else if (op->hasTrait<OpTrait::Elementwise>()) {
     for (Value operand : op->getOperands())
       prepareLoads(operand, where, emitter);

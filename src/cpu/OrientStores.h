@@ -10,6 +10,9 @@ namespace nereid::cpu {
 ///   store y + (r[:, None] + c[None, :] * n), exp(v)
 ///   ==>  store y + (r[None, :] + c[:, None] * n), exp(trans v)
 ///
+/// A product that is stored so, and whose left operand lies scattered along K as the pixels of
+/// channels do, becomes that of its turned operands.
+///
 /// Runs before the plan, which decides how what then lies across is read.
 void orientStores(mlir::FunctionOpInterface kernel);
 

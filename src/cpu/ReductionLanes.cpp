@@ -307,22 +307,29 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
     unsigned outerDim = outer.empty() ? 0 : LaneEmitter::preferredDim(outer);
     int64_t outerWidth =
         outer.empty() || along || !vector ? 1 : emitter.preferredWidth(outer, outerDim);
+    SmallVector<Value> ends = endsOfReaders(scan.getResults(), scan, emitter);
+    Value end = scan.getReverse() ? Value() : ends[axis];
+    ends.erase(ends.begin() + axis);
 
-    emitter.forEach(outer, outerDim, outerWidth, [&](const Lanes &outerWhere) {
-      Lanes where;
-      where.position = outerWhere.position;
-      where.position.insert(where.position.begin() + axis, emitter.index(0));
-      where.dim = along || outer.empty() ? axis : outerDim + (outerDim >= axis);
-      where.width = outerWidth;
-      if (along)
-        where.width = std::min(shape[axis], emitter.vectorLanes());
-      scanFrom(scan, emitter, where, along ? where.width : 1, shape[axis]);
-    });
+    emitter.forEach(
+        outer, outerDim, outerWidth,
+        [&](const Lanes &outerWhere) {
+          Lanes where;
+          where.position = outerWhere.position;
+          where.position.insert(where.position.begin() + axis, emitter.index(0));
+          where.dim = along || outer.empty() ? axis : outerDim + (outerDim >= axis);
+          where.width = outerWidth;
+          if (along)
+            where.width = std::min(shape[axis], emitter.vectorLanes());
+          scanFrom(scan, emitter, where, along ? where.width : 1, shape[axis], end);
+        },
+        ends);
   }
 
   // Scans at steps of `step` along the axis, which the lanes of a step follow if it is more than 1.
+  // With `end`, no further than needed.
   static void scanFrom(tile::ScanOp scan, LaneEmitter &emitter, Lanes where, int64_t step,
-                       int64_t extent) {
+                       int64_t extent, Value end) {
     unsigned axis = scan.getAxis();
     auto place = [&](Value at) {
       where.position[axis] =
@@ -356,7 +363,7 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
     keep(first);
     if (extent == step)
       return;
-    emitter.loop(step, extent, step, carry(first),
+    emitter.loop(emitter.index(step), end ? end : emitter.index(extent), step, carry(first),
                  [&](Value at, ValueRange carried) -> SmallVector<Value> {
                    place(at);
                    SmallVector<Value> values = combine(llvm::to_vector(carried), read());

@@ -123,37 +123,49 @@ std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where)
 
 // --- runs along a row ---
 
-static std::optional<int64_t> stepAlongRow(Value value, const analysis::AxisAnalysis &axes,
-                                           llvm::DenseMap<Value, std::optional<int64_t>> &known) {
+using KnownSteps = llvm::DenseMap<std::pair<Value, unsigned>, std::optional<int64_t>>;
+
+static std::optional<int64_t> stepBetweenSplits(Value value, unsigned dim,
+                                                const analysis::AxisAnalysis &axes,
+                                                KnownSteps &known) {
   if (!tile::isTile(value))
     return 0;
-  auto [found, isNew] = known.try_emplace(value, std::nullopt);
+  auto [found, isNew] = known.try_emplace({value, dim}, std::nullopt);
   if (!isNew)
     return found->second;
   auto shape = tile::shapeOf(value.getType());
   Operation *op = value.getDefiningOp();
   std::optional<int64_t> step;
-  if (shape.size() != 1 || !op)
+  if (shape.empty() || !op)
     return {};
   tile::AxisFacts facts = axes.facts(value);
-  if (facts.constancy[0] >= shape[0])
+  if (facts.constancy[dim] >= shape[dim]) {
     step = 0;
-  else if (facts.contiguity[0] >= shape[0])
+  } else if (facts.contiguity[dim] >= shape[dim]) {
     step = 1;
-  else if (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op)) {
+  } else if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) {
+    auto from = DirectionAnalysis::inOperand(op, op->getOperand(0), dim);
+    step = from ? stepBetweenSplits(op->getOperand(0), *from, axes, known) : 0;
+  } else if (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op)) {
     SmallVector<std::optional<int64_t>> of;
     for (Value operand : op->getOperands())
-      of.push_back(stepAlongRow(operand, axes, known));
+      of.push_back(stepBetweenSplits(operand, dim, axes, known));
     step = stepOf(op, of, axes);
     if (!step && (isQuotient(op) || isRest(op)) && of[0] == 1 && of[1] == 0)
       step = isRest(op);
   }
-  return known[value] = step;
+  return known[{value, dim}] = step;
+}
+
+std::optional<int64_t> stepBetweenSplits(Value tile, unsigned dim,
+                                         const analysis::AxisAnalysis &axes) {
+  KnownSteps known;
+  return stepBetweenSplits(tile, dim, axes, known);
 }
 
 bool isSplitAlongRow(Operation *op, const analysis::AxisAnalysis &axes) {
-  llvm::DenseMap<Value, std::optional<int64_t>> known;
-  return (isQuotient(op) || isRest(op)) && stepAlongRow(op->getResult(0), axes, known);
+  return (isQuotient(op) || isRest(op)) && tile::shapeOf(op->getResult(0).getType()).size() == 1 &&
+         stepBetweenSplits(op->getResult(0), 0, axes);
 }
 
 RowRuns::RowRuns(LaneEmitter &emitter, int64_t width, llvm::DenseSet<Value> computed)

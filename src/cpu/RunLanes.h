@@ -29,6 +29,10 @@ Lanes lastOf(LaneEmitter &emitter, const Lanes &where);
 mlir::Value endsMeet(LaneEmitter &emitter, mlir::Value first, mlir::Value last, int64_t step,
                      int64_t width);
 
+/// The step from lane to lane of all of `tile` along `dim`, but where divisions begin anew; nothing
+/// if that is not known.
+std::optional<int64_t> stepBetweenSplits(mlir::Value tile, unsigned dim,
+                                         const analysis::AxisAnalysis &axes);
 /// True if `op` divides in a tile of one dimension such that runs tell its lanes: asked for again,
 /// they cost less than a buffer.
 bool isSplitAlongRow(mlir::Operation *op, const analysis::AxisAnalysis &axes);

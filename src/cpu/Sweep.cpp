@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -23,6 +24,12 @@ namespace {
 struct Prefix {
   Value full, end;
 };
+
+// a ? b : false
+bool isConjunction(Operation *op) {
+  return isa<arith::SelectOp>(op) && matchPattern(op->getOperand(2), m_Zero()) &&
+         op->getOperand(0).getType() == op->getResult(0).getType();
+}
 
 class RowMasks {
 public:
@@ -157,6 +164,17 @@ public:
   Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
   Value most(Value x, Value y) { return b.create<arith::MaxSIOp>(loc, x, y); }
 
+  // From where on a mask is false, if those that were found tell; null if not.
+  Value endOf(Value mask) {
+    if (auto found = llvm::find(masks, mask); found != masks.end())
+      return prefixes[found - masks.begin()].end;
+    Operation *op = mask.getDefiningOp();
+    if (!op || isRead(mask) || !(isa<arith::AndIOp>(op) || isConjunction(op)))
+      return {};
+    Value x = endOf(op->getOperand(0)), y = endOf(op->getOperand(1));
+    return x && y ? least(x, y) : x ? x : y;
+  }
+
   SmallVector<Value> masks;
   SmallVector<Prefix> prefixes;
 
@@ -227,9 +245,9 @@ std::optional<Sweep> LaneEmitter::sweep(ArrayRef<RowTask> tasks, const Lanes &ro
   }
   // A store goes alone.
   if (Value mask = tasks.front().storeMask) {
-    auto stored = llvm::find(found.masks, mask);
-    end = stored == found.masks.end() ? index(extent)
-                                      : found.prefixes[stored - found.masks.begin()].end;
+    end = found.endOf(mask);
+    if (!end)
+      end = index(extent);
   } else {
     out.uniform = llvm::all_of(tasks, [&](const RowTask &task) {
       return llvm::all_of(task.tiles, [&](Value tile) { return found.isUniform(tile, row); });
@@ -254,7 +272,7 @@ Value LaneEmitter::maskEnd(Value mask, unsigned dim, llvm::function_ref<bool(Val
     return maskEnd(op->getOperand(0), dim, isKnown);
   if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
     return maskEnd(op->getOperand(0), dim - (dim > unsigned(expand.getAxis())), isKnown);
-  if (isa<arith::AndIOp>(op)) {
+  if (isa<arith::AndIOp>(op) || isConjunction(op)) {
     Value x = maskEnd(op->getOperand(0), dim, isKnown),
           y = maskEnd(op->getOperand(1), dim, isKnown);
     return x && y ? builder.create<arith::MinSIOp>(location, x, y).getResult() : x ? x : y;

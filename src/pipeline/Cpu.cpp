@@ -15,6 +15,7 @@
 #include "transforms/ExpandInlineAsm.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/JoinMasks.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
@@ -102,6 +103,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
     pm.addPass(transforms::createFoldAddendsPass());
   // Tiles of pointers that walk through memory become offsets.
   pm.addPass(std::make_unique<CarryOffsetsPass>());
+  // What a mask says of rows or columns alone is computed once for them.
+  pm.addPass(transforms::createJoinMasksPass());
   // The last dimension of a tile that is stored is the one of adjacent elements.
   pm.addPass(std::make_unique<OrientStoresPass>());
   pm.addPass(createCanonicalizerPass());

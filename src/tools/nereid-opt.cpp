@@ -19,6 +19,7 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/JoinMasks.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
@@ -186,6 +187,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerDropChecksPass();
   nereid::transforms::registerDropUnitDimsPass();
   nereid::transforms::registerFoldAddendsPass();
+  nereid::transforms::registerJoinMasksPass();
   nereid::transforms::registerLoadBeforeBranchesPass();
   nereid::transforms::registerPeelFirstStepPass();
   nereid::transforms::registerUnswitchProductsPass();
