@@ -482,9 +482,9 @@ void registerElementwiseLanes(DialectRegistry &registry) {
     attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
     attach<SameOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp,
            RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp,
-           MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp, UIToFPOp,
-           FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(
-        context);
+           MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp,
+           UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           MulUIExtendedOp>(context);
     DivFOp::attachInterface<DivLanes>(*context);
     RemFOp::attachInterface<RemLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);

@@ -422,12 +422,14 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     };
     if (!mask)
       return together({});
-    emitter.either(allAreOn(emitter, mask, where.width), [&] { together({}); }, [&] {
-      if (near.takesMasks(element, emitter))
-        return together(mask);
-      emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width, value,
-                            mask);
-    });
+    emitter.either(
+        allAreOn(emitter, mask, where.width), [&] { together({}); },
+        [&] {
+          if (near.takesMasks(element, emitter))
+            return together(mask);
+          emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width,
+                                value, mask);
+        });
   }
 
   // True if the address has some of these bits.
