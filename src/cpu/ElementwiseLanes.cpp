@@ -58,24 +58,6 @@ struct RemLanes : LaneModel<RemLanes, arith::RemFOp> {
   }
 };
 
-// LLVM compares vectors of f16 number by number, also where it sees that f32 come from them.
-struct CmpFLanes : LaneModel<CmpFLanes, arith::CmpFOp> {
-  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
-    OpBuilder &b = emitter.builder;
-    SmallVector<Value> sides = operandLanes(op, emitter, where);
-    if (scalarOf(sides.front().getType()).isF16()) {
-      Type wide = laneType(b.getF32Type(), where.width);
-      for (Value &side : sides)
-        side = b.create<arith::ExtFOp>(emitter.loc(), wide, side);
-      sides[0] = b.create<LLVM::CallIntrinsicOp>(emitter.loc(), wide,
-                                                 b.getStringAttr("llvm.arithmetic.fence"), sides[0])
-                     .getResult(0);
-    }
-    return b.create<arith::CmpFOp>(emitter.loc(), cast<arith::CmpFOp>(op).getPredicate(), sides[0],
-                                   sides[1]);
-  }
-};
-
 // Sums and products, which LLVM fuses where a product has no other use. A product that is rounded
 // is no part of the sum behind it, also where LLVM makes both operations of halves (AVX512-FP16).
 template <typename Op> struct ContractedOp : LaneModel<ContractedOp<Op>, Op> {
@@ -500,10 +482,9 @@ void registerElementwiseLanes(DialectRegistry &registry) {
     attach<ContractedOp, AddFOp, SubFOp, MulFOp>(context);
     attach<SameOp, NegFOp, MaxNumFOp, MinNumFOp, AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, RemSIOp,
            RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp, ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp,
-           MinUIOp, CmpIOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp, UIToFPOp,
-           FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(
-        context);
-    CmpFOp::attachInterface<CmpFLanes>(*context);
+           MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp, TruncFOp, TruncIOp, SIToFPOp,
+           UIToFPOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
+           MulUIExtendedOp>(context);
     DivFOp::attachInterface<DivLanes>(*context);
     RemFOp::attachInterface<RemLanes>(*context);
     MaximumFOp::attachInterface<ExtremeLanes<MaximumFOp, MaxNumFOp>>(*context);

@@ -1,4 +1,5 @@
 #include "cpu/EmitKernel.h"
+#include "cpu/CompareHalves.h"
 #include "cpu/Extents.h"
 
 #include "cpu/LaneModels.h"
@@ -446,6 +447,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     }
   });
   widenBf16(*module);
+  compareHalvesWide(*module);
   if (!emitter.failed())
     out.module = std::move(module);
   out.sites.assign(emitter.recordSites().begin(), emitter.recordSites().end());

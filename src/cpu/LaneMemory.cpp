@@ -57,7 +57,7 @@ Value LaneEmitter::read(const Buffer &buffer, const Lanes &where) {
   if (where.width == 1 || stride == 1)
     return loadElements(first, buffer.element, where.width, {}, {});
   if (auto near = NearLanes::everyNth(stride, where.width, buffer.element))
-    return near->load(first, buffer.element, /*isVolatile=*/false, *this);
+    return near->load(first, buffer.element, {}, /*isVolatile=*/false, *this);
   Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
                                               constant(builder.getI64Type(), stride, where.width));
   return loadElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, {},
@@ -70,7 +70,7 @@ void LaneEmitter::write(const Buffer &buffer, const Lanes &where, Value value) {
   if (where.width == 1 || stride == 1)
     return storeElements(first, buffer.element, where.width, value, {});
   if (auto near = NearLanes::everyNth(stride, where.width, buffer.element))
-    return near->store(first, buffer.element, value, *this);
+    return near->store(first, buffer.element, value, {}, *this);
   Value steps = builder.create<arith::MulIOp>(location, iota(builder.getI64Type(), where.width),
                                               constant(builder.getI64Type(), stride, where.width));
   storeElements(elementAddress(first, steps, buffer.element), buffer.element, where.width, value,

@@ -131,16 +131,51 @@ bool NearLanes::allDiffer() const {
   return all.size() == places.size();
 }
 
+bool NearLanes::takesMasks(Type element, const LaneEmitter &emitter) const {
+  constexpr int64_t mostAtOnePlace = 4;
+  llvm::SmallDenseMap<int64_t, int64_t> count;
+  return (emitter.processor.vectorBytes == 64 || tile::bytesInMemory(element) >= 4) &&
+         llvm::all_of(places, [&](int64_t place) { return ++count[place] <= mostAtOnePlace; });
+}
+
+// An element of the part is on if it was not `covered` before and one of its lanes is on.
+Value NearLanes::maskOfPart(Value mask, int64_t begin, int64_t width, int64_t covered,
+                            LaneEmitter &emitter) const {
+  auto lanes = int32_t(places.size());
+  Value off = emitter.zero(mask.getType()), out;
+  SmallVector<bool> taken(places.size(), false);
+  for (bool more = true; more;) {
+    more = false;
+    SmallVector<int32_t> from(width, lanes); // the first lane of `off`
+    for (auto [lane, place] : llvm::enumerate(places)) {
+      if (taken[lane] || place < std::max(covered, begin) || place >= begin + width)
+        continue;
+      int32_t &slot = from[place - begin];
+      more |= slot != lanes;
+      if (slot != lanes)
+        continue;
+      slot = int32_t(lane);
+      taken[lane] = true;
+    }
+    Value some = width == 1 ? emitter.extract(from[0] == lanes ? off : mask, from[0] % lanes)
+                            : emitter.shuffle(mask, off, from);
+    out = out ? emitter.builder.create<arith::OrIOp>(emitter.loc(), out, some).getResult() : some;
+  }
+  return out;
+}
+
 static Value at(LaneEmitter &emitter, Value first, int64_t element, Type type) {
   return element ? emitter.elementAddress(first, emitter.index(element), type) : first;
 }
 
-Value NearLanes::load(Value first, Type element, bool isVolatile, LaneEmitter &emitter) const {
+Value NearLanes::load(Value first, Type element, Value mask, bool isVolatile,
+                      LaneEmitter &emitter) const {
   Value out;
   int64_t covered = 0, lanes = int64_t(places.size());
   forEachPart([&](int64_t begin, int64_t width) {
+    Value on = mask ? maskOfPart(mask, begin, width, covered, emitter) : Value();
     Value part = emitter.loadElements(at(emitter, first, least + begin, element), element, width,
-                                      {}, {}, isVolatile);
+                                      on, {}, isVolatile);
     // What is before `covered` is there.
     SmallVector<int32_t> widen, take;
     for (int64_t place : places) {
@@ -161,23 +196,26 @@ Value NearLanes::load(Value first, Type element, bool isVolatile, LaneEmitter &e
   return out;
 }
 
-void NearLanes::store(Value first, Type element, Value value, LaneEmitter &emitter) const {
+void NearLanes::store(Value first, Type element, Value value, Value mask,
+                      LaneEmitter &emitter) const {
   int64_t covered = 0;
   OpBuilder &b = emitter.builder;
   forEachPart([&](int64_t begin, int64_t width) {
     SmallVector<int32_t> lanes(width, -1);
-    SmallVector<bool> mask(width, false);
+    SmallVector<bool> taken(width, false);
     for (auto [lane, place] : llvm::enumerate(places))
       if (place >= std::max(covered, begin) && place < begin + width) {
         lanes[place - begin] = int32_t(lane);
-        mask[place - begin] = true;
+        taken[place - begin] = true;
       }
+    Value part = emitter.shuffle(value, value, lanes), which;
+    if (mask)
+      which = maskOfPart(mask, begin, width, covered, emitter);
+    else if (!llvm::all_of(taken, [](bool on) { return on; }))
+      which = b.create<arith::ConstantOp>(
+          emitter.loc(), DenseElementsAttr::get(VectorType::get({width}, b.getI1Type()), taken));
     covered = begin + width;
-    Value part = emitter.shuffle(value, value, lanes);
-    Value which = b.create<arith::ConstantOp>(
-        emitter.loc(), DenseElementsAttr::get(VectorType::get({width}, b.getI1Type()), mask));
-    emitter.storeElements(at(emitter, first, least + begin, element), element, width, part,
-                          llvm::all_of(mask, [](bool on) { return on; }) ? Value() : which);
+    emitter.storeElements(at(emitter, first, least + begin, element), element, width, part, which);
   });
 }
 

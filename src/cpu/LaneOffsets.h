@@ -25,14 +25,21 @@ public:
   /// Lanes `stride` elements apart.
   static std::optional<NearLanes> everyNth(int64_t stride, int64_t lanes, mlir::Type element);
 
-  mlir::Value load(mlir::Value first, mlir::Type element, bool isVolatile,
+  /// Lanes that `mask` has off, if there is one, have any value.
+  mlir::Value load(mlir::Value first, mlir::Type element, mlir::Value mask, bool isVolatile,
                    LaneEmitter &emitter) const;
   /// No two lanes may stand at one place.
-  void store(mlir::Value first, mlir::Type element, mlir::Value value, LaneEmitter &emitter) const;
+  void store(mlir::Value first, mlir::Type element, mlir::Value value, mlir::Value mask,
+             LaneEmitter &emitter) const;
   bool allDiffer() const;
+  /// True if the processor has masks for the vectors that cover the lanes, and few lanes stand at
+  /// one place.
+  bool takesMasks(mlir::Type element, const LaneEmitter &emitter) const;
 
 private:
   void forEachPart(llvm::function_ref<void(int64_t begin, int64_t width)> body) const;
+  mlir::Value maskOfPart(mlir::Value mask, int64_t begin, int64_t width, int64_t covered,
+                         LaneEmitter &emitter) const;
   llvm::SmallVector<int64_t> places; // of each lane, in elements from the least on
   int64_t least = 0, extent = 0;
 };

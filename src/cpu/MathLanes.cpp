@@ -251,6 +251,9 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
       wide.push_back(b.create<arith::ExtFOp>(loc, laneType(b.getF32Type(), width), operand));
     return b.create<arith::TruncFOp>(loc, type, emitMath(emitter, function, wide));
   }
+  // LLVM has it: a sum and a truncation.
+  if (function == "round")
+    return b.create<math::RoundOp>(loc, operands[0]);
   if (function == "rsqrt" && !(element.isF32() && emitter.processor.vectorBytes == 64))
     return b.create<arith::DivFOp>(loc, emitter.constant(element, 1, width),
                                    b.create<math::SqrtOp>(loc, operands[0]));

@@ -136,6 +136,19 @@ std::optional<NearLanes> nearLanes(LaneEmitter &emitter, Value pointer, Type ele
   return offsets ? NearLanes::find(*offsets, element) : std::nullopt;
 }
 
+Value anyIsOn(LaneEmitter &emitter, Value mask) {
+  Type bits = emitter.builder.getIntegerType(widthOf(mask.getType()));
+  return emitter.builder.create<arith::CmpIOp>(
+      emitter.loc(), arith::CmpIPredicate::ne,
+      emitter.builder.create<LLVM::BitcastOp>(emitter.loc(), bits, mask),
+      emitter.constant(bits, 0));
+}
+
+Value chosen(LaneEmitter &emitter, Value mask, Value value, Value other) {
+  return emitter.builder.create<arith::SelectOp>(emitter.loc(), mask, value,
+                                                 other ? other : emitter.zero(value.getType()));
+}
+
 struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
   bool isCostlyLane(Operation *) const { return true; }
   bool runsWhole(Operation *op) const { return cast<tile::LoadOp>(op).getIsVolatile(); }
@@ -150,13 +163,13 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       Value pointer = emitter.lanes(load.getPointer(), where.first());
       return emitter.loadElements(pointer, element, where.width, mask, other, load.getIsVolatile());
     }
-    case Reach::One:
-      if (!mask) {
-        Value pointer = emitter.lanes(load.getPointer(), where.first());
-        Value one = emitter.loadElements(pointer, element, 1, {}, {}, load.getIsVolatile());
-        return emitter.splat(one, where.width);
-      }
-      [[fallthrough]];
+    case Reach::One: {
+      Value pointer = emitter.lanes(load.getPointer(), where.first());
+      Value some = mask ? anyIsOn(emitter, mask) : Value();
+      Value one = emitter.loadElements(pointer, element, 1, some, {}, load.getIsVolatile());
+      Value all = emitter.splat(one, where.width);
+      return mask ? chosen(emitter, mask, all, other) : all;
+    }
     case Reach::Scattered:
       break;
     }
@@ -166,10 +179,16 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       return emitter.loadElements(emitter.lanes(load.getPointer(), where), element, where.width,
                                   mask, other, load.getIsVolatile());
     };
-    if (auto near = nearLanes(emitter, load.getPointer(), element, where))
+    if (auto near = nearLanes(emitter, load.getPointer(), element, where)) {
+      auto together = [&](Value which) {
+        return near->load(first(), element, which, load.getIsVolatile(), emitter);
+      };
+      auto masked = [&] { return chosen(emitter, mask, together(mask), other); };
+      bool takesMasks = near->takesMasks(element, emitter);
       return whereAllAreOn(
-          emitter, mask, type,
-          [&] { return near->load(first(), element, load.getIsVolatile(), emitter); }, scattered);
+          emitter, mask, type, [&] { return together({}); },
+          [&] { return takesMasks ? masked() : scattered(); });
+    }
     if (!mayBeAdjacent(emitter, load.getPointer(), where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
@@ -402,15 +421,19 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   static void storeNear(tile::StoreOp store, LaneEmitter &emitter, const NearLanes &near,
                         const Lanes &where, Value value, Value mask) {
     Type element = store.getAccessElementType();
-    auto together = [&] {
-      near.store(emitter.lanes(store.getPointer(), where.first()), element, value, emitter);
+    auto together = [&](Value which) {
+      near.store(emitter.lanes(store.getPointer(), where.first()), element, value, which, emitter);
     };
     if (!mask)
-      return together();
-    emitter.either(allAreOn(emitter, mask, where.width), together, [&] {
-      emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width, value,
-                            mask);
-    });
+      return together({});
+    emitter.either(
+        allAreOn(emitter, mask, where.width), [&] { together({}); },
+        [&] {
+          if (near.takesMasks(element, emitter))
+            return together(mask);
+          emitter.storeElements(emitter.lanes(store.getPointer(), where), element, where.width,
+                                value, mask);
+        });
   }
 
   // True if the address has some of these bits.

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -187,6 +188,9 @@ Tile addTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
 Tile mulTiles(OpContext &context, const Tile &lhs, const Tile &rhs) {
   if (lhs.type.isFloat())
     return build<arith::MulFOp>(context, lhs.type, lhs.value, rhs.value);
+  // Masks are multiplied as often as they are joined by `&`, which is what knows of masks look for.
+  if (getElementTypeOrSelf(lhs.value.getType()).isInteger(1))
+    return build<arith::AndIOp>(context, lhs.type, lhs.value, rhs.value);
   return build<arith::MulIOp>(context, lhs.type, lhs.value, rhs.value);
 }
 
