@@ -6,8 +6,6 @@
 
 namespace nereid {
 
-using support::ArgumentClass;
-using support::Specialization;
 
 std::string Configuration::text() const {
   std::string text;
@@ -236,15 +234,14 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
     size_t parameter = 0;
     while (parameter < state->parameters.size() && state->parameters[parameter].name != constant)
       ++parameter;
-    auto parsed = Specialization::parse(value);
+    auto parsed = support::Constant::parse(value);
     if (parameter == state->parameters.size())
       return Error{"`" + name() + "` has no parameter `" + constant + "`", {}};
-    if (!parsed || parsed->arguments.size() != 1 ||
-        parsed->arguments[0].kind != ArgumentClass::Kind::Constant)
+    if (!parsed)
       return Error{"`" + value + "` is no value of the constant `" + constant + "`", {}};
     // What heuristics compute belongs to a launch: each computes it anew.
     if (!state->heuristics.decides(parameter))
-      kernel->state->chosen.push_back({parameter, parsed->arguments[0].constant});
+      kernel->state->chosen.push_back({parameter, *std::move(parsed)});
   }
   return kernel;
 }

@@ -13,11 +13,7 @@ namespace {
 // A value that is no constant as Python source, a list say, stands for itself.
 Constant constantOf(const ops::Value &value) {
   std::string source = emit::unboxed(value).repr();
-  auto parsed = support::Specialization::parse(source);
-  if (parsed && parsed->arguments.size() == 1 &&
-      parsed->arguments[0].kind == support::ArgumentClass::Kind::Constant)
-    return parsed->arguments[0].constant;
-  return Constant::string(source);
+  return Constant::parse(source).value_or(Constant::string(source));
 }
 
 } // namespace

@@ -13,19 +13,18 @@ using support::HostValue;
 namespace {
 // What a host expression sees of compiled-in text.
 HostValue hostValueOf(std::string_view text) {
-  auto parsed = support::Specialization::parse(text);
-  if (!parsed || parsed->arguments.size() != 1)
+  auto constant = Constant::parse(text);
+  if (!constant)
     return HostValue::none();
-  const Constant &constant = parsed->arguments[0].constant;
-  switch (constant.kind) {
+  switch (constant->kind) {
   case Constant::Kind::Bool:
-    return HostValue::boolean(constant.flag);
+    return HostValue::boolean(constant->flag);
   case Constant::Kind::Float:
-    return HostValue::of(constant.number);
+    return HostValue::of(constant->number);
   case Constant::Kind::Int: {
     int64_t value = 0;
-    const char *end = constant.text.data() + constant.text.size();
-    if (std::from_chars(constant.text.data(), end, value).ptr != end)
+    const char *end = constant->text.data() + constant->text.size();
+    if (std::from_chars(constant->text.data(), end, value).ptr != end)
       return HostValue::none();
     return HostValue::of(value);
   }

@@ -167,8 +167,7 @@ std::string Specialization::text() const {
   return result;
 }
 
-// ---- Reading
-// -------------------------------------------------------------------------------------
+// --- reading ---
 
 namespace {
 // list  = [argument {"," argument} [","]]
@@ -468,6 +467,14 @@ private:
 
 Result<Specialization> Specialization::parse(std::string_view text) {
   return SignatureReader(text).read();
+}
+
+std::optional<Constant> Constant::parse(std::string_view source) {
+  auto parsed = Specialization::parse(source);
+  if (!parsed || parsed->arguments.size() != 1 ||
+      parsed->arguments[0].kind != ArgumentClass::Kind::Constant)
+    return std::nullopt;
+  return std::move(parsed->arguments[0].constant);
 }
 
 Hash128 CompileKey::hash() const {

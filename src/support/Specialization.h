@@ -43,6 +43,9 @@ struct Constant {
   bool operator==(const Constant &) const = default;
   /// As Python source: 1024, 1e-05, 'a\'b', tl.float16. Floats read back bit by bit.
   std::string source() const;
+  /// What such source stands for; none if it is anything else, such as a list or a type of
+  /// arguments.
+  static std::optional<Constant> parse(std::string_view source);
 };
 
 /// One argument as the compiler sees it.

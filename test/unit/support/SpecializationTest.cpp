@@ -68,19 +68,26 @@ TEST(Specialization, KeepsFloatsBitByBit) {
     std::memcpy(&value, &bits, 8);
     if (std::isnan(value))
       continue;
-    auto parsed = Specialization::parse(Constant::floating(value).source());
-    ASSERT_TRUE(parsed);
-    const Constant &constant = parsed->arguments.at(0).constant;
-    ASSERT_EQ(constant.kind, Constant::Kind::Float);
-    ASSERT_EQ(std::bit_cast<uint64_t>(constant.number), bits);
+    auto constant = Constant::parse(Constant::floating(value).source());
+    ASSERT_TRUE(constant);
+    ASSERT_EQ(constant->kind, Constant::Kind::Float);
+    ASSERT_EQ(std::bit_cast<uint64_t>(constant->number), bits);
   }
 }
 
 TEST(Specialization, KeepsStrings) {
   std::string odd = "a'b\\c\n\x01\x7f\xc3\xa9\"";
-  auto parsed = Specialization::parse(Constant::string(odd).source());
-  ASSERT_TRUE(parsed) << parsed.error().what;
-  EXPECT_EQ(parsed->arguments.at(0).constant.text, odd);
+  auto constant = Constant::parse(Constant::string(odd).source());
+  ASSERT_TRUE(constant);
+  EXPECT_EQ(constant->text, odd);
+}
+
+TEST(Constant, IsOneValue) {
+  EXPECT_EQ(Constant::parse("None"), Constant::none());
+  EXPECT_EQ(Constant::parse("-3"), Constant::integer(-3));
+  EXPECT_EQ(Constant::parse("tl.float16"), Constant::dtype(DType::Float16));
+  for (const char *other : {"", "i32", "*fp32", "(1, 2)", "1, 2", "[1]", "1 +"})
+    EXPECT_FALSE(Constant::parse(other)) << other;
 }
 
 TEST(Specialization, CountsLeaves) {
