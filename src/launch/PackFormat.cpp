@@ -7,7 +7,6 @@
 
 namespace nereid::launch {
 
-using support::ArgumentClass;
 using support::Hash128;
 using support::Specialization;
 using support::Text;
@@ -89,12 +88,11 @@ bool parseValues(std::string_view text, size_t parameters, ParameterValues &valu
     if (equals == text.npos || end == text.npos || equals > end)
       return false;
     std::vector<uint32_t> number;
-    auto value = Specialization::parse(text.substr(equals + 1, end - equals - 1));
+    auto value = support::Constant::parse(text.substr(equals + 1, end - equals - 1));
     if (!parseNumbers(std::string(text.substr(0, equals)) + " ", number) || number.size() != 1 ||
-        number[0] >= parameters || !value || value->arguments.size() != 1 ||
-        value->arguments[0].kind != ArgumentClass::Kind::Constant)
+        number[0] >= parameters || !value)
       return false;
-    values.emplace_back(number[0], value->arguments[0].constant);
+    values.emplace_back(number[0], *std::move(value));
     text.remove_prefix(end + 1);
   }
   return true;
@@ -106,118 +104,163 @@ template <typename Row> void append(std::string &bytes, const Row &row) {
   bytes.append(reinterpret_cast<const char *>(&row), sizeof row);
 }
 
-} // namespace
+// The rows and the text of a pack, read row by row.
+class PackReader {
+public:
+  explicit PackReader(std::span<const uint8_t> bytes) : bytes(bytes) {}
 
-Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
-  Header header;
-  if (bytes.size() < sizeof header)
-    return damaged("it ends early");
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, magic, sizeof magic) != 0)
-    return Error{"this is no pack", {}};
-  if (header.version != packVersion)
-    return Error{"it is a pack of version " + std::to_string(header.version) +
-                     ", and this runtime reads version " + std::to_string(packVersion),
-                 {}};
-  uint64_t rowBytes = uint64_t(header.kernels) * sizeof(KernelRow) +
-                      uint64_t(header.parameters) * sizeof(ParameterRow) +
-                      uint64_t(header.entries) * sizeof(EntryRow) +
-                      uint64_t(header.rules) * sizeof(RuleRow) +
-                      uint64_t(header.choices) * sizeof(ChoiceRow);
-  if (header.bytes != bytes.size() || rowBytes > bytes.size() - sizeof header ||
-      header.textBytes > bytes.size() - sizeof header - rowBytes)
-    return damaged("it ends early");
-  const uint8_t *rows = bytes.data() + sizeof header;
-  const char *text = reinterpret_cast<const char *>(rows + rowBytes);
-  if (support::hash128(rows, size_t(rowBytes + header.textBytes)) != header.hash)
-    return damaged("its table does not have its hash");
-  auto take = [&](auto &row) {
-    std::memcpy(&row, rows, sizeof row);
-    rows += sizeof row;
-  };
-  bool good = true;
-  auto textOf = [&](Text at) -> std::string {
-    if (uint64_t(at.offset) + at.size <= header.textBytes)
-      return std::string(text + at.offset, at.size);
-    good = false;
-    return "";
-  };
-  std::vector<KernelRow> kernels(header.kernels);
-  std::vector<ParameterRow> parameters(header.parameters);
-  std::vector<EntryRow> entries(header.entries);
-  std::vector<RuleRow> rules(header.rules);
-  std::vector<ChoiceRow> choices(header.choices);
-  for (auto &row : kernels)
-    take(row);
-  for (auto &row : parameters)
-    take(row);
-  for (auto &row : entries)
-    take(row);
-  for (auto &row : rules)
-    take(row);
-  for (auto &row : choices)
-    take(row);
+  Result<std::vector<PackedKernelRow>> read() {
+    if (Status status = readTable(); !status)
+      return status.takeError();
+    std::vector<PackedKernelRow> out;
+    for (const KernelRow &from : kernels) {
+      PackedKernelRow &row = out.emplace_back();
+      if (Status status = readKernel(from, row); !status)
+        return status.takeError();
+    }
+    if (!hasAllTexts)
+      return damaged("a text is not there");
+    return out;
+  }
 
-  Pack pack;
-  pack.owner = std::move(owner);
-  size_t parameter = 0, entry = 0, rule = 0, choice = 0;
-  for (const KernelRow &from : kernels) {
+private:
+  Status readTable() {
+    Header header;
+    if (bytes.size() < sizeof header)
+      return damaged("it ends early");
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (std::memcmp(header.magic, magic, sizeof magic) != 0)
+      return Error{"this is no pack", {}};
+    if (header.version != packVersion)
+      return Error{"it is a pack of version " + std::to_string(header.version) +
+                       ", and this runtime reads version " + std::to_string(packVersion),
+                   {}};
+    uint64_t rowBytes = uint64_t(header.kernels) * sizeof(KernelRow) +
+                        uint64_t(header.parameters) * sizeof(ParameterRow) +
+                        uint64_t(header.entries) * sizeof(EntryRow) +
+                        uint64_t(header.rules) * sizeof(RuleRow) +
+                        uint64_t(header.choices) * sizeof(ChoiceRow);
+    if (header.bytes != bytes.size() || rowBytes > bytes.size() - sizeof header ||
+        header.textBytes > bytes.size() - sizeof header - rowBytes)
+      return damaged("it ends early");
+    const uint8_t *at = bytes.data() + sizeof header;
+    text = {reinterpret_cast<const char *>(at + rowBytes), size_t(header.textBytes)};
+    if (support::hash128(at, size_t(rowBytes + header.textBytes)) != header.hash)
+      return damaged("its table does not have its hash");
+    auto take = [&](auto &rows, uint32_t count) {
+      rows.resize(count);
+      size_t size = count * sizeof rows[0];
+      if (count)
+        std::memcpy(rows.data(), at, size);
+      at += size;
+    };
+    take(kernels, header.kernels);
+    take(parameters, header.parameters);
+    take(entries, header.entries);
+    take(rules, header.rules);
+    take(choices, header.choices);
+    return Success{};
+  }
+
+  Status readKernel(const KernelRow &from, PackedKernelRow &row) {
     if (from.parameters > parameters.size() - parameter || from.entries > entries.size() - entry ||
         from.rules > rules.size() - rule || from.choices > choices.size() - choice)
       return damaged("a kernel has more rows than there are");
-    PackedKernelRow row;
     row.signature.name = textOf(from.name);
-    for (uint32_t i = 0; i < from.parameters; ++i) {
-      const ParameterRow &one = parameters[parameter++];
-      Parameter made;
-      made.name = textOf(one.name);
-      made.isConstexpr = one.flags & ParameterIsConstexpr;
-      made.isConst = one.flags & ParameterIsConst;
-      made.doNotSpecialize = one.flags & ParameterUnspecialized;
-      made.doNotSpecializeOnAlignment = one.flags & ParameterUnaligned;
-      if (one.annotated > 1 + uint32_t(DType::Float8E4B15))
+    const std::string ofKernel = " of `" + row.signature.name + "`";
+    for (uint32_t i = 0; i < from.parameters; ++i)
+      if (!readParameter(parameters[parameter++], row.signature))
         return damaged("a parameter has an unknown type");
-      if (one.annotated)
-        made.annotated = DType(one.annotated - 1);
-      row.signature.parameters.push_back(std::move(made));
-    }
     for (uint32_t i = 0; i < from.entries; ++i) {
       const EntryRow &one = entries[entry++];
-      PackEntry made;
-      made.target = textOf(one.target);
-      made.options = textOf(one.options);
-      auto specialization = Specialization::parse(textOf(one.specialization));
-      if (!specialization || specialization->arguments.size() != from.parameters ||
-          !parseNumbers(textOf(one.defaulted), made.defaulted))
-        return damaged("a row of `" + row.signature.name + "` cannot be read");
-      made.specialization = *std::move(specialization);
+      if (!readEntry(one, row))
+        return damaged("a row" + ofKernel + " cannot be read");
       if (one.offset % artifactAlignment || one.offset > bytes.size() ||
           one.size > bytes.size() - one.offset)
-        return damaged("code of `" + row.signature.name + "` is not there");
-      made.artifact = bytes.subspan(size_t(one.offset), size_t(one.size));
-      made.chosen = one.chosen;
-      row.entries.push_back(std::move(made));
+        return damaged("code" + ofKernel + " is not there");
+      row.entries.back().artifact = bytes.subspan(size_t(one.offset), size_t(one.size));
     }
-    for (uint32_t i = 0; i < from.rules; ++i) {
-      const RuleRow &one = rules[rule++];
-      std::string code = textOf(one.code);
-      if (one.parameter >= from.parameters ||
-          !row.heuristics.add(one.parameter,
-                              {reinterpret_cast<const uint8_t *>(code.data()), code.size()}))
-        return damaged("a heuristic of `" + row.signature.name + "` cannot be read");
-    }
-    for (uint32_t i = 0; i < from.choices; ++i) {
-      const ChoiceRow &one = choices[choice++];
-      PackedChoice made = {textOf(one.target), textOf(one.device), {}, {}, one.options};
-      if (!parseValues(textOf(one.which), from.parameters, made.which) ||
-          !parseValues(textOf(one.constants), from.parameters, made.constants))
-        return damaged("a configuration of `" + row.signature.name + "` cannot be read");
-      row.choices.push_back(std::move(made));
-    }
-    pack.rows.push_back(std::move(row));
+    for (uint32_t i = 0; i < from.rules; ++i)
+      if (!readRule(rules[rule++], row))
+        return damaged("a heuristic" + ofKernel + " cannot be read");
+    for (uint32_t i = 0; i < from.choices; ++i)
+      if (!readChoice(choices[choice++], row))
+        return damaged("a configuration" + ofKernel + " cannot be read");
+    return Success{};
   }
-  if (!good)
-    return damaged("a text is not there");
+
+  bool readParameter(const ParameterRow &from, Signature &signature) {
+    Parameter &made = signature.parameters.emplace_back();
+    made.name = textOf(from.name);
+    made.isConstexpr = from.flags & ParameterIsConstexpr;
+    made.isConst = from.flags & ParameterIsConst;
+    made.doNotSpecialize = from.flags & ParameterUnspecialized;
+    made.doNotSpecializeOnAlignment = from.flags & ParameterUnaligned;
+    if (from.annotated > 1 + uint32_t(DType::Float8E4B15))
+      return false;
+    if (from.annotated)
+      made.annotated = DType(from.annotated - 1);
+    return true;
+  }
+
+  // But for the artifact.
+  bool readEntry(const EntryRow &from, PackedKernelRow &row) {
+    auto specialization = Specialization::parse(textOf(from.specialization));
+    PackEntry &made = row.entries.emplace_back();
+    if (!specialization || specialization->arguments.size() != row.signature.parameters.size() ||
+        !parseNumbers(textOf(from.defaulted), made.defaulted))
+      return false;
+    made.target = textOf(from.target);
+    made.options = textOf(from.options);
+    made.specialization = *std::move(specialization);
+    made.chosen = from.chosen;
+    return true;
+  }
+
+  bool readRule(const RuleRow &from, PackedKernelRow &row) {
+    std::string code = textOf(from.code);
+    return from.parameter < row.signature.parameters.size() &&
+           row.heuristics.add(from.parameter,
+                              {reinterpret_cast<const uint8_t *>(code.data()), code.size()});
+  }
+
+  bool readChoice(const ChoiceRow &from, PackedKernelRow &row) {
+    PackedChoice &made = row.choices.emplace_back();
+    made.target = textOf(from.target);
+    made.device = textOf(from.device);
+    made.options = from.options;
+    const size_t count = row.signature.parameters.size();
+    return parseValues(textOf(from.which), count, made.which) &&
+           parseValues(textOf(from.constants), count, made.constants);
+  }
+
+  std::string textOf(Text at) {
+    if (uint64_t(at.offset) + at.size <= text.size())
+      return std::string(text.substr(at.offset, at.size));
+    hasAllTexts = false;
+    return "";
+  }
+
+  std::span<const uint8_t> bytes;
+  std::string_view text;
+  bool hasAllTexts = true;
+  std::vector<KernelRow> kernels;
+  std::vector<ParameterRow> parameters;
+  std::vector<EntryRow> entries;
+  std::vector<RuleRow> rules;
+  std::vector<ChoiceRow> choices;
+  size_t parameter = 0, entry = 0, rule = 0, choice = 0; // the next row of each kind
+};
+
+} // namespace
+
+Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
+  auto rows = PackReader(bytes).read();
+  if (!rows)
+    return rows.takeError();
+  Pack pack;
+  pack.owner = std::move(owner);
+  pack.rows = *std::move(rows);
   return pack;
 }
 
