@@ -29,7 +29,7 @@ struct PackedKernelState {
   Result<uint32_t> decide(const runtime::Device &device, BoundArguments &bound) const {
     std::span<launch::Argument> arguments(bound.at, bound.count);
     const launch::PackedChoice *choice =
-        row->choose(device.info().arch, device.info().description, arguments);
+        row->choose({device.info().arch, device.info().description}, arguments);
     uint32_t variant = 0;
     if (choice) {
       variant = 1 + uint32_t(std::ranges::find(options, choice->options) - options.begin());

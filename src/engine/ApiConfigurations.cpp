@@ -6,7 +6,6 @@
 
 namespace nereid {
 
-
 std::string Configuration::text() const {
   std::string text;
   for (const auto &[name, value] : constants)

@@ -1,7 +1,7 @@
 #include "engine/TuningFile.h"
 
 #include "engine/Files.h"
-#include "launch/Pack.h"
+#include "launch/MeasuredOn.h"
 #include "nereid/api.h"
 
 #include <nlohmann/json.hpp>
@@ -72,12 +72,8 @@ std::optional<Constant> fromJson(const Json &json) {
   if (json.is_string())
     return Constant::string(json.get<std::string>());
   if (json.is_object() && json.size() == 1 && json.contains("python") &&
-      json["python"].is_string()) {
-    auto parsed = support::Specialization::parse(json["python"].get<std::string>());
-    if (parsed && parsed->arguments.size() == 1 &&
-        parsed->arguments[0].kind == support::ArgumentClass::Kind::Constant)
-      return parsed->arguments[0].constant;
-  }
+      json["python"].is_string())
+    return Constant::parse(json["python"].get<std::string>());
   return std::nullopt;
 }
 
@@ -142,11 +138,10 @@ bool sameBindings(Bindings a, Bindings b) {
 }
 
 bool TuningRow::serves(const TuningRow &launch, bool onSibling) const {
-  if (onSibling && (target != launch.target || !launch::hasSiblings(launch.target)))
+  if (!launch::holdsOn({launch.target, launch.device}, {target, device}, onSibling))
     return false;
-  for (auto [name, member] : fields)
-    if (!(this->*member).empty() && this->*member != launch.*member &&
-        !(onSibling && member == &TuningRow::device))
+  for (auto member : {&TuningRow::kernel, &TuningRow::variant, &TuningRow::source})
+    if (!(this->*member).empty() && this->*member != launch.*member)
       return false;
   return std::all_of(which.begin(), which.end(), [&](const auto &binding) {
     const Constant *value = engine::find(launch.which, binding.first);

@@ -1,6 +1,6 @@
 #include "kernels/Choose.h"
 
-#include "launch/Pack.h"
+#include "launch/MeasuredOn.h"
 #include "support/Specialization.h"
 
 #include <algorithm>
@@ -187,13 +187,13 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
   const OperationRow &operation = bound.operation;
   Chosen best{nullptr, {}, nullptr, 0};
   if (auto found = rows.find(operation.operation); found != rows.end()) {
-    auto isOfSibling = [&](const Measured &row) {
+    auto isOfOther = [&](const Measured &row) {
       return !row.device.empty() && row.device != device.description();
     };
     auto serves = [&](const Measured &row, double &distance) {
-      if ((!row.target.empty() && row.target != device.architecture()) ||
-          (isOfSibling(row) &&
-           !(row.target == device.architecture() && launch::hasSiblings(row.target))))
+      const launch::MeasuredOn here{device.architecture(), device.description()},
+          there{row.target, row.device};
+      if (!launch::holdsOn(here, there, false) && !launch::holdsOn(here, there, true))
         return false;
       distance = 0;
       for (auto [letter, size] : row.sizes) {
@@ -216,7 +216,7 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
       // What was measured on this device goes before what was on its siblings, then the nearest
       // shape, then the fastest.
       auto rank = [&](const Measured &one, double apart) {
-        return std::tuple(isOfSibling(one), apart, one.seconds);
+        return std::tuple(isOfOther(one), apart, one.seconds);
       };
       if (!best.measured || rank(row, distance) < rank(*best.measured, best.distance))
         best = {row.variant, {}, &row, distance};

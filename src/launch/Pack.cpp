@@ -110,13 +110,10 @@ const PackEntry *PackedKernelRow::find(std::string_view target,
   return best;
 }
 
-const PackedChoice *PackedKernelRow::choose(std::string_view target, std::string_view device,
+const PackedChoice *PackedKernelRow::choose(const MeasuredOn &device,
                                             std::span<const Argument> arguments) const {
   auto serves = [&](const PackedChoice &choice, bool onSibling) {
-    bool isThere = onSibling ? choice.target == target && hasSiblings(target)
-                             : (choice.target.empty() || choice.target == target) &&
-                                   (choice.device.empty() || choice.device == device);
-    return isThere &&
+    return holdsOn(device, {choice.target, choice.device}, onSibling) &&
            std::ranges::all_of(
                choice.which,
                [&](const auto &one) { return isValue(one.second, arguments[one.first]); }) &&

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "launch/Heuristics.h"
+#include "launch/MeasuredOn.h"
 #include "launch/Signature.h"
 #include "support/Artifact.h"
 #include "support/Specialization.h"
@@ -21,10 +22,6 @@
 namespace nereid::launch {
 
 inline constexpr uint32_t packVersion = 2;
-
-/// Whether what was measured on a device of `target` says something about others of that target:
-/// GPUs run the same code; `x86-64` does not say what a CPU can do.
-inline bool hasSiblings(std::string_view target) { return target.starts_with("sm_"); }
 
 /// What a configuration sets beside constants.
 struct CodeChoice {
@@ -70,11 +67,9 @@ struct PackedKernelRow {
   const PackEntry *find(std::string_view target, const support::Specialization &specialization,
                         std::span<const uint32_t> defaulted,
                         const CodeChoice *wanted = nullptr) const;
-  /// The first choice that serves a launch on such a device and agrees with the constants that it
-  /// gives; where there is none, of those of the device's siblings (hasSiblings). Null if
-  /// none serves.
-  const PackedChoice *choose(std::string_view target, std::string_view device,
-                             std::span<const Argument> arguments) const;
+  /// The first choice that serves a launch on a device and agrees with the constants that it gives;
+  /// where there is none, of those of the device's siblings. Null if none serves.
+  const PackedChoice *choose(const MeasuredOn &device, std::span<const Argument> arguments) const;
 };
 
 /// Kernels of a pack; they share its bytes.

@@ -138,7 +138,7 @@ TEST_F(PackTest, LaunchesAreDecided) {
   ASSERT_EQ(row->choices.size(), 4u);
   auto chosen = [&](const char *target, const char *device, Argument x, Argument block = {}) {
     Argument arguments[] = {x, block};
-    const PackedChoice *choice = row->choose(target, device, arguments);
+    const PackedChoice *choice = row->choose({target, device}, arguments);
     return choice ? choice->target + "/" + choice->device : "none";
   };
   EXPECT_EQ(chosen("sm_90a", "H200", Argument::integer(7)), "sm_90a/H200");
@@ -167,9 +167,9 @@ TEST_F(PackTest, SiblingsAreAskedLast) {
   builder.addChoice("a", choiceOf("x86-64", "Zen", {}, 64, 4));
   auto pack = open(builder.finish());
   Argument arguments[] = {Argument::integer(1), Argument()};
-  EXPECT_TRUE(pack->find("a")->choose("sm_90a", "H100", arguments));
-  EXPECT_FALSE(pack->find("a")->choose("sm_80", "A100", arguments));
-  EXPECT_FALSE(pack->find("a")->choose("x86-64", "Xeon", arguments));
+  EXPECT_TRUE(pack->find("a")->choose({"sm_90a", "H100"}, arguments));
+  EXPECT_FALSE(pack->find("a")->choose({"sm_80", "A100"}, arguments));
+  EXPECT_FALSE(pack->find("a")->choose({"x86-64", "Xeon"}, arguments));
 }
 
 TEST_F(PackTest, DamageIsAnError) {
