@@ -155,7 +155,7 @@ const DlExchange *exchangeOf(PyTypeObject *type) {
 struct ArrayInterface {
   int two, rank;
   char kind;
-  int itemBytes, flags;
+  int elementBytes, flags;
   Py_ssize_t *shape, *strides;
   void *data;
   PyObject *description;
@@ -183,8 +183,8 @@ std::optional<DType> dtypeOf(const ArrayInterface &array) {
   default:
     return std::nullopt;
   }
-  return array.itemBytes > 8 ? std::nullopt
-                             : dtypeOf(DlDataType{code, uint8_t(array.itemBytes * 8), 1});
+  return array.elementBytes > 8 ? std::nullopt
+                                : dtypeOf(DlDataType{code, uint8_t(array.elementBytes * 8), 1});
 }
 
 // The array behind an object that has one, null for others and for scalars.

@@ -36,7 +36,7 @@ struct TensorMethod {
 };
 constexpr TensorMethod tensorMethods[] = {{"numel", &Builder::numel, nullptr},
                                           {"dim", &Builder::rank, nullptr},
-                                          {"element_size", &Builder::itemBytes, nullptr},
+                                          {"element_size", &Builder::elementBytes, nullptr},
                                           {"data_ptr", &Builder::address, nullptr},
                                           {"stride", nullptr, &Builder::stride},
                                           {"size", nullptr, &Builder::shape}};
@@ -364,7 +364,7 @@ ExpressionReader::attribute(const syntax::Attribute &attribute) {
   auto tensor = tensorNumber(owner);
   if (!tensor)
     return tree.none();
-  return attribute.attr == "ndim" ? tree.rank(*tensor) : tree.itemBytes(*tensor);
+  return attribute.attr == "ndim" ? tree.rank(*tensor) : tree.elementBytes(*tensor);
 }
 
 ExpressionReader::Node ExpressionReader::readConstant(const syntax::ConstantValue &value) {

@@ -129,7 +129,7 @@ struct HookedLaunch::Tensor final : TensorFacts {
   void fill(emit::Interp &interp, double number) {
     if (!tensor.isContiguous())
       interp.raise("RuntimeError", "a hook fills contiguous tensors only");
-    unsigned width = tensor.itemBytes();
+    unsigned width = tensor.elementBytes();
     uint64_t bits = bitsOf(number, tensor.type());
     size_t count = size_t(tensor.numel());
     // Wider elements are pairs of words; only those of equal halves can be filled.

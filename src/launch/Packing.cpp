@@ -226,8 +226,7 @@ Argument Argument::constant(const support::Constant &constant) {
   return none();
 }
 
-// ---- Host expressions
-// ----------------------------------------------------------------------------
+// --- host expressions ---
 
 HostValue hostValueOf(const Argument &argument) {
   switch (argument.kind) {
@@ -259,7 +258,7 @@ bool hostFactsOf(const Argument &argument, support::HostTensorFacts &facts) {
     return false;
   const runtime::Tensor &tensor =
       argument.kind == Kind::Tensor ? argument.asTensor() : argument.asDescriptor().tensor;
-  facts = {tensor.shape(), tensor.strides(), tensor.itemBytes(), tensor.type(), tensor.data()};
+  facts = {tensor.shape(), tensor.strides(), tensor.elementBytes(), tensor.type(), tensor.data()};
   return true;
 }
 

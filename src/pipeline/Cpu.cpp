@@ -150,7 +150,7 @@ std::vector<CpuAccess> accessesOf(ModuleOp module) {
       type = vector.getElementType();
     }
     if (type.isIntOrFloat())
-      access.elementBytes = std::max(1u, type.getIntOrFloatBitWidth() / 8);
+      access.elementBytes = tile::bytesInMemory(type);
     for (CpuAccess &row : out)
       if (row.where == where && row.isStore == isStore && row.isScattered == isScattered &&
           row.isMasked == isMasked && row.lanes == access.lanes &&

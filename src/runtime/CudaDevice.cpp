@@ -345,7 +345,7 @@ Status CudaDevice::encodeTensorMap(const support::DescriptorRecord &descriptor, 
   if (shape.size() != rank || strides.size() != rank)
     return refuse("it has " + std::to_string(shape.size()) + " dimensions, the kernel expects " +
                   std::to_string(rank));
-  int64_t itemBytes = nereid::info(DType(descriptor.type)).bytes;
+  int64_t elementBytes = nereid::info(DType(descriptor.type)).bytes;
   if (reinterpret_cast<uintptr_t>(base) % 16)
     return refuse("its address is no multiple of 16");
   if (strides[rank - 1] != 1)
@@ -365,10 +365,10 @@ Status CudaDevice::encodeTensorMap(const support::DescriptorRecord &descriptor, 
     if (i == 0)
       continue;
     int64_t step;
-    if (__builtin_mul_overflow(strides[from], itemBytes, &step) || step <= 0 || step % 16 ||
+    if (__builtin_mul_overflow(strides[from], elementBytes, &step) || step <= 0 || step % 16 ||
         step >= int64_t(1) << 40)
       return refuse("the stride of dimension " + std::to_string(from) + " is " +
-                    std::to_string(strides[from]) + " elements of " + std::to_string(itemBytes) +
+                    std::to_string(strides[from]) + " elements of " + std::to_string(elementBytes) +
                     " bytes, no multiple of 16 bytes below 2^40");
     steps[i - 1] = uint64_t(step);
   }

@@ -13,19 +13,19 @@ std::string shapeText(std::span<const int64_t> shape) {
 }
 
 // Bytes that elements of this shape and strides reach beyond the first; false on overflow.
-bool reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t itemBytes,
+bool reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t elementBytes,
            int64_t &below, int64_t &above) {
   below = above = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t step;
     if (__builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
-        __builtin_mul_overflow(step, itemBytes, &step))
+        __builtin_mul_overflow(step, elementBytes, &step))
       return false;
     int64_t &side = step < 0 ? below : above;
     if (__builtin_add_overflow(side, step, &side))
       return false;
   }
-  return !__builtin_add_overflow(above, itemBytes, &above);
+  return !__builtin_add_overflow(above, elementBytes, &above);
 }
 } // namespace
 
@@ -73,7 +73,7 @@ Result<Tensor> Tensor::wrap(Device &device, void *data, DType type, std::span<co
   bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   int64_t below = 0, above = 0;
   if (!isEmpty)
-    fits = fits && reach(tensor->shape(), tensor->strides(), tensor->itemBytes(), below, above);
+    fits = fits && reach(tensor->shape(), tensor->strides(), tensor->elementBytes(), below, above);
   if (!fits)
     return Error{"shape " + shapeText(shape) + " does not fit 64 bits", {}};
   if (!data && !isEmpty)
@@ -108,7 +108,7 @@ int64_t Tensor::spanBytes() const {
   if (numel() == 0)
     return 0;
   int64_t below, above;
-  reach(shape(), strides(), itemBytes(), below, above);
+  reach(shape(), strides(), elementBytes(), below, above);
   return above - below;
 }
 

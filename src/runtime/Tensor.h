@@ -32,7 +32,7 @@ public:
   unsigned rank() const { return dimensions; }
   std::span<const int64_t> shape() const { return {sizes.data(), dimensions}; }
   std::span<const int64_t> strides() const { return {steps.data(), dimensions}; }
-  uint32_t itemBytes() const { return nereid::info(elementType).bytes; }
+  uint32_t elementBytes() const { return nereid::info(elementType).bytes; }
 
   /// Elements; bytes from the first to the last one, gaps included, 0 if there is none.
   int64_t numel() const;

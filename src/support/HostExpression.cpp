@@ -20,8 +20,7 @@ unsigned operandCount(HostOp op) {
   return op < HostOp::Select ? 2 : 3;
 }
 
-// ---- Checking
-// ------------------------------------------------------------------------------------
+// --- checking ---
 
 Result<HostExpression> HostExpression::open(std::span<const uint8_t> bytes) {
   auto damaged = [](const char *what) {
@@ -58,8 +57,7 @@ Result<HostExpression> HostExpression::open(std::span<const uint8_t> bytes) {
   return expression;
 }
 
-// ---- Evaluation
-// ----------------------------------------------------------------------------------
+// --- evaluation ---
 
 namespace {
 using Kind = HostValue::Kind;
@@ -289,8 +287,8 @@ HostResult ofTensor(const HostNode &node, const HostArguments &arguments) {
   if (!tensor)
     return fail("an argument that is asked for its shape is no tensor");
   switch (HostOp(node.op)) {
-  case HostOp::ItemBytes:
-    return give(int64_t(tensor->itemBytes));
+  case HostOp::ElementBytes:
+    return give(int64_t(tensor->elementBytes));
   case HostOp::Address:
     return give(int64_t(reinterpret_cast<uintptr_t>(tensor->address)));
   case HostOp::TypeIn:
@@ -339,7 +337,7 @@ HostResult evaluateNode(std::span<const HostNode> tree, uint32_t index,
     return {arguments.meta(node.a), nullptr};
   case HostOp::Numel:
   case HostOp::Rank:
-  case HostOp::ItemBytes:
+  case HostOp::ElementBytes:
   case HostOp::Shape:
   case HostOp::Stride:
   case HostOp::Address:
@@ -371,8 +369,7 @@ HostResult HostExpression::evaluate(const HostArguments &arguments) const {
   return evaluateNode(tree, uint32_t(tree.size() - 1), arguments);
 }
 
-// ---- Building
-// ------------------------------------------------------------------------------------
+// --- building ---
 
 HostExpressionBuilder::Node HostExpressionBuilder::leaf(HostOp op, uint32_t number,
                                                         int64_t immediate) {
@@ -396,7 +393,7 @@ Node HostExpressionBuilder::argument(uint32_t number) { return leaf(HostOp::Argu
 Node HostExpressionBuilder::meta(uint32_t number) { return leaf(HostOp::Meta, number); }
 Node HostExpressionBuilder::numel(uint32_t number) { return leaf(HostOp::Numel, number); }
 Node HostExpressionBuilder::rank(uint32_t number) { return leaf(HostOp::Rank, number); }
-Node HostExpressionBuilder::itemBytes(uint32_t number) { return leaf(HostOp::ItemBytes, number); }
+Node HostExpressionBuilder::elementBytes(uint32_t number) { return leaf(HostOp::ElementBytes, number); }
 Node HostExpressionBuilder::shape(uint32_t number, int64_t dimension) {
   return leaf(HostOp::Shape, number, dimension);
 }

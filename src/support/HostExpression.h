@@ -57,7 +57,7 @@ enum class HostOp : uint8_t {
   Meta,     ///< a = number of the meta-parameter
   Numel,    ///< a = leaf number of a tensor
   Rank,
-  ItemBytes,
+  ElementBytes,
   Shape,  ///< a = leaf number, immediate = dimension, negative from the end
   Stride, ///< in elements
   Address,
@@ -122,7 +122,7 @@ static_assert(sizeof(HostNode) == 24);
 struct HostTensorFacts {
   std::span<const int64_t> shape;
   std::span<const int64_t> strides; ///< in elements
-  uint32_t itemBytes = 0;
+  uint32_t elementBytes = 0;
   DType type = DType::Float32;
   const void *address = nullptr;
   bool hasShape = true; ///< false for a bare pointer
@@ -191,7 +191,7 @@ public:
   Node meta(uint32_t number);
   Node numel(uint32_t leaf);
   Node rank(uint32_t leaf);
-  Node itemBytes(uint32_t leaf);
+  Node elementBytes(uint32_t leaf);
   Node shape(uint32_t leaf, int64_t dimension);
   Node stride(uint32_t leaf, int64_t dimension);
   Node address(uint32_t leaf);

@@ -98,7 +98,7 @@ private:
       return {isC ? leafName + "_numel" : leafName + ".numel()"};
     case HostOp::Rank:
       return {isC ? leafName + "_rank" : leafName + ".dim()"};
-    case HostOp::ItemBytes:
+    case HostOp::ElementBytes:
       return {isC ? leafName + "_itembytes" : leafName + ".element_size()"};
     case HostOp::Shape:
       if (isC && node.immediate < 0)

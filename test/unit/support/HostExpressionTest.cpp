@@ -26,7 +26,7 @@ struct Arguments final : HostArguments {
     return number < metas.size() ? metas[number] : HostValue::none();
   }
   const HostTensorFacts *tensor(uint32_t leaf) const override {
-    return leaf < tensors.size() && tensors[leaf].itemBytes ? &tensors[leaf] : nullptr;
+    return leaf < tensors.size() && tensors[leaf].elementBytes ? &tensors[leaf] : nullptr;
   }
 };
 
@@ -124,7 +124,7 @@ TEST(HostExpression, AsksArguments) {
   EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.numel(3); }, arguments)), 512);
   EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.stride(3, 0); }, arguments)), 128);
   EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.rank(3); }, arguments)), 3);
-  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.itemBytes(3); }, arguments)), 2);
+  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.elementBytes(3); }, arguments)), 2);
   EXPECT_FALSE(evaluate([](Builder &e) { return e.shape(3, 3); }, arguments).ok());
   EXPECT_FALSE(evaluate([](Builder &e) { return e.numel(0); }, arguments).ok());
   EXPECT_FALSE(
@@ -149,7 +149,7 @@ TEST(HostExpression, AsksTensorsForTheirType) {
   EXPECT_EQ(isHalf(2), -1);
   EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.address(0); }, arguments)),
             int64_t(reinterpret_cast<uintptr_t>(shape)));
-  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.itemBytes(1); }, arguments)), 4);
+  EXPECT_EQ(intOf(evaluate([](Builder &e) { return e.elementBytes(1); }, arguments)), 4);
   // A bare pointer has no shape, and is no number; of what is no number one thing is known.
   EXPECT_FALSE(evaluate([](Builder &e) { return e.numel(1); }, arguments).ok());
   EXPECT_FALSE(evaluate([](Builder &e) { return e.rank(1); }, arguments).ok());
