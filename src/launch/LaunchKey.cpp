@@ -13,8 +13,7 @@ using support::ArgumentClass;
 using support::Constant;
 using Kind = Argument::Kind;
 
-// ---- The key
-// -------------------------------------------------------------------------------------
+// --- the key ---
 
 void LaunchKey::foldFront() {
   support::Hash128 front = support::hash128(words, count * sizeof(uint64_t));
@@ -51,8 +50,7 @@ Error cannotPass(const Signature &signature, const Parameter &parameter, const s
                {}};
 }
 
-// ---- One classification
-// --------------------------------------------------------------------------
+// --- one classification ---
 
 // The class of a number or pointer that is passed at run time.
 struct Scalar {
@@ -144,8 +142,7 @@ Status classifyScalar(const Signature &signature, const Parameter &parameter,
   }
 }
 
-// ---- As a key
-// ------------------------------------------------------------------------------------
+// --- as a key ---
 
 // First byte of each class. Fields of fixed size follow, so no class is a prefix of two.
 enum Tag : uint8_t {
@@ -252,8 +249,7 @@ Status checkCount(const Signature &signature, size_t count) {
                {}};
 }
 
-// ---- In words
-// ------------------------------------------------------------------------------------
+// --- in words ---
 
 Result<ArgumentClass> classOf(const Signature &signature, const Parameter &parameter,
                               const Argument &argument, int depth) {

@@ -108,8 +108,7 @@ private:
   mutable support::HostTensorFacts facts;
 };
 
-// ---- Implementation of the template
-// --------------------------------------------------------------
+// --- implementation of the template ---
 
 namespace detail {
 inline bool flattenInto(const Argument &argument, Leaves &leaves, int depth) {

@@ -24,8 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Operation = std::function<Status()>;
 
-// ---- Events
-// --------------------------------------------------------------------------------------
+// --- events ---
 
 // Shared between the event and the operations that mark it.
 struct EventState {
@@ -82,8 +81,7 @@ public:
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
 };
 
-// ---- Graphs and streams
-// --------------------------------------------------------------------------
+// --- graphs and streams ---
 
 class CpuGraph final : public Graph {
 public:

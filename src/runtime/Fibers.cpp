@@ -26,8 +26,7 @@
 
 namespace nereid::runtime {
 
-// ---- Switching stacks
-// ----------------------------------------------------------------------------
+// --- switching stacks ---
 
 #if defined(__x86_64__)
 // void nereidSwitchStack(void **save, void *load): saves what the System V ABI lets a callee own
@@ -245,8 +244,7 @@ private:
 #endif
 };
 
-// ---- Scheduling
-// ----------------------------------------------------------------------------------
+// --- scheduling ---
 
 namespace {
 using Clock = std::chrono::steady_clock;

@@ -11,8 +11,7 @@
 
 namespace nereid::support {
 
-// ---- Records: device_print, device_assert and check write them, the host drains them
-// -------------
+// --- records: device_print, device_assert and check write them, the host drains them ---
 
 /// What a record says.
 enum class RecordKind : uint16_t {
@@ -51,8 +50,7 @@ struct RecordBuffer {
   uint64_t reserved2;
 };
 
-// ---- CPU
-// -----------------------------------------------------------------------------------------
+// --- CPU ---
 
 /// Why a launch ended early. The kernel stores one of these through `CpuContext::fault`.
 enum class LaunchFault : uint32_t {
@@ -102,8 +100,7 @@ static_assert(offsetof(CpuContext, yield) == 48);
 static_assert(offsetof(CpuContext, yieldState) == 56);
 static_assert(offsetof(CpuContext, fault) == 64);
 
-// ---- GPU
-// -----------------------------------------------------------------------------------------
+// --- GPU ---
 
 /// What the hidden parameter behind the slots of a GPU kernel points at, in device memory. The
 /// parameter is always there, before the tensor maps if there are some; it is null unless the code
@@ -117,8 +114,7 @@ static_assert(sizeof(GpuContext) == 16);
 static_assert(offsetof(GpuContext, scratch) == 0);
 static_assert(offsetof(GpuContext, records) == 8);
 
-// ---- The packed argument block
-// -------------------------------------------------------------------
+// --- the packed argument block ---
 
 /// Where the next slot of `width` bytes goes if the block already holds `end` bytes. This is the
 /// rule of PTX and of C structures, so a GPU takes the block as its parameter buffer.

@@ -187,8 +187,7 @@ TEST(LaunchKey, EqualKeysMeanEqualClasses) {
   }
 }
 
-// ---- Launching
-// -----------------------------------------------------------------------------------
+// --- launching ---
 
 // out[p] = x[p] * scale + bias for programs p, on f32; out, x, n, scale are passed.
 const char *scaleSource = R"(
