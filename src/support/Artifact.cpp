@@ -24,7 +24,6 @@ bool isType(uint32_t type) { return type <= uint32_t(DType::Float8E4B15); }
 
 /// References of one artifact against the sizes of what they refer to.
 struct Checker {
-  const Artifact &artifact;
   uint64_t textSize, blobSize;
 
   bool text(Text text) const { return uint64_t(text.offset) + text.size <= textSize; }
@@ -140,7 +139,16 @@ Result<Artifact> Artifact::map(const std::string &path) {
 }
 
 Status Artifact::check() const {
-  Checker is{*this, textBytes.size(), blobBytes.size()};
+  for (auto part : {&Artifact::checkInterface, &Artifact::checkSlots, &Artifact::checkCodes,
+                    &Artifact::checkPlaces, &Artifact::checkMessages})
+    if (Status status = (this->*part)(); !status)
+      return status;
+  return Success{};
+}
+
+// The kernel, its parameters, and what was chosen for it.
+Status Artifact::checkInterface() const {
+  Checker is{textBytes.size(), blobBytes.size()};
   const KernelRecord &kernel = *kernelRecord;
   if (!is.text(kernel.name) || !is.text(kernel.signature) || !is.text(kernel.target) ||
       !is.text(kernel.build) || !is.index(kernel.location, locationRecords.size()) ||
@@ -157,6 +165,44 @@ Status Artifact::check() const {
     if (descriptor.rank == 0 || descriptor.rank > maxRank || !isType(descriptor.type))
       return damaged("bad descriptor record");
 
+  for (const OptionRecord &option : optionRecords)
+    if (!is.text(option.name) || !is.text(option.value) ||
+        !inEnum(option.source, OptionSource::Tuner))
+      return damaged("bad option record");
+  for (const FactRecord &fact : factRecords)
+    if (!is.text(fact.kind) || !is.text(fact.name) || !is.text(fact.value))
+      return damaged("bad fact record");
+  for (const ExpressionRecord &expression : expressionRecords)
+    if (!is.text(expression.name) || !is.blob(expression.code) ||
+        !inEnum(expression.role, ExpressionRole::Grid) || expression.index > 2 ||
+        !HostExpression::open(blob(expression.code)))
+      return damaged("bad expression record");
+  return Success{};
+}
+
+// What a slot's kind wants of its width.
+static bool hasWidthOfKind(const SlotRecord &slot, const DescriptorRecord *descriptor) {
+  const bool isScalar = std::has_single_bit(slot.width) && slot.width <= 8;
+  switch (SlotKind(slot.kind)) {
+  case SlotKind::Pointer:
+    return slot.width == 8;
+  case SlotKind::Int:
+    return isScalar;
+  case SlotKind::Float:
+    return isScalar && slot.width >= 2;
+  case SlotKind::Descriptor:
+    return descriptor && slot.width == 8 + 16 * descriptor->rank;
+  case SlotKind::TensorMap:
+    return descriptor && slot.width == tensorMapBytes && slot.alignment == 64;
+  case SlotKind::Bytes:
+    break;
+  }
+  return true;
+}
+
+// Where arguments lie in the block that a launch packs.
+Status Artifact::checkSlots() const {
+  Checker is{textBytes.size(), blobBytes.size()};
   uint64_t end = 0;
   for (const SlotRecord &slot : slotRecords) {
     if (!is.text(slot.name) || slot.parameter >= parameterRecords.size() ||
@@ -167,35 +213,18 @@ Status Artifact::check() const {
         slot.offset % slot.alignment || slot.divisibility == 0)
       return damaged("misaligned slot");
     if (slot.width == 0 || slot.offset < end ||
-        uint64_t(slot.offset) + slot.width > kernel.packedBytes)
+        uint64_t(slot.offset) + slot.width > kernelRecord->packedBytes)
       return damaged("slots overlap or leave the argument block");
     end = uint64_t(slot.offset) + slot.width;
-    bool scalarWidth = std::has_single_bit(slot.width) && slot.width <= 8;
-    bool fits = true;
-    switch (SlotKind(slot.kind)) {
-    case SlotKind::Pointer:
-      fits = slot.width == 8;
-      break;
-    case SlotKind::Int:
-      fits = scalarWidth;
-      break;
-    case SlotKind::Float:
-      fits = scalarWidth && slot.width >= 2;
-      break;
-    case SlotKind::Descriptor:
-      fits =
-          slot.descriptor != none && slot.width == 8 + 16 * descriptorRecords[slot.descriptor].rank;
-      break;
-    case SlotKind::TensorMap:
-      fits = slot.descriptor != none && slot.width == tensorMapBytes && slot.alignment == 64;
-      break;
-    case SlotKind::Bytes:
-      break;
-    }
-    if (!fits)
+    if (!hasWidthOfKind(slot,
+                        slot.descriptor == none ? nullptr : &descriptorRecords[slot.descriptor]))
       return damaged("slot of " + std::to_string(slot.width) + " bytes");
   }
+  return Success{};
+}
 
+Status Artifact::checkCodes() const {
+  Checker is{textBytes.size(), blobBytes.size()};
   for (const CodeRecord &code : codeRecords) {
     if (!is.text(code.arch) || !is.text(code.features) || !is.text(code.entry) ||
         !is.blob(code.code) || !inEnum(code.kind, CodeKind::Cubin))
@@ -207,15 +236,12 @@ Status Artifact::check() const {
         !code.cluster[2] || code.blocksPerProgram == 0 || code.blocksPerProgram > 16)
       return damaged("bad launch shape");
   }
+  return Success{};
+}
 
-  for (const OptionRecord &option : optionRecords)
-    if (!is.text(option.name) || !is.text(option.value) ||
-        !inEnum(option.source, OptionSource::Tuner))
-      return damaged("bad option record");
-  for (const FactRecord &fact : factRecords)
-    if (!is.text(fact.kind) || !is.text(fact.name) || !is.text(fact.value))
-      return damaged("bad fact record");
-
+// Locations in the source, and the line table.
+Status Artifact::checkPlaces() const {
+  Checker is{textBytes.size(), blobBytes.size()};
   for (size_t i = 0; i < locationRecords.size(); ++i) {
     const LocationRecord &location = locationRecords[i];
     // A caller stands before its callee, so following callers ends.
@@ -230,7 +256,12 @@ Status Artifact::check() const {
                  std::pair(lineRecords[i - 1].code, lineRecords[i - 1].offset))
       return damaged("line table is not sorted");
   }
+  return Success{};
+}
 
+// What prints, assertions and notes say.
+Status Artifact::checkMessages() const {
+  Checker is{textBytes.size(), blobBytes.size()};
   for (const OperandRecord &operand : operandRecords)
     if (!is.text(operand.name) || !isType(operand.type) || operand.rank > maxRank)
       return damaged("bad operand record");
@@ -239,13 +270,6 @@ Status Artifact::check() const {
         !is.index(site.location, locationRecords.size()) ||
         !is.range(site.firstOperand, site.operandCount, operandRecords.size()))
       return damaged("bad record site");
-
-  for (const ExpressionRecord &expression : expressionRecords)
-    if (!is.text(expression.name) || !is.blob(expression.code) ||
-        !inEnum(expression.role, ExpressionRole::Grid) || expression.index > 2 ||
-        !HostExpression::open(blob(expression.code)))
-      return damaged("bad expression record");
-
   for (const NoteRecord &note : noteRecords)
     if (!is.text(note.code) || !is.text(note.message) || !is.text(note.hint) ||
         !inEnum(note.severity, Severity::Error) || !is.index(note.location, locationRecords.size()))
@@ -299,8 +323,7 @@ std::string Artifact::describe(const LocationRecord &location) const {
   }
 }
 
-// ---- Building
-// ------------------------------------------------------------------------------------
+// --- building ---
 
 ArtifactBuilder::ArtifactBuilder(const Artifact &from)
     : kernel(from.kernel()), texts(from.textBytes.begin(), from.textBytes.end()),
@@ -400,7 +423,29 @@ void ArtifactBuilder::addNote(const Diagnostic &note) {
       {text(note.code), text(note.message), text(note.hint), uint32_t(note.severity), location});
 }
 
+// Records that name blobs of `all` name them in `kept` instead. Whose blob is not there keeps what
+// it says, which is refused.
+template <typename Record>
+static std::vector<Record> keepBlobs(std::vector<Record> records, std::span<const uint8_t> all,
+                                     std::vector<uint8_t> &kept) {
+  for (Record &record : records) {
+    Blob &blob = record.code;
+    if (blob.size > all.size() || blob.offset > all.size() - blob.size)
+      continue;
+    auto bytes = all.subspan(size_t(blob.offset), size_t(blob.size));
+    kept.resize((kept.size() + 15) & ~size_t(15));
+    blob.offset = kept.size();
+    kept.insert(kept.end(), bytes.begin(), bytes.end());
+  }
+  return records;
+}
+
 Result<Artifact> ArtifactBuilder::finish() const {
+  // What no record names, such as a grid that another took the place of, stays behind.
+  std::vector<uint8_t> named;
+  auto keptCodes = keepBlobs(codes, blobs, named);
+  auto keptExpressions = keepBlobs(expressions, blobs, named);
+
   std::vector<uint8_t> bytes(sizeof(ArtifactHeader) + sectionCount * sizeof(SectionEntry));
   SectionEntry entries[sectionCount] = {};
   auto put = [&](Section section, const void *data, size_t size) {
@@ -416,17 +461,17 @@ Result<Artifact> ArtifactBuilder::finish() const {
   putAll(Section::Parameters, parameters);
   putAll(Section::Slots, slots);
   putAll(Section::Descriptors, descriptors);
-  putAll(Section::Codes, codes);
+  putAll(Section::Codes, keptCodes);
   putAll(Section::Options, options);
   putAll(Section::Facts, facts);
   putAll(Section::Locations, locations);
   putAll(Section::Lines, lines);
   putAll(Section::Sites, sites);
   putAll(Section::Operands, operands);
-  putAll(Section::Expressions, expressions);
+  putAll(Section::Expressions, keptExpressions);
   putAll(Section::Notes, notes);
   putAll(Section::Texts, texts);
-  putAll(Section::Blobs, blobs);
+  putAll(Section::Blobs, named);
   // A whole number of words, so that artifacts can stand behind each other in a pack.
   bytes.resize((bytes.size() + sectionAlignment - 1) & ~(sectionAlignment - 1));
   std::memcpy(bytes.data() + sizeof(ArtifactHeader), entries, sizeof entries);

@@ -40,8 +40,7 @@ struct Blob {
   uint64_t size = 0;
 };
 
-// ---- The kernel
-// ----------------------------------------------------------------------------------
+// --- the kernel ---
 
 struct KernelRecord {
   Text name;                ///< the function's name
@@ -122,8 +121,7 @@ struct DescriptorRecord {
   uint8_t reserved[3] = {};
 };
 
-// ---- Code
-// ----------------------------------------------------------------------------------------
+// --- code ---
 
 enum class CodeKind : uint32_t {
   X86Object, ///< relocatable ELF, loaded by runtime/ObjectLoader.h
@@ -170,8 +168,7 @@ struct CodeRecord {
   uint32_t reserved = 0;
 };
 
-// ---- What the compiler knew and chose
-// ------------------------------------------------------------
+// --- what the compiler knew and chose ---
 
 enum class OptionSource : uint32_t { Default, Source, Caller, Compiler, Tuner };
 
@@ -188,8 +185,7 @@ struct FactRecord {
   Text value;
 };
 
-// ---- Places
-// --------------------------------------------------------------------------------------
+// --- places ---
 
 /// A place, and the place of the call that inlined it. `caller` is below the record's own index.
 struct LocationRecord {
@@ -226,8 +222,7 @@ struct OperandRecord {
   uint32_t shape[maxRank] = {};
 };
 
-// ---- Host expressions
-// ----------------------------------------------------------------------------
+// --- host expressions ---
 
 enum class ExpressionRole : uint32_t {
   Grid, ///< `index` is the axis
@@ -240,8 +235,7 @@ struct ExpressionRecord {
   Blob code; ///< see support/HostExpression.h
 };
 
-// ---- Notes
-// ----------------------------------------------------------------------------------------
+// --- notes ---
 
 /// What the compiler said of the kernel though it compiled: code that comes from a cache says it
 /// again.
@@ -253,8 +247,7 @@ struct NoteRecord {
   uint32_t location = none;
 };
 
-// ---- Reading
-// -------------------------------------------------------------------------------------
+// --- reading ---
 
 /// A checked artifact. Cheap to copy; all copies share the bytes. Every `Text`, `Blob` and index in
 /// the records it hands out is in range.
@@ -306,7 +299,13 @@ public:
 private:
   friend class ArtifactBuilder;
   Artifact() = default;
+  /// Whether all that records refer to is there, and what they say is possible.
   Status check() const;
+  Status checkInterface() const;
+  Status checkSlots() const;
+  Status checkCodes() const;
+  Status checkPlaces() const;
+  Status checkMessages() const;
 
   std::shared_ptr<const void> owner;
   std::span<const uint8_t> all, textBytes, blobBytes;
@@ -325,8 +324,7 @@ private:
   std::span<const NoteRecord> noteRecords;
 };
 
-// ---- Building
-// ------------------------------------------------------------------------------------
+// --- building ---
 
 /// Collects the records of one artifact. Equal text is stored once. The bytes depend only on what
 /// was put in, in that order: the same input gives the same artifact.

@@ -132,6 +132,23 @@ TEST(Artifact, MapsAFile) {
   EXPECT_NE(missing.error().what.find(path), std::string::npos);
 }
 
+TEST(Artifact, KeepsNothingOfAReplacedExpression) {
+  ArtifactBuilder first(*Artifact::take(smallBytes()));
+  HostExpressionBuilder other;
+  auto grid = other.finish(other.integer(7));
+  first.expressions[0].code = first.blob(*grid);
+  auto once = first.finish();
+  ASSERT_TRUE(once) << once.error().what;
+  ArtifactBuilder second(*once);
+  second.expressions[0].code = second.blob(*grid);
+  auto twice = second.finish();
+  ASSERT_TRUE(twice) << twice.error().what;
+  EXPECT_EQ(once->bytes().size(), twice->bytes().size());
+  auto opened = HostExpression::open(twice->blob(twice->expressions()[0].code));
+  ASSERT_TRUE(opened) << opened.error().what;
+  EXPECT_EQ(opened->toPython({}), "7");
+}
+
 TEST(Artifact, RefusesTruncation) {
   auto bytes = smallBytes();
   for (size_t size = 0; size < bytes.size(); ++size)
