@@ -1,4 +1,5 @@
 // The text of CPython's `ast.dump`.
+#include "syntax/AstDispatch.h"
 #include "syntax/Printer.h"
 
 #include <vector>
@@ -189,6 +190,7 @@ private:
   std::string repr(std::string_view text) const {
     return reprString(text, /*bytes=*/false, options.ascii);
   }
+  template <typename Kind> void dump(const Kind &node);
   void visitSpine(const Expr &expr);
   void visitIfChain(const If &first);
   void constant(const ConstantValue &value);
@@ -272,182 +274,188 @@ void Dumper::visitSpine(const Expr &expr) {
   }
 }
 
+template <> void Dumper::dump(const BinOp &node) { visitSpine(node); }
+
+template <> void Dumper::dump(const Call &node) { visitSpine(node); }
+
+template <> void Dumper::dump(const Attribute &node) { visitSpine(node); }
+
+template <> void Dumper::dump(const Subscript &node) { visitSpine(node); }
+
+template <> void Dumper::dump(const BoolOp &node) {
+  Fields fields(*this, "BoolOp");
+  fields.bare("op", node.op == BoolOpKind::And ? "And" : "Or");
+  fields.list("values", node.values);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const NamedExpr &node) {
+  Fields fields(*this, "NamedExpr");
+  fields.node("target", node.target);
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const UnaryOp &node) {
+  Fields fields(*this, "UnaryOp");
+  fields.bare("op", UnaryNames[size_t(node.op)]);
+  fields.node("operand", node.operand);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Lambda &node) {
+  Fields fields(*this, "Lambda");
+  fields.node("args", node.args);
+  fields.node("body", node.body);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const IfExp &node) {
+  Fields fields(*this, "IfExp");
+  fields.node("test", node.test);
+  fields.node("body", node.body);
+  fields.node("orelse", node.orelse);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Dict &node) {
+  Fields fields(*this, "Dict");
+  fields.list("keys", node.keys);
+  fields.list("values", node.values);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Set &node) {
+  Fields fields(*this, "Set");
+  fields.list("elts", node.elts);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const ListComp &node) {
+  Fields fields(*this, "ListComp");
+  fields.node("elt", node.elt);
+  fields.list("generators", node.generators);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const SetComp &node) {
+  Fields fields(*this, "SetComp");
+  fields.node("elt", node.elt);
+  fields.list("generators", node.generators);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const GeneratorExp &node) {
+  Fields fields(*this, "GeneratorExp");
+  fields.node("elt", node.elt);
+  fields.list("generators", node.generators);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const DictComp &node) {
+  Fields fields(*this, "DictComp");
+  fields.node("key", node.key);
+  fields.node("value", node.value);
+  fields.list("generators", node.generators);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Await &node) {
+  Fields fields(*this, "Await");
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Yield &node) {
+  Fields fields(*this, "Yield");
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const YieldFrom &node) {
+  Fields fields(*this, "YieldFrom");
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Compare &node) {
+  Fields fields(*this, "Compare");
+  fields.node("left", node.left);
+  fields.name("ops");
+  out += '[';
+  for (size_t i = 0; i < node.ops.size(); ++i) {
+    out += i ? ", " : "";
+    out += CompareNames[size_t(node.ops[i])];
+    out += "()";
+  }
+  out += ']';
+  fields.list("comparators", node.comparators);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const FormattedValue &node) {
+  Fields fields(*this, "FormattedValue");
+  fields.node("value", node.value);
+  fields.number("conversion", node.conversion);
+  fields.node("format_spec", node.formatSpec);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const JoinedStr &node) {
+  ++fstringDepth;
+  Fields fields(*this, "JoinedStr");
+  fields.list("values", node.values);
+  fields.end(node);
+  --fstringDepth;
+}
+
+template <> void Dumper::dump(const Constant &node) {
+  Fields fields(*this, "Constant");
+  fields.name("value");
+  constant(node.value);
+  if (node.value.unicodePrefix)
+    fields.text("kind", "u");
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Starred &node) {
+  Fields fields(*this, "Starred");
+  fields.node("value", node.value);
+  fields.bare("ctx", ContextNames[size_t(node.ctx)]);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Name &node) {
+  Fields fields(*this, "Name");
+  fields.text("id", node.id);
+  fields.bare("ctx", ContextNames[size_t(node.ctx)]);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const List &node) {
+  Fields fields(*this, "List");
+  fields.list("elts", node.elts);
+  fields.bare("ctx", ContextNames[size_t(node.ctx)]);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Tuple &node) {
+  Fields fields(*this, "Tuple");
+  fields.list("elts", node.elts);
+  fields.bare("ctx", ContextNames[size_t(node.ctx)]);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Slice &node) {
+  Fields fields(*this, "Slice");
+  fields.node("lower", node.lower);
+  fields.node("upper", node.upper);
+  fields.node("step", node.step);
+  fields.end(node);
+}
+
 void Dumper::visit(const Expr &expr) {
-  switch (expr.kind) {
-  case ExprKind::BinOp:
-  case ExprKind::Call:
-  case ExprKind::Attribute:
-  case ExprKind::Subscript:
-    return visitSpine(expr);
-  case ExprKind::BoolOp: {
-    const auto &node = cast<BoolOp>(&expr);
-    Fields fields(*this, "BoolOp");
-    fields.bare("op", node.op == BoolOpKind::And ? "And" : "Or");
-    fields.list("values", node.values);
-    return fields.end(expr);
-  }
-  case ExprKind::NamedExpr: {
-    const auto &node = cast<NamedExpr>(&expr);
-    Fields fields(*this, "NamedExpr");
-    fields.node("target", node.target);
-    fields.node("value", node.value);
-    return fields.end(expr);
-  }
-  case ExprKind::UnaryOp: {
-    const auto &node = cast<UnaryOp>(&expr);
-    Fields fields(*this, "UnaryOp");
-    fields.bare("op", UnaryNames[size_t(node.op)]);
-    fields.node("operand", node.operand);
-    return fields.end(expr);
-  }
-  case ExprKind::Lambda: {
-    const auto &node = cast<Lambda>(&expr);
-    Fields fields(*this, "Lambda");
-    fields.node("args", node.args);
-    fields.node("body", node.body);
-    return fields.end(expr);
-  }
-  case ExprKind::IfExp: {
-    const auto &node = cast<IfExp>(&expr);
-    Fields fields(*this, "IfExp");
-    fields.node("test", node.test);
-    fields.node("body", node.body);
-    fields.node("orelse", node.orelse);
-    return fields.end(expr);
-  }
-  case ExprKind::Dict: {
-    const auto &node = cast<Dict>(&expr);
-    Fields fields(*this, "Dict");
-    fields.list("keys", node.keys);
-    fields.list("values", node.values);
-    return fields.end(expr);
-  }
-  case ExprKind::Set: {
-    Fields fields(*this, "Set");
-    fields.list("elts", cast<Set>(&expr).elts);
-    return fields.end(expr);
-  }
-  case ExprKind::ListComp: {
-    const auto &node = cast<ListComp>(&expr);
-    Fields fields(*this, "ListComp");
-    fields.node("elt", node.elt);
-    fields.list("generators", node.generators);
-    return fields.end(expr);
-  }
-  case ExprKind::SetComp: {
-    const auto &node = cast<SetComp>(&expr);
-    Fields fields(*this, "SetComp");
-    fields.node("elt", node.elt);
-    fields.list("generators", node.generators);
-    return fields.end(expr);
-  }
-  case ExprKind::GeneratorExp: {
-    const auto &node = cast<GeneratorExp>(&expr);
-    Fields fields(*this, "GeneratorExp");
-    fields.node("elt", node.elt);
-    fields.list("generators", node.generators);
-    return fields.end(expr);
-  }
-  case ExprKind::DictComp: {
-    const auto &node = cast<DictComp>(&expr);
-    Fields fields(*this, "DictComp");
-    fields.node("key", node.key);
-    fields.node("value", node.value);
-    fields.list("generators", node.generators);
-    return fields.end(expr);
-  }
-  case ExprKind::Await: {
-    Fields fields(*this, "Await");
-    fields.node("value", cast<Await>(&expr).value);
-    return fields.end(expr);
-  }
-  case ExprKind::Yield: {
-    Fields fields(*this, "Yield");
-    fields.node("value", cast<Yield>(&expr).value);
-    return fields.end(expr);
-  }
-  case ExprKind::YieldFrom: {
-    Fields fields(*this, "YieldFrom");
-    fields.node("value", cast<YieldFrom>(&expr).value);
-    return fields.end(expr);
-  }
-  case ExprKind::Compare: {
-    const auto &node = cast<Compare>(&expr);
-    Fields fields(*this, "Compare");
-    fields.node("left", node.left);
-    fields.name("ops");
-    out += '[';
-    for (size_t i = 0; i < node.ops.size(); ++i) {
-      out += i ? ", " : "";
-      out += CompareNames[size_t(node.ops[i])];
-      out += "()";
-    }
-    out += ']';
-    fields.list("comparators", node.comparators);
-    return fields.end(expr);
-  }
-  case ExprKind::FormattedValue: {
-    const auto &node = cast<FormattedValue>(&expr);
-    Fields fields(*this, "FormattedValue");
-    fields.node("value", node.value);
-    fields.number("conversion", node.conversion);
-    fields.node("format_spec", node.formatSpec);
-    return fields.end(expr);
-  }
-  case ExprKind::JoinedStr: {
-    ++fstringDepth;
-    Fields fields(*this, "JoinedStr");
-    fields.list("values", cast<JoinedStr>(&expr).values);
-    fields.end(expr);
-    --fstringDepth;
-    return;
-  }
-  case ExprKind::Constant: {
-    const auto &node = cast<Constant>(&expr);
-    Fields fields(*this, "Constant");
-    fields.name("value");
-    constant(node.value);
-    if (node.value.unicodePrefix)
-      fields.text("kind", "u");
-    return fields.end(expr);
-  }
-  case ExprKind::Starred: {
-    const auto &node = cast<Starred>(&expr);
-    Fields fields(*this, "Starred");
-    fields.node("value", node.value);
-    fields.bare("ctx", ContextNames[size_t(node.ctx)]);
-    return fields.end(expr);
-  }
-  case ExprKind::Name: {
-    const auto &node = cast<Name>(&expr);
-    Fields fields(*this, "Name");
-    fields.text("id", node.id);
-    fields.bare("ctx", ContextNames[size_t(node.ctx)]);
-    return fields.end(expr);
-  }
-  case ExprKind::List: {
-    const auto &node = cast<List>(&expr);
-    Fields fields(*this, "List");
-    fields.list("elts", node.elts);
-    fields.bare("ctx", ContextNames[size_t(node.ctx)]);
-    return fields.end(expr);
-  }
-  case ExprKind::Tuple: {
-    const auto &node = cast<Tuple>(&expr);
-    Fields fields(*this, "Tuple");
-    fields.list("elts", node.elts);
-    fields.bare("ctx", ContextNames[size_t(node.ctx)]);
-    return fields.end(expr);
-  }
-  case ExprKind::Slice: {
-    const auto &node = cast<Slice>(&expr);
-    Fields fields(*this, "Slice");
-    fields.node("lower", node.lower);
-    fields.node("upper", node.upper);
-    fields.node("step", node.step);
-    return fields.end(expr);
-  }
-  }
+  dispatch(expr, [this](const auto &node) { dump(node); });
 }
 
 // `elif` chains may be thousands of branches long.
@@ -474,163 +482,168 @@ void Dumper::visitIfChain(const If &first) {
   }
 }
 
+template <> void Dumper::dump(const FunctionDef &node) {
+  Fields fields(*this, node.isAsync ? "AsyncFunctionDef" : "FunctionDef");
+  fields.text("name", node.name);
+  fields.node("args", node.args);
+  fields.list("body", node.body);
+  fields.list("decorator_list", node.decorators);
+  fields.node("returns", node.returns);
+  fields.listIfAny("type_params", node.typeParams);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const ClassDef &node) {
+  Fields fields(*this, "ClassDef");
+  fields.text("name", node.name);
+  fields.list("bases", node.bases);
+  fields.list("keywords", node.keywords);
+  fields.list("body", node.body);
+  fields.list("decorator_list", node.decorators);
+  fields.listIfAny("type_params", node.typeParams);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Return &node) {
+  Fields fields(*this, "Return");
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Delete &node) {
+  Fields fields(*this, "Delete");
+  fields.list("targets", node.targets);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Assign &node) {
+  Fields fields(*this, "Assign");
+  fields.list("targets", node.targets);
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const TypeAlias &node) {
+  Fields fields(*this, "TypeAlias");
+  fields.node("name", node.name);
+  fields.listIfAny("type_params", node.typeParams);
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const AugAssign &node) {
+  Fields fields(*this, "AugAssign");
+  fields.node("target", node.target);
+  fields.bare("op", BinaryNames[size_t(node.op)]);
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const AnnAssign &node) {
+  Fields fields(*this, "AnnAssign");
+  fields.node("target", node.target);
+  fields.node("annotation", node.annotation);
+  fields.node("value", node.value);
+  fields.number("simple", node.simple);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const For &node) {
+  Fields fields(*this, node.isAsync ? "AsyncFor" : "For");
+  fields.node("target", node.target);
+  fields.node("iter", node.iter);
+  fields.list("body", node.body);
+  fields.list("orelse", node.orelse);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const While &node) {
+  Fields fields(*this, "While");
+  fields.node("test", node.test);
+  fields.list("body", node.body);
+  fields.list("orelse", node.orelse);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const If &node) { visitIfChain(node); }
+
+template <> void Dumper::dump(const With &node) {
+  Fields fields(*this, node.isAsync ? "AsyncWith" : "With");
+  fields.list("items", node.items);
+  fields.list("body", node.body);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Match &node) {
+  Fields fields(*this, "Match");
+  fields.node("subject", node.subject);
+  fields.list("cases", node.cases);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Raise &node) {
+  Fields fields(*this, "Raise");
+  fields.node("exc", node.exc);
+  fields.node("cause", node.cause);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Try &node) {
+  Fields fields(*this, node.isStar ? "TryStar" : "Try");
+  fields.list("body", node.body);
+  fields.list("handlers", node.handlers);
+  fields.list("orelse", node.orelse);
+  fields.list("finalbody", node.finalbody);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Assert &node) {
+  Fields fields(*this, "Assert");
+  fields.node("test", node.test);
+  fields.node("msg", node.msg);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Import &node) {
+  Fields fields(*this, "Import");
+  fields.list("names", node.names);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const ImportFrom &node) {
+  Fields fields(*this, "ImportFrom");
+  fields.identifier("module", node.module);
+  fields.list("names", node.names);
+  fields.number("level", node.level);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Global &node) {
+  Fields fields(*this, "Global");
+  fields.list("names", node.names);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Nonlocal &node) {
+  Fields fields(*this, "Nonlocal");
+  fields.list("names", node.names);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const ExprStmt &node) {
+  Fields fields(*this, "Expr");
+  fields.node("value", node.value);
+  fields.end(node);
+}
+
+template <> void Dumper::dump(const Pass &node) { Fields(*this, "Pass").end(node); }
+
+template <> void Dumper::dump(const Break &node) { Fields(*this, "Break").end(node); }
+
+template <> void Dumper::dump(const Continue &node) { Fields(*this, "Continue").end(node); }
+
 void Dumper::visit(const Stmt &stmt) {
-  switch (stmt.kind) {
-  case StmtKind::FunctionDef: {
-    const auto &node = cast<FunctionDef>(&stmt);
-    Fields fields(*this, node.isAsync ? "AsyncFunctionDef" : "FunctionDef");
-    fields.text("name", node.name);
-    fields.node("args", node.args);
-    fields.list("body", node.body);
-    fields.list("decorator_list", node.decorators);
-    fields.node("returns", node.returns);
-    fields.listIfAny("type_params", node.typeParams);
-    return fields.end(stmt);
-  }
-  case StmtKind::ClassDef: {
-    const auto &node = cast<ClassDef>(&stmt);
-    Fields fields(*this, "ClassDef");
-    fields.text("name", node.name);
-    fields.list("bases", node.bases);
-    fields.list("keywords", node.keywords);
-    fields.list("body", node.body);
-    fields.list("decorator_list", node.decorators);
-    fields.listIfAny("type_params", node.typeParams);
-    return fields.end(stmt);
-  }
-  case StmtKind::Return: {
-    Fields fields(*this, "Return");
-    fields.node("value", cast<Return>(&stmt).value);
-    return fields.end(stmt);
-  }
-  case StmtKind::Delete: {
-    Fields fields(*this, "Delete");
-    fields.list("targets", cast<Delete>(&stmt).targets);
-    return fields.end(stmt);
-  }
-  case StmtKind::Assign: {
-    const auto &node = cast<Assign>(&stmt);
-    Fields fields(*this, "Assign");
-    fields.list("targets", node.targets);
-    fields.node("value", node.value);
-    return fields.end(stmt);
-  }
-  case StmtKind::TypeAlias: {
-    const auto &node = cast<TypeAlias>(&stmt);
-    Fields fields(*this, "TypeAlias");
-    fields.node("name", node.name);
-    fields.listIfAny("type_params", node.typeParams);
-    fields.node("value", node.value);
-    return fields.end(stmt);
-  }
-  case StmtKind::AugAssign: {
-    const auto &node = cast<AugAssign>(&stmt);
-    Fields fields(*this, "AugAssign");
-    fields.node("target", node.target);
-    fields.bare("op", BinaryNames[size_t(node.op)]);
-    fields.node("value", node.value);
-    return fields.end(stmt);
-  }
-  case StmtKind::AnnAssign: {
-    const auto &node = cast<AnnAssign>(&stmt);
-    Fields fields(*this, "AnnAssign");
-    fields.node("target", node.target);
-    fields.node("annotation", node.annotation);
-    fields.node("value", node.value);
-    fields.number("simple", node.simple);
-    return fields.end(stmt);
-  }
-  case StmtKind::For: {
-    const auto &node = cast<For>(&stmt);
-    Fields fields(*this, node.isAsync ? "AsyncFor" : "For");
-    fields.node("target", node.target);
-    fields.node("iter", node.iter);
-    fields.list("body", node.body);
-    fields.list("orelse", node.orelse);
-    return fields.end(stmt);
-  }
-  case StmtKind::While: {
-    const auto &node = cast<While>(&stmt);
-    Fields fields(*this, "While");
-    fields.node("test", node.test);
-    fields.list("body", node.body);
-    fields.list("orelse", node.orelse);
-    return fields.end(stmt);
-  }
-  case StmtKind::If:
-    return visitIfChain(cast<If>(&stmt));
-  case StmtKind::With: {
-    const auto &node = cast<With>(&stmt);
-    Fields fields(*this, node.isAsync ? "AsyncWith" : "With");
-    fields.list("items", node.items);
-    fields.list("body", node.body);
-    return fields.end(stmt);
-  }
-  case StmtKind::Match: {
-    const auto &node = cast<Match>(&stmt);
-    Fields fields(*this, "Match");
-    fields.node("subject", node.subject);
-    fields.list("cases", node.cases);
-    return fields.end(stmt);
-  }
-  case StmtKind::Raise: {
-    const auto &node = cast<Raise>(&stmt);
-    Fields fields(*this, "Raise");
-    fields.node("exc", node.exc);
-    fields.node("cause", node.cause);
-    return fields.end(stmt);
-  }
-  case StmtKind::Try: {
-    const auto &node = cast<Try>(&stmt);
-    Fields fields(*this, node.isStar ? "TryStar" : "Try");
-    fields.list("body", node.body);
-    fields.list("handlers", node.handlers);
-    fields.list("orelse", node.orelse);
-    fields.list("finalbody", node.finalbody);
-    return fields.end(stmt);
-  }
-  case StmtKind::Assert: {
-    const auto &node = cast<Assert>(&stmt);
-    Fields fields(*this, "Assert");
-    fields.node("test", node.test);
-    fields.node("msg", node.msg);
-    return fields.end(stmt);
-  }
-  case StmtKind::Import: {
-    Fields fields(*this, "Import");
-    fields.list("names", cast<Import>(&stmt).names);
-    return fields.end(stmt);
-  }
-  case StmtKind::ImportFrom: {
-    const auto &node = cast<ImportFrom>(&stmt);
-    Fields fields(*this, "ImportFrom");
-    fields.identifier("module", node.module);
-    fields.list("names", node.names);
-    fields.number("level", node.level);
-    return fields.end(stmt);
-  }
-  case StmtKind::Global: {
-    Fields fields(*this, "Global");
-    fields.list("names", cast<Global>(&stmt).names);
-    return fields.end(stmt);
-  }
-  case StmtKind::Nonlocal: {
-    Fields fields(*this, "Nonlocal");
-    fields.list("names", cast<Nonlocal>(&stmt).names);
-    return fields.end(stmt);
-  }
-  case StmtKind::ExprStmt: {
-    Fields fields(*this, "Expr");
-    fields.node("value", cast<ExprStmt>(&stmt).value);
-    return fields.end(stmt);
-  }
-  case StmtKind::Pass:
-    return Fields(*this, "Pass").end(stmt);
-  case StmtKind::Break:
-    return Fields(*this, "Break").end(stmt);
-  case StmtKind::Continue:
-    return Fields(*this, "Continue").end(stmt);
-  }
+  dispatch(stmt, [this](const auto &node) { dump(node); });
 }
 
 void Dumper::visit(const Pattern &pattern) {

@@ -150,125 +150,137 @@ bool needsDecoding(std::string_view text, StringDecoding how) {
   return how.doubledBraces && text.find_first_of("{}") != std::string_view::npos;
 }
 
-std::optional<LiteralError> decodeString(std::string_view text, StringDecoding how,
-                                         std::string &out, UnknownName &unknownName) {
-  size_t i = 0, n = text.size();
-  std::string_view stops = how.raw             ? how.doubledBraces ? "{}" : ""
-                           : how.doubledBraces ? "\\{}"
-                                               : "\\";
-  while (i < n) {
-    size_t stop = stops.empty() ? n : std::min(text.find_first_of(stops, i), n);
-    out.append(text, i, stop - i);
-    i = stop;
-    if (i == n)
-      break;
-    char c = text[i];
-    if (c != '\\') {
-      // The lexer lets only doubled braces through, except that `\{` ends a piece.
-      out += c;
-      i += i + 1 < n && text[i + 1] == c ? 2 : 1;
-      continue;
-    }
-    size_t start = i++;
-    if (i == n) {
-      out += '\\';
-      break;
-    }
-    c = text[i++];
-    auto hexEscape = [&](size_t digits) -> std::optional<LiteralError> {
-      uint32_t code = 0;
-      for (size_t k = 0; k < digits; ++k, ++i) {
-        int digit = i < n ? hexValue(text[i]) : -1;
-        if (digit < 0)
-          return LiteralError{uint32_t(start), uint32_t(i - start), "InvalidEscape",
-                              "`\\" + std::string(1, c) + "` needs " + std::to_string(digits) +
-                                  " hexadecimal digits, not " + std::to_string(k),
-                              "write `\\\\` for a backslash, or an `r\"...\"` string"};
-        code = code << 4 | uint32_t(digit);
+namespace {
+
+class StringDecoder {
+public:
+  StringDecoder(std::string_view text, StringDecoding how, std::string &out)
+      : text(text), how(how), out(out) {}
+
+  std::optional<LiteralError> decode(UnknownName &unknownName) {
+    std::string_view stops = how.raw             ? how.doubledBraces ? "{}" : ""
+                             : how.doubledBraces ? "\\{}"
+                                                 : "\\";
+    while (at < text.size()) {
+      size_t stop =
+          stops.empty() ? text.size() : std::min(text.find_first_of(stops, at), text.size());
+      out.append(text, at, stop - at);
+      at = stop;
+      if (at == text.size())
+        break;
+      if (text[at] == '\\') {
+        if (auto error = escape(unknownName))
+          return error;
+        continue;
       }
-      if (code > 0x10FFFF)
-        return LiteralError{uint32_t(start), uint32_t(i - start), "InvalidEscape",
-                            "no character has a number above 10FFFF", ""};
-      if (how.bytes)
-        out += char(code);
-      else
-        appendUtf8(out, code);
+      // The lexer lets only doubled braces through, except that `\{` ends a piece.
+      char brace = text[at++];
+      out += brace;
+      at += isAt(brace);
+    }
+    return std::nullopt;
+  }
+
+private:
+  bool isAt(char c) const { return at < text.size() && text[at] == c; }
+  bool isOctal() const { return at < text.size() && text[at] >= '0' && text[at] <= '7'; }
+
+  // escape = "\\" (newline | symbol | "x" hex{2} | "u" hex{4} | "U" hex{8} | "N{" name "}"
+  //                | octal{1,3})
+  std::optional<LiteralError> escape(UnknownName &unknownName) {
+    constexpr std::string_view symbols = "\\'\"abfnrtv", meanings = "\\'\"\a\b\f\n\r\t\v";
+    start = at++;
+    if (at == text.size()) {
+      out += '\\';
       return std::nullopt;
-    };
-    switch (c) {
-    case '\n':
-      continue;
-    case '\\':
-    case '\'':
-    case '"':
-      out += c;
-      continue;
-    case 'a':
-      out += '\a';
-      continue;
-    case 'b':
-      out += '\b';
-      continue;
-    case 'f':
-      out += '\f';
-      continue;
-    case 'n':
-      out += '\n';
-      continue;
-    case 'r':
-      out += '\r';
-      continue;
-    case 't':
-      out += '\t';
-      continue;
-    case 'v':
-      out += '\v';
-      continue;
-    case 'x':
-      if (auto error = hexEscape(2))
-        return error;
-      continue;
-    case 'u':
-    case 'U':
-      if (how.bytes)
-        break;
-      if (auto error = hexEscape(c == 'u' ? 4 : 8))
-        return error;
-      continue;
-    case 'N': {
-      if (how.bytes)
-        break;
-      size_t close = i < n && text[i] == '{' ? text.find('}', i) : std::string_view::npos;
-      if (close == std::string_view::npos || close == i + 1)
-        return LiteralError{uint32_t(start), 2, "InvalidEscape",
-                            "`\\N` needs the name of a character in braces",
-                            "write `\\\\` for a backslash, or an `r\"...\"` string"};
-      unknownName = {uint32_t(start), uint32_t(close + 1 - start)};
-      appendUtf8(out, 0xFFFD);
-      i = close + 1;
-      continue;
     }
-    default:
-      break;
+    if (isOctal()) {
+      octalEscape();
+      return std::nullopt;
     }
-    if (c >= '0' && c <= '7') {
-      uint32_t code = uint32_t(c - '0');
-      for (int k = 0; k < 2 && i < n && text[i] >= '0' && text[i] <= '7'; ++k)
-        code = code * 8 + uint32_t(text[i++] - '0');
-      if (how.bytes)
-        out += char(code);
-      else
-        appendUtf8(out, code);
-      continue;
+    char c = text[at++];
+    if (size_t symbol = symbols.find(c); symbol != std::string_view::npos) {
+      out += meanings[symbol];
+      return std::nullopt;
     }
+    if (c == '\n')
+      return std::nullopt;
+    if (c == 'x')
+      return hexEscape(2);
+    if (!how.bytes && c == 'u')
+      return hexEscape(4);
+    if (!how.bytes && c == 'U')
+      return hexEscape(8);
+    if (!how.bytes && c == 'N')
+      return namedCharacter(unknownName);
     // Not an escape: the backslash stays.
     out += '\\';
-    --i;
     if (how.doubledBraces && (c == '{' || c == '}'))
-      continue;
-    out += text[i++];
+      --at;
+    else
+      out += c;
+    return std::nullopt;
   }
-  return std::nullopt;
+
+  std::optional<LiteralError> hexEscape(size_t digits) {
+    char letter = text[at - 1];
+    uint32_t code = 0;
+    for (size_t i = 0; i < digits; ++i, ++at) {
+      int digit = at < text.size() ? hexValue(text[at]) : -1;
+      if (digit < 0)
+        return bad(at - start,
+                   "`\\" + std::string(1, letter) + "` needs " + std::to_string(digits) +
+                       " hexadecimal digits, not " + std::to_string(i),
+                   asBackslash);
+      code = code << 4 | uint32_t(digit);
+    }
+    if (code > 0x10FFFF)
+      return bad(at - start, "no character has a number above 10FFFF", "");
+    append(code);
+    return std::nullopt;
+  }
+
+  void octalEscape() {
+    uint32_t code = 0;
+    for (int i = 0; i < 3 && isOctal(); ++i)
+      code = code * 8 + uint32_t(text[at++] - '0');
+    append(code);
+  }
+
+  std::optional<LiteralError> namedCharacter(UnknownName &unknownName) {
+    size_t close = isAt('{') ? text.find('}', at) : std::string_view::npos;
+    if (close == std::string_view::npos || close == at + 1)
+      return bad(2, "`\\N` needs the name of a character in braces", asBackslash);
+    unknownName = {uint32_t(start), uint32_t(close + 1 - start)};
+    append(0xFFFD);
+    at = close + 1;
+    return std::nullopt;
+  }
+
+  void append(uint32_t code) {
+    if (how.bytes)
+      out += char(code);
+    else
+      appendUtf8(out, code);
+  }
+  LiteralError bad(size_t length, std::string message, std::string hint) const {
+    return {uint32_t(start), uint32_t(length), "InvalidEscape", std::move(message),
+            std::move(hint)};
+  }
+  static constexpr const char *asBackslash =
+      "write `\\\\` for a backslash, or an `r\"...\"` string";
+
+  std::string_view text;
+  StringDecoding how;
+  std::string &out;
+  size_t at = 0, start = 0; // `start`: of the escape at hand
+};
+
+} // namespace
+
+std::optional<LiteralError> decodeString(std::string_view text, StringDecoding how,
+                                         std::string &out, UnknownName &unknownName) {
+  return StringDecoder(text, how, out).decode(unknownName);
 }
 
 } // namespace nereid::syntax

@@ -1,4 +1,5 @@
 // Expressions to source text.
+#include "syntax/AstDispatch.h"
 #include "syntax/PrinterImpl.h"
 #include "syntax/Source.h"
 
@@ -48,155 +49,156 @@ void Printer::expression(const Expr &expr, Level least) {
   out += ')';
 }
 
+template <> void Printer::print(const BinOp &node) { spine(node); }
+
+template <> void Printer::print(const Call &node) { spine(node); }
+
+template <> void Printer::print(const Attribute &node) { spine(node); }
+
+template <> void Printer::print(const Subscript &node) { spine(node); }
+
+template <> void Printer::print(const BoolOp &node) {
+  bool isOr = node.op == BoolOpKind::Or;
+  list(
+      node.values, [&](const Expr *value) { expression(*value, isOr ? And : Not); },
+      isOr ? " or " : " and ");
+}
+
+template <> void Printer::print(const NamedExpr &node) {
+  expression(*node.target);
+  optional(" := ", node.value);
+}
+
+template <> void Printer::print(const UnaryOp &node) {
+  static constexpr const char *spellings[] = {"~", "not ", "+", "-"};
+  out += spellings[size_t(node.op)];
+  expression(*node.operand, node.op == UnaryOpKind::Not ? Not : Factor);
+}
+
+template <> void Printer::print(const Lambda &node) {
+  out += "lambda";
+  size_t before = out.size();
+  arguments(*node.args, /*annotated=*/false);
+  if (out.size() > before)
+    out.insert(before, 1, ' ');
+  optional(": ", node.body);
+}
+
+template <> void Printer::print(const IfExp &node) {
+  expression(*node.body, Or);
+  optional(" if ", node.test, Or);
+  optional(" else ", node.orelse);
+}
+
+template <> void Printer::print(const Dict &node) {
+  out += '{';
+  for (size_t i = 0; i < node.keys.size(); ++i) {
+    out += i ? ", " : "";
+    if (node.keys[i]) {
+      expression(*node.keys[i]);
+      optional(": ", node.values[i]);
+    } else {
+      optional("**", node.values[i], BitOr);
+    }
+  }
+  out += '}';
+}
+
+template <> void Printer::print(const Set &node) {
+  out += '{';
+  expressions(node.elts);
+  out += '}';
+}
+
+template <> void Printer::print(const ListComp &node) {
+  out += '[';
+  element(*node.elt);
+  comprehension(node.generators);
+  out += ']';
+}
+
+template <> void Printer::print(const SetComp &node) {
+  out += '{';
+  element(*node.elt);
+  comprehension(node.generators);
+  out += '}';
+}
+
+template <> void Printer::print(const DictComp &node) {
+  out += '{';
+  expression(*node.key);
+  optional(": ", node.value);
+  comprehension(node.generators);
+  out += '}';
+}
+
+template <> void Printer::print(const GeneratorExp &node) {
+  out += '(';
+  element(*node.elt);
+  comprehension(node.generators);
+  out += ')';
+}
+
+template <> void Printer::print(const Await &node) { optional("await ", node.value, Atom); }
+
+template <> void Printer::print(const Yield &node) {
+  out += "yield";
+  if (const Expr *value = node.value) {
+    out += ' ';
+    looseTuple(*value);
+  }
+}
+
+template <> void Printer::print(const YieldFrom &node) {
+  optional("yield from ", node.value);
+}
+
+template <> void Printer::print(const Compare &node) {
+  expression(*node.left, BitOr);
+  for (size_t i = 0; i < node.ops.size(); ++i) {
+    out += ' ';
+    out += CompareSpellings[size_t(node.ops[i])];
+    optional(" ", node.comparators[i], BitOr);
+  }
+}
+
+// Alone, which no parser makes; as the only piece of an f-string.
+template <> void Printer::print(const FormattedValue &node) {
+  JoinedStr text;
+  Expr *piece = const_cast<FormattedValue *>(&node);
+  text.values = {&piece, 1};
+  joined(text);
+}
+
+template <> void Printer::print(const JoinedStr &node) { joined(node); }
+
+template <> void Printer::print(const Constant &node) { constant(node.value); }
+
+template <> void Printer::print(const Starred &node) { optional("*", node.value, BitOr); }
+
+template <> void Printer::print(const Name &node) { out += node.id; }
+
+template <> void Printer::print(const List &node) {
+  out += '[';
+  expressions(node.elts);
+  out += ']';
+}
+
+template <> void Printer::print(const Tuple &node) {
+  out += '(';
+  tupleElements(node);
+  out += ')';
+}
+
+template <> void Printer::print(const Slice &node) {
+  optional("", node.lower);
+  out += ':';
+  optional("", node.upper);
+  optional(":", node.step);
+}
+
 void Printer::bare(const Expr &expr) {
-  switch (expr.kind) {
-  case ExprKind::BinOp:
-  case ExprKind::Call:
-  case ExprKind::Attribute:
-  case ExprKind::Subscript:
-    return spine(expr);
-  case ExprKind::BoolOp: {
-    const auto &node = cast<BoolOp>(&expr);
-    bool isOr = node.op == BoolOpKind::Or;
-    return list(
-        node.values, [&](const Expr *value) { expression(*value, isOr ? And : Not); },
-        isOr ? " or " : " and ");
-  }
-  case ExprKind::NamedExpr: {
-    const auto &node = cast<NamedExpr>(&expr);
-    expression(*node.target);
-    return optional(" := ", node.value);
-  }
-  case ExprKind::UnaryOp: {
-    static constexpr const char *spellings[] = {"~", "not ", "+", "-"};
-    const auto &node = cast<UnaryOp>(&expr);
-    out += spellings[size_t(node.op)];
-    return expression(*node.operand, node.op == UnaryOpKind::Not ? Not : Factor);
-  }
-  case ExprKind::Lambda: {
-    const auto &node = cast<Lambda>(&expr);
-    out += "lambda";
-    size_t before = out.size();
-    arguments(*node.args, /*annotated=*/false);
-    if (out.size() > before)
-      out.insert(before, 1, ' ');
-    return optional(": ", node.body);
-  }
-  case ExprKind::IfExp: {
-    const auto &node = cast<IfExp>(&expr);
-    expression(*node.body, Or);
-    optional(" if ", node.test, Or);
-    return optional(" else ", node.orelse);
-  }
-  case ExprKind::Dict: {
-    const auto &node = cast<Dict>(&expr);
-    out += '{';
-    for (size_t i = 0; i < node.keys.size(); ++i) {
-      out += i ? ", " : "";
-      if (node.keys[i]) {
-        expression(*node.keys[i]);
-        optional(": ", node.values[i]);
-      } else {
-        optional("**", node.values[i], BitOr);
-      }
-    }
-    out += '}';
-    return;
-  }
-  case ExprKind::Set:
-    out += '{';
-    expressions(cast<Set>(&expr).elts);
-    out += '}';
-    return;
-  case ExprKind::ListComp: {
-    const auto &node = cast<ListComp>(&expr);
-    out += '[';
-    element(*node.elt);
-    comprehension(node.generators);
-    out += ']';
-    return;
-  }
-  case ExprKind::SetComp: {
-    const auto &node = cast<SetComp>(&expr);
-    out += '{';
-    element(*node.elt);
-    comprehension(node.generators);
-    out += '}';
-    return;
-  }
-  case ExprKind::DictComp: {
-    const auto &node = cast<DictComp>(&expr);
-    out += '{';
-    expression(*node.key);
-    optional(": ", node.value);
-    comprehension(node.generators);
-    out += '}';
-    return;
-  }
-  case ExprKind::GeneratorExp: {
-    const auto &node = cast<GeneratorExp>(&expr);
-    out += '(';
-    element(*node.elt);
-    comprehension(node.generators);
-    out += ')';
-    return;
-  }
-  case ExprKind::Await:
-    return optional("await ", cast<Await>(&expr).value, Atom);
-  case ExprKind::Yield:
-    out += "yield";
-    if (const Expr *value = cast<Yield>(&expr).value) {
-      out += ' ';
-      looseTuple(*value);
-    }
-    return;
-  case ExprKind::YieldFrom:
-    return optional("yield from ", cast<YieldFrom>(&expr).value);
-  case ExprKind::Compare: {
-    const auto &node = cast<Compare>(&expr);
-    expression(*node.left, BitOr);
-    for (size_t i = 0; i < node.ops.size(); ++i) {
-      out += ' ';
-      out += CompareSpellings[size_t(node.ops[i])];
-      optional(" ", node.comparators[i], BitOr);
-    }
-    return;
-  }
-  case ExprKind::FormattedValue: {
-    // Alone, which no parser makes; as the only piece of an f-string.
-    JoinedStr node;
-    Expr *piece = const_cast<Expr *>(&expr);
-    node.values = {&piece, 1};
-    return joined(node);
-  }
-  case ExprKind::JoinedStr:
-    return joined(cast<JoinedStr>(&expr));
-  case ExprKind::Constant:
-    return constant(cast<Constant>(&expr).value);
-  case ExprKind::Starred:
-    return optional("*", cast<Starred>(&expr).value, BitOr);
-  case ExprKind::Name:
-    out += cast<Name>(&expr).id;
-    return;
-  case ExprKind::List:
-    out += '[';
-    expressions(cast<List>(&expr).elts);
-    out += ']';
-    return;
-  case ExprKind::Tuple:
-    out += '(';
-    tupleElements(cast<Tuple>(&expr));
-    out += ')';
-    return;
-  case ExprKind::Slice: {
-    const auto &node = cast<Slice>(&expr);
-    optional("", node.lower);
-    out += ':';
-    optional("", node.upper);
-    optional(":", node.step);
-    return;
-  }
-  }
+  dispatch(expr, [this](const auto &node) { print(node); });
 }
 
 // Long chains of operators, calls, attributes and subscripts, from the left and without recursion.

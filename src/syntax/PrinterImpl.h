@@ -115,7 +115,9 @@ private:
       out += ',';
   }
   void element(const Expr &expr) { expression(expr, Test); }
+  /// Without parentheses around it.
   void bare(const Expr &expr);
+  template <typename Kind> void print(const Kind &node);
   void spine(const Expr &expr);
   void trailer(const Expr &expr);
   void slices(const Expr &slice);
