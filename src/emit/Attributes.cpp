@@ -116,6 +116,77 @@ std::optional<Value> Interp::numberAttribute(const Value &object, std::string_vi
   return std::nullopt;
 }
 
+namespace {
+// The one of that name.
+std::optional<Value> named(std::string_view name,
+                           std::initializer_list<std::pair<std::string_view, Value>> all) {
+  for (const auto &[known, value] : all)
+    if (known == name)
+      return value;
+  return std::nullopt;
+}
+} // namespace
+
+std::optional<Value> Interp::typeAttribute(const Value &object, std::string_view name) {
+  if (name == "value")
+    return object;
+  if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
+    return value;
+  Type type = object.asType();
+  bool exists = building([&] { return ops::typeMethod(opContext(), type, name, {}).has_value(); });
+  if (exists || name == "with_element_ty" || name == "to")
+    return Value(std::make_shared<TypeMethod>(*this, type, std::string(name)));
+  return std::nullopt;
+}
+
+std::optional<Value> Interp::moduleAttribute(const ModuleObject &module, std::string_view name) {
+  const Binding *binding = module.names->find(name);
+  if (!binding) {
+    // A module below a package.
+    if (auto it = loaded.find(module.name + "." + std::string(name)); it != loaded.end())
+      return Value(it->second);
+    return std::nullopt;
+  }
+  if (inKernel() || binding->unusable)
+    return useBinding(*binding, true);
+  return binding->value;
+}
+
+std::optional<Value> Interp::classAttribute(const Value &object, std::string_view name) {
+  const auto *type = object.as<ClassObject>();
+  if (const Value *member = type->find(name)) {
+    if (auto *function = member->as<FunctionObject>(); function && function->isClassMethod)
+      return bindToInstance(object, *member);
+    return *member;
+  }
+  if (name == "__name__" || name == "__qualname__")
+    return Value::str(type->className);
+  if (name == "__members__" && type->flavor == ClassObject::Flavor::Enum) {
+    auto dict = std::make_shared<ops::Dict>();
+    for (Value &member : iterate(object))
+      dict->entries.emplace_back(member.as<Instance>()->fields["name"], member);
+    return Value(std::move(dict));
+  }
+  return std::nullopt;
+}
+
+// A field of an object, or what its class has under that name.
+std::optional<Value> Interp::instanceField(const Value &object, std::string_view name) {
+  auto *instance = object.as<Instance>();
+  auto it = instance->fields.find(name);
+  if (it != instance->fields.end())
+    return it->second;
+  if (auto member = instanceAttribute(object, *instance->type, name))
+    return member;
+  if (name == "__dict__") {
+    auto dict = std::make_shared<ops::Dict>();
+    for (auto &[key, value] : instance->fields)
+      dict->entries.emplace_back(Value::str(key), value);
+    return Value(std::move(dict));
+  }
+  return std::nullopt;
+}
+
 std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view name) {
   const Value object = unboxed(objectIn);
   if (name == "value" && objectIn.as<ConstexprBox>())
@@ -139,18 +210,8 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
       return object;
     return strMethod(object, name);
   }
-  if (object.isType()) {
-    if (name == "value")
-      return object;
-    if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
-      return value;
-    Type type = object.asType();
-    bool exists =
-        building([&] { return ops::typeMethod(opContext(), type, name, {}).has_value(); });
-    if (exists || name == "with_element_ty" || name == "to")
-      return Value(std::make_shared<TypeMethod>(*this, type, std::string(name)));
-    return std::nullopt;
-  }
+  if (object.isType())
+    return typeAttribute(object, name);
   if (auto *tuple = object.as<ops::Tuple>()) {
     if (tuple->fieldNames)
       for (size_t i = 0; i < tuple->fieldNames->size(); ++i)
@@ -164,27 +225,10 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
   if (object.isList() || object.as<ops::Dict>() || object.as<SetObject>() ||
       object.as<PythonRange>())
     return containerMethod(object, name);
-  if (auto *slice = object.as<ops::Slice>()) {
-    if (name == "start")
-      return slice->start;
-    if (name == "stop")
-      return slice->stop;
-    if (name == "step")
-      return slice->step;
-    return std::nullopt;
-  }
-  if (auto *module = object.as<ModuleObject>()) {
-    const Binding *binding = module->names->find(name);
-    if (!binding) {
-      // A module below a package.
-      if (auto it = loaded.find(module->name + "." + std::string(name)); it != loaded.end())
-        return Value(it->second);
-      return std::nullopt;
-    }
-    if (inKernel() || binding->unusable)
-      return useBinding(*binding, true);
-    return binding->value;
-  }
+  if (auto *slice = object.as<ops::Slice>())
+    return named(name, {{"start", slice->start}, {"stop", slice->stop}, {"step", slice->step}});
+  if (auto *module = object.as<ModuleObject>())
+    return moduleAttribute(*module, name);
   if (auto *native = object.as<NativeObject>())
     return native->attribute(*this, name);
   if (auto *module = object.as<NativeModule>())
@@ -204,36 +248,10 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
       return Value::str(bound->name());
     return std::nullopt;
   }
-  if (auto *type = object.as<ClassObject>()) {
-    if (const Value *member = type->find(name)) {
-      if (auto *function = member->as<FunctionObject>(); function && function->isClassMethod)
-        return bindToInstance(object, *member);
-      return *member;
-    }
-    if (name == "__name__" || name == "__qualname__")
-      return Value::str(type->className);
-    if (name == "__members__" && type->flavor == ClassObject::Flavor::Enum) {
-      auto dict = std::make_shared<ops::Dict>();
-      for (Value &member : iterate(object))
-        dict->entries.emplace_back(member.as<Instance>()->fields["name"], member);
-      return Value(std::move(dict));
-    }
-    return std::nullopt;
-  }
-  if (auto *instance = object.as<Instance>()) {
-    auto it = instance->fields.find(name);
-    if (it != instance->fields.end())
-      return it->second;
-    if (auto member = instanceAttribute(object, *instance->type, name))
-      return member;
-    if (name == "__dict__") {
-      auto dict = std::make_shared<ops::Dict>();
-      for (auto &[key, value] : instance->fields)
-        dict->entries.emplace_back(Value::str(key), value);
-      return Value(std::move(dict));
-    }
-    return std::nullopt;
-  }
+  if (object.as<ClassObject>())
+    return classAttribute(object, name);
+  if (object.as<Instance>())
+    return instanceField(object, name);
   if (auto *aggregate = object.as<AggregateValue>()) {
     if (Value *field = aggregate->field(name))
       return *field;
@@ -246,15 +264,11 @@ std::optional<Value> Interp::attribute(const Value &objectIn, std::string_view n
     return std::nullopt;
   }
   // What only the vocabulary knows: block pointers, ranges, enumerations.
-  if (auto *range = object.as<ops::RangeValue>()) {
-    if (name == "start")
-      return range->start;
-    if (name == "end" || name == "stop")
-      return range->stop;
-    if (name == "step")
-      return range->step;
-    return std::nullopt;
-  }
+  if (auto *range = object.as<ops::RangeValue>())
+    return named(name, {{"start", range->start},
+                        {"end", range->stop},
+                        {"stop", range->stop},
+                        {"step", range->step}});
   if (auto value = building([&] { return ops::attribute(opContext(), object, name); }))
     return value;
   if (const ops::Row *row = ops::findMethod(object, name))
@@ -379,56 +393,61 @@ void Interp::checkField(const std::string &className, const ClassObject::Field &
 
 // --- subscripts ---
 
+// The place of an item in what has `size` of them.
+size_t Interp::itemPosition(const Value &index, size_t size, const char *what) {
+  if (index.isTile())
+    fail("NotConstexpr", std::string("the index of ") + what + " must be known while compiling",
+         "loop with `tl.static_range`, whose variable is a constexpr");
+  int64_t at = asInt(index, "an index");
+  if (at < 0)
+    at += int64_t(size);
+  if (at < 0 || at >= int64_t(size)) {
+    EvalError failure = error(*frame->node, "IndexError",
+                              "index " + repr(index) + " is out of range for " + what + " of " +
+                                  std::to_string(size) + " items" +
+                                  (size ? "" : ", as pointers and numbers have for a shape"),
+                              size ? "" : "pass the size of a tensor as an argument of its own");
+    failure.pythonType = "IndexError";
+    throw failure;
+  }
+  return size_t(at);
+}
+
+// The places of the items that a slice selects.
+std::vector<size_t> Interp::slicePositions(const ops::Slice &slice, size_t size) {
+  int64_t stride = slice.step.isNone() ? 1 : asInt(slice.step, "a slice step");
+  if (stride == 0)
+    raise("ValueError", "slice step can't be zero");
+  // A longer one leaves the items as well, and its sums fit.
+  stride = std::clamp(stride, -int64_t(size) - 1, int64_t(size) + 1);
+  auto clamp = [&](const Value &value, int64_t absent) {
+    if (value.isNone())
+      return absent;
+    int64_t at = asInt(value, "a slice bound");
+    if (at < 0)
+      at += int64_t(size);
+    int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? int64_t(size) : int64_t(size) - 1;
+    return std::min(std::max(at, low), high);
+  };
+  int64_t start = clamp(slice.start, stride > 0 ? 0 : int64_t(size) - 1);
+  int64_t stop = clamp(slice.stop, stride > 0 ? int64_t(size) : -1);
+  std::vector<size_t> positions;
+  for (int64_t at = start; stride > 0 ? at < stop : at > stop; at += stride)
+    positions.push_back(size_t(at));
+  return positions;
+}
+
 Value Interp::subscript(const Value &objectIn, const Value &index) {
   const Value &object = unboxed(objectIn);
   if (object.isTile())
     return building([&] { return ops::subscript(opContext(), object, index); });
-  auto position = [&](size_t size, const char *what) {
-    if (index.isTile())
-      fail("NotConstexpr", std::string("the index of ") + what + " must be known while compiling",
-           "loop with `tl.static_range`, whose variable is a constexpr");
-    int64_t at = asInt(index, "an index");
-    if (at < 0)
-      at += int64_t(size);
-    if (at < 0 || at >= int64_t(size)) {
-      EvalError failure = error(*frame->node, "IndexError",
-                                "index " + repr(index) + " is out of range for " + what + " of " +
-                                    std::to_string(size) + " items" +
-                                    (size ? "" : ", as pointers and numbers have for a shape"),
-                                size ? "" : "pass the size of a tensor as an argument of its own");
-      failure.pythonType = "IndexError";
-      throw failure;
-    }
-    return size_t(at);
-  };
-  // Positions that a slice selects.
-  auto slicePositions = [&](size_t size, const ops::Slice &slice) {
-    int64_t stride = slice.step.isNone() ? 1 : asInt(slice.step, "a slice step");
-    if (stride == 0)
-      raise("ValueError", "slice step can't be zero");
-    auto clamp = [&](const Value &value, int64_t absent) {
-      if (value.isNone())
-        return absent;
-      int64_t at = asInt(value, "a slice bound");
-      if (at < 0)
-        at += int64_t(size);
-      int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? int64_t(size) : int64_t(size) - 1;
-      return std::min(std::max(at, low), high);
-    };
-    int64_t start = clamp(slice.start, stride > 0 ? 0 : int64_t(size) - 1);
-    int64_t stop = clamp(slice.stop, stride > 0 ? int64_t(size) : -1);
-    std::vector<size_t> positions;
-    for (int64_t at = start; stride > 0 ? at < stop : at > stop; at += stride)
-      positions.push_back(size_t(at));
-    return positions;
-  };
   auto *slice = index.as<ops::Slice>();
   if (object.isTuple() || object.isList()) {
     std::span<const Value> items = object.items();
     if (!slice)
-      return items[position(items.size(), object.isList() ? "a list" : "a tuple")];
+      return items[itemPosition(index, items.size(), object.isList() ? "a list" : "a tuple")];
     std::vector<Value> chosen;
-    for (size_t at : slicePositions(items.size(), *slice))
+    for (size_t at : slicePositions(*slice, items.size()))
       chosen.push_back(items[at]);
     if (object.isList())
       return Value(std::make_shared<ops::List>(std::move(chosen)));
@@ -437,9 +456,9 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
   if (object.isStr()) {
     std::vector<Value> characters = iterate(object);
     if (!slice)
-      return characters[position(characters.size(), "a string")];
+      return characters[itemPosition(index, characters.size(), "a string")];
     std::string text;
-    for (size_t at : slicePositions(characters.size(), *slice))
+    for (size_t at : slicePositions(*slice, characters.size()))
       text += characters[at].asStr();
     return Value::str(std::move(text));
   }
@@ -454,7 +473,7 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
   if (auto *range = object.as<PythonRange>()) {
     if (!slice)
       return Value(range->start +
-                   int64_t(position(size_t(range->size()), "a range")) * range->step);
+                   int64_t(itemPosition(index, size_t(range->size()), "a range")) * range->step);
   }
   if (object.as<Unknown>()) {
     if (inKernel())

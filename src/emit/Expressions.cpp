@@ -42,18 +42,8 @@ Value Interp::evalUnlocated(const Expr &expr) {
     return evalCompare(cast<Compare>(&expr));
   case ExprKind::IfExp:
     return evalIfExp(cast<IfExp>(&expr));
-  case ExprKind::NamedExpr: {
-    auto &named = cast<NamedExpr>(&expr);
-    Value value = eval(named.value);
-    if (inKernel()) {
-      assignKernel(*named.target, value, /*settles=*/true);
-      if (auto *name = dynCast<Name>(named.target))
-        value = frame->locals->find(name->id)->value;
-    } else {
-      assignHost(*named.target, value);
-    }
-    return value;
-  }
+  case ExprKind::NamedExpr:
+    return evalNamedExpr(cast<NamedExpr>(&expr));
   case ExprKind::Tuple:
     return Value::tuple(evalItems(cast<Tuple>(&expr).elts));
   case ExprKind::List: {
@@ -68,34 +58,8 @@ Value Interp::evalUnlocated(const Expr &expr) {
       addTo(*set, std::move(item));
     return Value(std::move(set));
   }
-  case ExprKind::Dict: {
-    auto &literal = cast<Dict>(&expr);
-    auto dict = std::make_shared<ops::Dict>();
-    auto put = [&](Value key, Value value) {
-      for (auto &entry : dict->entries)
-        if (equal(entry.first, key)) {
-          entry.second = std::move(value);
-          return;
-        }
-      dict->entries.emplace_back(std::move(key), std::move(value));
-    };
-    for (uint32_t i = 0; i < literal.values.size(); ++i) {
-      if (literal.keys[i]) {
-        Value key = eval(literal.keys[i]);
-        put(unboxed(key), eval(literal.values[i]));
-        continue;
-      }
-      Value other = eval(literal.values[i]);
-      if (other.as<Unknown>())
-        return other;
-      auto *from = other.as<ops::Dict>();
-      if (!from)
-        raise("TypeError", "`**` needs a dict, not `" + other.typeName() + "`");
-      for (auto &[key, value] : from->entries)
-        put(key, value);
-    }
-    return Value(std::move(dict));
-  }
+  case ExprKind::Dict:
+    return evalDict(cast<Dict>(&expr));
   case ExprKind::ListComp: {
     auto &comp = cast<ListComp>(&expr);
     return evalComprehension(expr, comp.elt, nullptr, comp.generators);
@@ -114,35 +78,8 @@ Value Interp::evalUnlocated(const Expr &expr) {
   }
   case ExprKind::JoinedStr:
     return evalJoinedStr(cast<JoinedStr>(&expr));
-  case ExprKind::FormattedValue: {
-    auto &piece = cast<FormattedValue>(&expr);
-    Value value = eval(piece.value);
-    if (auto *unknown = unboxed(value).as<Unknown>()) {
-      if (inKernel())
-        failUnknown(*unknown, "its text");
-      return unboxed(value);
-    }
-    if (unboxed(value).isTile()) {
-      std::string name = isa<Name>(piece.value) ? std::string(cast<Name>(piece.value).id) : "x";
-      fail("NotConstexpr",
-           "a text is made while compiling, but " +
-               (isa<Name>(piece.value) ? "`" + name + "`" : "this value") +
-               " is known at run time only",
-           "print it at run time: `tl.device_print(\"" + name + "\", " + name + ")`");
-    }
-    if (piece.conversion == 'r' || piece.conversion == 'a')
-      value = Value::str(repr(value));
-    else if (piece.conversion == 's')
-      value = Value::str(str(value));
-    std::string spec;
-    if (piece.formatSpec) {
-      Value text = eval(piece.formatSpec);
-      if (!text.isStr())
-        return text;
-      spec = text.asStr();
-    }
-    return Value::str(format(value, spec));
-  }
+  case ExprKind::FormattedValue:
+    return evalFormattedValue(cast<FormattedValue>(&expr));
   case ExprKind::Lambda:
     return evalLambda(cast<Lambda>(&expr));
   case ExprKind::Slice: {
@@ -174,6 +111,75 @@ Value Interp::evalUnlocated(const Expr &expr) {
     fail("UnsupportedSyntax", "`await` can't be evaluated");
   }
   return Value();
+}
+
+Value Interp::evalNamedExpr(const NamedExpr &named) {
+  Value value = eval(named.value);
+  if (inKernel()) {
+    assignKernel(*named.target, value, /*settles=*/true);
+    if (auto *name = dynCast<Name>(named.target))
+      value = frame->locals->find(name->id)->value;
+  } else {
+    assignHost(*named.target, value);
+  }
+  return value;
+}
+
+Value Interp::evalDict(const Dict &literal) {
+  auto dict = std::make_shared<ops::Dict>();
+  auto put = [&](Value key, Value value) {
+    for (auto &entry : dict->entries)
+      if (equal(entry.first, key)) {
+        entry.second = std::move(value);
+        return;
+      }
+    dict->entries.emplace_back(std::move(key), std::move(value));
+  };
+  for (uint32_t i = 0; i < literal.values.size(); ++i) {
+    if (literal.keys[i]) {
+      Value key = eval(literal.keys[i]);
+      put(unboxed(key), eval(literal.values[i]));
+      continue;
+    }
+    Value other = eval(literal.values[i]);
+    if (other.as<Unknown>())
+      return other;
+    auto *from = other.as<ops::Dict>();
+    if (!from)
+      raise("TypeError", "`**` needs a dict, not `" + other.typeName() + "`");
+    for (auto &[key, value] : from->entries)
+      put(key, value);
+  }
+  return Value(std::move(dict));
+}
+
+Value Interp::evalFormattedValue(const FormattedValue &piece) {
+  Value value = eval(piece.value);
+  if (auto *unknown = unboxed(value).as<Unknown>()) {
+    if (inKernel())
+      failUnknown(*unknown, "its text");
+    return unboxed(value);
+  }
+  if (unboxed(value).isTile()) {
+    std::string name = isa<Name>(piece.value) ? std::string(cast<Name>(piece.value).id) : "x";
+    fail("NotConstexpr",
+         "a text is made while compiling, but " +
+             (isa<Name>(piece.value) ? "`" + name + "`" : "this value") +
+             " is known at run time only",
+         "print it at run time: `tl.device_print(\"" + name + "\", " + name + ")`");
+  }
+  if (piece.conversion == 'r' || piece.conversion == 'a')
+    value = Value::str(repr(value));
+  else if (piece.conversion == 's')
+    value = Value::str(str(value));
+  std::string spec;
+  if (piece.formatSpec) {
+    Value text = eval(piece.formatSpec);
+    if (!text.isStr())
+      return text;
+    spec = text.asStr();
+  }
+  return Value::str(format(value, spec));
 }
 
 Value Interp::evalConstant(const Constant &constant) {

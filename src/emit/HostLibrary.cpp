@@ -10,21 +10,16 @@ namespace nereid::emit {
 
 namespace {
 
-using Function1 = double (*)(double);
+// --- math ---
 
-std::optional<Value> mathAttribute(Interp &interp, std::string_view name) {
-  if (name == "pi")
-    return Value(std::numbers::pi);
-  if (name == "e")
-    return Value(std::numbers::e);
-  if (name == "tau")
-    return Value(2 * std::numbers::pi);
-  if (name == "inf")
-    return Value(INFINITY);
-  if (name == "nan")
-    return Value(std::nan(""));
-  auto numberOf = [](Interp &in, const Value &value) {
-    const Value &plain = unboxed(value);
+// A call of a function of `math`, and its name, since some share a function.
+struct MathCall {
+  Interp &interp;
+  std::string_view name;
+  std::vector<Value> &args;
+
+  double number(size_t i) const {
+    const Value &plain = unboxed(args[i]);
     if (plain.isFloat())
       return plain.asFloat();
     if (plain.isBool())
@@ -32,127 +27,166 @@ std::optional<Value> mathAttribute(Interp &interp, std::string_view name) {
     if (plain.isInt())
       return plain.asInteger().toDouble();
     if (plain.isTile())
-      in.fail("NotConstexpr", "functions of `math` need values that are known while compiling",
-              "use the function of the same name in `tl`");
-    in.raise("TypeError", "must be a number, not `" + plain.typeName() + "`");
-  };
-  static const std::pair<std::string_view, Function1> functions[] = {
-      {"sqrt", std::sqrt},   {"exp", std::exp},     {"exp2", std::exp2},    {"log2", std::log2},
-      {"log10", std::log10}, {"log1p", std::log1p}, {"expm1", std::expm1},  {"sin", std::sin},
-      {"cos", std::cos},     {"tan", std::tan},     {"tanh", std::tanh},    {"sinh", std::sinh},
-      {"cosh", std::cosh},   {"atan", std::atan},   {"asin", std::asin},    {"acos", std::acos},
-      {"erf", std::erf},     {"fabs", std::fabs},   {"gamma", std::tgamma}, {"cbrt", std::cbrt}};
-  auto guarded = [](Interp &in, std::vector<Value> &args) -> std::optional<Value> {
+      interp.fail("NotConstexpr", "functions of `math` need values that are known while compiling",
+                  "use the function of the same name in `tl`");
+    interp.raise("TypeError", "must be a number, not `" + plain.typeName() + "`");
+  }
+  // What is unknown makes the result so.
+  std::optional<Value> unknownResult() const {
     for (const Value &arg : args)
       if (auto *unknown = unboxed(arg).as<Unknown>()) {
-        if (in.inKernel())
-          in.failUnknown(*unknown, "an argument");
+        if (interp.inKernel())
+          interp.failUnknown(*unknown, "an argument");
         return Value(std::make_shared<Unknown>(unknown->origin));
       }
-    if (args.empty())
-      in.raise("TypeError", "missing argument");
     return std::nullopt;
-  };
-  for (auto &[known, function] : functions)
+  }
+};
+
+template <double (*Function)(double)> Value ofNumber(MathCall &call) {
+  double argument = call.number(0), value = Function(argument);
+  if (std::isnan(value) && !std::isnan(argument))
+    call.interp.raise("ValueError", "math domain error");
+  return Value(value);
+}
+
+template <double (*Function)(double, double)> Value ofNumbers(MathCall &call) {
+  if (call.args.size() != 2)
+    call.interp.raise("TypeError", "must have 2 arguments");
+  return Value(Function(call.number(0), call.number(1)));
+}
+
+Value logarithm(MathCall &call) {
+  double argument = call.number(0);
+  if (argument <= 0)
+    call.interp.raise("ValueError", "math domain error");
+  double value = std::log(argument);
+  return Value(call.args.size() > 1 ? value / std::log(call.number(1)) : value);
+}
+
+// `floor`, `ceil`, `trunc`: integers, of any size.
+template <double (*Round)(double)> Value toWhole(MathCall &call) {
+  if (unboxed(call.args[0]).isInt())
+    return unboxed(call.args[0]);
+  auto whole = Integer::fromDouble(Round(call.number(0)));
+  if (!whole)
+    call.interp.raise("ValueError", "can't convert to an integer");
+  return Value(*whole);
+}
+
+Value classify(MathCall &call) {
+  double value = call.number(0);
+  return Value(bool(call.name == "isnan"   ? std::isnan(value)
+                    : call.name == "isinf" ? std::isinf(value)
+                                           : std::isfinite(value)));
+}
+
+Value multiply(Interp &interp, const Value &a, const Value &b) {
+  return interp.binary(syntax::BinaryOp::Mult, a, b);
+}
+
+Value product(MathCall &call) {
+  Value result(1);
+  for (const Value &item : call.interp.iterate(call.args[0]))
+    result = multiply(call.interp, result, item);
+  return result;
+}
+
+int64_t wholeNumber(MathCall &call) {
+  int64_t number = call.interp.asInt(call.args[0], "an argument");
+  if (number < 0)
+    call.interp.raise("ValueError", "must not be negative");
+  return number;
+}
+
+Value wholeRoot(MathCall &call) {
+  auto number = uint64_t(wholeNumber(call)), root = uint64_t(std::sqrt(double(number)));
+  while (root * root > number)
+    --root;
+  while ((root + 1) * (root + 1) <= number)
+    ++root;
+  return Value(int64_t(root));
+}
+
+Value factorial(MathCall &call) {
+  Value result(1);
+  // 600! has more bits than integers may.
+  for (int64_t i = 2, last = std::min<int64_t>(wholeNumber(call), 600); i <= last; ++i)
+    result = multiply(call.interp, result, Value(i));
+  return result;
+}
+
+// `gcd`, `lcm`
+Value commonFactor(MathCall &call) {
+  int64_t a = call.interp.asInt(call.args[0], "an argument"),
+          b = call.args.size() > 1 ? call.interp.asInt(call.args[1], "an argument") : 0,
+          x = std::abs(a), y = std::abs(b);
+  while (y)
+    std::swap(x %= y, y);
+  if (call.name == "gcd")
+    return Value(x);
+  return x ? multiply(call.interp, Value(std::abs(a / x)), Value(std::abs(b))) : Value(0);
+}
+
+std::optional<Value> mathAttribute(Interp &interp, std::string_view name) {
+  static const std::pair<std::string_view, double> constants[] = {{"pi", std::numbers::pi},
+                                                                  {"e", std::numbers::e},
+                                                                  {"tau", 2 * std::numbers::pi},
+                                                                  {"inf", INFINITY},
+                                                                  {"nan", std::nan("")}};
+  static const std::pair<std::string_view, Value (*)(MathCall &)> functions[] = {
+      {"sqrt", ofNumber<std::sqrt>},
+      {"exp", ofNumber<std::exp>},
+      {"exp2", ofNumber<std::exp2>},
+      {"log2", ofNumber<std::log2>},
+      {"log10", ofNumber<std::log10>},
+      {"log1p", ofNumber<std::log1p>},
+      {"expm1", ofNumber<std::expm1>},
+      {"sin", ofNumber<std::sin>},
+      {"cos", ofNumber<std::cos>},
+      {"tan", ofNumber<std::tan>},
+      {"tanh", ofNumber<std::tanh>},
+      {"sinh", ofNumber<std::sinh>},
+      {"cosh", ofNumber<std::cosh>},
+      {"atan", ofNumber<std::atan>},
+      {"asin", ofNumber<std::asin>},
+      {"acos", ofNumber<std::acos>},
+      {"erf", ofNumber<std::erf>},
+      {"fabs", ofNumber<std::fabs>},
+      {"gamma", ofNumber<std::tgamma>},
+      {"cbrt", ofNumber<std::cbrt>},
+      {"log", logarithm},
+      {"pow", ofNumbers<std::pow>},
+      {"atan2", ofNumbers<std::atan2>},
+      {"fmod", ofNumbers<std::fmod>},
+      {"copysign", ofNumbers<std::copysign>},
+      {"hypot", ofNumbers<std::hypot>},
+      {"floor", toWhole<std::floor>},
+      {"ceil", toWhole<std::ceil>},
+      {"trunc", toWhole<std::trunc>},
+      {"isnan", classify},
+      {"isinf", classify},
+      {"isfinite", classify},
+      {"prod", product},
+      {"isqrt", wholeRoot},
+      {"factorial", factorial},
+      {"gcd", commonFactor},
+      {"lcm", commonFactor}};
+  for (auto [known, value] : constants)
     if (known == name)
-      return interp.native(std::string(name),
-                           [function = function, numberOf,
-                            guarded](Interp &in, std::vector<Value> &args, Keywords &) {
-                             if (auto result = guarded(in, args))
-                               return *result;
-                             double argument = numberOf(in, args[0]);
-                             double value = function(argument);
-                             if (std::isnan(value) && !std::isnan(argument))
-                               in.raise("ValueError", "math domain error");
-                             return Value(value);
-                           });
-  if (name == "log")
-    return interp.native(
-        "log", [numberOf, guarded](Interp &in, std::vector<Value> &args, Keywords &) {
-          if (auto result = guarded(in, args))
-            return *result;
-          double argument = numberOf(in, args[0]);
-          if (argument <= 0)
-            in.raise("ValueError", "math domain error");
-          double value = std::log(argument);
-          return Value(args.size() > 1 ? value / std::log(numberOf(in, args[1])) : value);
-        });
-  if (name == "pow" || name == "atan2" || name == "fmod" || name == "copysign" || name == "hypot")
-    return interp.native(std::string(name), [name, numberOf, guarded](
-                                                Interp &in, std::vector<Value> &args, Keywords &) {
-      if (auto result = guarded(in, args))
-        return *result;
-      if (args.size() != 2)
-        in.raise("TypeError", "must have 2 arguments");
-      double a = numberOf(in, args[0]), b = numberOf(in, args[1]);
-      return Value(name == "pow"        ? std::pow(a, b)
-                   : name == "atan2"    ? std::atan2(a, b)
-                   : name == "fmod"     ? std::fmod(a, b)
-                   : name == "copysign" ? std::copysign(a, b)
-                                        : std::hypot(a, b));
-    });
-  if (name == "floor" || name == "ceil" || name == "trunc")
-    return interp.native(std::string(name), [name, numberOf, guarded](
-                                                Interp &in, std::vector<Value> &args, Keywords &) {
-      if (auto result = guarded(in, args))
-        return *result;
-      if (unboxed(args[0]).isInt())
-        return unboxed(args[0]);
-      double value = numberOf(in, args[0]);
-      auto whole = Integer::fromDouble(name == "floor"  ? std::floor(value)
-                                       : name == "ceil" ? std::ceil(value)
-                                                        : std::trunc(value));
-      if (!whole)
-        in.raise("ValueError", "can't convert to an integer");
-      return Value(*whole);
-    });
-  if (name == "isnan" || name == "isinf" || name == "isfinite")
-    return interp.native(std::string(name), [name, numberOf, guarded](
-                                                Interp &in, std::vector<Value> &args, Keywords &) {
-      if (auto result = guarded(in, args))
-        return *result;
-      double value = numberOf(in, args[0]);
-      return Value(bool(name == "isnan"   ? std::isnan(value)
-                        : name == "isinf" ? std::isinf(value)
-                                          : std::isfinite(value)));
-    });
-  if (name == "prod")
-    return interp.native("prod", [guarded](Interp &in, std::vector<Value> &args, Keywords &) {
-      if (auto result = guarded(in, args))
-        return *result;
-      Value product(1);
-      for (const Value &item : in.iterate(args[0]))
-        product = in.binary(syntax::BinaryOp::Mult, product, item);
-      return product;
-    });
-  if (name == "gcd" || name == "lcm" || name == "isqrt" || name == "factorial")
-    return interp.native(std::string(name),
-                         [name, guarded](Interp &in, std::vector<Value> &args, Keywords &) {
-                           if (auto result = guarded(in, args))
-                             return *result;
-                           int64_t a = in.asInt(args[0], "an argument");
-                           if (name == "isqrt" || name == "factorial") {
-                             if (a < 0)
-                               in.raise("ValueError", "must not be negative");
-                             if (name == "isqrt") {
-                               auto root = int64_t(std::sqrt(double(a)));
-                               while (root * root > a)
-                                 --root;
-                               while ((root + 1) * (root + 1) <= a)
-                                 ++root;
-                               return Value(root);
-                             }
-                             Value product(1);
-                             for (int64_t i = 2; i <= std::min<int64_t>(a, 600); ++i)
-                               product = in.binary(syntax::BinaryOp::Mult, product, Value(i));
-                             return product;
-                           }
-                           int64_t b = args.size() > 1 ? in.asInt(args[1], "an argument") : 0,
-                                   x = std::abs(a), y = std::abs(b);
-                           while (y)
-                             std::swap(x %= y, y);
-                           return Value(name == "gcd" ? x : x ? std::abs(a / x * b) : 0);
-                         });
+      return Value(value);
+  for (auto [known, function] : functions)
+    if (known == name)
+      return interp.native(
+          std::string(name),
+          [known, function](Interp &in, std::vector<Value> &args, Keywords &) -> Value {
+            MathCall call{in, known, args};
+            if (auto unknown = call.unknownResult())
+              return *unknown;
+            if (args.empty())
+              in.raise("TypeError", "missing argument");
+            return function(call);
+          });
   return std::nullopt;
 }
 

@@ -287,20 +287,9 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     assignHost(*assign.target, std::move(value));
     return Flow::Next;
   }
-  case StmtKind::AugAssign: {
-    auto &assign = cast<AugAssign>(&stmt);
-    Value old = eval(assign.target);
-    Value operand = eval(assign.value);
-    frame->node = &stmt;
-    if (auto *list = unboxed(old).as<ops::List>(); list && assign.op == BinaryOp::Add) {
-      std::vector<Value> items = iterate(operand);
-      noteChange(unboxed(old));
-      list->items.insert(list->items.end(), items.begin(), items.end());
-      return Flow::Next;
-    }
-    assignHost(*assign.target, binary(assign.op, old, operand));
+  case StmtKind::AugAssign:
+    execHostAugAssign(cast<AugAssign>(&stmt));
     return Flow::Next;
-  }
   case StmtKind::Pass:
     return Flow::Next;
   case StmtKind::Break:
@@ -312,75 +301,18 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     returnHost(ret.value ? eval(ret.value) : Value());
     return Flow::Return;
   }
-  case StmtKind::If: {
-    const If *current = &cast<If>(&stmt);
-    // A name with two definitions is as open as what they depend on.
-    auto conditionOf = [&]() -> Value {
-      try {
-        return unboxed(eval(current->test));
-      } catch (const EvalError &failure) {
-        if (failure.diagnostic.code != "UnknownDefinition")
-          throw;
-        const std::string &message = failure.diagnostic.message;
-        size_t open = message.find('`'), close = message.find('`', open + 1);
-        return makeUnknown(close == std::string::npos ? "a name with two definitions"
-                                                      : message.substr(open + 1, close - open - 1));
-      }
-    };
-    for (;;) {
-      frame->node = current;
-      Value condition = conditionOf();
-      if (condition.as<Unknown>())
-        return execUnknownIf(*current, condition);
-      if (truth(condition))
-        return execHost(current->body);
-      if (current->orelse.size() != 1 || !isa<If>(current->orelse[0]))
-        return execHost(current->orelse);
-      current = static_cast<const If *>(current->orelse[0]);
-      step();
-    }
-  }
+  case StmtKind::If:
+    return execHostIf(cast<If>(&stmt));
   case StmtKind::For:
     return execHostFor(cast<For>(&stmt));
-  case StmtKind::While: {
-    auto &loop = cast<While>(&stmt);
-    for (;;) {
-      frame->node = &loop;
-      step();
-      if (!truth(eval(loop.test)))
-        return execHost(loop.orelse);
-      Flow flow = execHost(loop.body);
-      if (flow == Flow::Return)
-        return flow;
-      if (flow == Flow::Break)
-        return Flow::Next;
-    }
-  }
+  case StmtKind::While:
+    return execHostWhile(cast<While>(&stmt));
   case StmtKind::Try:
     return execHostTry(cast<Try>(&stmt));
   case StmtKind::With:
     return execHostWith(cast<With>(&stmt), 0);
-  case StmtKind::Raise: {
-    auto &raised = cast<Raise>(&stmt);
-    if (!raised.exc) {
-      if (frame->handling)
-        throw EvalError(*frame->handling);
-      raise("RuntimeError", "no active exception to reraise");
-    }
-    Value exception = unboxed(eval(raised.exc));
-    frame->node = &stmt;
-    if (auto *type = exception.as<ClassObject>())
-      exception = callClass(*type, {}, {});
-    auto *instance = exception.as<Instance>();
-    if (!instance)
-      raise("TypeError", "exceptions must derive from BaseException");
-    EvalError failure =
-        error(stmt, "Raised",
-              instance->type->className + (str(exception).empty() ? "" : ": ") + str(exception));
-    failure.pythonType = instance->type->className;
-    failure.exception = exception;
-    throw failure;
-  }
+  case StmtKind::Raise:
+    execHostRaise(cast<Raise>(&stmt));
   case StmtKind::Assert: {
     auto &check = cast<Assert>(&stmt);
     Value condition = unboxed(eval(check.test));
@@ -426,6 +358,83 @@ Interp::Flow Interp::execHost(const Stmt &stmt) {
     fail("UnsupportedSyntax", "`match` can't be evaluated");
   }
   return Flow::Next;
+}
+
+void Interp::execHostAugAssign(const AugAssign &assign) {
+  Value old = eval(assign.target);
+  Value operand = eval(assign.value);
+  frame->node = &assign;
+  if (auto *list = unboxed(old).as<ops::List>(); list && assign.op == BinaryOp::Add) {
+    std::vector<Value> items = iterate(operand);
+    noteChange(unboxed(old));
+    list->items.insert(list->items.end(), items.begin(), items.end());
+    return;
+  }
+  assignHost(*assign.target, binary(assign.op, old, operand));
+}
+
+Interp::Flow Interp::execHostIf(const If &stmt) {
+  const If *current = &stmt;
+  // A name with two definitions is as open as what they depend on.
+  auto conditionOf = [&]() -> Value {
+    try {
+      return unboxed(eval(current->test));
+    } catch (const EvalError &failure) {
+      if (failure.diagnostic.code != "UnknownDefinition")
+        throw;
+      const std::string &message = failure.diagnostic.message;
+      size_t open = message.find('`'), close = message.find('`', open + 1);
+      return makeUnknown(close == std::string::npos ? "a name with two definitions"
+                                                    : message.substr(open + 1, close - open - 1));
+    }
+  };
+  for (;;) {
+    frame->node = current;
+    Value condition = conditionOf();
+    if (condition.as<Unknown>())
+      return execUnknownIf(*current, condition);
+    if (truth(condition))
+      return execHost(current->body);
+    if (current->orelse.size() != 1 || !isa<If>(current->orelse[0]))
+      return execHost(current->orelse);
+    current = static_cast<const If *>(current->orelse[0]);
+    step();
+  }
+}
+
+Interp::Flow Interp::execHostWhile(const While &loop) {
+  for (;;) {
+    frame->node = &loop;
+    step();
+    if (!truth(eval(loop.test)))
+      return execHost(loop.orelse);
+    Flow flow = execHost(loop.body);
+    if (flow == Flow::Return)
+      return flow;
+    if (flow == Flow::Break)
+      return Flow::Next;
+  }
+}
+
+void Interp::execHostRaise(const Raise &raised) {
+  if (!raised.exc) {
+    if (frame->handling)
+      throw EvalError(*frame->handling);
+    raise("RuntimeError", "no active exception to reraise");
+  }
+  Value exception = unboxed(eval(raised.exc));
+  frame->node = &raised;
+  if (auto *type = exception.as<ClassObject>())
+    exception = callClass(*type, {}, {});
+  auto *instance = exception.as<Instance>();
+  if (!instance)
+    raise("TypeError", "exceptions must derive from BaseException");
+  EvalError failure =
+      error(raised, "Raised",
+            instance->type->className + (str(exception).empty() ? "" : ": ") + str(exception));
+  failure.pythonType = instance->type->className;
+  failure.exception = exception;
+  throw failure;
 }
 
 Interp::Flow Interp::execHostFor(const For &stmt) {

@@ -307,6 +307,9 @@ private:
   Value evalConstant(const syntax::Constant &constant);
   Value evalName(const syntax::Name &name);
   Value evalBoolOp(const syntax::BoolOp &expr);
+  Value evalNamedExpr(const syntax::NamedExpr &named);
+  Value evalDict(const syntax::Dict &literal);
+  Value evalFormattedValue(const syntax::FormattedValue &piece);
   Value evalCompare(const syntax::Compare &expr);
   void refuseLooseMask(const syntax::Expr &middle);
   Value evalIfExp(const syntax::IfExp &expr);
@@ -336,6 +339,12 @@ private:
   std::optional<Value> containerMethod(const Value &object, std::string_view name);
   std::optional<Value> strMethod(const Value &object, std::string_view name);
   std::optional<Value> numberAttribute(const Value &object, std::string_view name);
+  std::optional<Value> typeAttribute(const Value &object, std::string_view name);
+  std::optional<Value> moduleAttribute(const ModuleObject &module, std::string_view name);
+  std::optional<Value> classAttribute(const Value &object, std::string_view name);
+  std::optional<Value> instanceField(const Value &object, std::string_view name);
+  size_t itemPosition(const Value &index, size_t size, const char *what);
+  std::vector<size_t> slicePositions(const ops::Slice &slice, size_t size);
   std::optional<Value> functionAttribute(const Value &object, std::string_view name);
   std::optional<Value> languageAttribute(const LanguageModule &module, std::string_view name);
   void setField(AggregateValue &object, std::string_view name, Value value, bool isConstructing);
@@ -369,6 +378,10 @@ private:
   Flow execTolerant(syntax::Span<syntax::Stmt *> statements);
   void returnHost(Value value);
   Value runHostBody(const FunctionObject &function);
+  void execHostAugAssign(const syntax::AugAssign &assign);
+  Flow execHostIf(const syntax::If &stmt);
+  Flow execHostWhile(const syntax::While &loop);
+  [[noreturn]] void execHostRaise(const syntax::Raise &raised);
   Flow execHostFor(const syntax::For &stmt);
   Flow execHostTry(const syntax::Try &stmt);
   Flow execHostWith(const syntax::With &stmt, size_t item);
@@ -424,6 +437,8 @@ private:
   void execKernel(syntax::Span<syntax::Stmt *> body, size_t from, Rest rest);
   void keepHint(const syntax::Expr &statement, const Value &value);
   void execKernelSimple(const syntax::Stmt &stmt);
+  void execKernelAnnAssign(const syntax::AnnAssign &assign);
+  [[noreturn]] void failAtRaise(const syntax::Raise &raised);
   [[noreturn]] void refuseItemAssignment(const syntax::Subscript &target);
   void execKernelIf(const syntax::If &stmt, Rest rest);
   void execKernelFor(const syntax::For &stmt, Rest rest);

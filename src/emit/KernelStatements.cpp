@@ -235,6 +235,39 @@ void Interp::keepHint(const Expr &statement, const Value &value) {
     frame->locals->set(name->id, value, name);
 }
 
+void Interp::execKernelAnnAssign(const AnnAssign &assign) {
+  Value annotation = unboxed(eval(assign.annotation));
+  if (!assign.value) {
+    if (auto *name = dynCast<Name>(assign.target); name && isConstexprAnnotation(annotation))
+      frame->declaredConstexpr.insert(name->id);
+    return;
+  }
+  Value value = eval(assign.value);
+  frame->node = &assign;
+  // Of a run-time value the annotation says nothing, as in Triton: what needs a constant refuses
+  // it.
+  bool constant = isConstexprAnnotation(annotation);
+  if (constant) {
+    unbox(value);
+    if (std::optional<Value> number = knownInteger(value))
+      value = std::move(*number);
+  }
+  assignKernel(*assign.target, std::move(value), /*settles=*/!constant);
+  return;
+}
+
+void Interp::failAtRaise(const Raise &raised) {
+  std::string text;
+  if (raised.exc) {
+    Value exception = unboxed(eval(raised.exc));
+    text = str(exception);
+    if (exception.as<Instance>())
+      text = exception.as<Instance>()->type->className + (text.empty() ? "" : ": " + text);
+  }
+  failAt(raised, "Raised",
+         text.empty() ? "the kernel raises an exception" : "the kernel raises " + text);
+}
+
 void Interp::execKernelSimple(const Stmt &stmt) {
   switch (stmt.kind) {
   case StmtKind::ExprStmt: {
@@ -264,27 +297,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     assignKernel(*assign.target, binary(assign.op, old, operand), /*settles=*/true);
     return;
   }
-  case StmtKind::AnnAssign: {
-    auto &assign = cast<AnnAssign>(&stmt);
-    Value annotation = unboxed(eval(assign.annotation));
-    if (!assign.value) {
-      if (auto *name = dynCast<Name>(assign.target); name && isConstexprAnnotation(annotation))
-        frame->declaredConstexpr.insert(name->id);
-      return;
-    }
-    Value value = eval(assign.value);
-    frame->node = &stmt;
-    // Of a run-time value the annotation says nothing, as in Triton: what needs a constant refuses
-    // it.
-    bool constant = isConstexprAnnotation(annotation);
-    if (constant) {
-      unbox(value);
-      if (std::optional<Value> number = knownInteger(value))
-        value = std::move(*number);
-    }
-    assignKernel(*assign.target, std::move(value), /*settles=*/!constant);
-    return;
-  }
+  case StmtKind::AnnAssign:
+    return execKernelAnnAssign(cast<AnnAssign>(&stmt));
   case StmtKind::Return:
     return execKernelReturn(cast<Return>(&stmt));
   case StmtKind::If:
@@ -307,18 +321,8 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     callOp(*row, {condition, message.isStr() ? message : Value::str(str(message))}, {});
     return;
   }
-  case StmtKind::Raise: {
-    auto &raised = cast<Raise>(&stmt);
-    std::string text;
-    if (raised.exc) {
-      Value exception = unboxed(eval(raised.exc));
-      text = str(exception);
-      if (exception.as<Instance>())
-        text = exception.as<Instance>()->type->className + (text.empty() ? "" : ": " + text);
-    }
-    failAt(stmt, "Raised",
-           text.empty() ? "the kernel raises an exception" : "the kernel raises " + text);
-  }
+  case StmtKind::Raise:
+    failAtRaise(cast<Raise>(&stmt));
   case StmtKind::With:
     return execKernelWith(cast<With>(&stmt));
   case StmtKind::Break:

@@ -67,135 +67,82 @@ std::string Interp::str(const Value &valueIn) {
   return repr(value);
 }
 
-// [[fill]align][sign][#][0][width][grouping][.precision][type]
-std::string Interp::format(const Value &valueIn, std::string_view spec) {
-  const Value &value = unboxed(valueIn);
-  if (spec.empty())
-    return str(value);
-  auto bad = [&]() -> std::string {
-    raise("ValueError", "invalid format specification `" + std::string(spec) + "` for `" +
-                            value.typeName() + "`");
-  };
-  size_t at = 0;
-  char fill = ' ', align = 0, sign = '-', grouping = 0, type = 0;
+namespace {
+
+bool isOneOf(std::string_view characters, char c) {
+  return characters.find(c) != std::string_view::npos;
+}
+
+// spec = [[fill]align][sign]["#"]["0"][width][grouping]["." precision][type]
+struct FormatSpec {
+  char fill = ' ', align = 0, sign = '-', grouping = 0, type = 0; // 0: none is given
   bool alternate = false;
-  if (spec.size() > 1 && std::string_view("<>^=").find(spec[1]) != std::string_view::npos) {
-    fill = spec[0];
-    align = spec[1];
-    at = 2;
-  } else if (std::string_view("<>^=").find(spec[0]) != std::string_view::npos) {
-    align = spec[0];
-    at = 1;
+  size_t width = 0;
+  int precision = -1;
+
+  static std::optional<FormatSpec> parse(std::string_view text);
+
+  std::string signOf(bool negative) const {
+    return negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "";
   }
-  if (at < spec.size() && std::string_view("+- ").find(spec[at]) != std::string_view::npos)
-    sign = spec[at++];
-  if (at < spec.size() && spec[at] == '#') {
-    alternate = true;
-    ++at;
-  }
-  if (at < spec.size() && spec[at] == '0') {
-    if (!align) {
-      fill = '0';
-      align = '=';
-    }
-    ++at;
-  }
-  auto readNumber = [&] {
-    size_t number = 0;
-    while (at < spec.size() && spec[at] >= '0' && spec[at] <= '9') {
-      number = number * 10 + size_t(spec[at++] - '0');
-      if (number > 10000)
-        bad();
-    }
+  std::string padded(const std::string &prefix, const std::string &digits) const;
+};
+
+std::optional<FormatSpec> FormatSpec::parse(std::string_view text) {
+  constexpr std::string_view alignments = "<>^=";
+  FormatSpec spec;
+  size_t at = 0;
+  auto isNext = [&](std::string_view characters) {
+    return at < text.size() && isOneOf(characters, text[at]);
+  };
+  auto readNumber = [&]() -> std::optional<int> {
+    int number = 0;
+    while (isNext("0123456789"))
+      if ((number = number * 10 + (text[at++] - '0')) > 10000)
+        return {};
     return number;
   };
-  size_t width = readNumber();
-  if (at < spec.size() && (spec[at] == ',' || spec[at] == '_'))
-    grouping = spec[at++];
-  int precision = -1;
-  if (at < spec.size() && spec[at] == '.') {
+  if (text.size() > 1 && isOneOf(alignments, text[1]))
+    spec.fill = text[at++];
+  if (isNext(alignments))
+    spec.align = text[at++];
+  if (isNext("+- "))
+    spec.sign = text[at++];
+  if (isNext("#")) {
+    spec.alternate = true;
     ++at;
-    precision = int(readNumber());
   }
-  if (at < spec.size())
-    type = spec[at++];
-  if (at != spec.size())
-    return bad();
+  if (isNext("0")) {
+    if (!spec.align) {
+      spec.fill = '0';
+      spec.align = '=';
+    }
+    ++at;
+  }
+  auto width = readNumber();
+  if (!width)
+    return {};
+  spec.width = size_t(*width);
+  if (isNext(",_"))
+    spec.grouping = text[at++];
+  if (isNext(".")) {
+    ++at;
+    auto precision = readNumber();
+    if (!precision)
+      return {};
+    spec.precision = *precision;
+  }
+  if (at < text.size())
+    spec.type = text[at++];
+  return at == text.size() ? std::optional(spec) : std::nullopt;
+}
 
-  std::string digits, prefix;
-  bool numeric = value.isNumber();
-  if (numeric && (type == 0 ? !value.isFloat()
-                            : std::string_view("dxXob").find(type) != std::string_view::npos)) {
-    if (value.isFloat())
-      return bad();
-    Integer number = value.isBool() ? Integer(value.asBool()) : value.asInteger();
-    if (value.isBool() && type == 0)
-      return format(Value::str(value.asBool() ? "True" : "False"), spec);
-    bool negative = number.isNegative();
-    Integer magnitude = negative ? -number : number;
-    if (type == 0 || type == 'd') {
-      digits = magnitude.toString();
-    } else {
-      unsigned bits = type == 'b' ? 1 : type == 'o' ? 3 : 4;
-      const char *alphabet = type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-      do {
-        digits += alphabet[magnitude.low64() & ((1u << bits) - 1)];
-        magnitude = Integer::shiftRight(magnitude, bits);
-      } while (!magnitude.isZero());
-      std::reverse(digits.begin(), digits.end());
-      if (alternate)
-        prefix = std::string("0") + type;
-    }
-    prefix = (negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "") + prefix;
-  } else if (numeric) {
-    double number = value.isFloat()  ? value.asFloat()
-                    : value.isBool() ? double(value.asBool())
-                                     : value.asInteger().toDouble();
-    bool negative = std::signbit(number) && !std::isnan(number);
-    double magnitude = std::fabs(number);
-    char buffer[512];
-    if (std::isnan(number)) {
-      digits = "nan";
-    } else if (std::isinf(number)) {
-      digits = "inf";
-    } else if (type == 0 && precision < 0) {
-      digits = syntax::reprFloat(magnitude);
-    } else {
-      int places = precision < 0 ? 6 : std::min(precision, 100);
-      char conversion = type == '%' ? 'f' : type == 0 ? 'g' : type;
-      if (std::string_view("eEfFgG").find(conversion) == std::string_view::npos)
-        return bad();
-      char pattern[] = {'%', '.', '*', conversion, 0};
-      int size = std::snprintf(buffer, sizeof buffer, pattern, places,
-                               type == '%' ? magnitude * 100 : magnitude);
-      digits.assign(buffer, size_t(std::clamp(size, 0, int(sizeof buffer) - 1)));
-      if (type == '%')
-        digits += '%';
-    }
-    prefix = negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "";
-  } else {
-    if (type != 0 && type != 's')
-      return bad();
-    digits = str(value);
-    if (precision >= 0 && digits.size() > size_t(precision))
-      digits.resize(size_t(precision));
-    if (!align)
-      align = '<';
-  }
-  if (grouping && numeric) {
-    size_t end = digits.find_first_not_of("0123456789");
-    if (end == std::string::npos)
-      end = digits.size();
-    for (size_t place = end; place > 3;) {
-      place -= 3;
-      digits.insert(place, 1, grouping);
-    }
-  }
+std::string FormatSpec::padded(const std::string &prefix, const std::string &digits) const {
   size_t size = prefix.size() + digits.size();
   if (size >= width)
     return prefix + digits;
   size_t padding = width - size;
-  switch (align ? align : '>') {
+  switch (align) {
   case '<':
     return prefix + digits + std::string(padding, fill);
   case '^':
@@ -206,6 +153,97 @@ std::string Interp::format(const Value &valueIn, std::string_view spec) {
   default:
     return std::string(padding, fill) + prefix + digits;
   }
+}
+
+// The digits of a number that is not negative, by type `d`, `x`, `X`, `o` or `b`.
+std::string integerDigits(Integer magnitude, char type) {
+  if (type == 0 || type == 'd')
+    return magnitude.toString();
+  unsigned bits = type == 'b' ? 1 : type == 'o' ? 3 : 4;
+  const char *alphabet = type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  std::string digits;
+  do {
+    digits += alphabet[magnitude.low64() & ((1u << bits) - 1)];
+    magnitude = Integer::shiftRight(magnitude, bits);
+  } while (!magnitude.isZero());
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+// The digits of a number without its sign; none if floats have no such type.
+std::optional<std::string> floatDigits(double number, const FormatSpec &spec) {
+  double magnitude = std::fabs(number);
+  if (std::isnan(number))
+    return "nan";
+  if (std::isinf(number))
+    return "inf";
+  if (spec.type == 0 && spec.precision < 0)
+    return syntax::reprFloat(magnitude);
+  const bool isPercentage = spec.type == '%';
+  int places = spec.precision < 0 ? 6 : std::min(spec.precision, 100);
+  char conversion = isPercentage ? 'f' : spec.type == 0 ? 'g' : spec.type;
+  if (!isOneOf("eEfFgG", conversion))
+    return {};
+  char buffer[512], pattern[] = {'%', '.', '*', conversion, 0};
+  int size = std::snprintf(buffer, sizeof buffer, pattern, places,
+                           isPercentage ? magnitude * 100 : magnitude);
+  std::string digits(buffer, size_t(std::clamp(size, 0, int(sizeof buffer) - 1)));
+  return isPercentage ? digits + '%' : digits;
+}
+
+// Sets `mark` between each three digits before a point.
+void groupDigits(std::string &digits, char mark) {
+  for (size_t place = std::min(digits.find_first_not_of("0123456789"), digits.size()); place > 3;) {
+    place -= 3;
+    digits.insert(place, 1, mark);
+  }
+}
+
+} // namespace
+
+std::string Interp::format(const Value &valueIn, std::string_view text) {
+  const Value &value = unboxed(valueIn);
+  if (text.empty())
+    return str(value);
+  auto bad = [&]() -> std::string {
+    raise("ValueError", "invalid format specification `" + std::string(text) + "` for `" +
+                            value.typeName() + "`");
+  };
+  auto spec = FormatSpec::parse(text);
+  if (!spec)
+    return bad();
+  if (!value.isNumber()) {
+    if (spec->type != 0 && spec->type != 's')
+      return bad();
+    std::string shown = str(value);
+    if (spec->precision >= 0 && shown.size() > size_t(spec->precision))
+      shown.resize(size_t(spec->precision));
+    if (!spec->align)
+      spec->align = '<';
+    return spec->padded("", shown);
+  }
+  std::string prefix, digits;
+  if (spec->type == 0 ? !value.isFloat() : isOneOf("dxXob", spec->type)) {
+    if (value.isFloat())
+      return bad();
+    Integer number = value.isBool() ? Integer(value.asBool()) : value.asInteger();
+    prefix = spec->signOf(number.isNegative());
+    if (spec->alternate && spec->type != 0 && spec->type != 'd')
+      prefix += std::string("0") + spec->type;
+    digits = integerDigits(number.isNegative() ? -number : number, spec->type);
+  } else {
+    double number = value.isFloat()  ? value.asFloat()
+                    : value.isBool() ? double(value.asBool())
+                                     : value.asInteger().toDouble();
+    auto made = floatDigits(number, *spec);
+    if (!made)
+      return bad();
+    prefix = spec->signOf(std::signbit(number) && !std::isnan(number));
+    digits = *std::move(made);
+  }
+  if (spec->grouping)
+    groupDigits(digits, spec->grouping);
+  return spec->padded(prefix, digits);
 }
 
 namespace {

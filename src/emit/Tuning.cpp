@@ -210,109 +210,145 @@ Result<Keywords> Program::heuristics(const std::string &kernel) {
   });
 }
 
+namespace {
+
+// Applies the decorators of a kernel to a launch, the innermost first.
+class Chooser {
+public:
+  Chooser(Interp &interp, const FunctionObject &kernel, const std::string &name,
+          const Keywords &arguments, std::optional<size_t> configuration,
+          std::vector<Diagnostic> &notes)
+      : interp(interp), kernel(kernel), name(name), arguments(arguments),
+        configuration(configuration), notes(notes), known(arguments) {}
+
+  LaunchChoices choose() {
+    const auto &decorators = kernel.kernel->decorators;
+    for (auto entry = decorators.rbegin(); entry != decorators.rend(); ++entry)
+      apply(*entry);
+    return std::move(choices);
+  }
+
+private:
+  void apply(const KernelInfo::Entry &entry) {
+    if (entry.failure) {
+      if (!isGiven(kernel, arguments, true))
+        throw EvalError(*entry.failure);
+      notes.push_back(noteOf(*entry.failure, "DecoratorFailed",
+                             "`@" + entry.decorator + "` could not be applied"));
+      return;
+    }
+    const bool isHeuristics = entry.decorator == "heuristics";
+    // What can't be known has nothing to add to a launch that gives everything.
+    Value words = unboxed(wordOf(entry, 0, isHeuristics ? "values" : "configs"));
+    if (words.as<Unknown>() && isGiven(kernel, arguments, false))
+      return;
+    if (isHeuristics)
+      compute(words);
+    else
+      configure(entry);
+  }
+
+  // What nobody gave is added to the launch, and decorators further out see it.
+  void add(const std::string &parameter, const Value &value) {
+    if (findKeyword(arguments, parameter))
+      return;
+    setKeyword(known, parameter, value);
+    setKeyword(choices.added, parameter, value);
+  }
+
+  void compute(const Value &rules) {
+    for (const auto &[parameter, rule] : stringKeys(interp, rules, "`values` of `heuristics`")) {
+      if (findKeyword(arguments, parameter))
+        continue;
+      auto seen = std::make_shared<ops::Dict>();
+      for (const auto &[key, value] : known)
+        seen->entries.emplace_back(Value::str(key), value);
+      Value chosen = interp.callHost(rule, {Value(seen)}, {});
+      if (auto *unknown = chosen.as<Unknown>())
+        interp.failUnknown(*unknown, "the heuristic for `" + parameter + "`");
+      add(parameter, unboxed(chosen));
+    }
+  }
+
+  void configure(const KernelInfo::Entry &entry) {
+    choices.configurations.clear();
+    for (const Value &config : surviving(entry))
+      choices.configurations.push_back(configurationOf(interp, config));
+    choices.key = namesIn(wordOf(entry, 1, "key"));
+    choices.resetToZero = namesIn(wordOf(entry, 2, "reset_to_zero"));
+    choices.restoreValue = namesIn(wordOf(entry, 3, "restore_value"));
+    choices.preHook = wordOf(entry, 4, "pre_hook");
+    choices.postHook = wordOf(entry, 5, "post_hook");
+    choices.chosen = configuration.value_or(0);
+    if (choices.chosen >= choices.configurations.size())
+      interp.raise("IndexError", "there is no configuration " + std::to_string(choices.chosen) +
+                                     "; `" + name + "` has " +
+                                     std::to_string(choices.configurations.size()));
+    const Configuration &chosen = choices.configurations[choices.chosen];
+    for (const auto &[parameter, value] : chosen.values)
+      add(parameter, unboxed(value));
+    add("num_warps", Value(chosen.numWarps));
+    add("num_stages", Value(chosen.numStages));
+    add("num_ctas", Value(chosen.numCtas));
+    if (chosen.maxnreg)
+      add("maxnreg", Value(chosen.maxnreg));
+  }
+
+  // The configurations that pruning leaves. One needs no choice, and neither do values that are all
+  // given: nothing is asked then.
+  std::vector<Value> surviving(const KernelInfo::Entry &entry) {
+    std::vector<Value> configs = configsOf(interp, entry);
+    auto holdsGiven = [&](const Value &config) {
+      Configuration sets = configurationOf(interp, config);
+      return std::ranges::all_of(
+          sets.values, [&](const auto &word) { return findKeyword(arguments, word.first); });
+    };
+    if (configs.size() < 2 || std::ranges::all_of(configs, holdsGiven))
+      return configs;
+    try {
+      return pruned(interp, entry, configs, known);
+    } catch (EvalError &failure) {
+      // Without a launch the values that pruning asks for are not there.
+      const std::string &code = failure.diagnostic.code;
+      if (failure.fatal || (code != "UnknownValue" && code != "UnknownDefinition"))
+        throw;
+      Diagnostic note = noteOf(failure.diagnostic, "PruneFailed",
+                               "all " + std::to_string(configs.size()) + " configurations of `" +
+                                   name + "` are kept, since they could not be pruned");
+      note.hint = "give the values that pruning asks for with `--arg`, or choose with `--config`";
+      if (note.where.file.empty())
+        note.where = {kernel.module->tree->file, kernel.node()->begin, kernel.node()->begin};
+      notes.push_back(std::move(note));
+      return configs;
+    }
+  }
+
+  std::vector<std::string> namesIn(const Value &list) {
+    std::vector<std::string> names;
+    if (!list.isNone())
+      for (const Value &one : interp.iterate(list))
+        names.push_back(interp.str(one));
+    return names;
+  }
+
+  Interp &interp;
+  const FunctionObject &kernel;
+  const std::string &name;
+  const Keywords &arguments;
+  std::optional<size_t> configuration;
+  std::vector<Diagnostic> &notes;
+  Keywords known; // what the functions of decorators see; what nobody gave is unknown to them
+  LaunchChoices choices;
+};
+
+} // namespace
+
 Result<LaunchChoices> Program::choose(const std::string &kernel, const Keywords &arguments,
                                       std::optional<size_t> configuration) {
   return answered<LaunchChoices>(kernel, [&] {
-    Interp &interp = *interpreter;
-    LaunchChoices choices;
     choiceNotes.clear();
     std::shared_ptr<FunctionObject> function = find(kernel);
-    // What the functions of decorators see; a parameter that nobody gave is unknown to them.
-    Keywords known = arguments;
-    auto add = [&](const std::string &name, const Value &value) {
-      if (findKeyword(arguments, name))
-        return;
-      setKeyword(known, name, value);
-      setKeyword(choices.added, name, value);
-    };
-    const auto &decorators = function->kernel->decorators;
-    for (auto entry = decorators.rbegin(); entry != decorators.rend(); ++entry) {
-      if (entry->failure) {
-        if (!isGiven(*function, arguments, true))
-          throw EvalError(*entry->failure);
-        choiceNotes.push_back(noteOf(*entry->failure, "DecoratorFailed",
-                                     "`@" + entry->decorator + "` could not be applied"));
-        continue;
-      }
-      // What can't be known has nothing to add to a launch that gives everything.
-      Value words =
-          unboxed(wordOf(*entry, 0, entry->decorator == "autotune" ? "configs" : "values"));
-      if (words.as<Unknown>() && isGiven(*function, arguments, false))
-        continue;
-      if (entry->decorator == "heuristics") {
-        for (const auto &[name, rule] :
-             stringKeys(interp, wordOf(*entry, 0, "values"), "`values` of `heuristics`")) {
-          if (findKeyword(arguments, name))
-            continue;
-          auto seen = std::make_shared<ops::Dict>();
-          for (const auto &[key, value] : known)
-            seen->entries.emplace_back(Value::str(key), value);
-          Value chosen = interp.callHost(rule, {Value(seen)}, {});
-          if (auto *unknown = chosen.as<Unknown>())
-            interp.failUnknown(*unknown, "the heuristic for `" + name + "`");
-          add(name, unboxed(chosen));
-        }
-        continue;
-      }
-      std::vector<Value> configs = configsOf(interp, *entry);
-      // One configuration needs no choice, and neither do values that are all given: nothing is
-      // asked then.
-      auto holdsGiven = [&](const Value &config) {
-        Configuration sets = configurationOf(interp, config);
-        return std::ranges::all_of(
-            sets.values, [&](const auto &word) { return findKeyword(arguments, word.first); });
-      };
-      if (configs.size() > 1 && !std::ranges::all_of(configs, holdsGiven))
-        try {
-          configs = pruned(interp, *entry, configs, known);
-        } catch (EvalError &failure) {
-          // Without a launch the values that pruning asks for are not there.
-          const std::string &code = failure.diagnostic.code;
-          if (failure.fatal || (code != "UnknownValue" && code != "UnknownDefinition"))
-            throw;
-          Diagnostic note =
-              noteOf(failure.diagnostic, "PruneFailed",
-                     "all " + std::to_string(configs.size()) + " configurations of `" + kernel +
-                         "` are kept, since they could not be pruned");
-          note.hint = "give the values that pruning asks for with `--arg`, or choose with "
-                      "`--config`";
-          if (note.where.file.empty())
-            note.where = {function->module->tree->file, function->node()->begin,
-                          function->node()->begin};
-          choiceNotes.push_back(std::move(note));
-        }
-      choices.configurations.clear();
-      choices.key.clear();
-      if (Value key = wordOf(*entry, 1, "key"); !key.isNone())
-        for (const Value &name : interp.iterate(key))
-          choices.key.push_back(interp.str(name));
-      for (auto [position, name, to] :
-           {std::tuple(size_t(2), "reset_to_zero", &choices.resetToZero),
-            {3, "restore_value", &choices.restoreValue}}) {
-        to->clear();
-        if (Value names = wordOf(*entry, position, name); !names.isNone())
-          for (const Value &one : interp.iterate(names))
-            to->push_back(interp.str(one));
-      }
-      choices.preHook = wordOf(*entry, 4, "pre_hook");
-      choices.postHook = wordOf(*entry, 5, "post_hook");
-      for (const Value &config : configs)
-        choices.configurations.push_back(configurationOf(interp, config));
-      choices.chosen = configuration.value_or(0);
-      if (choices.chosen >= choices.configurations.size())
-        interp.raise("IndexError", "there is no configuration " + std::to_string(choices.chosen) +
-                                       "; `" + kernel + "` has " +
-                                       std::to_string(choices.configurations.size()));
-      const Configuration &chosen = choices.configurations[choices.chosen];
-      for (const auto &[name, value] : chosen.values)
-        add(name, unboxed(value));
-      add("num_warps", Value(chosen.numWarps));
-      add("num_stages", Value(chosen.numStages));
-      add("num_ctas", Value(chosen.numCtas));
-      if (chosen.maxnreg)
-        add("maxnreg", Value(chosen.maxnreg));
-    }
-    return choices;
+    return Chooser(*interpreter, *function, kernel, arguments, configuration, choiceNotes).choose();
   });
 }
 

@@ -61,6 +61,13 @@ TEST_F(ModuleTest, ComprehensionsAndSlices) {
   EXPECT_EQ(value("a, *b, (c, d) = 1, 2, 3, (4, 5)\nx = a, b, c, d", "x"), "(1, [2, 3], 4, 5)");
 }
 
+// Strides beyond what is sliced, also where a place and a stride have no sum.
+TEST_F(ModuleTest, SlicesWithFarStrides) {
+  EXPECT_EQ(value("x = (1, 2, 3)[1::9223372036854775807], [1, 2, 3][::-9223372036854775807]", "x"),
+            "((2,), [3])");
+  EXPECT_EQ(value("x = 'abc'[::4] + 'abc'[-1::-3] + ''[::-7]", "x"), "'ac'");
+}
+
 TEST_F(ModuleTest, FunctionsClosuresAndDefaults) {
   EXPECT_EQ(value(R"(
 def outer(n, *rest, scale=2, **others):
@@ -625,6 +632,31 @@ TEST_F(ModuleTest, FormattedText) {
   EXPECT_EQ(
       value("x = '%d of %s' % (3, 'x'), '{} {1} {n}'.replace('{1}', '{}').format(1, 2, n=3)", "x"),
       "('3 of x', '1 2 3')");
+}
+
+TEST_F(ModuleTest, FormattedNumbers) {
+  EXPECT_EQ(value("x = f'{-5:+d}|{5: d}|{-255:#X}|{5:#010b}|{True}|{True:d}|{True:>6}'", "x"),
+            "'-5| 5|-0XFF|0b00000101|True|1|     1'");
+  EXPECT_EQ(value("x = f'{0.5:.0%}|{1e300:.3g}|{-0.0:.1f}|{float(\"nan\"):5}|{1234.5:,.2f}'", "x"),
+            "'50%|1e+300|-0.0|  nan|1,234.50'");
+  EXPECT_EQ(value("x = f'{\"abcdef\":.3}|{\"a\":*<3}|{None!s:>5}'", "x"), "'abc|a**| None'");
+  for (const char *bad : {"1.5:d", "1:s", "\"a\":d", "1:10001", "1:.3.3", "1:zz", "1.5:n"})
+    EXPECT_EQ(value("x = f'{" + std::string(bad) + "}'", "x"), "unusable: ModuleLevelFailure") << bad;
+}
+
+TEST_F(ModuleTest, FunctionsOfMath) {
+  EXPECT_EQ(value("import math\nx = math.gcd(12, -18), math.lcm(4, 6), math.lcm(0, 3)", "x"),
+            "(6, 12, 0)");
+  EXPECT_EQ(value("import math\nx = math.lcm(2 ** 62, 3 ** 30)", "x"),
+            "949505255199079225315801165725696");
+  EXPECT_EQ(value("import math\nx = math.isqrt(9223372036854775807), math.factorial(20)", "x"),
+            "(3037000499, 2432902008176640000)");
+  EXPECT_EQ(value("import math\nx = math.floor(-1.5), math.ceil(2 ** 70), math.trunc(1e20)", "x"),
+            "(-2, 1180591620717411303424, 100000000000000000000)");
+  EXPECT_EQ(value("import math\nx = math.hypot(3, 4), math.log(8, 2), math.isinf(math.inf)", "x"),
+            "(5.0, 3.0, True)");
+  for (const char *bad : {"sqrt(-1)", "log(0)", "pow(2)", "isqrt(-1)", "floor(math.inf)", "exp()"})
+    EXPECT_EQ(value("import math\nx = math." + std::string(bad), "x"), "unusable: ModuleLevelFailure") << bad;
 }
 
 TEST_F(ModuleTest, LibraryPieces) {
