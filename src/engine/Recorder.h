@@ -66,6 +66,14 @@ struct Variable {
   bool isNamed = false, isGone = false;
 };
 
+/// A function as text, and the way back to C++: places by line, the first being 1, and variables by
+/// name.
+struct RecordedText {
+  std::string text;
+  std::vector<std::pair<uint32_t, Recording::Place>> places;
+  std::map<std::string, Recording::Variable> names;
+};
+
 struct Module::State {
   Recording recording;
   std::map<std::string, std::string> functions; ///< text -> name
@@ -225,9 +233,7 @@ struct Recorder {
   // --- whole functions ---
 
   void finish();
-  void print(const std::string &functionName, std::string &text,
-             std::vector<std::pair<uint32_t, Recording::Place>> &places,
-             std::map<std::string, Recording::Variable> &names) const;
+  RecordedText print(const std::string &functionName) const;
 
   // What Range and Arg need of the private parts.
   static Expression callExpression(const Arg *self, const char *callee,

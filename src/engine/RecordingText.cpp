@@ -3,43 +3,90 @@
 
 namespace nereid::tl {
 
-// Prints the function, its first line being line 1.
-void Recorder::print(const std::string &functionName, std::string &text,
-                     std::vector<std::pair<uint32_t, Recording::Place>> &places,
-                     std::map<std::string, Recording::Variable> &names) const {
-  // No name of ours is one of the parameters'.
-  std::string prefix = "v";
-  while (std::any_of(variables.begin(), variables.end(), [&](const Variable &variable) {
-    return variable.name.starts_with(prefix) &&
-           variable.name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-  }))
-    prefix += "_";
-  std::vector<std::string> given(variables.size());
-  size_t count = 0;
-  auto nameOf = [&](uint32_t variable) -> const std::string & {
-    std::string &known = given[variable];
-    if (known.empty()) {
-      const Variable &from = variables[variable];
-      known = from.name.empty() ? prefix + std::to_string(count++) : from.name;
-      if (from.name.empty() && from.where.line())
-        names[functionName + "." + known] = {fileName(from.where), positionOf(from.where)};
-    }
-    return known;
-  };
+namespace {
 
-  uint32_t line = 1;
-  std::string current;
-  auto addPlace = [&](uint32_t begin, uint32_t end, Where at) {
-    if (at.line())
-      places.push_back({line, {begin, end, fileName(at), positionOf(at)}});
-  };
-  auto endLine = [&] {
-    text += current + "\n";
-    current.clear();
-    ++line;
-  };
-  std::function<void(const Expression &)> write = [&](const Expression &expression) {
-    size_t place = places.size();
+// Writes a recorded function as text, its first line being line 1.
+class FunctionWriter {
+public:
+  FunctionWriter(const Recorder &function, const std::string &name, RecordedText &out)
+      : function(function), name(name), out(out), given(function.variables.size()) {
+    // No name of ours is one of the parameters'.
+    while (std::ranges::any_of(function.variables, [&](const Variable &variable) {
+      return variable.name.starts_with(prefix) &&
+             variable.name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+    }))
+      prefix += "_";
+  }
+
+  void write() {
+    writeHead();
+    for (const Statement &statement : function.statements)
+      write(statement);
+    passIfEmpty();
+  }
+
+private:
+  using Kind = Statement::Kind;
+
+  void writeHead() {
+    for (const std::string &decorator : function.decorators) {
+      addPlace(0, uint32_t(decorator.size()), function.where);
+      current = decorator;
+      endLine();
+      line += uint32_t(std::count(decorator.begin(), decorator.end(), '\n'));
+    }
+    current = "@triton.jit";
+    endLine();
+    current = "def " + name + "(" + function.parameters + "):";
+    addPlace(0, uint32_t(current.size()), function.where);
+    endLine();
+  }
+
+  void write(const Statement &statement) {
+    if (statement.kind == Kind::Close || statement.kind == Kind::Else)
+      return close(statement.kind == Kind::Else);
+    isEmpty = false;
+    current = std::string(4 * indent, ' ');
+    addPlace(uint32_t(current.size()), ~0u, statement.expression->where);
+    std::string left;
+    for (uint32_t variable : statement.variables)
+      left += (left.empty() ? "" : ", ") + nameOf(variable);
+    switch (statement.kind) {
+    case Kind::Define:
+      if (function.variables[statement.variables[0]].isNamed)
+        current += left + " = ";
+      break;
+    case Kind::Assign:
+      current += left + " " + statement.sign + " ";
+      break;
+    case Kind::Do:
+      current += statement.sign + (statement.expression->pieces.empty() ? "" : " ");
+      break;
+    default:
+      current += statement.sign + " " + (left.empty() ? "" : left + " in ");
+    }
+    write(*statement.expression);
+    if (statement.kind == Kind::Open) {
+      current += ":";
+      ++indent;
+      isEmpty = true;
+    }
+    endLine();
+  }
+
+  void close(bool hasElse) {
+    passIfEmpty();
+    --indent;
+    isEmpty = false;
+    if (!hasElse)
+      return;
+    current = std::string(4 * indent++, ' ') + "else:";
+    endLine();
+    isEmpty = true;
+  }
+
+  void write(const Expression &expression) {
+    size_t place = out.places.size();
     uint32_t begin = uint32_t(current.size());
     addPlace(begin, begin, expression.where);
     for (const Piece &piece : expression.pieces) {
@@ -51,86 +98,66 @@ void Recorder::print(const std::string &functionName, std::string &text,
         current += piece.text;
     }
     if (expression.where.line())
-      places[place].second.end = uint32_t(current.size());
-  };
-
-  for (const std::string &decorator : decorators) {
-    addPlace(0, uint32_t(decorator.size()), where);
-    current = decorator;
-    endLine();
-    line += uint32_t(std::count(decorator.begin(), decorator.end(), '\n'));
+      out.places[place].second.end = uint32_t(current.size());
   }
-  current = "@triton.jit";
-  endLine();
-  current = "def " + functionName + "(" + parameters + "):";
-  addPlace(0, uint32_t(current.size()), where);
-  endLine();
 
+  const std::string &nameOf(uint32_t variable) {
+    std::string &known = given[variable];
+    if (known.empty()) {
+      const Variable &from = function.variables[variable];
+      known = from.name.empty() ? prefix + std::to_string(count++) : from.name;
+      if (from.name.empty() && from.where.line())
+        out.names[name + "." + known] = {fileName(from.where), positionOf(from.where)};
+    }
+    return known;
+  }
+
+  void addPlace(uint32_t begin, uint32_t end, Where at) {
+    if (at.line())
+      out.places.push_back({line, {begin, end, fileName(at), positionOf(at)}});
+  }
+  void endLine() {
+    out.text += current + "\n";
+    current.clear();
+    ++line;
+  }
+  void passIfEmpty() {
+    if (!isEmpty)
+      return;
+    current = std::string(4 * indent, ' ') + "pass";
+    endLine();
+  }
+
+  const Recorder &function;
+  const std::string &name;
+  RecordedText &out;
+  std::vector<std::string> given; // names of variables
+  std::string prefix = "v";
+  size_t count = 0; // of names that were made
+  uint32_t line = 1;
+  std::string current; // the line as far as it is written
   size_t indent = 1;
-  bool isEmpty = true;
-  auto pass = [&] {
-    if (isEmpty) {
-      current = std::string(4 * indent, ' ') + "pass";
-      endLine();
-    }
-  };
-  for (const Statement &statement : statements) {
-    if (statement.kind == Kind::Close || statement.kind == Kind::Else) {
-      pass();
-      --indent;
-      isEmpty = false;
-      if (statement.kind == Kind::Else) {
-        current = std::string(4 * indent++, ' ') + "else:";
-        endLine();
-        isEmpty = true;
-      }
-      continue;
-    }
-    isEmpty = false;
-    current = std::string(4 * indent, ' ');
-    addPlace(uint32_t(current.size()), ~0u, statement.expression->where);
-    std::string left;
-    for (uint32_t variable : statement.variables)
-      left += (left.empty() ? "" : ", ") + nameOf(variable);
-    switch (statement.kind) {
-    case Kind::Define:
-      if (variables[statement.variables[0]].isNamed)
-        current += left + " = ";
-      write(*statement.expression);
-      break;
-    case Kind::Assign:
-      current += left + " " + statement.sign + " ";
-      write(*statement.expression);
-      break;
-    case Kind::Do:
-      current += statement.sign + (statement.expression->pieces.empty() ? "" : " ");
-      write(*statement.expression);
-      break;
-    default:
-      current += statement.sign + " " + (left.empty() ? "" : left + " in ");
-      write(*statement.expression);
-      current += ":";
-      ++indent;
-      isEmpty = true;
-    }
-    endLine();
-  }
-  pass();
+  bool isEmpty = true; // the block that is open has no statement yet
+};
+
+} // namespace
+
+RecordedText Recorder::print(const std::string &functionName) const {
+  RecordedText out;
+  FunctionWriter(*this, functionName, out).write();
+  return out;
 }
 
 // Puts the function behind those of the module.
 void Recorder::finish() {
-  std::string text;
-  std::vector<std::pair<uint32_t, Recording::Place>> places;
-  std::map<std::string, Recording::Variable> names;
-  print(name, text, places, names);
+  RecordedText printed = print(name);
   Recording &recording = module.recording;
   uint32_t line = uint32_t(std::count(recording.text.begin(), recording.text.end(), '\n')) + 2;
   recording.functions[line + 1] = name;
-  for (auto &[at, place] : places)
+  for (auto &[at, place] : printed.places)
     recording.places[line + at].push_back(std::move(place));
-  recording.variables.merge(names);
-  recording.text += "\n\n" + text;
+  recording.variables.merge(printed.names);
+  recording.text += "\n\n" + printed.text;
 }
 
 std::string Recorder::defineFunction(const Arg::Function &function, Where where) {
@@ -158,12 +185,8 @@ std::string Recorder::defineFunction(const Arg::Function &function, Where where)
   recorder.statements.push_back(
       {Kind::Do, "return", {}, std::make_shared<const Expression>(std::move(expression))});
   // Functions of one text are one function.
-  std::string text;
-  std::vector<std::pair<uint32_t, Recording::Place>> places;
-  std::map<std::string, Recording::Variable> names;
-  recorder.print("_function", text, places, names);
-  auto [known, isNew] =
-      module.functions.try_emplace(text, "_function" + std::to_string(module.functions.size()));
+  auto [known, isNew] = module.functions.try_emplace(
+      recorder.print("_function").text, "_function" + std::to_string(module.functions.size()));
   if (isNew) {
     recorder.name = known->second;
     recorder.finish();

@@ -268,12 +268,20 @@ std::optional<Value> SpecDescriptor::attribute(Interp &interp, std::string_view 
   return tensor->attribute(interp, name);
 }
 
-std::vector<std::pair<std::string, Value>> specNames() {
+namespace {
+
+// The names that a spec sees, as they are collected.
+struct Names {
+  std::vector<std::pair<std::string, Value>> all;
+
+  void add(std::string name, Value value) { all.emplace_back(std::move(name), std::move(value)); }
+  void addTensors();
+  void addRequests();
+  void addNumbers();
+};
+
+void Names::addTensors() {
   using Recipe = SpecTensor::Recipe;
-  std::vector<std::pair<std::string, Value>> names;
-  auto add = [&](std::string name, Value value) {
-    names.emplace_back(std::move(name), std::move(value));
-  };
   for (auto [name, recipe] : {std::pair{"randn", Recipe::Normal},
                               {"rand", Recipe::Uniform},
                               {"randint", Recipe::Integers},
@@ -294,7 +302,10 @@ std::vector<std::pair<std::string, Value>> specNames() {
         tensor->values = std::move(array);
         return Value(tensor);
       }));
+}
 
+// What a spec's functions give back, beside tensors.
+void Names::addRequests() {
   add("launch", specFunction("launch", [](Interp &interp, NativeArguments &args) -> Value {
         auto launch = std::make_shared<SpecLaunch>();
         Value kernel = args.required("kernel"), grid = args.required("grid");
@@ -334,7 +345,9 @@ std::vector<std::pair<std::string, Value>> specNames() {
         object->reason = interp.str(args.required("reason"));
         return Value(object);
       }));
+}
 
+void Names::addNumbers() {
   add("cdiv", specFunction("cdiv", [](Interp &interp, NativeArguments &args) -> Value {
         Integer a(interp.asInt(args.required("a"), "`a`")),
             b(interp.asInt(args.required("b"), "`b`"));
@@ -367,7 +380,16 @@ std::vector<std::pair<std::string, Value>> specNames() {
       }));
   add("inf", Value(double(INFINITY)));
   add("nan", Value(std::nan("")));
-  return names;
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, Value>> specNames() {
+  Names names;
+  names.addTensors();
+  names.addRequests();
+  names.addNumbers();
+  return std::move(names.all);
 }
 
 } // namespace nereid::engine

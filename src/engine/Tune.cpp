@@ -144,6 +144,110 @@ std::vector<TuneRow> rankedRows(std::vector<Candidate> candidates) {
   return rows;
 }
 
+// Runs candidates one at a time, each on the same contents of its outputs.
+class Trial {
+public:
+  using Launch = std::function<Status(const Candidate &)>;
+  /// Takes a candidate out; an error if nothing can go on then.
+  using Refuse = std::function<Status(Candidate &, const Error &)>;
+
+  Trial(const Stream &stream, std::vector<Candidate> &candidates, Launch launch, Refuse refuse)
+      : stream(stream), device(stream.device().internal()), candidates(candidates),
+        launch(std::move(launch)), refuse(std::move(refuse)) {}
+
+  /// `cleared` are zero before each run; `kept` as they are now.
+  Status keepContents(std::vector<Tensor> kept, const std::vector<Tensor> &cleared) {
+    size_t count = kept.size();
+    outputs = std::move(kept);
+    outputs.insert(outputs.end(), cleared.begin(), cleared.end());
+    auto now = contents(outputs);
+    if (!now)
+      return now.takeError();
+    before = *std::move(now);
+    for (size_t i = count; i < before.size(); ++i)
+      std::fill(before[i].begin(), before[i].end(), 0);
+    return Success{};
+  }
+  Status restoreContents() const { return restore(outputs, before); }
+
+  /// Runs each once and refuses those whose results are not those of most.
+  Status compare() {
+    engine::Agreement<std::vector<Bytes>> agreement;
+    Status status = runEach([&](Candidate &candidate) -> Status {
+      Status status = launch(candidate);
+      if (status)
+        status = stream.synchronize();
+      if (!status)
+        return refuse(candidate, status.error());
+      auto results = contents(outputs);
+      if (!results)
+        return results.takeError();
+      agreement.add(size_t(&candidate - candidates.data()), *std::move(results),
+                    [&](const auto &a, const auto &b) { return agree(outputs, a, b); });
+      return Success{};
+    });
+    agreement.refuseOthers([&](size_t i, std::string why) {
+      candidates[i].row.failure = std::move(why);
+      candidates[i].kernel.reset();
+    });
+    return status;
+  }
+
+  Status time(double seconds) {
+    engine::EventTimer timer(device);
+    double least = std::numeric_limits<double>::infinity();
+    auto secondsOf = [&](const Candidate &candidate) -> Result<double> {
+      if (device.kind() == runtime::DeviceKind::Cpu)
+        return measure([&] { return launch(candidate); }, stream, seconds,
+                       engine::hopelessRatio * least);
+      auto timing =
+          timer.time(stream.internal(), [&](runtime::Stream &) { return launch(candidate); },
+                     {.seconds = seconds, .hopeless = engine::hopelessRatio * least});
+      if (!timing)
+        return timing.takeError();
+      return timing->median;
+    };
+    return runEach([&](Candidate &candidate) -> Status {
+      auto taken = secondsOf(candidate);
+      if (!taken)
+        return refuse(candidate, taken.error());
+      candidate.row.seconds = *taken;
+      least = std::min(least, *taken);
+      return Success{};
+    });
+  }
+
+private:
+  template <typename Run> Status runEach(Run run) {
+    for (Candidate &candidate : candidates) {
+      if (!candidate.kernel)
+        continue;
+      if (Status status = restoreContents(); !status)
+        return status;
+      if (Status status = run(candidate); !status)
+        return status;
+    }
+    return Success{};
+  }
+
+  const Stream &stream;
+  runtime::Device &device;
+  std::vector<Candidate> &candidates;
+  Launch launch;
+  Refuse refuse;
+  std::vector<Tensor> outputs;
+  std::vector<Bytes> before;
+};
+
+// The fastest of those that are left, or null.
+const Candidate *fastest(const std::vector<Candidate> &candidates) {
+  const Candidate *best = nullptr;
+  for (const Candidate &candidate : candidates)
+    if (candidate.kernel && (!best || candidate.row.seconds < best->row.seconds))
+      best = &candidate;
+  return best;
+}
+
 } // namespace
 
 Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
@@ -163,15 +267,8 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
   auto parts = tunedParts(stream, arguments);
   if (!parts)
     return parts.takeError();
-  std::vector<Tensor> outputs = options.outputs;
-  for (const auto &[tensor, isZero] : parts->tensors)
-    outputs.push_back(tensor);
-  auto before = contents(outputs);
-  if (!before)
-    return before.takeError();
-  for (size_t i = 0; i < parts->tensors.size(); ++i)
-    if (Bytes &bytes = (*before)[options.outputs.size() + i]; parts->tensors[i].second)
-      std::fill(bytes.begin(), bytes.end(), 0);
+
+  std::vector<Candidate> candidates = candidatesOf(*all, parts->refused, grid);
   auto launch = [&](const Candidate &candidate) -> Status {
     if (parts->hasHooks)
       if (Status status = callHook(stream, arguments, false); !status)
@@ -181,27 +278,10 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
       return callHook(stream, arguments, true);
     return status;
   };
-
-  std::vector<Candidate> candidates = candidatesOf(*all, parts->refused, grid);
-  support::onEveryCore(candidates.size(), [&](size_t i) {
-    Candidate &candidate = candidates[i];
-    if (!candidate.row.failure.empty())
-      return;
-    auto kernel = with((*all)[i]);
-    if (!kernel) {
-      candidate.refuse(kernel.error());
-      return;
-    }
-    candidate.kernel = *std::move(kernel);
-    if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
-      candidate.refuse(status.error());
-  });
-
   // After a fault the driver answers nothing more: there is nothing to go on with here.
-  runtime::Device &device = stream.device().internal();
-  auto refused = [&](Candidate &candidate, const Error &error) -> Status {
+  auto refuse = [&](Candidate &candidate, const Error &error) -> Status {
     candidate.refuse(error);
-    if (device.usable())
+    if (stream.device().internal().usable())
       return Success{};
     std::string what = "tuning `" + name() + "` ends at the configuration `" +
                        candidate.row.configuration.text() + "`: " + describe(error);
@@ -216,71 +296,38 @@ Result<std::vector<TuneRow>> Kernel::tune(const Stream &stream,
           "; `" + parts->tuningFile + "` refuses it from now on: start the process again to go on";
     return Error{std::move(what), {}};
   };
-
-  // Each once on the same contents.
-  engine::Agreement<std::vector<Bytes>> agreement;
-  for (Candidate &candidate : candidates) {
-    if (!candidate.kernel)
-      continue;
-    if (Status status = restore(outputs, *before); !status)
-      return status.takeError();
-    Status status = launch(candidate);
-    if (status)
-      status = stream.synchronize();
-    if (!status) {
-      if (Status goesOn = refused(candidate, status.error()); !goesOn)
-        return goesOn.takeError();
-      continue;
-    }
-    auto results = contents(outputs);
-    if (!results)
-      return results.takeError();
-    agreement.add(size_t(&candidate - candidates.data()), *std::move(results),
-                  [&](const auto &a, const auto &b) { return agree(outputs, a, b); });
-  }
-  agreement.refuseOthers([&](size_t i, std::string why) {
-    candidates[i].row.failure = std::move(why);
-    candidates[i].kernel.reset();
-  });
-
-  engine::EventTimer timer(device);
-  double least = std::numeric_limits<double>::infinity();
-  auto secondsOf = [&](const Candidate &candidate) -> Result<double> {
-    if (device.kind() == runtime::DeviceKind::Cpu)
-      return measure([&] { return launch(candidate); }, stream, options.seconds,
-                     engine::hopelessRatio * least);
-    auto timing =
-        timer.time(stream.internal(), [&](runtime::Stream &) { return launch(candidate); },
-                   {.seconds = options.seconds, .hopeless = engine::hopelessRatio * least});
-    if (!timing)
-      return timing.takeError();
-    return timing->median;
-  };
-  for (Candidate &candidate : candidates) {
-    if (!candidate.kernel)
-      continue;
-    if (Status status = restore(outputs, *before); !status)
-      return status.takeError();
-    if (auto seconds = secondsOf(candidate)) {
-      candidate.row.seconds = *seconds;
-      least = std::min(least, *seconds);
-    } else if (Status goesOn = refused(candidate, seconds.error()); !goesOn) {
-      return goesOn.takeError();
-    }
-  }
-  if (Status status = restore(outputs, *before); !status)
+  Trial trial(stream, candidates, launch, refuse);
+  std::vector<Tensor> kept = options.outputs, cleared;
+  for (const auto &[tensor, isZero] : parts->tensors)
+    (isZero ? cleared : kept).push_back(tensor);
+  if (Status status = trial.keepContents(std::move(kept), cleared); !status)
     return status.takeError();
 
-  const Candidate *best = nullptr;
-  for (const Candidate &candidate : candidates)
-    if (candidate.kernel && (!best || candidate.row.seconds < best->row.seconds))
-      best = &candidate;
-  if (best)
+  support::onEveryCore(candidates.size(), [&](size_t i) {
+    Candidate &candidate = candidates[i];
+    if (!candidate.row.failure.empty())
+      return;
+    auto kernel = with((*all)[i]);
+    if (!kernel) {
+      candidate.refuse(kernel.error());
+      return;
+    }
+    candidate.kernel = *std::move(kernel);
+    if (Status status = candidate.kernel->prepare(stream.device(), arguments); !status)
+      candidate.refuse(status.error());
+  });
+  if (Status status = trial.compare(); !status)
+    return status.takeError();
+  if (Status status = trial.time(options.seconds); !status)
+    return status.takeError();
+  if (Status status = trial.restoreContents(); !status)
+    return status.takeError();
+
+  if (const Candidate *best = fastest(candidates))
     if (Status status = keepTuned(stream.device(), arguments, size_t(best - candidates.data()),
                                   best->row.seconds);
         !status)
       return status.takeError();
-
   std::vector<TuneRow> rows = rankedRows(std::move(candidates));
   if (!rows[0].failure.empty())
     return Error{"no configuration of `" + name() + "` can be taken; the first: " + rows[0].failure,

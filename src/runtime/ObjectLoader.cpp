@@ -90,6 +90,11 @@ private:
   bool readSections();
   bool readSymbols();
   bool layOut();
+  bool countRelocations();
+  bool groupSections();
+  bool readRelocations();
+  bool placeSections();
+  bool mapImage();
   bool copy();
   bool relocate();
   bool protect();
@@ -107,6 +112,8 @@ private:
   std::vector<LoadedSection> sections;
   std::span<const uint8_t> symbolBytes, stringTable;
   uint64_t symbolCount = 0;
+  uint64_t relocations = 0;
+  bool needsLowAddresses = false;
   uint64_t groupBegin[GroupCount + 1] = {};
   uint64_t gotBegin = 0, gotUsed = 0;
   uint64_t stubBegin = 0, stubUsed = 0;
@@ -163,7 +170,11 @@ bool ObjectLinker::readSymbols() {
 }
 
 bool ObjectLinker::layOut() {
-  uint64_t relocations = 0;
+  return countRelocations() && groupSections() && readRelocations() && placeSections() &&
+         mapImage();
+}
+
+bool ObjectLinker::countRelocations() {
   for (const LoadedSection &section : sections) {
     if (section.header.sh_type == SHT_REL)
       return fail("relocations without addends");
@@ -176,8 +187,11 @@ bool ObjectLinker::layOut() {
   // Below this, stubs and GOT entries (one each a relocation) are bounded by the object's size.
   if (relocations > object.size() / sizeof(Elf64_Rela))
     return fail("relocations leave the file");
+  return true;
+}
 
-  bool needsLowAddresses = false;
+// Says which pages a section goes to: those of code, constants or data.
+bool ObjectLinker::groupSections() {
   for (LoadedSection &section : sections) {
     const Elf64_Shdr &header = section.header;
     if (!(header.sh_flags & SHF_ALLOC) || header.sh_size == 0)
@@ -202,6 +216,10 @@ bool ObjectLinker::layOut() {
       return fail("section `" + std::string(section.name) + "` is writable and executable");
     section.group = executable ? Code : writable ? Data : Constants;
   }
+  return true;
+}
+
+bool ObjectLinker::readRelocations() {
   for (const LoadedSection &section : sections) {
     if (section.header.sh_type != SHT_RELA)
       continue;
@@ -220,7 +238,10 @@ bool ObjectLinker::layOut() {
       needsLowAddresses |= type == R_X86_64_32 || type == R_X86_64_32S;
     }
   }
+  return true;
+}
 
+bool ObjectLinker::placeSections() {
   uint64_t end = 0;
   for (int group = 0; group < GroupCount; ++group) {
     end = alignUp(end, pageBytes);
@@ -252,7 +273,10 @@ bool ObjectLinker::layOut() {
   groupBegin[GroupCount] = alignUp(end, pageBytes);
   if (stubBegin == 16)
     return fail("no code");
+  return true;
+}
 
+bool ObjectLinker::mapImage() {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #ifdef MAP_32BIT
   if (needsLowAddresses)
