@@ -347,6 +347,22 @@ void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::
   emitter.setDescriptor(argument, std::move(fields));
 }
 
+// Reductions begin with NaN: the first element follows. MLIR 19 would fold two constants of which
+// one is NaN to NaN.
+void dropNan(ModuleOp module) {
+  module->walk([](Operation *op) {
+    if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
+      return;
+    for (unsigned i : {0u, 1u}) {
+      APFloat number(0.0f);
+      if (matchPattern(op->getOperand(i), m_ConstantFloat(&number)) && number.isNaN()) {
+        op->getResult(0).replaceAllUsesWith(op->getOperand(1 - i));
+        return;
+      }
+    }
+  });
+}
+
 } // namespace
 
 EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
@@ -433,19 +449,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
 
   EmittedKernel out;
-  // Reductions begin with NaN: the first element follows. MLIR 19 would fold two constants of which
-  // one is NaN to NaN.
-  module->walk([](Operation *op) {
-    if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
-      return;
-    for (unsigned i : {0u, 1u}) {
-      APFloat number(0.0f);
-      if (matchPattern(op->getOperand(i), m_ConstantFloat(&number)) && number.isNaN()) {
-        op->getResult(0).replaceAllUsesWith(op->getOperand(1 - i));
-        return;
-      }
-    }
-  });
+  dropNan(*module);
   widenBf16(*module);
   compareHalvesWide(*module);
   if (!emitter.failed())

@@ -16,26 +16,65 @@ constexpr int64_t leastLanes = 8;
 bool isQuotient(Operation *op) { return isa<tile::DivSIOp, tile::DivUIOp>(op); }
 bool isRest(Operation *op) { return isa<tile::RemSIOp, tile::RemUIOp>(op); }
 
+// The step from lane to lane that facts about a tile tell.
+std::optional<int64_t> stepByFacts(Value tile, unsigned dim, int64_t width,
+                                   const analysis::AxisAnalysis &axes) {
+  tile::AxisFacts facts = axes.facts(tile);
+  if (facts.constancy[dim] >= width)
+    return 0;
+  if (facts.contiguity[dim] >= width)
+    return 1;
+  return {};
+}
+
 // The step of an elementwise op's result, of those of its operands.
-std::optional<int64_t> stepOf(Operation *op, ArrayRef<std::optional<int64_t>> steps,
-                              const analysis::AxisAnalysis &axes) {
-  if (!llvm::all_of(steps, [](auto one) { return one.has_value(); }))
-    return {};
-  if (llvm::all_of(steps, [](auto one) { return *one == 0; }))
+std::optional<int64_t> elementwiseStep(Operation *op, ArrayRef<int64_t> steps,
+                                       const analysis::AxisAnalysis &axes) {
+  if (llvm::all_of(steps, [](int64_t one) { return one == 0; }))
     return 0;
   if (isa<arith::ExtSIOp, arith::ExtUIOp, tile::HintOp>(op))
-    return *steps[0];
+    return steps[0];
   if (isa<arith::AddIOp, tile::AddPtrOp>(op))
-    return *steps[0] + *steps[1];
+    return steps[0] + steps[1];
   if (isa<arith::SubIOp>(op))
-    return *steps[0] - *steps[1];
+    return steps[0] - steps[1];
   if (isa<arith::MulIOp>(op))
     for (unsigned i : {0, 1})
       if (auto factor = axes.facts(op->getOperand(i)).constant)
-        return *steps[1 - i] * *factor;
-  if (isa<arith::SelectOp>(op) && *steps[0] == 0 && *steps[1] == *steps[2])
-    return *steps[1];
+        return steps[1 - i] * *factor;
+  if (isa<arith::SelectOp>(op) && steps[0] == 0 && steps[1] == steps[2])
+    return steps[1];
   return {};
+}
+
+bool isMoved(Operation *op) { return isa<tile::BroadcastOp, tile::ExpandDimsOp>(op); }
+
+// The step of an op's result where facts tell none: `ofOperand` gives those of operands that are
+// tiles, `inPiece` that of an op which has one only as long as a condition holds.
+std::optional<int64_t> stepByOperands(
+    Operation *op, const analysis::AxisAnalysis &axes,
+    llvm::function_ref<std::optional<int64_t>(Value operand)> ofOperand,
+    llvm::function_ref<std::optional<int64_t>(Operation *op, ArrayRef<int64_t> steps)> inPiece) {
+  if (!op || op->getNumResults() != 1 || !isMemoryEffectFree(op) ||
+      !(isMoved(op) || op->hasTrait<OpTrait::Elementwise>() || isa<tile::AddPtrOp>(op)))
+    return {};
+  SmallVector<int64_t> steps;
+  for (Value operand : op->getOperands()) {
+    auto step = tile::isTile(operand) ? ofOperand(operand) : std::optional<int64_t>(0);
+    if (!step)
+      return {};
+    steps.push_back(*step);
+  }
+  if (isMoved(op))
+    return steps[0];
+  auto step = elementwiseStep(op, steps, axes);
+  return step ? step : inPiece(op, steps);
+}
+
+// Quotients of numbers that rise only rise, or only fall. What is left of them falls by the divisor
+// at each of its multiples.
+bool isSplit(Operation *op, ArrayRef<int64_t> steps) {
+  return (isRest(op) || isQuotient(op)) && steps[0] == 1 && steps[1] == 0;
 }
 
 class RunFinder {
@@ -51,34 +90,22 @@ public:
 
   // The step from lane to lane under the tests; nothing is emitted.
   std::optional<int64_t> step(Value value, const Lanes &where) {
-    if (!isa<RankedTensorType>(value.getType()))
+    if (!tile::isTile(value))
       return 0;
-    tile::AxisFacts facts = emitter.axes.facts(value);
-    if (facts.constancy[where.dim] >= where.width)
-      return 0;
-    if (facts.contiguity[where.dim] >= where.width)
-      return 1;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumResults() != 1)
-      return {};
-    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-      return step(op->getOperand(0), emitter.inOperand(op, where));
-    if (!op->hasTrait<OpTrait::Elementwise>() && !isa<tile::AddPtrOp>(op))
-      return {};
-    SmallVector<std::optional<int64_t>> steps;
-    for (Value operand : op->getOperands()) {
-      steps.push_back(step(operand, where));
-      if (!steps.back())
-        return {};
-    }
-    if (auto known = stepOf(op, steps, emitter.axes))
+    if (auto known = stepByFacts(value, where.dim, where.width, emitter.axes))
       return known;
-    if (!(isRest(op) || isQuotient(op)) || *steps[0] != 1 || *steps[1] != 0)
-      return {};
-    // Quotients of numbers that rise only rise, or only fall. What is left of them falls by the
-    // divisor at each of its multiples.
-    tests.push_back({value, where, isRest(op)});
-    return isRest(op);
+    Operation *op = value.getDefiningOp();
+    return stepByOperands(
+        op, emitter.axes,
+        [&](Value operand) {
+          return step(operand, isMoved(op) ? emitter.inOperand(op, where) : where);
+        },
+        [&](Operation *op, ArrayRef<int64_t> steps) -> std::optional<int64_t> {
+          if (!isSplit(op, steps))
+            return {};
+          tests.push_back({value, where, isRest(op)});
+          return isRest(op);
+        });
   }
 
 private:
@@ -134,26 +161,19 @@ static std::optional<int64_t> stepBetweenSplits(Value value, unsigned dim,
   if (!isNew)
     return found->second;
   auto shape = tile::shapeOf(value.getType());
-  Operation *op = value.getDefiningOp();
-  std::optional<int64_t> step;
-  if (shape.empty() || !op)
+  if (shape.empty())
     return {};
-  tile::AxisFacts facts = axes.facts(value);
-  if (facts.constancy[dim] >= shape[dim]) {
-    step = 0;
-  } else if (facts.contiguity[dim] >= shape[dim]) {
-    step = 1;
-  } else if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) {
-    auto from = DirectionAnalysis::inOperand(op, op->getOperand(0), dim);
-    step = from ? stepBetweenSplits(op->getOperand(0), *from, axes, known) : 0;
-  } else if (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op)) {
-    SmallVector<std::optional<int64_t>> of;
-    for (Value operand : op->getOperands())
-      of.push_back(stepBetweenSplits(operand, dim, axes, known));
-    step = stepOf(op, of, axes);
-    if (!step && (isQuotient(op) || isRest(op)) && of[0] == 1 && of[1] == 0)
-      step = isRest(op);
-  }
+  Operation *op = value.getDefiningOp();
+  auto ofOperand = [&](Value operand) -> std::optional<int64_t> {
+    auto from =
+        isMoved(op) ? DirectionAnalysis::inOperand(op, operand, dim) : std::optional<unsigned>(dim);
+    return from ? stepBetweenSplits(operand, *from, axes, known) : 0;
+  };
+  auto step = stepByFacts(value, dim, shape[dim], axes);
+  if (!step)
+    step = stepByOperands(op, axes, ofOperand, [](Operation *op, ArrayRef<int64_t> steps) {
+      return isSplit(op, steps) ? std::optional<int64_t>(isRest(op)) : std::nullopt;
+    });
   return known[{value, dim}] = step;
 }
 
@@ -188,13 +208,12 @@ bool RowRuns::collect(Value tile, const Lanes &row) {
     if (!op || !isLazy(op))
       return false;
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
-    bool isMoved = isa<tile::BroadcastOp, tile::ExpandDimsOp>(op);
-    if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isMoved && !isa<tile::SplatOp>(op) &&
-        llvm::any_of(op->getOperands(), tile::isTile))
+    if (!op->hasTrait<OpTrait::Elementwise>() && !access && !isMoved(op) &&
+        !isa<tile::SplatOp>(op) && llvm::any_of(op->getOperands(), tile::isTile))
       return false;
     bool isLate = access || computed.contains(tile);
     for (Value operand : op->getOperands()) {
-      if (!collect(operand, isMoved ? emitter.inOperand(op, row) : row))
+      if (!collect(operand, isMoved(op) ? emitter.inOperand(op, row) : row))
         return false;
       isLate |= late.contains(operand);
     }
@@ -214,38 +233,29 @@ bool RowRuns::collect(Value tile, const Lanes &row) {
 std::optional<int64_t> RowRuns::step(Value tile, const Lanes &where) {
   if (where.width == 1 || emitter.assumedMask(tile))
     return 0;
-  tile::AxisFacts facts = emitter.axes.facts(tile);
-  if (facts.constancy[where.dim] >= where.width)
-    return 0;
-  if (facts.contiguity[where.dim] >= where.width)
-    return 1;
-  Operation *op = tile.getDefiningOp();
-  if (!op || op->getNumResults() != 1 || (emitter.plan.stored(tile) && !isa<tile::LoadOp>(op)))
-    return {};
-  SmallVector<std::optional<int64_t>> of;
-  for (Value operand : op->getOperands()) {
-    auto found = steps.find(operand);
-    if (!tile::isTile(operand))
-      of.push_back(0);
-    else if (found == steps.end())
-      of.push_back(std::nullopt);
-    else
-      of.push_back(found->second);
-  }
-  if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-    return of[0];
-  if (isa<tile::LoadOp>(op))
-    return llvm::all_of(of, [](auto one) { return one == 0; }) ? std::optional<int64_t>(0)
-                                                               : std::nullopt;
-  if (!op->hasTrait<OpTrait::Elementwise>() && !isa<tile::AddPtrOp>(op))
-    return {};
-  if (auto known = stepOf(op, of, emitter.axes))
+  if (auto known = stepByFacts(tile, where.dim, where.width, emitter.axes))
     return known;
-  auto split = splitOf(op, of);
-  if (!split)
+  Operation *op = tile.getDefiningOp();
+  auto ofOperand = [&](Value operand) {
+    auto found = steps.find(operand);
+    return found == steps.end() ? std::nullopt : std::optional<int64_t>(found->second);
+  };
+  // One address has one number.
+  if (isa_and_present<tile::LoadOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value one) { return !tile::isTile(one) || ofOperand(one) == 0; })
+               ? std::optional<int64_t>(0)
+               : std::nullopt;
+  if (emitter.plan.stored(tile))
     return {};
-  splits.push_back(*split);
-  return split->kind == Split::Rest;
+  return stepByOperands(op, emitter.axes, ofOperand,
+                        [&](Operation *op, ArrayRef<int64_t> of) -> std::optional<int64_t> {
+                          auto split = splitOf(op, of);
+                          if (!split)
+                            return {};
+                          splits.push_back(*split);
+                          return split->kind == Split::Rest;
+                        });
 }
 
 // True if a number counts up along all of the row, whatever divisions say.
@@ -255,7 +265,7 @@ bool RowRuns::counts(Value number) const {
 }
 
 // A quotient, a rest or a comparison of a number that counts up with one that stays.
-std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<std::optional<int64_t>> of) {
+std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<int64_t> of) {
   if (op->getNumOperands() != 2 ||
       !isa<IntegerType>(tile::elementType(op->getOperand(0).getType())))
     return {};

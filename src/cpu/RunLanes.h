@@ -63,7 +63,7 @@ private:
   bool isRead(mlir::Value tile) const;
   bool counts(mlir::Value number) const;
   std::optional<int64_t> step(mlir::Value tile, const Lanes &where);
-  std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<std::optional<int64_t>> steps);
+  std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<int64_t> steps);
   mlir::Value firstOf(mlir::Value tile, mlir::Value start, bool isSigned);
 
   LaneEmitter &emitter;
