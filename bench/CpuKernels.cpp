@@ -588,17 +588,141 @@ private:
   // Each tensor twice what the last cache holds; rows that the first cache holds easily, and longer
   // ones.
   void rowsInMemory() {
-    constexpr int64_t each = 64; // rows a program of layer norm's gradients
-    const int64_t size = std::max<int64_t>(8192 * 4096, int64_t(target::hostCacheBytes()) / 2);
     const char *allRows[] = {"all add",        "all gelu",
                              "all softmax",    "all softmax backward",
                              "all layer norm", "all layer norm backward"};
     if (std::none_of(std::begin(allRows), std::end(allRows),
                      [&](const char *row) { return chosen(row); }))
       return;
-    unsigned workers = pool->concurrency();
+    MemoryRows rows(*this);
+    rows.copies();
+    rows.elementwise();
+    for (int64_t n : {1024, 2048, 4096, 8192}) {
+      rows.softmax(n);
+      rows.layerNorm(n);
+    }
+  }
+
+  class MemoryRows {
+  public:
+    explicit MemoryRows(Bench &bench) : bench(bench) {}
+
+    // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
+    void copies() {
+      auto [streamed, cached] =
+          measure([&] { return copyBy("copy"); }, [&] { return copyBy("copy_plain"); });
+      std::printf("%-44s %10s %10s %10s\n", "all threads, tensors in memory", "GB/s", "of copy",
+                  "by hand");
+      std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
+                  100 * streamed / cached);
+    }
+
+    void elementwise() {
+      if (bench.chosen("all add")) {
+        Case kernel("vector_add", "add",
+                    {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(size), integer(4096)},
+                    {uint32_t(size / 4096), 1, 1});
+        againstCopy("add", 12.0 * size, kernel, 0, {});
+      }
+      if (bench.chosen("all gelu")) {
+        Case kernel("gelu", "gelu_tanh",
+                    {of(xRows, "x"), of(yRows, "y"), integer(size), integer(4096)},
+                    {uint32_t(size / 4096), 1, 1});
+        againstCopy("gelu", 8.0 * size, kernel, 0, {});
+      }
+    }
+
+    // Rows of `n` elements.
+    void softmax(int64_t n) {
+      int64_t m = size / n;
+      if (bench.chosen("all softmax")) {
+        Case kernel(
+            "softmax", "softmax_row",
+            {of(xRows, "x"), of(yRows, "y"), integer(n), integer(n), integer(n), integer(n)},
+            {uint32_t(m), 1, 1});
+        againstCopy(
+            "softmax" + shape(n), 8.0 * size, kernel, m,
+            hand("rows_softmax", n, [=, this](void *loop, int64_t at, int64_t, int64_t count) {
+              reinterpret_cast<void (*)(const float *, float *, long, long)>(loop)(x + at, y + at,
+                                                                                   count, n);
+            }));
+      }
+      if (bench.chosen("all softmax backward")) {
+        Case kernel("softmax", "softmax_backward_row",
+                    {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(n), integer(n)},
+                    {uint32_t(m), 1, 1});
+        againstCopy(
+            "softmax backward" + shape(n), 12.0 * size, kernel, m,
+            hand("rows_softmax_backward", n,
+                 [=, this](void *loop, int64_t at, int64_t, int64_t count) {
+                   reinterpret_cast<void (*)(const float *, const float *, float *, long, long)>(
+                       loop)(x + at, z + at, y + at, count, n);
+                 }));
+      }
+    }
+
+    void layerNorm(int64_t n) {
+      constexpr int64_t each = 64; // rows a program of the gradients
+      int64_t m = size / n;
+      HostTensor wRow = normal(DType::Float32, {n}, "w"), bRow = normal(DType::Float32, {n}, "b"),
+                 meanRow(DType::Float32, {m}), rstdRow(DType::Float32, {m}),
+                 dwRows(DType::Float32, {m / each, n}), dbRows(DType::Float32, {m / each, n});
+      float *w = data(wRow), *b = data(bRow), *mean = data(meanRow), *rstd = data(rstdRow),
+            *dw = data(dwRows), *db = data(dbRows);
+      if (bench.chosen("all layer norm")) {
+        Case kernel("layer_norm", "layer_norm_row",
+                    {of(xRows, "x"), of(wRow, "w"), of(bRow, "b"), of(yRows, "y"),
+                     of(meanRow, "mean"), of(rstdRow, "rstd"), integer(n), integer(n), integer(n),
+                     real(1e-5), integer(n)},
+                    {uint32_t(m), 1, 1});
+        againstCopy("layer norm" + shape(n), 8.0 * size, kernel, m,
+                    hand("rows_layer_norm", n,
+                         [=, this](void *loop, int64_t at, int64_t row, int64_t count) {
+                           reinterpret_cast<void (*)(const float *, const float *, const float *,
+                                                     float *, float *, float *, long, long)>(loop)(
+                               x + at, w, b, y + at, mean + row, rstd + row, count, n);
+                         }));
+      }
+      if (bench.chosen("all layer norm backward")) {
+        Case kernel("layer_norm", "backward_lock_free",
+                    {of(xRows, "x"), of(wRow, "w"), of(zRows, "dy"), of(meanRow, "mean"),
+                     of(rstdRow, "rstd"), of(yRows, "dx"), of(dwRows, "dw"), of(dbRows, "db"),
+                     integer(m), integer(n), integer(each), integer(n)},
+                    {uint32_t(m / each), 1, 1}, "backward.py");
+        auto part = [=, this](void *loop, int64_t at) {
+          reinterpret_cast<void (*)(const float *, const float *, const float *, const float *,
+                                    const float *, float *, float *, float *, long, long)>(loop)(
+              x + at * each * n, w, z + at * each * n, mean + at * each, rstd + at * each,
+              y + at * each * n, dw + at * n, db + at * n, each, n);
+        };
+        againstCopy("layer norm backward" + shape(n), 12.0 * size, kernel, m / each,
+                    hand("rows_layer_norm_backward", n,
+                         [=](void *loop, int64_t, int64_t first, int64_t count) {
+                           for (int64_t at = first; at < first + count; ++at)
+                             part(loop, at);
+                         }));
+      }
+    }
+
+  private:
+    using Hand = std::function<void(int64_t, int64_t)>; // rows: the first, and one behind the last
+
+    static float *data(HostTensor &tensor) { return static_cast<float *>(tensor.data()); }
+    std::string shape(int64_t n) const {
+      return " " + std::to_string(size / n) + "x" + std::to_string(n);
+    }
+
+    // A loop by hand, if it is there, called with the first element and row and how many rows. The
+    // rows ahead of the last one are fetched, too.
+    template <typename Call> Hand hand(const char *name, int64_t n, Call call) {
+      void *loop = bench.peers.find<void>(name);
+      if (!loop)
+        return {};
+      return [=](int64_t first, int64_t last) { call(loop, first * n, first, last - first); };
+    }
+
     // work(first, last) of `count` things, of which each worker has a share.
-    auto shared = [&](int64_t count, const std::function<void(int64_t, int64_t)> &work) {
+    void shared(int64_t count, const Hand &work) const {
       std::vector<std::thread> threads;
       for (unsigned worker = 0; worker < workers; ++worker) {
         int64_t first = count * worker / workers, last = count * (worker + 1) / workers;
@@ -608,136 +732,47 @@ private:
       }
       for (std::thread &thread : threads)
         thread.join();
-    };
+    }
     // One thread by its processor time, so that others on the machine do not count.
-    auto timedLoop = [&](const std::function<void()> &work) {
+    double timedLoop(const std::function<void()> &work) const {
       return workers == 1 ? processorSeconds(work) : timed(work);
-    };
-    HostTensor xRows = normalRows(size / 4096, 4096, "x"),
-               zRows = normalRows(size / 4096, 4096, "z"),
-               yRows(DType::Float32, {size / 4096, 4096});
-    auto *x = static_cast<float *>(xRows.data()), *z = static_cast<float *>(zRows.data()),
-         *y = static_cast<float *>(yRows.data());
-    using CopyLoop = void(const float *, float *, long);
-    auto copyBy = [&](const char *name) {
-      CopyLoop *loop = peers.find<CopyLoop>(name);
+    }
+
+    double copyBy(const char *name) {
+      auto *loop = bench.peers.find<void(const float *, float *, long)>(name);
       return timedLoop([&] {
         shared(size / 16, [&](int64_t first, int64_t last) {
           loop(x + 16 * first, y + 16 * first, 16 * (last - first));
         });
       });
-    };
-    auto timedCopy = [&] { return copyBy("copy"); };
-    double copied = 8.0 * double(size);
-    // The rate of a copy that writes past the cache, as kernels do, and of a loop that does not.
-    auto [streamed, cached] = measure(timedCopy, [&] { return copyBy("copy_plain"); });
-    std::printf("%-44s %10s %10s %10s\n", "all threads, tensors in memory", "GB/s", "of copy",
-                "by hand");
-    std::printf("%-44s %10.1f %9.0f%%\n", "copy that does not stream", copied / cached * 1e-9,
-                100 * streamed / cached);
-    using Hand = std::function<void(int64_t, int64_t)>; // rows
-    auto againstCopy = [&](const std::string &name, double bytes, Case &kernel, int64_t m,
-                           const Hand &hand) {
+    }
+
+    // A kernel, and loops by hand on `count` things, in turns with the copy.
+    void againstCopy(const std::string &name, double bytes, Case &kernel, int64_t count,
+                     const Hand &byHand) {
       auto share = [&](const std::function<double()> &work) {
-        auto [mine, theirs] = measure(work, timedCopy);
+        auto [mine, theirs] = measure(work, [&] { return copyBy("copy"); });
         return std::pair(bytes / mine, bytes / mine / (copied / theirs));
       };
       auto [rate, ofCopy] =
           share([&] { return workers == 1 ? kernel.ownSeconds() : kernel.seconds(); });
       std::printf("%-44s %10.1f %9.0f%%", name.c_str(), rate * 1e-9, 100 * ofCopy);
-      if (hand)
+      if (byHand)
         std::printf(" %9.0f%%",
-                    100 * share([&] { return timedLoop([&] { shared(m, hand); }); }).second);
+                    100 * share([&] { return timedLoop([&] { shared(count, byHand); }); }).second);
       std::printf("\n");
       std::fflush(stdout);
-    };
-    if (chosen("all add")) {
-      Case kernel("vector_add", "add",
-                  {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(size), integer(4096)},
-                  {uint32_t(size / 4096), 1, 1});
-      againstCopy("add", 12.0 * size, kernel, 0, {});
     }
-    if (chosen("all gelu")) {
-      Case kernel("gelu", "gelu_tanh",
-                  {of(xRows, "x"), of(yRows, "y"), integer(size), integer(4096)},
-                  {uint32_t(size / 4096), 1, 1});
-      againstCopy("gelu", 8.0 * size, kernel, 0, {});
-    }
-    for (int64_t n : {1024, 2048, 4096, 8192}) {
-      int64_t m = size / n;
-      uint32_t rows = uint32_t(m);
-      std::string shape = " " + std::to_string(m) + "x" + std::to_string(n);
-      // The rows ahead of the last one are fetched, too.
-      auto hand = [&](const char *name, auto call) -> Hand {
-        void *loop = peers.find<void>(name);
-        if (!loop)
-          return {};
-        return [=](int64_t first, int64_t last) { call(loop, first * n, first, last - first); };
-      };
-      HostTensor wRow = normal(DType::Float32, {n}, "w"), bRow = normal(DType::Float32, {n}, "b"),
-                 meanRow(DType::Float32, {m}), rstdRow(DType::Float32, {m}),
-                 dwRows(DType::Float32, {m / each, n}), dbRows(DType::Float32, {m / each, n});
-      auto data = [](HostTensor &tensor) { return static_cast<float *>(tensor.data()); };
-      float *w = data(wRow), *b = data(bRow), *mean = data(meanRow), *rstd = data(rstdRow),
-            *dw = data(dwRows), *db = data(dbRows);
-      if (chosen("all softmax")) {
-        Case kernel(
-            "softmax", "softmax_row",
-            {of(xRows, "x"), of(yRows, "y"), integer(n), integer(n), integer(n), integer(n)},
-            {rows, 1, 1});
-        againstCopy("softmax" + shape, 8.0 * size, kernel, m,
-                    hand("rows_softmax", [=](void *loop, int64_t at, int64_t, int64_t count) {
-                      reinterpret_cast<void (*)(const float *, float *, long, long)>(loop)(
-                          x + at, y + at, count, n);
-                    }));
-      }
-      if (chosen("all softmax backward")) {
-        Case kernel("softmax", "softmax_backward_row",
-                    {of(xRows, "x"), of(zRows, "z"), of(yRows, "y"), integer(n), integer(n)},
-                    {rows, 1, 1});
-        againstCopy(
-            "softmax backward" + shape, 12.0 * size, kernel, m,
-            hand("rows_softmax_backward", [=](void *loop, int64_t at, int64_t, int64_t count) {
-              reinterpret_cast<void (*)(const float *, const float *, float *, long, long)>(loop)(
-                  x + at, z + at, y + at, count, n);
-            }));
-      }
-      if (chosen("all layer norm")) {
-        Case kernel("layer_norm", "layer_norm_row",
-                    {of(xRows, "x"), of(wRow, "w"), of(bRow, "b"), of(yRows, "y"),
-                     of(meanRow, "mean"), of(rstdRow, "rstd"), integer(n), integer(n), integer(n),
-                     real(1e-5), integer(n)},
-                    {rows, 1, 1});
-        againstCopy(
-            "layer norm" + shape, 8.0 * size, kernel, m,
-            hand("rows_layer_norm", [=](void *loop, int64_t at, int64_t row, int64_t count) {
-              reinterpret_cast<void (*)(const float *, const float *, const float *, float *,
-                                        float *, float *, long, long)>(loop)(
-                  x + at, w, b, y + at, mean + row, rstd + row, count, n);
-            }));
-      }
-      if (chosen("all layer norm backward")) {
-        Case kernel("layer_norm", "backward_lock_free",
-                    {of(xRows, "x"), of(wRow, "w"), of(zRows, "dy"), of(meanRow, "mean"),
-                     of(rstdRow, "rstd"), of(yRows, "dx"), of(dwRows, "dw"), of(dbRows, "db"),
-                     integer(m), integer(n), integer(each), integer(n)},
-                    {uint32_t(m / each), 1, 1}, "backward.py");
-        againstCopy("layer norm backward" + shape, 12.0 * size, kernel, m / each, [&]() -> Hand {
-          void *loop = peers.find<void>("rows_layer_norm_backward");
-          if (!loop)
-            return {};
-          return [=](int64_t first, int64_t last) {
-            for (int64_t part = first; part < last; ++part)
-              reinterpret_cast<void (*)(const float *, const float *, const float *, const float *,
-                                        const float *, float *, float *, float *, long, long)>(
-                  loop)(x + part * each * n, w, z + part * each * n, mean + part * each,
-                        rstd + part * each, y + part * each * n, dw + part * n, db + part * n, each,
-                        n);
-          };
-        }());
-      }
-    }
-  }
+
+    Bench &bench;
+    const unsigned workers = bench.pool->concurrency();
+    const int64_t size = std::max<int64_t>(8192 * 4096, int64_t(target::hostCacheBytes()) / 2);
+    const double copied = 8.0 * double(size); // bytes of a copy
+    HostTensor xRows = normalRows(size / 4096, 4096, "x"),
+               zRows = normalRows(size / 4096, 4096, "z"),
+               yRows = HostTensor(DType::Float32, {size / 4096, 4096});
+    float *const x = data(xRows), *const z = data(zRows), *const y = data(yRows);
+  };
 
   std::vector<std::string> parts;
   Peers peers;
