@@ -12,23 +12,20 @@ namespace nereid::analysis {
 
 namespace {
 
-constexpr UsualStep none{0, true};
+constexpr UsualStep none{UsualStep::Known, 0};
 
 // Of a sum. What is known to be zero adds nothing.
 UsualStep sum(const UsualStep &a, const UsualStep &b, int64_t sign) {
-  if (a.isKnown && b.isKnown)
-    return {a.factor + sign * b.factor, true};
-  return {std::max<int64_t>(1, std::gcd(a.factor, b.factor)), false};
+  if (a.kind == UsualStep::Known && b.kind == UsualStep::Known)
+    return {UsualStep::Known, a.factor + sign * b.factor};
+  return {std::max(a.kind, b.kind), std::max<int64_t>(1, std::gcd(a.factor, b.factor))};
 }
 
 // Of the one of two values that changes; of both, if they change alike.
 UsualStep either(const UsualStep &a, const UsualStep &b) {
-  auto stays = [](const UsualStep &step) { return step.isKnown && step.factor == 0; };
-  if (stays(a))
+  if (a.is(0))
     return b;
-  if (stays(b) || (a.isKnown == b.isKnown && a.factor == b.factor))
-    return a;
-  return {};
+  return b.is(0) || (a.kind == b.kind && a.factor == b.factor) ? a : UsualStep{};
 }
 
 } // namespace
@@ -57,24 +54,24 @@ UsualStep UsualSteps::along(Value tile, unsigned dim, unsigned depth) {
 // A product with a number, or with a tile that does not change along the dimension.
 UsualStep UsualSteps::scaled(Value tile, Value by, unsigned dim, unsigned depth) {
   UsualStep step = along(tile, dim, depth), factor = along(by, dim, depth);
-  if (!factor.isKnown || factor.factor)
-    return {};
-  if (step.isKnown && step.factor == 0)
+  if (step.is(0) && factor.is(0))
     return none;
+  if (!factor.is(0) || step.kind == UsualStep::Anything)
+    return {};
   tile::AxisFacts facts = axes.facts(by);
   constexpr int64_t most = int64_t(1) << 30;
   if (std::abs(step.factor) >= most)
     return {};
   if (facts.constant && std::abs(*facts.constant) < most)
-    return {step.factor * *facts.constant, step.isKnown};
-  return {std::abs(step.factor) * std::min(most, facts.divisibility[dim]), false};
+    return {step.kind, step.factor * *facts.constant};
+  return {UsualStep::Multiple, std::abs(step.factor) * std::min(most, facts.divisibility[dim])};
 }
 
 UsualStep UsualSteps::compute(Operation *op, unsigned dim, unsigned depth) {
   auto of = [&](Value operand) { return along(operand, dim, depth); };
   auto operand = [&](unsigned number) { return of(op->getOperand(number)); };
   if (isa<tile::ArangeOp>(op))
-    return {1, true};
+    return {UsualStep::Known, 1};
   if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
     unsigned axis = expand.getAxis();
     return dim == axis ? none : along(op->getOperand(0), dim - (dim > axis), depth);
@@ -88,8 +85,7 @@ UsualStep UsualSteps::compute(Operation *op, unsigned dim, unsigned depth) {
   if (isa<arith::SubIOp>(op))
     return sum(operand(0), operand(1), -1);
   if (isa<arith::MulIOp>(op)) {
-    UsualStep second = operand(1);
-    bool isSecond = second.isKnown && second.factor == 0;
+    bool isSecond = operand(1).is(0);
     return scaled(op->getOperand(!isSecond), op->getOperand(isSecond), dim, depth);
   }
   if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
@@ -101,7 +97,7 @@ UsualStep UsualSteps::compute(Operation *op, unsigned dim, unsigned depth) {
     return {};
   // By one number, which is taken to be large where nobody knows it.
   UsualStep step = operand(0), by = operand(1);
-  if (!step.isKnown || !by.isKnown || by.factor)
+  if (step.kind != UsualStep::Known || !by.is(0))
     return {};
   auto divisor = axes.facts(op->getOperand(1)).constant;
   int64_t size = std::abs(step.factor), least = divisor ? std::abs(*divisor) : 2;
@@ -109,7 +105,7 @@ UsualStep UsualSteps::compute(Operation *op, unsigned dim, unsigned depth) {
     return isQuotient ? none : step;
   if (!divisor || !*divisor || step.factor % *divisor)
     return {};
-  return isQuotient ? UsualStep{step.factor / *divisor, true} : none;
+  return isQuotient ? UsualStep{UsualStep::Known, step.factor / *divisor} : none;
 }
 
 std::optional<unsigned> UsualSteps::nearest(Value pointers) {
@@ -117,26 +113,21 @@ std::optional<unsigned> UsualSteps::nearest(Value pointers) {
   constexpr int64_t far = 16; // a stride that this divides is larger than one that nothing divides
   auto shape = tile::shapeOf(pointers.getType());
   std::optional<unsigned> best;
-  int64_t least = near + 1;
-  bool isSure = false, isNearest = true;
+  int64_t least = 0; // of the best one, if it is known
+  bool isAmbiguous = false;
   for (unsigned d = unsigned(shape.size()); d-- > 0;) {
     UsualStep step = along(pointers, d);
     int64_t size = std::abs(step.factor);
-    if (shape[d] == 1 || (step.isKnown && (size == 0 || size > near)))
-      continue;
-    if (!step.isKnown) {
+    if (shape[d] > 1 && step.kind == UsualStep::Known && size && size <= near) {
+      if (!least || size < least)
+        best = d, least = size;
+    } else if (shape[d] > 1 && step.kind == UsualStep::Multiple && size < far && !least) {
       // Of strides that nobody knows the one is nearer that is no multiple of 16.
-      if (isSure || size >= far)
-        continue;
-      isNearest &= !best;
+      isAmbiguous |= best.has_value();
       best = d;
-      continue;
     }
-    if (!isSure || size < least)
-      best = d, least = size;
-    isSure = true;
   }
-  return isSure || isNearest ? best : std::nullopt;
+  return isAmbiguous && !least ? std::nullopt : best;
 }
 
 } // namespace nereid::analysis

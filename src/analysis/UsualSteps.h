@@ -9,9 +9,10 @@ namespace nereid::analysis {
 
 /// From an element to the next one along a dimension.
 struct UsualStep {
-  /// What it is, or what divides it.
-  int64_t factor = 1;
-  bool isKnown = false;
+  enum Kind { Known, Multiple, Anything } kind = Anything;
+  int64_t factor = 1; ///< what it is, or what divides a stride that nobody knows
+
+  bool is(int64_t step) const { return kind == Known && factor == step; }
 };
 
 /// AxisAnalysis says what holds for each run, so it knows nothing of `i % width` where `width` is
@@ -29,7 +30,8 @@ public:
   /// In numbers; of pointers, in elements.
   UsualStep along(mlir::Value tile, unsigned dim) { return along(tile, dim, 0); }
 
-  /// The dimension along which neighbours are nearest; null where nothing tells two apart.
+  /// The dimension along which neighbours are nearest, but not the same; null where nothing tells
+  /// two apart.
   std::optional<unsigned> nearest(mlir::Value pointers);
 
 private:

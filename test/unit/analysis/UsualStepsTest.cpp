@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 using namespace nereid;
+using analysis::UsualStep;
 
 namespace {
 
@@ -24,7 +25,7 @@ protected:
   // What `ask` says of the value that the function's only `tile.print` shows.
   template <typename Ask> auto ofShown(const std::string &body, Ask ask) {
     std::string source = "func.func @k(%n: i32, %n16: i32 {tile.divisibility = 16 : i64}, "
-                         "%p: !tile.ptr<f32>) attributes {tile.kernel} {\n"
+                         "%p: !tile.ptr<f32>, %table: !tile.ptr<i32>) attributes {tile.kernel} {\n"
                          "%r = tile.arange 0 to 64 : tensor<64xi32>\n"
                          "%nn = tile.splat %n : i32 -> tensor<64xi32>\n"
                          "%far = tile.splat %n16 : i32 -> tensor<64xi32>\n" +
@@ -41,11 +42,12 @@ protected:
     return out;
   }
 
-  std::pair<int64_t, bool> step(const std::string &body) {
+  using Step = std::pair<UsualStep::Kind, int64_t>;
+  Step step(const std::string &body) {
     return ofShown(body + "\ntile.print \"\" hex false signed [true] : %x : tensor<64xi32>",
                    [](analysis::UsualSteps &steps, mlir::Value value) {
                      analysis::UsualStep step = steps.along(value, 0);
-                     return std::pair(step.factor, step.isKnown);
+                     return Step(step.kind, step.factor);
                    });
   }
 
@@ -68,32 +70,30 @@ protected:
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
 };
 
-using Step = std::pair<int64_t, bool>;
-
 TEST_F(UsualStepsTest, RemaindersGoUpByOneAndQuotientsStay) {
-  EXPECT_EQ(step("%x = tile.remsi %r, %nn : tensor<64xi32>"), Step(1, true));
-  EXPECT_EQ(step("%x = tile.divsi %r, %nn : tensor<64xi32>"), Step(0, true));
+  EXPECT_EQ(step("%x = tile.remsi %r, %nn : tensor<64xi32>"), Step(UsualStep::Known, 1));
+  EXPECT_EQ(step("%x = tile.divsi %r, %nn : tensor<64xi32>"), Step(UsualStep::Known, 0));
   EXPECT_EQ(
       step("%m = tile.remsi %r, %nn : tensor<64xi32>\n%q = tile.divsi %r, %nn : tensor<64xi32>\n"
            "%s = arith.muli %q, %far : tensor<64xi32>\n%x = arith.addi %m, %s : tensor<64xi32>"),
-      Step(1, true));
+      Step(UsualStep::Known, 1));
 }
 
 TEST_F(UsualStepsTest, ConstantsScaleAndDivide) {
   std::string three = "%c = arith.constant dense<3> : tensor<64xi32>\n";
-  EXPECT_EQ(step(three + "%x = arith.muli %c, %r : tensor<64xi32>"), Step(3, true));
+  EXPECT_EQ(step(three + "%x = arith.muli %c, %r : tensor<64xi32>"), Step(UsualStep::Known, 3));
   EXPECT_EQ(
       step(three +
            "%y = arith.muli %r, %c : tensor<64xi32>\n%x = tile.divsi %y, %c : tensor<64xi32>"),
-      Step(1, true));
-  EXPECT_EQ(step(three + "%x = arith.subi %c, %r : tensor<64xi32>"), Step(-1, true));
-  EXPECT_EQ(step(three + "%x = arith.minsi %r, %c : tensor<64xi32>"), Step(1, true));
+      Step(UsualStep::Known, 1));
+  EXPECT_EQ(step(three + "%x = arith.subi %c, %r : tensor<64xi32>"), Step(UsualStep::Known, -1));
+  EXPECT_EQ(step(three + "%x = arith.minsi %r, %c : tensor<64xi32>"), Step(UsualStep::Known, 1));
 }
 
 TEST_F(UsualStepsTest, StridesThatNobodyKnows) {
-  EXPECT_EQ(step("%x = arith.muli %r, %far : tensor<64xi32>"), Step(16, false));
-  EXPECT_EQ(step("%x = arith.muli %nn, %r : tensor<64xi32>"), Step(1, false));
-  EXPECT_EQ(step("%x = arith.muli %r, %r : tensor<64xi32>"), Step(1, false));
+  EXPECT_EQ(step("%x = arith.muli %r, %far : tensor<64xi32>"), Step(UsualStep::Multiple, 16));
+  EXPECT_EQ(step("%x = arith.muli %nn, %r : tensor<64xi32>"), Step(UsualStep::Multiple, 1));
+  EXPECT_EQ(step("%x = arith.muli %r, %r : tensor<64xi32>"), Step(UsualStep::Anything, 1));
 }
 
 TEST_F(UsualStepsTest, TheNearestDimension) {
@@ -107,6 +107,12 @@ TEST_F(UsualStepsTest, TheNearestDimension) {
   EXPECT_EQ(nearest("%rows = arith.muli %r, %far : tensor<64xi32>\n"
                     "%columns = arith.muli %r, %nn : tensor<64xi32>"),
             1u);
+  // Rows that are loaded may be anywhere, and elements that are one are not nearest.
+  std::string rows = "%ptrs = tile.splat %table : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>\n"
+                     "%at = tile.addptr %ptrs, %r : tensor<64x!tile.ptr<i32>>, tensor<64xi32>\n"
+                     "%rows = tile.load %at : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>\n";
+  EXPECT_EQ(nearest(rows + "%columns = arith.muli %r, %nn : tensor<64xi32>"), 1u);
+  EXPECT_EQ(nearest(rows + "%columns = arith.constant dense<0> : tensor<64xi32>"), std::nullopt);
   // Nothing tells them apart.
   EXPECT_EQ(nearest("%rows = arith.muli %r, %nn : tensor<64xi32>\n"
                     "%columns = arith.muli %r, %nn : tensor<64xi32>"),
