@@ -75,8 +75,9 @@ private:
   bool placeWhereRepeated(tile::MemoryAccessOpInterface access, llvm::ArrayRef<int64_t> constancy);
   bool placeWhereNearest(tile::MemoryAccessOpInterface access, analysis::UsualSteps &steps);
   void placeLikeOthers(tile::MemoryAccessOpInterface access);
+  /// `width` elements are accessed at once; `isTakenApart` if only the mask forbids more.
   void add(mlir::Operation *access, const Group &group, int64_t contiguity, int64_t width,
-           int64_t elementBytes);
+           int64_t elementBytes, bool isTakenApart = false);
   std::optional<tile::LinearLayout> ofAccessBy(mlir::Value tile,
                                                llvm::DenseSet<mlir::Value> &seen) const;
   bool isReducedWhereAccessed(const Group &group) const;
