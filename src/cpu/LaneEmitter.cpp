@@ -105,7 +105,7 @@ Value LaneEmitter::inRun(Value tile, const Lanes &where) {
 // While there are lanes: all whole vectors of the run that begins here, then one vector in which it
 // ends.
 SmallVector<Value> LaneEmitter::alongRuns(
-    RowRuns &runs, Value upper, int64_t width, ArrayRef<Value> carried,
+    RowRuns &runs, Value runsEnd, Value upper, int64_t width, ArrayRef<Value> carried,
     llvm::function_ref<SmallVector<Value>(Value, Value, ArrayRef<Value>, bool)> steps) {
   SmallVector<Value> all = {index(0)};
   llvm::append_range(all, carried);
@@ -125,7 +125,9 @@ SmallVector<Value> LaneEmitter::alongRuns(
   auto least = [&](Value a, Value b) -> Value {
     return builder.create<arith::MinSIOp>(location, a, b);
   };
-  Value left = builder.create<arith::SubIOp>(location, upper, now[0]);
+  Value left = builder.create<arith::SubIOp>(location, runsEnd, now[0]);
+  if (runsEnd != upper)
+    left = builder.create<arith::MaxSIOp>(location, left, index(0));
   Value whole = builder.create<arith::AndIOp>(location, least(length, left), index(-width));
   Value last = add(now[0], whole), next = least(add(last, index(width)), upper);
   const RowRun *outer = std::exchange(run, &here);

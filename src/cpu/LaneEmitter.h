@@ -283,10 +283,12 @@ public:
 private:
   std::optional<Lanes> acrossRows(mlir::Value tile);
   mlir::Value inRun(mlir::Value tile, const Lanes &lanes);
+  bool scatters(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t width);
   std::unique_ptr<RowRuns> runsOf(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                                   int64_t width);
   llvm::SmallVector<mlir::Value> alongRuns(
-      RowRuns &runs, mlir::Value upper, int64_t width, llvm::ArrayRef<mlir::Value> carried,
+      RowRuns &runs, mlir::Value runsEnd, mlir::Value upper, int64_t width,
+      llvm::ArrayRef<mlir::Value> carried,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(
           mlir::Value lower, mlir::Value upper, llvm::ArrayRef<mlir::Value> carried, bool isRun)>
           steps);

@@ -7,6 +7,7 @@
 //   [full, end)    narrow vectors, masked
 //   [end, extent)  narrow vectors, the masks are false
 #include "cpu/LaneEmitter.h"
+#include "cpu/LaneOffsets.h"
 #include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -412,6 +413,40 @@ void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
   }
 }
 
+// True if lanes of the tasks are read or written one by one: a loop that takes several vectors a
+// step gains nothing then, and its code is long.
+bool LaneEmitter::scatters(ArrayRef<RowTask> tasks, const Lanes &row, int64_t width) {
+  llvm::DenseSet<Value> seen, computed = computedBy(tasks);
+  auto isScattered = [&](Value pointers, const Lanes &where) {
+    tile::AxisFacts facts = axes.facts(pointers);
+    return facts.contiguity[where.dim] < 2 && facts.constancy[where.dim] < 2 &&
+           !stepBetweenSplits(pointers, where.dim, axes) && !laneOffsets(pointers, where, *this);
+  };
+  std::function<bool(Value, Lanes)> scatters = [&](Value tile, Lanes where) {
+    if (!tile::isTile(tile) || where.width == 1 || !seen.insert(tile).second ||
+        (plan.stored(tile) && !computed.contains(tile)))
+      return false;
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isLazy(op))
+      return false;
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && isScattered(load.getPointer(), where))
+      return true;
+    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
+      return scatters(op->getOperand(0), inOperand(op, where));
+    return (op->hasTrait<OpTrait::Elementwise>() || isa<tile::LoadOp>(op)) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return scatters(operand, where); });
+  };
+  Lanes where = row;
+  where.width = width;
+  for (const RowTask &task : tasks)
+    for (Value tile : task.tiles)
+      if ((task.storeMask && isa<tile::PtrType>(tile::elementType(tile.getType())) &&
+           isScattered(tile, where)) ||
+          scatters(tile, where))
+        return true;
+  return false;
+}
+
 // The numbers of the tasks that runs are made of; null if there are none.
 std::unique_ptr<RowRuns> LaneEmitter::runsOf(ArrayRef<RowTask> tasks, const Lanes &row,
                                              int64_t extent, int64_t width) {
@@ -433,6 +468,8 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
   SmallVector<Value> carried;
   for (const RowTask &task : tasks)
     llvm::append_range(carried, task.carried);
+  if (carried.empty() && wide > vectorLanes() && (!sweeps || scatters(tasks, row, wide)))
+    wide = vectorLanes();
   // Each task's share of the carried values becomes that of `each`.
   auto perTask = [&](ValueRange all, auto each) {
     SmallVector<Value> out;
@@ -481,16 +518,19 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
     });
   };
   // Cut where runs end, too (RunLanes.h).
+  // What is carried is as wide as all steps.
+  int64_t narrow = carried.empty() ? std::min(wide, vectorLanes()) : wide;
+  int64_t runWidth = extent < 2 * wide ? narrow : wide;
+  auto findRuns = [&] {
+    return ahead.empty() && !alternates ? runsOf(tasks, row, extent, runWidth) : nullptr;
+  };
   auto whole = [&](Value upper) {
-    // What is carried is as wide as all steps.
-    int64_t narrow = carried.empty() ? std::min(wide, vectorLanes()) : wide;
-    int64_t width = extent < 2 * wide ? narrow : wide;
-    auto runs = ahead.empty() && !alternates ? runsOf(tasks, row, extent, width) : nullptr;
+    auto runs = findRuns();
     if (!runs)
       return steps(index(0), upper, wide, carried);
-    return alongRuns(*runs, upper, width, carried,
+    return alongRuns(*runs, upper, upper, runWidth, carried,
                      [&](Value lower, Value upper, ArrayRef<Value> before, bool isRun) {
-                       return steps(lower, upper, isRun ? width : narrow, before);
+                       return steps(lower, upper, isRun ? runWidth : narrow, before);
                      });
   };
   auto parts = sweep(tasks, row, extent, wide);
@@ -499,9 +539,23 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
     return settled(wide);
   }
   fetchEnd = parts->end;
-  assuming(parts->masks, true, [&] { carried = whole(parts->full); });
-  narrowTo(wide, parts->narrow);
-  carried = steps(parts->full, parts->end, parts->narrow, carried);
+  std::unique_ptr<RowRuns> runs;
+  if (carried.empty())
+    assuming(parts->masks, true, [&] { runs = findRuns(); });
+  if (runs) {
+    // What lies across the end of a run looks at the masks, too: one code for it and the border.
+    alongRuns(*runs, parts->full, parts->end, runWidth, {},
+              [&](Value lower, Value upper, ArrayRef<Value>, bool isRun) -> SmallVector<Value> {
+                if (!isRun)
+                  return steps(lower, upper, narrow, {});
+                assuming(parts->masks, true, [&] { steps(lower, upper, runWidth, {}); });
+                return {};
+              });
+  } else {
+    assuming(parts->masks, true, [&] { carried = whole(parts->full); });
+    narrowTo(wide, parts->narrow);
+    carried = steps(parts->full, parts->end, parts->narrow, carried);
+  }
   if (parts->uniform)
     assuming(parts->masks, false, [&] {
       settling = true;

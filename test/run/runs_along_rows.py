@@ -87,3 +87,20 @@ def wrapped(x, y, rows, columns, shift, R: tl.constexpr, C: tl.constexpr):
     tl.store(y + i * columns + j, v, mask=(i < rows) & (j < columns))
 
 # expect: wrapped(x=iota(300), rows=8, columns=100, shift=13, R=8, C=128) -> y == [i // 100 // 3 * 100 + (i % 100 + 13) % 100 for i in range(800)]
+
+
+@triton.jit
+def looked_up(index, x, y, n, width, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    row = i // width
+    column = i % width
+    at = tl.load(index + row * width + column, mask=i < n, other=0)
+    tl.store(y + row * width + column, tl.load(x + at * width + column, mask=i < n), mask=i < n)
+
+# Ends of runs in the middle of the mask, at its border and behind it.
+# expect: looked_up[2](index=[(i * 7) % 3 for i in range(600)]:i32, x=iota(3x100), y=zeros(600,f32), n=555, width=100, B=512)
+#     -> y == [(i * 7) % 3 * 100 + i % 100 if i < 555 else 0 for i in range(600)]
+# expect: looked_up(index=[(i * 7) % 3 for i in range(512)]:i32, x=iota(3x250), y=zeros(512,f32), n=252, width=250, B=512)
+#     -> y == [(i * 7) % 3 * 250 + i % 250 if i < 252 else 0 for i in range(512)]
+# expect: looked_up(index=[(i * 7) % 3 for i in range(512)]:i32, x=iota(3x16), y=zeros(512,f32), n=500, width=16, B=512)
+#     -> y == [(i * 7) % 3 * 16 + i % 16 if i < 500 else 0 for i in range(512)]
