@@ -105,6 +105,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel, uint64_t firstCache)
   findStreams();
   joinRows();
   fetchAhead();
+  fetchRows();
   findLeavingRow();
 }
 
@@ -377,17 +378,14 @@ bool FusionPlan::mustBeApart(const Root &root, Operation *store_) {
     // Of addresses and masks more is known than of numbers in a buffer.
     Type element = tile::elementType(tile.getType());
     bool isPlace = isa<tile::PtrType>(element) || element.isInteger(1);
-    // A chain of elementwise ops keeps the lanes in their places.
-    bool keeps = llvm::all_of(one.ops, [](Operation *op) {
-      return keepsPlaces(op) || isa<tile::SplatOp>(op) ||
-             !llvm::any_of(op->getOperands(), tile::isTile);
-    });
     for (Operation *op : one.ops) {
       auto read = dyn_cast<tile::MemoryAccessOpInterface>(op);
       if (!read || !read.readsMemory())
         continue;
-      keeps &= write && !(isOwn && tile == write.getAccessed()) &&
-               tile::isTile(read.getAccessed()) && !one.repeated.contains(op);
+      // Only elementwise ops lie between the load and what is stored.
+      bool keeps = write && !(isOwn && tile == write.getAccessed()) &&
+                   tile::isTile(read.getAccessed()) && !one.repeated.contains(op) &&
+                   !one.moved.contains(op);
       if (keeps && read.getAccessed() == write.getAccessed() && !mayRepeat(write.getAccessed()))
         continue;
       bool byRows =
@@ -647,6 +645,8 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
         printAhead(row->ahead);
     }
     printAhead(fetchedDuring(root.place));
+    if (size_t rows = rowsFetchedDuring(root.place).size())
+      os << " fetches rows of " << rows;
     if (alternates(root.place))
       os << " from both ends in turns";
     if (runsInYield(root.place))

@@ -91,6 +91,7 @@ public:
     mlir::Operation *load;
     unsigned first = 0, share = 8;
     bool isNear = true;
+    bool isShort = false; ///< read once: fetched where rows of two rounds stand apart
   };
   /// Ops along rows of one length that run in one loop, where the last of them stands: reductions
   /// and stored tiles. Null for a tile that is stored by a loop of its own, or not at all.
@@ -102,6 +103,10 @@ public:
   const RowLoop *rowLoop(mlir::Operation *op) const;
   /// Loads whose next round is fetched while `store` runs.
   llvm::ArrayRef<Ahead> fetchedDuring(mlir::Operation *store) const;
+  /// Loads of which `store` reads short rows of a tile, that stand apart: while it goes along one
+  /// row, one some rows on is fetched. Processors expect what follows, and no row is long enough to
+  /// be followed.
+  llvm::ArrayRef<mlir::Operation *> rowsFetchedDuring(mlir::Operation *store) const;
   /// True if `store` runs along its row from the other end in every second program: what programs
   /// share, but the first cache does not hold, is then met where the program before left it.
   bool alternates(mlir::Operation *store) const { return alternating.contains(store); }
@@ -157,6 +162,7 @@ private:
   void joinYields(mlir::scf::ForOp loop);
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
+  void fetchRows();
   void findLeavingRow();
   bool goesOneWay(mlir::Value tile) const;
   bool mayReadAgain(mlir::Operation *op) const;
@@ -177,6 +183,7 @@ private:
   std::vector<RowLoop> rowLoops;
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Ahead, 2>> aheadInStores;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> shortRows;
   llvm::DenseSet<mlir::Operation *> ahead, alternating;
   std::optional<LeavingRow> leaving;
   uint64_t bytes = 0;

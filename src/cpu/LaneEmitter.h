@@ -81,6 +81,7 @@ struct RowTask {
   llvm::SmallVector<mlir::Value, 4> tiles; ///< what the body asks for lanes of
   mlir::Value computes;  ///< one of them that the body computes, though it has a buffer
   mlir::Value storeMask; ///< the body need not run where this is false for the rest of the row
+  std::function<void(const Lanes &)> atStart; ///< of each row of a tile; not needed
   /// Carried into the first step: wide vectors that change nothing.
   llvm::SmallVector<mlir::Value, 1> carried;
   std::function<llvm::SmallVector<mlir::Value>(const Lanes &, mlir::ValueRange)> body;

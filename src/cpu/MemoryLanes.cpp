@@ -340,17 +340,39 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     if (!emitter.plan.mayStream(store) || !emitter.sweeps ||
         store.getAccessElementType().isInteger(1))
       return {};
+    return emitter.builder.create<arith::SelectOp>(emitter.loc(), writesMore(1, store, emitter),
+                                                   emitter.index(LaneEmitter::lineBytes - 1),
+                                                   emitter.index(-1));
+  }
+
+  // True if the launch writes more than a share of what may go past the cache.
+  static Value writesMore(int64_t share, tile::StoreOp store, LaneEmitter &emitter) {
     OpBuilder &b = emitter.builder;
     Location loc = emitter.loc();
     const ProgramValues &program = emitter.program;
-    Value bytes = b.create<arith::MulIOp>(loc, program.count,
-                                          emitter.index(bufferBytes(store.getValue().getType())));
-    Value large = b.create<arith::AndIOp>(
+    int64_t each = int64_t(bufferBytes(store.getValue().getType())) * share;
+    Value bytes = b.create<arith::MulIOp>(loc, program.count, emitter.index(each));
+    return b.create<arith::AndIOp>(
         loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.streamAbove),
         b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.streamAbove,
                                 emitter.index(0)));
-    return b.create<arith::SelectOp>(loc, large, emitter.index(LaneEmitter::lineBytes - 1),
-                                     emitter.index(-1));
+  }
+
+  // Fetches short rows some rows ahead of `row`; behind the last one that one again.
+  static void fetchRows(ArrayRef<Operation *> loads, const Lanes &row, LaneEmitter &emitter) {
+    constexpr int64_t bytesAhead = 4 << 10;
+    for (Operation *op : loads) {
+      auto load = cast<tile::LoadOp>(op);
+      auto shape = tile::shapeOf(load.getType());
+      unsigned dim = shape.size() - 2;
+      int64_t bytes = shape.back() * tile::bytesInMemory(load.getAccessElementType());
+      int64_t rows = std::max<int64_t>(bytesAhead / bytes / int64_t(loads.size()), 1);
+      Lanes from = row.first();
+      from.position[dim] = emitter.builder.create<arith::MinSIOp>(
+          emitter.loc(), emitter.add(row.position[dim], emitter.index(rows)),
+          emitter.index(shape[dim] - 1));
+      emitter.fetchLines(emitter.lanes(load.getPointer(), from), bytes, /*hint=*/3);
+    }
   }
 
   // Puts the lanes of `values` where they belong.
@@ -474,6 +496,14 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       return {};
     };
     unsigned dim = LaneEmitter::preferredDim(shape);
+    ArrayRef<Operation *> rows = emitter.plan.rowsFetchedDuring(store);
+    if (!rows.empty() && computed && emitter.sweeps && dim == shape.size() - 1) {
+      // What the second cache holds is near enough.
+      Value large = writesMore(8, store, emitter);
+      task.atStart = [=, &emitter](const Lanes &row) {
+        emitter.when(large, [&] { fetchRows(rows, row, emitter); });
+      };
+    }
     emitter.forEachInRows(shape, dim, task, endsOfStore(store, emitter, dim),
                           emitter.plan.fetchedDuring(store), emitter.plan.alternates(store));
   }

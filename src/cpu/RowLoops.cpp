@@ -149,7 +149,8 @@ ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *store) const {
 // which then wait for arithmetic, or for what they write. The one with most of it fetches the row
 // of the next round. Where none has much, and rows are longer than the first cache holds beside
 // what the last loop reads, all but the first, for which its own row is still on the way, share it,
-// so that memory is never idle: the last one most.
+// so that memory is never idle: the last one most. Short rows that one loop reads, and that stand
+// apart from round to round, are followed by nothing that the processor expects.
 void FusionPlan::fetchAhead() {
   struct Candidate {
     Operation *place;
@@ -190,12 +191,13 @@ void FusionPlan::fetchAhead() {
   const uint64_t mostBytes = firstCache * 2 / 3, mostBytesUpdated = firstCache;
   // 32 KiB hold no row that is ahead beside the one that is worked on (docs/design/cpu-speed.md).
   const uint64_t longestNear = firstCache > 32 << 10 ? firstCache / 3 : 0;
-  constexpr int64_t leastBytes = 2048;
+  constexpr uint64_t leastBytes = 2048, leastShort = 256, mostShort = 4096;
   kernel->walk([&](tile::LoadOp load) {
     Value pointers = load.getPointer();
     if (!tile::isTile(pointers) || !isRow(pointers) || !rowsAreRanges(pointers) ||
-        bufferBytes(load.getResult().getType()) < leastBytes)
+        bufferBytes(load.getResult().getType()) < leastShort)
       return;
+    uint64_t bytes = bufferBytes(load.getResult().getType());
     Operation *first = nullptr;
     for (const Root &root : roots())
       if (!first && root.place->getBlock() == load->getBlock() && cone(root).ops.contains(load))
@@ -203,11 +205,10 @@ void FusionPlan::fetchAhead() {
     if (!first)
       return;
     auto fits = [&](const Candidate &loop) {
-      return loop.bytes + bufferBytes(load.getResult().getType()) <=
-             (loop.isYield ? mostBytesUpdated : mostBytes);
+      return loop.bytes + bytes <= (loop.isYield ? mostBytesUpdated : mostBytes);
     };
-    bool isLong = bufferBytes(load.getResult().getType()) > firstCache / 3;
-    bool isNear = bufferBytes(load.getResult().getType()) <= longestNear;
+    bool isLong = bytes > firstCache / 3;
+    bool isNear = bytes <= longestNear;
     auto worth = [&](const Candidate &loop) { return std::pair(isLong || fits(loop), loop.work); };
     SmallVector<Candidate *> along; // all loops from the first that reads the row on
     Candidate *best = nullptr;
@@ -223,7 +224,11 @@ void FusionPlan::fetchAhead() {
       if (!isFirst && (!best || worth(loop) > worth(*best)))
         best = &loop;
     }
-    if (!best)
+    if (!best && along.size() == 1 && along.front()->isYield && bytes <= mostShort) {
+      ahead.insert(load);
+      along.front()->loop->ahead.push_back({load, 0, 8, true, true});
+    }
+    if (!best || bytes < leastBytes)
       return;
     ahead.insert(load);
     auto fetch = [&](const Candidate &loop, unsigned from, unsigned share) {
@@ -246,6 +251,36 @@ void FusionPlan::fetchAhead() {
     if (along.back()->place->getParentOp() == kernel)
       alternating.insert(along.back()->place);
   });
+}
+
+ArrayRef<Operation *> FusionPlan::rowsFetchedDuring(Operation *store) const {
+  auto found = shortRows.find(store);
+  return found == shortRows.end() ? ArrayRef<Operation *>() : ArrayRef(found->second);
+}
+
+void FusionPlan::fetchRows() {
+  constexpr uint64_t leastBytes = 64, mostBytes = 4096;
+  constexpr int64_t leastRows = 8;
+  for (const Root &root : roots()) {
+    auto store = dyn_cast<tile::StoreOp>(root.place);
+    auto shape = store ? tile::shapeOf(store.getPointer().getType()) : ArrayRef<int64_t>();
+    if (shape.size() < 2 || !mayStream(store) || !rowsAreRanges(store.getPointer()))
+      continue;
+    unsigned rows = shape.size() - 2;
+    if (shape[rows] < leastRows)
+      continue;
+    Cone used = cone(root);
+    for (Operation *op : used.ops) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if (!load || tile::shapeOf(load.getType()) != shape || used.moved.contains(op) ||
+          !rowsAreRanges(load.getPointer()) ||
+          axes.facts(load.getPointer()).constancy[rows] >= shape[rows])
+        continue;
+      uint64_t bytes = shape.back() * tile::bytesInMemory(load.getAccessElementType());
+      if (bytes >= leastBytes && bytes <= mostBytes)
+        shortRows[store].push_back(load);
+    }
+  }
 }
 
 void FusionPlan::findLeavingRow() {

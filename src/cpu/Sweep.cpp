@@ -317,9 +317,12 @@ void LaneEmitter::forEachInRows(ArrayRef<int64_t> shape, unsigned dim, const Row
   SmallVector<Value> rowEnds(ends);
   if (!ends.empty())
     rowEnds[dim] = {};
-  forEach(
-      rows, dim, 1, [&](const Lanes &row) { alongRow(row, shape[dim], task, ahead, alternates); },
-      rowEnds);
+  auto along = [&](const Lanes &row) {
+    if (task.atStart)
+      task.atStart(row);
+    alongRow(row, shape[dim], task, ahead, alternates);
+  };
+  forEach(rows, dim, 1, along, rowEnds);
 }
 
 static Value sameBits(LaneEmitter &emitter, Value a, Value c) {
@@ -364,7 +367,7 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   strides[load] = builder.create<arith::SelectOp>(location, first, index(0), stride);
 }
 
-constexpr int64_t bytesAhead = 16 << 10;
+constexpr int64_t bytesAhead = 16 << 10, bytesAheadOfShort = 4 << 10;
 
 // The loop's share of each row: it is `at` of `end`. One of so many loads that are fetched.
 void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Value at, Value end,
@@ -372,8 +375,10 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
   auto load = cast<tile::LoadOp>(ahead.load);
   // Short rows are over before memory answers: then those of several rounds are under way.
   uint64_t row = bufferBytes(load.getResult().getType());
-  int64_t rounds = std::max<int64_t>(bytesAhead / loads / int64_t(row), 1);
-  Value distance = builder.create<arith::MulIOp>(location, strides.lookup(load), index(rounds));
+  int64_t within = ahead.isShort ? bytesAheadOfShort : bytesAhead;
+  int64_t rounds = std::max<int64_t>(within / loads / int64_t(row), 1);
+  Value stride = strides.lookup(load);
+  Value distance = builder.create<arith::MulIOp>(location, stride, index(rounds));
   int32_t cache = ahead.isNear ? 3 : 2;
   int64_t element = tile::bytesInMemory(load.getAccessElementType());
   Lanes from = where.first();
@@ -381,9 +386,15 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
     return builder.create<LLVM::GEPOp>(location, pointer.getType(), builder.getI8Type(), pointer,
                                        bytes);
   };
+  auto all = [&] {
+    fetchLines(after(lanes(load.getPointer(), from), distance), where.width * element, cache);
+  };
+  if (ahead.isShort)
+    return when(builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, stride,
+                                              index(int64_t(row))),
+                all);
   if (ahead.share == 8)
-    return fetchLines(after(lanes(load.getPointer(), from), distance), where.width * element,
-                      cache);
+    return all();
   auto eighths = [&](Value of, unsigned count) -> Value {
     Value product = builder.create<arith::MulIOp>(location, of, index(count * element));
     return builder.create<arith::ShRUIOp>(location, product, index(3));
