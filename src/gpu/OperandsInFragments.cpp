@@ -177,10 +177,14 @@ public:
 
   // The left one comes in registers. The right one is written, 16 bytes along K at once.
   void ofWgmma(tile::DotOp dot) {
-    recompute.fewestBytes = 16;
+    // A thread's halves are pairs.
+    bool isOfHalves = tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) == 2;
+    recompute.fewestBytes = isOfHalves ? 8 : 16;
     if (auto lhs = fragmentsOf(dot, true, warps);
         lhs && !slotOperand(dot.getLhs()) && registersOf(*lhs) <= most)
       makeOperand(dot, 0, *lhs);
+    if (isOfHalves)
+      return;
     Value right = dot.getRhs();
     auto shape = tile::shapeOf(right.getType());
     if (!slotOperand(right) && shape[0] >= 16 && shape[1] >= 8 &&
@@ -203,10 +207,11 @@ private:
 } // namespace
 
 void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
-  constexpr unsigned wordBytes = 4;
+  constexpr unsigned wordBytes = 4, halfBytes = 2;
   SmallVector<tile::DotOp> dots;
   kernel->walk([&](tile::DotOp dot) {
-    if (tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) == wordBytes &&
+    unsigned bytes = tile::bytesInMemory(tile::elementType(dot.getLhs().getType()));
+    if ((bytes == wordBytes || (bytes == halfBytes && isWgmma(dot))) &&
         !dot->hasAttr(rowsTogetherAttr))
       dots.push_back(dot);
   });
