@@ -293,8 +293,8 @@ LinearLayout AccessLayouts::layoutOf(const Group &group) const {
   int64_t row = group.shape[group.dim], rows = elements / row;
   int64_t inOneWarp =
       rows >= warps ? std::min(row / perThread, lanesPerWarp * warps / rows) : int64_t(1);
-  int64_t lanes = std::clamp<int64_t>(std::max(rowBytes / (perThread * own.bytes), inOneWarp), 1,
-                                      lanesPerWarp);
+  int64_t lanes =
+      std::clamp<int64_t>(std::max(rowBytes / (perThread * own.bytes), inOneWarp), 1, lanesPerWarp);
   return reducedLayout(group.shape, perThread, unsigned(lanes), order, warps);
 }
 

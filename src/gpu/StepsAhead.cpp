@@ -100,14 +100,13 @@ BlockArgument storedTo(Operation *op) {
 
 // A branch that only computes. What may not be computed without its condition is fine inside.
 static bool isPureBranch(Operation *op) {
-  return isa<scf::IfOp>(op) && !op->walk([&](Operation *inner) {
-                                    bool isPlain = inner == op || isa<scf::IfOp>(inner) ||
-                                                   (!inner->getNumRegions() &&
-                                                    !isa<tile::DotOp>(inner) &&
-                                                    isMemoryEffectFree(inner));
-                                    return isPlain ? WalkResult::advance()
-                                                   : WalkResult::interrupt();
-                                  }).wasInterrupted();
+  return isa<scf::IfOp>(op) &&
+         !op->walk([&](Operation *inner) {
+              bool isPlain = inner == op || isa<scf::IfOp>(inner) ||
+                             (!inner->getNumRegions() && !isa<tile::DotOp>(inner) &&
+                              isMemoryEffectFree(inner));
+              return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
 }
 
 bool StepSlice::add(scf::ForOp loop, ValueRange values,
