@@ -28,6 +28,8 @@ mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKi
                        tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);
 /// exp, log, ... of f32 and f64 lanes; f16 and bf16 go through f32. Null for an unknown function.
 mlir::Value emitMath(LaneEmitter &emitter, llvm::StringRef function, mlir::ValueRange operands);
+/// x^y of vectors of f32.
+mlir::Value emitPow(LaneEmitter &emitter, mlir::Value x, mlir::Value y);
 /// A function of libdevice by its name without `__nv_`. Null for an unknown one.
 mlir::Value emitLibrary(LaneEmitter &emitter, llvm::StringRef name, mlir::ValueRange operands,
                         mlir::Type result);

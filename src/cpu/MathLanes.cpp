@@ -265,6 +265,8 @@ Value emitMath(LaneEmitter &emitter, StringRef function, ValueRange operands) {
       return emitExp(f, operands[0]);
     if (function == "exp2")
       return emitExp2(f, operands[0]);
+    if (function == "powf" && width > 1)
+      return emitPow(emitter, operands[0], operands[1]);
     transforms::MathBase base;
     auto exp = [&](Value x) { return emitExp(f, x); };
     base.exp = exp;

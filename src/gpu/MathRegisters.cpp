@@ -202,17 +202,21 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   Value half = mul(e, y, f32(e, 0.5));
   Value isInteger = compare(P::OEQ, b.create<math::FloorOp>(e.loc(), y), y);
   Value isOdd = e.both(isInteger, compare(P::UNE, b.create<math::FloorOp>(e.loc(), half), half));
-  Value negative = compare(P::OLT, x, f32(e, 0));
-  Value minus = b.create<arith::NegFOp>(e.loc(), result);
   auto select = [&](Value c, Value p, Value q) -> Value {
     return b.create<arith::SelectOp>(e.loc(), c, p, q);
   };
+  result = select(isOdd, b.create<math::CopySignOp>(e.loc(), result, x), result);
+  // Numbers below zero have powers that are whole; infinity is even.
+  Value isBelow = e.both(compare(P::OLT, x, f32(e, 0)), compare(P::OGT, x, f32(e, -INFINITY)));
+  Value isBroken = compare(P::UNE, b.create<math::FloorOp>(e.loc(), y), y);
   Value nan = b.create<arith::ConstantOp>(e.loc(), b.getF32FloatAttr(NAN));
-  Value signedResult = select(isInteger, select(isOdd, minus, result), nan);
-  result = select(negative, signedResult, result);
-  // Anything to the power 0, and 1 to any power, is 1.
+  result = select(e.both(isBelow, isBroken), nan, result);
+  // Anything to the power 0, and 1 to any power, is 1; (-1)^inf, too.
   Value isOne =
       b.create<arith::OrIOp>(e.loc(), compare(P::OEQ, y, f32(e, 0)), compare(P::OEQ, x, f32(e, 1)));
+  Value isEndless = compare(P::OEQ, b.create<math::AbsFOp>(e.loc(), y), f32(e, INFINITY));
+  isOne =
+      b.create<arith::OrIOp>(e.loc(), isOne, e.both(compare(P::OEQ, size, f32(e, 1)), isEndless));
   return select(isOne, f32(e, 1), result);
 }
 
