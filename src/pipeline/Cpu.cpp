@@ -8,6 +8,7 @@
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
 #include "cpu/OrientStores.h"
+#include "cpu/UnrollSteps.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
@@ -65,6 +66,14 @@ struct FlattenExchangesPass : PassWrapper<FlattenExchangesPass, OperationPass<Mo
   }
 };
 
+struct UnrollStepsPass : PassWrapper<UnrollStepsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollStepsPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::unrollSteps(kernel);
+  }
+};
+
 struct OrientStoresPass : PassWrapper<OrientStoresPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrientStoresPass)
   void runOnOperation() override {
@@ -96,6 +105,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(transforms::createExpandInlineAsmPass());
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
+  // What a few steps of a loop compute stays in registers.
+  pm.addPass(std::make_unique<UnrollStepsPass>());
   // Halves of pairs are found by the numbers of their elements.
   pm.addPass(std::make_unique<FlattenExchangesPass>());
   // Products start with what is added to them, which rounds in another order.
