@@ -473,6 +473,23 @@ std::unique_ptr<RowRuns> LaneEmitter::runsOf(ArrayRef<RowTask> tasks, const Lane
   return runs->isEmpty() ? nullptr : std::move(runs);
 }
 
+// Steps that are all the same and store nothing: where one of them changes no value, none does.
+static SmallVector<Value>
+untilUnchanged(LaneEmitter &emitter, Value from, Value to, int64_t width, ArrayRef<Value> carried,
+               llvm::function_ref<SmallVector<Value>(Value, Value, ArrayRef<Value>)> steps) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Value more = b.create<arith::MinSIOp>(loc, to, emitter.add(from, emitter.index(width)));
+  SmallVector<Value> after = steps(from, more, carried);
+  Value unchanged;
+  for (auto [was, is] : llvm::zip(carried, after)) {
+    Value same = sameBits(emitter, was, is);
+    unchanged = unchanged ? b.create<arith::AndIOp>(loc, unchanged, same).getResult() : same;
+  }
+  Value rest = b.create<arith::SelectOp>(loc, unchanged, to, more);
+  return steps(rest, to, after);
+}
+
 SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, ArrayRef<RowTask> tasks,
                                          ArrayRef<FusionPlan::Ahead> ahead, bool alternates) {
   int64_t wide = preferredWidth({extent}, 0);
@@ -570,24 +587,14 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
   if (parts->uniform)
     assuming(parts->masks, false, [&] {
       settling = true;
-      // Beyond the masks all steps are the same: where nothing is stored and one of them changes
-      // no value, none does.
-      if (llvm::any_of(tasks, [](const RowTask &task) { return task.carried.empty(); })) {
-        carried = steps(parts->end, last, parts->narrow, carried);
-        return;
-      }
-      SmallVector<Value> before = carried;
-      Value more =
-          builder.create<arith::MinSIOp>(location, last, add(parts->end, index(parts->narrow)));
-      carried = steps(parts->end, more, parts->narrow, carried);
-      Value unchanged;
-      for (auto [was, is] : llvm::zip(before, carried)) {
-        Value same = sameBits(*this, was, is);
-        unchanged =
-            unchanged ? builder.create<arith::AndIOp>(location, unchanged, same).getResult() : same;
-      }
-      Value rest = builder.create<arith::SelectOp>(location, unchanged, last, more);
-      carried = steps(rest, last, parts->narrow, carried);
+      const bool stores =
+          llvm::any_of(tasks, [](const RowTask &task) { return task.carried.empty(); });
+      auto narrowSteps = [&](Value lower, Value upper, ArrayRef<Value> before) {
+        return steps(lower, upper, parts->narrow, before);
+      };
+      carried = stores
+                    ? narrowSteps(parts->end, last, carried)
+                    : untilUnchanged(*this, parts->end, last, parts->narrow, carried, narrowSteps);
     });
   return settled(parts->narrow);
 }
