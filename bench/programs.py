@@ -163,9 +163,9 @@ def measured_beside(key, row, kernel, get, grid, args, kwargs):
     if isKept and key in program["inputs"]:
         for mine, theirs in zip(storages, torch.load(program["inputs"][key])):
             if mine.nbytes() == theirs.nbytes:
-                torch.empty(0, dtype=torch.uint8).set_(mine).copy_(theirs)
+                torch.empty(0, dtype=torch.uint8, device=mine.device).set_(mine).copy_(theirs)
     elif isKept:
-        contents = [torch.empty(0, dtype=torch.uint8).set_(x).cpu() for x in storages]  # a kernel that faulted is told of here
+        contents = [torch.empty(0, dtype=torch.uint8, device=x.device).set_(x).cpu() for x in storages]  # a kernel that faulted is told of here
         row["inputs"] = new_file()
         torch.save(contents, row["inputs"])
     before = [digest(x) for x in tensors]

@@ -71,8 +71,7 @@ std::optional<Constant> fromJson(const Json &json) {
     return Constant::floating(json.get<double>());
   if (json.is_string())
     return Constant::string(json.get<std::string>());
-  if (json.is_object() && json.size() == 1 && json.contains("python") &&
-      json["python"].is_string())
+  if (json.is_object() && json.size() == 1 && json.contains("python") && json["python"].is_string())
     return Constant::parse(json["python"].get<std::string>());
   return std::nullopt;
 }

@@ -140,15 +140,21 @@ Value exactExponential(RegisterEmitter &e, Value x, double base) {
   return mul(e, special(e, "ex2.approx.ftz.f32", rest), e.cast(power, f32Type));
 }
 
-// log2(x) of a normal x > 0 as a sum of two floats, to about 32 bits: with x = 2^n m, m near 1 and
+// log2(x) of x > 0 as a sum of two floats, to about 32 bits: with x = 2^n m, m near 1 and
 // q = 2 (m - 1) / (m + 1), log m = q + q^3 / 12 + q^5 / 80 + ...
 std::pair<Value, Value> logarithmInTwo(RegisterEmitter &e, Value x) {
   OpBuilder &b = e.builder;
   constexpr uint32_t rootOfHalf = 0x3f3504f3;
+  constexpr int exponentOfLarger = 24; // what makes a denormal number a normal one
+  Value isDenormal =
+      b.create<arith::CmpFOp>(e.loc(), arith::CmpFPredicate::OLT, x, f32(e, 0x1p-126));
+  Value larger = mul(e, x, f32(e, std::ldexp(1.0, exponentOfLarger)));
+  x = b.create<arith::SelectOp>(e.loc(), isDenormal, larger, x);
   Value bits = e.cast(x, b.getI32Type());
   Value raised = b.create<arith::SubIOp>(e.loc(), bits, e.i32(rootOfHalf));
   Value count = b.create<arith::ShRSIOp>(e.loc(), raised, e.i32(23));
   Value n = b.create<arith::SIToFPOp>(e.loc(), b.getF32Type(), count);
+  n = b.create<arith::SelectOp>(e.loc(), isDenormal, sub(e, n, f32(e, exponentOfLarger)), n);
   Value m =
       e.cast(b.create<arith::SubIOp>(
                  e.loc(), bits, b.create<arith::ShLIOp>(e.loc(), count, e.i32(23)).getResult()),
@@ -187,8 +193,7 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   Value n = b.create<math::RoundEvenOp>(e.loc(), limited);
   Value fraction = b.create<arith::AddFOp>(e.loc(), sub(e, limited, n), rest);
   Value near = scale(e, special(e, "ex2.approx.ftz.f32", fraction), n);
-  // Of 0, infinity, NaN, denormal numbers and products that are none, digits do not matter or are
-  // not there.
+  // Of 0, infinity, NaN and products that are none, digits do not matter or are not there.
   Value plain = special(e, "ex2.approx.f32", mul(e, y, special(e, "lg2.approx.f32", size)));
   auto compare = [&](arith::CmpFPredicate predicate, Value p, Value q) -> Value {
     return b.create<arith::CmpFOp>(e.loc(), predicate, p, q);
@@ -197,7 +202,7 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   auto isWithin = [&](Value value, double least, double most) {
     return e.both(compare(P::OGE, value, f32(e, least)), compare(P::OLE, value, f32(e, most)));
   };
-  Value isNear = e.both(isWithin(size, 0x1p-126, 0x1.fffffep127), isWithin(product, -160, 130));
+  Value isNear = e.both(isWithin(size, 0x1p-149, 0x1.fffffep127), isWithin(product, -160, 130));
   Value result = b.create<arith::SelectOp>(e.loc(), isNear, near, plain);
   Value half = mul(e, y, f32(e, 0.5));
   Value isInteger = compare(P::OEQ, b.create<math::FloorOp>(e.loc(), y), y);

@@ -393,7 +393,9 @@ Node HostExpressionBuilder::argument(uint32_t number) { return leaf(HostOp::Argu
 Node HostExpressionBuilder::meta(uint32_t number) { return leaf(HostOp::Meta, number); }
 Node HostExpressionBuilder::numel(uint32_t number) { return leaf(HostOp::Numel, number); }
 Node HostExpressionBuilder::rank(uint32_t number) { return leaf(HostOp::Rank, number); }
-Node HostExpressionBuilder::elementBytes(uint32_t number) { return leaf(HostOp::ElementBytes, number); }
+Node HostExpressionBuilder::elementBytes(uint32_t number) {
+  return leaf(HostOp::ElementBytes, number);
+}
 Node HostExpressionBuilder::shape(uint32_t number, int64_t dimension) {
   return leaf(HostOp::Shape, number, dimension);
 }

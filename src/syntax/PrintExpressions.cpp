@@ -149,9 +149,7 @@ template <> void Printer::print(const Yield &node) {
   }
 }
 
-template <> void Printer::print(const YieldFrom &node) {
-  optional("yield from ", node.value);
-}
+template <> void Printer::print(const YieldFrom &node) { optional("yield from ", node.value); }
 
 template <> void Printer::print(const Compare &node) {
   expression(*node.left, BitOr);

@@ -18,4 +18,6 @@ def power(x, y, z, N: tl.constexpr):
 #     -> z == [1, 1, nan, nan, 0, -0.0, inf, -inf, 0, inf, 1, 1, 0, inf, inf, 0]
 # expect: power(x=[inf, inf, -inf, -inf, -inf, -inf, -inf, -inf, -2, -0.5, -1, -0.0, 0, 3e38, -3e38, inf]:f32, y=[2, -2, 3, 2, -3, -2, 0.5, -0.5, 0.5, -1.5, nan, 0.5, 1e-3, 2, 3, 1e-30]:f32, N=16)
 #     -> z == [inf, 0, -inf, inf, -0.0, 0, inf, 0, nan, nan, nan, 0, 0, inf, -inf, inf]
+# expect: power(x=[3 * 2 ** (i - 149) for i in range(64)]:f32, y=[-0.5 for i in range(64)]:f32, N=64)
+#     -> z ~= [(3 * 2 ** (i - 149)) ** -0.5 for i in range(64)] within 4e-6
 # expect: power(x=[2 ** (i - 149) for i in range(64)]:f32, y=[1 for i in range(64)]:f32, N=64) -> z == [2 ** (i - 149) for i in range(64)]

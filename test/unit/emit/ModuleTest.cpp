@@ -641,7 +641,8 @@ TEST_F(ModuleTest, FormattedNumbers) {
             "'50%|1e+300|-0.0|  nan|1,234.50'");
   EXPECT_EQ(value("x = f'{\"abcdef\":.3}|{\"a\":*<3}|{None!s:>5}'", "x"), "'abc|a**| None'");
   for (const char *bad : {"1.5:d", "1:s", "\"a\":d", "1:10001", "1:.3.3", "1:zz", "1.5:n"})
-    EXPECT_EQ(value("x = f'{" + std::string(bad) + "}'", "x"), "unusable: ModuleLevelFailure") << bad;
+    EXPECT_EQ(value("x = f'{" + std::string(bad) + "}'", "x"), "unusable: ModuleLevelFailure")
+        << bad;
 }
 
 TEST_F(ModuleTest, FunctionsOfMath) {
@@ -656,7 +657,9 @@ TEST_F(ModuleTest, FunctionsOfMath) {
   EXPECT_EQ(value("import math\nx = math.hypot(3, 4), math.log(8, 2), math.isinf(math.inf)", "x"),
             "(5.0, 3.0, True)");
   for (const char *bad : {"sqrt(-1)", "log(0)", "pow(2)", "isqrt(-1)", "floor(math.inf)", "exp()"})
-    EXPECT_EQ(value("import math\nx = math." + std::string(bad), "x"), "unusable: ModuleLevelFailure") << bad;
+    EXPECT_EQ(value("import math\nx = math." + std::string(bad), "x"),
+              "unusable: ModuleLevelFailure")
+        << bad;
 }
 
 TEST_F(ModuleTest, LibraryPieces) {
