@@ -30,6 +30,7 @@
 #include "transforms/FoldAddends.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/NameExtrema.h"
+#include "transforms/NestTiles.h"
 #include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
@@ -58,6 +59,8 @@ namespace {
 void addTilePasses(OpPassManager &pm) {
   // What the source leaves undefined is zero.
   pm.addPass(transforms::createDropChecksPass());
+  // What goes through the steps of all tiles at once goes through tiles, and steps.
+  pm.addPass(transforms::createNestTilesPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass(/*narrow=*/true));
   // Reductions to an extremum say so, in one instruction that takes its operands in any order.

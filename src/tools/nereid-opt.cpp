@@ -23,6 +23,7 @@
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
+#include "transforms/NestTiles.h"
 #include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
@@ -192,6 +193,7 @@ int main(int argc, char **argv) {
   nereid::transforms::registerPeelFirstStepPass();
   nereid::transforms::registerUnswitchProductsPass();
   nereid::transforms::registerNameExtremaPass();
+  nereid::transforms::registerNestTilesPass();
   nereid::transforms::registerSplitProductsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));

@@ -40,3 +40,6 @@ def products(a, b, c, M, N, K, PROGRAMS: tl.constexpr, GROUP: tl.constexpr, B: t
 #     ~= [sum([(i // 32 * 44 + k) * (k * 32 + i % 32) for k in range(44)]) for i in range(1024)] within 1e-5
 # expect: products[3](a=iota(2112), b=iota(1408), M=48, N=32, K=44, PROGRAMS=3, GROUP=2, B=16) -> c:f32
 #     ~= [sum([(i // 32 * 44 + k) * (k * 32 + i % 32) for k in range(44)]) for i in range(1536)] within 1e-3
+# expect: products[2](a=iota(1408), b=iota(1408), c=iota(1024), M=32, N=32, K=0, PROGRAMS=2, GROUP=2, B=16) -> c == [i for i in range(1024)]
+# expect: products[5](a=iota(1408), b=iota(1408), c=iota(1024), M=32, N=32, K=44, PROGRAMS=5, GROUP=2, B=16)
+#     -> c ~= [sum([(i // 32 * 44 + k) * (k * 32 + i % 32) for k in range(44)]) for i in range(1024)] within 1e-5
