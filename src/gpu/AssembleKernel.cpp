@@ -11,7 +11,7 @@ namespace {
 
 class Runs {
 public:
-  Runs(const std::string &ptxas, const target::GpuChip &chip, const KernelFacts &facts)
+  Runs(const std::string &ptxas, const target::GpuChip &chip, const AssemblyFacts &facts)
       : ptxas(ptxas), chip(chip), facts(facts) {}
 
   Result<Assembled> run(std::string ptx, const char *step) const {
@@ -87,7 +87,7 @@ public:
 private:
   const std::string &ptxas;
   const target::GpuChip &chip;
-  const KernelFacts &facts;
+  const AssemblyFacts &facts;
 };
 
 } // namespace
@@ -99,7 +99,7 @@ bool isSerial(const Cubin &cubin) {
 }
 
 std::string limitedUnseen(const std::string &ptx, const target::GpuChip &chip,
-                          const KernelFacts &facts) {
+                          const AssemblyFacts &facts) {
   if (facts.maxRegisters)
     return limitRegisters(ptx, facts.maxRegisters);
   if (facts.sums.registers)
@@ -108,7 +108,7 @@ std::string limitedUnseen(const std::string &ptx, const target::GpuChip &chip,
 }
 
 Result<Assembled> assembleKernel(const std::string &ptxas, const std::string &ptx,
-                                 const target::GpuChip &chip, const KernelFacts &facts) {
+                                 const target::GpuChip &chip, const AssemblyFacts &facts) {
   Runs runs(ptxas, chip, facts);
   auto code = runs.run(
       facts.maxRegisters || facts.sums.areKept ? limitedUnseen(ptx, chip, facts) : ptx, "ptxas");

@@ -7,7 +7,7 @@
 namespace nereid::gpu {
 
 /// What is known of a kernel before it is assembled.
-struct KernelFacts {
+struct AssemblyFacts {
   unsigned warps = 4;
   uint64_t sharedBytes = 0;
   uint32_t maxRegisters = 0; ///< that its source sets; 0: none
@@ -18,7 +18,7 @@ struct KernelFacts {
 
 /// The PTX with the limit that it has where nobody can see what the assembler makes of it.
 std::string limitedUnseen(const std::string &ptx, const target::GpuChip &chip,
-                          const KernelFacts &facts);
+                          const AssemblyFacts &facts);
 
 struct Assembled {
   std::string ptx; ///< with the limit that was taken
@@ -29,7 +29,7 @@ struct Assembled {
 
 /// Assembles a kernel, again under another limit where what came says that it may gain.
 Result<Assembled> assembleKernel(const std::string &ptxas, const std::string &ptx,
-                                 const target::GpuChip &chip, const KernelFacts &facts);
+                                 const target::GpuChip &chip, const AssemblyFacts &facts);
 
 /// `ptxas` lets each product wait for the one before.
 bool isSerial(const Cubin &cubin);

@@ -349,9 +349,9 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
 }
 
 // What the assembler's runs ask of a kernel.
-gpu::KernelFacts factsOf(ModuleOp module, const CodeRequest &request, const GpuCode &code) {
+gpu::AssemblyFacts factsOf(ModuleOp module, const CodeRequest &request, const GpuCode &code) {
   FunctionOpInterface kernel = analysis::findKernel(*code.pipelined);
-  gpu::KernelFacts facts{.warps = request.warps, .sharedBytes = code.emitted.sharedBytes};
+  gpu::AssemblyFacts facts{.warps = request.warps, .sharedBytes = code.emitted.sharedBytes};
   if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
     facts.maxRegisters = uint32_t(limit.getInt());
   facts.hasProducts = code.text.find("mma") != std::string::npos;
@@ -397,7 +397,7 @@ Result<GpuCode> codeFor(ModuleOp module, const CodeRequest &request) {
     return status.takeError();
   if (request.stage == GpuStage::Llvm)
     return out;
-  gpu::KernelFacts facts = factsOf(module, request, out);
+  gpu::AssemblyFacts facts = factsOf(module, request, out);
   if (request.stage == GpuStage::Ptx || !request.options.assemble || ptxas.empty())
     return stopped(gpu::limitedUnseen(out.text, chip, facts));
   auto assembled = gpu::assembleKernel(ptxas, out.text, chip, facts);

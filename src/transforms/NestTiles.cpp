@@ -112,26 +112,18 @@ private:
       return true;
     for (OpResult result : first.getResults()) {
       Value otherwise = first.elseYield().getOperand(result.getResultNumber());
-      auto carried = dyn_cast<BlockArgument>(otherwise);
-      if (!carried || carried.getOwner() != &body || !carried.getArgNumber() ||
-          yielded(carried.getArgNumber() - 1) != result)
+      auto carried = carriedNumber(otherwise);
+      if (!carried || yielded(*carried) != result)
         return false;
-      for (Operation *user : carried.getUsers())
+      for (Operation *user : otherwise.getUsers())
         if (!first->isAncestor(user))
           return false;
-      ofTile[carried.getArgNumber() - 1] = result;
+      ofTile[*carried] = result;
     }
-    bool isKnown = true;
-    first.getThenRegion().walk([&](Operation *op) {
-      for (Value operand : op->getOperands()) {
-        auto carried = dyn_cast<BlockArgument>(operand);
-        isKnown &= first->isAncestor(operand.getParentBlock()->getParentOp()) ||
-                   loop.isDefinedOutsideOfLoop(operand) ||
-                   (carried && carried.getOwner() == &body && carried != loop.getInductionVar() &&
-                    carried.getArgNumber() - 1 != number);
-      }
+    return takesOnly(first, [&](Value value) {
+      auto carried = carriedNumber(value);
+      return carried && *carried != number;
     });
-    return isKnown;
   }
 
   // What the last branch takes of its step is carried out of the steps, or belongs to the tile.
@@ -160,23 +152,33 @@ private:
           leaving.try_emplace(yielded(j), j);
       }
     }
-    bool isKnown = true;
-    last.getThenRegion().walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        isKnown &= last->isAncestor(operand.getParentBlock()->getParentOp()) ||
-                   loop.isDefinedOutsideOfLoop(operand) || leaving.count(operand) ||
-                   (first && operand.getDefiningOp() == first) || operand == step ||
-                   isConstantOfTile(operand);
+    return takesOnly(last, [&](Value value) {
+      auto carried = carriedNumber(value);
+      bool isConstant = carried && yielded(*carried) == value;
+      return isConstant || value == step || leaving.count(value) ||
+             (first && value.getDefiningOp() == first);
     });
-    return isKnown;
   }
 
-  // Carried, and changed by nothing.
-  bool isConstantOfTile(Value value) {
-    auto carried = dyn_cast<BlockArgument>(value);
-    if (!carried || carried.getOwner() != &body || carried == loop.getInductionVar())
-      return false;
-    return yielded(carried.getArgNumber() - 1) == carried;
+  // Which of what the loop carries a value is.
+  std::optional<unsigned> carriedNumber(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument || argument.getOwner() != &body || argument == loop.getInductionVar())
+      return {};
+    return argument.getArgNumber() - 1;
+  }
+
+  // Whether what a branch takes of the loop's values is `allowed`.
+  bool takesOnly(scf::IfOp branch, llvm::function_ref<bool(Value)> allowed) {
+    return !branch.getThenRegion()
+                .walk([&](Operation *op) {
+                  bool isAllowed = llvm::all_of(op->getOperands(), [&](Value value) {
+                    return branch->isAncestor(value.getParentBlock()->getParentOp()) ||
+                           loop.isDefinedOutsideOfLoop(value) || allowed(value);
+                  });
+                  return isAllowed ? WalkResult::advance() : WalkResult::interrupt();
+                })
+                .wasInterrupted();
   }
 
   // The values of a branch's first side.
@@ -189,22 +191,14 @@ private:
     return values;
   }
 
+  // Nothing is loaded through an argument that is stored to.
   bool isApart() {
-    llvm::SmallPtrSet<void *, 4> stored;
-    bool isSure = true;
+    llvm::SmallDenseSet<Value, 4> stored, read; // null of what may be reached in several ways
     loop.walk([&](tile::MemoryAccessOpInterface access) {
-      BlockArgument argument = analysis::argumentOf(access);
-      if (access.writesMemory()) {
-        isSure &= bool(argument);
-        stored.insert(argument.getAsOpaquePointer());
-      }
+      (access.writesMemory() ? stored : read).insert(analysis::argumentOf(access));
     });
-    loop.walk([&](tile::MemoryAccessOpInterface access) {
-      BlockArgument argument = analysis::argumentOf(access);
-      if (!access.writesMemory())
-        isSure &= argument && !stored.contains(argument.getAsOpaquePointer());
-    });
-    return isSure;
+    return !stored.contains(Value()) && !read.contains(Value()) &&
+           llvm::none_of(read, [&](Value argument) { return stored.contains(argument); });
   }
 
   void build() {
@@ -229,10 +223,8 @@ private:
     inner->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     fill(inner, ofOuter);
     b.setInsertionPointAfter(inner);
-    for (auto [j, value] : llvm::zip(changing, inner.getResults()))
-      for (auto [source, number] : leaving)
-        if (number == j)
-          ofOuter.map(source, value);
+    for (auto [source, j] : leaving)
+      ofOuter.map(source, inner.getResult(llvm::find(changing, j) - changing.begin()));
     ofOuter.map(step, b.create<arith::SubIOp>(loc, count, one).getResult());
     SmallVector<Value> ends = cloneSide(b, last, ofOuter), next(outer.getRegionIterArgs());
     for (auto [j, value] : llvm::zip(changing, inner.getResults()))
