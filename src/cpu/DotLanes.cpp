@@ -154,21 +154,12 @@ bool DotEmitter::packsColumns(int64_t lanes) {
   Value tile = dot.getLhs();
   if (instruction != Instruction::MultiplyAdd || emitter.plan.stored(tile))
     return false;
-  while (Operation *op = tile.getDefiningOp()) {
-    if (op->getNumOperands() != 1 || !op->hasTrait<OpTrait::Elementwise>())
-      break;
-    tile = op->getOperand(0);
-  }
-  auto load = tile.getDefiningOp<tile::LoadOp>();
-  if (!load || !tile::isTile(load.getPointer()))
+  tile::LoadOp load = loadBehind(tile);
+  if (!load || !isScattered(load.getPointer(), n, emitter.axes))
     return false;
-  auto facts = emitter.axes.facts(load.getPointer());
-  auto isScattered = [&](unsigned dim) {
-    return facts.contiguity[dim] < 2 && facts.constancy[dim] < 2;
-  };
-  if (isScattered(m))
-    return isScattered(n) && stepBetweenSplits(load.getPointer(), m, emitter.axes) == 1;
-  return isScattered(n) && depth < lanes;
+  return isScattered(load.getPointer(), m, emitter.axes)
+             ? stepBetweenSplits(load.getPointer(), m, emitter.axes) == 1
+             : depth < lanes;
 }
 
 void DotEmitter::choose() {

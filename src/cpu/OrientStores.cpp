@@ -18,6 +18,16 @@ struct Products {
   llvm::SmallDenseSet<Value, 4> between; // what is computed of them for the store
 };
 
+void eraseUnused(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  for (Value operand : operands)
+    eraseUnused(operand);
+}
+
 // Makes tiles of which two dimensions have changed places.
 class Turning {
 public:
@@ -115,18 +125,6 @@ private:
     return copy.getResult();
   }
 
-public:
-  static void eraseUnused(Value tile) {
-    Operation *op = tile.getDefiningOp();
-    if (!op || !isOpTriviallyDead(op))
-      return;
-    SmallVector<Value> operands(op->getOperands());
-    op->erase();
-    for (Value operand : operands)
-      eraseUnused(operand);
-  }
-
-private:
   const DirectionAnalysis &directions;
   unsigned from, to;
   Products products;
@@ -143,7 +141,7 @@ class ProductsOfStore {
 public:
   ProductsOfStore(tile::StoreOp store, const analysis::AxisAnalysis &axes) : axes(axes) {
     Value pointers = store.getPointer();
-    if (tile::shapeOf(pointers.getType()).size() == 2 && isScattered(pointers, 1) &&
+    if (tile::shapeOf(pointers.getType()).size() == 2 && isScattered(pointers, 1, axes) &&
         stepBetweenSplits(pointers, 0, axes) == 1 && stepBetweenSplits(pointers, 1, axes) != 1)
       collect(store.getValue());
   }
@@ -151,11 +149,6 @@ public:
   Products found;
 
 private:
-  bool isScattered(Value pointers, unsigned dim) {
-    tile::AxisFacts facts = axes.facts(pointers);
-    return facts.contiguity[dim] < 2 && facts.constancy[dim] < 2;
-  }
-
   // Looks through what has no other user: it is turned as a whole.
   bool collect(Value tile) {
     Operation *op = tile.getDefiningOp();
@@ -194,14 +187,8 @@ private:
   }
 
   bool suits(tile::DotOp dot) {
-    Value lhs = dot.getLhs();
-    while (Operation *op = lhs.getDefiningOp()) {
-      if (op->getNumOperands() != 1 || !op->hasTrait<OpTrait::Elementwise>())
-        break;
-      lhs = op->getOperand(0);
-    }
-    auto load = lhs.getDefiningOp<tile::LoadOp>();
-    return load && tile::isTile(load.getPointer()) && isScattered(load.getPointer(), 1) &&
+    tile::LoadOp load = loadBehind(dot.getLhs());
+    return load && isScattered(load.getPointer(), 1, axes) &&
            stepBetweenSplits(load.getPointer(), 1, axes) != 1;
   }
 
@@ -238,7 +225,7 @@ void orientStores(FunctionOpInterface kernel) {
     for (OpOperand &operand : store->getOpOperands()) {
       Value before = operand.get();
       operand.set(turning.turned(before));
-      Turning::eraseUnused(before);
+      eraseUnused(before);
     }
     axes.reset();
   }

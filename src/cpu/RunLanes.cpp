@@ -183,6 +183,21 @@ std::optional<int64_t> stepBetweenSplits(Value tile, unsigned dim,
   return stepBetweenSplits(tile, dim, axes, known);
 }
 
+bool isScattered(Value pointers, unsigned dim, const analysis::AxisAnalysis &axes) {
+  tile::AxisFacts facts = axes.facts(pointers);
+  return facts.contiguity[dim] < 2 && facts.constancy[dim] < 2;
+}
+
+tile::LoadOp loadBehind(Value tile) {
+  while (Operation *op = tile.getDefiningOp()) {
+    if (op->getNumOperands() != 1 || !op->hasTrait<OpTrait::Elementwise>())
+      break;
+    tile = op->getOperand(0);
+  }
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  return load && tile::isTile(load.getPointer()) ? load : tile::LoadOp();
+}
+
 bool isSplitAlongRow(Operation *op, const analysis::AxisAnalysis &axes) {
   return (isQuotient(op) || isRest(op)) && tile::shapeOf(op->getResult(0).getType()).size() == 1 &&
          stepBetweenSplits(op->getResult(0), 0, axes);

@@ -33,6 +33,10 @@ mlir::Value endsMeet(LaneEmitter &emitter, mlir::Value first, mlir::Value last, 
 /// if that is not known.
 std::optional<int64_t> stepBetweenSplits(mlir::Value tile, unsigned dim,
                                          const analysis::AxisAnalysis &axes);
+/// True if nothing tells that neighbours of `pointers` along `dim` are adjacent or one place.
+bool isScattered(mlir::Value pointers, unsigned dim, const analysis::AxisAnalysis &axes);
+/// The load of tiles that `tile` is made of by ops of one operand, such as conversions; or null.
+tile::LoadOp loadBehind(mlir::Value tile);
 /// True if `op` divides in a tile of one dimension such that runs tell its lanes: asked for again,
 /// they cost less than a buffer.
 bool isSplitAlongRow(mlir::Operation *op, const analysis::AxisAnalysis &axes);

@@ -428,9 +428,8 @@ void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
 // step gains nothing then, and its code is long.
 bool LaneEmitter::scatters(ArrayRef<RowTask> tasks, const Lanes &row, int64_t width) {
   llvm::DenseSet<Value> seen, computed = computedBy(tasks);
-  auto isScattered = [&](Value pointers, const Lanes &where) {
-    tile::AxisFacts facts = axes.facts(pointers);
-    return facts.contiguity[where.dim] < 2 && facts.constancy[where.dim] < 2 &&
+  auto areOneByOne = [&](Value pointers, const Lanes &where) {
+    return isScattered(pointers, where.dim, axes) &&
            !stepBetweenSplits(pointers, where.dim, axes) && !laneOffsets(pointers, where, *this);
   };
   std::function<bool(Value, Lanes)> scatters = [&](Value tile, Lanes where) {
@@ -440,7 +439,7 @@ bool LaneEmitter::scatters(ArrayRef<RowTask> tasks, const Lanes &row, int64_t wi
     Operation *op = tile.getDefiningOp();
     if (!op || !isLazy(op))
       return false;
-    if (auto load = dyn_cast<tile::LoadOp>(op); load && isScattered(load.getPointer(), where))
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && areOneByOne(load.getPointer(), where))
       return true;
     if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
       return scatters(op->getOperand(0), inOperand(op, where));
@@ -452,7 +451,7 @@ bool LaneEmitter::scatters(ArrayRef<RowTask> tasks, const Lanes &row, int64_t wi
   for (const RowTask &task : tasks)
     for (Value tile : task.tiles)
       if ((task.storeMask && isa<tile::PtrType>(tile::elementType(tile.getType())) &&
-           isScattered(tile, where)) ||
+           areOneByOne(tile, where)) ||
           scatters(tile, where))
         return true;
   return false;
