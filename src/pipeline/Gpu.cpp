@@ -19,6 +19,7 @@
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
+#include "gpu/ShortSteps.h"
 #include "gpu/TilesAhead.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
@@ -283,6 +284,7 @@ Status writeOneThread(ModuleOp module, const std::string &name, const CodeReques
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
         gpu::keepRows(kernel, warps);
+      gpu::joinShortSteps(kernel);
       uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
       gpu::startLoadsAhead(kernel, warps);
       return bytes;
