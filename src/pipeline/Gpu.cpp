@@ -35,6 +35,7 @@
 #include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
+#include "transforms/UniformSteps.h"
 #include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +56,19 @@ using namespace mlir;
 namespace nereid::pipeline {
 
 namespace {
+
+// A carried row or column of numbers, as offsets are, would move from the layout of one access to
+// those of others in each step. Pointers stay: each thread moves its own.
+struct CarryNumbersPass : PassWrapper<CarryNumbersPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryNumbersPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      transforms::carryOffsets(kernel, [](Value init) {
+        auto type = cast<RankedTensorType>(init.getType());
+        return type.getElementType().isInteger(32) && transforms::isMadeOfNumbers(init);
+      });
+  }
+};
 
 // The passes on tile IR.
 void addTilePasses(OpPassManager &pm) {
@@ -80,6 +94,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createUnswitchProductsPass());
   // Steps that ask whether they are the first leave that one to the code before them.
   pm.addPass(transforms::createPeelFirstStepPass());
+  // Offsets of a loop's steps are computed where they are wanted.
+  pm.addPass(std::make_unique<CarryNumbersPass>());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
