@@ -5,6 +5,7 @@
 #include "gpu/BulkCopies.h"
 #include "gpu/Layouts.h"
 #include "gpu/LoopOverPrograms.h"
+#include "gpu/ShortSteps.h"
 #include "gpu/TileGpu.h"
 
 using namespace mlir;
@@ -73,6 +74,12 @@ bool areSameThreads(const Reached &a, const Reached &b, unsigned warps) {
                        [](const auto &basis) { return isZero(basis); });
 }
 
+// Of different steps of a loop that are one now.
+bool areOfJoinedSteps(Operation *a, Operation *b) {
+  Attribute one = a->getAttr(joinedStepAttr), other = b->getAttr(joinedStepAttr);
+  return a->getBlock() == b->getBlock() && one && other && one != other;
+}
+
 } // namespace
 
 std::optional<int64_t> AccessOrder::rangeOf(Value address) const {
@@ -94,7 +101,8 @@ bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
       memory(a.address) != memory(b.address))
     return false;
   bool isOfEarlierStep = earlier.loop && earlier.loop->isAncestor(later);
-  if (isOfEarlierStep && a.writes && b.writes && !a.isAtomic && !b.isAtomic)
+  if ((isOfEarlierStep || areOfJoinedSteps(earlier.op, later)) && a.writes && b.writes &&
+      !a.isAtomic && !b.isAtomic)
     return false;
   auto loop = dyn_cast_or_null<scf::ForOp>(earlier.loop);
   SameStep isSame = loop ? SameStep(loop, loop) : SameStep();

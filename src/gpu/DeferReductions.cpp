@@ -71,10 +71,18 @@ std::optional<Parts> partsOf(const LinearLayout &layout, unsigned axis, int64_t 
 struct Deferred {
   unsigned index; // of the carried value
   tile::ReduceOp reduce;
+  SmallVector<Operation *, 2> turned; // what puts its elements elsewhere, from the last op back
   Operation *update;
   Parts parts;
   std::optional<Attribute> start; // of all elements, where that is a constant
 };
+
+// True if a tile's elements are those of its operand, in other places or more than once: what is
+// combined element by element may go through it before or behind.
+bool isTurned(Operation *op) {
+  return isa_and_present<tile::TransOp, tile::ReshapeOp, tile::ExpandDimsOp, tile::BroadcastOp,
+                         ConvertLayoutOp>(op);
+}
 
 bool combinesBy(tile::ReduceOp reduce, OperationName name) {
   Block &block = reduce.getCombine().front();
@@ -93,6 +101,11 @@ std::optional<Deferred> findDeferred(scf::ForOp loop, unsigned index) {
       loop.getYieldedValues()[index] != update->getResult(0) || !update->getResult(0).hasOneUse())
     return std::nullopt;
   Value result = update->getOperand(update->getOperand(0) == carried ? 1 : 0);
+  SmallVector<Operation *, 2> turned;
+  while (isTurned(result.getDefiningOp()) && result.hasOneUse()) {
+    turned.push_back(result.getDefiningOp());
+    result = turned.back()->getOperand(0);
+  }
   auto reduce = result.getDefiningOp<tile::ReduceOp>();
   if (!reduce || reduce->getBlock() != body || !result.hasOneUse() ||
       reduce.getSources().size() != 1 || !combinesBy(reduce, update->getName()))
@@ -104,7 +117,7 @@ std::optional<Deferred> findDeferred(scf::ForOp loop, unsigned index) {
   auto parts = partsOf(layoutOf(type), axis, type.getDimSize(axis));
   if (!parts || !parts->isShared())
     return std::nullopt;
-  Deferred deferred{index, reduce, update, *parts, std::nullopt};
+  Deferred deferred{index, reduce, std::move(turned), update, *parts, std::nullopt};
   Value start = loop.getInitArgs()[index];
   SplatElementsAttr splat;
   if (matchPattern(start, m_Constant(&splat)))
@@ -140,9 +153,16 @@ public:
     made.getBody()->getTerminator()->setOperand(index, updated(carried, own));
     b.setInsertionPointAfter(made);
     Value total = met(made.getResult(index));
+    for (Operation *op : llvm::reverse(deferred.turned)) {
+      IRMapping mapping;
+      mapping.map(op->getOperand(0), total);
+      total = b.clone(*op, mapping)->getResult(0);
+    }
     if (isSum(update))
       total = updated(start, total);
     update->erase();
+    for (Operation *op : deferred.turned)
+      op->erase();
     reduce->erase();
     for (auto [old, now] : llvm::zip(loop.getResults(), made.getResults()))
       old.replaceAllUsesWith(old.getResultNumber() == index ? total : Value(now));

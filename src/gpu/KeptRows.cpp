@@ -42,15 +42,6 @@ std::optional<int64_t> stepsOf(scf::ForOp loop) {
   return *upper <= lower ? 0 : (*upper - lower + step - 1) / step;
 }
 
-bool takeSameSteps(scf::ForOp a, scf::ForOp b) {
-  auto same = [](Value x, Value y) {
-    auto number = constantOf(x);
-    return x == y || (number && x.getType() == y.getType() && number == constantOf(y));
-  };
-  return same(a.getLowerBound(), b.getLowerBound()) && same(a.getUpperBound(), b.getUpperBound()) &&
-         same(a.getStep(), b.getStep());
-}
-
 // --- loads that are kept ---
 
 struct Row {

@@ -148,6 +148,83 @@ LinearLayout turnedMatrices(ArrayRef<int64_t> shape, unsigned warps) {
   return layout;
 }
 
+// Words along K in another order, one for both operands: in each eight the even ones come first. So
+// the pairs that a lane has of a sum, or of halves by `ldmatrix`, are the words that a fragment of
+// the left operand has of it, four apart.
+class PairsApart {
+public:
+  // How a tile lies whose reordered version lies in `layout`.
+  static LinearLayout before(const LinearLayout &layout, ArrayRef<int64_t> shape, unsigned dim) {
+    return swapped(layout, shape, dim, {2, 4});
+  }
+  static LinearLayout behind(const LinearLayout &layout, ArrayRef<int64_t> shape, unsigned dim) {
+    return swapped(layout, shape, dim, {4, 2});
+  }
+
+  // The tile in that order; what a thread has of `dim` comes first, so that it is written at once.
+  static Value make(Value tile, unsigned dim) {
+    OpBuilder b(tile.getContext());
+    b.setInsertionPointAfterValue(tile);
+    Location loc = tile.getLoc();
+    auto type = cast<RankedTensorType>(tile.getType());
+    auto typed = [&](ArrayRef<int64_t> shape, const LinearLayout &layout) {
+      return withLayout(RankedTensorType::get(shape, type.getElementType()), layout);
+    };
+    auto from = split(type.getShape(), dim, {4, 2}), to = split(type.getShape(), dim, {2, 4});
+    LinearLayout layout = reshapeLayout(layoutOf(type), type.getShape(), from);
+    Value parts = b.create<tile::ReshapeOp>(loc, typed(from, layout), tile, UnitAttr());
+    auto turned = b.create<tile::TransOp>(loc, typed(to, exchanged(layout, dim)), parts,
+                                          order(from.size(), dim));
+    return b.create<tile::ReshapeOp>(
+        loc, typed(type.getShape(), behind(layoutOf(type), type.getShape(), dim)), turned,
+        UnitAttr());
+  }
+
+private:
+  static SmallVector<int64_t> split(ArrayRef<int64_t> shape, unsigned dim,
+                                    std::array<int64_t, 2> parts) {
+    SmallVector<int64_t> out(shape);
+    out[dim] /= 8;
+    out.insert(out.begin() + dim + 1, parts.begin(), parts.end());
+    return out;
+  }
+  static SmallVector<int32_t> order(size_t rank, unsigned dim) {
+    auto out = llvm::to_vector(llvm::seq<int32_t>(0, int32_t(rank)));
+    std::swap(out[dim + 1], out[dim + 2]);
+    return out;
+  }
+  static LinearLayout exchanged(const LinearLayout &layout, unsigned dim) {
+    LinearLayout out(layout.rank());
+    for (LayoutInput input : {LayoutInput::Register, LayoutInput::Lane, LayoutInput::Warp})
+      for (LinearLayout::Basis basis : layout.bases(input)) {
+        std::swap(basis[dim + 1], basis[dim + 2]);
+        out.addBasis(input, std::move(basis));
+      }
+    return out;
+  }
+  static LinearLayout swapped(const LinearLayout &layout, ArrayRef<int64_t> shape, unsigned dim,
+                              std::array<int64_t, 2> parts) {
+    return reshapeLayout(
+        exchanged(reshapeLayout(layout, shape, split(shape, dim, parts)), dim),
+        split(shape, dim, {parts[1], parts[0]}), shape);
+  }
+};
+
+// The layout with what a thread has next to each other along `dim` in its first registers.
+LinearLayout neighboursFirst(const LinearLayout &layout, unsigned dim) {
+  LinearLayout out(layout.rank());
+  SmallVector<LinearLayout::Basis> bases(layout.bases(LayoutInput::Register));
+  llvm::stable_sort(bases, [&](const LinearLayout::Basis &a, const LinearLayout::Basis &b) {
+    return uint32_t(a[dim]) - 1 < uint32_t(b[dim]) - 1; // those without a step last
+  });
+  for (LinearLayout::Basis &basis : bases)
+    out.addBasis(LayoutInput::Register, std::move(basis));
+  for (LayoutInput input : {LayoutInput::Lane, LayoutInput::Warp})
+    for (const LinearLayout::Basis &basis : layout.bases(input))
+      out.addBasis(input, basis);
+  return out;
+}
+
 class Operands {
 public:
   explicit Operands(unsigned warps) : warps(warps) {}
@@ -175,6 +252,42 @@ public:
     dot->removeAttr(neighboursAttr);
   }
 
+  // Words whose left operand lies as fragments do but for their order along K have the right one
+  // in that order, too, and so have other products that read it and can.
+  void reorder(ArrayRef<tile::DotOp> dots) {
+    llvm::SmallDenseMap<Value, SmallVector<tile::DotOp>> byRight;
+    llvm::SmallDenseSet<Value> wanted;
+    for (tile::DotOp dot : dots) {
+      auto lhs = fragmentsOf(dot, true, warps);
+      if (!lhs || registersOf(*lhs) > most || dot->hasAttr(rowsTogetherAttr) ||
+          tile::bytesInMemory(tile::elementType(dot.getLhs().getType())) != 4 ||
+          slotOperand(dot.getLhs()) || slotOperand(dot.getRhs()))
+        continue;
+      recompute.fewestBytes = 16;
+      auto canMake = [&](const LinearLayout &layout) {
+        return layoutOf(dot.getLhs().getType()) == layout ||
+               recompute.canMake(dot.getLhs(), layout);
+      };
+      if (!canMake(PairsApart::before(*lhs, tile::shapeOf(dot.getLhs().getType()), 1)))
+        continue;
+      byRight[dot.getRhs()].push_back(dot);
+      if (!canMake(*lhs))
+        wanted.insert(dot.getRhs());
+    }
+    for (tile::DotOp dot : dots) {
+      Value right = dot.getRhs();
+      if (!wanted.contains(right))
+        continue;
+      Value apart = rightApart(right);
+      for (tile::DotOp user : byRight[right]) {
+        auto lhs = PairsApart::before(*fragmentsOf(user, true, warps),
+                                      tile::shapeOf(user.getLhs().getType()), 1);
+        user->setOperand(0, PairsApart::make(recompute.make(user.getLhs(), lhs), 1));
+        user->setOperand(1, apart);
+      }
+    }
+  }
+
   // The left one comes in registers. The right one is written, 16 bytes along K at once.
   void ofWgmma(tile::DotOp dot) {
     // A thread's halves are pairs.
@@ -193,6 +306,27 @@ public:
   }
 
 private:
+  // A right operand with its words in the other order, as it is written: four at once along K where
+  // it comes of slots of halves.
+  Value rightApart(Value right) {
+    auto shape = tile::shapeOf(right.getType());
+    auto written = [&] {
+      return neighboursFirst(PairsApart::behind(layoutOf(right.getType()), shape, 0), 0);
+    };
+    if (shape[0] >= 16 && shape[1] >= 8 && consecutiveRegisters(written(), 0) < 4) {
+      LinearLayout turned = PairsApart::before(turnedMatrices(shape, warps), shape, 0);
+      if (recompute.canMake(right, turned))
+        right = recompute.make(right, turned);
+    }
+    LinearLayout layout = written();
+    Value apart = PairsApart::make(right, 0);
+    if (layoutOf(apart.getType()) == layout)
+      return apart;
+    OpBuilder b(apart.getContext());
+    b.setInsertionPointAfterValue(apart);
+    return b.create<ConvertLayoutOp>(apart.getLoc(), withLayout(apart.getType(), layout), apart);
+  }
+
   void makeOperand(tile::DotOp dot, unsigned number, const LinearLayout &layout) {
     Value operand = dot->getOperand(number);
     if (layoutOf(operand.getType()) != layout && recompute.canMake(operand, layout))
@@ -216,6 +350,7 @@ void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
       dots.push_back(dot);
   });
   Operands operands(warps);
+  operands.reorder(llvm::to_vector(llvm::make_filter_range(dots, isWgmma)));
   for (tile::DotOp dot : dots) {
     auto instruction = dot->getAttrOfType<StringAttr>(instructionAttr);
     if (isWgmma(dot))

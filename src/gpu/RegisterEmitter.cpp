@@ -1,5 +1,6 @@
 #include "gpu/RegisterEmitter.h"
 
+#include "gpu/LiveRegisters.h"
 #include "gpu/StepsAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -456,6 +457,23 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   }
 }
 
+// Where the temporaries of a step must end. Of programs with warp groups a multiprocessor holds few:
+// registers bound them. Of others, a few bytes more keep none away.
+uint64_t RegisterEmitter::mostOfStep(scf::ForOp loop) const {
+  uint64_t small = std::min<uint64_t>(scratchStart + smallScratch, chip.sharedBytesPerBlock);
+  if (!hasWarpGroups)
+    return small;
+  if (warps >= 8)
+    return chip.sharedBytesPerBlock;
+  constexpr unsigned forAddresses = 64; // and for all else that is no tile of data
+  unsigned registers = std::min(liveRegisters(loop) + forAddresses, 255U);
+  unsigned blocks = std::max(target::occupancy(chip, warps, registers, 0).blocks, 1U);
+  uint64_t most = chip.sharedBytesPerBlock;
+  while (most > small && target::occupancy(chip, warps, registers, most).blocks < blocks)
+    most -= 1024;
+  return std::max(most, small);
+}
+
 void RegisterEmitter::emitFor(Operation *op) {
   auto source = llvm::cast<scf::ForOp>(op);
   auto made = builder.create<scf::ForOp>(op->getLoc(), scalar(source.getLowerBound()),
@@ -467,15 +485,10 @@ void RegisterEmitter::emitFor(Operation *op) {
       builder.setInsertionPoint(made.getBody()->getTerminator());
     else
       builder.setInsertionPointToStart(made.getBody());
-    // Of programs with warp groups a multiprocessor holds one or two anyhow: registers bound them.
-    // Of others, a few bytes more keep none away. Loops inside would move the start of the scratch
-    // area for their rings.
-    if (isInnermost(source)) {
-      uint64_t most = hasWarpGroups && warps >= 8 ? chip.sharedBytesPerBlock
-                                                  : std::min<uint64_t>(scratchStart + smallScratch,
-                                                                       chip.sharedBytesPerBlock);
-      stepScratch = StepScratch{.body = made.getBody(), .end = scratchStart, .most = most};
-    }
+    // Loops inside would move the start of the scratch area for their rings.
+    if (isInnermost(source))
+      stepScratch =
+          StepScratch{.body = made.getBody(), .end = scratchStart, .most = mostOfStep(source)};
     setScalar(source.getInductionVar(), made.getInductionVar());
     bind(source.getRegionIterArgs(), made.getRegionIterArgs());
     AccessOrder::Accesses before = order.accesses();

@@ -248,6 +248,7 @@ private:
   /// What a loop's temporaries may take besides, whose program a multiprocessor holds many of.
   static constexpr uint64_t smallScratch = 2048;
   void finishStepScratch(mlir::Operation *loop);
+  uint64_t mostOfStep(mlir::scf::ForOp loop) const;
 
   void emitFor(mlir::Operation *op);
   void emitIf(mlir::Operation *op);

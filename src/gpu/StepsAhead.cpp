@@ -1,6 +1,7 @@
 #include "gpu/StepsAhead.h"
 
 #include "analysis/KernelFacts.h"
+#include "gpu/Addresses.h"
 #include "gpu/TileGpu.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,17 +36,33 @@ void StepsAhead::addCondition(scf::IfOp branch, Value active) {
       b.create<arith::AndIOp>(branch.getLoc(), branch.getCondition(), active));
 }
 
-void StepsAhead::addMask(tile::LoadOp load, Value active) {
+template <typename Access>
+static void addMaskTo(Access access, Value active, Value pointer, OpBuilder &b) {
   Value mask = active;
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(load);
-  if (auto tensor = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+  b.setInsertionPoint(access);
+  if (auto tensor = dyn_cast<RankedTensorType>(pointer.getType()))
     mask = b.create<tile::SplatOp>(
-        load.getLoc(),
+        access.getLoc(),
         RankedTensorType::get(tensor.getShape(), b.getI1Type(), tensor.getEncoding()), mask);
-  if (load.getMask())
-    mask = b.create<arith::AndIOp>(load.getLoc(), load.getMask(), mask);
-  load.getMaskMutable().assign(mask);
+  if (access.getMask())
+    mask = b.create<arith::AndIOp>(access.getLoc(), access.getMask(), mask);
+  access.getMaskMutable().assign(mask);
+}
+void StepsAhead::addMask(tile::LoadOp load, Value active) {
+  addMaskTo(load, active, load.getPointer(), b);
+}
+void StepsAhead::addMask(tile::StoreOp store, Value active) {
+  addMaskTo(store, active, store.getPointer(), b);
+}
+
+bool takeSameSteps(scf::ForOp a, scf::ForOp b) {
+  auto same = [](Value x, Value y) {
+    auto number = constantOf(x);
+    return x == y || (number && x.getType() == y.getType() && number == constantOf(y));
+  };
+  return same(a.getLowerBound(), b.getLowerBound()) && same(a.getUpperBound(), b.getUpperBound()) &&
+         same(a.getStep(), b.getStep());
 }
 
 bool isInnermost(scf::ForOp loop) {

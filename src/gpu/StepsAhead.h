@@ -23,8 +23,9 @@ struct StepsAhead {
   /// Whether that step runs. The distance to the end has no sign: it can't wrap around where there
   /// is a step at all.
   mlir::Value runs(mlir::Value variable, unsigned ahead);
-  /// Makes `load` touch nothing where `active` is false.
+  /// Makes an access touch nothing where `active` is false.
   void addMask(tile::LoadOp load, mlir::Value active);
+  void addMask(tile::StoreOp store, mlir::Value active);
   /// Makes `branch` go the other way where `active` is false: what stands behind its condition may
   /// divide by what only steps that run make other than zero.
   void addCondition(mlir::scf::IfOp branch, mlir::Value active);
@@ -42,6 +43,9 @@ struct StepSlice {
   bool add(mlir::scf::ForOp loop, mlir::ValueRange values,
            llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr, bool mayBranch = false);
 };
+
+/// True if both loops count from, to and by the same numbers.
+bool takeSameSteps(mlir::scf::ForOp a, mlir::scf::ForOp b);
 
 /// True if there is no loop inside.
 bool isInnermost(mlir::scf::ForOp loop);

@@ -19,6 +19,7 @@
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
+#include "gpu/ShortSteps.h"
 #include "gpu/TilesAhead.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
@@ -34,6 +35,7 @@
 #include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
+#include "transforms/UniformSteps.h"
 #include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +56,19 @@ using namespace mlir;
 namespace nereid::pipeline {
 
 namespace {
+
+// A carried row or column of numbers, as offsets are, would move from the layout of one access to
+// those of others in each step. Pointers stay: each thread moves its own.
+struct CarryNumbersPass : PassWrapper<CarryNumbersPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryNumbersPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      transforms::carryOffsets(kernel, [](Value init) {
+        auto type = cast<RankedTensorType>(init.getType());
+        return type.getElementType().isInteger(32) && transforms::isMadeOfNumbers(init);
+      });
+  }
+};
 
 // The passes on tile IR.
 void addTilePasses(OpPassManager &pm) {
@@ -79,6 +94,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createUnswitchProductsPass());
   // Steps that ask whether they are the first leave that one to the code before them.
   pm.addPass(transforms::createPeelFirstStepPass());
+  // Offsets of a loop's steps are computed where they are wanted.
+  pm.addPass(std::make_unique<CarryNumbersPass>());
   // Fold what is known and drop what is unused.
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that a tile meets itself in one layout.
@@ -283,6 +300,7 @@ Status writeOneThread(ModuleOp module, const std::string &name, const CodeReques
       // Programs that must all be resident give each other no shared memory away.
       if (!module->hasAttr(launchCooperativeAttr))
         gpu::keepRows(kernel, warps);
+      gpu::joinShortSteps(kernel);
       uint64_t bytes = gpu::pipelineLoads(kernel, chip, warps, forRings, bulk);
       gpu::startLoadsAhead(kernel, warps);
       return bytes;

@@ -58,7 +58,7 @@ Value moved(OpBuilder &b, Location loc, Value init, Value offset) {
   return b.create<arith::AddIOp>(loc, init, tile);
 }
 
-void rewrite(scf::ForOp loop) {
+void rewrite(scf::ForOp loop, llvm::function_ref<bool(Value)> isWanted) {
   IRRewriter b(loop.getContext());
   struct Carried {
     unsigned index;
@@ -70,7 +70,8 @@ void rewrite(scf::ForOp loop) {
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     Carried carried{unsigned(i), {}, {}};
-    if (!type || !stepsBetween(argument, yield.getOperand(i), carried.steps))
+    if (!type || (isWanted && !isWanted(loop.getInitArgs()[i])) ||
+        !stepsBetween(argument, yield.getOperand(i), carried.steps))
       continue;
     bool pointers = isa<tile::PtrType>(type.getElementType());
     carried.offset = pointers ? b.getI64Type() : type.getElementType();
@@ -117,11 +118,27 @@ void rewrite(scf::ForOp loop) {
 
 } // namespace
 
-void carryOffsets(FunctionOpInterface kernel) {
+void carryOffsets(FunctionOpInterface kernel, llvm::function_ref<bool(Value)> isWanted) {
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    rewrite(loop);
+    rewrite(loop, isWanted);
+}
+
+bool isMadeOfNumbers(Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  if (!type)
+    return true;
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isa<IntegerType>(type.getElementType()))
+    return false;
+  if (isa<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+  if (isa<tile::ArangeOp, tile::SplatOp>(op))
+    return true;
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, tile::ExpandDimsOp, tile::BroadcastOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), [](Value operand) { return isMadeOfNumbers(operand); });
 }
 
 } // namespace nereid::transforms

@@ -1,10 +1,10 @@
-# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 512" --target sm_90a --emit gpu | FileCheck %s --check-prefix SHARED
-# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 512" --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
+# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 1024" --target sm_90a --emit gpu | FileCheck %s --check-prefix SHARED
+# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, i32:16, 1024" --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:norm --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 4096" --target sm_90a --num-warps 8 --emit gpu | FileCheck %s --check-prefix REGISTERS
 # RUN: nereid compile %s:norm_with_mean --signature "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, 4096" --target sm_90a --num-warps 8 --emit gpu | FileCheck %s --check-prefix BETWEEN
 # RUN: nereid compile %s:norm --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 4096" --target sm_90a --num-warps 8 --emit ptx | FileCheck %s --check-prefix WORDS
 # RUN: nereid compile %s:norm --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 1024" --target sm_90a --num-warps 8 --emit gpu | FileCheck %s --check-prefix NONE
-# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, 4096, 512" --target sm_90a --emit gpu | FileCheck %s --check-prefix COUNTED
+# RUN: nereid compile %s:two --signature "*fp16:16, *fp16:16, 8192, 1024" --target sm_90a --emit gpu | FileCheck %s --check-prefix COUNTED
 # RUN: nereid compile %s:otherwise_added --signature "*fp16:16, *fp16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ADDED
 # RUN: nereid compile %s:in_place --signature "*fp16:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix INPLACE
 # RUN: nereid compile %s:other_mask --signature "*fp16:16, *fp16:16, i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
@@ -23,17 +23,17 @@ import triton.language as tl
 # SHARED: arith.cmpi ule
 # SHARED: %[[SAME:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i64
 # SHARED: %[[SAFE:.*]] = arith.ori %{{.*}}, %[[SAME]] : i1
-# SHARED: %[[ROOM:.*]] = tilegpu.kept_steps bytes 1024
+# SHARED: %[[ROOM:.*]] = tilegpu.kept_steps bytes 2048
 # SHARED: %[[COUNT:.*]] = arith.select %[[SAFE]], %[[ROOM]], %{{.*}} : i64
 # SHARED: scf.for %[[I:[a-z0-9]*]] =
 # SHARED: %[[X:.*]] = tile.load
 # SHARED: %[[STEP:.*]] = arith.extsi %[[I]] : i32 to i64
 # SHARED: %[[HAS:.*]] = arith.cmpi ult, %[[STEP]], %[[COUNT]]
 # SHARED: scf.if %[[HAS]]
-# SHARED: tilegpu.keep %[[X]][%[[STEP]]] at 0 of 1024
+# SHARED: tilegpu.keep %[[X]][%[[STEP]]] at 0 of 2048
 # SHARED: scf.for
 # SHARED: scf.if
-# SHARED: tilegpu.kept[%{{.*}}] at 0 of 1024
+# SHARED: tilegpu.kept[%{{.*}}] at 0 of 2048
 # SHARED: else
 # SHARED: tile.load
 
@@ -45,7 +45,7 @@ import triton.language as tl
 # PTX: ld.shared
 # PTX-NOT: bar.sync
 
-# COUNTED: tilegpu.kept_steps bytes 1024 most 8
+# COUNTED: tilegpu.kept_steps bytes 2048 most 8
 @triton.jit
 def two(x, y, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)

@@ -2,6 +2,7 @@
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 32" --num-warps 1 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 64" --num-warps 2 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:turned --signature "*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix TURNED
+# RUN: nereid compile %s:chained --signature "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix CHAINED
 # Operands of words that are computed of slots, words among them, are computed where their products want them: the order along K is free, so a lane has eight neighbours of each row. Nothing is written to shared
 # memory, and an operand of two products is computed once. A left operand of `wgmma` comes in registers too; a right one is written four words at once.
 import triton
@@ -52,4 +53,25 @@ def turned(q_ptr, b_ptr, row_ptr, out_ptr, T):
         b = tl.load(b_ptr + (t + k)[:, None] * 32 + j[None, :]).to(tl.float32)
         row = tl.load(row_ptr + t + k)
         total += tl.dot(q * row[None, :], b, input_precision="tf32")
+    tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)
+
+
+# The left operand of the second product is what the first one gave, in another order along K, which the right one has as well: a thread's four words of it along K are
+# two of the ones that lie in its slot apart.
+# CHAINED: ldmatrix.sync.aligned.m8n8.x4.shared
+# CHAINED: wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {{{.*}}}, {
+# CHAINED-NOT: st.shared.{{f32|b32|v2}}
+# CHAINED: st.shared.v4
+# CHAINED-NOT: st.shared.{{f32|b32|v2}}
+# CHAINED: wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {{{.*}}}, {
+@triton.jit
+def chained(q_ptr, k_ptr, v_ptr, out_ptr, T):
+    i, j = tl.arange(0, 64), tl.arange(0, 32)
+    total = tl.zeros([64, 32], dtype=tl.float32)
+    for t in range(0, T, 64):
+        q = tl.load(q_ptr + (t + i)[:, None] * 64 + i[None, :]).to(tl.float32)
+        k = tl.load(k_ptr + i[:, None] + (t + i)[None, :] * 64).to(tl.float32)
+        v = tl.load(v_ptr + (t + i)[:, None] * 32 + j[None, :]).to(tl.float32)
+        scores = tl.where(i[:, None] >= i[None, :], tl.dot(q, k, input_precision="tf32"), 0)
+        total += tl.dot(scores, v, input_precision="tf32")
     tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)

@@ -46,6 +46,25 @@ def turned(q_ptr, b_ptr, row_ptr, out_ptr, T):
     tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)
 
 
+# A product of a product's sum: what a lane has of the sum is what its fragments want but for their order along K. The state's left operand has the same right one.
+@triton.jit
+def chained(q_ptr, k_ptr, v_ptr, out_ptr, state_ptr, T):
+    i, j = tl.arange(0, 64), tl.arange(0, 32)
+    state = tl.zeros([64, 32], dtype=tl.float32)
+    for t in range(0, T, 64):
+        q = tl.load(q_ptr + (t + i)[:, None] * 64 + i[None, :]).to(tl.float32)
+        k = tl.load(k_ptr + i[:, None] + (t + i)[None, :] * 64).to(tl.float32)
+        v = tl.load(v_ptr + (t + i)[:, None] * 32 + j[None, :]).to(tl.float32)
+        scores = tl.where(i[:, None] >= i[None, :], tl.dot(q, k, input_precision="tf32"), 0)
+        out = tl.dot(scores, v, input_precision="tf32") + tl.dot(q, state, input_precision="tf32")
+        tl.store(out_ptr + (t + i)[:, None] * 32 + j[None, :], out)
+        state += tl.dot(k, v, input_precision="tf32")
+    tl.store(state_ptr + i[:, None] * 32 + j[None, :], state)
+
+
+# expect: chained(q_ptr=values([n % 3 for n in range(8192)], f16), k_ptr=values([n % 5 // 4 for n in range(8192)], f16), v_ptr=values([n % 7 // 5 for n in range(4096)], f16), out_ptr=zeros(4096,f32), state_ptr=zeros(2048,f32), T=128)
+#     -> state_ptr == [sum([(n // 32 + t * 64) % 5 // 4 * ((t * 32 + n % 32) % 7 // 5) for t in range(128)]) for n in range(2048)]
+#     and out_ptr == [sum([sum([(n // 32 * 64 + d) % 3 * ((t * 64 + d) % 5 // 4) for d in range(64)]) * ((t * 32 + n % 32) % 7 // 5) for t in range(n // 32 + 1)]) for n in range(4096)]
 # expect: by_one_warp(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
 #     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
 #     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]

@@ -33,6 +33,23 @@ def twice(x, out, N: tl.constexpr, outer, inner):
     tl.store(out, count)
 
 
+# On its way to what is carried a sum is turned over, or repeated.
+@triton.jit
+def turned(x, out, repeated, steps):
+    i, k = tl.arange(0, 16), tl.arange(0, 32)
+    by_column = tl.zeros([16, 16], tl.float32)
+    by_row = tl.zeros([16, 16], tl.float32)
+    for step in range(steps):
+        v = tl.load(x + step * 8192 + i[:, None, None] * 512 + i[None, :, None] * 32 + k[None, None, :])
+        by_column += tl.trans(tl.sum(v, 2))
+        by_row += tl.sum(tl.sum(v, 2), 1)[:, None]
+    tl.store(out + i[:, None] * 16 + i[None, :], by_column)
+    tl.store(repeated + i[:, None] * 16 + i[None, :], by_row)
+
+
+# expect: turned(x=values([n % 11 for n in range(16384)], f32), out=zeros(256,f32), repeated=zeros(256,f32), steps=2)
+#     -> out == [sum([(s * 8192 + n % 16 * 512 + n // 16 * 32 + k) % 11 for s in range(2) for k in range(32)]) for n in range(256)]
+#     and repeated == [sum([(s * 8192 + n // 16 * 512 + j * 32 + k) % 11 for s in range(2) for j in range(16) for k in range(32)]) for n in range(256)]
 # expect: sums(x=iota(6144), H=32, W=64, steps=3)
 #     -> rows:f32 == [1 + sum(s * 2048 + r * 64 + c for s in range(3) for c in range(64)) for r in range(32)]
 #     and columns:f32 == [c + sum(s * 2048 + r * 64 + c for s in range(3) for r in range(32)) for c in range(64)]
