@@ -254,21 +254,21 @@ private:
       return eval(split.getSource(), there);
     }
     // What others than the number of an element and its neighbours decide is computed once.
-    bool isExchange = isa<tile::JoinOp, tile::ReduceOp>(op);
-    if (isExchange && isFixed(dims)) {
-      Dims free(dims);
-      for (Dim &dim : free)
-        dim.fixed.reset();
-      Value all = eval(value, free);
-      return all ? fix(all, dims) : Value();
-    }
+    if (isa<tile::JoinOp, tile::ReduceOp>(op) && isFixed(dims))
+      return ofAll(value, dims);
     if (auto join = dyn_cast<tile::JoinOp>(op))
       return ofJoin(join, dims);
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
       return ofReduce(reduce, cast<OpResult>(value).getResultNumber(), dims);
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || op->getNumRegions() ||
-        !isPure(op))
+    if (!isElementwise(op))
       return {};
+    // Half of what data decide is taken from all of it, which the other half and the elements
+    // themselves are taken from, too: computed in each half, steps in a row would grow threefold
+    // each. A number that the half decides (the mask of a sum) makes the rest of it fold.
+    if (isFixed(dims) && !isNumber(value) && llvm::none_of(op->getOperands(), [&](Value operand) {
+          return tile::isTile(operand) && isNumber(operand) && isDecided(operand, dims);
+        }))
+      return ofAll(value, dims);
     IRMapping operands;
     for (Value operand : op->getOperands())
       if (tile::isTile(operand)) {
@@ -280,6 +280,51 @@ private:
     Operation *copy = b.clone(*op, operands);
     copy->getResult(0).setType(flat(tile::elementType(value.getType())));
     return copy->getResult(0);
+  }
+
+  static bool isElementwise(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+           !op->getNumRegions() && isPure(op);
+  }
+
+  // Computed for all elements, of which those of `dims` are taken.
+  Value ofAll(Value value, ArrayRef<Dim> dims) {
+    Dims free(dims);
+    for (Dim &dim : free)
+      dim.fixed.reset();
+    Value all = eval(value, free);
+    return all ? fix(all, dims) : Value();
+  }
+
+  // True if the place of an element decides its value.
+  bool isNumber(Value value) {
+    if (auto known = numeric.find(value); known != numeric.end())
+      return known->second;
+    Operation *op = value.getDefiningOp();
+    bool result =
+        op && (isa<arith::ConstantOp, tile::SplatOp, tile::ArangeOp>(op) ||
+               ((isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp>(op) ||
+                 isElementwise(op)) &&
+                llvm::all_of(op->getOperands(), [&](Value operand) {
+                  return !tile::isTile(operand) || isNumber(operand);
+                })));
+    return numeric[value] = result;
+  }
+
+  // True of a number that is not the same for all elements, but is for those of `dims`.
+  bool isDecided(Value number, ArrayRef<Dim> dims) {
+    Dims free(dims);
+    for (Dim &dim : free)
+      dim.fixed.reset();
+    Value all = eval(number, free), some = eval(number, dims);
+    return all && some && !isSame(all) && isSame(some);
+  }
+
+  // True if a number that was computed here has one value for all elements.
+  static bool isSame(Value number) {
+    Operation *op = number.getDefiningOp();
+    return isa<arith::ConstantOp, tile::SplatOp>(op) ||
+           (!isa<tile::ArangeOp>(op) && llvm::all_of(op->getOperands(), isSame));
   }
 
   // The number of an element along a dimension.
@@ -372,6 +417,7 @@ private:
   Value iota;
   bool exchanges = false, takes = false; // from halves; from tiles that are computed elsewhere
   llvm::DenseMap<Value, SmallVector<std::pair<Dims, Value>, 1>> memo;
+  llvm::DenseMap<Value, bool> numeric;
 };
 
 } // namespace

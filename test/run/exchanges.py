@@ -79,6 +79,21 @@ def reshaped_row(x, y, N: tl.constexpr):
     v = tl.reshape(tl.load(x + tl.arange(0, N)), [1, N, 1])
     tl.store(y + tl.arange(0, N), tl.reshape(v * 2, [N]))
 
+
+
+@triton.jit
+def merged(x, y, n: tl.constexpr, steps: tl.constexpr):
+    # Steps of a merge on a tile of dimensions of two, where an element finds its other half by bits of both.
+    i = tl.arange(0, 1 << n)
+    h = tl.reshape(tl.load(x + i), [2] * n)
+    for step in tl.static_range(steps):
+        axis: tl.constexpr = n - steps + step
+        bits = h.to(tl.int32, bitcast=True)
+        other = (bits ^ tl.xor_sum(bits, axis, True)).to(tl.float32, bitcast=True)
+        is_right = tl.reshape(tl.arange(0, 2), [1] * axis + [2] + [1] * (n - axis - 1))
+        h = tl.where((h > other) != is_right, other, h)
+    tl.store(y + i, tl.reshape(h, [1 << n]))
+
 # expect: by_sums(x=[-0.0, inf, nan, 1.5, 2, 3, -inf, 5]:f32, N=8, B=1) -> low == [0.0, 0.0, nan, nan, 2, 2, -inf, -inf]
 #     and high == [inf, inf, 1.5, 1.5, 3, 3, 5, 5]
 # expect: by_sums(x=iota(128,i32), N=128, B=32) -> low:i32 == [i - i // 32 % 2 * 32 for i in range(128)]
@@ -105,3 +120,6 @@ def reshaped_row(x, y, N: tl.constexpr):
 # expect: turned(x=iota(16x16), N=16, FLIP=6) -> y:f32 == [[2 * (16 * r + (c ^ 1)) for r in range(16)] for c in range(16)]
 # expect: turned(x=iota(32x32), N=32, FLIP=20) -> y:f32 == [[2 * (32 * r + (c ^ 1)) for r in range(32)] for c in range(32)]
 # expect: reshaped_row(x=iota(64), N=64) -> y == [2 * i for i in range(64)]
+# expect: merged(x=[i if i < 8 else 23 - i for i in range(16)]:f32, n=4, steps=4) -> y == [i for i in range(16)]
+# expect: merged(x=[i % 32 if i % 32 < 16 else 47 - i % 32 for i in range(64)]:f32, n=6, steps=5) -> y == [i % 32 for i in range(64)]
+# expect: merged(x=iota(8), n=3, steps=1) -> y == [i for i in range(8)]
