@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Name the functions of our C++, tests aside, that are longer than a reader holds in mind: over `--most` lines (110).
+"""Name the functions of our C++ that are longer than a reader holds in mind: over `--most` lines (110).
 
 A function is what braces enclose behind a parameter list, outside of other functions; a lambda counts to the one around it. Prints
 `file:line: N lines: HEAD` for each, the longest first, and exits 1 if there is one.
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PLACES = ("src", "include", "python", "bench")
+PLACES = ("src", "include", "python", "bench", "test", "examples")
 MOST = 110
 
 # What braces within do not count: comments, strings and characters become blanks of the same lines.

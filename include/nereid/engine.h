@@ -120,9 +120,10 @@ struct EngineStatistics {
 
 /// How `Kernel::tune` times.
 struct TuneOptions {
-  /// For each configuration, at least one launch; a quarter for those that take over 1.2 times as
-  /// long as the fastest so far. On a GPU measured by events, each sample with an empty
-  /// second-level cache.
+  /// For each configuration, at least one launch. A quarter is enough for twenty samples, or to see
+  /// that it takes over 1.2 times as long as the fastest so far; up to four that came within a
+  /// tenth of the fastest are measured again, in turns. On a GPU measured by events, each sample
+  /// with an empty second-level cache.
   double seconds = 0.05;
   /// Contiguous tensors that a launch writes: brought back to what they hold now before each
   /// configuration and at the end, and compared between configurations. Those that `restore_value`

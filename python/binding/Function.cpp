@@ -11,6 +11,7 @@
 
 #include "engine/BindingAccess.h"
 #include "engine/Compile.h"
+#include "engine/Runners.h"
 #include "launch/Launcher.h"
 #include "ref/Interpreter.h"
 #include "support/Records.h"
@@ -600,34 +601,6 @@ PyObject *compileFunction(PyObject *self, PyObject *args) {
 
 // ---- The interpreter
 
-Status addLeaves(std::span<const launch::Argument> arguments,
-                 std::span<const support::ArgumentClass> classes, std::vector<ref::Argument> &out) {
-  using Kind = support::ArgumentClass::Kind;
-  using From = launch::Argument::Kind;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const launch::Argument &argument = arguments[i];
-    const support::ArgumentClass &kind = classes[i];
-    if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
-      continue;
-    if (argument.isTuple()) {
-      if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
-        return status;
-    } else if (argument.kind == From::Descriptor) {
-      const runtime::Tensor &tensor = argument.asDescriptor().tensor;
-      out.push_back(ref::DescriptorArgument{reinterpret_cast<uint64_t>(tensor.data()),
-                                            {tensor.shape().begin(), tensor.shape().end()},
-                                            {tensor.strides().begin(), tensor.strides().end()}});
-    } else if (argument.kind == From::Float || argument.kind == From::TypedFloat) {
-      out.push_back(argument.number);
-    } else if (kind.kind == Kind::Float) { // an int for a parameter annotated as float
-      out.push_back(double(int64_t(argument.bits)));
-    } else {
-      out.push_back(int64_t(argument.bits));
-    }
-  }
-  return Success{};
-}
-
 // _interpret(grid, args, kwargs, memory): `memory` is a list of (address, bytes, name). Gives what
 // `check` found, as diagnostics.
 PyObject *interpretFunction(PyObject *self, PyObject *args) {
@@ -673,10 +646,8 @@ PyObject *interpretFunction(PyObject *self, PyObject *args) {
         auto interpreter = ref::Interpreter::prepare(emitted->kernel(), options);
         if (!interpreter)
           return interpreter.takeError();
-        if (Status added =
-                addLeaves(arguments.all(), emitted->specialization.arguments, launch.arguments);
-            !added)
-          return added;
+        engine::addReferenceArguments(arguments.all(), emitted->specialization.arguments,
+                                      launch.arguments);
         auto statistics = interpreter->launch(launch);
         if (!statistics)
           return statistics.takeError();

@@ -1,5 +1,7 @@
 #include "analysis/Explain.h"
 
+#include "ir/OpKinds.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -185,7 +187,7 @@ private:
   void visit(Operation &op, unsigned depth, const Times &times) {
     describe(op, depth, times);
     // The region of a reduction is part of the op, not lines of its own.
-    if (isa<tile::ReduceOp, tile::ScanOp, tile::MapOp>(op))
+    if (tile::hasElementRegion(&op))
       return;
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       // Where nobody knows, both sides count.

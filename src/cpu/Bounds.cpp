@@ -1,5 +1,7 @@
 #include "cpu/Bounds.h"
 
+#include "ir/OpKinds.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -11,13 +13,7 @@ namespace {
 
 // Ops of which the elements of the result are those of the operand.
 bool isMove(Operation *op) {
-  return isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::HintOp, arith::ExtSIOp,
-             arith::ExtUIOp>(op);
-}
-
-// Divisions and shifts by a number that is the same for all elements.
-bool isSplit(Operation *op) {
-  return isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op);
+  return tile::isRepeat(op) || isa<tile::HintOp, arith::ExtSIOp, arith::ExtUIOp>(op);
 }
 
 struct Known {
@@ -37,7 +33,7 @@ struct Known {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
       is = dense && dense.isSplat();
-    } else if (isMove(op) || isSplit(op) ||
+    } else if (isMove(op) || tile::isDivision(op) ||
                isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp,
                    tile::AddPtrOp>(op)) {
       is = llvm::all_of(op->getOperands(), [&](Value operand) { return hasBounds(operand); });
@@ -108,7 +104,7 @@ private:
       return {emitter.addScaled(x.low, y.low, bytes), emitter.addScaled(x.high, y.high, bytes),
               hold};
     }
-    if (isSplit(op))
+    if (tile::isDivision(op))
       return split(op, x, y, hold);
     // Sums and products of 64 bits have no bits to spare.
     unsigned bits = tile::elementType(value.getType()).getIntOrFloatBitWidth();

@@ -1,5 +1,7 @@
 #include "cpu/Directions.h"
 
+#include "ir/OpKinds.h"
+
 using namespace mlir;
 
 namespace nereid::cpu {
@@ -23,8 +25,7 @@ static Directions ofRows(ArrayRef<int64_t> shape) {
 
 // True if lanes along a dimension of the result come from lanes along one of each operand.
 static bool keepsDimensions(Operation *op) {
-  return isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::SplatOp, tile::HintOp>(
-             op) ||
+  return tile::isRepeat(op) || isa<tile::TransOp, tile::HintOp>(op) ||
          op->hasTrait<OpTrait::Elementwise>();
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/Bounds.h"
 #include "cpu/LaneModels.h"
 #include "cpu/RunLanes.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -356,9 +357,9 @@ static bool mayRepeat(Value pointers) {
     Operation *op = value.getDefiningOp();
     if (!tile::isTile(value) || !op || !seen.insert(value).second)
       continue;
-    if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp,
-             tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ArangeOp,
-             tile::HintOp, arith::ConstantOp>(op))
+    if (!tile::isRepeat(op) &&
+        !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp,
+             tile::AddPtrOp, tile::ArangeOp, tile::HintOp, arith::ConstantOp>(op))
       return true;
     llvm::append_range(open, op->getOperands());
   }
@@ -550,8 +551,7 @@ void FusionPlan::allocate() {
 // The parameter that pointers are made from, or null.
 static Value parameterOf(Value pointers) {
   while (Operation *op = pointers.getDefiningOp()) {
-    if (!isa<tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::HintOp>(
-            op))
+    if (!tile::isRepeat(op) && !isa<tile::AddPtrOp, tile::HintOp>(op))
       return {};
     pointers = op->getOperand(0);
   }

@@ -1,5 +1,6 @@
 #include "cpu/NextRound.h"
 #include "cpu/Extents.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -31,8 +32,8 @@ public:
       return ofArgument(argument);
     Operation *op = value.getDefiningOp();
     // Numbers that wrap around cost a useless fetch.
-    if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp>(op))
+    if (tile::isRepeat(op) ||
+        isa<tile::TransOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
       return of(op->getOperand(0));
     if (isa<arith::AddIOp>(op))
       return sum(of(op->getOperand(0)), of(op->getOperand(1)));

@@ -10,6 +10,7 @@
 
 #include "emit/Interp.h"
 
+#include "ir/LoopHints.h"
 #include "ir/OnlyChecked.h"
 #include "ops/Build.h"
 #include "ops/Objects.h"
@@ -440,15 +441,15 @@ void Interp::setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &ran
                               int32_t(asInt(value, std::string("`") + name.str() + "`"))));
   };
   number(tile::numStagesAttr, range.numStages);
-  number("tile.unroll", range.loopUnrollFactor);
+  number(tile::unrollAttr, range.loopUnrollFactor);
   auto flag = [&](llvm::StringRef name, bool set) {
     if (set)
       loop->setAttr(name, builder.getUnitAttr());
   };
-  flag("tile.disallow_acc_multi_buffer", range.disallowAccMultiBuffer);
-  flag("tile.flatten", range.flatten);
-  flag("tile.warp_specialize", range.warpSpecialize);
-  flag("tile.disable_licm", range.disableLicm);
+  flag(tile::disallowAccMultiBufferAttr, range.disallowAccMultiBuffer);
+  flag(tile::flattenAttr, range.flatten);
+  flag(tile::warpSpecializeAttr, range.warpSpecialize);
+  flag(tile::disableLicmAttr, range.disableLicm);
 }
 
 void Interp::failCarried(std::string_view name, const std::string &mismatch, const Node *first,
@@ -606,7 +607,7 @@ void Interp::execRuntimeWhile(const While &stmt) {
     llvm::BitVector unchanged = parts.dropUnchanged();
     mlir::scf::WhileOp loop = parts.create(builder, loc);
     if (disableLicm)
-      loop->setAttr("tile.disable_licm", builder.getUnitAttr());
+      loop->setAttr(tile::disableLicmAttr, builder.getUnitAttr());
 
     bindCarried(carried, unchanged, loop.getResults());
     auto results = loop.getResults().take_back(last.size());

@@ -6,6 +6,7 @@
 #include "engine/BuildId.h"
 #include "engine/GridExpression.h"
 #include "ir/FloatOptions.h"
+#include "ir/LoopHints.h"
 #include "pipeline/BackEnd.h"
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
@@ -199,12 +200,12 @@ void noteIgnored(EmittedKernel &emitted, std::string_view target) {
          "launch does",
          "call `tl.extra.cuda.gdc_wait()` before the kernel reads what another kernel wrote");
   module.walk([&](mlir::Operation *loop) {
-    if (loop->hasAttr("tile.warp_specialize"))
+    if (loop->hasAttr(tile::warpSpecializeAttr))
       note(loop->getLoc(),
            "`warp_specialize` changes nothing: all warps do the same work, and one thread starts "
            "the copies",
            "");
-    if (loop->hasAttr("tile.unroll"))
+    if (loop->hasAttr(tile::unrollAttr))
       note(loop->getLoc(),
            "`loop_unroll_factor` changes nothing: the assembler chooses how often a loop is "
            "unrolled",

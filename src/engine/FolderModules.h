@@ -11,6 +11,17 @@
 
 namespace nereid::engine {
 
+/// What `f` gives. Evaluation throws; who reads a file answers with values.
+template <typename T, typename F> Result<T> answered(F f) {
+  try {
+    return f();
+  } catch (emit::EvalError &error) {
+    return Error{error.diagnostic.message, {error.diagnostic}};
+  } catch (support::ArrayError &error) {
+    return Error{error.message, {}};
+  }
+}
+
 /// The entries of a Python dict with text keys; `what` is said of something else.
 emit::Keywords entries(emit::Interp &interp, const ops::Value &value, std::string_view what);
 std::vector<std::string_view> parameterNames(const emit::FunctionObject &function);

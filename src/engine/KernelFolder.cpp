@@ -38,17 +38,6 @@ struct KernelFolder::State : FolderModules {};
 
 namespace {
 
-// Evaluation throws; a folder answers with values.
-template <typename T, typename F> Result<T> answered(F f) {
-  try {
-    return f();
-  } catch (emit::EvalError &error) {
-    return Error{error.diagnostic.message, {error.diagnostic}};
-  } catch (support::ArrayError &error) {
-    return Error{error.message, {}};
-  }
-}
-
 std::string shown(const Value &value) {
   if (value.isStr())
     return value.asStr();

@@ -64,10 +64,8 @@ public:
     ref::Launch launch;
     launch.grid = request.grid;
     launch.memory = memory;
-    if (Status status =
-            addLeaves(bound->arguments, (*compiled)->specialization.arguments, launch.arguments);
-        !status)
-      return status.takeError();
+    addReferenceArguments(bound->arguments, (*compiled)->specialization.arguments,
+                          launch.arguments);
     launch.onPrint = [&](const ref::Printed &printed) { outcome.prints.push_back(printed.text); };
     launch.onFinding = [&](const ref::Finding &finding) { outcome.findings.push_back(finding); };
     launch.onProgress = options.onProgress;
@@ -119,46 +117,6 @@ private:
     return slot.get();
   }
 
-  // One value a parameter of the function: leaves that were compiled in have none.
-  Status addLeaves(std::span<const Argument> arguments,
-                   std::span<const support::ArgumentClass> classes,
-                   std::vector<ref::Argument> &out) {
-    using Kind = support::ArgumentClass::Kind;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const Argument &argument = arguments[i];
-      const support::ArgumentClass &kind = classes[i];
-      if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
-        continue;
-      switch (argument.kind) {
-      case Argument::Kind::Tuple:
-      case Argument::Kind::NamedTuple:
-        if (Status status = addLeaves(argument.elements(), kind.elements, out); !status)
-          return status;
-        break;
-      case Argument::Kind::Tensor:
-        out.push_back(int64_t(reinterpret_cast<uint64_t>(argument.asTensor().data())));
-        break;
-      case Argument::Kind::Descriptor: {
-        const runtime::Tensor &tensor = argument.asDescriptor().tensor;
-        out.push_back(ref::DescriptorArgument{reinterpret_cast<uint64_t>(tensor.data()),
-                                              {tensor.shape().begin(), tensor.shape().end()},
-                                              {tensor.strides().begin(), tensor.strides().end()}});
-        break;
-      }
-      case Argument::Kind::Float:
-      case Argument::Kind::TypedFloat:
-        out.push_back(argument.number);
-        break;
-      default:
-        if (kind.kind == Kind::Float) // an int for a parameter annotated as float
-          out.push_back(double(int64_t(argument.bits)));
-        else
-          out.push_back(int64_t(argument.bits));
-      }
-    }
-    return Success{};
-  }
-
   RunnerOptions options;
   std::vector<ref::MemoryRange> memory;
   std::map<std::tuple<emit::Program *, std::string, std::string>, std::unique_ptr<Compiled>>
@@ -166,6 +124,43 @@ private:
 };
 
 } // namespace
+
+void addReferenceArguments(std::span<const launch::Argument> arguments,
+                           std::span<const support::ArgumentClass> classes,
+                           std::vector<ref::Argument> &out) {
+  using Kind = support::ArgumentClass::Kind;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument &argument = arguments[i];
+    const support::ArgumentClass &kind = classes[i];
+    if (kind.kind == Kind::Constant || (kind.kind == Kind::Int && kind.isOne))
+      continue;
+    switch (argument.kind) {
+    case Argument::Kind::Tuple:
+    case Argument::Kind::NamedTuple:
+      addReferenceArguments(argument.elements(), kind.elements, out);
+      break;
+    case Argument::Kind::Tensor:
+      out.push_back(int64_t(reinterpret_cast<uint64_t>(argument.asTensor().data())));
+      break;
+    case Argument::Kind::Descriptor: {
+      const runtime::Tensor &tensor = argument.asDescriptor().tensor;
+      out.push_back(ref::DescriptorArgument{reinterpret_cast<uint64_t>(tensor.data()),
+                                            {tensor.shape().begin(), tensor.shape().end()},
+                                            {tensor.strides().begin(), tensor.strides().end()}});
+      break;
+    }
+    case Argument::Kind::Float:
+    case Argument::Kind::TypedFloat:
+      out.push_back(argument.number);
+      break;
+    default:
+      if (kind.kind == Kind::Float) // an int for a parameter annotated as float
+        out.push_back(double(int64_t(argument.bits)));
+      else
+        out.push_back(int64_t(argument.bits));
+    }
+  }
+}
 
 std::unique_ptr<Runner> makeReferenceRunner(RunnerOptions options) {
   return std::make_unique<ReferenceRunner>(std::move(options));

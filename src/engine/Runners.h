@@ -29,6 +29,12 @@ struct BoundArguments {
 using AddressOf =
     std::function<Result<void *>(const support::HostTensor &, const std::string &name)>;
 
+/// What the interpreter takes for `arguments`, one a parameter of the function: leaves that were
+/// compiled in have none.
+void addReferenceArguments(std::span<const launch::Argument> arguments,
+                           std::span<const support::ArgumentClass> classes,
+                           std::vector<ref::Argument> &out);
+
 Result<BoundArguments> bindAll(const std::vector<HostArgument> &arguments, runtime::Device &device,
                                const AddressOf &addressOf);
 

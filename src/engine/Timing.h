@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace nereid::engine {
 
@@ -17,11 +19,9 @@ struct TimeOptions {
   bool isCacheRead = false;
   /// A pass that takes longer by a quarter of its samples is not measured further.
   double hopeless = std::numeric_limits<double>::infinity();
+  /// A quarter of the time is enough if it gives twenty samples.
+  bool isGlance = false;
 };
-
-/// What takes this many times as long as the fastest by a quarter of its samples will not become
-/// the fastest.
-inline constexpr double hopelessRatio = 1.2;
 
 /// Seconds of one pass over some launches: percentiles of the samples.
 struct Timing {
@@ -34,9 +34,24 @@ Timing percentiles(std::vector<double> seconds);
 /// Samples of `once`, which gives seconds, until the time is used up.
 Result<Timing> sampled(const TimeOptions &options, const std::function<Result<double>()> &once);
 
+/// Measures contestant `index`; nothing if it failed and is out.
+using TimeOne =
+    std::function<Result<std::optional<Timing>>(size_t index, const TimeOptions &options)>;
+
+/// The times of contestants that compute the same, measured to find the fastest: a glance at each,
+/// a shorter one at those far behind. Then the closest are measured again in turns, since the first
+/// times were taken one after the other, under the clocks and the load of their moments. What
+/// disturbs a turn makes it longer, so the shortest time of each counts. Nothing for those that
+/// are out.
+Result<std::vector<std::optional<Timing>>> contest(size_t contestants, const TimeOptions &options,
+                                                   const TimeOne &time);
+
 using Pass = std::function<Status(runtime::Stream &)>;
 
-/// Measures passes on a GPU by events in a stream, after overwriting the second-level cache.
+/// Measures passes on a GPU by events in a stream, after overwriting the second-level cache. Late
+/// samples, whose beginning the GPU reached before the host had queued their end, are left out:
+/// they may hold time in which the GPU waited for the host. Overwriting gives the host a start;
+/// where that is not enough for half of the samples, the cache is overwritten several times.
 class EventTimer {
 public:
   explicit EventTimer(runtime::Device &device) : device(device) {}

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 namespace nereid {
@@ -91,10 +90,11 @@ struct Candidate {
   }
 };
 
-// On the host's clock, the median seconds of a launch: samples of several launches each, so that
-// the clock and the wait weigh little.
+// On the host's clock, the seconds of a launch: samples of several launches each, so that the clock
+// and the wait weigh little.
 template <typename Launch>
-Result<double> measure(const Launch &launch, const Stream &stream, double budget, double hopeless) {
+Result<engine::Timing> measure(const Launch &launch, const Stream &stream,
+                               engine::TimeOptions options) {
   auto sample = [&](int launches) -> Result<double> {
     auto start = Clock::now();
     for (int i = 0; i < launches; ++i)
@@ -106,14 +106,16 @@ Result<double> measure(const Launch &launch, const Stream &stream, double budget
   };
   auto first = sample(1);
   if (!first)
-    return first;
+    return first.takeError();
   int launches = int(std::clamp(200e-6 / std::max(*first, 1e-9), 1.0, 1000.0));
-  auto timing = engine::sampled(
-      {.seconds = budget, .minSamples = 1, .maxSamples = 1000, .hopeless = hopeless * launches},
-      [&] { return sample(launches); });
-  if (!timing)
-    return timing.takeError();
-  return timing->median / launches;
+  options.minSamples = 1;
+  options.maxSamples = 1000;
+  options.hopeless *= launches;
+  auto timing = engine::sampled(options, [&] { return sample(launches); });
+  if (timing)
+    for (double *seconds : {&timing->median, &timing->p20, &timing->p80})
+      *seconds /= launches;
+  return timing;
 }
 
 std::vector<Candidate> candidatesOf(const std::vector<Configuration> &all,
@@ -173,63 +175,63 @@ public:
   /// Runs each once and refuses those whose results are not those of most.
   Status compare() {
     engine::Agreement<std::vector<Bytes>> agreement;
-    Status status = runEach([&](Candidate &candidate) -> Status {
-      Status status = launch(candidate);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!candidates[i].kernel)
+        continue;
+      if (Status status = restoreContents(); !status)
+        return status;
+      Status status = launch(candidates[i]);
       if (status)
         status = stream.synchronize();
-      if (!status)
-        return refuse(candidate, status.error());
+      if (!status) {
+        if (Status goesOn = refuse(candidates[i], status.error()); !goesOn)
+          return goesOn;
+        continue;
+      }
       auto results = contents(outputs);
       if (!results)
         return results.takeError();
-      agreement.add(size_t(&candidate - candidates.data()), *std::move(results),
+      agreement.add(i, *std::move(results),
                     [&](const auto &a, const auto &b) { return agree(outputs, a, b); });
-      return Success{};
-    });
+    }
     agreement.refuseOthers([&](size_t i, std::string why) {
       candidates[i].row.failure = std::move(why);
       candidates[i].kernel.reset();
     });
-    return status;
+    return Success{};
   }
 
   Status time(double seconds) {
     engine::EventTimer timer(device);
-    double least = std::numeric_limits<double>::infinity();
-    auto secondsOf = [&](const Candidate &candidate) -> Result<double> {
-      if (device.kind() == runtime::DeviceKind::Cpu)
-        return measure([&] { return launch(candidate); }, stream, seconds,
-                       engine::hopelessRatio * least);
-      auto timing =
-          timer.time(stream.internal(), [&](runtime::Stream &) { return launch(candidate); },
-                     {.seconds = seconds, .hopeless = engine::hopelessRatio * least});
-      if (!timing)
-        return timing.takeError();
-      return timing->median;
-    };
-    return runEach([&](Candidate &candidate) -> Status {
-      auto taken = secondsOf(candidate);
-      if (!taken)
-        return refuse(candidate, taken.error());
-      candidate.row.seconds = *taken;
-      least = std::min(least, *taken);
-      return Success{};
-    });
-  }
-
-private:
-  template <typename Run> Status runEach(Run run) {
-    for (Candidate &candidate : candidates) {
+    auto one = [&](size_t i,
+                   const engine::TimeOptions &options) -> Result<std::optional<engine::Timing>> {
+      Candidate &candidate = candidates[i];
       if (!candidate.kernel)
-        continue;
+        return std::optional<engine::Timing>();
       if (Status status = restoreContents(); !status)
-        return status;
-      if (Status status = run(candidate); !status)
-        return status;
-    }
+        return status.takeError();
+      auto launchIt = [&] { return launch(candidate); };
+      auto timing =
+          device.kind() == runtime::DeviceKind::Cpu
+              ? measure(launchIt, stream, options)
+              : timer.time(
+                    stream.internal(), [&](runtime::Stream &) { return launchIt(); }, options);
+      if (timing)
+        return std::optional(*timing);
+      if (Status status = refuse(candidate, timing.error()); !status)
+        return status.takeError();
+      return std::optional<engine::Timing>();
+    };
+    auto timings = engine::contest(candidates.size(), {.seconds = seconds}, one);
+    if (!timings)
+      return timings.takeError();
+    for (size_t i = 0; i < candidates.size(); ++i)
+      if ((*timings)[i])
+        candidates[i].row.seconds = (*timings)[i]->median;
     return Success{};
   }
 
+private:
   const Stream &stream;
   runtime::Device &device;
   std::vector<Candidate> &candidates;

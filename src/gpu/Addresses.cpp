@@ -1,6 +1,7 @@
 #include "gpu/Addresses.h"
 
 #include "gpu/TileGpu.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -105,8 +106,8 @@ std::optional<int64_t> slopeOf(Value value, scf::ForOp loop) {
   if (!op)
     return std::nullopt;
   auto of = [&](unsigned i) { return slopeOf(op->getOperand(i), loop); };
-  if (isa<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, tile::SplatOp, tile::BroadcastOp,
-          tile::ExpandDimsOp, ConvertLayoutOp>(op))
+  if (tile::isRepeat(op) ||
+      isa<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, ConvertLayoutOp>(op))
     return of(0);
   if (isa<tile::ArangeOp, arith::ConstantOp>(op))
     return 0;

@@ -1,6 +1,7 @@
 // Elementwise ops that are the same op on each register, or a few instructions.
 #include "gpu/ElementwiseModels.h"
 #include "ir/FloatOptions.h"
+#include "ir/OpKinds.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -225,8 +226,7 @@ bool areOpposite(Value low, Value high) {
   if (auto rest = low.getDefiningOp<arith::SubFOp>())
     return rest.getRhs() == high && matchPattern(rest.getLhs(), m_AnyZeroFloat());
   Operation *a = low.getDefiningOp(), *b = high.getDefiningOp();
-  return a && b && a->getName() == b->getName() && a->getNumOperands() == 1 &&
-         isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(a) &&
+  return a && b && a->getName() == b->getName() && a->getNumOperands() == 1 && tile::isRepeat(a) &&
          a->getAttrs() == b->getAttrs() && areOpposite(a->getOperand(0), b->getOperand(0));
 }
 

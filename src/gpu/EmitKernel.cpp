@@ -16,11 +16,6 @@ namespace nereid::gpu {
 
 namespace {
 
-// The type in which the launch passes a value.
-Type parameterType(Type type) {
-  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : registerType(type);
-}
-
 // What the launch passes: one parameter a slot of the launch ABI, the context, the tensor maps.
 struct Parameters {
   SmallVector<Type> types;
@@ -40,7 +35,7 @@ Parameters parametersOf(FunctionOpInterface kernel, size_t maps) {
           {unsigned(out.types.size()), LLVM::LLVMStructType::getLiteral(context, fields)});
       out.types.push_back(LLVM::LLVMPointerType::get(context));
     } else {
-      out.types.push_back(parameterType(argument.getType()));
+      out.types.push_back(memoryType(argument.getType()));
     }
   }
   out.context = out.types.size();

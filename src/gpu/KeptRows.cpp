@@ -6,6 +6,7 @@
 #include "gpu/LoopPlan.h"
 #include "gpu/StepsAhead.h"
 #include "gpu/TileGpu.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
@@ -283,7 +284,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op || op->getNumRegions() || op->getNumResults() != 1)
       return {};
-    if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, ConvertLayoutOp>(op))
+    if (tile::isRepeat(op) || isa<ConvertLayoutOp>(op))
       return firstOf(op->getOperand(0), before, known);
     Location loc = op->getLoc();
     if (auto range = dyn_cast<tile::ArangeOp>(op))

@@ -1,6 +1,7 @@
 #include "gpu/LoadsInFlight.h"
 
 #include "gpu/Layouts.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,9 +24,8 @@ uint32_t wordsOf(Type type) {
 
 // True for what a thread does on its own, in registers.
 bool isPlain(Operation *op) {
-  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
-         isa<tile::LoadOp, tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp,
-             tile::ArangeOp, tile::DivSIOp, tile::RemSIOp>(op);
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || tile::isRepeat(op) ||
+         isa<tile::LoadOp, tile::AddPtrOp, tile::ArangeOp, tile::DivSIOp, tile::RemSIOp>(op);
 }
 
 // True if the first step takes a row that waited in registers (`keepRows`) instead of loading it:

@@ -2,6 +2,7 @@
 
 #include "analysis/KernelFacts.h"
 #include "gpu/TilesAhead.h"
+#include "ir/LoopHints.h"
 #include "ir/TileOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -75,7 +76,7 @@ bool loopOverPrograms(FunctionOpInterface kernel, std::string &why) {
     programs = b.create<arith::MulIOp>(loc, programs, extent);
   auto loop = b.create<scf::ForOp>(loc, b.create<tile::ProgramIdOp>(loc, i32, 0), programs,
                                    b.create<tile::NumProgramsOp>(loc, i32, 0));
-  loop->setAttr(flattenAttr, b.getUnitAttr());
+  loop->setAttr(tile::flattenAttr, b.getUnitAttr());
   loop->setAttr(programsAttr, b.getUnitAttr());
   loop.getBody()->getOperations().splice(loop.getBody()->begin(), body.getOperations(),
                                          std::next(loop->getIterator()),

@@ -3,6 +3,7 @@
 #include "analysis/CombineOrder.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -118,7 +119,7 @@ void mergeReductions(FunctionOpInterface kernel) {
   SmallVector<Block *> blocks;
   kernel->walk([&](Block *block) { blocks.push_back(block); });
   for (Block *block : blocks)
-    if (!block->empty() && !isa<tile::ReduceOp, tile::ScanOp, tile::MapOp>(block->getParentOp()))
+    if (!block->empty() && !tile::hasElementRegion(block->getParentOp()))
       while (mergeIn(*block))
         ;
 }

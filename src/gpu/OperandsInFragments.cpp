@@ -4,6 +4,7 @@
 #include "gpu/ProductLayouts.h"
 #include "gpu/Rings.h"
 #include "gpu/TileGpu.h"
+#include "ir/OpKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -93,8 +94,7 @@ private:
       return false;
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return isa<SplatElementsAttr>(constant.getValue());
-    return op->hasTrait<OpTrait::Elementwise>() ||
-           isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::SplatOp>(op);
+    return op->hasTrait<OpTrait::Elementwise>() || tile::isRepeat(op) || isa<tile::TransOp>(op);
   }
   static bool comesOfSlot(Operation *op) {
     return llvm::any_of(op->getOperands(), [](Value operand) {

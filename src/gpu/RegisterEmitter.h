@@ -279,6 +279,8 @@ private:
 
 /// The type of one register.
 mlir::Type registerType(mlir::Type element);
+/// The type in which memory and the launch hold an element: a truth takes a byte.
+mlir::Type memoryType(mlir::Type element);
 
 /// Gives ops of level 2 their code.
 void registerRegisterModels(mlir::DialectRegistry &registry);

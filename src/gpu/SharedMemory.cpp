@@ -13,14 +13,9 @@ using namespace mlir;
 
 namespace nereid::gpu {
 
-namespace {
-
-// Truths take a byte each.
 Type memoryType(Type element) {
   return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : registerType(element);
 }
-
-} // namespace
 
 // A program of one warp waits for its lanes, not for the barrier unit.
 void RegisterEmitter::barrier() {

@@ -3,6 +3,7 @@
 #include "gpu/LayoutFlow.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
+#include "ir/OpKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -111,8 +112,7 @@ std::optional<LinearLayout> TileVersions::layoutOfDear(Value old,
   if (!isRecomputed(old))
     return std::nullopt;
   Operation *op = old.getDefiningOp();
-  bool isQuotient = isa<tile::DivSIOp, tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op) &&
-                    !matchPattern(op->getOperand(1), m_Constant());
+  bool isQuotient = tile::isDivision(op) && !matchPattern(op->getOperand(1), m_Constant());
   bool isFunction = isa<math::MathDialect>(op->getDialect()) || isa<tile::ExternOp>(op);
   if (!isQuotient && !(isFunction && moves(old, layout)))
     return std::nullopt;

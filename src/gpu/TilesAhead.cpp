@@ -1,6 +1,8 @@
 #include "gpu/TilesAhead.h"
 
 #include "gpu/StepsAhead.h"
+#include "ir/LoopHints.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -28,7 +30,7 @@ static bool isNumberInMemory(Operation *op) {
 
 bool TilesAhead::follow(ArrayRef<Operation *> ops, ArrayRef<unsigned> numbers) {
   tiles = dyn_cast<scf::ForOp>(steps->getParentOp());
-  if (!tiles || !tiles->hasAttr(flattenAttr))
+  if (!tiles || !tiles->hasAttr(tile::flattenAttr))
     return false;
   for (Operation &op : *tiles.getBody())
     if (isa<scf::ForOp, scf::WhileOp>(op) && &op != steps)
@@ -48,11 +50,6 @@ bool TilesAhead::follow(ArrayRef<Operation *> ops, ArrayRef<unsigned> numbers) {
          llvm::all_of(carried, [&](unsigned i) { return collect(steps.getInitArgs()[i], ofTile); });
 }
 
-// What only repeats a smaller tile is computed again in each step: less is kept in registers.
-static bool isRepeat(Operation *op) {
-  return isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(op);
-}
-
 bool TilesAhead::need(Value value) {
   if (tiles.isDefinedOutsideOfLoop(value) || value == tiles.getInductionVar())
     return true;
@@ -65,7 +62,8 @@ bool TilesAhead::need(Value value) {
   if (isa<tile::DescType>(value.getType()))
     return false; // its map may still be in use
   Operation *op = value.getDefiningOp();
-  if (!isRepeat(op)) {
+  // What only repeats a smaller tile is computed again in each step: less is kept in registers.
+  if (!tile::isRepeat(op)) {
     kept.insert(value);
     return collect(value, ofTile);
   }

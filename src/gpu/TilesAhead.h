@@ -11,8 +11,6 @@
 
 namespace nereid::gpu {
 
-/// On a loop over tiles: its source allows it to be one with the loop of steps inside.
-inline constexpr llvm::StringLiteral flattenAttr = "tile.flatten";
 /// On a loop over tiles: copies of its steps do run on from one tile to the next. True if the copy
 /// engine makes all of them.
 inline constexpr llvm::StringLiteral runsOnAttr = "tile.runs_on";

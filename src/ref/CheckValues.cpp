@@ -1,5 +1,7 @@
 #include "ref/CheckValues.h"
 
+#include "ir/OpKinds.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -433,8 +435,8 @@ Step watchDivision(Step step, Slot divisor) {
 }
 
 bool isDivision(Operation *op) {
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, tile::DivSIOp,
-             tile::DivUIOp, tile::RemSIOp, tile::RemUIOp>(op);
+  return tile::isDivision(op) ||
+         isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
 }
 
 } // namespace
@@ -562,7 +564,7 @@ Step ValueWatch::watch(Operation *op, Step step, Decoder &d) {
     return step;
   // Elements in a region of reduce, scan or map are looked at when the whole op is done.
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (isa<tile::ReduceOp, tile::ScanOp, tile::MapOp>(parent))
+    if (tile::hasElementRegion(parent))
       return step;
   if (isa<tile::MemoryAccessOpInterface>(op))
     return watchMemory(op, std::move(step), d);

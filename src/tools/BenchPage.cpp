@@ -80,26 +80,14 @@ std::string scaled(double value) {
   return format("%.3g", value);
 }
 
-std::optional<double> number(const Json &row, const char *key) {
-  auto found = row.find(key);
-  if (found == row.end() || !found->is_number())
-    return std::nullopt;
-  return found->get<double>();
-}
-
-std::string word(const Json &row, const char *key) {
-  auto found = row.find(key);
-  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // A column of the row, or what its case binds the name to.
 std::optional<double> valueOf(const Json &row, const std::string &name) {
-  if (auto column = number(row, name.c_str()))
+  if (auto column = numberOf(row, name.c_str()))
     return column;
   if (row.contains("case") && row["case"].is_object())
-    return number(row["case"], name.c_str());
+    return numberOf(row["case"], name.c_str());
   for (const char *key : {"shape", "config"}) {
-    std::string text = " " + word(row, key);
+    std::string text = " " + textOf(row, key);
     size_t at = text.find(" " + name + "=");
     if (at == std::string::npos)
       continue;
@@ -273,33 +261,33 @@ private:
 };
 
 bool hasRun(const Json &row) {
-  return word(row, "skipped_reason").empty() && !row.contains("failure");
+  return textOf(row, "skipped_reason").empty() && !row.contains("failure");
 }
 
-bool isMeasured(const Json &row) { return number(row, "seconds") && hasRun(row); }
+bool isMeasured(const Json &row) { return numberOf(row, "seconds") && hasRun(row); }
 
 std::string labelOf(const Json &row) {
   std::string label =
-      word(row, "variant") + " on " + word(row, "device") + ", " + word(row, "shape");
-  if (std::string config = word(row, "config"); !config.empty())
+      textOf(row, "variant") + " on " + textOf(row, "device") + ", " + textOf(row, "shape");
+  if (std::string config = textOf(row, "config"); !config.empty())
     label += ", " + config;
-  if (auto seconds = number(row, "seconds"))
+  if (auto seconds = numberOf(row, "seconds"))
     label += ": " + scaled(*seconds) + "s";
   return label;
 }
 
 // What makes rows of one line in a plot: all but their size.
 std::string seriesOf(const Json &row) {
-  std::string series = word(row, "variant");
+  std::string series = textOf(row, "variant");
   for (const char *key : {"dtype", "device"})
-    if (std::string part = word(row, key); !part.empty())
+    if (std::string part = textOf(row, key); !part.empty())
       series += ", " + part;
   return series;
 }
 
 // Bytes a second that a row's device copies, by what the row says of itself.
 std::optional<double> copyRate(const Json &row) {
-  auto share = number(row, "copy_share"), gbps = number(row, "gbps");
+  auto share = numberOf(row, "copy_share"), gbps = numberOf(row, "gbps");
   return share && gbps && *share > 0 ? std::optional(*gbps * 1e9 / *share) : std::nullopt;
 }
 
@@ -308,10 +296,10 @@ std::string rooflines(const Json &rows) {
   std::map<std::string, Plot> plots;
   std::map<std::string, double> copies;
   for (const Json &row : rows) {
-    auto intensity = number(row, "intensity"), gflops = number(row, "gflops");
+    auto intensity = numberOf(row, "intensity"), gflops = numberOf(row, "gflops");
     if (!isMeasured(row) || !intensity || !gflops)
       continue;
-    std::string device = word(row, "device");
+    std::string device = textOf(row, "device");
     auto [plot, isNew] = plots.try_emplace(device,
                                            "Roofline of " + device +
                                                ": the line is what its measured copy "
@@ -319,8 +307,8 @@ std::string rooflines(const Json &rows) {
                                            "operations a byte", "operations a second");
     plot->second.connected = false;
     plot->second.plainX = true;
-    plot->second.add(word(row, "kernel"),
-                     {*intensity, *gflops * 1e9, word(row, "kernel") + " " + labelOf(row)});
+    plot->second.add(textOf(row, "kernel"),
+                     {*intensity, *gflops * 1e9, textOf(row, "kernel") + " " + labelOf(row)});
     if (auto rate = copyRate(row))
       copies[device] = *rate;
   }
@@ -338,7 +326,7 @@ std::string rooflines(const Json &rows) {
 std::string scaling(const Json &rows) {
   std::vector<std::string> kernels;
   for (const Json &row : rows)
-    if (std::string kernel = word(row, "kernel");
+    if (std::string kernel = textOf(row, "kernel");
         std::find(kernels.begin(), kernels.end(), kernel) == kernels.end())
       kernels.push_back(kernel);
   std::string out;
@@ -346,16 +334,16 @@ std::string scaling(const Json &rows) {
     Plot time("Time by size, peers beside", "bytes moved", "seconds");
     Plot rate("Bandwidth by size", "bytes moved", "bytes a second");
     for (const Json &row : rows) {
-      auto bytes = number(row, "bytes_moved");
-      if (word(row, "kernel") != kernel || !isMeasured(row) || !bytes)
+      auto bytes = numberOf(row, "bytes_moved");
+      if (textOf(row, "kernel") != kernel || !isMeasured(row) || !bytes)
         continue;
-      time.add(seriesOf(row), {*bytes, *number(row, "seconds"), labelOf(row)});
+      time.add(seriesOf(row), {*bytes, *numberOf(row, "seconds"), labelOf(row)});
       for (const Json &peer : row.value("peers", Json::array()))
-        if (auto seconds = number(peer, "seconds"))
-          time.add(word(peer, "name"), {*bytes, *seconds,
-                                        word(peer, "name") + ", " + word(row, "shape") + ": " +
-                                            scaled(*seconds) + "s"});
-      if (auto gbps = number(row, "gbps"))
+        if (auto seconds = numberOf(peer, "seconds"))
+          time.add(textOf(peer, "name"), {*bytes, *seconds,
+                                          textOf(peer, "name") + ", " + textOf(row, "shape") +
+                                              ": " + scaled(*seconds) + "s"});
+      if (auto gbps = numberOf(row, "gbps"))
         rate.add(seriesOf(row), {*bytes, *gbps * 1e9, labelOf(row)});
     }
     if (!time.empty())
@@ -375,24 +363,25 @@ std::string table(const Json &rows) {
   for (const Json &row : rows) {
     out += "<tr>";
     for (const char *key : {"kernel", "variant", "device", "shape", "config"})
-      out += "<td>" + escaped(word(row, key));
-    std::string why = row.contains("failure") ? word(row, "failure") : word(row, "skipped_reason");
+      out += "<td>" + escaped(textOf(row, key));
+    std::string why =
+        row.contains("failure") ? textOf(row, "failure") : textOf(row, "skipped_reason");
     if (!why.empty()) {
       out += "<td colspan=\"8\" style=\"text-align:left\">" + escaped(why) + "\n";
       continue;
     }
     for (const char *key : {"seconds", "p20", "p80"}) {
-      auto seconds = number(row, key);
+      auto seconds = numberOf(row, key);
       out += "<td>" + (seconds ? scaled(*seconds) + "s" : "-");
     }
-    cell(number(row, "gbps"), "%.0f", 1);
-    cell(number(row, "copy_share"), "%.0f%%", 100);
-    cell(number(row, "gflops"), "%.0f", 1);
-    cell(number(row, "launches"), "%.0f", 1);
+    cell(numberOf(row, "gbps"), "%.0f", 1);
+    cell(numberOf(row, "copy_share"), "%.0f%%", 100);
+    cell(numberOf(row, "gflops"), "%.0f", 1);
+    cell(numberOf(row, "launches"), "%.0f", 1);
     std::string peers;
     for (const Json &peer : row.value("peers", Json::array()))
-      if (auto seconds = number(peer, "seconds"))
-        peers += (peers.empty() ? "" : ", ") + word(peer, "name") + " " + scaled(*seconds) + "s";
+      if (auto seconds = numberOf(peer, "seconds"))
+        peers += (peers.empty() ? "" : ", ") + textOf(peer, "name") + " " + scaled(*seconds) + "s";
     out += "<td>" + escaped(peers.empty() ? "-" : peers) + "\n";
   }
   return out + "</table></div>\n";
@@ -440,21 +429,21 @@ Result<std::string> benchPlot(const Json &rows, const PlotWords &words, const st
       continue;
     std::string name;
     for (const std::string &key : words.by) {
-      std::string part = word(row, key.c_str());
+      std::string part = textOf(row, key.c_str());
       if (auto number = part.empty() ? valueOf(row, key) : std::nullopt)
         part = key + " " + format("%g", *number);
       if (!part.empty())
         name += (name.empty() ? "" : ", ") + part;
     }
-    plot.add(name, {*at * xFactor, *value * yFactor, word(row, "kernel") + " " + labelOf(row)});
+    plot.add(name, {*at * xFactor, *value * yFactor, textOf(row, "kernel") + " " + labelOf(row)});
     // A peer's rates are to ours as our time is to its.
     for (const Json &peer : row.value("peers", Json::array()))
-      if (auto seconds = number(peer, "seconds");
+      if (auto seconds = numberOf(peer, "seconds");
           seconds && words.peers && *seconds > 0 && isMeasured(row)) {
         double theirs =
-            y == "seconds" ? *seconds : *value * yFactor * *number(row, "seconds") / *seconds;
-        plot.add(word(peer, "name") + (name.empty() ? "" : ": " + name),
-                 {*at * xFactor, theirs, word(peer, "name") + ", " + labelOf(row)});
+            y == "seconds" ? *seconds : *value * yFactor * *numberOf(row, "seconds") / *seconds;
+        plot.add(textOf(peer, "name") + (name.empty() ? "" : ": " + name),
+                 {*at * xFactor, theirs, textOf(peer, "name") + ", " + labelOf(row)});
       }
   }
   if (plot.empty())
@@ -468,7 +457,7 @@ Json machinesOf(const Json &rows) {
   std::vector<std::string> devices;
   Json machines = Json::array();
   for (const Json &row : rows)
-    if (std::string device = word(row, "device");
+    if (std::string device = textOf(row, "device");
         std::find(devices.begin(), devices.end(), device) == devices.end()) {
       devices.push_back(device);
       machines.push_back(machineJson(device));
@@ -487,9 +476,9 @@ Status writeFiles(const BenchFiles &files, const Json &rows, const Json &machine
     return Success{};
   std::string note;
   for (const Json &machine : machines) {
-    std::string name = word(machine, "description");
-    note += (note.empty() ? "" : "; ") + (name.empty() ? word(machine, "device") : name) + ", " +
-            word(machine, "date");
+    std::string name = textOf(machine, "description");
+    note += (note.empty() ? "" : "; ") + (name.empty() ? textOf(machine, "device") : name) + ", " +
+            textOf(machine, "date");
   }
   auto plot = benchPlot(rows, files.words, note);
   return plot ? engine::writeFile(files.plot, *plot) : plot.takeError();
@@ -501,7 +490,7 @@ std::string benchCsv(const Json &rows) {
     std::string text = value.is_null() ? "" : value.is_string() ? value.get<std::string>() : "";
     if (value.is_array()) { // peers
       for (const Json &peer : value)
-        text += (text.empty() ? "" : "; ") + word(peer, "name") + "=" +
+        text += (text.empty() ? "" : "; ") + textOf(peer, "name") + "=" +
                 peer.value("seconds", Json()).dump();
     } else if (!value.is_null() && !value.is_string()) {
       text = value.dump();

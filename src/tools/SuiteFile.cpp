@@ -1,3 +1,4 @@
+#include "engine/FolderModules.h"
 #include "engine/SpecModule.h"
 #include "support/ReadFile.h"
 #include "syntax/Parser.h"
@@ -9,19 +10,11 @@ namespace nereid::tools {
 
 using emit::Interp;
 using emit::Keywords;
+using engine::answered;
+using engine::entries;
 using ops::Value;
 
 namespace {
-
-Keywords entries(Interp &interp, const Value &value, const std::string &what) {
-  auto *dict = value.as<ops::Dict>();
-  if (!dict)
-    interp.raise("TypeError", what + " is a dict, not `" + value.typeName() + "`");
-  Keywords out;
-  for (const auto &[key, entry] : dict->entries)
-    out.emplace_back(interp.str(key), entry);
-  return out;
-}
 
 double number(Interp &interp, const Value &value, const std::string &what) {
   if (value.isFloat())
@@ -123,14 +116,6 @@ SuiteClaim readClaim(Interp &interp, const Value &value) {
   if (!claim.least && !claim.most)
     interp.raise("ValueError", what + " needs `least` or `most`");
   return claim;
-}
-
-template <typename T, typename F> Result<T> answered(F f) {
-  try {
-    return f();
-  } catch (emit::EvalError &error) {
-    return Error{error.diagnostic.message, {error.diagnostic}};
-  }
 }
 
 } // namespace

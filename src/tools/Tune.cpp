@@ -1,6 +1,7 @@
 // nereid tune: every configuration compiled, checked and timed; the best goes to the tuning file
 // that `run`, `test`, `bench` and programs read.
 #include "engine/Agreement.h"
+#include "engine/Timing.h"
 #include "runtime/Device.h"
 #include "support/Array.h"
 #include "support/EveryCore.h"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -309,7 +309,8 @@ public:
     runEachOnce(contest.trials);
     if (words.grid.empty() && !words.json)
       noteOneProgram(chosen);
-    timeEach(contest.trials);
+    if (Status status = timeEach(contest.trials); !status)
+      return status.takeError();
     return contest;
   }
 
@@ -407,37 +408,39 @@ private:
     agreement.refuseOthers([&](size_t i, std::string why) { trials[i].failure = std::move(why); });
   }
 
-  void timeEach(std::vector<Trial> &trials) {
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < trials.size(); ++i) {
+  Status timeEach(std::vector<Trial> &trials) {
+    std::vector<unsigned> rounds(trials.size());
+    auto one = [&](size_t i,
+                   const engine::TimeOptions &options) -> Result<std::optional<engine::Timing>> {
       Trial &trial = trials[i];
       if (!trial.failure.empty())
-        continue;
-      auto measured = [&](double seconds, double spread) {
-        trial.seconds = trial.row.seconds = seconds;
-        trial.spread = spread;
-        trial.row = engine::stamped(std::move(trial.row));
-        least = std::min(least, seconds);
-      };
-      if (const Json *known = attempts.known(step(trial) + ", timed")) {
-        measured(known->at("seconds"), known->at("spread"));
-        continue;
-      }
+        return std::optional<engine::Timing>();
+      std::string timed = step(trial) + ", timed " + std::to_string(rounds[i]++);
+      if (const Json *known = attempts.known(timed))
+        return std::optional(
+            engine::Timing{known->at("median"), known->at("p20"), known->at("p80")});
       attempts.begins(step(trial));
       Status status = renew();
-      engine::TimeOptions time;
-      time.seconds = words.seconds;
-      time.hopeless = engine::hopelessRatio * least;
-      auto timing = status ? runner->time({&requests[i], 1}, time) : status.takeError();
+      auto timing = status ? runner->time({&requests[i], 1}, options) : status.takeError();
       if (!timing) {
         trial.failure = engine::failureText(timing.error());
         attempts.goOnOrLose(device, trial.failure);
-        continue;
+        return std::optional<engine::Timing>();
       }
-      measured(timing->median, (timing->p80 - timing->p20) / timing->median);
-      attempts.ends(step(trial) + ", timed",
-                    {{"seconds", *trial.seconds}, {"spread", *trial.spread}});
-    }
+      attempts.ends(timed,
+                    {{"median", timing->median}, {"p20", timing->p20}, {"p80", timing->p80}});
+      return std::optional(*timing);
+    };
+    auto timings = engine::contest(trials.size(), {.seconds = words.seconds}, one);
+    if (!timings)
+      return timings.takeError();
+    for (size_t i = 0; i < trials.size(); ++i)
+      if (const auto &timing = (*timings)[i]) {
+        trials[i].seconds = trials[i].row.seconds = timing->median;
+        trials[i].spread = (timing->p80 - timing->p20) / timing->median;
+        trials[i].row = engine::stamped(std::move(trials[i].row));
+      }
+    return Success{};
   }
 
   bool agree(const std::vector<support::Array> &a, const std::vector<support::Array> &b) {

@@ -182,19 +182,19 @@ int main(int argc, char **argv) {
   nereid::pipeline::registerGpuPipeline(registry);
   registerFunctions();
   mlir::registerTransformsPasses();
-  nereid::transforms::registerCountTripsPass();
-  nereid::transforms::registerExpandInlineAsmPass();
-  nereid::transforms::registerExpandScaledProductsPass();
-  nereid::transforms::registerDropChecksPass();
-  nereid::transforms::registerDropUnitDimsPass();
-  nereid::transforms::registerFoldAddendsPass();
-  nereid::transforms::registerJoinMasksPass();
-  nereid::transforms::registerLoadBeforeBranchesPass();
-  nereid::transforms::registerPeelFirstStepPass();
-  nereid::transforms::registerUnswitchProductsPass();
-  nereid::transforms::registerNameExtremaPass();
-  nereid::transforms::registerNestTilesPass();
-  nereid::transforms::registerSplitProductsPass();
+  mlir::registerPass([] { return transforms::createCountTripsPass(); });
+  mlir::registerPass(transforms::createExpandInlineAsmPass);
+  mlir::registerPass([] { return transforms::createExpandScaledProductsPass(/*toHalves=*/false); });
+  mlir::registerPass(transforms::createDropChecksPass);
+  mlir::registerPass(transforms::createDropUnitDimsPass);
+  mlir::registerPass(transforms::createFoldAddendsPass);
+  mlir::registerPass(transforms::createJoinMasksPass);
+  mlir::registerPass(transforms::createLoadBeforeBranchesPass);
+  mlir::registerPass(transforms::createPeelFirstStepPass);
+  mlir::registerPass(transforms::createUnswitchProductsPass);
+  mlir::registerPass(transforms::createNameExtremaPass);
+  mlir::registerPass(transforms::createNestTilesPass);
+  mlir::registerPass(transforms::createSplitProductsPass);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tile IR optimizer driver\n", registry));
 }

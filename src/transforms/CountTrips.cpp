@@ -113,6 +113,4 @@ std::unique_ptr<Pass> createCountTripsPass(bool narrow) {
   return std::make_unique<CountTrips>(narrow);
 }
 
-void registerCountTripsPass() { PassRegistration<CountTrips>(); }
-
 } // namespace nereid::transforms

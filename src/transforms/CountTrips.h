@@ -16,6 +16,4 @@ namespace nereid::transforms {
 /// which take `scf.for` as it is.
 std::unique_ptr<mlir::Pass> createCountTripsPass(bool narrow = false);
 
-void registerCountTripsPass();
-
 } // namespace nereid::transforms

@@ -28,6 +28,4 @@ struct DropChecks : PassWrapper<DropChecks, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createDropChecksPass() { return std::make_unique<DropChecks>(); }
 
-void registerDropChecksPass() { registerPass(createDropChecksPass); }
-
 } // namespace nereid::transforms

@@ -11,6 +11,4 @@ namespace nereid::transforms {
 /// Requires: nothing; runs first, so that what they alone read is dropped with them.
 std::unique_ptr<mlir::Pass> createDropChecksPass();
 
-void registerDropChecksPass();
-
 } // namespace nereid::transforms

@@ -71,6 +71,4 @@ struct DropUnitDims : PassWrapper<DropUnitDims, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createDropUnitDimsPass() { return std::make_unique<DropUnitDims>(); }
 
-void registerDropUnitDimsPass() { registerPass(createDropUnitDimsPass); }
-
 } // namespace nereid::transforms

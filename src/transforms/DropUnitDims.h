@@ -14,6 +14,4 @@ namespace nereid::transforms {
 ///   reshape(desc_load d[b, h, m, 0] -> 1x1x64x128) -> 64x128  =>  desc_load d[...] -> 64x128
 std::unique_ptr<mlir::Pass> createDropUnitDimsPass();
 
-void registerDropUnitDimsPass();
-
 } // namespace nereid::transforms

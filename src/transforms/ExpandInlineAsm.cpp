@@ -97,6 +97,4 @@ std::unique_ptr<Pass> createExpandInlineAsmPass() {
   return std::make_unique<ExpandInlineAsmPass>();
 }
 
-void registerExpandInlineAsmPass() { PassRegistration<ExpandInlineAsmPass>(); }
-
 } // namespace nereid::transforms

@@ -12,6 +12,4 @@ namespace nereid::transforms {
 /// language's own. Reports texts with instructions that mean nothing outside of a GPU.
 std::unique_ptr<mlir::Pass> createExpandInlineAsmPass();
 
-void registerExpandInlineAsmPass();
-
 } // namespace nereid::transforms

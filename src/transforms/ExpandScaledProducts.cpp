@@ -194,8 +194,4 @@ std::unique_ptr<Pass> createExpandScaledProductsPass(bool toHalves) {
   return std::make_unique<ExpandScaledProducts>(toHalves);
 }
 
-void registerExpandScaledProductsPass() {
-  registerPass([] { return createExpandScaledProductsPass(false); });
-}
-
 } // namespace nereid::transforms

@@ -12,6 +12,4 @@ namespace nereid::transforms {
 /// operand is, else bf16: exact for all other formats, unless a scale takes it out of range).
 std::unique_ptr<mlir::Pass> createExpandScaledProductsPass(bool toHalves);
 
-void registerExpandScaledProductsPass();
-
 } // namespace nereid::transforms

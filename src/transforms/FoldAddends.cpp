@@ -56,6 +56,4 @@ struct FoldAddends : PassWrapper<FoldAddends, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createFoldAddendsPass() { return std::make_unique<FoldAddends>(); }
 
-void registerFoldAddendsPass() { registerPass(createFoldAddendsPass); }
-
 } // namespace nereid::transforms

@@ -12,6 +12,4 @@ namespace nereid::transforms {
 /// fp8 stay as they are: tensor cores keep fewer bits of their sums than an addition in f32 does.
 std::unique_ptr<mlir::Pass> createFoldAddendsPass();
 
-void registerFoldAddendsPass();
-
 } // namespace nereid::transforms

@@ -79,6 +79,4 @@ struct JoinMasks : PassWrapper<JoinMasks, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createJoinMasksPass() { return std::make_unique<JoinMasks>(); }
 
-void registerJoinMasksPass() { registerPass(createJoinMasksPass); }
-
 } // namespace nereid::transforms

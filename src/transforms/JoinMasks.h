@@ -15,6 +15,4 @@ namespace nereid::transforms {
 /// so that what is the same along a dimension is computed once for it.
 std::unique_ptr<mlir::Pass> createJoinMasksPass();
 
-void registerJoinMasksPass();
-
 } // namespace nereid::transforms

@@ -125,6 +125,4 @@ std::unique_ptr<Pass> createLoadBeforeBranchesPass() {
   return std::make_unique<LoadBeforeBranches>();
 }
 
-void registerLoadBeforeBranchesPass() { registerPass(createLoadBeforeBranchesPass); }
-
 } // namespace nereid::transforms

@@ -21,6 +21,4 @@ namespace nereid::transforms {
 /// before it stores.
 std::unique_ptr<mlir::Pass> createLoadBeforeBranchesPass();
 
-void registerLoadBeforeBranchesPass();
-
 } // namespace nereid::transforms

@@ -104,6 +104,4 @@ struct NameExtrema : PassWrapper<NameExtrema, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createNameExtremaPass() { return std::make_unique<NameExtrema>(); }
 
-void registerNameExtremaPass() { registerPass(createNameExtremaPass); }
-
 } // namespace nereid::transforms

@@ -18,6 +18,4 @@ namespace nereid::transforms {
 /// defined.
 std::unique_ptr<mlir::Pass> createNameExtremaPass();
 
-void registerNameExtremaPass();
-
 } // namespace nereid::transforms

@@ -1,6 +1,7 @@
 #include "transforms/NestTiles.h"
 
 #include "analysis/KernelFacts.h"
+#include "ir/LoopHints.h"
 #include "ir/TileOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -209,7 +210,7 @@ private:
     Value trips = b.create<arith::SelectOp>(loc, isAny, tiles, zero);
     auto outer = b.create<scf::ForOp>(loc, zero, trips, one, loop.getInitArgs());
     if (isApart())
-      outer->setAttr("tile.flatten", b.getUnitAttr()); // as `tl.range(flatten=True)` says
+      outer->setAttr(tile::flattenAttr, b.getUnitAttr());
     b.setInsertionPointToStart(outer.getBody());
     IRMapping ofOuter;
     ofOuter.map(loop.getRegionIterArgs(), outer.getRegionIterArgs());
@@ -296,7 +297,5 @@ struct NestTiles : PassWrapper<NestTiles, OperationPass<ModuleOp>> {
 } // namespace
 
 std::unique_ptr<Pass> createNestTilesPass() { return std::make_unique<NestTiles>(); }
-
-void registerNestTilesPass() { registerPass(createNestTilesPass); }
 
 } // namespace nereid::transforms

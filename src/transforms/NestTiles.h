@@ -25,6 +25,4 @@ namespace nereid::transforms {
 /// their last branch, and what the first branch gives stays until the next tile.
 std::unique_ptr<mlir::Pass> createNestTilesPass();
 
-void registerNestTilesPass();
-
 } // namespace nereid::transforms

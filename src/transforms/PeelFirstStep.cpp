@@ -97,6 +97,4 @@ struct PeelFirstStep : PassWrapper<PeelFirstStep, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createPeelFirstStepPass() { return std::make_unique<PeelFirstStep>(); }
 
-void registerPeelFirstStepPass() { registerPass(createPeelFirstStepPass); }
-
 } // namespace nereid::transforms

@@ -21,6 +21,4 @@ namespace nereid::transforms {
 /// Runs in front of the canonicalizer, which folds the branches on what is known.
 std::unique_ptr<mlir::Pass> createPeelFirstStepPass();
 
-void registerPeelFirstStepPass();
-
 } // namespace nereid::transforms

@@ -123,6 +123,4 @@ struct SplitProducts : PassWrapper<SplitProducts, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createSplitProductsPass() { return std::make_unique<SplitProducts>(); }
 
-void registerSplitProductsPass() { registerPass(createSplitProductsPass); }
-
 } // namespace nereid::transforms

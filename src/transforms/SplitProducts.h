@@ -14,6 +14,4 @@ namespace nereid::transforms {
 ///   fp8, sums in f16  summed in f32, rounded at the end
 std::unique_ptr<mlir::Pass> createSplitProductsPass();
 
-void registerSplitProductsPass();
-
 } // namespace nereid::transforms

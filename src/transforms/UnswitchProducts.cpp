@@ -114,6 +114,4 @@ struct UnswitchProducts : PassWrapper<UnswitchProducts, OperationPass<ModuleOp>>
 
 std::unique_ptr<Pass> createUnswitchProductsPass() { return std::make_unique<UnswitchProducts>(); }
 
-void registerUnswitchProductsPass() { registerPass(createUnswitchProductsPass); }
-
 } // namespace nereid::transforms

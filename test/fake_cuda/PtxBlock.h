@@ -121,6 +121,8 @@ private:
   void loadOrStore(const Instruction &i);
   void atomic(const Instruction &i);
   void execute(const Instruction &i);
+  /// What one register is computed from others.
+  void compute(const Instruction &i, Type type);
 
   // --- barriers (PtxAsync.cpp) ---
   // A warp's next step: what it did before can be told from what it does from now on.
@@ -154,6 +156,12 @@ private:
   // --- products of warp groups (PtxProducts.cpp) ---
   void groupProduct(unsigned warp, const Instruction &i);
   void beginProduct(unsigned warp, const Instruction &i);
+  uint64_t uniform(unsigned warp, const Operand &operand, Type type);
+  void checkFenced(const Warp &own, unsigned index);
+  const uint8_t *readPiece(unsigned warp, uint64_t piece);
+  std::vector<double> leftInRegisters(unsigned warp, const Instruction &i);
+  std::vector<double> leftInMemory(unsigned warp, const Instruction &i, bool isAlongK);
+  std::vector<double> rightInMemory(unsigned warp, const Instruction &i, bool isAlongK);
   void renameProduct(unsigned to, unsigned from);
   void checkNotMade(unsigned index) const;
   void checkMayWrite(unsigned index) const;

@@ -521,6 +521,12 @@ void Multiprocessor::execute(const Instruction &i) {
   }
   if (name == Op::selp_)
     return set(o[0], get(get(o[3], {Kind::Pred, 1}) ? o[1] : o[2], type), type);
+  compute(i, type);
+}
+
+void Multiprocessor::compute(const Instruction &i, Type type) {
+  const auto &o = i.operands;
+  Op name = i.op;
   uint64_t a = get(o[1], type), b = o.size() > 2 ? get(o[2], type) : 0;
   unsigned width = type.bytes * 8;
   if (name == Op::and_)

@@ -101,11 +101,97 @@ void Multiprocessor::groupProduct(unsigned warp, const Instruction &i) {
   });
 }
 
+// An operand that all threads give alike.
+uint64_t Multiprocessor::uniform(unsigned warp, const Operand &operand, Type type) {
+  as(warp, 0);
+  uint64_t first = get(operand, type);
+  for (unsigned l = 1; l < 32; ++l)
+    if (as(warp, l); get(operand, type) != first)
+      fail("the threads of a warp give a product different descriptors");
+  return first;
+}
+
+void Multiprocessor::checkFenced(const Warp &own, unsigned index) {
+  if (current->writtenAfter[index] >= own.fences)
+    fail("a product reads a register that was written without `wgmma.fence` behind");
+}
+
+// 16 bytes of a matrix in shared memory, read until the product is done.
+const uint8_t *Multiprocessor::readPiece(unsigned warp, uint64_t piece) {
+  Range range{piece, 16};
+  as(warp, 0);
+  shared.beginReading(range, toucher(true));
+  warps[warp].productReads.emplace_back(warps[warp].committed + 1, range);
+  return shared.at(range.at);
+}
+
+namespace {
+constexpr unsigned stepBytes = 32; // of a product's step along K
+} // namespace
+
+// The left operand's rows of this warp, row by row.
+std::vector<double> Multiprocessor::leftInRegisters(unsigned warp, const Instruction &i) {
+  const std::vector<Operand> &words = i.operands[1].list;
+  unsigned k = i.k, e = stepBytes / k; // bytes of an element
+  std::vector<double> A(16 * k);
+  for (unsigned l = 0; l < 32; ++l) {
+    as(warp, l);
+    for (unsigned r = 0; r < 4; ++r) {
+      auto word = uint32_t(get(words[r], {Kind::Bits, 4}));
+      checkFenced(warps[warp], words[r].index);
+      uint8_t bytes[4];
+      std::memcpy(bytes, &word, 4);
+      for (unsigned x = 0; x < 4 / e; ++x)
+        A[(l / 4 + 8 * (r % 2)) * k + 4 / e * (l % 4 + 4 * (r / 2)) + x] =
+            elementOf(bytes + x * e, i.types[1]);
+    }
+  }
+  for (unsigned l = 0; l < 32; ++l)
+    for (const Operand &one : words)
+      lane(warp, l).readBy[one.index] = warps[warp].committed + 1;
+  return A;
+}
+
+std::vector<double> Multiprocessor::leftInMemory(unsigned warp, const Instruction &i,
+                                                 bool isAlongK) {
+  Matrix matrix(uniform(warp, i.operands[1], {Kind::Bits, 8}));
+  unsigned k = i.k, e = stepBytes / k, first = warp % 4 * 16;
+  std::vector<double> A(16 * k);
+  for (unsigned outer = 0; outer < (isAlongK ? 16 : k); ++outer)
+    for (unsigned inner = 0; inner < 32; inner += 16) { // bytes, both ways two pieces
+      unsigned along = isAlongK ? inner : first * e + inner;
+      const uint8_t *bytes =
+          readPiece(warp, matrix.piece(along, isAlongK ? first + outer : outer, isAlongK));
+      for (unsigned x = 0; x < 16 / e; ++x) {
+        unsigned at = inner / e + x;
+        A[isAlongK ? outer * k + at : at * k + outer] = elementOf(bytes + x * e, i.types[1]);
+      }
+    }
+  return A;
+}
+
+// The right operand, a step of K after the other.
+std::vector<double> Multiprocessor::rightInMemory(unsigned warp, const Instruction &i,
+                                                  bool isAlongK) {
+  Matrix matrix(uniform(warp, i.operands[2], {Kind::Bits, 8}));
+  unsigned n = i.n, k = i.k, e = stepBytes / k;
+  std::vector<double> B(k * n);
+  for (unsigned outer = 0; outer < (isAlongK ? n : k); ++outer)
+    for (unsigned inner = 0; inner < (isAlongK ? stepBytes : n * e); inner += 16) {
+      const uint8_t *bytes = readPiece(warp, matrix.piece(inner, outer, isAlongK));
+      for (unsigned x = 0; x < 16 / e; ++x) {
+        unsigned at = inner / e + x;
+        B[isAlongK ? at * n + outer : outer * n + at] = elementOf(bytes + x * e, i.types[2]);
+      }
+    }
+  return B;
+}
+
 void Multiprocessor::beginProduct(unsigned warp, const Instruction &i) {
   Warp &own = warps[warp];
   const auto &o = i.operands;
-  Type sum = i.types[0], left = i.types[1], right = i.types[2];
-  unsigned n = i.n, k = i.k, depth = 32; // bytes of a step along K
+  Type sum = i.types[0];
+  unsigned n = i.n, k = i.k;
   uint32_t group = own.committed + 1;
   if (warps.size() % 4)
     fail("a warp group has four warps");
@@ -119,31 +205,18 @@ void Multiprocessor::beginProduct(unsigned warp, const Instruction &i) {
          placeOf(begun[own.products]));
   ++own.products;
 
-  // Operands that all threads give alike.
   bool hasRegisters = o[1].kind == Operand::List, isFloat = sum.isFloat();
-  auto uniform = [&](const Operand &operand, Type type) {
-    as(warp, 0);
-    uint64_t first = get(operand, type);
-    for (unsigned l = 1; l < 32; ++l)
-      if (as(warp, l); get(operand, type) != first)
-        fail("the threads of a warp give a product different descriptors");
-    return first;
-  };
   auto flag = [&](size_t at, uint64_t otherwise) {
-    return at < o.size() ? uniform(o[at], {Kind::Bits, 4}) : otherwise;
+    return at < o.size() ? uniform(warp, o[at], {Kind::Bits, 4}) : otherwise;
   };
-  bool addsUp = uniform(o[3], {Kind::Pred, 1});
+  bool addsUp = uniform(warp, o[3], {Kind::Pred, 1});
   double sign = isFloat ? double(int32_t(flag(4, 1))) * double(int32_t(flag(5, 1))) : 1;
   bool isLeftAlongK = hasRegisters || !flag(6, 0), isRightAlongK = !flag(hasRegisters ? 6 : 7, 0);
 
   // What it reads: the sums, of which only products of the same form may be on their way, and the
   // left operand; both written before a fence.
-  auto checkFenced = [&](unsigned index) {
-    if (current->writtenAfter[index] >= own.fences)
-      fail("a product reads a register that was written without `wgmma.fence` behind");
-  };
   unsigned packed = sum.kind == Kind::Half ? 2 : 1;
-  std::vector<double> A(16 * k), B(k * n), D(16 * n);
+  std::vector<double> D(16 * n);
   auto sumAt = [&](unsigned l, unsigned q) -> double & {
     return D[(l / 4 + 8 * (q / 2 % 2)) * n + 8 * (q / 4) + 2 * (l % 4) + q % 2];
   };
@@ -157,7 +230,7 @@ void Multiprocessor::beginProduct(unsigned warp, const Instruction &i) {
       if (current->readBy[index] > own.finished)
         checkMayWrite(index);
       if (current->madeBy[index] <= own.finished)
-        checkFenced(index);
+        checkFenced(own, index);
       for (unsigned x = 0; x < packed && addsUp; ++x) {
         uint64_t bits = current->registers[index] >> x * 16 & maskOf(sum.bytes);
         sumAt(l, r * packed + x) = isFloat ? toDouble(bits, sum) : double(signedOf(bits, 4));
@@ -165,55 +238,9 @@ void Multiprocessor::beginProduct(unsigned warp, const Instruction &i) {
     }
   }
 
-  // The left operand's rows of this warp.
-  unsigned e = depth / k; // bytes of an element
-  auto readPiece = [&](const Matrix &matrix, unsigned inner, unsigned outer, bool isAlongK) {
-    Range range{matrix.piece(inner, outer, isAlongK), 16};
-    as(warp, 0);
-    shared.beginReading(range, toucher(true));
-    own.productReads.emplace_back(group, range);
-    return shared.at(range.at);
-  };
-  if (hasRegisters) {
-    for (unsigned l = 0; l < 32; ++l) {
-      as(warp, l);
-      for (unsigned r = 0; r < 4; ++r) {
-        auto word = uint32_t(get(o[1].list[r], {Kind::Bits, 4}));
-        checkFenced(o[1].list[r].index);
-        uint8_t bytes[4];
-        std::memcpy(bytes, &word, 4);
-        for (unsigned x = 0; x < 4 / e; ++x)
-          A[(l / 4 + 8 * (r % 2)) * k + 4 / e * (l % 4 + 4 * (r / 2)) + x] =
-              elementOf(bytes + x * e, left);
-      }
-    }
-    for (unsigned l = 0; l < 32; ++l)
-      for (const Operand &one : o[1].list)
-        lane(warp, l).readBy[one.index] = group;
-  } else {
-    Matrix matrix(uniform(o[1], {Kind::Bits, 8}));
-    unsigned first = warp % 4 * 16;
-    for (unsigned outer = 0; outer < (isLeftAlongK ? 16 : k); ++outer)
-      for (unsigned inner = 0; inner < 32; inner += 16) { // bytes, both ways two pieces
-        unsigned along = isLeftAlongK ? inner : first * e + inner;
-        const uint8_t *bytes =
-            readPiece(matrix, along, isLeftAlongK ? first + outer : outer, isLeftAlongK);
-        for (unsigned x = 0; x < 16 / e; ++x) {
-          unsigned at = inner / e + x;
-          A[isLeftAlongK ? outer * k + at : at * k + outer] = elementOf(bytes + x * e, left);
-        }
-      }
-  }
-  Matrix matrix(uniform(o[2], {Kind::Bits, 8}));
-  for (unsigned outer = 0; outer < (isRightAlongK ? n : k); ++outer)
-    for (unsigned inner = 0; inner < (isRightAlongK ? depth : n * e); inner += 16) {
-      const uint8_t *bytes = readPiece(matrix, inner, outer, isRightAlongK);
-      for (unsigned x = 0; x < 16 / e; ++x) {
-        unsigned at = inner / e + x;
-        B[isRightAlongK ? at * n + outer : outer * n + at] = elementOf(bytes + x * e, right);
-      }
-    }
-
+  std::vector<double> A =
+      hasRegisters ? leftInRegisters(warp, i) : leftInMemory(warp, i, isLeftAlongK);
+  std::vector<double> B = rightInMemory(warp, i, isRightAlongK);
   for (unsigned row = 0; row < 16; ++row)
     for (unsigned x = 0; x < k; ++x) {
       double a = A[row * k + x] * sign;

@@ -312,18 +312,24 @@ TEST_F(BadCalls, Numbers) {
           "`softmax_backward`: no kernel takes rows of more than 65536");
 }
 
-TEST_F(BadCalls, TablesAndLengths) {
-  auto refused = [](const auto &call, const std::string &text) {
+// Calls on a cache of five pages for two sequences.
+class BadTables : public BadCalls {
+protected:
+  template <typename Call> static void refused(const Call &call, const std::string &text) {
     EXPECT_EQ(setup().failure(call), text);
     if constexpr (requires { call.out; })
       expectNear(Array{call.out}, [](int64_t) { return 77.0; }, 0, 0);
-  };
+  }
+  static Array lengths(double a, double b) { return Array::of(DType::Int32, {2}, {a, b}); }
+
   Tensor cache[2] = {make(F32, {5, 4, 3, 16}), make(F32, {5, 4, 3, 16})};
-  auto lengths = [](double a, double b) { return Array::of(DType::Int32, {2}, {a, b}); };
   // What lies behind a sequence's last page is not read.
   Array table = Array::of(DType::Int32, {2, 2}, {0, 99, 4, 1}),
         outside = Array::of(DType::Int32, {2, 2}, {0, 1, 5, 1}),
         below = Array::of(DType::Int32, {2, 2}, {0, 1, 2, -1});
+};
+
+TEST_F(BadTables, Decoding) {
   PagedAttention good{.q = make(F32, {2, 6, 16}),
                       .kCache = cache[0],
                       .vCache = cache[1],
@@ -353,6 +359,9 @@ TEST_F(BadCalls, TablesAndLengths) {
       "`paged_attention`: `lengths` has -1 at 0, and must be in [1, 8]: `table` has 2 pages of 4 "
       "tokens a sequence");
   EXPECT_EQ(setup().failure(good), "");
+}
+
+TEST_F(BadTables, WritesToTheCache) {
   std::string before(cache[0].data<char>(), cache[0].bytes());
   refused(AppendKv{.k = make(F32, {2, 3, 16}),
                    .v = make(F32, {2, 3, 16}),
@@ -367,6 +376,10 @@ TEST_F(BadCalls, TablesAndLengths) {
                   .vCache = cache[1],
                   .slots = Array::of(DType::Int32, {1}, {20})},
           "`store_kv`: `slots` has 20, and the cache has places 0 to 19");
+  EXPECT_EQ(before, std::string(cache[0].data<char>(), cache[0].bytes()));
+}
+
+TEST_F(BadTables, Prefill) {
   refused(PagedPrefill{.q = make(F32, {7, 6, 16}),
                        .kCache = cache[0],
                        .vCache = cache[1],
@@ -392,6 +405,9 @@ TEST_F(BadCalls, TablesAndLengths) {
     refused(prefill(table, lengths(4, length)),
             "`paged_prefill`: `lengths` has " + std::to_string(int(length)) +
                 " at 1, and must be in [1, 8]: `table` has 2 pages of 4 tokens a sequence");
+}
+
+TEST_F(BadTables, SharedPrefix) {
   auto shared = [&](double page, const Array &table, const Array &lengths) {
     return PagedSharedPrefix{.q = make(F32, {2, 6, 16}),
                              .kCache = cache[0],
@@ -412,7 +428,9 @@ TEST_F(BadCalls, TablesAndLengths) {
     refused(shared(2, table, lengths(4, length)),
             "`paged_shared_prefix`: `lengths` has " + std::to_string(int(length)) +
                 " at 1, and must be in [0, 8]: `table` has 2 pages of 4 tokens a sequence");
-  EXPECT_EQ(before, std::string(cache[0].data<char>(), cache[0].bytes()));
+}
+
+TEST_F(BadCalls, LengthsOfSequences) {
   AttentionVarlen varlen{.q = make(F32, {7, 4, 16}),
                          .k = make(F32, {9, 2, 16}),
                          .v = make(F32, {9, 2, 16}),
@@ -422,6 +440,9 @@ TEST_F(BadCalls, TablesAndLengths) {
                          .maxQ = 4};
   EXPECT_EQ(setup().failure(varlen), "`attention_varlen`: `cuQ` has 5 at 1, 5 above the one before "
                                      "it, and 4 is given as the most");
+}
+
+TEST_F(BadCalls, ValuesThatAProgramAnswersFor) {
   // A program that answers for them itself is not checked, and a tensor of a stream that captures
   // can't be.
   Library trusting = must(Library::create(setup().engine, {.values = Values::Trust}));

@@ -39,90 +39,129 @@ inline Tensor zeros(DType type, std::vector<int64_t> shape) {
   return array;
 }
 
-inline std::vector<Example> examples() {
+// Operands that many examples take.
+struct Operands {
   Tensor flat[4], rows[5], vector[3], perRow[3];
-  for (Tensor &tensor : flat)
-    tensor = make(F32, {6, 5});
-  for (Tensor &tensor : rows)
-    tensor = make(F32, {4, 8});
-  for (Tensor &tensor : vector)
-    tensor = make(F32, {8});
-  for (Tensor &tensor : perRow)
-    tensor = make(F32, {4});
+
+  Operands() {
+    for (Tensor &tensor : flat)
+      tensor = make(F32, {6, 5});
+    for (Tensor &tensor : rows)
+      tensor = make(F32, {4, 8});
+    for (Tensor &tensor : vector)
+      tensor = make(F32, {8});
+    for (Tensor &tensor : perRow)
+      tensor = make(F32, {4});
+  }
+};
+
+inline std::vector<Example> examplesOfRows(const Operands &of) {
   return {
-      example(Add{.x = flat[0], .y = flat[1], .out = flat[2]}),
-      example(Gelu{.x = flat[0], .y = flat[1]}),
-      example(GeluBackward{.x = flat[0], .dy = flat[1], .dx = flat[2]}),
-      example(Glu{.gate = rows[0], .up = rows[1], .y = rows[2]}),
-      example(GluBackward{
-          .gate = rows[0], .up = rows[1], .dy = rows[2], .dgate = rows[3], .dup = rows[4]}),
+      example(Add{.x = of.flat[0], .y = of.flat[1], .out = of.flat[2]}),
+      example(Gelu{.x = of.flat[0], .y = of.flat[1]}),
+      example(GeluBackward{.x = of.flat[0], .dy = of.flat[1], .dx = of.flat[2]}),
+      example(Glu{.gate = of.rows[0], .up = of.rows[1], .y = of.rows[2]}),
+      example(GluBackward{.gate = of.rows[0],
+                          .up = of.rows[1],
+                          .dy = of.rows[2],
+                          .dgate = of.rows[3],
+                          .dup = of.rows[4]}),
       example(Rope{.x = make(F32, {2, 3, 4, 8}),
                    .y = make(F32, {2, 3, 4, 8}),
                    .cos = make(F32, {5, 4}),
                    .sin = make(F32, {5, 4}),
                    .positions = zeros(DType::Int32, {2, 3})}),
-      example(Dropout{.x = flat[0], .y = flat[1]}),
-      example(Softmax{.x = rows[0], .y = rows[1]}),
-      example(SoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
-      example(LogSoftmax{.x = rows[0], .y = rows[1]}),
-      example(LogSoftmaxBackward{.y = rows[0], .dy = rows[1], .dx = rows[2]}),
-      example(CrossEntropy{
-          .x = rows[0], .target = zeros(DType::Int64, {4}), .loss = perRow[0], .lse = perRow[1]}),
-      example(CrossEntropyBackward{.x = rows[0],
+      example(Dropout{.x = of.flat[0], .y = of.flat[1]}),
+      example(Softmax{.x = of.rows[0], .y = of.rows[1]}),
+      example(SoftmaxBackward{.y = of.rows[0], .dy = of.rows[1], .dx = of.rows[2]}),
+      example(LogSoftmax{.x = of.rows[0], .y = of.rows[1]}),
+      example(LogSoftmaxBackward{.y = of.rows[0], .dy = of.rows[1], .dx = of.rows[2]}),
+      example(CrossEntropy{.x = of.rows[0],
+                           .target = zeros(DType::Int64, {4}),
+                           .loss = of.perRow[0],
+                           .lse = of.perRow[1]}),
+      example(CrossEntropyBackward{.x = of.rows[0],
                                    .target = zeros(DType::Int64, {4}),
-                                   .lse = perRow[0],
-                                   .dloss = perRow[1],
-                                   .dx = rows[1]}),
-      example(LayerNorm{.x = rows[0],
-                        .w = vector[0],
-                        .b = vector[1],
-                        .y = rows[1],
-                        .mean = perRow[0],
-                        .rstd = perRow[1]}),
-      example(LayerNormBackward{.x = rows[0],
-                                .w = vector[0],
-                                .dy = rows[1],
-                                .mean = perRow[0],
-                                .rstd = perRow[1],
-                                .dx = rows[2],
-                                .dw = vector[1],
-                                .db = vector[2]}),
-      example(RmsNorm{.x = rows[0],
-                      .w = vector[0],
-                      .y = rows[1],
-                      .residual = rows[2],
-                      .sum = rows[3],
-                      .rstd = perRow[0]}),
-      example(RmsNormBackward{.x = rows[0],
-                              .w = vector[0],
-                              .dy = rows[1],
-                              .dsum = rows[2],
-                              .rstd = perRow[0],
-                              .dx = rows[3],
-                              .dw = vector[1]}),
+                                   .lse = of.perRow[0],
+                                   .dloss = of.perRow[1],
+                                   .dx = of.rows[1]}),
+      example(LayerNorm{.x = of.rows[0],
+                        .w = of.vector[0],
+                        .b = of.vector[1],
+                        .y = of.rows[1],
+                        .mean = of.perRow[0],
+                        .rstd = of.perRow[1]}),
+      example(LayerNormBackward{.x = of.rows[0],
+                                .w = of.vector[0],
+                                .dy = of.rows[1],
+                                .mean = of.perRow[0],
+                                .rstd = of.perRow[1],
+                                .dx = of.rows[2],
+                                .dw = of.vector[1],
+                                .db = of.vector[2]}),
+      example(RmsNorm{.x = of.rows[0],
+                      .w = of.vector[0],
+                      .y = of.rows[1],
+                      .residual = of.rows[2],
+                      .sum = of.rows[3],
+                      .rstd = of.perRow[0]}),
+      example(RmsNormBackward{.x = of.rows[0],
+                              .w = of.vector[0],
+                              .dy = of.rows[1],
+                              .dsum = of.rows[2],
+                              .rstd = of.perRow[0],
+                              .dx = of.rows[3],
+                              .dw = of.vector[1]}),
+  };
+}
+
+inline std::vector<Example> examplesOfProducts(const Operands &of) {
+  return {
       example(Matmul{.a = make(F32, {4, 6}),
                      .b = make(F32, {6, 8}),
-                     .c = rows[0],
-                     .bias = vector[0],
-                     .residual = rows[1]}),
+                     .c = of.rows[0],
+                     .bias = of.vector[0],
+                     .residual = of.rows[1]}),
       example(MatmulBatched{
           .a = make(F32, {2, 4, 6}), .b = make(F32, {2, 6, 8}), .c = make(F32, {2, 4, 8})}),
       example(MatmulGrouped{.a = make(F32, {4, 6}),
                             .b = make(F32, {3, 6, 8}),
-                            .c = rows[0],
+                            .c = of.rows[0],
                             .offsets = Array::of(DType::Int32, {4}, {0, 1, 4, 4})}),
       example(MatmulScaled{.a = make(DType::Int8, {4, 6}),
                            .b = make(DType::Int8, {8, 6}),
-                           .c = rows[0],
-                           .aScale = perRow[0],
-                           .bScale = vector[0],
-                           .bias = vector[1]}),
-      example(Matvec{.w = rows[0],
-                     .x = vector[0],
+                           .c = of.rows[0],
+                           .aScale = of.perRow[0],
+                           .bScale = of.vector[0],
+                           .bias = of.vector[1]}),
+      example(Matvec{.w = of.rows[0],
+                     .x = of.vector[0],
                      .y = make(F32, {4}),
-                     .scale = perRow[0],
-                     .bias = perRow[1]}),
-      example(QuantizeRows{.x = rows[0], .q = make(DType::Int8, {4, 8}), .scale = perRow[0]}),
+                     .scale = of.perRow[0],
+                     .bias = of.perRow[1]}),
+      example(QuantizeRows{.x = of.rows[0], .q = make(DType::Int8, {4, 8}), .scale = of.perRow[0]}),
+      example(LinearCrossEntropy{.x = make(F32, {4, 6}),
+                                 .w = make(F32, {8, 6}),
+                                 .target = zeros(DType::Int64, {4}),
+                                 .loss = of.perRow[0],
+                                 .dx = make(F32, {4, 6}),
+                                 .dw = make(F32, {8, 6})}),
+      example(MatmulGroupedWeightGradient{.a = make(F32, {4, 6}),
+                                          .dc = of.rows[0],
+                                          .offsets = Array::of(DType::Int32, {4}, {0, 1, 4, 4}),
+                                          .db = make(F32, {3, 6, 8})}),
+      example(MatmulBlockScaled{.a = make(DType::Int8, {4, 130}),
+                                .b = make(DType::Int8, {8, 130}),
+                                .c = of.rows[0],
+                                .aScale = make(F32, {2, 4}),
+                                .bScale = make(F32, {1, 2})}),
+      example(QuantizeBlocks{
+          .x = make(F32, {4, 130}), .q = make(DType::Int8, {4, 130}), .scale = make(F32, {2, 4})}),
+  };
+}
+
+inline std::vector<Example> examplesOfAttention() {
+  return {
       example(Attention{.q = make(F32, {2, 4, 5, 16}),
                         .k = make(F32, {2, 2, 6, 16}),
                         .v = make(F32, {2, 2, 6, 16}),
@@ -186,23 +225,6 @@ inline std::vector<Example> examples() {
                            .lengths = Array::of(DType::Int32, {2}, {5, 8}),
                            .maxQ = 5,
                            .out = make(F32, {7, 6, 16})}),
-      example(LinearCrossEntropy{.x = make(F32, {4, 6}),
-                                 .w = make(F32, {8, 6}),
-                                 .target = zeros(DType::Int64, {4}),
-                                 .loss = perRow[0],
-                                 .dx = make(F32, {4, 6}),
-                                 .dw = make(F32, {8, 6})}),
-      example(MatmulGroupedWeightGradient{.a = make(F32, {4, 6}),
-                                          .dc = rows[0],
-                                          .offsets = Array::of(DType::Int32, {4}, {0, 1, 4, 4}),
-                                          .db = make(F32, {3, 6, 8})}),
-      example(MatmulBlockScaled{.a = make(DType::Int8, {4, 130}),
-                                .b = make(DType::Int8, {8, 130}),
-                                .c = rows[0],
-                                .aScale = make(F32, {2, 4}),
-                                .bScale = make(F32, {1, 2})}),
-      example(QuantizeBlocks{
-          .x = make(F32, {4, 130}), .q = make(DType::Int8, {4, 130}), .scale = make(F32, {2, 4})}),
       example(PagedSharedPrefix{.q = make(F32, {2, 6, 16}),
                                 .kCache = make(F32, {5, 4, 3, 16}),
                                 .vCache = make(F32, {5, 4, 3, 16}),
@@ -210,6 +232,11 @@ inline std::vector<Example> examples() {
                                 .table = zeros(DType::Int32, {2, 2}),
                                 .lengths = Array::of(DType::Int32, {2}, {0, 8}),
                                 .out = make(F32, {2, 6, 16})}),
+  };
+}
+
+inline std::vector<Example> examplesOfTokens(const Operands &of) {
+  return {
       example(MoeRoute{.logits = make(F32, {6, 4}),
                        .weight = make(F32, {6, 2}),
                        .expert = make(DType::Int32, {6, 2})}),
@@ -235,22 +262,34 @@ inline std::vector<Example> examples() {
                        .gateUp = make(F32, {4, 8, 10}),
                        .down = make(F32, {4, 5, 8}),
                        .out = make(F32, {6, 8})}),
-      example(Sort{.x = rows[0], .y = rows[1], .index = make(DType::Int32, {4, 8})}),
-      example(TopK{.x = rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
-      example(Cumsum{.x = rows[0], .y = rows[1]}),
+      example(Sort{.x = of.rows[0], .y = of.rows[1], .index = make(DType::Int32, {4, 8})}),
+      example(TopK{.x = of.rows[0], .y = make(F32, {4, 3}), .index = make(DType::Int32, {4, 3})}),
+      example(Cumsum{.x = of.rows[0], .y = of.rows[1]}),
       example(Histogram{.x = zeros(DType::Int32, {6}), .counts = make(DType::Int32, {5})}),
-      example(Unscale{
-          .grad = flat[0], .scale = make(F32, {1}), .out = flat[1], .overflow = make(F32, {1})}),
+      example(Unscale{.grad = of.flat[0],
+                      .scale = make(F32, {1}),
+                      .out = of.flat[1],
+                      .overflow = make(F32, {1})}),
       example(UpdateScale{
           .scale = make(F32, {1}), .steps = make(DType::Int32, {1}), .overflow = make(F32, {1})}),
-      example(CastFp8{.x = flat[0],
+      example(CastFp8{.x = of.flat[0],
                       .scale = make(F32, {1}),
                       .q = make(DType::Float8E4NV, {6, 5}),
                       .amax = make(F32, {1})}),
-      example(
-          UpdateFp8Scales{
-              .history = rows[0], .amax = perRow[0], .scale = perRow[1], .inverse = perRow[2]}),
+      example(UpdateFp8Scales{.history = of.rows[0],
+                              .amax = of.perRow[0],
+                              .scale = of.perRow[1],
+                              .inverse = of.perRow[2]}),
   };
+}
+
+inline std::vector<Example> examples() {
+  Operands of;
+  std::vector<Example> all;
+  for (const auto &some :
+       {examplesOfRows(of), examplesOfProducts(of), examplesOfAttention(), examplesOfTokens(of)})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
 }
 
 } // namespace nereid::kernels::test
