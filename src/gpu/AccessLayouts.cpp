@@ -70,6 +70,7 @@ AccessLayouts::AccessLayouts(FunctionOpInterface kernel, const ProductLayouts &p
     groupLayouts[group] = layoutOf(group);
   kernel->walk([&](tile::LoadOp load) { followAddressed(load); });
   kernel->walk([&](tile::LoadOp load) { followMet(load); });
+  kernel->walk([&](tile::LoadOp load) { followReduced(load); });
 }
 
 std::optional<LinearLayout> AccessLayouts::of(Operation *access) const {
@@ -339,6 +340,40 @@ void AccessLayouts::followAddressed(tile::LoadOp load) {
     chosen[access] = *rows;
     if (access->getParentOfType<LoopLikeOpInterface>() != loop)
       mayFollowMet.insert(access);
+  }
+}
+
+// What is loaded at places that a reduction of rows finds (a sampled token's number): all threads of
+// a row know its place, and load it there. Elsewhere places, masks and what is loaded move between
+// threads, with two barriers each.
+void AccessLayouts::followReduced(tile::LoadOp load) {
+  constexpr unsigned most = 8; // registers
+  auto shape = tile::shapeOf(load.getType());
+  if (shape.size() != 1 || chosen.count(load))
+    return;
+  SmallVector<Value> work = {load.getPointer()};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    auto reduce = dyn_cast<tile::ReduceOp>(op);
+    if (!reduce && op->hasTrait<OpTrait::Elementwise>())
+      llvm::append_range(work, op->getOperands());
+    if (!reduce || tile::shapeOf(reduce->getResult(0).getType()) != shape)
+      continue;
+    for (Value source : reduce.getSources()) {
+      Operation *origin = origins.lookup(source);
+      auto dot = dyn_cast_or_null<tile::DotOp>(origin);
+      auto layout = dot ? std::optional(products.of(dot).sum)
+                        : (origin ? of(origin) : std::nullopt);
+      if (!layout || tile::shapeOf(source.getType()).size() != layout->rank())
+        continue;
+      LinearLayout rows = sliceLayout(*layout, reduce.getAxis());
+      if (registersOf(rows) <= most)
+        chosen[load] = rows;
+      return;
+    }
   }
 }
 

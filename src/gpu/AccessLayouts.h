@@ -26,6 +26,7 @@ namespace nereid::gpu {
 ///    neighbours usually are nearest, else like others of their shape.
 /// 4. Addresses that are loaded lie as the rows they lead to (`followAddressed`).
 /// 5. What is loaded to be repeated lies as the larger tile that it meets (`followMet`).
+/// 6. What is loaded at places that a reduction finds lies as its result (`followReduced`).
 class AccessLayouts {
 public:
   AccessLayouts(mlir::FunctionOpInterface kernel, const ProductLayouts &products, unsigned warps);
@@ -84,6 +85,7 @@ private:
   tile::LinearLayout layoutOf(const Group &group) const;
   void followAddressed(tile::LoadOp load);
   void followMet(tile::LoadOp load);
+  void followReduced(tile::LoadOp load);
   std::optional<tile::LinearLayout> met(mlir::Operation *user, mlir::Value tile,
                                         mlir::scf::ForOp loop) const;
 

@@ -45,7 +45,8 @@ public:
     // An SM's share of 3.35 TB/s in a microsecond is 25 KB. Much more of it is worth no registers.
     constexpr double enough = 64 * 1024;
     double alone = onTheWay(code);
-    if (alone >= enough)
+    auto read = readMachineCode(code.cubin.code);
+    if (alone >= enough && (!read || read->bytesTogether >= facts.sums.reducedBytes))
       return;
     uint32_t blocks = blocksByRegisters(chip, facts.sums.registers, facts.warps);
     auto told = run(limitBlocks(code.ptx, blocks), "ptxas with loads in flight");

@@ -22,10 +22,25 @@ uint32_t wordsOf(Type type) {
   return (registersOf(layoutOf(tile)) * bits + 31) / 32;
 }
 
+// True of a reduction of what each thread has.
+bool isOfOneThread(Operation *op) {
+  auto reduce = dyn_cast<tile::ReduceOp>(op);
+  if (!reduce)
+    return false;
+  LinearLayout layout = layoutOf(reduce.getSources().front().getType());
+  return llvm::all_of(ArrayRef{LayoutInput::Lane, LayoutInput::Warp}, [&](LayoutInput input) {
+    return llvm::all_of(layout.bases(input), [&](const LinearLayout::Basis &basis) {
+      return basis[reduce.getAxis()] == 0;
+    });
+  });
+}
+
 // True for what a thread does on its own, in registers.
 bool isPlain(Operation *op) {
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || tile::isRepeat(op) ||
-         isa<tile::LoadOp, tile::AddPtrOp, tile::ArangeOp, tile::DivSIOp, tile::RemSIOp>(op);
+         isa<tile::LoadOp, tile::AddPtrOp, tile::ArangeOp, tile::DivSIOp, tile::RemSIOp,
+             tile::ReshapeOp, tile::TransOp>(op) ||
+         isOfOneThread(op);
 }
 
 // True if the first step takes a row that waited in registers (`keepRows`) instead of loading it:
@@ -36,11 +51,17 @@ bool startsWithKept(scf::ForOp loop) {
   });
 }
 
-uint32_t registersOfLoop(scf::ForOp loop) {
+struct LoopRegisters {
+  uint32_t all = 0, reducedBytes = 0;
+};
+
+LoopRegisters registersOfLoop(scf::ForOp loop) {
   uint32_t loads = 0, addresses = 0, carried = 0;
+  bool reduces = false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!isPlain(&op))
-      return 0;
+      return {};
+    reduces |= isa<tile::ReduceOp>(op);
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
       uint32_t words = wordsOf(load.getType());
       loads += words;
@@ -51,28 +72,30 @@ uint32_t registersOfLoop(scf::ForOp loop) {
     if (!isa<tile::PtrType>(tile::elementType(type)))
       carried += wordsOf(type);
   constexpr uint32_t others = 16; // counters, masks, what is computed in between
-  return loads && carried ? loads + addresses + carried + others : 0;
+  if (!loads || !carried)
+    return {};
+  return {loads + addresses + carried + others, reduces ? 4 * loads : 0};
 }
 
 } // namespace
 
 LoadsOfSums loadsOfSums(FunctionOpInterface kernel) {
-  uint32_t most = 0;
+  LoopRegisters most;
   bool hasKept = false;
   kernel->walk([&](scf::ForOp loop) {
     if (startsWithKept(loop))
       hasKept = true;
-    else
-      most = std::max(most, registersOfLoop(loop));
+    else if (LoopRegisters registers = registersOfLoop(loop); registers.all > most.all)
+      most = registers;
   });
   // With 64 registers half of an SM's warps are resident, and `ptxas` takes no more of them than it
   // needs. Loops of fewer are left to it; programs whose rows are kept go from one reduction to the
   // next, and what hides that is other programs.
   constexpr uint32_t few = 40, half = 64;
-  if (most <= few)
+  if (most.all <= few)
     return {hasKept ? few : 0, hasKept};
   // A count of 72 may be one of 64: it may be too high by 8, of which a warp's are a multiple.
-  return {most > half + 8 ? most : half};
+  return {most.all > half + 8 ? most.all : half, false, most.reducedBytes};
 }
 
 } // namespace nereid::gpu

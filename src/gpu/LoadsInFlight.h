@@ -13,6 +13,10 @@ struct LoadsOfSums {
   /// Rows are kept in registers (`keepRows`), and wait for no load: 40 registers then, so that many
   /// programs are resident.
   bool areKept = false;
+  /// What a thread loads in a step that reduces it to fewer sums, in bytes; 0 of other steps. Those
+  /// registers are given to loads whatever else is on its way: nothing else of a step needs them,
+  /// and few programs may be resident.
+  uint32_t reducedBytes = 0;
 };
 
 /// The largest loop whose loads feed sums alone. Left to itself `ptxas` may take few registers, and
