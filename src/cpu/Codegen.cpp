@@ -50,6 +50,7 @@ Processor processorOf(const target::CpuFeatureSet &features) {
   out.bf16Pairs = features.has("avx512bf16");
   out.byteQuads = features.has("avx512vnni");
   out.bf16Tiles = features.has("amx-tile") && features.has("amx-bf16");
+  out.picksWords = features.has("avx512bw");
   out.atomicPairs = features.has("cx16");
   out.byteTiles = features.has("amx-tile") && features.has("amx-int8");
   out.slowGathers = features.has("sse4a");

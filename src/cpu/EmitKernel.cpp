@@ -450,7 +450,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
 
   EmittedKernel out;
   dropNan(*module);
-  widenBf16(*module);
+  widenBf16(*module, processor.picksWords);
   compareHalvesWide(*module);
   if (!emitter.failed())
     out.module = std::move(module);

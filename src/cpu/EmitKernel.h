@@ -30,6 +30,7 @@ struct Processor {
   bool bf16Tiles = false;   ///< tdpbf16ps
   bool byteTiles = false;   ///< tdpbssd, tdpbuud
   bool atomicPairs = false; ///< cmpxchg16b
+  bool picksWords = false;  ///< vpermt2w
   bool slowGathers = false; ///< single loads take less
   uint64_t firstCacheBytes = 32 << 10;
 };

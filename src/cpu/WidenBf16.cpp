@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -16,9 +17,17 @@ namespace {
 
 bool isBf16(Value value) { return getElementTypeOrSelf(value.getType()).isBF16(); }
 
+// What all of a module shares: the 32 bits of which a bf16 is the upper half, where it was
+// narrowed.
+struct Widening {
+  bool picksWords = false;
+  llvm::DenseMap<Value, Value> words;
+};
+
 struct Widener {
   OpBuilder &b;
   Location loc;
+  Widening &shared;
 
   Type like(Value value, Type element) {
     auto vector = dyn_cast<VectorType>(value.getType());
@@ -32,15 +41,19 @@ struct Widener {
   }
 
   Value widened(Value value) {
+    Type words = like(value, b.getI32Type()), floats = like(value, b.getF32Type());
+    if (Value made = shared.words.lookup(value)) {
+      Value upper = b.create<arith::AndIOp>(loc, made, number(words, int32_t(0xffff0000)));
+      return b.create<arith::BitcastOp>(loc, floats, upper);
+    }
     Value bits = b.create<arith::BitcastOp>(loc, like(value, b.getI16Type()), value);
-    Type words = like(value, b.getI32Type());
     Value shifted =
         b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, words, bits), number(words, 16));
-    return b.create<arith::BitcastOp>(loc, like(value, b.getF32Type()), shifted);
+    return b.create<arith::BitcastOp>(loc, floats, shifted);
   }
 
-  // Ties go to even, carries go up into the exponent, a NaN stays one. Of a NaN that arithmetic on
-  // bf16 made the lower half is zero, so nothing is carried.
+  // Ties go to even, carries go up into the exponent, a NaN stays one: of one that arithmetic on
+  // bf16 made the lower half is zero, so nothing is carried, and one that arithmetic made is quiet.
   Value fromF32(Value source, bool isOfBf16 = false) {
     Type words = like(source, b.getI32Type());
     Value bits = b.create<arith::BitcastOp>(loc, words, source);
@@ -50,17 +63,43 @@ struct Widener {
     Value half = b.create<arith::AddIOp>(loc, number(words, 0x7fff), odd);
     Value rounded = b.create<arith::AddIOp>(loc, bits, half);
     if (!isOfBf16) {
-      Value quiet = b.create<arith::OrIOp>(loc, bits, number(words, 0x400000));
+      Value quiet = bits;
+      if (!isQuiet(source))
+        quiet = b.create<arith::OrIOp>(loc, bits, number(words, 0x400000));
       Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, source, source);
       rounded = b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
     }
     return upperHalf(rounded);
   }
 
+  // What arithmetic makes, unless LLVM may see that it changes nothing.
+  static bool isQuiet(Value value) {
+    Operation *op = value.getDefiningOp();
+    return isa_and_present<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp>(
+               op) &&
+           llvm::none_of(op->getOperands(), [](Value operand) {
+             return matchPattern(operand, m_AnyZeroFloat()) || matchPattern(operand, m_OneFloat());
+           });
+  }
+
   Value upperHalf(Value words) {
-    Value upper = b.create<arith::ShRUIOp>(loc, words, number(words.getType(), 16));
-    Value narrow = b.create<arith::TruncIOp>(loc, like(words, b.getI16Type()), upper);
-    return b.create<arith::BitcastOp>(loc, like(words, b.getBF16Type()), narrow);
+    Value narrow;
+    auto vector = dyn_cast<VectorType>(words.getType());
+    if (shared.picksWords && vector && vector.getRank() == 1 && vector.getDimSize(0) % 16 == 0) {
+      int64_t lanes = vector.getDimSize(0);
+      SmallVector<int32_t> mask;
+      for (int32_t i = 0; i < lanes; ++i)
+        mask.push_back(2 * i + 1);
+      Value halves =
+          b.create<LLVM::BitcastOp>(loc, VectorType::get({2 * lanes}, b.getI16Type()), words);
+      narrow = b.create<LLVM::ShuffleVectorOp>(loc, halves, halves, mask);
+    } else {
+      Value upper = b.create<arith::ShRUIOp>(loc, words, number(words.getType(), 16));
+      narrow = b.create<arith::TruncIOp>(loc, like(words, b.getI16Type()), upper);
+    }
+    Value result = b.create<arith::BitcastOp>(loc, like(words, b.getBF16Type()), narrow);
+    shared.words[result] = words;
+    return result;
   }
   // Of an f32 that is a bf16.
   Value narrowed(Value wide) {
@@ -140,19 +179,19 @@ struct Widener {
 };
 
 // Loops carry f32, so that a sum does not go through 16 bits and back in each step.
-void carryWidened(scf::ForOp loop) {
+void carryWidened(scf::ForOp loop, Widening &shared) {
   auto useNarrowed = [&](Value wide, OpBuilder b) {
-    wide.setType(Widener{b, loop.getLoc()}.like(wide, b.getF32Type()));
+    wide.setType(Widener{b, loop.getLoc(), shared}.like(wide, b.getF32Type()));
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : wide.getUses())
       uses.push_back(&use);
-    Value narrow = Widener{b, loop.getLoc()}.narrowed(wide);
+    Value narrow = Widener{b, loop.getLoc(), shared}.narrowed(wide);
     for (OpOperand *use : uses)
       use->set(narrow);
   };
   auto widen = [&](OpOperand &operand) {
     OpBuilder b(operand.getOwner());
-    operand.set(Widener{b, loop.getLoc()}.widened(operand.get()));
+    operand.set(Widener{b, loop.getLoc(), shared}.widened(operand.get()));
   };
   OpBuilder after(loop->getContext());
   after.setInsertionPointAfter(loop);
@@ -223,8 +262,10 @@ void moveAsWords(ModuleOp module) {
 
 } // namespace
 
-void widenBf16(ModuleOp module) {
-  module.walk(carryWidened);
+void widenBf16(ModuleOp module, bool picksWords) {
+  Widening shared;
+  shared.picksWords = picksWords;
+  module.walk([&](scf::ForOp loop) { carryWidened(loop, shared); });
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (!isa_and_present<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
@@ -235,7 +276,7 @@ void widenBf16(ModuleOp module) {
   });
   for (Operation *op : ops) {
     OpBuilder b(op);
-    Value value = Widener{b, op->getLoc()}.replacement(op);
+    Value value = Widener{b, op->getLoc(), shared}.replacement(op);
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
   }
