@@ -3,6 +3,7 @@
 #include "cpu/Extents.h"
 
 #include "cpu/LaneModels.h"
+#include "cpu/ProgramOrder.h"
 #include "cpu/WidenBf16.h"
 #include "ir/FloatOptions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -347,6 +348,72 @@ void bindArgument(LaneEmitter &emitter, BlockArgument argument, const analysis::
   emitter.setDescriptor(argument, std::move(fields));
 }
 
+// Whether programs run along the axis first in this launch.
+Value leads(LaneEmitter &emitter, const LeadingAxis &lead) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  auto wide = [&](const ProgramStep &step) {
+    Value value = emitter.index(step.factor);
+    for (BlockArgument argument : step.arguments) {
+      Value factor = emitter.scalar(argument);
+      if (factor.getType() != b.getI64Type())
+        factor = b.create<arith::ExtSIOp>(loc, b.getI64Type(), factor);
+      value = b.create<arith::MulIOp>(loc, value, factor);
+    }
+    return value;
+  };
+  auto isLess = [&](Value a, Value than) -> Value {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a, than);
+  };
+  Value all;
+  auto require = [&](Value one) { all = all ? b.create<arith::AndIOp>(loc, all, one) : one; };
+  for (const LeadingAxis::Condition &condition : lead.conditions) {
+    Value step = wide(condition.along);
+    require(isLess(emitter.index(0), step));
+    require(isLess(step, emitter.index(condition.reach + 1)));
+    if (condition.across)
+      require(isLess(step, wide(*condition.across)));
+  }
+  return all;
+}
+
+// The place of a program in the grid: p = x + grid.x * (y + grid.y * z), but for the axis that
+// leads, which stands in front of the others where `isLed`.
+void splitProgram(LaneEmitter &emitter, Value isLed, unsigned lead) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc();
+  Type i64 = b.getI64Type();
+  ProgramValues &program = emitter.program;
+  unsigned order[3] = {0, 1, 2};
+  if (isLed)
+    std::rotate(order, order + lead, order + lead + 1);
+  auto either = [&](Value led, Value other) {
+    return led == other ? led : b.create<arith::SelectOp>(loc, isLed, led, other).getResult();
+  };
+  // Most grids have one axis, and a division takes as long as some tens of elements.
+  Value rest = program.program, places[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    Value id = rest;
+    if (i < 2) {
+      Value extent =
+          b.create<arith::ExtUIOp>(loc, i64, either(program.grid[order[i]], program.grid[i]));
+      Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, rest, extent);
+      auto split = b.create<scf::IfOp>(loc, TypeRange{i64, i64}, inside, /*withElse=*/true);
+      OpBuilder yes = split.getThenBodyBuilder(), no = split.getElseBodyBuilder();
+      yes.create<scf::YieldOp>(loc, ValueRange{rest, emitter.index(0)});
+      no.create<scf::YieldOp>(loc, ValueRange{no.create<arith::RemUIOp>(loc, rest, extent),
+                                              no.create<arith::DivUIOp>(loc, rest, extent)});
+      id = split.getResult(0);
+      rest = split.getResult(1);
+    }
+    places[i] = b.create<arith::TruncIOp>(loc, b.getI32Type(), id);
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    unsigned axis = order[i];
+    program.id[axis] = either(places[i], places[axis]);
+  }
+}
+
 // Reductions begin with NaN: the first element follows. MLIR 19 would fold two constants of which
 // one is NaN to NaN.
 void dropNan(ModuleOp module) {
@@ -411,6 +478,8 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     program.leavingTo = emitter.zeroSlot();
     program.leavingCount = emitter.zeroSlot();
   }
+  LeadingAxis lead = leadingAxis(kernel, facts);
+  Value isLed = lead.axis ? leads(emitter, lead) : Value();
   Value first = entry->getArgument(0);
   Value last = b.create<arith::AddIOp>(loc, first, entry->getArgument(1));
   auto programs = b.create<scf::ForOp>(loc, first, last, emitter.index(1));
@@ -418,25 +487,7 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(programs.getBody()->getTerminator());
     program.program = programs.getInductionVar();
-    // p = x + grid.x * (y + grid.y * z)
-    auto wide = [&](Value value) -> Value { return b.create<arith::ExtUIOp>(loc, i64, value); };
-    // Most grids have one axis, and a division takes as long as some tens of elements.
-    Value rest = program.program;
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      Value id = rest;
-      if (axis < 2) {
-        Value extent = wide(program.grid[axis]);
-        Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, rest, extent);
-        auto split = b.create<scf::IfOp>(loc, TypeRange{i64, i64}, inside, /*withElse=*/true);
-        OpBuilder yes = split.getThenBodyBuilder(), no = split.getElseBodyBuilder();
-        yes.create<scf::YieldOp>(loc, ValueRange{rest, emitter.index(0)});
-        no.create<scf::YieldOp>(loc, ValueRange{no.create<arith::RemUIOp>(loc, rest, extent),
-                                                no.create<arith::DivUIOp>(loc, rest, extent)});
-        id = split.getResult(0);
-        rest = split.getResult(1);
-      }
-      program.id[axis] = b.create<arith::TruncIOp>(loc, i32, id);
-    }
+    splitProgram(emitter, isLed, lead.axis);
     KernelWalker walker(emitter);
     walker.emit(kernel.getFunctionBody().front());
   }

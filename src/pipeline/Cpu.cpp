@@ -8,6 +8,7 @@
 #include "cpu/FusionPlan.h"
 #include "cpu/LaneEmitter.h"
 #include "cpu/OrientStores.h"
+#include "cpu/ProgramOrder.h"
 #include "cpu/UnrollSteps.h"
 #include "pipeline/BackEnd.h"
 #include "support/Steps.h"
@@ -152,6 +153,11 @@ std::string programOrder(const analysis::KernelFacts &facts) {
   return text.empty() ? "" : "programs along " + text + " read some of the same memory\n";
 }
 
+// The axis that programs run along first, if the strides of the launch say so.
+std::string programOrder(const cpu::LeadingAxis &lead) {
+  return lead.axis ? std::string("programs along ") + "xyz"[lead.axis] + " go on in memory\n" : "";
+}
+
 std::vector<CpuAccess> accessesOf(ModuleOp module) {
   std::vector<CpuAccess> out;
   auto add = [&](Location where, Type type, bool isStore, bool isScattered, bool isMasked) {
@@ -241,7 +247,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
       "fusion plan", [&] { return cpu::FusionPlan(kernel, processor.firstCacheBytes); });
   analysis::KernelFacts facts = analysis::kernelFacts(kernel);
   if (stage == CpuStage::Plan)
-    return printed(plan) + programOrder(facts) + printed(module);
+    return printed(plan) + programOrder(facts) + programOrder(cpu::leadingAxis(kernel, facts)) +
+           printed(module);
 
   // Tiles become loops over vectors, the kernel a function that runs a range of programs.
   cpu::EmittedKernel emitted = support::inStep(

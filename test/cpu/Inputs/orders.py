@@ -57,3 +57,23 @@ def chosen_rows(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
     row = tl.load(index_ptr + tl.program_id(0) + tl.arange(0, 4))
     place = row[:, None] * n + column[None, :]
     tl.store(out_ptr + place, tl.load(x_ptr + place) + 1)
+
+
+@triton.jit
+def turned_over(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    """What goes on along one axis where it is read goes on along the other where it is stored."""
+    m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + n[None, :] * 4096 + m[:, None], tl.load(x_ptr + m[:, None] * 4096 + n[None, :]))
+
+
+@triton.jit
+def told(out_ptr, n, BLOCK: tl.constexpr):
+    tl.device_print("row", tl.program_id(0))
+    tl.store(out_ptr + tl.program_id(0) * n + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.jit
+def added(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + tl.program_id(0) * n + at, tl.atomic_add(x_ptr + at, 1.0))
