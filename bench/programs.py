@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole programs through the Python package and under Triton: each kernel that they launch, by value and by time.
 
-    bench/programs.py LIST.json|PROGRAM.py... [--package FOLDER] [--turns 3] [--seconds 0.01] [--launches 8] [--limit 60] [--match TEXT] [--prepare JOBS] [--out FILE.json]
+    bench/programs.py LIST.json|PROGRAM.py... [--package FOLDER] [--turns 3] [--seconds 0.01] [--launches 8] [--limit 60] [--configs COUNT] [--compared BYTES] [--match TEXT] [--prepare JOBS] [--out FILE.json]
 
 A program of a list is {"name": ..., "code": Python text, "path": [folders for imports]}. Both engines live at once, each in a process of its own, and run the
 same programs one after the other, until they have made so many kinds of launches. A launch of a program, the first one of each kernel and kind of arguments, is
@@ -129,12 +129,30 @@ def measured(launch):
     return sorted(run(count, host) for _ in range(3))[1]
 
 
+def hosts(launch):
+    """What a launch takes the host while the queue has room."""
+    times = []
+    for _ in range(5):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(8):
+            launch()
+        times.append((time.perf_counter() - begin) / 8)
+    torch.cuda.synchronize()
+    return sorted(times)[1]
+
+
 def launched(kernel, get, grid, args, kwargs):
     global inside
     if inside:
         return get(kernel, grid)(*args, **kwargs)
     if len(seen) >= options["launches"]:
         raise Enough()
+    tuned = kernel
+    while options["configs"] and not isinstance(tuned, JITFunction):
+        if isinstance(tuned, Autotuner):
+            tuned.configs = tuned.configs[:options["configs"]]
+        tuned = tuned.fn
     key = kernel_of(kernel) + "(" + ", ".join([word(x) for x in args] + [f"{k}={word(v)}" for k, v in kwargs.items()]) + ")"
     if key in seen:
         return get(kernel, grid)(*args, **kwargs)
@@ -144,7 +162,10 @@ def launched(kernel, get, grid, args, kwargs):
     try:
         if not options["prepare"]:
             measured_beside(key, row, kernel, get, grid, args, kwargs)
-        return get(kernel, grid)(*args, **kwargs)
+        begin = time.perf_counter()
+        made = get(kernel, grid)(*args, **kwargs)
+        row["first"] = time.perf_counter() - begin
+        return made
     except Exception as error:
         row["failure"] = f"{type(error).__name__}: {error}"[:300]
         raise
@@ -159,7 +180,7 @@ def measured_beside(key, row, kernel, get, grid, args, kwargs):
     own_args, own_kwargs = copied(args, kwargs)[:2]
     get(kernel, grid)(*own_args, **own_kwargs)  # tunes, compiles
     own_args, own_kwargs, tensors, storages = copied(args, kwargs)
-    isKept = options["keep"] and size < 3e8
+    isKept = options["keep"] and size < options["compared"]
     if isKept and key in program["inputs"]:
         for mine, theirs in zip(storages, torch.load(program["inputs"][key])):
             if mine.nbytes() == theirs.nbytes:
@@ -177,6 +198,7 @@ def measured_beside(key, row, kernel, get, grid, args, kwargs):
     call = get(kernel, grid)
     launch = lambda: call(*own_args, **own_kwargs)
     row["seconds"] = measured(launch)
+    row["host"] = hosts(launch)
     best = getattr(kernel, "best_config", None)
     row["config"] = str(best) if best else ""
     if sum(other for _, other in held.values()) + size < 12e9:
@@ -254,7 +276,8 @@ class Worker:
         self.process = None
 
     def start(self):
-        words = dict(seconds=self.options.seconds, launches=self.options.launches, limit=self.options.limit, keep=self.keep, prepare=self.prepare)
+        words = dict(seconds=self.options.seconds, launches=self.options.launches, limit=self.options.limit, keep=self.keep, prepare=self.prepare,
+                     configs=self.options.configs, compared=self.options.compared)
         environment = dict(os.environ)
         if self.options.package:
             environment["PYTHONPATH"] = os.pathsep.join([os.path.abspath(self.options.package), *filter(None, [environment.get("PYTHONPATH")])])
@@ -313,6 +336,11 @@ def difference(row, other):
     return worst, where
 
 
+def mean(ratios):
+    logarithms = [math.log(one) for one in ratios]
+    return math.exp(sum(logarithms) / len(logarithms))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+")
@@ -321,6 +349,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.01, help="of the launches that one time is made of")
     parser.add_argument("--launches", type=int, default=8, help="most launches that are measured of a program")
     parser.add_argument("--limit", type=int, default=60, metavar="SECONDS", help="most that a program may run")
+    parser.add_argument("--configs", type=int, default=0, metavar="COUNT", help="most configurations that a kernel is tuned among: the first ones")
+    parser.add_argument("--compared", type=float, default=3e8, metavar="BYTES", help="of a launch's tensors, up to which its results are compared")
     parser.add_argument("--match", default="")
     parser.add_argument("--prepare", type=int, default=0, metavar="JOBS")
     parser.add_argument("--out")
@@ -331,6 +361,8 @@ def main():
         programs += json.loads(path.read_text()) if path.suffix == ".json" else [dict(name=path.stem, code=path.read_text(), path=[folder])]
     programs = [one for one in programs if options.match in one["name"]]
     if options.prepare:
+        firsts = {"nereid": {}, "triton": {}}
+
         def prepare(who, waiting):
             worker = Worker(who, options, prepare=True)
             while True:
@@ -338,15 +370,21 @@ def main():
                     one = waiting.pop()
                 except IndexError:
                     break
-                worker.run(dict(one, isAgain=False, inputs={}))
+                for row in worker.run(dict(one, isAgain=False, inputs={}))["rows"]:
+                    if "first" in row:
+                        firsts[who][one["name"], row["key"]] = row["first"]
             worker.end()
         with concurrent.futures.ThreadPoolExecutor(2 * options.prepare) as pool:
             for who in ("nereid", "triton"):
                 waiting = programs[::-1]
                 for _ in range(options.prepare):
                     pool.submit(prepare, who, waiting)
+        both = [(firsts["nereid"][one], firsts["triton"][one]) for one in firsts["nereid"] if one in firsts["triton"]]
+        if both:
+            print(f"{len(both)} first launches, {options.prepare} programs at once: {sum(a for a, _ in both):.1f} s, triton {sum(b for _, b in both):.1f}; "
+                  f"geometric mean of the ratios {mean(b / a for a, b in both):.2f}", flush=True)
         return
-    results, ratios = [], []
+    results, ratios, hosts = [], [], []
     with tempfile.TemporaryDirectory(dir="/dev/shm" if shutil.disk_usage("/dev/shm").free > 16e9 else None) as keep:
         workers = {who: Worker(who, options, keep) for who in ("nereid", "triton")}
         for program in programs:
@@ -370,9 +408,10 @@ def main():
                 differs, where = difference(row, other) if "kept" in row and "kept" in other else (None, "")
                 ratio = statistics.median(b / a for a, b in zip(seconds["nereid"][key], seconds["triton"][key]))
                 mine, theirs = (statistics.median(seconds[who][key]) for who in ("nereid", "triton"))
-                results.append(dict(program=program["name"], key=key, nereid=mine, triton=theirs, ratio=ratio, differs=differs, where=where,
+                results.append(dict(program=program["name"], key=key, nereid=mine, triton=theirs, ratio=ratio, differs=differs, where=where, hosts=[row["host"], other["host"]],
                                     configs=[row["config"], other["config"]]))
                 ratios.append(ratio)
+                hosts.append(other["host"] / row["host"])
                 print(f"{program['name'][:28]:28} {row['kernel'][:36]:36} {mine * 1e6:9.2f} us, triton {theirs * 1e6:9.2f}: {ratio:5.3f}, differs "
                       + ("?" if differs is None else f"{differs:.1e} {where}") + f"  {key[len(row['kernel']):][:90]}"
                       + (f"  [{row['config']} | {other['config']}]" if row["config"] != other["config"] else ""), flush=True)
@@ -383,7 +422,8 @@ def main():
         for worker in workers.values():
             worker.end()
     if ratios:
-        print(f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} of {len(ratios)} launches, least {min(ratios):.3f}, {sum(one < 0.9 for one in ratios)} below 0.9", flush=True)
+        print(f"geometric mean {mean(ratios):.3f} of {len(ratios)} launches, least {min(ratios):.3f}, {sum(one < 0.9 for one in ratios)} below 0.9; "
+              f"of the host's time for a launch {mean(hosts):.2f}", flush=True)
 
 
 if __name__ == "__main__":

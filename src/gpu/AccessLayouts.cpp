@@ -163,6 +163,7 @@ void AccessLayouts::add(Operation *access, const Group &group, int64_t contiguit
     depth += isa<LoopLikeOpInterface>(loop);
   if (depth > own.depth) {
     own.mostWritten = 0;
+    own.mostAdded = Facts().mostAdded;
     own.depth = depth;
   }
   // A thread that needed two instructions for each store would leave gaps in them, which costs the
@@ -171,6 +172,9 @@ void AccessLayouts::add(Operation *access, const Group &group, int64_t contiguit
   // So does one that a mask takes apart (0.75 where each fourth element is stored at once).
   if (depth == own.depth && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescStoreOp>(access))
     own.mostWritten = std::max(own.mostWritten, isTakenApart ? width : 16 / elementBytes);
+  // Memory adds to whole sectors at once, so gaps in additions cost twice whatever else is stored.
+  if (depth == own.depth && isa<tile::AtomicRMWOp>(access))
+    own.mostAdded = std::min(own.mostAdded, isTakenApart ? width : 16 / elementBytes);
   auto [found, fresh] = widest.try_emplace(group.shape, group);
   if (!fresh && facts[found->second].contiguity < own.contiguity)
     found->second = group;
@@ -283,7 +287,7 @@ LinearLayout AccessLayouts::layoutOf(const Group &group) const {
     elements *= extent;
   int64_t share = std::max<int64_t>(1, elements / (int64_t(warps) * lanesPerWarp));
   int64_t most = own.mostWritten ? own.mostWritten : own.perThread;
-  unsigned perThread = unsigned(std::min({own.perThread, share, most}));
+  unsigned perThread = unsigned(std::min({own.perThread, share, most, own.mostAdded}));
   SmallVector<unsigned> order = orderFrom(group.dim, group.shape.size());
   if (!isReducedWhereAccessed(group))
     return blockedLayout(group.shape, perThread, order, warps);

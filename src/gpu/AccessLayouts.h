@@ -62,6 +62,7 @@ private:
     int64_t perThread = 1;
     int64_t bytes = 8;       // of the smallest element
     int64_t mostWritten = 0; // of the smallest elements stored in the deepest loop, at once
+    int64_t mostAdded = 16;  // of the largest ones added to memory in it
     unsigned depth = 0;      // of that loop
   };
   /// Along which axes tiles of a shape are reduced, and in which loops (null: in none).

@@ -129,13 +129,23 @@ private:
     unsigned bytes = 0;
     for (tile::LoadOp load : loads)
       bytes += bytesOfThread(load);
-    return distance * bytes <= mostBytesAhead;
+    return distance * bytes <= mostBytesAhead &&
+           (distance == 1 || distance * instructionsOfStep() <= mostInstructionsAhead);
   }
   unsigned bytesOfThread(tile::LoadOp load) {
     int64_t elements = 1;
     if (auto type = dyn_cast<RankedTensorType>(load.getType()))
       elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
     return unsigned(elements * tile::bytesInMemory(tile::elementType(load.getType())));
+  }
+  // About how many a thread has, at least.
+  unsigned instructionsOfStep() {
+    unsigned count = 0;
+    loop.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        count += isa<RankedTensorType>(type) ? registersOf(layoutOf(type)) : 1;
+    });
+    return count;
   }
   // Of a thread, for all that lives through a step with a product. What is too narrow for a copy
   // comes in registers of its own.
@@ -184,30 +194,17 @@ private:
     return values;
   }
 
-  void rewrite() {
-    Location loc = loop.getLoc();
-    Value lower = loop.getLowerBound();
-    // A loop without a step has a distance to its end that means nothing.
-    Value any =
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
-    SmallVector<Value> inits(loop.getInitArgs());
-    for (unsigned step = 0; step < distance; ++step) {
-      Value active =
-          step == 0 ? any : b.create<arith::AndIOp>(loc, any, later.runs(lower, step)).getResult();
-      llvm::append_range(inits, start(lower, loop.getInitArgs(), step, active));
-    }
-    auto made = b.create<scf::ForOp>(loc, lower, loop.getUpperBound(), loop.getStep(), inits);
-    made->setAttrs(loop->getAttrs());
-    made->removeAttr(tile::numStagesAttr);
+  // A step that begins with `carried` and with what waits for it and for those behind it; gives
+  // both for the next one. Where nothing more starts ahead, what waits at the end is of no step.
+  SmallVector<Value> step(Value variable, ValueRange state, bool startsAhead) {
     size_t carried = loop.getNumRegionIterArgs();
-    ValueRange waiting = made.getRegionIterArgs().drop_front(carried);
-    b.setInsertionPointToStart(made.getBody());
-    Value variable = made.getInductionVar();
-    SmallVector<Value> next = start(variable, made.getRegionIterArgs().take_front(carried),
-                                    distance, later.runs(variable, distance));
+    ValueRange waiting = state.drop_front(carried);
+    SmallVector<Value> next(waiting.take_back(loads.size()));
+    if (startsAhead)
+      next = start(variable, state.take_front(carried), distance, later.runs(variable, distance));
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), variable);
-    mapping.map(loop.getRegionIterArgs(), made.getRegionIterArgs().take_front(carried));
+    mapping.map(loop.getRegionIterArgs(), state.take_front(carried));
     for (auto [i, load] : llvm::enumerate(loads))
       mapping.map(load.getResult(), waiting[i]);
     for (Operation &op : body.without_terminator())
@@ -218,8 +215,70 @@ private:
       results.push_back(mapping.lookupOrDefault(result));
     llvm::append_range(results, waiting.drop_front(loads.size()));
     llvm::append_range(results, next);
-    b.create<scf::YieldOp>(loc, results);
-    loop->replaceAllUsesWith(made.getResults().take_front(carried));
+    return results;
+  }
+
+  scf::ForOp emptyLoop(Value from, Value to, Value by, ValueRange inits) {
+    auto made = b.create<scf::ForOp>(loop.getLoc(), from, to, by, inits);
+    made->setAttrs(loop->getAttrs());
+    made->removeAttr(tile::numStagesAttr);
+    return made;
+  }
+
+  // `count` times as many steps as `copies` says, in a loop. Of a state with the variable behind.
+  SmallVector<Value> repeated(Value count, unsigned copies, SmallVector<Value> state,
+                              bool startsAhead) {
+    Location loc = loop.getLoc();
+    Type type = count.getType();
+    auto made = emptyLoop(later.number(type, 0), count, later.number(type, 1), state);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(made.getBody());
+    state.assign(made.getRegionIterArgs().begin(), made.getRegionIterArgs().end());
+    for (unsigned i = 0; i < copies; ++i) {
+      Value variable = state.pop_back_val();
+      state = step(variable, state, startsAhead);
+      state.push_back(later.variableAt(variable, 1));
+    }
+    b.create<scf::YieldOp>(loc, state);
+    return SmallVector<Value>(made.getResults());
+  }
+
+  void rewrite() {
+    Location loc = loop.getLoc();
+    Value lower = loop.getLowerBound();
+    // A loop without a step has a distance to its end that means nothing.
+    Value any =
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
+    SmallVector<Value> state(loop.getInitArgs());
+    for (unsigned ahead = 0; ahead < distance; ++ahead) {
+      Value active = ahead == 0
+                         ? any
+                         : b.create<arith::AndIOp>(loc, any, later.runs(lower, ahead)).getResult();
+      llvm::append_range(state, start(lower, loop.getInitArgs(), ahead, active));
+    }
+    if (distance == 1) {
+      auto made = emptyLoop(lower, loop.getUpperBound(), loop.getStep(), state);
+      b.setInsertionPointToStart(made.getBody());
+      b.create<scf::YieldOp>(loc, step(made.getInductionVar(), made.getRegionIterArgs(), true));
+      state.assign(made.result_begin(), made.result_end());
+    } else {
+      // From step to step what waits would move to other registers, and wait for its load to do so.
+      // So many steps as are under way stand in a row: each takes its registers and fills them.
+      Type type = lower.getType();
+      Value zero = later.number(type, 0), one = later.number(type, 1);
+      Value last = b.create<arith::SubIOp>(
+          loc, b.create<arith::SubIOp>(loc, loop.getUpperBound(), lower), one);
+      Value steps = b.create<arith::AddIOp>(
+          loc, b.createOrFold<arith::DivUIOp>(loc, last, loop.getStep()), one);
+      steps = b.create<arith::SelectOp>(loc, any, steps, zero);
+      Value rounds = b.create<arith::DivUIOp>(loc, steps, later.number(type, distance));
+      Value rest = b.create<arith::SubIOp>(
+          loc, steps, b.create<arith::MulIOp>(loc, rounds, later.number(type, distance)));
+      state.push_back(lower);
+      state = repeated(rounds, distance, std::move(state), /*startsAhead=*/true);
+      state = repeated(rest, 1, std::move(state), /*startsAhead=*/false);
+    }
+    loop->replaceAllUsesWith(ValueRange(state).take_front(loop.getNumResults()));
     loop->erase();
   }
 

@@ -326,18 +326,36 @@ void LoopPlan::findReleases() {
   }
 }
 
+// Nothing but sums of products, all in flight.
+bool LoopPlan::isOnlySums() {
+  return llvm::all_of(dots, [&](tile::DotOp dot) {
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    return flying.contains(dot) && sum && sum.hasOneUse();
+  });
+}
+
 // True if the tensor cores are busy for so long in a step, and with nothing else between, that a
 // second barrier costs less than copies that start later.
 bool LoopPlan::isLongSum() {
   constexpr int64_t fewest = 256 * 2048; // cycles, and multiply-adds in one
   int64_t work = 0;
-  for (tile::DotOp dot : dots) {
-    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-    if (!flying.contains(dot) || !sum || !sum.hasOneUse())
-      return false;
+  for (tile::DotOp dot : dots)
     work += multiplyAdds(dot);
-  }
-  return work >= fewest;
+  return isOnlySums() && work >= fewest;
+}
+
+// Behind one barrier with the wait for the next step's copies those of one step less are under way
+// than behind two. A slot more makes up for that, if it leaves so many programs beside each other
+// that more copies are under way in all, and as many as before where programs also cover for what
+// is no product.
+bool LoopPlan::wantsSlotMore() {
+  auto programs = [&](unsigned slots) {
+    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
+  };
+  if (residentBytes + (slots + 1) * slotBytes > limit)
+    return false;
+  unsigned now = programs(slots), then = programs(slots + 1);
+  return then * (slots - 1) > now * (slots - 2) && (then == now || isOnlySums());
 }
 
 // About how many instructions a warp has in a step.
@@ -397,6 +415,10 @@ void LoopPlan::chooseDepth() {
       findDelayed();
       findLater();
       waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
+      if (waitsAtEnd && wantsSlotMore()) {
+        ++slots;
+        ++distance;
+      }
       return;
     }
   if (isAllBulk && numStagesOf(loop) >= 2 && residentBytes + slotBytes <= limit) {

@@ -79,7 +79,9 @@ private:
   void findLater();
   void findReleases();
   void addReaders(mlir::Value slot, Release &release);
+  bool isOnlySums();
   bool isLongSum();
+  bool wantsSlotMore();
   bool isLongStep(unsigned stages);
   void chooseDepth();
 };

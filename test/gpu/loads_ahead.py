@@ -18,13 +18,21 @@ import triton
 import triton.language as tl
 
 
-# Two steps ahead: two before the loop, and in it one for the step after the next.
+# Two steps ahead: two before the loop, and in it two steps in a row, each with the load of the step after the next. What
+# the first one loads waits where the first one's did. A last step may be left over, which starts nothing.
 # TWO: tile.load
 # TWO: tile.load
-# TWO: scf.for {{.*}} -> (tensor<1024xf32{{.*}}>, tensor<1024xf32{{.*}}>)
-# TWO: tile.load
-# TWO: tile.reduce
+# TWO: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{[^ ]*}}, {{.*}} -> (tensor<1024xf32{{.*}}>, tensor<1024xf32{{.*}}>, i64)
+# TWO: %[[C:.*]] = tile.load
+# TWO: tile.reduce(%[[A]])
 # TWO: tile.store
+# TWO: %[[D:.*]] = tile.load
+# TWO: tile.reduce(%[[B]])
+# TWO: tile.store
+# TWO: scf.yield %[[C]], %[[D]],
+# TWO: scf.for
+# TWO-NOT: tile.load
+# TWO: tile.reduce
 # TWO: scf.yield
 
 # NONE-NOT: tile.load
@@ -81,7 +89,7 @@ def locked(x, y, lock, M):
 
 
 # 64 bytes of a thread a step: two steps ahead where four were asked for.
-# ONE: scf.for {{.*}} -> (tensor<2048xf32{{[^>]*}}>, tensor<2048xf32{{[^>]*}}>)
+# ONE: scf.for {{.*}} -> (tensor<2048xf32{{[^>]*}}>, tensor<2048xf32{{[^>]*}}>, i64)
 @triton.jit
 def large(x, y, M):
     columns = tl.arange(0, 2048)

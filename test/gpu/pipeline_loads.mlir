@@ -1,23 +1,26 @@
 // RUN: nereid-opt %s --gpu-assign-layouts --cse --gpu-pipeline-loads --cse | FileCheck %s
 
-// Copies to three slots, two steps ahead. The product runs on into the next step, so the copies of a step start at its end, in the
+// Copies to four slots, three steps ahead: one more than three stages, since a step waits for the next one's before it starts others. The product runs on into the next step, so the copies of a step start at its end, in the
 // slot of the step before.
 // CHECK-LABEL: @product
-// CHECK: %[[A:.*]] = tilegpu.ring : <3, tensor<64x64xf16
-// CHECK: %[[B:.*]] = tilegpu.ring : <3, tensor<64x64xf16
+// CHECK: %[[A:.*]] = tilegpu.ring : <4, tensor<64x64xf16
+// CHECK: %[[B:.*]] = tilegpu.ring : <4, tensor<64x64xf16
 // CHECK: tilegpu.copy_async %[[A]][%c0_i32]
 // CHECK: tilegpu.copy_async %[[B]][%c0_i32]
 // CHECK: tilegpu.commit_copies
 // CHECK: tilegpu.copy_async %[[A]][%c1_i32]
 // CHECK: tilegpu.copy_async %[[B]][%c1_i32]
 // CHECK: tilegpu.commit_copies
-// CHECK: tilegpu.wait_copies 1
+// CHECK: tilegpu.copy_async %[[A]][%c2_i32]
+// CHECK: tilegpu.copy_async %[[B]][%c2_i32]
+// CHECK: tilegpu.commit_copies
+// CHECK: tilegpu.wait_copies 2
 // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[SLOT:.*]] = %c0_i32)
 // CHECK: %[[X:.*]] = tilegpu.read_slot %[[A]][%[[SLOT]]]
 // CHECK: %[[Y:.*]] = tilegpu.read_slot %[[B]][%[[SLOT]]]
 // CHECK: tile.dot %[[X]], %[[Y]], {{.*}}tilegpu.pending = 1
-// CHECK: tilegpu.wait_copies 0
-// CHECK: %[[LATER:.*]] = arith.addi %[[SLOT]], %c2_i32
+// CHECK: tilegpu.wait_copies 1
+// CHECK: %[[LATER:.*]] = arith.addi %[[SLOT]], %c3_i32
 // CHECK: %[[TO:.*]] = arith.select %{{.*}}, %{{.*}}, %[[LATER]]
 // CHECK: tilegpu.copy_async %[[A]][%[[TO]]]
 // CHECK: tilegpu.copy_async %[[B]][%[[TO]]]

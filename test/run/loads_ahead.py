@@ -15,6 +15,9 @@ def rows(x, y, first, last, step, STAGES: tl.constexpr):
 
 
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=0, last=8, step=1, STAGES=4) -> y == [1 + i // 100 * 72 for i in range(800)]
+# expect: rows(x=arange(800,f32), y=zeros(800,f32), first=0, last=7, step=1, STAGES=4) -> y == [(i + sum(10000 * r + 4922 for r in range(i // 100))) * (i < 700) for i in range(800)]
+# expect: rows(x=arange(800,f32), y=zeros(800,f32), first=0, last=8, step=1, STAGES=3) -> y == [i + sum(10000 * r + 4922 for r in range(i // 100)) for i in range(800)]
+# expect: rows(x=arange(800,f32), y=zeros(800,f32), first=0, last=8, step=2, STAGES=3) -> y == [(i + sum(10000 * r + 4922 for r in range(0, i // 100, 2))) * (i // 100 % 2 == 0) for i in range(800)]
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=1, last=7, step=3, STAGES=2) -> y == [(i // 100 in (1, 4)) * (1 + 72 * (i // 100 == 4)) for i in range(800)]
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=5, last=6, step=1, STAGES=3) -> y == [float(i // 100 == 5) for i in range(800)]
 # expect: rows(x=ones(800,f32), y=zeros(800,f32), first=6, last=6, step=1, STAGES=3) -> y == [0.0] * 800
