@@ -87,7 +87,17 @@ said = io.StringIO()
 with contextlib.redirect_stdout(said):
     viewer.print_tree(tree, metrics)
 assert "kernel_4096" in said.getvalue() and len(said.getvalue().splitlines()) == 6
-for bad in ({"data": "trace"}, {"backend": "instrumentation"}, {"context": "other"}):
+counted = proton.mode.MMA(granularity="warp_2", optimizations="clock32, time_shift")
+assert str(counted) == ("mma:metric_type=METRIC_TYPE.CYCLE:sampling_strategy=SAMPLING_STRATEGY.NONE:sampling_options=:granularity=GRANULARITY.WARP_2:"
+                        "buffer_strategy=BUFFER_STRATEGY.CIRCULAR:buffer_type=BUFFER_TYPE.SHARED:buffer_size=0:optimizations=clock32,time_shift")
+assert proton.mode.Default().optimizations == [] and str(proton.mode.PCSampling(interval=5)) == "pcsampling:interval=5"
+for bad in (lambda: proton.mode.PCSampling(interval=0), lambda: proton.mode.Default(buffer_type="l2"), lambda: proton.mode.Default(optimizations="fast")):
+    try:
+        bad()
+        raise SystemExit("a mode that is none was taken")
+    except ValueError:
+        pass
+for bad in ({"data": "trace"}, {"backend": "instrumentation"}, {"context": "other"}, {"mode": counted}, {"mode": "pcsampling:interval=10"}):
     try:
         proton.start("other", **bad)
         raise SystemExit(f"{bad} was taken")

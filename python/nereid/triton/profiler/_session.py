@@ -7,6 +7,7 @@ import time
 
 from .. import knobs
 from ..runtime.driver import current_device
+from .mode import BaseMode
 
 DEFAULT_PROFILE_NAME = "proton"
 
@@ -166,6 +167,8 @@ def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, 
         raise ValueError(f"the profiler makes a tree of scopes, not `{data}`")
     if backend == "instrumentation":
         raise ValueError("the profiler measures whole launches; it does not instrument kernels")
+    if isinstance(mode, BaseMode) or str(mode).split(":")[0] == "pcsampling":
+        raise ValueError(f"the profiler measures whole launches; `mode={mode}` asks for what lies inside of them (`nereid.profile.record(lines=...)` samples lines of kernels)")
     if context not in ("shadow", "python"):
         raise ValueError(f"`context` is \"shadow\" or \"python\", not {context!r}")
     with _lock:
