@@ -3,9 +3,9 @@
  * compiler.
  *
  * Calls that can fail return a nereid_status; nereid_last_error() then says what failed on this
- * thread. Nothing throws or ends the process. Each handle is given back with its _destroy function,
- * in any order: what is still in use stays alive. Handles may be used by several threads, streams
- * by one at a time. */
+ * thread, and handles that were asked for are null. Nothing throws or ends the process. Each handle
+ * is given back with its _destroy function, in any order: what is still in use stays alive. Handles
+ * may be used by several threads, streams by one at a time. */
 #ifndef NEREID_C_H
 #define NEREID_C_H
 

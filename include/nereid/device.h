@@ -2,6 +2,10 @@
 //
 // Thread-safety: a Device may be used by several threads, a Stream, Event or Graph by one at a
 // time.
+//
+// A forked child may go on with a CPU, on one thread or an executor of its own and in streams that
+// it creates, if no other thread was inside a call that compiles when it was forked. A GPU it can't
+// use: CUDA says so.
 #pragma once
 
 #include "nereid/api.h"
@@ -31,7 +35,7 @@ class Device;
 class NEREID_API Allocator {
 public:
   virtual ~Allocator();
-  /// Null if there is no memory. At a multiple of 256 on a GPU, of 64 on a CPU.
+  /// Null, or std::bad_alloc, if there is no memory. At a multiple of 256 on a GPU, of 64 on a CPU.
   virtual void *allocate(size_t bytes, void *stream) = 0;
   virtual void free(void *pointer, size_t bytes, void *stream) = 0;
 };
@@ -44,7 +48,8 @@ public:
   /// The most bodies that make sense at a time, at least 1.
   virtual unsigned concurrency() const = 0;
   /// Calls `body(data, w)` for w = 0 and any further distinct w below `workers`, possibly at the
-  /// same time, and returns when all these calls have. `body` does not throw.
+  /// same time, and returns when all these calls have. `body` does not throw. What is left when
+  /// this returns is done by who launches.
   virtual void run(unsigned workers, Body body, void *data) = 0;
 };
 

@@ -99,7 +99,9 @@ struct EngineOptions {
   /// could know, by the text that messages show: "torch.version.hip=True". What hints call
   /// `--define`.
   std::vector<std::string> definitions = {};
-  // Called on the launching thread, or on the one that compiles under `Freeze::Background`.
+  // Called on the launching thread, or on the one that compiles under `Freeze::Background`. What
+  // they throw leaves the call that they are part of, which may be repeated; on a thread of ours it
+  // is dropped.
   std::function<void(const CompileEvent &)> onCompile = {};
   std::function<void(const CompileStep &)> onStep = {};
   std::function<void(const LaunchEvent &)> onLaunch = {};

@@ -313,20 +313,34 @@ Explanation explain(func::FuncOp kernel, const LaunchValues &launch) {
   return Explainer(kernel, launch).run();
 }
 
+// As the language spells it: MLIR's names of 8-bit floats are nobody's.
+static std::string elementName(Type type) {
+  for (auto [is, name] :
+       {std::pair(type.isFloat8E4M3FN(), "fp8e4nv"), std::pair(type.isFloat8E5M2(), "fp8e5"),
+        std::pair(type.isFloat8E4M3FNUZ(), "fp8e4b8"),
+        std::pair(type.isFloat8E5M2FNUZ(), "fp8e5b16"),
+        std::pair(type.isFloat8E4M3B11FNUZ(), "fp8e4b15")})
+    if (is)
+      return name;
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 std::string shortType(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto desc = dyn_cast<tile::DescType>(type)) {
-    os << "descriptor of " << desc.getElementType() << "[";
+    os << "descriptor of " << elementName(desc.getElementType()) << "[";
     llvm::interleaveComma(desc.getBlockShape(), os);
     os << "]";
     return text;
   }
   Type element = tile::elementType(type);
   if (auto pointer = dyn_cast<tile::PtrType>(element))
-    os << "*" << pointer.getPointee();
+    os << "*" << elementName(pointer.getPointee());
   else
-    os << element;
+    os << elementName(element);
   if (auto shape = tile::shapeOf(type); !shape.empty()) {
     os << "[";
     llvm::interleaveComma(shape, os);

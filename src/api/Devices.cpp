@@ -134,7 +134,13 @@ void Device::resetPeakMemory() const { impl->memory().resetPeak(); }
 void Device::setAllocator(std::shared_ptr<Allocator> allocator) const {
   struct Adapter final : runtime::Allocator {
     std::shared_ptr<nereid::Allocator> to;
-    void *allocate(size_t bytes, void *stream) override { return to->allocate(bytes, stream); }
+    void *allocate(size_t bytes, void *stream) override {
+      try {
+        return to->allocate(bytes, stream);
+      } catch (const std::bad_alloc &) {
+        return nullptr;
+      }
+    }
     void free(void *pointer, size_t bytes, void *stream) override {
       to->free(pointer, bytes, stream);
     }
@@ -150,7 +156,7 @@ void Device::setAllocator(std::shared_ptr<Allocator> allocator) const {
 Status Device::setExecutor(std::shared_ptr<Executor> executor) const {
   struct Adapter final : runtime::Executor {
     std::shared_ptr<nereid::Executor> to;
-    unsigned concurrency() const override { return to->concurrency(); }
+    unsigned concurrency() const override { return std::max(1u, to->concurrency()); }
     void run(unsigned workers, Body body, void *data) override { to->run(workers, body, data); }
   };
   if (!isCpu())

@@ -71,9 +71,24 @@ struct PackedKernelState {
       if (const launch::PackEntry *entry =
               kernel.row->find(target, specialization, defaulted, wanted))
         return kernel.pack->pack.artifact(*entry);
+      if (std::string missing = lacking(defaulted); !missing.empty())
+        return Error{"cannot launch `" + kernel.row->signature.name + "`: nothing is given for " +
+                         missing,
+                     {}};
       return Error{"the pack has no code of `" + kernel.row->signature.name + "` for (" +
                        specialization.text() + ") on " + target + what(target),
                    {}};
+    }
+    // What a launch left out that no code of the pack was built without.
+    std::string lacking(std::span<const uint32_t> defaulted) const {
+      std::string names;
+      for (uint32_t parameter : defaulted)
+        if (std::ranges::none_of(kernel.row->entries, [&](const launch::PackEntry &entry) {
+              return std::ranges::find(entry.defaulted, parameter) != entry.defaulted.end();
+            }))
+          names += (names.empty() ? "`" : ", `") +
+                   kernel.row->signature.parameters[parameter].name + "`";
+      return names;
     }
     // The signatures that it has for the target, or the targets.
     std::string what(const std::string &target) const {

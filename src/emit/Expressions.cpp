@@ -95,14 +95,16 @@ Value Interp::evalUnlocated(const Expr &expr) {
     auto &yield = cast<Yield>(&expr);
     Value value = yield.value ? eval(yield.value) : Value();
     if (!frame->yielded)
-      fail("UnsupportedSyntax", "`yield` is not part of the kernel language");
+      fail("UnsupportedSyntax", "`yield` is not part of the kernel language",
+           "return a tuple, or write results through a pointer");
     frame->yielded->push_back(std::move(value));
     return Value();
   }
   case ExprKind::YieldFrom: {
     Value source = eval(cast<YieldFrom>(&expr).value);
     if (!frame->yielded)
-      fail("UnsupportedSyntax", "`yield` is not part of the kernel language");
+      fail("UnsupportedSyntax", "`yield` is not part of the kernel language",
+           "return a tuple, or write results through a pointer");
     for (Value &item : iterate(source))
       frame->yielded->push_back(std::move(item));
     return Value();

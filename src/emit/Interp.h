@@ -506,8 +506,8 @@ private:
   bool yieldCarried(const std::vector<Carried> &carried, const syntax::Stmt &loop,
                     std::set<std::string_view> &settled, std::vector<mlir::Value> &into);
   [[noreturn]] void failCarried(std::string_view name, const std::string &mismatch,
-                                const syntax::Node *first, const Binding *after,
-                                const syntax::Stmt &loop);
+                                const std::string &hint, const syntax::Node *first,
+                                const Binding *after, const syntax::Stmt &loop);
 
   // locations and limits
   [[noreturn]] void failTooLarge();

@@ -180,7 +180,29 @@ struct Fate {
   std::vector<mlir::Value> after; ///< what the body yields for each tile
   bool needsSettling = false;     ///< a number changed: it must become a tile before the loop
   std::string mismatch;           ///< set if it can't be carried
+  std::string hint;
 };
+
+// How to begin with what the body makes.
+std::string hintFor(const Value &before, const Value &after) {
+  if (before.isTile() && after.isTile()) {
+    const Type &was = before.asTile().type, &is = after.asTile().type;
+    auto named = [](const Type &type) { return "tl." + std::string(info(type.dtype()).name); };
+    if (is.isBlock() && is.isScalarKind()) {
+      std::string shape;
+      for (int64_t size : is.shape())
+        shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+      std::string hint = "start it as a tile of that type, as `tl.zeros([" + shape + "], " +
+                         named(is.element()) + ")`";
+      if (was.isBlock() && was.isScalarKind() && was.shape() == is.shape())
+        hint += ", or end the body with `.to(" + named(was.element()) + ")`";
+      return hint;
+    }
+    if (!was.isBlock() && was.isScalarKind() && is.isScalarKind() && is.isFloat() && !was.isFloat())
+      return "start it with a float, `0.0` and not `0`";
+  }
+  return "start it with the type that the body gives it, or convert it at the end of the body";
+}
 
 void follow(Interp &interp, const Value &before, const Value &inside, const Value &after,
             Fate &fate) {
@@ -189,6 +211,7 @@ void follow(Interp &interp, const Value &before, const Value &inside, const Valu
   auto mismatch = [&] {
     fate.mismatch = describeValue(before) + " before it and " + describeValue(after) +
                     " at the end of its body";
+    fate.hint = hintFor(before, after);
   };
   if (before.isTile()) {
     std::optional<Tile> tile;
@@ -234,14 +257,15 @@ bool Interp::yieldCarried(const std::vector<Carried> &carried, const Stmt &loop,
     if (after && after->unusable && after->unusable->loop)
       throw WantsLastStep{after->unusable->loop, std::string(one.name)};
     if (!after || after->unusable)
-      fate.mismatch = "not usable at the end of its body";
+      fate = {.mismatch = "not usable at the end of its body",
+              .hint = "give it a value on each path through the body"};
     else
       follow(*this, one.before, one.inside, after->value, fate);
     if (fate.needsSettling) {
       settled.insert(one.name);
       holds = false;
     } else if (!fate.mismatch.empty() && holds) {
-      failCarried(one.name, fate.mismatch, one.where, after, loop);
+      failCarried(one.name, fate.mismatch, fate.hint, one.where, after, loop);
     }
     into.insert(into.end(), fate.after.begin(), fate.after.end());
   }
@@ -452,13 +476,13 @@ void Interp::setLoopAttributes(mlir::Operation *loop, const ops::RangeValue &ran
   flag(tile::disableLicmAttr, range.disableLicm);
 }
 
-void Interp::failCarried(std::string_view name, const std::string &mismatch, const Node *first,
-                         const Binding *after, const Stmt &loop) {
+void Interp::failCarried(std::string_view name, const std::string &mismatch,
+                         const std::string &hint, const Node *first, const Binding *after,
+                         const Stmt &loop) {
   const Node *place = after && after->where ? after->where : &loop;
-  EvalError failure =
-      error(*place, "LoopCarriedMismatch",
-            "`" + std::string(name) + "` changes its type in a run-time loop: it is " + mismatch,
-            "start it with the type that the body gives it, or convert it at the end of the body");
+  EvalError failure = error(
+      *place, "LoopCarriedMismatch",
+      "`" + std::string(name) + "` changes its type in a run-time loop: it is " + mismatch, hint);
   if (first)
     failure.diagnostic.labels.push_back({rangeOf(*first), "before the loop"});
   throw failure;

@@ -7,6 +7,7 @@
 // whether the function has returned, and the remainder stands under it (`guarded`).
 
 #include "emit/Interp.h"
+#include "emit/KernelSyntax.h"
 
 #include "ir/TileOps.h"
 #include "ops/Objects.h"
@@ -34,36 +35,6 @@ std::optional<Value> knownInteger(const Value &value) {
   if (!type.isSigned() && number.isNegative())
     return std::nullopt; // beyond 63 bits
   return Value(number.getSExtValue());
-}
-
-const char *constructName(const Stmt &stmt) {
-  switch (stmt.kind) {
-  case StmtKind::FunctionDef:
-    return "a nested function";
-  case StmtKind::ClassDef:
-    return "a nested class";
-  case StmtKind::Delete:
-    return "`del`";
-  case StmtKind::TypeAlias:
-    return "a type alias";
-  case StmtKind::Match:
-    return "`match`";
-  case StmtKind::Try:
-    return "`try`";
-  case StmtKind::Import:
-  case StmtKind::ImportFrom:
-    return "`import`";
-  case StmtKind::Global:
-    return "`global`";
-  case StmtKind::Nonlocal:
-    return "`nonlocal`";
-  case StmtKind::Break:
-    return "`break`";
-  case StmtKind::Continue:
-    return "`continue`";
-  default:
-    return "this statement";
-  }
 }
 
 } // namespace
@@ -325,21 +296,11 @@ void Interp::execKernelSimple(const Stmt &stmt) {
     failAtRaise(cast<Raise>(&stmt));
   case StmtKind::With:
     return execKernelWith(cast<With>(&stmt));
-  case StmtKind::Break:
-  case StmtKind::Continue:
+  default: {
+    auto refused = unsupportedStatement(stmt).value_or(UnsupportedStatement{"this statement", ""});
     failAt(stmt, "UnsupportedSyntax",
-           std::string(constructName(stmt)) + " is not part of the kernel language",
-           "put the rest of the body under an `if`, or use `while` with the condition");
-  default:
-    failAt(stmt, "UnsupportedSyntax",
-           std::string(constructName(stmt)) + " is not part of the kernel language",
-           isa<Try>(&stmt) ? "kernels raise nothing: guard with `if`, or mask the access"
-           : isa<Import>(&stmt) || isa<ImportFrom>(&stmt) ? "import at the top of the file"
-           : isa<FunctionDef>(&stmt) ? "define it at module level, under `@triton.jit`"
-           : isa<Global>(&stmt)      ? "write results through a pointer, and pass constants as "
-                                       "`tl.constexpr` parameters"
-           : isa<Delete>(&stmt)      ? "leave it out: values end with their last use"
-                                     : "");
+           std::string(refused.name) + " is not part of the kernel language", refused.hint);
+  }
   }
 }
 

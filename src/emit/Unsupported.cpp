@@ -1,8 +1,10 @@
 // What a kernel names of the language that this engine lacks, found without emitting it.
 //
 // Dotted names in the text of the kernel and of the jit functions that it can reach are looked up
-// as the evaluator would. Dead branches are read too, so this is a list of doubts, not of errors.
+// as the evaluator would, and statements are those of kernels. Dead branches are read too, so this
+// is a list of doubts, not of errors.
 
+#include "emit/KernelSyntax.h"
 #include "emit/Program.h"
 
 #include "syntax/Lexer.h"
@@ -32,6 +34,8 @@ private:
   void visit(const FunctionObject &function) {
     const syntax::Module &source = *function.module->tree;
     const syntax::Node &node = *function.node();
+    if (function.def)
+      statements(source, function.def->body);
     std::string text;
     for (uint32_t line = node.begin.line; line <= node.end.line; ++line)
       text += std::string(source.line(line)) + "\n";
@@ -55,6 +59,27 @@ private:
                i);
       } catch (EvalError &) {
         // A name of a module that did not get it: nothing is known of it.
+      }
+    }
+  }
+
+  void statements(const syntax::Module &source, const syntax::Span<syntax::Stmt *> &body) {
+    for (const syntax::Stmt *stmt : body) {
+      if (auto refused = unsupportedStatement(*stmt)) {
+        std::string name = refused->name;
+        std::erase(name, '`');
+        add(source.file, stmt->begin.line, name, "it is not part of the kernel language");
+      } else if (auto *one = syntax::dynCast<syntax::If>(stmt)) {
+        statements(source, one->body);
+        statements(source, one->orelse);
+      } else if (auto *one = syntax::dynCast<syntax::For>(stmt)) {
+        statements(source, one->body);
+        statements(source, one->orelse);
+      } else if (auto *one = syntax::dynCast<syntax::While>(stmt)) {
+        statements(source, one->body);
+        statements(source, one->orelse);
+      } else if (auto *one = syntax::dynCast<syntax::With>(stmt)) {
+        statements(source, one->body);
       }
     }
   }

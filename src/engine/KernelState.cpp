@@ -135,7 +135,8 @@ Error KernelState::argumentsMissing(Error error) const {
     bool isAutotuned = chosen.empty() && all && !all->empty();
     diagnostic.hint = isAutotuned
                           ? "`@triton.autotune` leaves that to a configuration: launch "
-                            "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`"
+                            "`kernel.with(c)`, where `c` is of `Kernel::configuration` or `tune`; "
+                            "in C nereid_kernel_with"
                           : "a launch gives arguments by position, then by name: in C++ "
                             "`named(\"BLOCK\", 1024)`, in C `name` of the argument";
   }

@@ -9,6 +9,7 @@
 #include "target/Cpu.h"
 
 #include <chrono>
+#include <exception>
 
 namespace nereid {
 
@@ -47,11 +48,19 @@ Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze p
   }
   if (!found) {
     std::optional<support::StepListener> listener;
+    std::exception_ptr thrown; // steps end in destructors, which let nothing out
     if (engine->options.onStep)
       listener.emplace([&](const support::StepEvent &step) {
-        engine->options.onStep({request.kernel, step.name, step.seconds, unsigned(step.depth)});
+        try {
+          engine->options.onStep({request.kernel, step.name, step.seconds, unsigned(step.depth)});
+        } catch (...) {
+          thrown = std::current_exception();
+        }
       });
     auto made = compile(request, *key);
+    listener.reset();
+    if (thrown)
+      std::rethrow_exception(thrown);
     if (!made)
       return made.takeError();
     found = *std::move(made);
@@ -89,9 +98,13 @@ std::optional<launch::StandIn> ProgramState::standIn(engine::CompileRequest requ
   auto later = std::make_shared<launch::Later>();
   // A program that nobody has any more needs no code.
   support::inBackground([later, request = std::move(request), weak = weak_from_this()] {
-    if (auto self = weak.lock())
-      if (auto made = self->artifact(request, Freeze::Off, true))
-        later->artifact = *std::move(made);
+    if (auto self = weak.lock()) {
+      try {
+        if (auto made = self->artifact(request, Freeze::Off, true))
+          later->artifact = *std::move(made);
+      } catch (...) { // of a callback: there is no launch to tell, and the stand-in goes on
+      }
+    }
     later->isDone = true;
     later->isDone.notify_all();
   });
@@ -154,12 +167,12 @@ Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, co
   if (recording)
     recording->relocate(*emitted->module);
   auto artifact = engine::buildArtifact(*emitted, request.target, key);
+  if (artifact) {
+    ++engine->compiled;
+    engine->disk.store(key, artifact->bytes());
+    engine->memory.keep(key, *artifact);
+  }
   tellNotes(request.kernel, std::move(emitted->diagnostics));
-  if (!artifact)
-    return artifact;
-  ++engine->compiled;
-  engine->disk.store(key, artifact->bytes());
-  engine->memory.keep(key, *artifact);
   return artifact;
 }
 

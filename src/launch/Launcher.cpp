@@ -206,6 +206,18 @@ Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Ar
       return prepared;
     pending.push_back(key);
   }
+  // Also when a callback of the program throws: who waits goes on and makes it.
+  struct Done {
+    Launcher &launcher;
+    const LaunchKey &key;
+    ~Done() {
+      {
+        std::lock_guard lock(launcher.missMutex);
+        launcher.pending.erase(std::find(launcher.pending.begin(), launcher.pending.end(), key));
+      }
+      launcher.missDone.notify_all();
+    }
+  } done{*this, key};
   auto compile = [&]() -> Result<PreparedKernel *> {
     // Tensors say where they lie; of bare addresses the driver is asked, which is too slow for each
     // launch.
@@ -240,13 +252,7 @@ Result<PreparedKernel *> Launcher::miss(const LaunchKey &key, std::span<const Ar
     }
     return &cache.insert(key, *std::move(prepared));
   };
-  Result<PreparedKernel *> result = compile();
-  {
-    std::lock_guard lock(missMutex);
-    pending.erase(std::find(pending.begin(), pending.end(), key));
-  }
-  missDone.notify_all();
-  return result;
+  return compile();
 }
 
 } // namespace nereid::launch

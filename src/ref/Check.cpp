@@ -307,9 +307,9 @@ void Checker::race(Frame &frame, const Memory::Spot &spot, const Touch &mine, co
   } else if (here.kind == AccessKind::Store && there.kind == AccessKind::Store) {
     hint = "give each program its own elements, combine with an atomic, or take a lock";
   } else {
-    hint =
-        "nothing orders the two: use an atomic with release order after the one and an atomic with "
-        "acquire order before the other, or two launches";
+    hint = "nothing orders the two: where programs update what is there, one atomic loads and "
+           "stores at once (`tl.atomic_add`); to hand results over, use an atomic with release "
+           "order after the one and an atomic with acquire order before the other, or two launches";
   }
   Finding found = finding(frame, "DataRace", std::move(message), std::move(hint));
   found.diagnostic.severity = severity;
@@ -352,7 +352,7 @@ void Checker::missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch
                     "store to " + element +
                         ", which another thread loads before, with no barrier between",
                     "put `tl.debug_barrier()` between the load and the store; without it a GPU "
-                    "may load the new value");
+                    "may load the new value. Lanes that update one element need an atomic");
   found.tensor = spot.region->range.name;
   found.index = indexOf(mine.element, here.shape);
   addLabel(found, machine.program.places[there.place], isLoad ? "the store" : "the load");

@@ -3,6 +3,7 @@
 #include "runtime/CpuKernel.h"
 #include "runtime/Recorder.h"
 #include "runtime/ThreadPool.h"
+#include "support/Forks.h"
 #include "support/HostMemory.h"
 #include "support/Knobs.h"
 #include "target/Cpu.h"
@@ -146,18 +147,24 @@ struct ArgumentCopy {
   alignas(support::packedAlignment) uint8_t bytes[support::packedLimit];
 };
 
-class CpuStream : public Stream {
+class CpuStream final : public Stream {
 public:
   CpuStream(CpuDevice &owner, bool isInline) : owner(owner), isInline(isInline) {
     if (!isInline)
       owner.roll->enter(*this);
   }
   ~CpuStream() override {
+    if (isParents()) { // nobody is there to be joined, and no lock is safe to take
+      if (thread.joinable())
+        thread.detach();
+      static_cast<void>(changed.release());
+      return;
+    }
     {
       std::lock_guard lock(mutex);
       stopping = true;
     }
-    changed.notify_all();
+    changed->notify_all();
     if (thread.joinable())
       thread.join();
     if (!isInline)
@@ -264,8 +271,10 @@ public:
   }
   /// Waits for what is queued, also while the stream captures.
   Status drain() {
+    if (isParents())
+      return parents();
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return isIdle(); });
+    changed->wait(lock, [&] { return isIdle(); });
     if (failures.empty())
       return Success{};
     Error first = std::move(failures.front());
@@ -275,8 +284,10 @@ public:
 
   /// The same, and leaves errors to a later call.
   void await() {
+    if (isParents())
+      return;
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return isIdle(); });
+    changed->wait(lock, [&] { return isIdle(); });
   }
 
   Status beginCapture() override {
@@ -294,9 +305,17 @@ public:
     return std::unique_ptr<Graph>(std::move(capture));
   }
   bool isCapturing() const override { return capture != nullptr; }
+  /// The thread of a stream that was made before a fork is in the parent.
+  bool isParents() const { return !isInline && support::forkCount() != madeAfter; }
 
 private:
   bool isIdle() const { return queue.empty() && !busy; }
+
+  static Error parents() {
+    return Error{"this stream was created before a fork, and its thread is in the parent: create "
+                 "one in the child",
+                 {}};
+  }
 
   Status submit(Operation operation) {
     if (isInline)
@@ -305,35 +324,46 @@ private:
       capture->operations.push_back(std::move(operation));
       return Success{};
     }
+    if (isParents())
+      return parents();
     {
       std::lock_guard lock(mutex);
       queue.push_back(std::move(operation));
       if (!thread.joinable())
         thread = std::thread([this] { work(); });
     }
-    changed.notify_all();
+    changed->notify_all();
     return Success{};
+  }
+
+  // What an executor or an allocator of the program throws has no caller here.
+  static Status outcome(const Operation &operation) try {
+    return operation();
+  } catch (const std::exception &thrown) {
+    return Error{std::string("queued work ended with an exception: ") + thrown.what(), {}};
+  } catch (...) {
+    return Error{"queued work ended with an exception", {}};
   }
 
   void work() {
     runsQueuedWork = true;
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [&] { return !queue.empty() || stopping; });
+      changed->wait(lock, [&] { return !queue.empty() || stopping; });
       if (queue.empty())
         return;
       Operation operation = std::move(queue.front());
       queue.pop_front();
       busy = true;
       lock.unlock();
-      Status status = operation();
+      Status status = outcome(operation);
       operation = nullptr;
       lock.lock();
       busy = false;
       // Work behind a failure still runs, as it would on a GPU after a failed launch.
       if (!status)
         failures.push_back(status.takeError());
-      changed.notify_all();
+      changed->notify_all();
     }
   }
 
@@ -341,11 +371,12 @@ private:
   const bool isInline;
   std::unique_ptr<CpuGraph> capture;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::unique_ptr<std::condition_variable> changed = std::make_unique<std::condition_variable>();
   std::deque<Operation> queue;
   std::vector<Error> failures;
   bool busy = false, stopping = false;
-  std::thread thread; // starts with the first operation
+  const unsigned madeAfter = support::forkCount(); ///< forks
+  std::thread thread;                              // starts with the first operation
 };
 
 // Made when first needed and never torn down: threads may outlive static destruction order.
@@ -390,7 +421,7 @@ Status CpuDevice::synchronize() {
   std::lock_guard lock(roll->mutex);
   Status first = Success{};
   for (CpuStream *stream : roll->streams)
-    if (Status status = stream->drain(); !status && first)
+    if (Status status = stream->isParents() ? Status(Success{}) : stream->drain(); !status && first)
       first = std::move(status);
   return first;
 }

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <utility>
 
 namespace nereid::runtime {
@@ -230,6 +232,7 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     // programs are better where the ones before them were.
     shares.split((programs + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
     executor.run(workers, runPieces, &job);
+    runPieces(&job, 0); // what an executor that ends early has left
   }
   float seen = float(monotonicTime() - start) * float(workers) / float(programs);
   programCost.store(cost > 0 ? cost + (seen - cost) / 4 : seen, std::memory_order_relaxed);
@@ -258,6 +261,15 @@ static std::vector<Diagnostic> calls(const support::Artifact &artifact,
   }
 }
 
+// Whether what could not be written can be read: a file that is mapped so, constants.
+static bool isReadOnly(const MemoryFault &memory) {
+  if (!memory.isKnown || !memory.isWrite)
+    return false;
+  char byte;
+  iovec to = {&byte, 1}, from = {reinterpret_cast<void *>(memory.address), 1};
+  return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
 Status CpuKernel::faultOf(uint32_t fault, const MemoryFault &memory, const void *arguments) const {
   if (LaunchFault(fault) == LaunchFault::None)
     return Success{};
@@ -275,7 +287,8 @@ Status CpuKernel::faultOf(uint32_t fault, const MemoryFault &memory, const void 
     place = &source.locations()[source.kernel().location];
   if (place)
     kernel += " (" + source.describe(*place) + ")";
-  std::string what = kernel + " " + does + " memory that is not there";
+  std::string what =
+      kernel + " " + does + " memory that is " + (isReadOnly(memory) ? "read-only" : "not there");
   const std::string hint = "; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says " +
                            std::string(shown.empty() ? "in which line" : "at which index");
   if (!memory.isKnown)

@@ -263,6 +263,8 @@ Status FiberRun::run(Executor &executor) {
   executor.run(
       workers, [](void *run, unsigned worker) { static_cast<FiberRun *>(run)->work(worker); },
       this);
+  if (next.load() < programs) // an executor that ended early
+    work(0);
   if (outOfMemory)
     return Error{"no memory for the stacks and arenas of " + std::to_string(live.load() + 1) +
                      " programs that wait for each other",

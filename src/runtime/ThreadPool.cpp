@@ -50,7 +50,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run(unsigned workers, Body wantedBody, void *wantedData) {
   workers = std::min(workers, concurrency());
-  if (workers <= 1 || insideBody) {
+  if (workers <= 1 || insideBody) { // also in a forked child, which never takes the lock
     wantedBody(wantedData, 0);
     return;
   }

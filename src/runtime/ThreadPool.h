@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Executor.h"
+#include "support/Forks.h"
 
 #include <atomic>
 #include <mutex>
@@ -18,7 +19,10 @@ public:
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  unsigned concurrency() const override { return unsigned(threads.size()) + 1; }
+  /// 1 in a forked child, which has none of the threads.
+  unsigned concurrency() const override {
+    return support::forkCount() == madeAfter ? unsigned(threads.size()) + 1 : 1;
+  }
   void run(unsigned workers, Body body, void *data) override;
 
 private:
@@ -35,6 +39,7 @@ private:
   alignas(64) std::atomic<uint32_t> epoch = 0; ///< changes when there is news for sleepers
   std::atomic<uint32_t> sleepers = 0;
   std::atomic<bool> stopping = false;
+  const unsigned madeAfter = support::forkCount(); ///< forks
   std::vector<std::thread> threads;
 };
 

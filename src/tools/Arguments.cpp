@@ -172,8 +172,9 @@ emit::Keywords callNames() {
 
 } // namespace
 
-CallArguments::CallArguments(std::string seed)
-    : seed(std::move(seed)), interp(std::make_unique<emit::Interp>(emit::HostOptions{})) {
+CallArguments::CallArguments(std::string seed, Content content)
+    : seed(std::move(seed)), content(content),
+      interp(std::make_unique<emit::Interp>(emit::HostOptions{})) {
   auto parsed = syntax::parseModule("", "<command line>");
   emit::SourceUnit unit;
   unit.file = "<command line>";
@@ -294,7 +295,10 @@ Status CallArguments::parse(const std::vector<std::string> &words) {
           tensor->name = name;
         if (!tensor->allocated) {
           try {
-            tensor->allocate(seed + "/" + name);
+            if (content == Content::Reserved)
+              tensor->reserve();
+            else
+              tensor->allocate(seed + "/" + name);
           } catch (support::ArrayError &error) {
             return Error{"argument `" + name + "=" + text + "`: " + error.message, {}};
           }

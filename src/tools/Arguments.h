@@ -18,7 +18,9 @@ namespace nereid::tools {
 /// The arguments of one call, by parameter name.
 class CallArguments {
 public:
-  explicit CallArguments(std::string seed);
+  /// What tensors of recipes hold: their values, or nothing where only what they are is asked.
+  enum class Content : uint8_t { Made, Reserved };
+  explicit CallArguments(std::string seed, Content content = Content::Made);
   ~CallArguments();
 
   /// Evaluates `NAME=VALUE` words; a value may use arguments named before or after it.
@@ -39,6 +41,7 @@ private:
   Result<ops::Value> evaluate(const std::string &name, const std::string &text, bool *waits);
 
   std::string seed;
+  Content content;
   /// Of what was read: a value may be a function.
   std::vector<std::shared_ptr<const syntax::Module>> trees;
   std::unique_ptr<emit::Interp> interp;

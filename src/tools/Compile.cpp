@@ -296,6 +296,7 @@ int runCompile(const CompileWords &words) {
 Action addCompile(CLI::App &app) {
   auto words = std::make_shared<CompileWords>();
   addKernelWords(app, *words);
+  addSarif(app);
   app.add_option("-t,--target", words->chip,
                  "cpu, sm_80, sm_90a, ... (default cpu); obj and artifact also "
                  "take several, as sm_80,sm_90a, or cuda");

@@ -112,8 +112,10 @@ Json hintsOf(const Json &json) {
     if (row["coalescing"].get<double>() < poor)
       hints.push_back(place + "touches " + row["sectors"].dump() + " sectors where " +
                       row["sectors_at_best"].dump() +
-                      " would do: give neighbouring elements of the last dimension neighbouring "
-                      "addresses, and transpose in the kernel (`tl.trans`)");
+                      " would do: neighbouring elements of the tile are not known to be neighbours "
+                      "in memory. Of a tile of rows let the last dimension run along memory, and "
+                      "transpose in the kernel (`tl.trans`); a stride that is 1 is told by its "
+                      "value, as `i32:1` in a signature");
     else if (row["elements"] == 1 &&
              row["bytes"].get<int64_t>() * row["count"].get<int64_t>() >= widest &&
              row["bytes"].get<int64_t>() < widest)

@@ -339,6 +339,19 @@ Result<support::Specialization> classesBySignature(const KernelWords &words, Emi
       specialization.arguments[i] = classes->arguments[0];
       std::erase(defaulted, uint32_t(i));
     }
+  // `--arg` beside it says what a launch has, for grids and bytes.
+  call.arguments = std::make_unique<CallArguments>(words.seed, CallArguments::Content::Reserved);
+  if (Status status = call.arguments->parse(words.arguments); !status)
+    return status.takeError();
+  for (const auto &[name, value] : call.arguments->all())
+    if (std::ranges::find(parameters, name, &launch::Parameter::name) == parameters.end())
+      return noParameter(signature, name);
+  emit::Keywords constants;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (const support::ArgumentClass &argument = specialization.arguments[i];
+        argument.kind == support::ArgumentClass::Kind::Constant && !isOpen(i))
+      constants.emplace_back(parameters[i].name, program.interp().fromConstant(argument.constant));
+  call.arguments->add(signature, constants);
   return parsed;
 }
 
@@ -346,7 +359,7 @@ Result<support::Specialization> classesBySignature(const KernelWords &words, Emi
 Result<support::Specialization> classesByArguments(const KernelWords &words, EmittedCall &call,
                                                    const launch::Signature &signature,
                                                    emit::LaunchChoices &choices) {
-  call.arguments = std::make_unique<CallArguments>(words.seed);
+  call.arguments = std::make_unique<CallArguments>(words.seed, CallArguments::Content::Reserved);
   if (Status status = call.arguments->parse(words.values()); !status)
     return status.takeError();
   auto added = chooseLaunch(words, tunedLaunch(call.chosen, call.arguments->all(), ""));

@@ -1,29 +1,66 @@
-// nereid list FILE.py: its kernels.
+// nereid list FILE.py|FOLDER ...: their kernels.
 #include "engine/Files.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace nereid::tools {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ListWords {
-  std::string file;
+  std::vector<std::string> files;
   std::vector<std::string> defines;
   bool json = false;
 };
 
-int runList(const ListWords &words) {
-  if (auto [file, kernel] = splitTarget(words.file); !kernel.empty())
-    return refuse(Error{"`list` takes a whole file: `" + file + "`", {}});
-  auto program = engine::loadProgram(words.file, words.defines);
-  if (!program)
-    return refuse(program.error());
-  auto kernels = (*program)->kernels();
+// The files that words name: those of a folder are all `.py` below it, in order, but for what is
+// hidden.
+Result<std::vector<std::string>> filesOf(const std::vector<std::string> &words) {
+  std::vector<std::string> files;
+  for (const std::string &word : words) {
+    if (auto [file, kernel] = splitTarget(word); !kernel.empty())
+      return Error{"`list` takes a whole file: `" + file + "`", {}};
+    std::error_code failed;
+    if (!fs::is_directory(word, failed)) {
+      files.push_back(word);
+      continue;
+    }
+    std::vector<std::string> found;
+    fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied,
+                                        failed),
+        end;
+    for (; !failed && at != end; at.increment(failed)) {
+      const fs::path &path = at->path();
+      std::error_code unknown;
+      if (path.filename().string().starts_with(".")) {
+        if (at->is_directory(unknown))
+          at.disable_recursion_pending();
+      } else if (path.extension() == ".py" && at->is_regular_file(unknown)) {
+        found.push_back(path.string());
+      }
+    }
+    if (failed)
+      return Error{"cannot read `" + word + "`: " + failed.message(), {}};
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+// The kernels of a file as JSON, or as text where that is not asked for.
+Json listFile(const std::string &file, const ListWords &words, emit::Program &program,
+              bool isOneOfMany) {
+  auto kernels = program.kernels();
   Json json = {{"kernels", Json::array()}};
+  if (!words.json && isOneOfMany && !kernels.empty())
+    std::printf("%s\n", file.c_str());
   for (const emit::KernelSummary &kernel : kernels) {
     Json parameters = Json::array();
     std::string text;
@@ -42,13 +79,13 @@ int runList(const ListWords &words) {
     std::string remarks;
     if (kernel.autotuned) {
       // What module-level code cannot tell is no failure of `list`.
-      auto all = (*program)->configurations(kernel.name);
+      auto all = program.configurations(kernel.name);
       if (all)
         for (const emit::Configuration &one : *all)
           configurations.push_back(one.text());
       remarks = all ? "  [" + std::to_string(all->size()) + " configurations]" : "  [autotuned]";
     }
-    for (const emit::UnsupportedName &one : (*program)->unsupported(kernel.name)) {
+    for (const emit::UnsupportedName &one : program.unsupported(kernel.name)) {
       unsupported.push_back(
           {{"name", one.name}, {"file", one.file}, {"line", one.line}, {"reason", one.reason}});
       remarks += "\n         unsupported: `" + one.name + "` (line " + std::to_string(one.line) +
@@ -65,22 +102,59 @@ int runList(const ListWords &words) {
       std::printf("%5u  %s(%s)%s\n", kernel.line, kernel.name.c_str(), text.c_str(),
                   remarks.c_str());
   }
+  if (!words.json && kernels.empty() && !isOneOfMany)
+    std::printf("no kernels in `%s`\n", file.c_str());
+  return json;
+}
+
+Json named(const std::string &file, Json json) {
+  Json one = {{"file", file}};
+  one.update(json);
+  return one;
+}
+
+int runList(const ListWords &words) {
+  auto files = filesOf(words.files);
+  if (!files)
+    return refuse(files.error());
+  std::error_code unknown;
+  const bool isMany = words.files.size() > 1 || fs::is_directory(words.files[0], unknown);
+  Json answer = {{"files", Json::array()}};
+  size_t kernels = 0, failed = 0;
+  for (const std::string &file : *files) {
+    auto program = engine::loadProgram(file, words.defines);
+    if (!program && !isMany)
+      return refuse(program.error());
+    Json json = program ? listFile(file, words, **program, isMany) : errorJson(program.error());
+    if (!program) {
+      report(program.error());
+      ++failed;
+    } else {
+      kernels += json["kernels"].size();
+    }
+    if (!isMany)
+      answer = std::move(json);
+    else
+      answer["files"].push_back(named(file, std::move(json)));
+  }
   if (words.json)
-    std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
-  else if (kernels.empty())
-    std::printf("no kernels in `%s`\n", words.file.c_str());
-  return exitDone;
+    std::printf("%s\n", answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  else if (isMany)
+    std::printf("%zu kernels in %zu files%s\n", kernels, files->size(),
+                failed ? (", " + std::to_string(failed) + " cannot be read").c_str() : "");
+  return failed ? exitRefused : exitDone;
 }
 
 } // namespace
 
 Action addList(CLI::App &app) {
   auto words = std::make_shared<ListWords>();
-  app.add_option("file", words->file, "FILE.py")->required();
+  app.add_option("files", words->files, "FILE.py, or folders: every .py below them")->required();
   app.add_option("--define", words->defines,
                  "NAME=VALUE for a name at module level: BLOCK=128, TYPE=tl.float16, OP=relu")
       ->allow_extra_args(false);
   app.add_flag("--json", words->json, "Answer in JSON");
+  addSarif(app);
   return [words] { return runList(*words); };
 }
 

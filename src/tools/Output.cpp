@@ -1,10 +1,14 @@
 #include "tools/Output.h"
 
+#include "engine/Files.h"
 #include "support/ShownDiagnostics.h"
 #include "support/Table.h"
+#include "tools/Sarif.h"
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <map>
 
 namespace nereid::tools {
@@ -12,6 +16,8 @@ namespace nereid::tools {
 namespace {
 
 bool inJson = false;
+std::string sarifPath;
+SarifLog sarifLog;
 
 std::string shortest(double value, bool isF32) {
   char text[40];
@@ -59,26 +65,58 @@ std::string findingText(const ref::Finding &finding) {
 } // namespace
 
 void report(const std::vector<Diagnostic> &diagnostics) {
+  if (!sarifPath.empty())
+    sarifLog.results.insert(sarifLog.results.end(), diagnostics.begin(), diagnostics.end());
   for (const std::string &text : support::shown(diagnostics))
     std::fprintf(stderr, "%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
 void answerInJson(bool wanted) { inJson = wanted; }
 
-int refuse(const Error &error) {
+void logSarif(const std::string &path) { sarifPath = path; }
+
+void report(const Error &error) {
   bool told = false;
   for (const Diagnostic &diagnostic : error.diagnostics)
     told |= diagnostic.severity == Severity::Error;
   report(error.diagnostics);
-  if (!told)
-    std::fprintf(stderr, "nereid: error: %s\n", error.what.c_str());
-  if (inJson) {
-    Json json = {{"error", error.what}, {"diagnostics", Json::array()}};
-    for (const Diagnostic &diagnostic : error.diagnostics)
-      json["diagnostics"].push_back(toJson(diagnostic));
-    std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
-  }
+  if (told)
+    return;
+  std::fprintf(stderr, "nereid: error: %s\n", error.what.c_str());
+  sarifLog.failures.push_back(error.what);
+}
+
+Json errorJson(const Error &error) {
+  Json json = {{"error", error.what}, {"diagnostics", Json::array()}};
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    json["diagnostics"].push_back(toJson(diagnostic));
+  return json;
+}
+
+int refuse(const Error &error) {
+  report(error);
+  if (inJson)
+    std::printf("%s\n",
+                errorJson(error).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
   return exitRefused;
+}
+
+int written(int code) {
+  if (!sarifPath.empty()) {
+    sarifLog.isDone = sarifLog.failures.empty();
+    std::string text = sarif(sarifLog).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (Status status = engine::writeFile(sarifPath, text); !status) {
+      std::fprintf(stderr, "nereid: error: %s\n", status.error().what.c_str());
+      code = code ? code : exitRefused;
+    }
+  }
+  bool failed = std::fflush(stdout) != 0;
+  int why = errno;
+  if (!failed && !std::ferror(stdout))
+    return code;
+  std::fprintf(stderr, "nereid: error: cannot write the answer: %s\n",
+               failed ? std::strerror(why) : "a part of it is lost");
+  return code ? code : exitRefused;
 }
 
 Json numberJson(double value) {

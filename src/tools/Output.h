@@ -21,9 +21,16 @@ inline constexpr int exitDone = 0, exitRefused = 1, exitUsage = 2;
 void report(const std::vector<Diagnostic> &diagnostics);
 /// What checked launches found, each with the program and element that met it first.
 void report(const std::vector<ref::Finding> &findings);
+/// A failure, on stderr.
+void report(const Error &error);
+Json errorJson(const Error &error);
 /// Prints what went wrong and gives the exit code; where the answer was to be JSON, it is
 /// {"error", "diagnostics"}.
 int refuse(const Error &error);
+/// From here on what is reported is kept too, and `written` writes it as SARIF to this file.
+void logSarif(const std::string &path);
+/// The exit code of a verb, unless what it printed could not be written (a full disk).
+int written(int code);
 /// Whether `--json` was given; said once, before a verb acts.
 void answerInJson(bool wanted);
 

@@ -273,6 +273,7 @@ Action addRun(CLI::App &app) {
 
 Action addCheck(CLI::App &app) {
   auto words = addWords(app);
+  addSarif(app);
   return [words] { return execute(*words, true); };
 }
 

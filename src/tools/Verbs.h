@@ -24,6 +24,11 @@ Action addCache(CLI::App &app);
 Action addDoctor(CLI::App &app);
 Action addLearn(CLI::App &app);
 
+/// `--sarif FILE`, which main takes.
+inline void addSarif(CLI::App &app) {
+  app.add_option("--sarif", "FILE.sarif: all that is reported, for services that show it by line");
+}
+
 /// "FILE.py:KERNEL" in its two parts; the kernel may be left out.
 inline std::pair<std::string, std::string> splitTarget(const std::string &text) {
   size_t colon = text.rfind(':');

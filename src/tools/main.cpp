@@ -68,7 +68,9 @@ int main(int argc, char **argv) {
   app.failure_message(usageMessage);
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "nereid " NEREID_PROJECT_VERSION);
-  app.footer("`nereid VERB --help` says what a verb takes. A first kernel: `nereid learn`.");
+  app.footer("`nereid VERB --help` says what a verb takes. A first kernel: `nereid learn`.\n"
+             "Exit status: 0 done; 1 refused, or something was found; 2 words that a verb does not "
+             "take.");
   const std::string kernel = "softmax.py:softmax_row",
                     types = kernel + " --signature \"*fp32:16, *fp32:16, i32, 1024\"",
                     call = kernel + " --grid \"(64,)\" --const BLOCK=1024 --arg N=781 \\\n"
@@ -137,7 +139,9 @@ int main(int argc, char **argv) {
     if (sub->parsed()) {
       const CLI::Option *json = sub->get_option_no_throw("--json");
       answerInJson(json && json->count());
-      int code = action();
+      if (const CLI::Option *log = sub->get_option_no_throw("--sarif"); log && log->count())
+        logSarif(log->as<std::string>());
+      int code = written(action());
       if (nereid::runtime::deviceIsStuck()) {
         std::fflush(nullptr);
         std::_Exit(code);

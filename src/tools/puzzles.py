@@ -248,7 +248,7 @@ reference = lambda x: dict(out=np.max(x, axis=1))
 #%% 10_softmax: Softmax, without overflow
 """Softmax of each row: `exp(x) / sum(exp(x))`, one program a row.
 
-The numbers are around 1000, and exp(1000) is infinite. Subtracting the row's maximum from all of
+The numbers are around 1000 or -1000, and exp(1000) is infinite. Subtracting the row's maximum from all of
 it changes nothing of the result and makes the greatest exponent zero. All in one kernel: the row
 is read once.
 """
@@ -265,8 +265,8 @@ What `other=` makes masked lanes add nothing, neither to the maximum nor to the 
 #%% hint
 With `other=float("-inf")`, `tl.exp(row - maximum)` is zero in masked lanes.
 #%% spec
-cases = [dict(M=4, N=100), dict(M=2, N=128)]
-inputs = lambda M, N: dict(x=randn((M, N), "f32", mean=1000, std=3))
+cases = [dict(M=4, N=100, mean=1000), dict(M=3, N=100, mean=-1000), dict(M=2, N=128, mean=1000)]
+inputs = lambda M, N, mean: dict(x=randn((M, N), "f32", mean=mean, std=3))
 outputs = lambda M, N: dict(y=empty((M, N), "f32"))
 run = lambda x, y, M, N: [launch("softmax", (M,), x, y, N, BLOCK=128)]
 #%% reference
@@ -299,8 +299,8 @@ def log_sum_exp(x, out, N, BLOCK: tl.constexpr):
 #%% hint
 The result is `m + tl.log(s)`.
 #%% spec
-cases = [dict(M=3, N=1000), dict(M=2, N=64)]
-inputs = lambda M, N: dict(x=randn((M, N), "f32", mean=500, std=4))
+cases = [dict(M=3, N=1000, mean=500), dict(M=3, N=1000, mean=-500), dict(M=2, N=64, mean=500)]
+inputs = lambda M, N, mean: dict(x=randn((M, N), "f32", mean=mean, std=4))
 outputs = lambda M, N: dict(out=empty((M,), "f32"))
 run = lambda x, out, M, N: [launch("log_sum_exp", (M,), x, out, N, BLOCK=64)]
 #%% reference

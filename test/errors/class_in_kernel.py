@@ -8,3 +8,4 @@ def kernel(p):
     class Pair:  # error: .:5 UnsupportedSyntax a nested class
         pass
     tl.store(p, 0.0)
+# hint: define it at module level

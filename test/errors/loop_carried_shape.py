@@ -10,3 +10,4 @@ def kernel(p, n):
     for step in range(0, n):
         total += tl.load(p + step * 8 + i)  # error: .:9 LoopCarriedMismatch `total` changes its type in a run-time loop
     tl.store(p + i, total)
+# hint: start it as a tile of that type, as `tl.zeros([8], tl.float32)`

@@ -9,4 +9,4 @@ def kernel(p, n):
     for i in range(0, n):
         total += tl.load(p + i)  # error: .:9 LoopCarriedMismatch `total` changes its type in a run-time loop
     tl.store(p, total)
-# hint: start it with the type
+# hint: start it with a float, `0.0` and not `0`

@@ -54,6 +54,18 @@ class Learn(unittest.TestCase):
                     self.assertIn("as if nothing was stored there", answer["cases"][0]["failure"])
         self.assertFalse(any(puzzle["solved"] for puzzle in self.puzzles()))
 
+    def test_masked_lanes_that_count_are_found(self):
+        """Zeros in masked lanes are less than the numbers of one case, and greater than those of another."""
+        for name in ("10_softmax", "11_online"):
+            with self.subTest(name):
+                text = (SOLUTIONS / f"{name}.py").read_text()
+                wrong = text.replace('other=float("-inf")', "other=0.0")
+                self.assertNotEqual(text, wrong)
+                file = self.here / f"{name}.py"
+                file.write_text(wrong)
+                answer = json.loads(self.learn(file.name, "--json", code=1).stdout)
+                self.assertFalse(answer["solved"])
+
     def test_a_kernel_that_was_renamed(self):
         self.learn("1")
         file = self.here / "01_copy.py"

@@ -13,7 +13,9 @@
 #include <fstream>
 #include <new>
 #include <numeric>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace nereid;
 using namespace nereid::test;
@@ -487,6 +489,68 @@ TEST_F(ApiTest, TensorsAreChecked) {
   EXPECT_TRUE(Tensor::wrap(cpu(), nullptr, DType::Float32, {0}));
   EXPECT_FALSE(Device::open("tpu"));
   EXPECT_FALSE(cpu().createEvent().ok() && !cpu().isCpu());
+}
+
+TEST_F(ApiTest, AnExecutorThatEndsEarlyLeavesTheRestToTheCaller) {
+  struct Idle final : Executor {
+    unsigned workers;
+    explicit Idle(unsigned workers) : workers(workers) {}
+    unsigned concurrency() const override { return workers; }
+    void run(unsigned, Body, void *) override {}
+  };
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  for (unsigned workers : {0u, 4u}) {
+    must(cpu().setExecutor(std::make_shared<Idle>(workers)));
+    bool good = scaleWorks(scale, 1 << 20);
+    must(cpu().setExecutor(nullptr));
+    EXPECT_TRUE(good);
+  }
+}
+
+// Other threads of the parent launch all the time: what they hold, the child never waits for.
+TEST_F(ApiTest, AForkedChildLaunches) {
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  Stream parents = must(cpu().createStream());
+  ASSERT_TRUE(scaleWorks(scale, 1 << 20));
+  must(parents.copy(&one, &one, 0)); // its thread starts
+  must(parents.synchronize());
+  std::atomic<bool> stop = false;
+  std::thread launching([&] {
+    while (!stop)
+      EXPECT_TRUE(scaleWorks(scale, 1 << 20));
+  });
+  for (int i = 0; i < 5; ++i) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      bool good = scaleWorks(scale, 1 << 20);
+      Status refused = parents.copy(&i, &i, 0);
+      good &= !refused && refused.error().what.find("before a fork") != std::string::npos;
+      parents = Stream();
+      good &= must(cpu().createStream()).synchronize().ok() && cpu().synchronize().ok();
+      ::_exit(good ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  launching.join();
+  must(parents.synchronize());
+}
+
+TEST_F(ApiTest, AnAllocatorMayThrowThatThereIsNoMemory) {
+  struct Full final : Allocator {
+    void *allocate(size_t, void *) override { throw std::bad_alloc(); }
+    void free(void *, size_t, void *) override {}
+  };
+  cpu().setAllocator(std::make_shared<Full>());
+  auto none = Tensor::empty(cpu(), DType::Float32, {10});
+  cpu().setAllocator(nullptr);
+  ASSERT_FALSE(none);
+  EXPECT_TRUE(none.error().what.starts_with("no memory on cpu for 40 bytes")) << none.error().what;
 }
 
 TEST_F(ApiTest, ProgramsBringTheirOwnThreads) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <stdexcept>
 
 using namespace nereid;
 using namespace nereid::test;
@@ -109,6 +110,41 @@ TEST_F(ApiTest, ADirectoryThatCannotBeWrittenIsNoError) {
   Engine one = engine();
   EXPECT_TRUE(scaleWorks(kernel(one, "scale"), 100));
   EXPECT_EQ(one.statistics().notStored, 1u);
+}
+
+// What a callback throws leaves the launch; the next launch of that kind finds nothing in its way.
+TEST_F(ApiTest, CallbacksMayThrow) {
+  for (bool inStep : {false, true}) {
+    bool throws = true;
+    EngineOptions options;
+    options.cacheOnDisk = false;
+    options.onCompile = [&](const CompileEvent &) {
+      if (throws && !inStep)
+        throw std::runtime_error("compile");
+    };
+    options.onStep = [&](const CompileStep &) {
+      if (throws && inStep)
+        throw std::runtime_error("step");
+    };
+    std::vector<std::string> keys;
+    {
+      Engine one = must(Engine::create(options));
+      Program program = must(one.loadText(text, "text.py"));
+      Kernel scale = must(program.kernel("scale"));
+      EXPECT_THROW(scaleWorks(scale, 100), std::runtime_error);
+      throws = false;
+      EXPECT_TRUE(scaleWorks(scale, 100));
+      keys = program.recordedKeys();
+    }
+    ASSERT_FALSE(keys.empty());
+    keys.resize(4, keys[0]); // on threads of the engine
+    throws = true;
+    Engine other = must(Engine::create(options));
+    Program program = must(other.loadText(text, "text.py"));
+    EXPECT_THROW(static_cast<void>(program.buildAhead(keys)), std::runtime_error);
+    throws = false;
+    EXPECT_EQ(must(program.buildAhead(keys)), 8u);
+  }
 }
 
 TEST_F(ApiTest, FrozenEnginesCompileNothing) {
@@ -221,6 +257,9 @@ TEST_F(ApiTest, ProgramsPackWhatTheyLaunched) {
   ASSERT_FALSE(gridless.ok());
   EXPECT_EQ(gridless.error().what, "cannot launch `scale`: no grid is given, and the code brings "
                                    "none along (`nereid compile --grid`)");
+  Status few = scale.launch(cpu.stream(), {1}, {x, again, named("BLOCK", 64)});
+  ASSERT_FALSE(few.ok());
+  EXPECT_EQ(few.error().what, "cannot launch `scale`: nothing is given for `n`, `factor`");
   EXPECT_FALSE(pack.kernel("pair").ok());
   // Adding keeps what is there.
   must(must(program.kernel("scale")).prepare(cpu, {x, out, 4, 2.0f, named("BLOCK", 128)}));

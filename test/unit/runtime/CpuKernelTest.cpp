@@ -157,6 +157,7 @@ void run(u64 first, u64 count, const Context *c) {
   InlineExecutor inlined;
   std::vector<int> cells(64, 1), copied(64);
   char *nowhere = reinterpret_cast<char *>(uintptr_t(1) << 46);
+  static constexpr int constants[64] = {1};
   auto launch = [&](Executor &executor, void *from, void *to) -> std::string {
     std::array<void *, 2> pointers = {from, to};
     Status status = (*kernel)->launch({pointers.data(), sizeof pointers, {64, 1, 1}}, executor);
@@ -176,6 +177,9 @@ void run(u64 first, u64 count, const Context *c) {
               "kernel `kernel` reaches memory that is not there: no memory can have such an "
               "address; `nereid check`, or the interpreter (TRITON_INTERPRET=1), says in which "
               "line");
+    std::string constant = launch(*executor, cells.data(), const_cast<int *>(constants));
+    EXPECT_TRUE(constant.starts_with("kernel `kernel` writes to memory that is read-only, at 0x"))
+        << constant;
     EXPECT_EQ(launch(*executor, cells.data(), copied.data()), "");
     EXPECT_EQ(copied, cells);
   }
