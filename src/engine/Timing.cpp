@@ -77,6 +77,7 @@ Result<std::vector<std::optional<Timing>>> contest(size_t contestants, const Tim
   }
   TimeOptions turn = options;
   turn.seconds *= turnShare;
+  turn.maxSamples = std::max(turn.minSamples, unsigned(turnShare * turn.maxSamples));
   if (least > turn.seconds) // a turn holds no launch
     return timings;
   std::vector<size_t> close;
